@@ -1,0 +1,57 @@
+"""The project's C++ rules: one place for compiler flags and for what may depend on what."""
+
+_COPTS = [
+    "-std=c++17",
+    "-O3",
+    "-Wall",
+    "-Wextra",
+    "-Wno-unused-parameter",
+    "-fvisibility=hidden",
+    "-D_GLIBCXX_USE_CXX11_ABI=1",
+]
+
+def nvc_cc_library(name, deps = [], copts = [], **kwargs):
+    """A library of core/ or nv/: no TensorFlow but absl."""
+    native.cc_library(
+        name = name,
+        copts = _COPTS + copts,
+        deps = deps + ["@tensorflow//:absl"],
+        **kwargs
+    )
+
+def nvc_op_kernel(name, srcs, deps = [], **kwargs):
+    """An op's registration or its kernel; linked whole, since only static initialisers refer to it."""
+    native.cc_library(
+        name = name,
+        srcs = srcs,
+        alwayslink = True,
+        copts = _COPTS,
+        deps = deps + ["@tensorflow//:tensorflow"],
+        **kwargs
+    )
+
+def nvc_op_library(name, deps, **kwargs):
+    """The shared library that tf.load_op_library opens; it exports nothing."""
+    native.cc_binary(
+        name = name,
+        linkopts = [
+            "-Wl,--version-script,$(location //build_defs:exports.lds)",
+            "-Wl,--gc-sections",
+            "-Wl,-z,defs",
+            "-static-libgcc",
+        ],
+        linkshared = True,
+        deps = deps + ["//build_defs:exports.lds"],
+        **kwargs
+    )
+
+def nvc_cc_test(name, deps = [], srcs = None, size = "small", **kwargs):
+    """A GoogleTest of a unit that needs no TensorFlow but absl."""
+    native.cc_test(
+        name = name,
+        size = size,
+        srcs = srcs or [name + ".cc"],
+        copts = _COPTS,
+        deps = deps + ["@googletest//:gtest_main", "@tensorflow//:absl"],
+        **kwargs
+    )

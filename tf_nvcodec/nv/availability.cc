@@ -1,0 +1,134 @@
+#include "tf_nvcodec/nv/availability.h"
+
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "tf_nvcodec/core/status.h"
+#include "tf_nvcodec/nv/driver.h"
+
+namespace nvc {
+namespace {
+
+// The primary context of a device, current on this thread while this object lives.
+class CurrentDevice {
+ public:
+  static absl::StatusOr<CurrentDevice> Enter(const CudaDriver& cuda, int ordinal) {
+    CurrentDevice current(&cuda);
+    NVC_RETURN_IF_ERROR(cuda.Check(cuda.cuDeviceGet(&current.device_, ordinal), "cuDeviceGet"));
+    char name[256] = {};
+    NVC_RETURN_IF_ERROR(
+        cuda.Check(cuda.cuDeviceGetName(name, sizeof(name), current.device_), "cuDeviceGetName"));
+    current.name_ = name;
+    CUcontext context = nullptr;
+    NVC_RETURN_IF_ERROR(
+        cuda.Check(cuda.cuDevicePrimaryCtxRetain(&context, current.device_),
+                   absl::StrCat("creating a CUDA context on ", current.name_)));
+    current.context_ = context;
+    NVC_RETURN_IF_ERROR(cuda.Check(cuda.cuCtxPushCurrent(context), "cuCtxPushCurrent"));
+    current.pushed_ = true;
+    return current;
+  }
+
+  CurrentDevice(CurrentDevice&& other)
+      : cuda_(other.cuda_),
+        device_(other.device_),
+        name_(std::move(other.name_)),
+        context_(std::exchange(other.context_, nullptr)),
+        pushed_(std::exchange(other.pushed_, false)) {}
+  CurrentDevice& operator=(CurrentDevice&&) = delete;
+
+  ~CurrentDevice() {
+    CUcontext popped = nullptr;
+    if (pushed_) cuda_->cuCtxPopCurrent(&popped);
+    if (context_ != nullptr) cuda_->cuDevicePrimaryCtxRelease(device_);
+  }
+
+  const std::string& name() const { return name_; }
+  CUcontext context() const { return context_; }
+
+ private:
+  explicit CurrentDevice(const CudaDriver* cuda) : cuda_(cuda) {}
+
+  const CudaDriver* cuda_;
+  CUdevice device_ = 0;
+  std::string name_;
+  CUcontext context_ = nullptr;
+  bool pushed_ = false;
+};
+
+absl::StatusOr<std::string> DecodableCodecs(const CuvidDriver& cuvid, const CurrentDevice& device) {
+  static constexpr std::pair<cudaVideoCodec, const char*> kCodecs[] = {
+      {cudaVideoCodec_H264, "h264"},   {cudaVideoCodec_HEVC, "hevc"},
+      {cudaVideoCodec_AV1, "av1"},     {cudaVideoCodec_VP8, "vp8"},
+      {cudaVideoCodec_VP9, "vp9"},     {cudaVideoCodec_MPEG2, "mpeg2"},
+      {cudaVideoCodec_MPEG4, "mpeg4"}, {cudaVideoCodec_JPEG, "mjpeg"},
+  };
+  std::vector<absl::string_view> names;
+  for (const auto& [codec, name] : kCodecs) {
+    CUVIDDECODECAPS caps = {};
+    caps.eCodecType = codec;
+    caps.eChromaFormat = cudaVideoChromaFormat_420;
+    if (cuvid.cuvidGetDecoderCaps(&caps) == CUDA_SUCCESS && caps.bIsSupported) {
+      names.push_back(name);
+    }
+  }
+  if (names.empty()) {
+    return absl::FailedPreconditionError(absl::StrCat(device.name(), " has no NVDEC"));
+  }
+  return absl::StrCat(device.name(), ": ", absl::StrJoin(names, ", "));
+}
+
+absl::StatusOr<std::string> EncodableCodecs(const NvencDriver& nvenc, const CurrentDevice& device) {
+  NV_ENC_OPEN_ENCODE_SESSION_EX_PARAMS params = {};
+  params.version = NV_ENC_OPEN_ENCODE_SESSION_EX_PARAMS_VER;
+  params.deviceType = NV_ENC_DEVICE_TYPE_CUDA;
+  params.device = device.context();
+  params.apiVersion = NVENCAPI_VERSION;
+  void* session = nullptr;
+  const NVENCSTATUS status = nvenc.api.nvEncOpenEncodeSessionEx(&params, &session);
+  uint32_t count = 0;
+  if (status == NV_ENC_SUCCESS) nvenc.api.nvEncGetEncodeGUIDCount(session, &count);
+  // NVENC's manual asks for this after a failed open too.
+  if (session != nullptr) nvenc.api.nvEncDestroyEncoder(session);
+  if (status != NV_ENC_SUCCESS || count == 0) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        device.name(), " has no NVENC (nvEncOpenEncodeSessionEx: NVENCSTATUS ", int{status}, ")"));
+  }
+  return absl::StrCat(device.name(), ": ", count, " codecs");
+}
+
+// The first device that `describe` is content with, else what it said of the last one.
+template <typename Describe>
+absl::StatusOr<std::string> FirstDevice(Describe describe) {
+  NVC_ASSIGN_OR_RETURN(const CudaDriver* cuda, GetCudaDriver());
+  int count = 0;
+  NVC_RETURN_IF_ERROR(cuda->Check(cuda->cuDeviceGetCount(&count), "cuDeviceGetCount"));
+  absl::StatusOr<std::string> answer =
+      absl::FailedPreconditionError("libcuda.so.1 sees no GPU (is CUDA_VISIBLE_DEVICES empty?)");
+  for (int ordinal = 0; ordinal < count; ++ordinal) {
+    absl::StatusOr<CurrentDevice> device = CurrentDevice::Enter(*cuda, ordinal);
+    answer = device.ok() ? describe(*device) : absl::StatusOr<std::string>(device.status());
+    if (answer.ok()) break;
+  }
+  return answer;
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> FindNvdec() {
+  NVC_RETURN_IF_ERROR(GetCudaDriver().status());
+  NVC_ASSIGN_OR_RETURN(const CuvidDriver* cuvid, GetCuvidDriver());
+  return FirstDevice(
+      [cuvid](const CurrentDevice& device) { return DecodableCodecs(*cuvid, device); });
+}
+
+absl::StatusOr<std::string> FindNvenc() {
+  NVC_RETURN_IF_ERROR(GetCudaDriver().status());
+  NVC_ASSIGN_OR_RETURN(const NvencDriver* nvenc, GetNvencDriver());
+  return FirstDevice(
+      [nvenc](const CurrentDevice& device) { return EncodableCodecs(*nvenc, device); });
+}
+
+}  // namespace nvc
