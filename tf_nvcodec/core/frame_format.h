@@ -59,7 +59,7 @@ struct OutputSpec {
   PixelFormat pixel_format = PixelFormat::kRgb;
   SampleType sample_type = SampleType::kUint8;
   Layout layout = Layout::kThwc;
-  std::optional<Crop> crop;  // before the resize
+  std::optional<Crop> crop;   // before the resize
   int height = 0, width = 0;  // 0: keep the (cropped) size
   ResizeMethod resize_method = ResizeMethod::kBilinear;
   ChromaUpsampling chroma_upsampling = ChromaUpsampling::kNearest;

@@ -1,0 +1,93 @@
+#include "tf_nvcodec/core/component_axis.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace nvc {
+namespace {
+
+// How far chroma samples sit from the centre of the luma they cover, in units of half the distance
+// between the centres of the first luma sample and of the block: -1 at the first, 0, 1 at the last.
+struct Siting {
+  int x, y;
+};
+
+Siting SitingOf(AVChromaLocation location) {
+  switch (location) {
+    case AVCHROMA_LOC_CENTER:
+      return {0, 0};
+    case AVCHROMA_LOC_TOPLEFT:
+      return {-1, -1};
+    case AVCHROMA_LOC_TOP:
+      return {0, -1};
+    case AVCHROMA_LOC_BOTTOMLEFT:
+      return {-1, 1};
+    case AVCHROMA_LOC_BOTTOM:
+      return {0, 1};
+    default:
+      return {-1, 0};
+  }
+}
+
+struct LumaExtent {
+  int begin, count;  // of the crop, in stored pixels
+  int output_count;  // of the output, in pixels
+  bool flip;
+};
+
+Axis MakeComponentAxis(const OutputSpec& output, const Geometry& geometry, const LumaExtent& luma,
+                       int size, int log2, int output_log2, int siting) {
+  const double pixels = 1 << log2;
+  const int end = luma.begin + luma.count;
+  AxisSpec spec;
+  spec.count = (luma.output_count + (1 << output_log2) - 1) >> output_log2;
+  spec.flip = luma.flip;
+  spec.span = static_cast<double>(luma.count) * (spec.count << output_log2) / luma.output_count;
+  spec.origin = luma.flip ? end - spec.span : luma.begin;
+  spec.span /= pixels;
+  spec.origin /= pixels;
+  if (log2 > 0 && output.chroma_upsampling == ChromaUpsampling::kBilinear) {
+    spec.origin -= siting * (0.5 - 0.5 / pixels);
+  }
+  spec.first = 0;
+  spec.last = size;
+  if (geometry.resized) {
+    spec.method = output.resize_method;
+    spec.first = luma.begin >> log2;
+    spec.last = std::min(size, (end + (1 << log2) - 1) >> log2);
+  } else if (log2 <= output_log2) {
+    spec.method = ResizeMethod::kArea;
+  } else {
+    spec.method = output.chroma_upsampling == ChromaUpsampling::kBilinear ? ResizeMethod::kBilinear
+                                                                          : ResizeMethod::kNearest;
+  }
+  return MakeAxis(spec);
+}
+
+}  // namespace
+
+Axis HorizontalAxis(const OutputSpec& output, const SourceSpec& source, const Geometry& geometry,
+                    const PlaneReader& reader, int output_log2) {
+  const LumaExtent luma = {geometry.crop.left, geometry.crop.width, geometry.stored_width,
+                           geometry.flip_x};
+  return MakeComponentAxis(output, geometry, luma, reader.width(), reader.log2_width(), output_log2,
+                           SitingOf(source.chroma_location).x);
+}
+
+Axis VerticalAxis(const OutputSpec& output, const SourceSpec& source, const Geometry& geometry,
+                  const PlaneReader& reader, int output_log2) {
+  const LumaExtent luma = {geometry.crop.top, geometry.crop.height, geometry.stored_height,
+                           geometry.flip_y};
+  return MakeComponentAxis(output, geometry, luma, reader.height(), reader.log2_height(),
+                           output_log2, SitingOf(source.chroma_location).y);
+}
+
+PlaneResampler MakeResampler(const OutputSpec& output, const SourceSpec& source,
+                             const Geometry& geometry, int component, int output_log2) {
+  PlaneReader reader(source.format, source.width, source.height, component);
+  Axis x = HorizontalAxis(output, source, geometry, reader, output_log2);
+  Axis y = VerticalAxis(output, source, geometry, reader, output_log2);
+  return PlaneResampler(std::move(reader), std::move(x), std::move(y));
+}
+
+}  // namespace nvc

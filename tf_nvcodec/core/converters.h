@@ -1,0 +1,43 @@
+// The converters behind FrameConverter::Create, one for each kind of output.
+#ifndef TF_NVCODEC_CORE_CONVERTERS_H_
+#define TF_NVCODEC_CORE_CONVERTERS_H_
+
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "tf_nvcodec/core/color.h"
+#include "tf_nvcodec/core/frame_converter.h"
+#include "tf_nvcodec/core/geometry.h"
+#include "tf_nvcodec/core/pack_rows.h"
+#include "tf_nvcodec/core/planes.h"
+
+namespace nvc {
+
+// What Create found out about the source. `space` and `range` are resolved.
+struct ConversionPlan {
+  OutputSpec output;
+  SourceSpec source;
+  Geometry geometry;
+  ColorModel model = ColorModel::kYuv;
+  LumaWeights weights = {0, 0};
+  ColorRange range = ColorRange::kLimited;
+};
+
+std::unique_ptr<FrameConverter> MakeImageConverter(const ConversionPlan& plan);
+std::unique_ptr<FrameConverter> MakeYuvConverter(const ConversionPlan& plan);
+
+// Rows of R', G', B' in [0, 1] from the source's components in code values, not clamped. A gray
+// source has one component, which is all three.
+struct SourceToRgb {
+  int components = 3;
+  double matrix[3][3] = {};
+  double offset[3] = {};
+};
+SourceToRgb MakeSourceToRgb(const ConversionPlan& plan);
+
+// InvalidArgument when `frame` is not what the converter was made for.
+absl::Status CheckFrame(const AVFrame& frame, const SourceSpec& source);
+
+}  // namespace nvc
+
+#endif  // TF_NVCODEC_CORE_CONVERTERS_H_

@@ -1,0 +1,179 @@
+#include "tf_nvcodec/core/planes.h"
+
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+
+extern "C" {
+#include <libavutil/bswap.h>
+#include <libavutil/common.h>
+}
+
+namespace nvc {
+namespace {
+
+constexpr uint64_t kUnreadable =
+    AV_PIX_FMT_FLAG_HWACCEL | AV_PIX_FMT_FLAG_BAYER | AV_PIX_FMT_FLAG_FLOAT;
+constexpr bool kHostIsBigEndian = AV_HAVE_BIGENDIAN != 0;
+
+template <int kStep>
+void UnpackBytesBy(const uint8_t* from, int count, uint8_t* to) {
+  for (int i = 0; i < count; ++i) to[i] = from[i * kStep];
+}
+
+void UnpackBytes(const uint8_t* from, int step, int shift, int depth, int count, uint8_t* to) {
+  if (shift != 0 || depth != 8) {
+    const int mask = (1 << depth) - 1;
+    for (int i = 0; i < count; ++i) to[i] = (from[i * step] >> shift) & mask;
+    return;
+  }
+  switch (step) {
+    case 1:
+      memcpy(to, from, count);
+      return;
+    case 2:
+      return UnpackBytesBy<2>(from, count, to);
+    case 3:
+      return UnpackBytesBy<3>(from, count, to);
+    case 4:
+      return UnpackBytesBy<4>(from, count, to);
+    default:
+      for (int i = 0; i < count; ++i) to[i] = from[i * step];
+  }
+}
+
+template <typename T, bool kSwap>
+void UnpackWordsBy(const uint8_t* from, int step, int shift, T mask, int count, uint16_t* to) {
+  for (int i = 0; i < count; ++i) {
+    T word;
+    memcpy(&word, from + i * step, sizeof(word));
+    if (kSwap) word = sizeof(T) == 2 ? static_cast<T>(av_bswap16(word)) : av_bswap32(word);
+    to[i] = static_cast<uint16_t>((word >> shift) & mask);
+  }
+}
+
+template <typename T>
+void UnpackWords(const uint8_t* from, int step, int shift, int depth, bool swap, int count,
+                 uint16_t* to) {
+  const T mask = static_cast<T>((1u << depth) - 1);
+  if (swap) {
+    UnpackWordsBy<T, true>(from, step, shift, mask, count, to);
+  } else if (step == 2) {
+    UnpackWordsBy<T, false>(from, 2, shift, mask, count, to);
+  } else if (step == 4) {
+    UnpackWordsBy<T, false>(from, 4, shift, mask, count, to);
+  } else {
+    UnpackWordsBy<T, false>(from, step, shift, mask, count, to);
+  }
+}
+
+// A palette entry is a native-endian 0xAARRGGBB.
+void UnpackPalette(const uint8_t* from, const uint8_t* palette, int component, int count,
+                   uint8_t* to) {
+  const int shift = 16 - 8 * component;
+  for (int i = 0; i < count; ++i) {
+    uint32_t entry;
+    memcpy(&entry, palette + 4 * from[i], sizeof(entry));
+    to[i] = static_cast<uint8_t>(entry >> shift);
+  }
+}
+
+}  // namespace
+
+absl::Status CheckReadable(AVPixelFormat format) {
+  const AVPixFmtDescriptor* descriptor = av_pix_fmt_desc_get(format);
+  if (descriptor == nullptr) {
+    return absl::UnimplementedError(absl::StrCat("frames have a pixel format (number ",
+                                                 static_cast<int>(format),
+                                                 ") that this FFmpeg does not describe"));
+  }
+  bool readable = (descriptor->flags & kUnreadable) == 0 && format != AV_PIX_FMT_XYZ12LE &&
+                  format != AV_PIX_FMT_XYZ12BE && descriptor->nb_components >= 1;
+  for (int c = 0; c < descriptor->nb_components; ++c) {
+    readable = readable && descriptor->comp[c].depth >= 1 && descriptor->comp[c].depth <= 16;
+  }
+  if (!readable) {
+    return absl::UnimplementedError(absl::StrCat(
+        "frames stored as ", descriptor->name,
+        " can't be converted; ask for pixel_format \"native\" or re-encode the stream as yuv420p"));
+  }
+  return absl::OkStatus();
+}
+
+ColorModel ColorModelOf(AVPixelFormat format) {
+  const AVPixFmtDescriptor* descriptor = av_pix_fmt_desc_get(format);
+  if ((descriptor->flags & (AV_PIX_FMT_FLAG_RGB | AV_PIX_FMT_FLAG_PAL)) != 0) {
+    return ColorModel::kRgb;
+  }
+  return descriptor->nb_components <= 2 ? ColorModel::kGray : ColorModel::kYuv;
+}
+
+PlaneReader::PlaneReader(AVPixelFormat format, int width, int height, int component)
+    : descriptor_(av_pix_fmt_desc_get(format)),
+      component_(descriptor_->comp[component]),
+      index_(component),
+      big_endian_((descriptor_->flags & AV_PIX_FMT_FLAG_BE) != 0) {
+  const bool chroma = component > 0 && ColorModelOf(format) == ColorModel::kYuv;
+  log2_width_ = chroma ? descriptor_->log2_chroma_w : 0;
+  log2_height_ = chroma ? descriptor_->log2_chroma_h : 0;
+  width_ = AV_CEIL_RSHIFT(width, log2_width_);
+  height_ = AV_CEIL_RSHIFT(height, log2_height_);
+  depth_ = component_.depth;
+  const int stored_bits = component_.shift + depth_;
+  if ((descriptor_->flags & AV_PIX_FMT_FLAG_PAL) != 0) {
+    component_ = descriptor_->comp[0];
+    depth_ = 8;
+    unpacking_ = Unpacking::kPalette;
+  } else if ((descriptor_->flags & AV_PIX_FMT_FLAG_BITSTREAM) != 0) {
+    unpacking_ = Unpacking::kBits;
+  } else if (stored_bits <= 8) {
+    // FFmpeg's own readers step over the high byte here; see av_read_image_line2.
+    if (big_endian_) ++component_.offset;
+    unpacking_ = component_.step == 1 && component_.shift == 0 && depth_ == 8 ? Unpacking::kNone
+                                                                              : Unpacking::kBytes;
+  } else if (stored_bits <= 16) {
+    unpacking_ = component_.step == 2 && component_.shift == 0 && big_endian_ == kHostIsBigEndian
+                     ? Unpacking::kNone
+                     : Unpacking::kWords;
+  } else {
+    unpacking_ = Unpacking::kLongWords;
+  }
+  in_place_ = unpacking_ == Unpacking::kNone;
+  wide_ = unpacking_ != Unpacking::kPalette && (unpacking_ == Unpacking::kBits || stored_bits > 8);
+  if (!in_place_) unpacked_.resize(width_ + kSlack);
+}
+
+const void* PlaneReader::Row(const AVFrame& frame, int y, int left, int count) {
+  const int plane = component_.plane;
+  const uint8_t* row =
+      frame.data[plane] + static_cast<ptrdiff_t>(y) * frame.linesize[plane] + component_.offset;
+  const uint8_t* from = row + static_cast<ptrdiff_t>(left) * component_.step;
+  uint16_t* words = unpacked_.data();
+  uint8_t* bytes = reinterpret_cast<uint8_t*>(words);
+  const bool swap = big_endian_ != kHostIsBigEndian;
+  switch (unpacking_) {
+    case Unpacking::kNone:
+      return from;
+    case Unpacking::kBytes:
+      UnpackBytes(from, component_.step, component_.shift, depth_, count, bytes);
+      return bytes;
+    case Unpacking::kWords:
+      UnpackWords<uint16_t>(from, component_.step, component_.shift, depth_, swap, count, words);
+      return words;
+    case Unpacking::kLongWords:
+      UnpackWords<uint32_t>(from, component_.step, component_.shift, depth_, swap, count, words);
+      return words;
+    case Unpacking::kPalette:
+      UnpackPalette(from, frame.data[1], index_, count, bytes);
+      return bytes;
+    case Unpacking::kBits: {
+      const uint8_t* planes[4] = {frame.data[0], frame.data[1], frame.data[2], frame.data[3]};
+      av_read_image_line2(words, planes, frame.linesize, descriptor_, left, y, index_, count, 0,
+                          sizeof(uint16_t));
+      return words;
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace nvc
