@@ -19,6 +19,11 @@ def _impl(rctx):
     for package in _PACKAGES:
         symlink_headers(rctx, package, package, package, _CURE)
     libs = run_pkg_config(rctx, ["--libs"] + _PACKAGES, "FFmpeg", _CURE)
+    versions = {
+        package: run_pkg_config(rctx, ["--modversion", package], package, _CURE)
+        for package in _PACKAGES
+    }
+    rctx.file("versions.bzl", "FFMPEG_VERSIONS = {}\n".format(repr(versions)))
     rctx.file("BUILD", _BUILD.format(linkopts = repr(libs.split(" "))))
 
 ffmpeg_configure = repository_rule(

@@ -15,6 +15,7 @@ def nvc_cc_library(name, deps = [], copts = [], **kwargs):
     native.cc_library(
         name = name,
         copts = _COPTS + copts,
+        linkstatic = True,  # hidden visibility leaves nothing to link dynamically
         deps = deps + ["@tensorflow//:absl"],
         **kwargs
     )
@@ -26,6 +27,7 @@ def nvc_op_kernel(name, srcs, deps = [], **kwargs):
         srcs = srcs,
         alwayslink = True,
         copts = _COPTS,
+        linkstatic = True,
         deps = deps + ["@tensorflow//:tensorflow"],
         **kwargs
     )
@@ -38,10 +40,10 @@ def nvc_op_library(name, deps, **kwargs):
             "-Wl,--version-script,$(location //build_defs:exports.lds)",
             "-Wl,--gc-sections",
             "-Wl,-z,defs",
-            "-static-libgcc",
         ],
+        additional_linker_inputs = ["//build_defs:exports.lds"],
         linkshared = True,
-        deps = deps + ["//build_defs:exports.lds"],
+        deps = deps,
         **kwargs
     )
 
@@ -52,6 +54,7 @@ def nvc_cc_test(name, deps = [], srcs = None, size = "small", **kwargs):
         size = size,
         srcs = srcs or [name + ".cc"],
         copts = _COPTS,
+        linkstatic = True,
         deps = deps + ["@googletest//:gtest_main", "@tensorflow//:absl"],
         **kwargs
     )

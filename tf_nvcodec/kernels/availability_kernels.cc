@@ -2,11 +2,13 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "tensorflow/core/framework/op_kernel.h"
 #include "tensorflow/core/public/version.h"
 #include "tf_nvcodec/nv/availability.h"
+#include "tf_nvcodec/nv/driver.h"
 
 extern "C" {
 #include <libavcodec/avcodec.h>
@@ -30,20 +32,28 @@ std::string AvVersion(unsigned version) {
                       AV_VERSION_MICRO(version));
 }
 
+std::string LoadedOrWhyNot(const absl::Status& status) {
+  return status.ok() ? "loaded" : std::string(status.message());
+}
+
+// A name with a slash is an entry of a group.
 std::vector<std::pair<std::string, std::string>> BuildInfo() {
   return {
       {"compiler", absl::StrCat("gcc ", __VERSION__)},
-      {"tensorflow_build", TF_VERSION_STRING},
-      {"ffmpeg_run", av_version_info()},
-      {"ffmpeg_license", avformat_license()},
-      {"libavformat_build", AvVersion(LIBAVFORMAT_VERSION_INT)},
-      {"libavformat_run", AvVersion(avformat_version())},
-      {"libavcodec_build", AvVersion(LIBAVCODEC_VERSION_INT)},
-      {"libavcodec_run", AvVersion(avcodec_version())},
-      {"libavutil_build", AvVersion(LIBAVUTIL_VERSION_INT)},
-      {"libavutil_run", AvVersion(avutil_version())},
-      {"libswscale_build", AvVersion(LIBSWSCALE_VERSION_INT)},
-      {"libswscale_run", AvVersion(swscale_version())},
+      {"tensorflow/build", TF_VERSION_STRING},
+      {"ffmpeg/release", av_version_info()},
+      {"ffmpeg/license", avformat_license()},
+      {"libavformat/build", AvVersion(LIBAVFORMAT_VERSION_INT)},
+      {"libavformat/run", AvVersion(avformat_version())},
+      {"libavcodec/build", AvVersion(LIBAVCODEC_VERSION_INT)},
+      {"libavcodec/run", AvVersion(avcodec_version())},
+      {"libavutil/build", AvVersion(LIBAVUTIL_VERSION_INT)},
+      {"libavutil/run", AvVersion(avutil_version())},
+      {"libswscale/build", AvVersion(LIBSWSCALE_VERSION_INT)},
+      {"libswscale/run", AvVersion(swscale_version())},
+      {"gpu_libraries/libcuda.so.1", LoadedOrWhyNot(GetCudaDriver().status())},
+      {"gpu_libraries/libnvcuvid.so.1", LoadedOrWhyNot(GetCuvidDriver().status())},
+      {"gpu_libraries/libnvidia-encode.so.1", LoadedOrWhyNot(GetNvencDriver().status())},
   };
 }
 

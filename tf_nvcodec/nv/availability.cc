@@ -22,9 +22,8 @@ class CurrentDevice {
         cuda.Check(cuda.cuDeviceGetName(name, sizeof(name), current.device_), "cuDeviceGetName"));
     current.name_ = name;
     CUcontext context = nullptr;
-    NVC_RETURN_IF_ERROR(
-        cuda.Check(cuda.cuDevicePrimaryCtxRetain(&context, current.device_),
-                   absl::StrCat("creating a CUDA context on ", current.name_)));
+    NVC_RETURN_IF_ERROR(cuda.Check(cuda.cuDevicePrimaryCtxRetain(&context, current.device_),
+                                   absl::StrCat("creating a CUDA context on ", current.name_)));
     current.context_ = context;
     NVC_RETURN_IF_ERROR(cuda.Check(cuda.cuCtxPushCurrent(context), "cuCtxPushCurrent"));
     current.pushed_ = true;

@@ -47,18 +47,17 @@ absl::StatusOr<NvencDriver> LoadNvenc() {
                        DynamicLibrary::Open("libnvidia-encode.so.1", kVideoCure));
   NVENCSTATUS (*max_supported_version)(uint32_t*) = nullptr;
   NVENCSTATUS (*create_instance)(NV_ENCODE_API_FUNCTION_LIST*) = nullptr;
-  NVC_RETURN_IF_ERROR(
-      library.Resolve("NvEncodeAPIGetMaxSupportedVersion", &max_supported_version));
+  NVC_RETURN_IF_ERROR(library.Resolve("NvEncodeAPIGetMaxSupportedVersion", &max_supported_version));
   NVC_RETURN_IF_ERROR(library.Resolve("NvEncodeAPICreateInstance", &create_instance));
 
   // The driver counts in 4-bit minor versions; the headers keep the minor in the top byte.
   uint32_t driver_version = 0;
   constexpr uint32_t kOurVersion = (NVENCAPI_MAJOR_VERSION << 4) | NVENCAPI_MINOR_VERSION;
   if (max_supported_version(&driver_version) != NV_ENC_SUCCESS || driver_version < kOurVersion) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "libnvidia-encode.so.1 offers NVENC ", driver_version >> 4, ".", driver_version & 0xf,
-        ", this build needs ", NVENCAPI_MAJOR_VERSION, ".", NVENCAPI_MINOR_VERSION,
-        ": update the NVIDIA driver"));
+    return absl::FailedPreconditionError(
+        absl::StrCat("libnvidia-encode.so.1 offers NVENC ", driver_version >> 4, ".",
+                     driver_version & 0xf, ", this build needs ", NVENCAPI_MAJOR_VERSION, ".",
+                     NVENCAPI_MINOR_VERSION, ": update the NVIDIA driver"));
   }
   NvencDriver nvenc;
   nvenc.api.version = NV_ENCODE_API_FUNCTION_LIST_VER;

@@ -35,7 +35,7 @@ REGISTER_OP("NvcBuildInfo")
     .Doc(R"doc(
 Versions of what the library was compiled with and of what it runs with.
 
-names: One name for each entry, such as "libavcodec_build" and "libavcodec_run".
+names: One name for each entry, such as "libavcodec/build" and "libavcodec/run".
 values: The entries, in the same order.
 )doc");
 

@@ -1,0 +1,40 @@
+# make demo | test | build | wheel | asan | lint | format | bench | clean
+# TF=2.21.0 picks another TensorFlow, PYTHON=python3.10 the Python of its virtual environment.
+TF ?= 2.17.1
+PYTHON ?= python3
+export TF PYTHON
+
+.PHONY: help setup demo test build wheel asan lint format bench clean
+
+help:
+	@sed -n '1,2s/^# //p' Makefile
+
+setup:
+	@scripts/setup.sh
+
+demo: setup
+	@scripts/demo.sh
+
+test: setup
+	@scripts/test.sh
+
+build:
+	@scripts/build.sh
+
+wheel:
+	@scripts/wheel.sh
+
+asan:
+	@scripts/asan.sh
+
+lint:
+	@scripts/lint.sh
+
+format:
+	@scripts/format.sh
+
+bench: setup
+	@scripts/bench.sh
+
+clean:
+	@scripts/clean.sh

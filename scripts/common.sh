@@ -1,0 +1,44 @@
+# Sourced by the other scripts: where things are, and how to say and remember what was done.
+set -euo pipefail
+
+ROOT="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
+DEFAULT_TF=2.17.1
+TF="${TF:-$DEFAULT_TF}"
+PYTHON="${PYTHON:-python3}"
+if [[ "$TF" == "$DEFAULT_TF" ]]; then VENV="$ROOT/.venv"; else VENV="$ROOT/.venv-$TF"; fi
+BUILD_DIR="$ROOT/build/$TF"
+LOG_DIR="$ROOT/build/log"
+export TF PYTHON
+export PIP_DISABLE_PIP_VERSION_CHECK=1
+cd "$ROOT"
+
+say() { printf '==> %s\n' "$*"; }
+die() {
+  printf 'error: %s\n' "$*" >&2
+  exit 1
+}
+
+# logged NAME COMMAND...: output goes to build/log/NAME.log, and to the screen if it fails.
+logged() {
+  local log="$LOG_DIR/$1.log"
+  shift
+  mkdir -p "$LOG_DIR"
+  if ! "$@" >"$log" 2>&1 </dev/null; then
+    tail -n 60 "$log" >&2
+    printf 'error: failed: %s\n       (all of its output: %s)\n' "$*" "$log" >&2
+    return 1
+  fi
+}
+
+# A hash of the names and contents of files and folders (bytecode and build leftovers aside).
+hash_of() {
+  find "$@" -type f ! -name '*.pyc' ! -path '*/.*_cache/*' -print0 |
+    LC_ALL=C sort -z | xargs -0 sha256sum | sha256sum | cut -c1-32
+}
+
+# Stamps: what was done, keyed by the hash of what it was done from.
+is_done() { [[ -f "$1" && "$(cat "$1")" == "$2" ]]; }
+mark_done() {
+  mkdir -p "$(dirname "$1")"
+  printf '%s' "$2" >"$1"
+}

@@ -1,0 +1,30 @@
+# Sourced: installs missing Debian packages.
+
+# need PACKAGE...: installs those that are missing, with one apt-get update a run.
+need() {
+  if ! command -v dpkg-query >/dev/null; then
+    say "not a Debian system: please have the equivalents of these installed: $*"
+    return
+  fi
+  local missing=() package
+  for package in "$@"; do
+    if [[ "$(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null)" != installed ]]; then
+      missing+=("$package")
+    fi
+  done
+  if ((${#missing[@]} == 0)); then return; fi
+  local as_root=()
+  if ((EUID != 0)); then
+    command -v sudo >/dev/null ||
+      die "Debian packages are missing and neither root nor sudo is here. As root: apt-get install -y ${missing[*]}"
+    as_root=(sudo)
+  fi
+  say "installing Debian packages: ${missing[*]}"
+  if [[ -z "${APT_UPDATED:-}" ]]; then
+    logged apt-update "${as_root[@]}" apt-get update ||
+      say "apt-get update failed; trying with the package lists that are here"
+    APT_UPDATED=1
+  fi
+  logged apt-install "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
+    apt-get install -y --no-install-recommends "${missing[@]}"
+}

@@ -1,0 +1,10 @@
+#!/bin/bash
+# Formats C++ and Python in place, and mends what ruff can mend by itself.
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+source scripts/debian.sh
+
+scripts/venv.sh
+need clang-format
+find tf_nvcodec tests \( -name '*.cc' -o -name '*.h' \) -print0 | xargs -0 clang-format -i
+"$VENV/bin/ruff" check --fix .
+"$VENV/bin/ruff" format .

@@ -1,0 +1,14 @@
+#!/bin/bash
+# Runs the C++ tests, then the Python tests against the installed wheel from an empty folder.
+# Arguments go to pytest: make setup && scripts/test.sh -k probe
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+source scripts/debian.sh
+
+need g++ pkg-config libgtest-dev libgmock-dev ffmpeg
+scripts/bazel.sh test //tests/...
+
+empty="$(mktemp -d)"
+trap 'rm -rf "$empty"' EXIT
+cd "$empty"
+say "pytest with TensorFlow $TF"
+"$VENV/bin/python" -m pytest -c "$ROOT/pyproject.toml" --rootdir="$ROOT" "$ROOT/tests" "$@"

@@ -1,0 +1,21 @@
+#!/bin/bash
+# Makes the wheel for TensorFlow $TF in dist/$TF; its path goes to build/$TF/wheel.
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+
+scripts/venv.sh
+scripts/build.sh
+
+sources=(setup.py pyproject.toml LICENSE tf_nvcodec "$BUILD_DIR/libtf_nvcodec.so")
+for optional in README.md converters; do
+  if [[ -e "$optional" ]]; then sources+=("$optional"); fi
+done
+stamp="$BUILD_DIR/wheel.stamp"
+key="$(hash_of "${sources[@]}")"
+if is_done "$stamp" "$key" && [[ -f "$(cat "$BUILD_DIR/wheel")" ]]; then exit 0; fi
+
+say "making the wheel"
+rm -rf "$ROOT/dist/$TF"
+TF_NVCODEC_PYTHON="$VENV/bin/python" logged "wheel-$TF" \
+  "$VENV/bin/python" -m pip wheel . --no-build-isolation --no-deps -w "dist/$TF"
+printf '%s' "$ROOT"/dist/"$TF"/*.whl >"$BUILD_DIR/wheel"
+mark_done "$stamp" "$key"

@@ -1,0 +1,66 @@
+"""What this build is made of, and what the GPUs of this machine offer."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, overload
+
+import tensorflow as tf
+
+from tf_nvcodec.python import loader
+from tf_nvcodec.version import __version__
+
+_ENGINES = ("nvdec", "nvenc")
+
+
+@overload
+def is_available(engine: str, reason: Literal[False] = False) -> bool: ...
+@overload
+def is_available(engine: str, reason: Literal[True]) -> tuple[bool, str]: ...
+def is_available(engine: str, reason: bool = False) -> bool | tuple[bool, str]:
+    """Whether a GPU of this machine has NVIDIA's video decoder or encoder.
+
+    The first call opens the NVIDIA driver and creates a CUDA context. A True does not promise
+    every codec: which streams fit is asked of each stream.
+
+    Args:
+      engine: "nvdec" or "nvenc".
+      reason: Also return why not, or which GPU and codecs.
+
+    Returns:
+      A bool, or (bool, str) with `reason`.
+
+    Raises:
+      ValueError: `engine` is neither.
+    """
+    if engine not in _ENGINES:
+        raise ValueError(f"engine must be one of {_ENGINES}, got {engine!r}")
+    with tf.init_scope(), tf.device("CPU:0"):
+        available, detail = loader.ops.nvc_availability(engine=engine)
+    answer = bool(available)
+    return (answer, detail.numpy().decode()) if reason else answer
+
+
+def build_info() -> dict[str, Any]:
+    """Versions of what tf_nvcodec was built with and of what it runs with now.
+
+    Returns:
+      A dict with "version", "revision" (git), "library" (path), "compiler", "tensorflow" and
+      FFmpeg's libraries, each {"build": version, "run": version}, "ffmpeg" (its release and
+      license), and "gpu_libraries": for each library of the NVIDIA driver "loaded", or why not.
+    """
+    with tf.init_scope(), tf.device("CPU:0"):
+        names, values = loader.ops.nvc_build_info()
+    library = loader.library_path()
+    info: dict[str, Any] = {
+        "version": __version__,
+        "revision": loader.read_build_info(library).get("revision", "unknown"),
+        "library": str(library),
+        "tensorflow": {"run": tf.__version__},
+    }
+    for name, value in zip(names.numpy(), values.numpy()):
+        *groups, key = name.decode().split("/")
+        node = info
+        for group in groups:
+            node = node.setdefault(group, {})
+        node[key] = value.decode()
+    return info

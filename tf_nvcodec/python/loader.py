@@ -1,0 +1,79 @@
+"""Opens the op library. Nothing else in the package does."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import tensorflow as tf
+
+_LIBRARY = "libtf_nvcodec.so"
+_BUILD_INFO = "build_info.json"
+
+
+def library_path() -> Path:
+    """The library beside the package, or the one that TF_NVCODEC_LIBRARY names."""
+    named = os.environ.get("TF_NVCODEC_LIBRARY")
+    return Path(named) if named else Path(__file__).resolve().parent.parent / _LIBRARY
+
+
+def read_build_info(library: Path) -> dict[str, Any]:
+    """What `library` was built with, from the file beside it: "tensorflow", "ffmpeg", "revision".
+
+    Raises:
+      ImportError: The library or the file is missing.
+    """
+    missing = [name for name in (library, library.with_name(_BUILD_INFO)) if not name.exists()]
+    if missing:
+        raise ImportError(
+            f"tf_nvcodec's op library is not built: {missing[0]} is missing. Run `make wheel` in "
+            "the project's folder and install the wheel from dist/ (or `pip install .` there)."
+        )
+    return json.loads(library.with_name(_BUILD_INFO).read_text())
+
+
+def check_tensorflow(built_with: str, running: str) -> None:
+    """Raises ImportError unless both are of one minor release: TensorFlow's C++ API has no
+    promise of compatibility beyond that, and a mismatch crashes or fails with a cryptic symbol."""
+    if built_with.split(".")[:2] == running.split(".")[:2]:
+        return
+    raise ImportError(
+        f"tf_nvcodec was built with TensorFlow {built_with}, but TensorFlow {running} is "
+        f"installed. Either install the one it was built with (pip install "
+        f"tensorflow=={built_with}), or build tf_nvcodec for this one (make wheel TF={running})."
+    )
+
+
+def _advice(error: str, info: dict[str, Any]) -> str:
+    ffmpeg = re.search(r"lib(avformat|avcodec|avutil|swscale)\.so\.(\d+)", error)
+    if ffmpeg:
+        built = ", ".join(f"{name} {version}" for name, version in info["ffmpeg"].items())
+        return (
+            f"It needs FFmpeg's shared libraries ({built}). On Debian: apt-get install -y "
+            f"lib{ffmpeg[1]}{ffmpeg[2]}; with another FFmpeg, build tf_nvcodec again."
+        )
+    if "undefined symbol" in error:
+        return (
+            f"It was built with TensorFlow {info['tensorflow']}, and {tf.__version__} is "
+            "installed: build it again for this one (make wheel TF=...)."
+        )
+    return "Build it again on this machine (make wheel)."
+
+
+def _load() -> ModuleType:
+    library = library_path()
+    info = read_build_info(library)
+    check_tensorflow(info["tensorflow"], tf.__version__)
+    try:
+        return tf.load_op_library(str(library))
+    except tf.errors.OpError as error:
+        raise ImportError(
+            f"cannot open {library}: {error.message}. {_advice(error.message, info)}"
+        ) from error
+
+
+ops = _load()

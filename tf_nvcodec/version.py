@@ -1,0 +1,3 @@
+"""The project's version; setup.py reads this file."""
+
+__version__ = "0.1.0"
