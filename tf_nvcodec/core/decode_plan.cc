@@ -1,0 +1,68 @@
+#include "tf_nvcodec/core/decode_plan.h"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <numeric>
+
+namespace nvc {
+
+bool IsNeeded(const FrameIndex& index, const Segment& segment, int i) {
+  const PacketEntry& packet = index.packets()[static_cast<size_t>(i)];
+  if (!packet.droppable || i == segment.first_packet) return true;
+  const auto by_packet = [&](int frame, int wanted) {
+    return index.frames()[static_cast<size_t>(frame)].packet < wanted;
+  };
+  const auto found = std::lower_bound(segment.frames.begin(), segment.frames.end(), i, by_packet);
+  return found != segment.frames.end() &&
+         index.frames()[static_cast<size_t>(*found)].packet == i;
+}
+
+std::vector<Segment> PlanSegments(const FrameIndex& index, const std::vector<int64_t>& frames) {
+  std::map<int, Segment> by_start;
+  for (const int64_t frame : frames) {
+    const FrameEntry& entry = index.frames()[static_cast<size_t>(frame)];
+    Segment& segment = by_start[entry.start_packet];
+    segment.first_packet = entry.start_packet;
+    segment.frames.push_back(static_cast<int>(frame));
+  }
+  std::vector<Segment> segments;
+  segments.reserve(by_start.size());
+  for (auto& [start, segment] : by_start) {
+    std::sort(segment.frames.begin(), segment.frames.end(), [&](int a, int b) {
+      return index.frames()[static_cast<size_t>(a)].packet <
+             index.frames()[static_cast<size_t>(b)].packet;
+    });
+    segment.frames.erase(std::unique(segment.frames.begin(), segment.frames.end()),
+                         segment.frames.end());
+    segment.last_packet = index.frames()[static_cast<size_t>(segment.frames.back())].packet;
+    for (int i = segment.first_packet; i <= segment.last_packet; ++i) {
+      segment.num_packets += IsNeeded(index, segment, i) ? 1 : 0;
+    }
+    segments.push_back(std::move(segment));
+  }
+  return segments;
+}
+
+ThreadPlan PlanThreads(const std::vector<Segment>& segments, int num_threads) {
+  ThreadPlan plan;
+  if (num_threads <= 1 || segments.empty()) return plan;
+  std::vector<int> costs;
+  for (const Segment& segment : segments) costs.push_back(segment.num_packets);
+  const int total = std::accumulate(costs.begin(), costs.end(), 0);
+  // The time to decode the segments side by side: the next one goes to whoever is free.
+  std::vector<int> busy(static_cast<size_t>(num_threads), 0);
+  for (const int cost : costs) *std::min_element(busy.begin(), busy.end()) += cost;
+  const double side_by_side = *std::max_element(busy.begin(), busy.end());
+  // Frame threads reach about this share of perfect scaling (benchmarks/README.md).
+  constexpr double kFrameThreadEfficiency = 0.85;
+  const double frame_threads = total / (num_threads * kFrameThreadEfficiency);
+  if (total > num_threads && frame_threads < side_by_side) {
+    plan.threads_per_decoder = num_threads;
+  } else {
+    plan.workers = std::min(num_threads, static_cast<int>(segments.size()));
+  }
+  return plan;
+}
+
+}  // namespace nvc

@@ -1,0 +1,39 @@
+// Which packets to decode for a set of frames, split into segments that need nothing from each
+// other.
+#ifndef TF_NVCODEC_CORE_DECODE_PLAN_H_
+#define TF_NVCODEC_CORE_DECODE_PLAN_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "tf_nvcodec/core/frame_index.h"
+
+namespace nvc {
+
+// Packets [first_packet, last_packet] without those nobody needs, from a random access point to
+// the last wanted frame that is reached from it.
+struct Segment {
+  int first_packet = 0, last_packet = 0;
+  std::vector<int> frames;  // wanted, in decoding order
+  int num_packets = 0;      // that will be sent: the cost
+};
+
+struct ThreadPlan {
+  int workers = 1;              // segments decoded side by side
+  int threads_per_decoder = 1;  // inside each
+};
+
+// `frames`: display indices, any order, duplicates allowed. Segments come in decoding order.
+std::vector<Segment> PlanSegments(const FrameIndex& index, const std::vector<int64_t>& frames);
+
+// Whether packet `i` has to be sent when decoding `segment`: wanted, or a packet that others may
+// refer to.
+bool IsNeeded(const FrameIndex& index, const Segment& segment, int i);
+
+// How to spend `num_threads` on the segments. Segments side by side scale best; frame threads
+// inside a decoder fill the cores when there are too few segments to keep all busy to the end.
+ThreadPlan PlanThreads(const std::vector<Segment>& segments, int num_threads);
+
+}  // namespace nvc
+
+#endif  // TF_NVCODEC_CORE_DECODE_PLAN_H_

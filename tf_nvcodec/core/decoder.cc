@@ -1,0 +1,74 @@
+#include "tf_nvcodec/core/decoder.h"
+
+#include "absl/strings/str_cat.h"
+#include "tf_nvcodec/core/av_log.h"
+#include "tf_nvcodec/core/status.h"
+
+namespace nvc {
+namespace {
+
+class SoftwareDecoder : public Decoder {
+ public:
+  explicit SoftwareDecoder(AvCodecContextPtr context) : context_(std::move(context)) {}
+
+  absl::Status Send(const AVPacket* packet) override {
+    AvLogScope log;
+    const int sent = avcodec_send_packet(context_.get(), packet);
+    if (sent >= 0 || sent == AVERROR_EOF) return absl::OkStatus();
+    return FfmpegError(sent, absl::StrCat(Name(), log.Detail()));
+  }
+
+  absl::StatusOr<bool> Receive(AVFrame* frame) override {
+    AvLogScope log;
+    const int received = avcodec_receive_frame(context_.get(), frame);
+    if (received >= 0) return true;
+    if (received == AVERROR(EAGAIN) || received == AVERROR_EOF) return false;
+    return FfmpegError(received, absl::StrCat(Name(), log.Detail()));
+  }
+
+  void Reset() override { avcodec_flush_buffers(context_.get()); }
+
+ private:
+  const char* Name() const { return context_->codec->name; }
+
+  AvCodecContextPtr context_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Decoder>> OpenSoftwareDecoder(const AVCodecParameters& codec,
+                                                             AVRational time_base,
+                                                             const DecoderOptions& options) {
+  AvLogScope log;
+  const char* name = avcodec_get_name(codec.codec_id);
+  const AVCodec* decoder = avcodec_find_decoder(codec.codec_id);
+  if (decoder == nullptr || decoder->type != AVMEDIA_TYPE_VIDEO) {
+    return absl::UnimplementedError(
+        absl::StrCat("this FFmpeg has no video decoder for codec '", name,
+                     "'; tf-nvcodec doctor lists those it has"));
+  }
+  AvCodecContextPtr context(avcodec_alloc_context3(decoder));
+  if (context == nullptr || avcodec_parameters_to_context(context.get(), &codec) < 0) {
+    return absl::ResourceExhaustedError(absl::StrCat("out of memory opening decoder ", name));
+  }
+  context->pkt_timebase = time_base;
+  context->thread_count = options.num_threads;
+  context->thread_type = FF_THREAD_FRAME | FF_THREAD_SLICE;
+  if (options.reorder_depth >= 0) context->has_b_frames = options.reorder_depth;
+  if (options.max_pixels > 0) context->max_pixels = options.max_pixels;
+  // The HEVC decoder keeps errors inside a slice to itself unless asked to fail on them; the others
+  // report them in the frame.
+  if (codec.codec_id == AV_CODEC_ID_HEVC) context->err_recognition |= AV_EF_EXPLODE;
+  const int opened = avcodec_open2(context.get(), decoder, nullptr);
+  if (opened < 0) {
+    return absl::InvalidArgumentError(absl::StrCat("decoder ", name, " refuses the stream: ",
+                                                   FfmpegErrorText(opened), log.Detail()));
+  }
+  return std::make_unique<SoftwareDecoder>(std::move(context));
+}
+
+bool IsDamaged(const AVFrame& frame) {
+  return frame.decode_error_flags != 0 || (frame.flags & AV_FRAME_FLAG_CORRUPT) != 0;
+}
+
+}  // namespace nvc

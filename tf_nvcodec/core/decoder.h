@@ -1,0 +1,46 @@
+// One decoder of one stream: packets in, frames out. The software decoder is FFmpeg's; a GPU
+// decoder is another implementation behind the same calls.
+#ifndef TF_NVCODEC_CORE_DECODER_H_
+#define TF_NVCODEC_CORE_DECODER_H_
+
+#include <cstdint>
+#include <memory>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "tf_nvcodec/core/av_ptr.h"
+
+namespace nvc {
+
+struct DecoderOptions {
+  int num_threads = 1;      // of this decoder; 1 also means: no delay by frame threads
+  int reorder_depth = -1;   // frames a frame may come late in display order; -1: the decoder's guess
+  int64_t max_pixels = 0;   // of a coded picture; 0: no limit
+};
+
+// Not thread-safe. A frame's pkt_pos is the `pos` of the packet it began in, which is how callers
+// tell which packet a frame came from.
+class Decoder {
+ public:
+  virtual ~Decoder() = default;
+  // Null: no more packets, the frames still held back come out. Receive until it says false before
+  // the next Send. An error is about this packet only; decoding may go on with the next one.
+  virtual absl::Status Send(const AVPacket* packet) = 0;
+  // False when the decoder wants another packet (or, after Send(nullptr), when all is out).
+  virtual absl::StatusOr<bool> Receive(AVFrame* frame) = 0;
+  // Forgets everything sent, to start again at a random access point.
+  virtual void Reset() = 0;
+};
+
+// Unimplemented: no decoder for this codec in this FFmpeg; InvalidArgument: parameters that the
+// decoder refuses.
+absl::StatusOr<std::unique_ptr<Decoder>> OpenSoftwareDecoder(const AVCodecParameters& codec,
+                                                             AVRational time_base,
+                                                             const DecoderOptions& options);
+
+// True when the decoder itself says that the picture is not what was encoded.
+bool IsDamaged(const AVFrame& frame);
+
+}  // namespace nvc
+
+#endif  // TF_NVCODEC_CORE_DECODER_H_

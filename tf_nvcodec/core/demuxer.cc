@@ -1,0 +1,215 @@
+#include "tf_nvcodec/core/demuxer.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "tf_nvcodec/core/av_log.h"
+#include "tf_nvcodec/core/status.h"
+
+extern "C" {
+#include <libavutil/display.h>
+}
+
+namespace nvc {
+namespace {
+
+constexpr int kIoBufferBytes = 64 << 10;
+// Containers and elementary streams that hold their own bytes; playlists, concatenations and
+// device or network inputs are not here.
+constexpr char kFormats[] =
+    "mov,matroska,avi,mpegts,mpeg,flv,h264,hevc,ivf,obu,mpegvideo,m4v,mjpeg,ogg,nut,"
+    "yuv4mpegpipe,asf,mxf,gif,apng";
+constexpr int64_t kProbeBytes = 4 << 20;
+constexpr int64_t kAnalyzeMicroseconds = 2'000'000;
+
+int RefuseToOpen(AVFormatContext*, AVIOContext**, const char*, int, AVDictionary**) {
+  return AVERROR(EPERM);
+}
+
+// The index is made from packets, and the first decoded frame tells the rest, so the costly look
+// into the stream is only for containers whose headers lack the codec's parameters.
+bool HeaderIsEnough(const AVFormatContext& format, const AVCodecParameters& codec) {
+  const absl::string_view name = format.iformat->name;
+  if (!absl::StrContains(name, "mov") && !absl::StrContains(name, "matroska")) return false;
+  if (codec.width <= 0 || codec.height <= 0) return false;
+  switch (codec.codec_id) {
+    case AV_CODEC_ID_H264:
+    case AV_CODEC_ID_HEVC:
+    case AV_CODEC_ID_AV1:
+      return codec.extradata_size > 0;
+    case AV_CODEC_ID_VP8:
+    case AV_CODEC_ID_VP9:
+    case AV_CODEC_ID_MJPEG:
+    case AV_CODEC_ID_FFV1:
+    case AV_CODEC_ID_PRORES:
+    case AV_CODEC_ID_PNG:
+      return true;
+    default:
+      return false;
+  }
+}
+
+int RotationOf(const AVStream& stream) {
+  const uint8_t* matrix = av_stream_get_side_data(&stream, AV_PKT_DATA_DISPLAYMATRIX, nullptr);
+  if (matrix == nullptr) return 0;
+  // FFmpeg's angle is counter-clockwise.
+  const double angle = av_display_rotation_get(reinterpret_cast<const int32_t*>(matrix));
+  if (std::isnan(angle)) return 0;
+  const int quarter_turns = static_cast<int>(std::lround(-angle / 90.0));
+  return ((quarter_turns % 4) + 4) % 4 * 90;
+}
+
+}  // namespace
+
+Demuxer::Demuxer(const ByteSource& source, const Cancelled& cancelled)
+    : source_(source), cancelled_(cancelled) {}
+
+Demuxer::~Demuxer() {
+  avformat_close_input(&format_);
+  if (io_ != nullptr) {
+    av_freep(&io_->buffer);
+    avio_context_free(&io_);
+  }
+}
+
+int Demuxer::ReadCallback(void* opaque, uint8_t* buffer, int size) {
+  auto* self = static_cast<Demuxer*>(opaque);
+  if (IsCancelled(self->cancelled_)) return AVERROR_EXIT;
+  const auto read = self->source_.ReadAt(self->position_, buffer, static_cast<size_t>(size));
+  if (!read.ok()) {
+    self->damage_ = std::string(read.status().message());
+    return AVERROR(EIO);
+  }
+  if (*read == 0) return AVERROR_EOF;
+  self->position_ += static_cast<int64_t>(*read);
+  return static_cast<int>(*read);
+}
+
+int64_t Demuxer::SeekCallback(void* opaque, int64_t offset, int whence) {
+  auto* self = static_cast<Demuxer*>(opaque);
+  switch (whence & ~AVSEEK_FORCE) {
+    case AVSEEK_SIZE:
+      return self->source_.Size();
+    case SEEK_SET:
+      break;
+    case SEEK_CUR:
+      offset += self->position_;
+      break;
+    case SEEK_END:
+      offset += self->source_.Size();
+      break;
+    default:
+      return AVERROR(EINVAL);
+  }
+  if (offset < 0) return AVERROR(EINVAL);
+  self->position_ = offset;
+  return offset;
+}
+
+absl::StatusOr<std::unique_ptr<Demuxer>> Demuxer::Open(const ByteSource& source,
+                                                       const Cancelled& cancelled) {
+  if (source.Size() == 0) {
+    return absl::InvalidArgumentError(
+        "contents is empty: pass the bytes of a video file, e.g. tf.io.read_file(path)");
+  }
+  std::unique_ptr<Demuxer> demuxer(new Demuxer(source, cancelled));
+  NVC_RETURN_IF_ERROR(demuxer->Initialize());
+  return demuxer;
+}
+
+absl::Status Demuxer::Initialize() {
+  AvLogScope log;
+  auto* buffer = static_cast<uint8_t*>(av_malloc(kIoBufferBytes));
+  if (buffer == nullptr) return absl::ResourceExhaustedError("out of memory opening contents");
+  io_ = avio_alloc_context(buffer, kIoBufferBytes, 0, this, &ReadCallback, nullptr, &SeekCallback);
+  format_ = avformat_alloc_context();
+  if (io_ == nullptr || format_ == nullptr) {
+    return absl::ResourceExhaustedError("out of memory opening contents");
+  }
+  format_->pb = io_;
+  format_->io_open = &RefuseToOpen;
+  format_->flags |= AVFMT_FLAG_CUSTOM_IO;
+  format_->probesize = kProbeBytes;
+  format_->max_analyze_duration = kAnalyzeMicroseconds;
+  AVDictionary* options = nullptr;
+  av_dict_set(&options, "format_whitelist", kFormats, 0);
+  av_dict_set(&options, "protocol_whitelist", "none", 0);
+  const int opened = avformat_open_input(&format_, "", nullptr, &options);
+  av_dict_free(&options);
+  if (opened < 0) {
+    if (opened == AVERROR_EXIT) return absl::CancelledError("cancelled while opening contents");
+    if (opened == AVERROR(ENOMEM)) return FfmpegError(opened, "opening contents");
+    return absl::InvalidArgumentError(absl::StrCat(
+        "contents (", source_.Size(), " bytes) is not a video container that can be read: ",
+        FfmpegErrorText(opened), log.Detail(),
+        "; mp4/mov, mkv/webm, avi, ts, flv, ivf, obu and raw H.264/HEVC are read"));
+  }
+  return SelectStream();
+}
+
+absl::Status Demuxer::SelectStream() {
+  AvLogScope log;
+  const auto find = [this] {
+    return av_find_best_stream(format_, AVMEDIA_TYPE_VIDEO, -1, -1, nullptr, 0);
+  };
+  stream_index_ = find();
+  if (stream_index_ < 0 || !HeaderIsEnough(*format_, *format_->streams[stream_index_]->codecpar)) {
+    const int found = avformat_find_stream_info(format_, nullptr);
+    if (found == AVERROR_EXIT || IsCancelled(cancelled_)) {
+      return absl::CancelledError("cancelled while reading the stream's parameters");
+    }
+    if (found < 0) {
+      return absl::DataLossError(absl::StrCat("contents: the streams' parameters can't be read: ",
+                                              FfmpegErrorText(found), log.Detail()));
+    }
+    stream_index_ = find();
+  }
+  bool has_audio = false;
+  for (unsigned i = 0; i < format_->nb_streams; ++i) {
+    const bool audio = format_->streams[i]->codecpar->codec_type == AVMEDIA_TYPE_AUDIO;
+    has_audio = has_audio || audio;
+    if (static_cast<int>(i) != stream_index_) format_->streams[i]->discard = AVDISCARD_ALL;
+  }
+  const char* container = format_->iformat->name;
+  if (stream_index_ < 0) {
+    return absl::InvalidArgumentError(absl::StrCat("contents (", container,
+                                                   ") has no video stream",
+                                                   has_audio ? ", only audio" : "", log.Detail()));
+  }
+  AVStream* stream = format_->streams[stream_index_];
+  stream_.container = container;
+  stream_.codec.reset(avcodec_parameters_alloc());
+  if (stream_.codec == nullptr ||
+      avcodec_parameters_copy(stream_.codec.get(), stream->codecpar) < 0) {
+    return absl::ResourceExhaustedError("out of memory reading the stream's parameters");
+  }
+  stream_.time_base = stream->time_base;
+  stream_.frame_rate = stream->avg_frame_rate;
+  stream_.sample_aspect_ratio = av_guess_sample_aspect_ratio(format_, stream, nullptr);
+  stream_.rotation = RotationOf(*stream);
+  stream_.has_audio = has_audio;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<bool> Demuxer::Next(AVPacket* packet) {
+  AvLogScope log;
+  while (true) {
+    av_packet_unref(packet);
+    const int read = av_read_frame(format_, packet);
+    if (read == AVERROR_EOF) return false;
+    if (read == AVERROR_EXIT || IsCancelled(cancelled_)) {
+      return absl::CancelledError("cancelled while reading packets");
+    }
+    if (read == AVERROR(ENOMEM)) return FfmpegError(read, "reading packets");
+    if (read < 0) {
+      damage_ = absl::StrCat(damage_, damage_.empty() ? "" : "; ", FfmpegErrorText(read),
+                             log.Detail());
+      return false;
+    }
+    if (packet->stream_index == stream_index_ && packet->size > 0) return true;
+  }
+}
+
+}  // namespace nvc

@@ -1,0 +1,69 @@
+// Reads the packets of the video stream of a container held in a ByteSource. Nothing else is ever
+// opened: formats are allow-listed and every request to open a file or URL is refused.
+#ifndef TF_NVCODEC_CORE_DEMUXER_H_
+#define TF_NVCODEC_CORE_DEMUXER_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "tf_nvcodec/core/av_ptr.h"
+#include "tf_nvcodec/core/byte_source.h"
+#include "tf_nvcodec/core/cancellation.h"
+
+extern "C" {
+#include <libavformat/avformat.h>
+}
+
+namespace nvc {
+
+// What the container says of its video stream.
+struct StreamInfo {
+  std::string container;  // FFmpeg's demuxer name, e.g. "mov,mp4,m4a,3gp,3g2,mj2"
+  AvCodecParametersPtr codec;
+  AVRational time_base{0, 1};
+  AVRational frame_rate{0, 1};           // 0/1 when unknown
+  AVRational sample_aspect_ratio{0, 1};  // 0/1 when unknown
+  int rotation = 0;  // degrees clockwise to turn a stored frame for display
+  bool has_audio = false;
+};
+
+class Demuxer {
+ public:
+  // InvalidArgument: empty, no known container, or no video stream. DataLoss: a container that
+  // breaks off before its first packet. `source` must outlive the demuxer.
+  static absl::StatusOr<std::unique_ptr<Demuxer>> Open(const ByteSource& source,
+                                                       const Cancelled& cancelled);
+  ~Demuxer();
+
+  const StreamInfo& stream() const { return stream_; }
+  // After the last packet: the demuxer has no use for it any more.
+  StreamInfo TakeStream() { return std::move(stream_); }
+
+  // The next packet of the video stream in file order; false at the end. A container damaged in
+  // the middle ends early and damage() says why.
+  absl::StatusOr<bool> Next(AVPacket* packet);
+  const std::string& damage() const { return damage_; }
+
+ private:
+  Demuxer(const ByteSource& source, const Cancelled& cancelled);
+  absl::Status Initialize();
+  absl::Status SelectStream();
+  static int ReadCallback(void* opaque, uint8_t* buffer, int size);
+  static int64_t SeekCallback(void* opaque, int64_t offset, int whence);
+
+  const ByteSource& source_;
+  Cancelled cancelled_;
+  int64_t position_ = 0;
+  AVIOContext* io_ = nullptr;
+  AVFormatContext* format_ = nullptr;
+  int stream_index_ = -1;
+  StreamInfo stream_;
+  std::string damage_;
+};
+
+}  // namespace nvc
+
+#endif  // TF_NVCODEC_CORE_DEMUXER_H_

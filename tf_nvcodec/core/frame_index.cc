@@ -1,0 +1,53 @@
+#include "tf_nvcodec/core/frame_index.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "tf_nvcodec/core/status.h"
+
+namespace nvc {
+
+double FrameIndex::duration() const {
+  if (frames_.empty()) return 0;
+  return frames_.back().pts + frames_.back().duration - frames_.front().pts;
+}
+
+absl::Status FrameIndex::ReadPacket(const ByteSource& source, int i, AVPacket* out) const {
+  const PacketEntry& entry = packets_[static_cast<size_t>(i)];
+  av_packet_unref(out);
+  if (entry.kept != nullptr) {
+    const int referenced = av_packet_ref(out, entry.kept.get());
+    if (referenced < 0) return FfmpegError(referenced, "reading a packet");
+  } else {
+    const int allocated = av_new_packet(out, entry.size);
+    if (allocated < 0) return FfmpegError(allocated, "reading a packet");
+    NVC_ASSIGN_OR_RETURN(const size_t read,
+                         source.ReadAt(entry.offset, out->data, static_cast<size_t>(entry.size)));
+    if (read != static_cast<size_t>(entry.size)) {
+      return absl::DataLossError(absl::StrCat("packet ", i, " at byte ", entry.offset,
+                                              " is cut short: the file shrank while it was read"));
+    }
+  }
+  out->pts = entry.pts;
+  out->dts = entry.dts;
+  out->duration = entry.duration;
+  out->flags = entry.flags;
+  out->pos = i;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<int64_t> FrameIndex::FrameAt(double seconds) const {
+  const double end = frames_.back().pts + frames_.back().duration;
+  if (!(seconds >= frames_.front().pts && seconds < end)) {
+    return absl::InvalidArgumentError(absl::StrCat("timestamp ", seconds, " s is outside the video, [",
+                                              frames_.front().pts, ", ", end, ") s"));
+  }
+  const auto next = std::upper_bound(
+      frames_.begin(), frames_.end(), seconds,
+      [](double time, const FrameEntry& frame) { return time < frame.pts; });
+  return next - frames_.begin() - 1;
+}
+
+}  // namespace nvc

@@ -1,0 +1,86 @@
+// The exact frame index of a stream: which frames a full decode shows, when, and where decoding has
+// to start for each. Made by reading every packet once, without decoding where the packets tell
+// enough; else by one full decode.
+#ifndef TF_NVCODEC_CORE_FRAME_INDEX_H_
+#define TF_NVCODEC_CORE_FRAME_INDEX_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "tf_nvcodec/core/av_ptr.h"
+#include "tf_nvcodec/core/byte_source.h"
+#include "tf_nvcodec/core/cancellation.h"
+#include "tf_nvcodec/core/demuxer.h"
+
+namespace nvc {
+
+// In decoding order.
+struct PacketEntry {
+  int64_t pts = AV_NOPTS_VALUE, dts = AV_NOPTS_VALUE, duration = 0;  // stream time base
+  int64_t offset = -1;  // of its bytes in the source, where they lie there in one piece
+  int size = 0;
+  int flags = 0;               // AV_PKT_FLAG_*
+  int frame = -1;              // display index of the frame it shows; -1: none
+  bool random_access = false;  // see PacketInfo
+  bool droppable = false;
+  AvPacketPtr kept;            // the packet itself where its bytes are not in one piece
+};
+
+// In display order.
+struct FrameEntry {
+  int packet = 0;        // that begins it
+  int start_packet = 0;  // random access point from which decoding reaches it exactly
+  double pts = 0;        // seconds
+  double duration = 0;   // seconds
+};
+
+class FrameIndex {
+ public:
+  struct Limits {
+    int64_t max_frames = 0;  // ResourceExhausted above; 0: none
+    int64_t max_pixels = 0;  // for a full decode, if one is needed
+  };
+
+  // Reads `source` to its end. DataLoss when no frame can be had from it.
+  static absl::StatusOr<FrameIndex> Build(const ByteSource& source, const Limits& limits,
+                                          const Cancelled& cancelled);
+
+  const StreamInfo& stream() const { return stream_; }
+  const std::vector<PacketEntry>& packets() const { return packets_; }
+  const std::vector<FrameEntry>& frames() const { return frames_; }
+  int64_t num_frames() const { return static_cast<int64_t>(frames_.size()); }
+
+  // Frames that a frame may come later in decoding than in display order.
+  int reorder_depth() const { return reorder_depth_; }
+  // Average over the stream, frames a second; 0 for a single frame of unknown duration.
+  double frame_rate() const { return frame_rate_; }
+  // Seconds from the first frame's pts to the end of the last frame.
+  double duration() const;
+  // Why the container ended early; empty when it did not.
+  const std::string& damage() const { return damage_; }
+
+  // Fills `out` with packet `i`; its pos is `i`, so that Decoder frames name their packet.
+  absl::Status ReadPacket(const ByteSource& source, int i, AVPacket* out) const;
+
+  // The frame on screen at `seconds`: InvalidArgument before the first frame, after the last one's
+  // end, or when it is not a number. (Not OutOfRange: tf.data takes that for the end of the data.)
+  absl::StatusOr<int64_t> FrameAt(double seconds) const;
+
+ private:
+  friend class FrameIndexBuilder;
+
+  StreamInfo stream_;
+  std::vector<PacketEntry> packets_;
+  std::vector<FrameEntry> frames_;
+  int reorder_depth_ = 0;
+  double frame_rate_ = 0;
+  std::string damage_;
+};
+
+}  // namespace nvc
+
+#endif  // TF_NVCODEC_CORE_FRAME_INDEX_H_

@@ -1,0 +1,274 @@
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+
+#include "absl/strings/str_cat.h"
+#include "tf_nvcodec/core/decoder.h"
+#include "tf_nvcodec/core/frame_index.h"
+#include "tf_nvcodec/core/packet_info.h"
+#include "tf_nvcodec/core/status.h"
+
+namespace nvc {
+namespace {
+
+// Containers put a few header bytes between a packet's position and its payload.
+constexpr int kHeaderSearchBytes = 64;
+
+// Where `packet`'s bytes lie in the source in one piece, or -1.
+int64_t FindPayload(const ByteSource& source, const AVPacket& packet, std::vector<uint8_t>* buffer) {
+  if (packet.pos < 0 || packet.side_data_elems > 0) return -1;
+  const auto size = static_cast<size_t>(packet.size);
+  buffer->resize(size + kHeaderSearchBytes);
+  const auto read = source.ReadAt(packet.pos, buffer->data(), buffer->size());
+  if (!read.ok() || *read < size) return -1;
+  const size_t last = std::min(*read - size, static_cast<size_t>(kHeaderSearchBytes));
+  for (size_t shift = 0; shift <= last; ++shift) {
+    if (std::memcmp(buffer->data() + shift, packet.data, size) == 0) {
+      return packet.pos + static_cast<int64_t>(shift);
+    }
+  }
+  return -1;
+}
+
+}  // namespace
+
+class FrameIndexBuilder {
+ public:
+  FrameIndexBuilder(const ByteSource& source, const FrameIndex::Limits& limits,
+                    const Cancelled& cancelled)
+      : source_(source), limits_(limits), cancelled_(cancelled) {}
+
+  absl::StatusOr<FrameIndex> Build() {
+    NVC_RETURN_IF_ERROR(ReadPackets());
+    if (!OrderByTimestamps()) NVC_RETURN_IF_ERROR(OrderByDecoding());
+    if (index_.frames_.empty()) return NoFrames();
+    if (limits_.max_frames > 0 && index_.num_frames() > limits_.max_frames) {
+      return absl::ResourceExhaustedError(absl::StrCat("contents has ", index_.num_frames(),
+                                                       " frames, max_frames is ",
+                                                       limits_.max_frames));
+    }
+    SetTimes();
+    SetReorderDepth();
+    SetStartPackets();
+    return std::move(index_);
+  }
+
+ private:
+  absl::Status NoFrames() const {
+    return absl::DataLossError(absl::StrCat(
+        "contents (", index_.stream_.container, ", ",
+        avcodec_get_name(index_.stream_.codec->codec_id), ", ", source_.Size(),
+        " bytes) has a video stream but no frame that can be decoded: ",
+        index_.packets_.empty() ? "it holds no video packet" : "its packets are damaged",
+        index_.damage_.empty() ? "" : absl::StrCat(" (", index_.damage_, ")")));
+  }
+
+  absl::Status ReadPackets() {
+    NVC_ASSIGN_OR_RETURN(auto demuxer, Demuxer::Open(source_, cancelled_));
+    auto inspector = PacketInspector::Create(*demuxer->stream().codec);
+    packets_tell_ = inspector->understands_codec();
+    AvPacketPtr packet(av_packet_alloc());
+    std::vector<PacketInfo> infos;
+    int random_access_points = 0;
+    while (true) {
+      NVC_ASSIGN_OR_RETURN(const bool more, demuxer->Next(packet.get()));
+      if (!more) break;
+      PacketInfo info = inspector->Inspect(*packet);
+      random_access_points += info.random_access ? 1 : 0;
+      // A decoder that starts at a CRA picture drops the RASL pictures that belong to it.
+      if (info.skipped_leading && random_access_points <= 1) info.shown = 0;
+      if ((packet->flags & AV_PKT_FLAG_DISCARD) != 0) info.shown = 0;
+      packets_tell_ = packets_tell_ && info.shown >= 0;
+      infos.push_back(info);
+      NVC_RETURN_IF_ERROR(Append(packet.get(), info));
+    }
+    int highest_layer = 0;
+    for (const PacketInfo& info : infos) highest_layer = std::max(highest_layer, info.temporal_id);
+    for (size_t i = 0; i < infos.size(); ++i) {
+      index_.packets_[i].droppable = infos[i].droppable && infos[i].temporal_id == highest_layer;
+      if (infos[i].shown != 0) shown_.push_back(static_cast<int>(i));
+    }
+    packets_tell_ = packets_tell_ && !infos.empty() && infos[0].random_access;
+    index_.damage_ = demuxer->damage();
+    // Last: reading packets may still refine what the header said.
+    index_.stream_ = demuxer->TakeStream();
+    return absl::OkStatus();
+  }
+
+  absl::Status Append(AVPacket* packet, const PacketInfo& info) {
+    PacketEntry entry;
+    entry.pts = packet->pts;
+    entry.dts = packet->dts;
+    entry.duration = packet->duration;
+    entry.size = packet->size;
+    entry.flags = packet->flags;
+    entry.random_access = info.random_access;
+    entry.offset = FindPayload(source_, *packet, &scratch_);
+    if (entry.offset < 0) {
+      entry.kept.reset(av_packet_alloc());
+      if (entry.kept == nullptr) return absl::ResourceExhaustedError("out of memory for a packet");
+      av_packet_move_ref(entry.kept.get(), packet);
+    }
+    index_.packets_.push_back(std::move(entry));
+    return absl::OkStatus();
+  }
+
+  // Display order from the packets alone; false when they don't tell it for certain.
+  bool OrderByTimestamps() {
+    if (!packets_tell_ || shown_.empty()) return false;
+    auto& packets = index_.packets_;
+    const bool intra_only = std::all_of(packets.begin(), packets.end(),
+                                        [](const PacketEntry& p) { return p.random_access; });
+    if (intra_only) {
+      for (PacketEntry& packet : packets) {
+        if (packet.pts == AV_NOPTS_VALUE) packet.pts = packet.dts;
+      }
+    }
+    const auto pts = [&](int i) { return packets[static_cast<size_t>(i)].pts; };
+    const bool hevc = index_.stream_.codec->codec_id == AV_CODEC_ID_HEVC;
+    for (const int i : shown_) {
+      if (pts(i) == AV_NOPTS_VALUE) return false;
+      // Frames shown before the first random access point: only the decoder knows which it gives.
+      if (!hevc && pts(i) < pts(0)) return false;
+    }
+    std::vector<int> order = shown_;
+    std::sort(order.begin(), order.end(), [&](int a, int b) { return pts(a) < pts(b); });
+    for (size_t i = 1; i < order.size(); ++i) {
+      if (pts(order[i]) == pts(order[i - 1])) return false;
+    }
+    for (const int i : order) AppendFrame(i, pts(i));
+    return true;
+  }
+
+  void AppendFrame(int packet, int64_t pts) {
+    index_.packets_[static_cast<size_t>(packet)].frame = static_cast<int>(index_.frames_.size());
+    index_.frames_.emplace_back();
+    index_.frames_.back().packet = packet;
+    frame_pts_.push_back(pts);
+  }
+
+  absl::Status OrderByDecoding() {
+    index_.frames_.clear();
+    frame_pts_.clear();
+    const auto& packets = index_.packets_;
+    const bool any_pts = std::any_of(packets.begin(), packets.end(), [](const PacketEntry& p) {
+      return p.pts != AV_NOPTS_VALUE;
+    });
+    DecoderOptions options;
+    options.max_pixels = limits_.max_pixels;
+    NVC_ASSIGN_OR_RETURN(auto decoder, OpenSoftwareDecoder(*index_.stream_.codec,
+                                                           index_.stream_.time_base, options));
+    AvPacketPtr packet(av_packet_alloc());
+    AvFramePtr frame(av_frame_alloc());
+    std::vector<bool> seen(packets.size(), false);
+    for (int i = 0; i <= static_cast<int>(packets.size()); ++i) {
+      if (IsCancelled(cancelled_)) return absl::CancelledError("cancelled while indexing");
+      const bool last = i == static_cast<int>(packets.size());
+      if (!last) NVC_RETURN_IF_ERROR(index_.ReadPacket(source_, i, packet.get()));
+      // A damaged packet shows nothing; the rest of the stream still counts.
+      const absl::Status sent = decoder->Send(last ? nullptr : packet.get());
+      if (absl::IsResourceExhausted(sent)) return sent;
+      while (true) {
+        const auto received = decoder->Receive(frame.get());
+        if (!received.ok() || !*received) break;
+        const int64_t from = frame->pkt_pos;
+        if (from >= 0 && from < static_cast<int64_t>(seen.size()) &&
+            !seen[static_cast<size_t>(from)]) {
+          seen[static_cast<size_t>(from)] = true;
+          AppendFrame(static_cast<int>(from),
+                      any_pts ? frame->best_effort_timestamp : AV_NOPTS_VALUE);
+        }
+        av_frame_unref(frame.get());
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  // Seconds of every frame. Where the stream gives no pts, frames follow each other at its rate.
+  void SetTimes() {
+    auto& frames = index_.frames_;
+    const double tick = av_q2d(index_.stream_.time_base);
+    const AVRational tagged = index_.stream_.frame_rate;
+    double interval = tagged.num > 0 && tagged.den > 0 ? av_q2d(av_inv_q(tagged)) : 0;
+    const int64_t packet_ticks = index_.packets_[static_cast<size_t>(frames[0].packet)].duration;
+    if (interval <= 0) interval = static_cast<double>(packet_ticks) * tick;
+    constexpr double kDefaultInterval = 1.0 / 25;  // FFmpeg's own for streams without any timing
+    if (interval <= 0) interval = kDefaultInterval;
+    for (size_t i = 0; i < frames.size(); ++i) {
+      if (frame_pts_[i] != AV_NOPTS_VALUE) {
+        frames[i].pts = static_cast<double>(frame_pts_[i]) * tick;
+      } else {
+        frames[i].pts = i == 0 ? 0 : frames[i - 1].pts + interval;
+      }
+      // Guards FrameAt against timestamps that run backwards in a damaged stream.
+      if (i > 0 && frames[i].pts < frames[i - 1].pts) frames[i].pts = frames[i - 1].pts;
+    }
+    for (size_t i = 0; i + 1 < frames.size(); ++i) {
+      frames[i].duration = frames[i + 1].pts - frames[i].pts;
+    }
+    const int64_t last_ticks = index_.packets_[static_cast<size_t>(frames.back().packet)].duration;
+    frames.back().duration = last_ticks > 0 ? static_cast<double>(last_ticks) * tick : interval;
+    index_.frame_rate_ = FrameRate(interval);
+  }
+
+  double FrameRate(double interval) const {
+    const auto& frames = index_.frames_;
+    const double span = frames.back().pts - frames.front().pts;
+    if (frames.size() < 2 || span <= 0) return 1.0 / interval;
+    const double measured = static_cast<double>(frames.size() - 1) / span;
+    // Timestamps rounded to the container's clock measure 23.9757 for what the tag says exactly.
+    constexpr double kTagTolerance = 1e-3;
+    const double tagged = 1.0 / interval;
+    return std::abs(measured / tagged - 1) < kTagTolerance ? tagged : measured;
+  }
+
+  void SetReorderDepth() {
+    int decoded = 0;
+    for (const PacketEntry& packet : index_.packets_) {
+      if (packet.frame < 0) continue;
+      index_.reorder_depth_ = std::max(index_.reorder_depth_, decoded - packet.frame);
+      ++decoded;
+    }
+  }
+
+  // A frame shown before the random access point that it follows in decoding order may refer to
+  // what came before that point: it is reached from the one before.
+  void SetStartPackets() {
+    std::vector<int> starts;
+    for (size_t i = 0; i < index_.packets_.size(); ++i) {
+      if (index_.packets_[i].random_access) starts.push_back(static_cast<int>(i));
+      const int frame = index_.packets_[i].frame;
+      if (frame < 0) continue;
+      auto start = starts.rbegin();
+      while (start != starts.rend() && *start != static_cast<int>(i) &&
+             ShownBefore(static_cast<int>(i), *start)) {
+        ++start;
+      }
+      index_.frames_[static_cast<size_t>(frame)].start_packet = start == starts.rend() ? 0 : *start;
+    }
+  }
+
+  bool ShownBefore(int packet, int start) const {
+    const PacketEntry& a = index_.packets_[static_cast<size_t>(packet)];
+    const PacketEntry& b = index_.packets_[static_cast<size_t>(start)];
+    if (b.frame >= 0) return a.frame < b.frame;
+    return a.pts == AV_NOPTS_VALUE || b.pts == AV_NOPTS_VALUE || a.pts < b.pts;
+  }
+
+  const ByteSource& source_;
+  const FrameIndex::Limits& limits_;
+  const Cancelled& cancelled_;
+  FrameIndex index_;
+  std::vector<int> shown_;          // packets that show a frame, in decoding order
+  std::vector<int64_t> frame_pts_;  // time base, display order; AV_NOPTS_VALUE where unknown
+  bool packets_tell_ = true;        // else only a full decode gives the true frames
+  std::vector<uint8_t> scratch_;
+};
+
+absl::StatusOr<FrameIndex> FrameIndex::Build(const ByteSource& source, const Limits& limits,
+                                             const Cancelled& cancelled) {
+  return FrameIndexBuilder(source, limits, cancelled).Build();
+}
+
+}  // namespace nvc

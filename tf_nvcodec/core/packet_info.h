@@ -1,0 +1,41 @@
+// What an encoded packet says of itself before it is decoded: enough to count frames, to know where
+// decoding may start and which packets nothing else needs.
+#ifndef TF_NVCODEC_CORE_PACKET_INFO_H_
+#define TF_NVCODEC_CORE_PACKET_INFO_H_
+
+#include <memory>
+
+extern "C" {
+#include <libavcodec/avcodec.h>
+}
+
+namespace nvc {
+
+struct PacketInfo {
+  // Decoding may start here: every frame shown after this one comes out exact.
+  bool random_access = false;
+  // No other packet refers to this one: without it the others decode to the same bits. For HEVC
+  // this holds at temporal_id == the highest of the stream, which the index checks.
+  bool droppable = false;
+  // Frames the decoder will output for it: 0 (hidden), 1, or -1 when only decoding can tell.
+  int shown = 1;
+  // HEVC: RASL, dropped by the decoder when it starts at the random access point before it.
+  bool skipped_leading = false;
+  int temporal_id = 0;
+};
+
+// Made for one stream; fed its packets in decoding order.
+class PacketInspector {
+ public:
+  virtual ~PacketInspector() = default;
+  virtual PacketInfo Inspect(const AVPacket& packet) = 0;
+
+  // False for codecs it does not know: then only a full decode gives the true frames.
+  virtual bool understands_codec() const { return true; }
+
+  static std::unique_ptr<PacketInspector> Create(const AVCodecParameters& codec);
+};
+
+}  // namespace nvc
+
+#endif  // TF_NVCODEC_CORE_PACKET_INFO_H_

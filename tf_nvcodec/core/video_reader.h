@@ -1,0 +1,40 @@
+// Decodes any set of frames of an indexed stream: plans the segments, shares them among threads and
+// hands every picture to a sink.
+#ifndef TF_NVCODEC_CORE_VIDEO_READER_H_
+#define TF_NVCODEC_CORE_VIDEO_READER_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "tf_nvcodec/core/byte_source.h"
+#include "tf_nvcodec/core/cancellation.h"
+#include "tf_nvcodec/core/frame_index.h"
+#include "tf_nvcodec/core/segment_decoder.h"
+
+namespace nvc {
+
+// Called from several threads at once, each with its own `worker` number below the count given to
+// Start. A frame may come twice when its segment had to be decoded again.
+class FrameSink {
+ public:
+  virtual ~FrameSink() = default;
+  virtual void Start(int workers) = 0;
+  virtual absl::Status Write(int worker, int frame, const AVFrame& picture) = 0;
+};
+
+struct ReadOptions {
+  int num_threads = 0;     // 0: the cores that are free
+  int64_t max_pixels = 0;  // of a coded picture; 0: no limit
+  Cancelled cancelled;
+};
+
+// Decodes each of `frames` (display indices within the index; order and duplicates don't matter)
+// once. `damaged` tells which frames can't be trusted; everything else that fails is the status.
+absl::Status ReadFrames(const FrameIndex& index, const ByteSource& source,
+                        const std::vector<int64_t>& frames, const ReadOptions& options,
+                        FrameSink* sink, DamagedFrames* damaged);
+
+}  // namespace nvc
+
+#endif  // TF_NVCODEC_CORE_VIDEO_READER_H_

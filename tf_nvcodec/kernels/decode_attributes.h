@@ -1,0 +1,33 @@
+// The attributes and geometry inputs that all decoding ops share.
+#ifndef TF_NVCODEC_KERNELS_DECODE_ATTRIBUTES_H_
+#define TF_NVCODEC_KERNELS_DECODE_ATTRIBUTES_H_
+
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "tensorflow/core/framework/op_kernel.h"
+#include "tensorflow/core/framework/types.pb.h"
+#include "tf_nvcodec/core/frame_batch.h"
+#include "tf_nvcodec/core/frame_format.h"
+
+namespace nvc {
+
+struct DecodeAttributes {
+  OutputSpec output;  // without size and crop, which are inputs
+  ::tensorflow::DataType dtype = ::tensorflow::DT_UINT8;
+  OnError on_error = OnError::kRaise;
+  int num_threads = 0;
+  int64_t max_pixels = 0, max_frames = 0, max_bytes = 0;
+
+  // FailedPrecondition when backend="nvdec" can't be had on this machine.
+  absl::Status Read(::tensorflow::OpKernelConstruction* context);
+};
+
+// Puts inputs `size_input` ([height, width]) and `crop_input` ([top, left, height, width]) into
+// `output`; zeros mean none.
+absl::Status ReadGeometry(::tensorflow::OpKernelContext* context, int size_input, int crop_input,
+                          OutputSpec* output);
+
+}  // namespace nvc
+
+#endif  // TF_NVCODEC_KERNELS_DECODE_ATTRIBUTES_H_

@@ -1,0 +1,199 @@
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "tensorflow/core/framework/op_kernel.h"
+#include "tf_nvcodec/core/frame_batch.h"
+#include "tf_nvcodec/core/frame_index.h"
+#include "tf_nvcodec/core/video_reader.h"
+#include "tf_nvcodec/kernels/decode_attributes.h"
+#include "tf_nvcodec/kernels/kernel_util.h"
+
+namespace nvc {
+namespace {
+
+using ::tensorflow::OpKernel;
+using ::tensorflow::OpKernelConstruction;
+using ::tensorflow::OpKernelContext;
+using ::tensorflow::Tensor;
+using ::tensorflow::TensorShape;
+
+// Python's slice rules: negative ends count from the end, and both are cut to [0, count].
+int64_t ClampToSlice(int64_t position, int64_t count) {
+  if (position < 0) position += count;
+  return std::min(std::max<int64_t>(position, 0), count);
+}
+
+TensorShape BatchShape(const OutputSpec& output, const FrameShape& frame, int64_t count) {
+  if (frame.channels == 0) return TensorShape({count, static_cast<int64_t>(frame.bytes)});
+  if (output.layout == Layout::kTchw) {
+    return TensorShape({count, frame.channels, frame.height, frame.width});
+  }
+  return TensorShape({count, frame.height, frame.width, frame.channels});
+}
+
+class DecodeOp : public OpKernel {
+ public:
+  DecodeOp(OpKernelConstruction* context, int size_input) : OpKernel(context), size_(size_input) {
+    OP_REQUIRES_OK(context, attributes_.Read(context));
+  }
+
+  void Compute(OpKernelContext* context) final {
+    OP_REQUIRES_OK(context, Decode(context));
+  }
+
+ protected:
+  // The display indices that the inputs ask for.
+  virtual absl::Status Select(OpKernelContext* context, const FrameIndex& index,
+                              std::vector<int64_t>* frames) = 0;
+
+ private:
+  absl::Status Decode(OpKernelContext* context) {
+    absl::string_view contents;
+    TF_RETURN_IF_ERROR(GetContents(context, &contents));
+    OutputSpec output = attributes_.output;
+    TF_RETURN_IF_ERROR(ReadGeometry(context, size_, size_ + 1, &output));
+    TF_RETURN_IF_ERROR(output.Validate());
+
+    const MemorySource source(contents);
+    const Cancelled cancelled = StepCancelled(context);
+    const FrameIndex::Limits limits{0, attributes_.max_pixels};
+    auto index = FrameIndex::Build(source, limits, cancelled);
+    TF_RETURN_IF_ERROR(index.status());
+    std::vector<int64_t> frames;
+    TF_RETURN_IF_ERROR(Select(context, *index, &frames));
+    const auto count = static_cast<int64_t>(frames.size());
+    if (attributes_.max_frames > 0 && count > attributes_.max_frames) {
+      return absl::ResourceExhaustedError(absl::StrCat(
+          count, " frames were asked for, max_frames is ", attributes_.max_frames,
+          "; decode the video in ranges or raise max_frames"));
+    }
+
+    Tensor batch;
+    FrameBatch collected(output, index->stream().rotation, frames,
+                         [&](const FrameShape& shape, int64_t n) {
+                           return Allocate(context, output, shape, n, &batch);
+                         });
+    ReadOptions options;
+    options.num_threads = attributes_.num_threads;
+    options.max_pixels = attributes_.max_pixels;
+    options.cancelled = cancelled;
+    DamagedFrames damaged;
+    // An empty batch still has a frame's shape, which only a decoded frame tells.
+    const std::vector<int64_t> decoded = frames.empty() ? std::vector<int64_t>{0} : frames;
+    TF_RETURN_IF_ERROR(ReadFrames(*index, source, decoded, options, &collected, &damaged));
+    std::vector<size_t> slots;
+    auto valid = collected.Finish(*index, damaged, attributes_.on_error, &slots);
+    TF_RETURN_IF_ERROR(valid.status());
+    return Emit(context, *index, frames, batch, slots, *valid);
+  }
+
+  absl::StatusOr<void*> Allocate(OpKernelContext* context, const OutputSpec& output,
+                                 const FrameShape& shape, int64_t count, Tensor* batch) const {
+    const double bytes = static_cast<double>(shape.bytes) * static_cast<double>(count);
+    if (attributes_.max_bytes > 0 && bytes > static_cast<double>(attributes_.max_bytes)) {
+      return absl::ResourceExhaustedError(absl::StrCat(
+          count, " frames of ", shape.bytes, " bytes are more than max_bytes, ",
+          attributes_.max_bytes, "; decode the video in ranges, pass a size, or raise max_bytes"));
+    }
+    absl::Status allocated =
+        context->allocate_temp(attributes_.dtype, BatchShape(output, shape, count), batch);
+    if (!allocated.ok()) return allocated;
+    return batch->data();
+  }
+
+  static absl::Status Emit(OpKernelContext* context, const FrameIndex& index,
+                           const std::vector<int64_t>& frames, const Tensor& batch,
+                           const std::vector<size_t>& slots, const std::vector<bool>& valid) {
+    const auto count = static_cast<int64_t>(slots.size());
+    context->set_output(0, count == batch.dim_size(0) ? batch : batch.Slice(0, count));
+    Tensor* pts = nullptr;
+    Tensor* valid_out = nullptr;
+    TF_RETURN_IF_ERROR(context->allocate_output(1, TensorShape({count}), &pts));
+    TF_RETURN_IF_ERROR(context->allocate_output(2, TensorShape({count}), &valid_out));
+    for (int64_t i = 0; i < count; ++i) {
+      const int64_t frame = frames[slots[static_cast<size_t>(i)]];
+      pts->vec<double>()(i) = index.frames()[static_cast<size_t>(frame)].pts;
+      valid_out->vec<bool>()(i) = valid[static_cast<size_t>(i)];
+    }
+    return absl::OkStatus();
+  }
+
+  const int size_;  // input of that name; crop is the next one
+  DecodeAttributes attributes_;
+};
+
+class DecodeRangeOp : public DecodeOp {
+ public:
+  explicit DecodeRangeOp(OpKernelConstruction* context) : DecodeOp(context, 4) {}
+
+ protected:
+  absl::Status Select(OpKernelContext* context, const FrameIndex& index,
+                      std::vector<int64_t>* frames) override {
+    int64_t range[3];
+    constexpr const char* kNames[] = {"start", "stop", "stride"};
+    for (int i = 0; i < 3; ++i) {
+      if (context->input(1 + i).dims() != 0) {
+        return absl::InvalidArgumentError(absl::StrCat(kNames[i], " must be a scalar, got shape ",
+                                                       context->input(1 + i).shape().DebugString()));
+      }
+      range[i] = context->input(1 + i).scalar<int64_t>()();
+    }
+    if (range[2] < 1) {
+      return absl::InvalidArgumentError(absl::StrCat("stride must be at least 1, got ", range[2]));
+    }
+    const int64_t stop = ClampToSlice(range[1], index.num_frames());
+    for (int64_t i = ClampToSlice(range[0], index.num_frames()); i < stop;) {
+      frames->push_back(i);
+      if (range[2] >= stop - i) break;
+      i += range[2];
+    }
+    return absl::OkStatus();
+  }
+};
+
+class DecodeFramesAtOp : public DecodeOp {
+ public:
+  explicit DecodeFramesAtOp(OpKernelConstruction* context) : DecodeOp(context, 2) {}
+
+ protected:
+  absl::Status Select(OpKernelContext* context, const FrameIndex& index,
+                      std::vector<int64_t>* frames) override {
+    const Tensor& positions = context->input(1);
+    if (positions.dims() != 1) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("indices and timestamps must be vectors, got shape ",
+                       positions.shape().DebugString()));
+    }
+    for (int64_t i = 0; i < positions.dim_size(0); ++i) {
+      auto frame = positions.dtype() == ::tensorflow::DT_DOUBLE
+                       ? index.FrameAt(positions.vec<double>()(i))
+                       : FrameNumber(index, positions.vec<int64_t>()(i));
+      if (!frame.ok()) {
+        return absl::Status(frame.status().code(), absl::StrCat(frame.status().message(),
+                                                                " (position ", i, ")"));
+      }
+      frames->push_back(*frame);
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  static absl::StatusOr<int64_t> FrameNumber(const FrameIndex& index, int64_t number) {
+    const int64_t count = index.num_frames();
+    if (number < -count || number >= count) {
+      // Not OutOfRange: tf.data takes that for the end of the data.
+      return absl::InvalidArgumentError(absl::StrCat("frame index ", number,
+                                                     " is out of range for ", count, " frames: -", count, " to ", count - 1));
+    }
+    return number < 0 ? number + count : number;
+  }
+};
+
+REGISTER_KERNEL_BUILDER(Name("VideoDecode").Device(::tensorflow::DEVICE_CPU), DecodeRangeOp);
+REGISTER_KERNEL_BUILDER(Name("VideoDecodeFramesAt").Device(::tensorflow::DEVICE_CPU),
+                        DecodeFramesAtOp);
+
+}  // namespace
+}  // namespace nvc

@@ -1,0 +1,52 @@
+#include "tensorflow/core/framework/op_kernel.h"
+#include "tf_nvcodec/core/video_info.h"
+#include "tf_nvcodec/kernels/kernel_util.h"
+
+namespace nvc {
+namespace {
+
+using ::tensorflow::OpKernel;
+using ::tensorflow::OpKernelConstruction;
+using ::tensorflow::OpKernelContext;
+using ::tensorflow::tstring;
+
+class VideoProbeOp : public OpKernel {
+ public:
+  explicit VideoProbeOp(OpKernelConstruction* context) : OpKernel(context) {
+    OP_REQUIRES_OK(context, context->GetAttr("max_pixels", &limits_.max_pixels));
+    OP_REQUIRES_OK(context, context->GetAttr("max_frames", &limits_.max_frames));
+  }
+
+  void Compute(OpKernelContext* context) override {
+    absl::string_view contents;
+    OP_REQUIRES_OK(context, GetContents(context, &contents));
+    const MemorySource source(contents);
+    auto info = ProbeVideo(source, limits_, StepCancelled(context));
+    OP_REQUIRES_OK(context, info.status());
+    int output = 0;
+    const auto emit = [&](auto value) {
+      return SetScalar<decltype(value)>(context, output++, value);
+    };
+    OP_REQUIRES_OK(context, emit(info->width));
+    OP_REQUIRES_OK(context, emit(info->height));
+    OP_REQUIRES_OK(context, emit(info->num_frames));
+    OP_REQUIRES_OK(context, emit(info->fps));
+    OP_REQUIRES_OK(context, emit(info->duration));
+    OP_REQUIRES_OK(context, emit(tstring(info->codec)));
+    OP_REQUIRES_OK(context, emit(tstring(info->pixel_format)));
+    OP_REQUIRES_OK(context, emit(info->bit_depth));
+    OP_REQUIRES_OK(context, emit(info->rotation));
+    OP_REQUIRES_OK(context, emit(tstring(info->color_space)));
+    OP_REQUIRES_OK(context, emit(tstring(info->color_range)));
+    OP_REQUIRES_OK(context, emit(info->has_audio));
+    OP_REQUIRES_OK(context, emit(info->sample_aspect_ratio));
+  }
+
+ private:
+  FrameIndex::Limits limits_;
+};
+
+REGISTER_KERNEL_BUILDER(Name("VideoProbe").Device(::tensorflow::DEVICE_CPU), VideoProbeOp);
+
+}  // namespace
+}  // namespace nvc

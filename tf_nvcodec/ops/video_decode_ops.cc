@@ -1,0 +1,190 @@
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "tensorflow/core/framework/common_shape_fns.h"
+#include "tensorflow/core/framework/op.h"
+#include "tensorflow/core/framework/shape_inference.h"
+#include "tensorflow/core/framework/tensor.h"
+
+namespace nvc {
+namespace {
+
+using ::tensorflow::shape_inference::DimensionHandle;
+using ::tensorflow::shape_inference::InferenceContext;
+using ::tensorflow::shape_inference::ShapeHandle;
+
+// Reads int32 input `input`, a vector of `count`; leaves `values` alone when it is not constant.
+absl::Status ReadVector(InferenceContext* c, int input, const char* name, int count, int* values,
+                        bool* known) {
+  ShapeHandle shape;
+  TF_RETURN_IF_ERROR(c->WithRank(c->input(input), 1, &shape));
+  DimensionHandle unused;
+  TF_RETURN_IF_ERROR(c->WithValue(c->Dim(shape, 0), count, &unused));
+  const ::tensorflow::Tensor* tensor = c->input_tensor(input);
+  *known = tensor != nullptr;
+  for (int i = 0; *known && i < count; ++i) {
+    values[i] = tensor->vec<int32_t>()(i);
+    if (values[i] < 0) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(name, " must not be negative, got ", values[i], " at place ", i));
+    }
+  }
+  return absl::OkStatus();
+}
+
+// [H, W, C], [C, H, W] or [bytes], as far as the attributes and constant inputs tell.
+absl::Status FrameShape(InferenceContext* c, int size_input, int crop_input,
+                        std::vector<DimensionHandle>* dims) {
+  int size[2], crop[4];
+  bool size_known = false, crop_known = false;
+  TF_RETURN_IF_ERROR(ReadVector(c, size_input, "size", 2, size, &size_known));
+  TF_RETURN_IF_ERROR(ReadVector(c, crop_input, "crop", 4, crop, &crop_known));
+  DimensionHandle height = c->UnknownDim(), width = c->UnknownDim();
+  if (size_known && (size[0] > 0) != (size[1] > 0)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("size must be (height, width), both positive, got (", size[0], ", ", size[1],
+                     ")"));
+  }
+  if (size_known && size[0] > 0) {
+    height = c->MakeDim(size[0]);
+    width = c->MakeDim(size[1]);
+  } else if (size_known && crop_known && crop[2] > 0 && crop[3] > 0) {
+    height = c->MakeDim(crop[2]);
+    width = c->MakeDim(crop[3]);
+  }
+  std::string format, layout;
+  TF_RETURN_IF_ERROR(c->GetAttr("pixel_format", &format));
+  TF_RETURN_IF_ERROR(c->GetAttr("layout", &layout));
+  if (format != "rgb" && format != "bgr" && format != "gray") {
+    DimensionHandle bytes = c->UnknownDim();
+    if (c->ValueKnown(height) && c->ValueKnown(width)) {
+      const int64_t pixels = c->Value(height) * c->Value(width);
+      if (format == "yuv444p" || format == "p010") bytes = c->MakeDim(pixels * 3);
+      if (format == "nv12" || format == "yuv420p") bytes = c->MakeDim(pixels * 3 / 2);
+    }
+    *dims = {bytes};
+    return absl::OkStatus();
+  }
+  const DimensionHandle channels = c->MakeDim(format == "gray" ? 1 : 3);
+  if (layout == "tchw") {
+    *dims = {channels, height, width};
+  } else {
+    *dims = {height, width, channels};
+  }
+  return absl::OkStatus();
+}
+
+absl::Status SetOutputs(InferenceContext* c, DimensionHandle frames, int size_input,
+                        int crop_input) {
+  ShapeHandle unused;
+  TF_RETURN_IF_ERROR(c->WithRank(c->input(0), 0, &unused));
+  std::vector<DimensionHandle> dims;
+  TF_RETURN_IF_ERROR(FrameShape(c, size_input, crop_input, &dims));
+  std::string on_error;
+  TF_RETURN_IF_ERROR(c->GetAttr("on_error", &on_error));
+  if (on_error == "skip") frames = c->UnknownDim();
+  dims.insert(dims.begin(), frames);
+  c->set_output(0, c->MakeShape(dims));
+  c->set_output(1, c->Vector(frames));
+  c->set_output(2, c->Vector(frames));
+  return absl::OkStatus();
+}
+
+absl::Status RangeShape(InferenceContext* c) {
+  ShapeHandle unused;
+  for (int i = 1; i <= 3; ++i) TF_RETURN_IF_ERROR(c->WithRank(c->input(i), 0, &unused));
+  const ::tensorflow::Tensor* stride = c->input_tensor(3);
+  if (stride != nullptr && stride->scalar<int64_t>()() < 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("stride must be at least 1, got ", stride->scalar<int64_t>()()));
+  }
+  return SetOutputs(c, c->UnknownDim(), 4, 5);
+}
+
+absl::Status FramesAtShape(InferenceContext* c) {
+  ShapeHandle positions;
+  TF_RETURN_IF_ERROR(c->WithRank(c->input(1), 1, &positions));
+  return SetOutputs(c, c->Dim(positions, 0), 2, 3);
+}
+
+}  // namespace
+
+#define NVC_DECODE_ATTRIBUTES                                                       \
+  Output("frames: dtype")                                                           \
+      .Output("pts: double")                                                        \
+      .Output("valid: bool")                                                        \
+      .Attr("dtype: {uint8, uint16, half, float} = DT_UINT8")                       \
+      .Attr(                                                                        \
+          "pixel_format: {'native', 'rgb', 'bgr', 'gray', 'nv12', 'yuv420p', "      \
+          "'yuv444p', 'p010'} = 'rgb'")                                             \
+      .Attr("layout: {'thwc', 'tchw'} = 'thwc'")                                    \
+      .Attr("resize_method: {'nearest', 'bilinear', 'bicubic', 'area'} = 'bilinear'") \
+      .Attr("chroma_upsampling: {'nearest', 'bilinear'} = 'nearest'")               \
+      .Attr("apply_rotation: bool = true")                                          \
+      .Attr("color_space: {'', 'bt601', 'bt709', 'bt2020'} = ''")                   \
+      .Attr("color_range: {'', 'limited', 'full'} = ''")                            \
+      .Attr("mean: list(float) = []")                                               \
+      .Attr("std: list(float) = []")                                                \
+      .Attr("backend: {'auto', 'cpu', 'nvdec'} = 'auto'")                           \
+      .Attr("num_threads: int >= 0 = 0")                                            \
+      .Attr("on_error: {'raise', 'skip', 'repeat'} = 'raise'")                      \
+      .Attr("max_pixels: int >= 0 = 67108864")                                      \
+      .Attr("max_frames: int >= 0 = 0")                                             \
+      .Attr("max_bytes: int >= 0 = 17179869184")
+
+constexpr char kSharedDoc[] = R"doc(
+contents: Scalar, the bytes of a video file.
+size: [height, width] of the frames, or [0, 0] to keep theirs.
+crop: [top, left, height, width] in pixels of the shown frame, before the resize; zeros: none.
+frames: [T, H, W, C], [T, C, H, W] or, for the packed formats, [T, bytes].
+pts: [T], seconds.
+valid: [T], false where on_error="repeat" put another frame.
+dtype: uint16 spans 0 to 65535, half and float 0 to 1 before mean and std.
+pixel_format: "native", "nv12", "yuv420p", "yuv444p" and "p010" are packed as FFmpeg's rawvideo.
+layout: Place of the channels.
+resize_method: As in tf.image.resize with antialias=False.
+chroma_upsampling: How full-resolution chroma is made from subsampled planes.
+apply_rotation: Turn the frames as the stream's display matrix asks.
+color_space: Overrides the stream's matrix.
+color_range: Overrides the stream's range.
+mean: One value a channel, or one for all; subtracted from float frames.
+std: One value a channel, or one for all; float frames are divided by it.
+backend: "auto" takes the CPU in this version; "nvdec" fails where there is no NVDEC.
+num_threads: 0: the cores that no other decode of the process uses.
+on_error: What damaged frames do: fail the call, go missing, or repeat the last good one.
+max_pixels: Larger coded pictures are refused; 0: no limit.
+max_frames: More frames asked for, or in the stream, are refused; 0: no limit.
+max_bytes: Larger outputs are refused with ResourceExhausted; 0: no limit.
+)doc";
+
+REGISTER_OP("VideoDecode")
+    .Input("contents: string")
+    .Input("start: int64")
+    .Input("stop: int64")
+    .Input("stride: int64")
+    .Input("size: int32")
+    .Input("crop: int32")
+    .NVC_DECODE_ATTRIBUTES.SetShapeFn(RangeShape)
+    .Doc(absl::StrCat(R"doc(
+Decodes frames start, start + stride, ... below stop, counted as a full decode shows them.
+
+start: First frame; negative counts from the end.
+stop: End of the range, exclusive, cut to the length of the video; negative counts from the end.
+stride: Frames from one to the next, at least 1.)doc",
+                      kSharedDoc));
+
+REGISTER_OP("VideoDecodeFramesAt")
+    .Input("contents: string")
+    .Input("positions: P")
+    .Input("size: int32")
+    .Input("crop: int32")
+    .Attr("P: {int64, double}")
+    .NVC_DECODE_ATTRIBUTES.SetShapeFn(FramesAtShape)
+    .Doc(absl::StrCat(R"doc(
+Decodes the frames at given indices or timestamps; order and duplicates are kept.
+
+positions: [T], frame indices (negative from the end), or the seconds at which a frame is shown.)doc",
+                      kSharedDoc));
+
+}  // namespace nvc

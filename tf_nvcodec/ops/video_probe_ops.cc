@@ -1,0 +1,53 @@
+#include "tensorflow/core/framework/op.h"
+#include "tensorflow/core/framework/shape_inference.h"
+
+namespace nvc {
+
+using ::tensorflow::shape_inference::InferenceContext;
+using ::tensorflow::shape_inference::ShapeHandle;
+
+REGISTER_OP("VideoProbe")
+    .Input("contents: string")
+    .Output("width: int32")
+    .Output("height: int32")
+    .Output("num_frames: int64")
+    .Output("fps: double")
+    .Output("duration: double")
+    .Output("codec: string")
+    .Output("pixel_format: string")
+    .Output("bit_depth: int32")
+    .Output("rotation: int32")
+    .Output("color_space: string")
+    .Output("color_range: string")
+    .Output("has_audio: bool")
+    .Output("sample_aspect_ratio: double")
+    .Attr("max_pixels: int = 67108864")
+    .Attr("max_frames: int = 0")
+    .SetShapeFn([](InferenceContext* c) {
+      ShapeHandle contents;
+      TF_RETURN_IF_ERROR(c->WithRank(c->input(0), 0, &contents));
+      for (int i = 0; i < c->num_outputs(); ++i) c->set_output(i, c->Scalar());
+      return absl::OkStatus();
+    })
+    .Doc(R"doc(
+Reads what a video is: every packet is counted and the first frame is decoded.
+
+contents: Scalar, the bytes of a video file.
+width: Pixels of a stored frame, before rotation.
+height: Pixels of a stored frame, before rotation.
+num_frames: Frames that a full decode shows.
+fps: Average frames a second.
+duration: Seconds from the first frame's pts to the end of the last frame.
+codec: FFmpeg's name, such as "h264".
+pixel_format: FFmpeg's name of the stored format, such as "yuv420p".
+bit_depth: Bits of a luma sample.
+rotation: Degrees clockwise to turn a stored frame for display: 0, 90, 180 or 270.
+color_space: FFmpeg's name of the stream's matrix, such as "bt709"; "unknown" when it has no tag.
+color_range: "limited", "full" or "unknown".
+has_audio: Whether there is an audio stream beside the video.
+sample_aspect_ratio: Width of a pixel over its height; 1 when unknown.
+max_pixels: Pictures larger than this are refused with ResourceExhausted or DataLoss; 0: no limit.
+max_frames: More frames than this are refused with ResourceExhausted; 0: no limit.
+)doc");
+
+}  // namespace nvc

@@ -1,0 +1,242 @@
+"""Video bytes to tensors of frames."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal, NamedTuple, overload
+
+import numpy as np
+import tensorflow as tf
+from typing_extensions import TypedDict, Unpack
+
+from tf_nvcodec.python import loader
+from tf_nvcodec.python.probe import MAX_PIXELS
+
+_END = tf.int64.max
+
+TensorLike = tf.types.experimental.TensorLike
+
+
+class DecodedVideo(NamedTuple):
+    """Frames and the times at which they are shown.
+
+    Attributes:
+      frames: [T, H, W, C], [T, C, H, W], or [T, bytes] for the packed pixel formats.
+      pts: float64 [T], seconds.
+    """
+
+    frames: tf.Tensor
+    pts: tf.Tensor
+
+
+class DecodedVideoWithValidity(NamedTuple):
+    """`DecodedVideo` and which of its frames are their own.
+
+    Attributes:
+      frames: As in `DecodedVideo`.
+      pts: float64 [T], seconds.
+      valid: bool [T], False where on_error="repeat" put another frame for a damaged one.
+    """
+
+    frames: tf.Tensor
+    pts: tf.Tensor
+    valid: tf.Tensor
+
+
+class DecodeOptions(TypedDict, total=False):
+    """Keywords that `decode_video` and `decode_frames_at` share; `decode_video` explains them."""
+
+    crop: TensorLike | None
+    resize_method: str
+    pixel_format: str
+    dtype: tf.DType | str
+    layout: str
+    mean: float | Sequence[float] | None
+    std: float | Sequence[float] | None
+    apply_rotation: bool
+    chroma_upsampling: str
+    color_space: str | None
+    color_range: str | None
+    backend: str
+    num_threads: int
+    on_error: str
+    max_pixels: int
+    max_frames: int
+    max_bytes: int
+    name: str | None
+
+
+def _op_arguments(size: TensorLike | None, options: DecodeOptions) -> dict[str, Any]:
+    unknown = sorted(set(options) - set(DecodeOptions.__annotations__))
+    if unknown:
+        known = ", ".join(DecodeOptions.__annotations__)
+        raise TypeError(f"unknown keyword {unknown[0]!r}; the keywords are: {known}")
+    arguments: dict[str, Any] = {k: v for k, v in options.items() if v is not None}
+    crop = arguments.pop("crop", (0, 0, 0, 0))
+    arguments["crop"] = tf.convert_to_tensor(crop, tf.int32, name="crop")
+    arguments["size"] = tf.convert_to_tensor((0, 0) if size is None else size, tf.int32, name="size")
+    arguments["max_pixels"] = options.get("max_pixels", MAX_PIXELS)
+    for key in ("mean", "std"):
+        if key in arguments:
+            arguments[key] = _per_channel(arguments[key])
+    return arguments
+
+
+def _per_channel(values: Any) -> list[float]:
+    return np.atleast_1d(np.asarray(values, np.float64)).tolist()
+
+
+def _result(outputs: Any, return_valid: bool) -> DecodedVideo | DecodedVideoWithValidity:
+    return DecodedVideoWithValidity(*outputs) if return_valid else DecodedVideo(*outputs[:2])
+
+
+@overload
+def decode_video(
+    contents: TensorLike,
+    start: TensorLike = ...,
+    stop: TensorLike | None = ...,
+    stride: TensorLike = ...,
+    size: TensorLike | None = ...,
+    *,
+    return_valid: Literal[False] = ...,
+    **options: Unpack[DecodeOptions],
+) -> DecodedVideo: ...
+@overload
+def decode_video(
+    contents: TensorLike,
+    start: TensorLike = ...,
+    stop: TensorLike | None = ...,
+    stride: TensorLike = ...,
+    size: TensorLike | None = ...,
+    *,
+    return_valid: Literal[True],
+    **options: Unpack[DecodeOptions],
+) -> DecodedVideoWithValidity: ...
+def decode_video(
+    contents: TensorLike,
+    start: TensorLike = 0,
+    stop: TensorLike | None = None,
+    stride: TensorLike = 1,
+    size: TensorLike | None = None,
+    *,
+    return_valid: bool = False,
+    **options: Unpack[DecodeOptions],
+) -> DecodedVideo | DecodedVideoWithValidity:
+    """Decodes frames `start`, `start + stride`, ... below `stop`, by Python's slice rules.
+
+    Frames are numbered in the order in which a full decode shows them; only what the asked frames
+    need is decoded.
+
+    Args:
+      contents: Scalar string, the bytes of a video file.
+      start: Scalar integer, first frame; negative counts from the end.
+      stop: Scalar integer, end of the range, exclusive; negative counts from the end; None: all.
+      stride: Scalar integer, frames from one to the next, at least 1.
+      size: (height, width) to resize to inside the decode; None keeps the frame's.
+      return_valid: Return a `DecodedVideoWithValidity`.
+      **options: See below; the same for `decode_frames_at`.
+
+    Options:
+      crop: (top, left, height, width) in pixels of the shown frame, taken before the resize.
+      resize_method: "nearest", "bilinear", "bicubic" or "area", each as tf.image.resize defines it
+        with antialias=False; planes are resized before they become RGB.
+      pixel_format: "rgb", "bgr" or "gray"; or packed as FFmpeg's rawvideo, [T, bytes] of uint8:
+        "nv12", "yuv420p", "yuv444p", "p010", or "native", the stored format as it is (never
+        rotated, cropped or resized).
+      dtype: uint8; for rgb, bgr and gray also uint16 (0 to 65535), float16 and float32 (0 to 1).
+      layout: "thwc" or "tchw".
+      mean, std: Float frames become (x - mean) / std; a number or one for each channel.
+      apply_rotation: Turn the frames as the stream's display matrix asks.
+      chroma_upsampling: "nearest", or "bilinear" with the stream's chroma siting.
+      color_space: "bt601", "bt709" or "bt2020" instead of the stream's tag or the guess for
+        streams without (docs/decode.md).
+      color_range: "limited" or "full" instead of the stream's.
+      backend: "auto", "cpu" or "nvdec".
+      num_threads: 0: the cores that no other decode of this process uses.
+      on_error: What a damaged frame does: "raise" fails the call, "skip" leaves it out, "repeat"
+        puts the last good frame (for leading ones the first good one) in its place. A frame is
+        damaged when its packet is, or one that its decoding depends on.
+      max_pixels: Larger coded pictures are refused; 0: no limit.
+      max_frames: More frames than this are refused; 0: no limit.
+      max_bytes: Larger outputs are refused; 0: no limit.
+      name: Of the op.
+
+    Returns:
+      `DecodedVideo(frames, pts)`: uint8 [T, H, W, 3] RGB unless options say otherwise, and
+      float64 [T] seconds.
+
+    Raises:
+      tf.errors.InvalidArgumentError: Not a video that can be read, or options that don't fit it.
+      tf.errors.DataLossError: A frame asked for is damaged; the message names frame and packet.
+      tf.errors.ResourceExhaustedError: A limit was passed, or memory ran out.
+      tf.errors.FailedPreconditionError: backend="nvdec" without one; the message says why.
+    """
+    outputs = loader.ops.video_decode(
+        contents=contents,
+        start=tf.cast(start, tf.int64),
+        stop=tf.cast(_END if stop is None else stop, tf.int64),
+        stride=tf.cast(stride, tf.int64),
+        **_op_arguments(size, options),
+    )
+    return _result(outputs, return_valid)
+
+
+@overload
+def decode_frames_at(
+    contents: TensorLike,
+    indices: TensorLike | None = ...,
+    timestamps: TensorLike | None = ...,
+    size: TensorLike | None = ...,
+    *,
+    return_valid: Literal[False] = ...,
+    **options: Unpack[DecodeOptions],
+) -> DecodedVideo: ...
+@overload
+def decode_frames_at(
+    contents: TensorLike,
+    indices: TensorLike | None = ...,
+    timestamps: TensorLike | None = ...,
+    size: TensorLike | None = ...,
+    *,
+    return_valid: Literal[True],
+    **options: Unpack[DecodeOptions],
+) -> DecodedVideoWithValidity: ...
+def decode_frames_at(
+    contents: TensorLike,
+    indices: TensorLike | None = None,
+    timestamps: TensorLike | None = None,
+    size: TensorLike | None = None,
+    *,
+    return_valid: bool = False,
+    **options: Unpack[DecodeOptions],
+) -> DecodedVideo | DecodedVideoWithValidity:
+    """Decodes the frames at `indices`, or on screen at `timestamps`; order and duplicates are kept.
+
+    Each frame that is needed is decoded once, however often and in whatever order it is asked for.
+
+    Args:
+      contents: Scalar string, the bytes of a video file.
+      indices: Integer [T]; negative counts from the end.
+      timestamps: Float [T], seconds on the scale of pts; the frame with the largest pts not after
+        it. Exactly one of `indices` and `timestamps` is given.
+      size: (height, width) to resize to inside the decode; None keeps the frame's.
+      return_valid: Return a `DecodedVideoWithValidity`.
+      **options: As in `decode_video`.
+
+    Returns:
+      `DecodedVideo(frames, pts)` with T frames.
+
+    Raises:
+      ValueError: Both or neither of `indices` and `timestamps`.
+      As `decode_video`; tf.errors.InvalidArgumentError also names an index or timestamp outside
+        the video.
+    """
+    if (indices is None) == (timestamps is None):
+        raise ValueError("pass exactly one of indices and timestamps")
+    positions = (
+        tf.cast(indices, tf.int64) if timestamps is None else tf.cast(timestamps, tf.float64)
+    )
+    outputs = loader.ops.video_decode_frames_at(
+        contents=contents, positions=positions, **_op_arguments(size, options)
+    )
+    return _result(outputs, return_valid)

@@ -1,0 +1,75 @@
+"""What a video is: size, exact frame count, rate, codec and colour."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import tensorflow as tf
+
+from tf_nvcodec.python import loader
+
+MAX_PIXELS = 1 << 26  # 8192 x 8192: above 8K UHD, below what a forged header asks for
+
+
+class VideoInfo(NamedTuple):
+    """Scalars that describe a video stream, as tensors.
+
+    Attributes:
+      width: int32, pixels of a stored frame, before rotation.
+      height: int32, pixels of a stored frame, before rotation.
+      num_frames: int64, frames that a full decode shows.
+      fps: float64, average frames a second.
+      duration: float64, seconds from the first frame's pts to the end of the last frame.
+      codec: string, FFmpeg's name, such as "h264".
+      pixel_format: string, FFmpeg's name of the stored format, such as "yuv420p".
+      bit_depth: int32, bits of a luma sample.
+      rotation: int32, degrees clockwise to turn a stored frame for display.
+      color_space: string, FFmpeg's name of the matrix, such as "bt709", or "unknown".
+      color_range: string, "limited", "full" or "unknown".
+      has_audio: bool, whether there is an audio stream beside the video.
+      sample_aspect_ratio: float64, width of a pixel over its height; 1 when unknown.
+    """
+
+    width: tf.Tensor
+    height: tf.Tensor
+    num_frames: tf.Tensor
+    fps: tf.Tensor
+    duration: tf.Tensor
+    codec: tf.Tensor
+    pixel_format: tf.Tensor
+    bit_depth: tf.Tensor
+    rotation: tf.Tensor
+    color_space: tf.Tensor
+    color_range: tf.Tensor
+    has_audio: tf.Tensor
+    sample_aspect_ratio: tf.Tensor
+
+
+def probe(
+    contents: tf.types.experimental.TensorLike,
+    *,
+    max_pixels: int = MAX_PIXELS,
+    max_frames: int = 0,
+    name: str | None = None,
+) -> VideoInfo:
+    """Describes the video stream in `contents`: its packets are counted, its first frame decoded.
+
+    Args:
+      contents: Scalar string, the bytes of a video file.
+      max_pixels: Larger coded pictures are refused; 0: no limit.
+      max_frames: Streams of more frames are refused; 0: no limit.
+      name: Of the op.
+
+    Returns:
+      A `VideoInfo` of scalar tensors.
+
+    Raises:
+      tf.errors.InvalidArgumentError: Not a video container that can be read, or no video stream.
+      tf.errors.DataLossError: A video stream without a frame that can be decoded.
+      tf.errors.ResourceExhaustedError: A limit was passed.
+    """
+    return VideoInfo(
+        *loader.ops.video_probe(
+            contents=contents, max_pixels=max_pixels, max_frames=max_frames, name=name
+        )
+    )
