@@ -27,7 +27,7 @@ FORBIDDEN = {
     "core": (*TENSORFLOW, *NVIDIA, "dlfcn.h"),
     "nv": TENSORFLOW,
     "ops": (*NVIDIA, *FFMPEG, "dlfcn.h"),
-    "kernels": (*NVIDIA, "dlfcn.h"),
+    "kernels": (*NVIDIA, *FFMPEG, "dlfcn.h"),
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s+["<]([^">]+)[">]', re.MULTILINE)
 

@@ -7,15 +7,9 @@
 #include "absl/strings/str_cat.h"
 #include "tensorflow/core/framework/op_kernel.h"
 #include "tensorflow/core/public/version.h"
+#include "tf_nvcodec/core/ffmpeg_versions.h"
 #include "tf_nvcodec/nv/availability.h"
 #include "tf_nvcodec/nv/driver.h"
-
-extern "C" {
-#include <libavcodec/avcodec.h>
-#include <libavformat/avformat.h>
-#include <libavutil/avutil.h>
-#include <libswscale/swscale.h>
-}
 
 namespace nvc {
 namespace {
@@ -27,34 +21,26 @@ using ::tensorflow::Tensor;
 using ::tensorflow::TensorShape;
 using ::tensorflow::tstring;
 
-std::string AvVersion(unsigned version) {
-  return absl::StrCat(AV_VERSION_MAJOR(version), ".", AV_VERSION_MINOR(version), ".",
-                      AV_VERSION_MICRO(version));
-}
-
 std::string LoadedOrWhyNot(const absl::Status& status) {
   return status.ok() ? "loaded" : std::string(status.message());
 }
 
 // A name with a slash is an entry of a group.
 std::vector<std::pair<std::string, std::string>> BuildInfo() {
-  return {
+  std::vector<std::pair<std::string, std::string>> info = {
       {"compiler", absl::StrCat("gcc ", __VERSION__)},
       {"tensorflow/build", TF_VERSION_STRING},
-      {"ffmpeg/release", av_version_info()},
-      {"ffmpeg/license", avformat_license()},
-      {"libavformat/build", AvVersion(LIBAVFORMAT_VERSION_INT)},
-      {"libavformat/run", AvVersion(avformat_version())},
-      {"libavcodec/build", AvVersion(LIBAVCODEC_VERSION_INT)},
-      {"libavcodec/run", AvVersion(avcodec_version())},
-      {"libavutil/build", AvVersion(LIBAVUTIL_VERSION_INT)},
-      {"libavutil/run", AvVersion(avutil_version())},
-      {"libswscale/build", AvVersion(LIBSWSCALE_VERSION_INT)},
-      {"libswscale/run", AvVersion(swscale_version())},
+      {"ffmpeg/release", FfmpegRelease()},
+      {"ffmpeg/license", FfmpegLicense()},
       {"gpu_libraries/libcuda.so.1", LoadedOrWhyNot(GetCudaDriver().status())},
       {"gpu_libraries/libnvcuvid.so.1", LoadedOrWhyNot(GetCuvidDriver().status())},
       {"gpu_libraries/libnvidia-encode.so.1", LoadedOrWhyNot(GetNvencDriver().status())},
   };
+  for (const LibraryVersion& version : FfmpegLibraryVersions()) {
+    info.emplace_back(absl::StrCat(version.library, "/build"), version.build);
+    info.emplace_back(absl::StrCat(version.library, "/run"), version.run);
+  }
+  return info;
 }
 
 class AvailabilityOp : public OpKernel {
