@@ -1,0 +1,23 @@
+"""The public names; importing this module brings TensorFlow in and registers the ops."""
+
+from tf_nvcodec.python.availability import build_info, is_available
+from tf_nvcodec.python.decode import (
+    DecodedVideo,
+    DecodedVideoWithValidity,
+    DecodeOptions,
+    decode_frames_at,
+    decode_video,
+)
+from tf_nvcodec.python.probe import VideoInfo, probe
+
+__all__ = [
+    "DecodeOptions",
+    "DecodedVideo",
+    "DecodedVideoWithValidity",
+    "VideoInfo",
+    "build_info",
+    "decode_frames_at",
+    "decode_video",
+    "is_available",
+    "probe",
+]

@@ -1,0 +1,102 @@
+"""Parses the arguments, runs the command and turns failures into exit codes and single lines."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from typing import Any, NoReturn
+
+from tf_nvcodec.cli import decode, doctor, encode, errors, preview, probe, transcode
+from tf_nvcodec.cli.progress import has_abandoned_work
+from tf_nvcodec.version import __version__
+
+_COMMANDS = (probe, decode, encode, transcode, preview, doctor)
+
+_EPILOG = """\
+exit codes:
+  0    done
+  1    an input or output failed (the line on stderr names it), or doctor found something missing
+  2    wrong options
+  130  stopped by Ctrl-C; 143 by SIGTERM. No half-written output is left.
+"""
+
+
+class _Parser(argparse.ArgumentParser):
+    """argparse, with errors in this program's one-line form."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(errors.USAGE, f"tf-nvcodec: {message} (see `{self.prog} --help`)\n")
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The whole command line."""
+    parser = _Parser(
+        prog="tf-nvcodec",
+        description="Video in and out of TensorFlow's tensors.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"tf-nvcodec {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for command in _COMMANDS:
+        command.add_parser(commands).set_defaults(run=command.run)
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs one command; returns its exit code, with errors already printed on stderr."""
+    try:
+        args = build_parser().parse_args(argv)
+    except SystemExit as stop:
+        return int(stop.code or 0)
+    with _sigterm_unwinds():
+        code = _run(args)
+    if has_abandoned_work():
+        # The interpreter would wait for, or pull the ground from under, an op that still runs.
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+    return code
+
+
+def _run(args: argparse.Namespace) -> int:
+    try:
+        code = int(args.run(args))
+        sys.stdout.flush()
+        return code
+    except errors.CliError as error:
+        if args.debug:
+            raise
+        print(error.line(), file=sys.stderr)
+        return error.exit_code
+    except KeyboardInterrupt:
+        print("tf-nvcodec: interrupted", file=sys.stderr)
+        return errors.INTERRUPTED
+    except errors.Terminated:
+        print("tf-nvcodec: terminated", file=sys.stderr)
+        return errors.TERMINATED
+    except BrokenPipeError:
+        # Whoever read stdout has left; Python would complain once more when it closes the stream.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return errors.FAILED
+
+
+@contextlib.contextmanager
+def _sigterm_unwinds() -> Iterator[None]:
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def terminate(*_: object) -> NoReturn:
+        raise errors.Terminated
+
+    previous = signal.signal(signal.SIGTERM, terminate)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, previous)

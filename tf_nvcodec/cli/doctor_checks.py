@@ -1,0 +1,199 @@
+"""The checks behind `tf-nvcodec doctor`; none of them needs TensorFlow or the op library."""
+
+from __future__ import annotations
+
+import ctypes
+import ctypes.util
+import enum
+import importlib.metadata
+import platform
+import shutil
+import sys
+from typing import Any, NamedTuple
+
+from tf_nvcodec.cli.doctor_child import ask_child
+from tf_nvcodec.version import __version__
+
+_FFMPEG_CURE = "apt-get install -y ffmpeg"
+
+# What each codec is called in FFmpeg; any one name of a row will do.
+_DECODERS: dict[str, tuple[str, ...]] = {
+    "H.264": ("h264",),
+    "HEVC": ("hevc",),
+    "AV1": ("libdav1d", "libaom-av1"),
+    "VP8": ("vp8",),
+    "VP9": ("vp9",),
+    "MPEG-2": ("mpeg2video",),
+    "MPEG-4": ("mpeg4",),
+    "MJPEG": ("mjpeg",),
+    "FFV1": ("ffv1",),
+}
+_ENCODERS: dict[str, tuple[str, ...]] = {
+    "H.264": ("libx264",),
+    "HEVC": ("libx265",),
+    "AV1": ("libsvtav1",),
+    "VP9": ("libvpx-vp9",),
+    "MJPEG": ("mjpeg",),
+    "FFV1": ("ffv1",),
+}
+# Only building from source and the project's tests need these: (any of, what for, cure).
+_TOOLS = (
+    (("bazelisk", "bazel"), "building from source", "apt-get install -y bazel-bootstrap"),
+    (("g++", "clang++"), "building from source", "apt-get install -y g++"),
+    (("ffmpeg",), "the tests and benchmarks", _FFMPEG_CURE),
+    (("ffprobe",), "the tests and benchmarks", _FFMPEG_CURE),
+)
+
+
+class Status(enum.Enum):
+    OK = "ok"
+    MISSING = "missing"
+    ABSENT = "absent"
+
+
+class Finding(NamedTuple):
+    """One line of the report; `cure` is a command or an empty string."""
+
+    name: str
+    status: Status
+    detail: str
+    cure: str = ""
+
+
+def examine() -> list[Finding]:
+    """All findings, the ones that others depend on first."""
+    child = ask_child()
+    return [
+        Finding("tf_nvcodec", Status.OK, __version__),
+        _python(),
+        *_packages(),
+        *_tensorflow(child),
+        *_ffmpeg(child.get("library", {}).get("build_info", {})),
+        *_gpu(child),
+        *_tools(),
+    ]
+
+
+def _python() -> Finding:
+    version = platform.python_version()
+    detail = f"{version} on {sys.platform} {platform.machine()}, {sys.executable}"
+    if sys.platform != "linux" or platform.machine() != "x86_64":
+        return Finding("Python", Status.MISSING, detail, "use Linux on x86_64")
+    return Finding("Python", Status.OK, detail)
+
+
+def _packages() -> list[Finding]:
+    findings = []
+    for name in ("numpy", "tqdm", "pillow"):
+        try:
+            findings.append(Finding(name, Status.OK, importlib.metadata.version(name)))
+        except importlib.metadata.PackageNotFoundError:
+            findings.append(Finding(name, Status.MISSING, "not installed", f"pip install {name}"))
+    return findings
+
+
+def _tensorflow(child: dict[str, Any]) -> list[Finding]:
+    found = child.get("tensorflow", {})
+    if "version" not in found:
+        cause = found.get("error", "it did not answer")
+        pip = "pip install --force-reinstall tensorflow"
+        cure = "pip install tensorflow" if "No module named 'tensorflow'" in cause else pip
+        return [
+            Finding("TensorFlow", Status.MISSING, cause, cure),
+            Finding("op library", Status.MISSING, "not tried: it needs TensorFlow"),
+        ]
+    tensorflow = Finding("TensorFlow", Status.OK, found["version"])
+    library = child.get("library", {})
+    if "build_info" not in library:
+        cause = library.get("error", "loading it ended the process")
+        cure = "reinstall tf_nvcodec; in a source tree: make build"
+        return [tensorflow, Finding("op library", Status.MISSING, cause, cure)]
+    info = library["build_info"]
+    details = (
+        f"{info['library']}, built with TensorFlow {info['tensorflow']['build']} and"
+        f" {info['compiler']}, revision {info['revision']}"
+    )
+    return [tensorflow, Finding("op library", Status.OK, details)]
+
+
+def _ffmpeg(build_info: dict[str, Any]) -> list[Finding]:
+    findings = []
+    libraries = {}
+    for name in ("avformat", "avcodec", "avutil", "swscale"):
+        # The op library names the version it runs with; without it, what the system offers.
+        run = str(build_info.get(f"lib{name}", {}).get("run", ""))
+        soname = f"lib{name}.so.{run.split('.')[0]}" if run else ctypes.util.find_library(name)
+        library = _open_library(soname)
+        if library is None:
+            findings.append(
+                Finding(f"lib{name}", Status.MISSING, "FFmpeg's library not found", _FFMPEG_CURE)
+            )
+            continue
+        libraries[name] = library
+        number = getattr(library, f"{name}_version")()
+        version = f"{number >> 16}.{number >> 8 & 255}.{number & 255}"
+        findings.append(Finding(f"lib{name}", Status.OK, f"{version} ({soname})"))
+    if "avcodec" in libraries:
+        avcodec = libraries["avcodec"]
+        findings.append(_codecs("decoders", _DECODERS, avcodec.avcodec_find_decoder_by_name))
+        findings.append(_codecs("encoders", _ENCODERS, avcodec.avcodec_find_encoder_by_name))
+    return findings
+
+
+def _open_library(soname: str | None) -> ctypes.CDLL | None:
+    if soname is None:
+        return None
+    try:
+        return ctypes.CDLL(soname)
+    except OSError:
+        return None
+
+
+def _codecs(kind: str, wanted: dict[str, tuple[str, ...]], find: Any) -> Finding:
+    find.restype = ctypes.c_void_p
+    find.argtypes = [ctypes.c_char_p]
+    present, lacking = [], []
+    for codec, names in wanted.items():
+        name = next((n for n in names if find(n.encode())), None)
+        if name is None:
+            lacking.append(f"{codec} ({' or '.join(names)})")
+        else:
+            present.append(f"{codec} ({name})")
+    if not lacking:
+        return Finding(kind, Status.OK, ", ".join(present))
+    detail = f"{', '.join(present)}; this FFmpeg lacks {', '.join(lacking)}"
+    return Finding(kind, Status.ABSENT, detail, _FFMPEG_CURE + " (Debian's has them all)")
+
+
+def _gpu(child: dict[str, Any]) -> list[Finding]:
+    findings = []
+    for engine, label in (("nvdec", "NVDEC"), ("nvenc", "NVENC")):
+        found = child.get(engine)
+        if found is None:
+            findings.append(Finding(label, Status.ABSENT, "not asked: it needs the op library"))
+        else:
+            status = Status.OK if found["available"] else Status.ABSENT
+            findings.append(Finding(label, status, found["detail"]))
+    for soname, use in (
+        ("libcuda.so.1", "any work on the GPU"),
+        ("libnvcuvid.so.1", "decoding on the GPU"),
+        ("libnvidia-encode.so.1", "encoding on the GPU"),
+    ):
+        if _open_library(soname) is not None:
+            findings.append(Finding(soname, Status.OK, "found"))
+        else:
+            detail = f"not found; {use} needs it"
+            cure = "install NVIDIA's driver; in a container: NVIDIA_DRIVER_CAPABILITIES=all"
+            findings.append(Finding(soname, Status.ABSENT, detail, cure))
+    return findings
+
+
+def _tools() -> list[Finding]:
+    findings = []
+    for names, use, cure in _TOOLS:
+        path = next((p for p in map(shutil.which, names) if p), None)
+        if path is not None:
+            findings.append(Finding(names[0], Status.OK, path))
+        else:
+            findings.append(Finding(names[0], Status.ABSENT, f"not found; {use} needs it", cure))
+    return findings

@@ -1,0 +1,78 @@
+"""How the command line fails: exit codes, and TensorFlow's errors in one readable line."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Iterator
+
+OK = 0
+FAILED = 1
+USAGE = 2
+INTERRUPTED = 130
+TERMINATED = 143
+
+# "{{function_node __wrapped__VideoDecode_device_/job:...}} " before and " [Op:VideoDecode] name: "
+# after the message are TensorFlow's, and say nothing about the file.
+_NODE = re.compile(r"\{\{[^}]*\}\}\s*")
+_OP = re.compile(r"\s*\[Op:[^\]]*\](?:\s+name:.*)?\s*$", re.DOTALL)
+_COLLECTIVE = re.compile(r"\s*\[\[\{\{node [^\]]*\]\]\s*$")
+
+
+class CliError(Exception):
+    """A failure to show in one line as `tf-nvcodec: SUBJECT: cause (cure)`."""
+
+    exit_code = FAILED
+
+    def __init__(self, subject: str, cause: str, cure: str = "") -> None:
+        super().__init__(cause)
+        self.subject = subject
+        self.cause = cause
+        self.cure = cure
+
+    def line(self) -> str:
+        subject = f"{self.subject}: " if self.subject else ""
+        cure = f" ({self.cure})" if self.cure else ""
+        return f"tf-nvcodec: {subject}{self.cause}{cure}"
+
+
+class UsageError(CliError):
+    """Options that contradict one another or that no file could satisfy."""
+
+    exit_code = USAGE
+
+
+class Terminated(BaseException):
+    """SIGTERM, raised so that temporary files are removed on the way out."""
+
+
+def clean_message(message: str) -> str:
+    """`message` of a TensorFlow error without the runtime's own decorations, on one line."""
+    message = _COLLECTIVE.sub("", message)
+    message = _NODE.sub("", message)
+    message = _OP.sub("", message)
+    return " ".join(message.split())
+
+
+@contextlib.contextmanager
+def about(subject: str) -> Iterator[None]:
+    """Turns the errors that a bad `subject` causes into CliError; bugs pass through."""
+    try:
+        yield
+    except CliError:
+        raise
+    except BrokenPipeError:
+        raise
+    except FileNotFoundError as error:
+        raise CliError(subject, "no such file", "check the path") from error
+    except MemoryError as error:
+        raise CliError(subject, "out of memory", "ask for fewer or smaller frames") from error
+    except OSError as error:
+        raise CliError(subject, error.strerror or str(error)) from error
+    except ValueError as error:
+        raise CliError(subject, clean_message(str(error))) from error
+    except Exception as error:
+        # tf.errors.OpError, recognised without importing TensorFlow.
+        if not hasattr(error, "error_code") or not hasattr(error, "message"):
+            raise
+        raise CliError(subject, clean_message(str(error.message))) from error

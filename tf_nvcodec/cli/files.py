@@ -1,0 +1,191 @@
+"""Reading inputs through TensorFlow's file systems and writing outputs whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import glob
+import os
+import re
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+
+from tf_nvcodec.cli.errors import CliError, UsageError, about
+
+_NUMBERED = re.compile(r"%0?\d*d")
+IMAGE_SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp")
+
+
+def is_remote(path: str) -> bool:
+    """Whether `path` names a file system of TensorFlow's other than the local one."""
+    return "://" in path
+
+
+def exists(path: str) -> bool:
+    if not is_remote(path):
+        return os.path.lexists(path)
+    import tensorflow as tf
+
+    return bool(tf.io.gfile.exists(path))
+
+
+def read_bytes(path: str) -> bytes:
+    """The whole file; "-" is standard input, "gs://..." and the like go through tf.io.gfile."""
+    with about(path):
+        if path == "-":
+            return sys.stdin.buffer.read()
+        if not is_remote(path):
+            with open(path, "rb") as file:
+                return file.read()
+        import tensorflow as tf
+
+        try:
+            with tf.io.gfile.GFile(path, "rb") as file:
+                return bytes(file.read())
+        except tf.errors.NotFoundError as error:
+            raise CliError(path, "no such file", "check the path") from error
+        except tf.errors.UnimplementedError as error:
+            raise CliError(
+                path,
+                "TensorFlow has no file system for this scheme",
+                "gs:// needs `pip install 'tf_nvcodec[gcs]'`",
+            ) from error
+
+
+def refuse_to_replace(path: str, force: bool, inputs: list[str]) -> None:
+    """Raises unless `path` is free, or `force` is given and it is none of `inputs`."""
+    for source in inputs:
+        if source == path or (
+            os.path.exists(source) and os.path.exists(path) and os.path.samefile(source, path)
+        ):
+            raise UsageError(path, "is the input too", "name another output")
+    if not is_remote(path) and os.path.isdir(path):
+        raise UsageError(path, "is a folder", "name a file")
+    if not force and exists(path):
+        raise CliError(path, "exists already", "use --force to replace it")
+
+
+@contextlib.contextmanager
+def replacing(path: str) -> Iterator[str]:
+    """Yields a temporary local path that becomes `path` when the block ends without an error."""
+    folder = tempfile.gettempdir() if is_remote(path) else os.path.dirname(path) or "."
+    with about(path):
+        if not os.path.isdir(folder):
+            raise CliError(path, f"the folder {folder} does not exist", f"mkdir -p {folder}")
+        partial = os.path.join(folder, f".{os.path.basename(path)}.{os.getpid()}.part")
+        with open(partial, "xb"):
+            pass
+    try:
+        yield partial
+        with about(path):
+            _publish(partial, path)
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            os.remove(partial)
+
+
+def _publish(partial: str, path: str) -> None:
+    if not is_remote(path):
+        os.replace(partial, path)
+        return
+    import tensorflow as tf
+
+    tf.io.gfile.copy(partial, path, overwrite=True)
+
+
+def write_bytes(path: str, data: bytes) -> None:
+    """Writes `data` to `path` in one step; "-" is standard output."""
+    if path == "-":
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+        return
+    with replacing(path) as partial, about(path), open(partial, "wb") as file:
+        file.write(data)
+
+
+def is_image_sequence(path: str) -> bool:
+    """Whether `path` means numbered images: a pattern, a folder, or a name with no extension."""
+    return (
+        _NUMBERED.search(os.path.basename(path)) is not None
+        or path.endswith("/")
+        or os.path.isdir(path)
+        or os.path.splitext(path)[1] == ""
+    )
+
+
+class ImageFolder:
+    """A sequence of images that appears under its final names only when all are written."""
+
+    def __init__(self, path: str, count: int, force: bool) -> None:
+        if is_remote(path):
+            raise UsageError(path, "an image sequence goes to a local folder", "use OUT.npy")
+        name = os.path.basename(path)
+        if _NUMBERED.search(name):
+            self._folder, self._pattern = os.path.dirname(path) or ".", name
+            if not name.lower().endswith(".png"):
+                raise UsageError(path, "only PNG images are written", "end the pattern in .png")
+        else:
+            self._folder, self._pattern = path.rstrip("/") or "/", "frame_%06d.png"
+        if not force:
+            for name in (self._pattern % 0, self._pattern % max(0, count - 1)):
+                taken = os.path.join(self._folder, name)
+                if os.path.lexists(taken):
+                    raise CliError(taken, "exists already", "use --force to replace it")
+        self._written = 0
+        self._partial = ""
+        self._made_folder = False
+
+    @property
+    def pattern(self) -> str:
+        return os.path.join(self._folder, self._pattern)
+
+    def write(self, png: bytes) -> None:
+        with open(os.path.join(self._partial, self._pattern % self._written), "wb") as file:
+            file.write(png)
+        self._written += 1
+
+    def __enter__(self) -> ImageFolder:
+        with about(self._folder):
+            self._made_folder = not os.path.isdir(self._folder)
+            os.makedirs(self._folder, exist_ok=True)
+            self._partial = tempfile.mkdtemp(prefix=".tf-nvcodec-", dir=self._folder)
+        return self
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        try:
+            if kind is None:
+                for name in sorted(os.listdir(self._partial)):
+                    os.replace(os.path.join(self._partial, name), os.path.join(self._folder, name))
+        finally:
+            shutil.rmtree(self._partial, ignore_errors=True)
+            if kind is not None and self._made_folder:
+                with contextlib.suppress(OSError):
+                    os.rmdir(self._folder)
+
+
+def find_images(path: str) -> list[str]:
+    """The files of a folder, a glob or a `%06d` pattern in the order of their numbers."""
+    name = os.path.basename(path)
+    if os.path.isdir(path):
+        found = [
+            os.path.join(path, entry)
+            for entry in os.listdir(path)
+            if entry.lower().endswith(IMAGE_SUFFIXES) and not entry.startswith(".")
+        ]
+    elif _NUMBERED.search(name):
+        escaped = [re.escape(part) for part in _NUMBERED.split(name)]
+        numbered = re.compile(r"\d+".join(escaped))
+        folder = os.path.dirname(path) or "."
+        with about(path):
+            found = [os.path.join(folder, e) for e in os.listdir(folder) if numbered.fullmatch(e)]
+    else:
+        found = glob.glob(path)
+    if not found:
+        raise CliError(path, "no image matches", "give a folder, a glob or a pattern like %06d.png")
+    return sorted(found, key=_natural_key)
+
+
+def _natural_key(path: str) -> list[tuple[int, int, str]]:
+    parts = re.split(r"(\d+)", path)
+    return [(0, int(p), "") if p.isdigit() else (1, 0, p) for p in parts]

@@ -1,0 +1,80 @@
+"""`tf-nvcodec preview`: a contact sheet of a video."""
+
+from __future__ import annotations
+
+import argparse
+import io
+import json
+import os
+from typing import Any
+
+from tf_nvcodec.cli import files, options, values
+from tf_nvcodec.cli.errors import OK, UsageError
+from tf_nvcodec.cli.progress import Progress
+from tf_nvcodec.cli.source import Source
+
+
+def add_parser(commands: Any) -> argparse.ArgumentParser:
+    parser: argparse.ArgumentParser = commands.add_parser(
+        "preview", help="a contact sheet (PNG) of frames spread over the video"
+    )
+    parser.add_argument("input", metavar="IN", help='a video; "-" is standard input')
+    parser.add_argument("output", metavar="OUT.png")
+    options.add_common(parser, output=True)
+    parser.add_argument("--frames", type=values.positive, default=16, metavar="N", help="(16)")
+    parser.add_argument("--columns", type=values.positive, default=4, metavar="N", help="(4)")
+    parser.add_argument(
+        "--width", type=values.positive, default=320, metavar="PIXELS", help="of one frame (320)"
+    )
+    return parser
+
+
+def run(args: argparse.Namespace) -> int:
+    if not args.output.lower().endswith(".png"):
+        raise UsageError(args.output, "is not a .png file", "name OUT.png")
+    files.refuse_to_replace(args.output, args.force, [args.input])
+    import numpy as np
+
+    from tf_nvcodec.cli import runtime
+    from tf_nvcodec.cli.contact_sheet import clock, contact_sheet
+
+    source = Source(runtime.load(), args.input)
+    info = source.info
+    height, width = _shown_size(info, args.width)
+    count = min(args.frames, int(info["num_frames"]))
+    # The middle of each of `count` equal stretches: never only the black first frame.
+    wanted = [(2 * i + 1) * int(info["num_frames"]) // (2 * count) for i in range(count)]
+    keywords = {"size": (height, width), "resize_method": "area"}
+    frame_bytes = height * width * 3
+    frames, times = [], []
+    with Progress("preview", count, args.quiet) as progress:
+        # A few at a time, for the bar; each frame is decoded once either way.
+        step = max(1, count // 8)
+        for block in source.decode_at("indices", wanted, keywords, frame_bytes, step * frame_bytes):
+            frames.append(block.frames)
+            times.extend(block.pts.tolist())
+            progress.advance(block.asked)
+    captions = [f"{clock(time)}  #{index}" for time, index in zip(times, wanted)]
+    title = (
+        f"{os.path.basename(args.input)}   {info['width']}x{info['height']} {info['codec']}"
+        f"   {info['fps']:.6g} fps   {clock(float(info['duration']))}"
+    )
+    sheet = contact_sheet(np.concatenate(frames), captions, title, args.columns)
+    png = io.BytesIO()
+    sheet.save(png, "PNG")
+    files.write_bytes(args.output, png.getvalue())
+    if args.json:
+        result = {"input": args.input, "output": args.output, "indices": wanted, "pts": times}
+        print(json.dumps(result))
+    elif not args.quiet:
+        print(f"{args.output}: {count} frames, {sheet.width}x{sheet.height}")
+    return OK
+
+
+def _shown_size(info: dict[str, Any], width: int) -> tuple[int, int]:
+    """(height, width) of a thumbnail with the shape the frame has on screen."""
+    shown_width, shown_height = float(info["width"]), float(info["height"])
+    shown_width *= float(info["sample_aspect_ratio"]) or 1.0
+    if int(info["rotation"]) % 180 != 0:
+        shown_width, shown_height = shown_height, shown_width
+    return max(1, round(width * shown_height / shown_width)), width

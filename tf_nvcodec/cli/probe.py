@@ -1,0 +1,71 @@
+"""`tf-nvcodec probe`: what is in a file."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from functools import partial
+from typing import Any
+
+from tf_nvcodec.cli import errors, options
+from tf_nvcodec.cli.files import read_bytes
+from tf_nvcodec.cli.progress import interruptible
+
+_COLUMNS = ("file", "codec", "size", "frames", "fps", "seconds", "format", "colour", "audio")
+
+
+def add_parser(commands: Any) -> argparse.ArgumentParser:
+    parser: argparse.ArgumentParser = commands.add_parser(
+        "probe", help="size, frame count, rate, codec and colour of videos"
+    )
+    parser.add_argument("files", nargs="+", metavar="FILE", help='a video; "-" is standard input')
+    options.add_common(parser, output=False)
+    return parser
+
+
+def run(args: argparse.Namespace) -> int:
+    from tf_nvcodec.cli import runtime
+
+    loaded = runtime.load()
+    found: list[dict[str, Any]] = []
+    failed = False
+    for path in args.files:
+        try:
+            contents = read_bytes(path)
+            with errors.about(path):
+                info = interruptible(partial(runtime.video_info, loaded, contents))
+            found.append({"file": path, **info})
+        except errors.CliError as error:
+            if args.debug:
+                raise
+            print(error.line(), file=sys.stderr)
+            failed = True
+    if args.json:
+        print(json.dumps(found, indent=2))
+    elif found:
+        print(_table([_row(info) for info in found]))
+    return errors.FAILED if failed else errors.OK
+
+
+def _row(info: dict[str, Any]) -> tuple[str, ...]:
+    turned = f" turned {info['rotation']}" if info["rotation"] else ""
+    return (
+        info["file"],
+        info["codec"],
+        f"{info['width']}x{info['height']}{turned}",
+        str(info["num_frames"]),
+        f"{info['fps']:.6g}",
+        f"{info['duration']:.3f}",
+        info["pixel_format"],
+        f"{info['color_space']}/{info['color_range']}",
+        "yes" if info["has_audio"] else "no",
+    )
+
+
+def _table(rows: list[tuple[str, ...]]) -> str:
+    lines = [_COLUMNS, *rows]
+    widths = [max(len(line[i]) for line in lines) for i in range(len(_COLUMNS))]
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(line, widths)).rstrip() for line in lines
+    )

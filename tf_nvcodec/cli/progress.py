@@ -1,0 +1,83 @@
+"""The progress bar of the long commands, and calls that Ctrl-C can leave."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Iterator
+from typing import Any, Callable, TypeVar
+
+T = TypeVar("T")
+
+_abandoned: list[threading.Thread] = []
+
+
+class Progress:
+    """A bar on stderr counted in frames; silent when stderr is no terminal or when `quiet`."""
+
+    def __init__(self, label: str, total: int | None, quiet: bool) -> None:
+        from tqdm import tqdm
+
+        self._bar: Any = tqdm(
+            total=total,
+            desc=label,
+            unit="frame",
+            file=sys.stderr,
+            disable=quiet or not sys.stderr.isatty(),
+            dynamic_ncols=True,
+            leave=False,
+        )
+
+    def advance(self, frames: int) -> None:
+        self._bar.update(frames)
+
+    def beat(self) -> None:
+        """Redraws the elapsed time."""
+        self._bar.refresh()
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._bar.close()
+
+
+def interruptible(call: Callable[[], T], beat: Callable[[], None] | None = None) -> T:
+    """Runs `call` in a thread and waits for it, so that Ctrl-C does not wait for a long op.
+
+    `beat` is called about four times a second meanwhile. When the wait is interrupted the thread
+    is abandoned: the process should leave by os._exit (see `has_abandoned_work`).
+    """
+    result: list[T] = []
+    failure: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            result.append(call())
+        except BaseException as error:
+            failure.append(error)
+
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    try:
+        while thread.is_alive():
+            thread.join(0.25)
+            if beat is not None:
+                beat()
+    except BaseException:
+        _abandoned.append(thread)
+        raise
+    if failure:
+        raise failure[0]
+    return result[0]
+
+
+def has_abandoned_work() -> bool:
+    """Whether a call that was interrupted is still running."""
+    return any(thread.is_alive() for thread in _abandoned)
+
+
+def batches(items: range, size: int) -> Iterator[range]:
+    """Consecutive slices of `items`, each of at most `size`."""
+    for first in range(0, len(items), size):
+        yield items[first : first + size]

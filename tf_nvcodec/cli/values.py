@@ -1,0 +1,100 @@
+"""Parsers of option values; argparse turns their ArgumentTypeError into exit code 2."""
+
+from __future__ import annotations
+
+import math
+import re
+from argparse import ArgumentTypeError
+from fractions import Fraction
+
+_UNITS = {"": 1, "k": 1_000, "m": 1_000_000, "g": 1_000_000_000}
+
+
+def size(text: str) -> tuple[int, int]:
+    """ "WIDTHxHEIGHT" -> (height, width), the order of the Python API."""
+    match = re.fullmatch(r"([1-9]\d*)x([1-9]\d*)", text)
+    if match is None:
+        raise ArgumentTypeError(f"{text!r} is not WIDTHxHEIGHT, for example 320x180")
+    return int(match[2]), int(match[1])
+
+
+def crop(text: str) -> tuple[int, int, int, int]:
+    """ "WIDTHxHEIGHT+LEFT+TOP" -> (top, left, height, width), the order of the Python API."""
+    match = re.fullmatch(r"([1-9]\d*)x([1-9]\d*)\+(\d+)\+(\d+)", text)
+    if match is None:
+        raise ArgumentTypeError(f"{text!r} is not WIDTHxHEIGHT+LEFT+TOP, for example 320x180+0+40")
+    return int(match[4]), int(match[3]), int(match[2]), int(match[1])
+
+
+def integers(text: str) -> list[int]:
+    """ "0,5,-1" or "start:stop[:step]" -> a list; ranges follow Python's range()."""
+    try:
+        if ":" in text:
+            return list(range(*(int(part) for part in text.split(":"))))
+        return [int(part) for part in text.split(",")]
+    except (ValueError, TypeError) as error:
+        raise ArgumentTypeError(
+            f"{text!r} is neither a list like 0,5,-1 nor a range like 0:100:10"
+        ) from error
+
+
+def seconds(text: str) -> list[float]:
+    """ "0.5,1.25" or "start:stop:step" in seconds -> a list; `stop` is left out."""
+    try:
+        if ":" not in text:
+            values = [float(part) for part in text.split(",")]
+        else:
+            start, stop, step = (Fraction(part) for part in text.split(":"))
+            count = max(0, math.ceil((stop - start) / step))
+            values = [float(start + index * step) for index in range(count)]
+    except (ValueError, ZeroDivisionError, OverflowError) as error:
+        raise ArgumentTypeError(
+            f"{text!r} is neither a list like 0.5,1.25 nor a range like 0:10:0.5"
+        ) from error
+    if not all(math.isfinite(value) for value in values):
+        raise ArgumentTypeError(f"{text!r} holds a time that is not finite")
+    return values
+
+
+def fps(text: str) -> float:
+    """ "25", "29.97" or "30000/1001"."""
+    try:
+        rate = float(Fraction(text))
+    except (ValueError, ZeroDivisionError, OverflowError) as error:
+        raise ArgumentTypeError(f"{text!r} is not a rate like 25 or 30000/1001") from error
+    if not rate > 0:
+        raise ArgumentTypeError(f"{text!r} is not above 0")
+    return rate
+
+
+def bitrate(text: str) -> int:
+    """ "800k", "2M" or plain bits a second."""
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)([kKmMgG]?)", text)
+    if match is None or float(match[1]) <= 0:
+        raise ArgumentTypeError(f"{text!r} is not a bitrate like 800k or 2M")
+    return round(float(match[1]) * _UNITS[match[2].lower()])
+
+
+def channel_values(text: str) -> list[float]:
+    """One number for each channel, "0.485,0.456,0.406"."""
+    try:
+        values = [float(part) for part in text.split(",")]
+    except ValueError as error:
+        raise ArgumentTypeError(f"{text!r} is not a list like 0.485,0.456,0.406") from error
+    if not all(math.isfinite(value) for value in values):
+        raise ArgumentTypeError(f"{text!r} holds a number that is not finite")
+    return values
+
+
+def positive(text: str) -> int:
+    """A whole number above 0."""
+    if not re.fullmatch(r"0*[1-9]\d*", text):
+        raise ArgumentTypeError(f"{text!r} is not a whole number above 0")
+    return int(text)
+
+
+def count(text: str) -> int:
+    """A whole number from 0."""
+    if not re.fullmatch(r"\d+", text):
+        raise ArgumentTypeError(f"{text!r} is not a whole number from 0")
+    return int(text)
