@@ -55,6 +55,7 @@ absl::StatusOr<std::unique_ptr<Decoder>> OpenSoftwareDecoder(const AVCodecParame
   context->thread_count = options.num_threads;
   context->thread_type = FF_THREAD_FRAME | FF_THREAD_SLICE;
   if (options.reorder_depth >= 0) context->has_b_frames = options.reorder_depth;
+  if (options.output_unreachable) context->flags |= AV_CODEC_FLAG_OUTPUT_CORRUPT;
   if (options.max_pixels > 0) context->max_pixels = options.max_pixels;
   // The HEVC decoder keeps errors inside a slice to itself unless asked to fail on them; the others
   // report them in the frame.

@@ -16,6 +16,9 @@ struct DecoderOptions {
   int num_threads = 1;      // of this decoder; 1 also means: no delay by frame threads
   int reorder_depth = -1;   // frames a frame may come late in display order; -1: the decoder's guess
   int64_t max_pixels = 0;   // of a coded picture; 0: no limit
+  // Also give pictures that the decoder holds for unreachable from where it started. FFmpeg's H.264
+  // decoder thinks so of good ones that it drains after a start at a recovery point.
+  bool output_unreachable = false;
 };
 
 // Not thread-safe. A frame's pkt_pos is the `pos` of the packet it began in, which is how callers

@@ -189,12 +189,7 @@ class FrameIndexBuilder {
   void SetTimes() {
     auto& frames = index_.frames_;
     const double tick = av_q2d(index_.stream_.time_base);
-    const AVRational tagged = index_.stream_.frame_rate;
-    double interval = tagged.num > 0 && tagged.den > 0 ? av_q2d(av_inv_q(tagged)) : 0;
-    const int64_t packet_ticks = index_.packets_[static_cast<size_t>(frames[0].packet)].duration;
-    if (interval <= 0) interval = static_cast<double>(packet_ticks) * tick;
-    constexpr double kDefaultInterval = 1.0 / 25;  // FFmpeg's own for streams without any timing
-    if (interval <= 0) interval = kDefaultInterval;
+    const double interval = Interval(tick);
     for (size_t i = 0; i < frames.size(); ++i) {
       if (frame_pts_[i] != AV_NOPTS_VALUE) {
         frames[i].pts = static_cast<double>(frame_pts_[i]) * tick;
@@ -210,6 +205,30 @@ class FrameIndexBuilder {
     const int64_t last_ticks = index_.packets_[static_cast<size_t>(frames.back().packet)].duration;
     frames.back().duration = last_ticks > 0 ? static_cast<double>(last_ticks) * tick : interval;
     index_.frame_rate_ = FrameRate(interval);
+  }
+
+  // Seconds from one frame to the next. Without pts the decoding timestamps tell it better than the
+  // header, whose rate may be that of the container's clock.
+  double Interval(double tick) const {
+    const auto& packets = index_.packets_;
+    const PacketEntry& first = packets.front();
+    const PacketEntry& last = packets.back();
+    double from_dts = 0;
+    if (packets.size() > 1 && first.dts != AV_NOPTS_VALUE && last.dts > first.dts) {
+      from_dts = static_cast<double>(last.dts - first.dts) * tick /
+                 static_cast<double>(packets.size() - 1);
+    }
+    const AVRational tagged = index_.stream_.frame_rate;
+    const double from_tag = tagged.num > 0 && tagged.den > 0 ? av_q2d(av_inv_q(tagged)) : 0;
+    const int64_t ticks = packets[static_cast<size_t>(index_.frames_[0].packet)].duration;
+    const double from_duration = static_cast<double>(ticks) * tick;
+    const bool has_pts = frame_pts_[0] != AV_NOPTS_VALUE;
+    constexpr double kDefault = 1.0 / 25;  // FFmpeg's own for streams without any timing
+    for (const double seconds : {has_pts ? from_tag : from_dts, has_pts ? from_dts : from_tag,
+                                 from_duration}) {
+      if (seconds > 0) return seconds;
+    }
+    return kDefault;
   }
 
   double FrameRate(double interval) const {

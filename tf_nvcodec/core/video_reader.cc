@@ -69,6 +69,7 @@ class ReadRun {
     options.num_threads = threads;
     options.reorder_depth = index_.reorder_depth();
     options.max_pixels = options_.max_pixels;
+    options.output_unreachable = true;
     return OpenSoftwareDecoder(*index_.stream().codec, index_.stream().time_base, options);
   }
 
