@@ -1,0 +1,70 @@
+"""Fixtures and options of every Python test."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+sys.path.insert(0, str(Path(__file__).resolve().parent / "golden"))
+
+import pytest
+from clip_frames import ClipFrames, clip_frames, raw_frames
+from make_clips import ensure_clips
+from reference_frame import Frame
+
+# No test of this project takes this long; one that does hangs.
+TIMEOUT_S = 120
+
+
+class Clips:
+    """The golden clips, made on first use."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def path(self, name: str) -> Path:
+        return self.folder / name
+
+    def data(self, name: str) -> bytes:
+        return self.path(name).read_bytes()
+
+    def frames(self, name: str) -> ClipFrames:
+        return clip_frames(self.path(name))
+
+    def raw(self, name: str, count: int | None = None) -> list[bytes]:
+        return raw_frames(self.path(name), count)
+
+    def reference(self, name: str, count: int, **shown: object) -> list[Frame]:
+        """The first frames, for comparisons with the float64 reference; `shown` are Frame's
+        space, colour_range and rotation."""
+        golden = self.frames(name)
+        return [
+            Frame(data, golden.pixel_format, golden.width, golden.height, **shown)  # type: ignore
+            for data in self.raw(name, count)
+        ]
+
+
+@pytest.fixture(scope="session")
+def clips() -> Clips:
+    return Clips(ensure_clips())
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.get_closest_marker("timeout") is None:
+            item.add_marker(pytest.mark.timeout(TIMEOUT_S))
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    if item.get_closest_marker("gpu") is None:
+        return
+    import tf_nvcodec as nvc  # noqa: PLC0415 (here, so that the reference's tests need no build)
+
+    available, reason = nvc.is_available("nvdec", reason=True)
+    if available:
+        return
+    if os.environ.get("TF_NVCODEC_REQUIRE_GPU") == "1":
+        pytest.fail(f"TF_NVCODEC_REQUIRE_GPU=1 asks for a GPU that decodes: {reason}")
+    pytest.skip(f"no GPU that decodes: {reason}")

@@ -1,0 +1,89 @@
+"""What FFmpeg's own command line says about a clip: its frames, their bytes and their times.
+
+The values are asked for once and kept in <clip>.json beside the clip.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import subprocess
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+# Every frame the decoder gives, as it gives it: no rotation, none dropped or repeated to keep a
+# constant rate. One thread, so that concealment does not depend on timing.
+_AS_DECODED = ["-map", "0:v:0", "-vsync", "passthrough"]
+_INPUT = ["ffmpeg", "-nostdin", "-v", "error", "-threads", "1", "-noautorotate", "-copyts", "-i"]
+
+
+@dataclasses.dataclass(frozen=True)
+class ClipFrames:
+    """A full sequential decode of the first video stream.
+
+    `pts` are seconds, None where FFmpeg has no best-effort timestamp; `md5` are of each frame as
+    FFmpeg's rawvideo packs it; `stream` is what ffprobe prints of the stream.
+    """
+
+    width: int
+    height: int
+    pixel_format: str
+    pts: list[float | None]
+    md5: list[str]
+    stream: dict[str, Any]
+
+    def __len__(self) -> int:
+        return len(self.md5)
+
+
+def _run(command: list[str]) -> bytes:
+    return subprocess.run(command, check=True, capture_output=True).stdout
+
+
+def _probe(path: Path, entries: str, *more: str) -> dict[str, Any]:
+    command = ["ffprobe", "-v", "quiet", "-threads", "1", "-of", "json", "-select_streams", "v:0"]
+    return json.loads(_run([*command, *more, "-show_entries", entries, str(path)]))
+
+
+def _ask(path: Path) -> ClipFrames:
+    found = _probe(path, "stream:frame=best_effort_timestamp,width,height,pix_fmt", "-show_frames")
+    stream, frames = found["streams"][0], found["frames"]
+    time_base = Fraction(stream["time_base"])
+    stamps = [frame.get("best_effort_timestamp") for frame in frames]
+    text = _run([*_INPUT, str(path), *_AS_DECODED, "-f", "framemd5", "-"]).decode()
+    rows = [line.split(",") for line in text.splitlines() if not line.startswith("#")]
+    if len(rows) != len(frames):
+        raise ValueError(f"{path.name}: ffmpeg decodes {len(rows)} frames, ffprobe {len(frames)}")
+    return ClipFrames(
+        width=frames[0]["width"],
+        height=frames[0]["height"],
+        pixel_format=frames[0]["pix_fmt"],
+        pts=[None if stamp is None else float(stamp * time_base) for stamp in stamps],
+        md5=[row[5].strip() for row in rows],
+        stream=stream,
+    )
+
+
+def clip_frames(path: Path) -> ClipFrames:
+    """The frames of a clip, from <clip>.json when an earlier run left it."""
+    kept = path.with_name(path.name + ".json")
+    if kept.is_file():
+        return ClipFrames(**json.loads(kept.read_text()))
+    frames = _ask(path)
+    unfinished = path.with_name(f"{path.name}.{os.getpid()}.unfinished")
+    unfinished.write_text(json.dumps(dataclasses.asdict(frames)))
+    unfinished.replace(kept)
+    return frames
+
+
+def raw_frames(path: Path, count: int | None = None) -> list[bytes]:
+    """The bytes of the first `count` frames, packed as rawvideo in the stream's own format."""
+    limit = [] if count is None else ["-frames:v", str(count)]
+    data = _run([*_INPUT, str(path), *_AS_DECODED, *limit, "-f", "rawvideo", "-"])
+    total = len(clip_frames(path)) if count is None else count
+    size = len(data) // total
+    if size * total != len(data):
+        raise ValueError(f"{path.name}: {len(data)} bytes are not {total} equal frames")
+    return [data[i * size : (i + 1) * size] for i in range(total)]

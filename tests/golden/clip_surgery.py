@@ -1,0 +1,108 @@
+"""Edits of a clip's bytes that no ffmpeg command makes: damage, cuts and odd edit lists."""
+
+from __future__ import annotations
+
+import json
+import struct
+import subprocess
+from pathlib import Path
+
+TS_PACKET = 188
+
+
+def packets(path: Path) -> list[dict[str, str]]:
+    """Position, size and flags of each packet of the first video stream, in file order."""
+    command = ["ffprobe", "-v", "error", "-select_streams", "v:0", "-of", "json"]
+    command += ["-show_entries", "packet=pos,size,flags,pts_time", str(path)]
+    found = subprocess.run(command, check=True, capture_output=True).stdout
+    return json.loads(found)["packets"]
+
+
+def _overwrite(data: bytes, packet: dict[str, str]) -> bytes:
+    """Replaces the later two thirds of a packet's payload by a fixed pattern."""
+    position, size = int(packet["pos"]), int(packet["size"])
+    damaged = bytearray(data)
+    for i in range(position + size // 3, position + size):
+        damaged[i] = (i * 73 + 41) % 256
+    return bytes(damaged)
+
+
+def break_middle_packet(data: bytes, source: Path) -> bytes:
+    found = packets(source)
+    middle = len(found) // 2
+    # The largest packet near the middle that is not a keyframe: others are predicted from it.
+    near = [p for p in found[middle - 4 : middle + 4] if "K" not in p["flags"]]
+    packet = max(near, key=lambda p: int(p["size"]))
+    if data[:1] == b"G" and len(data) % TS_PACKET == 0:
+        return _overwrite_ts(data, packet)
+    return _overwrite(data, packet)
+
+
+def break_first_packet(data: bytes, source: Path) -> bytes:
+    return _overwrite(data, packets(source)[0])
+
+
+def _overwrite_ts(data: bytes, packet: dict[str, str]) -> bytes:
+    """The same damage inside a transport stream, whose packet headers stay whole."""
+    damaged = bytearray(data)
+    first = int(packet["pos"]) // TS_PACKET * TS_PACKET
+    pid = struct.unpack(">H", data[first + 1 : first + 3])[0] & 0x1FFF
+    at, broken = first, 0
+    while broken < 3 and at + TS_PACKET <= len(data):
+        head = struct.unpack(">H", data[at + 1 : at + 3])[0]
+        if head & 0x1FFF == pid and at > first:
+            if head & 0x4000:  # the next frame starts here
+                break
+            for i in range(at + 120, at + TS_PACKET):
+                damaged[i] = (i * 73 + 41) % 256
+            broken += 1
+        at += TS_PACKET
+    if not broken:  # a packet that fits in one cell
+        for i in range(first + 150, first + TS_PACKET):
+            damaged[i] = (i * 73 + 41) % 256
+    return bytes(damaged)
+
+
+def drop_first_third(data: bytes, source: Path) -> bytes:
+    """A transport stream joined late, as a receiver tuning in sees it."""
+    del source
+    return data[len(data) // 3 // TS_PACKET * TS_PACKET :]
+
+
+def from_second_keyframe(data: bytes, source: Path) -> bytes:
+    keys = [packet for packet in packets(source) if "K" in packet["flags"]]
+    return data[int(keys[1]["pos"]) :]
+
+
+def twice(data: bytes, source: Path) -> bytes:
+    del source
+    return data + data
+
+
+def append_small(data: bytes, source: Path) -> bytes:
+    """Goes on with a stream of another size, as a broadcast may."""
+    return data + (source.parent / "h264_small.h264").read_bytes()
+
+
+def two_edits(data: bytes, source: Path) -> bytes:
+    """Replaces the edit list by two edits of 0.4 s, with 0.4 s left out between them."""
+    del source
+    scale = struct.unpack(">I", data[data.index(b"mdhd") + 16 : data.index(b"mdhd") + 20])[0]
+    movie = struct.unpack(">I", data[data.index(b"mvhd") + 16 : data.index(b"mvhd") + 20])[0]
+    at = data.index(b"elst") - 4
+    size, version = struct.unpack(">I4xB", data[at : at + 9])
+    if version != 0 or data.index(b"moov") < data.index(b"mdat"):
+        raise ValueError("two_edits expects a version 0 edit list in a moov after the mdat")
+    offset = struct.unpack(">i", data[at + 20 : at + 24])[0]  # the composition offset to undo
+    entries = b""
+    for start in (0.2, 1.0):
+        media = offset + round(start * scale)
+        entries += struct.pack(">IiI", round(0.4 * movie), media, 0x10000)
+    new = struct.pack(">I4sII", 16 + len(entries), b"elst", 0, 2) + entries
+    grown = len(new) - size
+    edited = bytearray(data[:at] + new + data[at + size :])
+    for box in (b"moov", b"trak", b"edts"):
+        head = data.index(box) - 4
+        old = struct.unpack(">I", data[head : head + 4])[0]
+        edited[head : head + 4] = struct.pack(">I", old + grown)
+    return bytes(edited)

@@ -1,0 +1,376 @@
+"""The test clips: every container, codec, sample format and timing that decode must get right.
+
+A clip is one ffmpeg command (and, for damage that no encoder makes, one function of surgery.py).
+`make_clips.py` runs them; the tests ask for them by name.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from pathlib import Path
+
+import clip_surgery as surgery
+
+MEDIA = Path(__file__).resolve().parent / "media"
+REAL_CLIP = MEDIA / "bigbuckbunny_720p.mp4"
+
+
+@dataclasses.dataclass(frozen=True)
+class Clip:
+    """One file of the corpus.
+
+    `args` are ffmpeg's output options. The input is `of` (another clip, or an absolute path) with
+    `input_args` before it and further inputs, `also`, after it; without `of` it is the synthetic
+    `source`. `edit` replaces the command: it gets the bytes of `of` and gives those of the clip.
+    `needs` names clips that must exist first; {folder} in `also` is where they are.
+    """
+
+    name: str
+    args: str = ""
+    of: str = ""
+    input_args: str = ""
+    also: str = ""
+    needs: tuple[str, ...] = ()
+    source: str = "testsrc2"
+    size: str = "96x64"
+    rate: str = "25"
+    frames: int = 30
+    filters: str = ""
+    edit: Callable[[bytes, Path], bytes] | None = None
+    tags: frozenset[str] = frozenset()
+
+
+CLIPS: dict[str, Clip] = {}
+
+
+def _add(name: str, args: str = "", tags: str = "", **fields: object) -> None:
+    if name in CLIPS:
+        raise ValueError(f"two clips are named {name}")
+    CLIPS[name] = Clip(name, args, tags=frozenset(tags.split()), **fields)  # type: ignore[arg-type]
+
+
+def _x264(params: str, pixel_format: str = "yuv420p", extra: str = "") -> str:
+    return f"-c:v libx264 -preset fast -pix_fmt {pixel_format} -x264-params {params} {extra}"
+
+
+def _x265(params: str, pixel_format: str = "yuv420p", extra: str = "") -> str:
+    return (
+        f"-c:v libx265 -preset ultrafast -pix_fmt {pixel_format} "
+        f"-x265-params log-level=error:{params} {extra}"
+    )
+
+
+_GOP = "keyint=12:min-keyint=12:scenecut=0:bframes=3:b-adapt=0:ref=3"
+_VP9 = "-c:v libvpx-vp9 -deadline realtime -cpu-used 8 -b:v 200k -g 12"
+_AOM = "-c:v libaom-av1 -usage realtime -cpu-used 8 -b:v 100k -g 12"
+_SVT = "-c:v libsvtav1 -preset 12 -crf 40 -g 12"
+_FFV1 = "-c:v ffv1 -level 3 -g 1"
+
+
+def _codecs() -> None:
+    """Codecs by depth, chroma and size."""
+    for fmt in ("yuv422p", "yuv444p", "gray", "yuv420p10le", "yuv422p10le", "yuv444p10le"):
+        _add(f"h264_{fmt}.mp4", _x264(_GOP, fmt))
+    _add("h264_rgb.mp4", "-c:v libx264rgb -preset fast -pix_fmt rgb24 -g 12 -bf 2", frames=20)
+    _add("h264_lossless.mkv", _x264(_GOP + ":qp=0", "yuv444p"), frames=20)
+    _add("h264_odd_444.mp4", _x264(_GOP, "yuv444p"), size="97x65", source="testsrc")
+    _add("h264_cropped.mp4", _x264(_GOP), size="98x66")
+    _add(
+        "h264_crop_left_top.mp4",
+        "-c copy -bsf:v h264_metadata=crop_left=6:crop_top=4:crop_right=2:crop_bottom=10",
+        of="h264.mp4",
+    )
+    _add("h264_tall.mp4", _x264(_GOP), size="48x160")
+    for fmt in ("yuv422p", "yuv444p", "gray", "yuv420p10le", "yuv422p10le", "yuv444p10le"):
+        _add(f"hevc_{fmt}.mp4", _x265(_GOP, fmt))
+    for fmt in ("yuv420p12le", "yuv422p12le", "yuv444p12le"):
+        _add(f"hevc_{fmt}.mkv", _x265(_GOP, fmt))
+    _add("hevc_rgb.mkv", _x265(_GOP, "gbrp"), frames=20)
+    _add("hevc_odd_444.mp4", _x265(_GOP, "yuv444p"), size="97x65", source="testsrc")
+    _add("hevc_cropped.mp4", _x265(_GOP), size="98x66")
+    _add("av1.mp4", _SVT, frames=40)
+    _add("av1_10bit.mkv", _SVT + " -pix_fmt yuv420p10le")
+    _add("av1_film_grain.webm", _SVT + " -svtav1-params film-grain=10", size="192x128")
+    _add("av1_odd.mkv", _AOM + " -pix_fmt yuv420p", size="97x65", source="testsrc", frames=20)
+    _add("av1_gray.mp4", _AOM + " -pix_fmt gray", frames=20)
+    for fmt in ("yuv422p", "yuv444p", "yuv420p12le"):
+        _add(f"av1_{fmt}.mkv", _AOM.replace("realtime", "good") + f" -pix_fmt {fmt}", frames=12)
+    _add("vp8.webm", "-c:v libvpx -b:v 200k -g 12 -auto-alt-ref 0")
+    _add("vp8_odd.webm", "-c:v libvpx -b:v 200k -g 12", size="97x65", source="testsrc")
+    _add("vp8_altref.webm", "-c:v libvpx -b:v 200k -auto-alt-ref 1 -lag-in-frames 16", frames=40)
+    _add("vp9.webm", _VP9)
+    _add(
+        "vp9_altref.webm",
+        "-c:v libvpx-vp9 -cpu-used 8 -b:v 100k -auto-alt-ref 1 -lag-in-frames 16",
+        frames=40,
+    )
+    _add("vp9_odd.webm", _VP9 + " -pix_fmt yuv420p", size="97x65", source="testsrc")
+    _add("vp9_alpha.webm", _VP9 + " -pix_fmt yuva420p -auto-alt-ref 0", frames=20)
+    for fmt in ("yuv422p", "yuv440p", "yuv444p", "gbrp", "yuv420p10le", "yuv444p12le"):
+        _add(f"vp9_{fmt}.webm", _VP9 + f" -pix_fmt {fmt}", frames=15)
+    for name, fmt in (("", "yuv420p"), ("_422", "yuv422p")):
+        _add(f"mpeg2{name}.ts", f"-c:v mpeg2video -bf 2 -g 12 -q:v 4 -pix_fmt {fmt}")
+    _add("mpeg2_odd.mkv", "-c:v mpeg2video -bf 2 -g 12 -q:v 4", size="97x65", source="testsrc")
+    _add("mpeg2.avi", "-c:v mpeg2video -bf 0 -g 12 -q:v 4")
+    _add("mpeg4.mp4", "-c:v mpeg4 -bf 2 -g 12 -q:v 4")
+    _add("mpeg4.avi", "-c:v mpeg4 -bf 0 -g 12 -q:v 4")
+    _add("mpeg4_qpel.mkv", "-c:v mpeg4 -bf 2 -g 12 -q:v 4 -flags +qpel+mv4")
+    _add("mpeg4_odd.mkv", "-c:v mpeg4 -bf 2 -g 12 -q:v 4", size="97x65", source="testsrc")
+    _add("mjpeg.avi", "-c:v mjpeg -q:v 4 -pix_fmt yuvj420p", frames=12)
+    _add(
+        "mjpeg_odd.mov",
+        "-c:v mjpeg -q:v 4 -pix_fmt yuvj420p",
+        frames=12,
+        size="97x65",
+        source="testsrc",
+    )
+    _add("mjpeg_422.mkv", "-c:v mjpeg -q:v 4 -pix_fmt yuvj422p", frames=12)
+    _add("mjpeg_444.avi", "-c:v mjpeg -q:v 4 -pix_fmt yuvj444p", frames=12)
+    for fmt in ("yuv420p", "yuv411p", "yuv422p10le", "yuv444p12le", "gray", "gray12le"):
+        _add(f"ffv1_{fmt}.mkv", _FFV1 + f" -pix_fmt {fmt}", frames=10)
+    _add("ffv1_gray16.mkv", _FFV1 + " -pix_fmt gray16le", frames=10)
+    _add("ffv1_rgb.mkv", _FFV1 + " -pix_fmt gbrp10le", frames=10)
+    _add("ffv1_alpha.mkv", _FFV1 + " -pix_fmt yuva420p", frames=10)
+    _add("ffv1_odd.avi", _FFV1 + " -pix_fmt yuv420p", frames=10, size="97x65", source="testsrc")
+    _add("ffv1_inter.mkv", "-c:v ffv1 -level 1 -context 1 -g 8 -pix_fmt yuv420p", frames=20)
+
+
+def _containers() -> None:
+    _add("h264.mp4", _x264(_GOP), frames=48, size="160x96")
+    for suffix in ("mkv", "mov", "ts", "flv", "h264", "avi"):
+        _add(f"h264.{suffix}", "-c copy", of="h264.mp4")
+    _add("h264_fragmented.mp4", "-c copy -movflags frag_keyframe+empty_moov", of="h264.mp4")
+    _add("h264_faststart.mp4", "-c copy -movflags faststart", of="h264.mp4")
+    _add("h264_live.mkv", "-c copy -f matroska -live 1", of="h264.mp4")
+    _add(
+        "h264_audio.mp4",
+        "-map 0:v -map 1:a -c:v copy -c:a aac -shortest",
+        of="h264.mp4",
+        also="-f lavfi -i sine=r=44100:d=2",
+    )
+    _add("h264_audio.ts", "-map 0 -c copy", of="h264_audio.mp4")
+    _add("h264_audio.mkv", "-map 0 -c copy", of="h264_audio.mp4")
+    _add(
+        "h264_two_videos.mp4",
+        "-map 0:v -map 1:v -c copy -disposition:v:0 default -disposition:v:1 0",
+        of="h264.mp4",
+        also="-i {folder}/vp9_as_second.mp4",
+        needs=("vp9_as_second.mp4",),
+    )
+    _add("vp9_as_second.mp4", _VP9, size="64x48", frames=20)
+    _add(
+        "h264_cover_art.mp4",
+        "-map 0:v -map 1:v -c:v:0 copy -c:v:1 mjpeg -frames:v:1 1 -disposition:v:1 attached_pic",
+        of="h264.mp4",
+        also="-f lavfi -i testsrc2=s=320x240:r=1:d=1",
+    )
+    _add("hevc.mp4", _x265(_GOP, extra="-tag:v hvc1"), frames=48)
+    for suffix in ("mkv", "ts", "hevc"):
+        _add(f"hevc.{suffix}", "-c copy", of="hevc.mp4")
+    _add("av1.ivf", "-c copy", of="av1.mp4")
+    _add("av1.obu", "-c copy", of="av1.mp4")
+    _add("av1.webm", "-c copy", of="av1.mp4")
+    _add("vp8.ivf", "-c copy", of="vp8_altref.webm")
+    _add("vp9.ivf", "-c copy", of="vp9_altref.webm")
+    _add("vp9.mp4", "-c copy", of="vp9_altref.webm")
+    _add("mpeg2.mp4", "-c copy", of="mpeg2.ts")
+    _add("mpeg4.ts", "-c:v mpeg4 -bf 2 -g 12 -q:v 4")
+    _add("flv1.flv", "-c:v flv1 -g 12 -q:v 4", tags="unlisted_codec")
+
+
+def _structure() -> None:
+    """How the encoder arranges frames."""
+    _add("h264_no_b.mp4", _x264("keyint=12:bframes=0"))
+    _add("h264_b_no_pyramid.mp4", _x264(_GOP + ":b-pyramid=none"), frames=40)
+    _add("h264_b_strict_pyramid.mp4", _x264("keyint=30:bframes=7:b-adapt=0:b-pyramid=strict"))
+    _add("h264_open_gop.mp4", _x264(_GOP + ":open-gop=1"), frames=60)
+    _add("h264_open_gop.ts", "-c copy", of="h264_open_gop.mp4")
+    _add("h264_long_gop.mp4", _x264("keyint=300:scenecut=0:bframes=2"), frames=150)
+    _add("h264_long_gop.h264", "-c copy", of="h264_long_gop.mp4")
+    _add("h264_intra_refresh.mp4", _x264("intra-refresh=1:keyint=12:bframes=0"), frames=60)
+    _add("h264_intra_refresh.ts", "-c copy", of="h264_intra_refresh.mp4")
+    _add("h264_all_intra.mov", _x264("keyint=1"))
+    _add("h264_slices.mp4", _x264(_GOP + ":slices=4"))
+    _add("h264_mbaff.mp4", _x264(_GOP + ":tff=1", extra="-flags +ilme+ildct"))
+    _add("h264_mbaff_bff.ts", _x264(_GOP + ":bff=1", extra="-flags +ilme+ildct"))
+    _add("h264_fake_interlaced.mp4", _x264(_GOP + ":fake-interlaced=1"))
+    _add("h264_scene_cuts.mp4", _x264("keyint=60:bframes=3"), source="mandelbrot", frames=40)
+    _add("hevc_open_gop.mkv", _x265("keyint=12:min-keyint=12:bframes=4:open-gop=1"), frames=60)
+    _add("hevc_open_gop.ts", "-c copy", of="hevc_open_gop.mkv")
+    _add("hevc_closed_gop.mp4", _x265("keyint=12:min-keyint=12:bframes=4:open-gop=0"), frames=48)
+    _add("hevc_temporal_layers.mp4", _x265(_GOP + ":temporal-layers=1"), frames=40)
+    _add("hevc_slices.mp4", _x265(_GOP + ":slices=2"), size="192x256", frames=20)
+    _add("hevc_all_intra.mp4", _x265("keyint=1"), frames=15)
+    _add("hevc_long_gop.hevc", _x265("keyint=300:bframes=6:b-adapt=2:rc-lookahead=20"), frames=90)
+    _add("mpeg2_interlaced.ts", "-c:v mpeg2video -flags +ilme+ildct -top 1 -bf 2 -g 12 -q:v 4")
+    _add("mpeg2_open_gop.mkv", "-c:v mpeg2video -bf 2 -g 9 -q:v 4", frames=40)
+    _add("mpeg4_interlaced.mp4", "-c:v mpeg4 -flags +ilme+ildct -bf 2 -g 12 -q:v 4")
+    _add("mpeg4_packed_b.avi", "-c:v libxvid -bf 2 -g 12 -q:v 4", frames=40)
+    _add("av1_long_gop.mkv", "-c:v libsvtav1 -preset 12 -crf 40 -g 200", frames=90)
+
+
+def _timing() -> None:
+    _add("h264_edit_list.mp4", "-c copy", of="h264.mp4", input_args="-ss 0.7")
+    _add(
+        "hevc_edit_list.mp4", "-c copy -tag:v hvc1", of="hevc_closed_gop.mp4", input_args="-ss 0.7"
+    )
+    _add("h264_two_edits.mp4", of="h264.mp4", edit=surgery.two_edits)
+    _add("h264_no_edit_list.mp4", "-c copy -use_editlist 0", of="h264.mp4")
+    _add("h264_negative_cts.mp4", "-c copy -movflags negative_cts_offsets", of="h264.mp4")
+    _add("h264_start_delay.mp4", "-c copy -output_ts_offset 1.5", of="h264.mp4")
+    _add("h264_start_delay.mkv", "-c copy -output_ts_offset 3.25", of="h264.mp4")
+    _add("h264_start_delay.ts", "-c copy -output_ts_offset 1000", of="h264.mp4")
+    _add("h264_wrap.ts", "-c copy -output_ts_offset 95441.5", of="h264.mp4")
+    _add("h264_negative_dts.mkv", "-c copy -avoid_negative_ts disabled", of="h264.mp4")
+    vfr = "setpts='(N+2*floor(N/3)+if(gt(N,15),20,0))/(25*TB)'"
+    for suffix in ("mp4", "mkv"):
+        _add(f"h264_vfr.{suffix}", _x264(_GOP, extra="-vsync passthrough"), filters=vfr, frames=40)
+    # AVI has no timestamps: the muxer fills the gaps with empty packets.
+    _add("mpeg4_gaps.avi", "-c:v mpeg4 -g 12 -q:v 4 -vsync passthrough", filters=vfr)
+    _add("vp9_vfr.webm", _VP9 + " -vsync passthrough", filters=vfr)
+    _add("h264_ntsc.mp4", _x264(_GOP), rate="30000/1001")
+    _add("h264_high_rate.mkv", _x264(_GOP), rate="240")
+    _add("h264_slow.mp4", _x264(_GOP), rate="1/3", frames=15)
+    _add("h264_no_b.h264", "-c copy", of="h264_no_b.mp4")
+    _add("h264_joined.h264", of="h264.h264", edit=surgery.twice)
+    _add("h264_cut_start.ts", of="h264_long_lead.ts", edit=surgery.drop_first_third)
+    _add("h264_long_lead.ts", _x264("keyint=20:min-keyint=20:scenecut=0:bframes=2"), frames=60)
+    # From an open GOP: its first pictures (RASL in HEVC) refer to frames that are not there.
+    for suffix in ("mp4", "mkv"):
+        for codec, source in (("h264", "h264_open_gop.mp4"), ("hevc", "hevc_open_gop.mkv")):
+            _add(f"{codec}_open_cut.{suffix}", "-c copy", of=source, input_args="-ss 1.2")
+    _add("hevc_cra_first.hevc", of="hevc_repeat.hevc", edit=surgery.from_second_keyframe)
+    _add("hevc_repeat.hevc", _x265("keyint=12:min-keyint=12:bframes=4:open-gop=1:repeat-headers=1"))
+    _add("mpeg2_cut_start.ts", of="mpeg2.ts", edit=surgery.drop_first_third)
+    _add("one_frame.mp4", _x264(_GOP), frames=1)
+    _add("two_frames.mkv", _x264(_GOP), frames=2)
+
+
+def _display() -> None:
+    for angle in (90, 180, 270):
+        _add(
+            f"h264_rotate_{angle}.mp4",
+            f"-c copy -metadata:s:v rotate={angle}",
+            of="h264.mp4",
+            tags="rotated",
+        )
+    _add("h264_sar.mp4", _x264(_GOP), filters="setsar=4/3")
+    _add("h264_sar.mkv", "-c copy", of="h264_sar.mp4")
+
+
+# Random code values over the whole range, so that clipping and out-of-gamut colours are reached.
+_NOISE = "geq=lum='random(1)*{top}':cb='random(2)*{top}':cr='random(3)*{top}'"
+SPACES = {"bt601": "smpte170m", "bt709": "bt709", "bt2020": "bt2020nc"}
+RANGES = {"limited": "tv", "full": "pc"}
+
+
+def colour_clip(space: str, colour_range: str, depth: int) -> str:
+    """Name of the lossless noise clip with these tags."""
+    return f"colour_{space}_{colour_range}_{depth}.mkv"
+
+
+def _colour() -> None:
+    for space, space_tag in SPACES.items():
+        for colour_range, range_tag in RANGES.items():
+            tag = f"-colorspace {space_tag} -color_range {range_tag}"
+            for depth, fmt in ((8, "yuv420p"), (10, "yuv420p10le")):
+                _add(
+                    colour_clip(space, colour_range, depth),
+                    f"{_FFV1} -pix_fmt {fmt} {tag}",
+                    source="color=black",
+                    filters=f"format={fmt},{_NOISE.format(top=2**depth - 1)}",
+                    frames=2,
+                    tags="colour",
+                )
+            _add(
+                f"h264_{space}_{colour_range}.mp4",
+                _x264("keyint=12:bframes=0", extra=tag),
+                frames=3,
+                tags="colour",
+            )
+    for name, fmt, depth, size in (
+        ("422", "yuv422p", 8, "96:64"),
+        ("444", "yuv444p", 8, "96:64"),
+        ("444_12", "yuv444p12le", 12, "96:64"),
+        ("odd", "yuv420p", 8, "97:65"),
+    ):
+        _add(
+            f"colour_{name}.mkv",
+            f"{_FFV1} -pix_fmt {fmt} -colorspace bt709 -color_range tv",
+            source="color=black",
+            filters=f"scale={size},format={fmt},{_NOISE.format(top=2**depth - 1)}",
+            frames=2,
+        )
+    _add(
+        "colour_untagged.mkv",
+        f"{_FFV1} -pix_fmt yuv420p",
+        source="color=black",
+        filters=f"format=yuv420p,{_NOISE.format(top=255)}",
+        frames=2,
+    )
+    _add("colour_untagged_hd.mp4", _x264("keyint=2"), size="1280x64", frames=2)
+    _add("colour_smooth.mkv", f"{_FFV1} -pix_fmt yuv420p", size="160x90", frames=3)
+    for number, siting in enumerate(("left", "center", "topleft")):
+        _add(
+            f"h264_siting_{siting}.mp4",
+            _x264(f"keyint=1:chromaloc={number}", extra="-crf 10"),
+            filters=f"format=yuv420p,{_NOISE.format(top=255)}",
+            frames=2,
+        )
+    _add("hevc_bt2020.mp4", _x265(_GOP, "yuv420p10le", "-colorspace bt2020nc -color_range tv"))
+    _add("vp9_bt709.webm", _VP9 + " -colorspace bt709 -color_range tv", frames=10)
+
+
+def _real() -> None:
+    real = str(REAL_CLIP)
+    _add("bbb.mp4", "-c copy -map 0", of=real)
+    _add("bbb_edit_list.mp4", "-an -c copy", of=real, input_args="-ss 1.3 -t 2")
+    _add("bbb_small.mp4", "-an " + _x264(_GOP + ":open-gop=1", extra="-vf scale=320:180"), of=real)
+    _add("bbb_small.webm", "-an -vf scale=160:90 -r 25/2 " + _VP9, of=real)
+
+
+def _long_and_damaged() -> None:
+    _add("long.mp4", _x264("keyint=50:bframes=2"), size="320x180", frames=1500, tags="long")
+    for name in ("h264.mp4", "hevc.mp4", "h264.ts", "mpeg2.ts", "vp9.webm", "av1.mp4"):
+        stem, suffix = name.split(".")
+        _add(
+            f"broken_{stem}.{suffix}",
+            of=name,
+            edit=surgery.break_middle_packet,
+            tags="damaged",
+        )
+    # FFmpeg makes up the frames this one refers to.
+    _add("hevc_cut_start.ts", of="hevc_open_gop.ts", edit=surgery.drop_first_third, tags="damaged")
+    _add("broken_first.mp4", of="h264_no_b.mp4", edit=surgery.break_first_packet, tags="damaged")
+    _add("audio_only.mp4", "-vn -c copy", of="h264_audio.mp4", tags="no_video")
+    _add(
+        "size_change.h264",
+        of="h264.h264",
+        edit=surgery.append_small,
+        needs=("h264_small.h264",),
+        tags="mixed",
+    )
+    _add("h264_small.h264", _x264(_GOP), size="64x48", frames=12)
+
+
+for _group in (
+    _codecs,
+    _containers,
+    _structure,
+    _timing,
+    _display,
+    _colour,
+    _real,
+    _long_and_damaged,
+):
+    _group()
+
+# Clips that FFmpeg decodes without a complaint, every frame of one size and format.
+SOUND = tuple(
+    sorted(
+        name
+        for name, clip in CLIPS.items()
+        if not clip.tags & {"damaged", "no_video", "mixed", "long", "unlisted_codec"}
+    )
+)
