@@ -30,6 +30,7 @@ Siting SitingOf(AVChromaLocation location) {
 }
 
 struct LumaExtent {
+  int size;          // of the stored frame
   int begin, count;  // of the crop, in stored pixels
   int output_count;  // of the output, in pixels
   bool flip;
@@ -42,24 +43,27 @@ Axis MakeComponentAxis(const OutputSpec& output, const Geometry& geometry, const
   AxisSpec spec;
   spec.count = (luma.output_count + (1 << output_log2) - 1) >> output_log2;
   spec.flip = luma.flip;
-  spec.span = static_cast<double>(luma.count) * (spec.count << output_log2) / luma.output_count;
-  spec.origin = luma.flip ? end - spec.span : luma.begin;
-  spec.span /= pixels;
-  spec.origin /= pixels;
-  if (log2 > 0 && output.chroma_upsampling == ChromaUpsampling::kBilinear) {
-    spec.origin -= siting * (0.5 - 0.5 / pixels);
-  }
-  spec.first = 0;
-  spec.last = size;
   if (geometry.resized) {
     spec.method = output.resize_method;
+    spec.origin = luma.begin / pixels;
+    // A plane is resized from its own resolution, so that a frame ends with a whole sample.
+    spec.span = (end == luma.size ? size : end / pixels) - spec.origin;
     spec.first = luma.begin >> log2;
     spec.last = std::min(size, (end + (1 << log2) - 1) >> log2);
-  } else if (log2 <= output_log2) {
-    spec.method = ResizeMethod::kArea;
   } else {
-    spec.method = output.chroma_upsampling == ChromaUpsampling::kBilinear ? ResizeMethod::kBilinear
-                                                                          : ResizeMethod::kNearest;
+    const int covered = spec.count << output_log2;
+    spec.origin = (luma.flip ? end - covered : luma.begin) / pixels;
+    spec.span = covered / pixels;
+    spec.first = 0;
+    spec.last = size;
+    const bool linear = output.chroma_upsampling == ChromaUpsampling::kBilinear;
+    spec.method = log2 <= output_log2 ? ResizeMethod::kArea
+                  : linear            ? ResizeMethod::kBilinear
+                                      : ResizeMethod::kNearest;
+  }
+  // Subsampled outputs keep the source's siting.
+  if (log2 > 0 && output_log2 == 0 && output.chroma_upsampling == ChromaUpsampling::kBilinear) {
+    spec.origin -= siting * (0.5 - 0.5 / pixels);
   }
   return MakeAxis(spec);
 }
@@ -68,16 +72,16 @@ Axis MakeComponentAxis(const OutputSpec& output, const Geometry& geometry, const
 
 Axis HorizontalAxis(const OutputSpec& output, const SourceSpec& source, const Geometry& geometry,
                     const PlaneReader& reader, int output_log2) {
-  const LumaExtent luma = {geometry.crop.left, geometry.crop.width, geometry.stored_width,
-                           geometry.flip_x};
+  const LumaExtent luma = {source.width, geometry.crop.left, geometry.crop.width,
+                           geometry.stored_width, geometry.flip_x};
   return MakeComponentAxis(output, geometry, luma, reader.width(), reader.log2_width(), output_log2,
                            SitingOf(source.chroma_location).x);
 }
 
 Axis VerticalAxis(const OutputSpec& output, const SourceSpec& source, const Geometry& geometry,
                   const PlaneReader& reader, int output_log2) {
-  const LumaExtent luma = {geometry.crop.top, geometry.crop.height, geometry.stored_height,
-                           geometry.flip_y};
+  const LumaExtent luma = {source.height, geometry.crop.top, geometry.crop.height,
+                           geometry.stored_height, geometry.flip_y};
   return MakeComponentAxis(output, geometry, luma, reader.height(), reader.log2_height(),
                            output_log2, SitingOf(source.chroma_location).y);
 }

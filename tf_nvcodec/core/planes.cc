@@ -87,8 +87,10 @@ absl::Status CheckReadable(AVPixelFormat format) {
                                                  static_cast<int>(format),
                                                  ") that this FFmpeg does not describe"));
   }
+  // A descriptor can't tell where luma is in UYYVYY.
   bool readable = (descriptor->flags & kUnreadable) == 0 && format != AV_PIX_FMT_XYZ12LE &&
-                  format != AV_PIX_FMT_XYZ12BE && descriptor->nb_components >= 1;
+                  format != AV_PIX_FMT_XYZ12BE && format != AV_PIX_FMT_UYYVYY411 &&
+                  descriptor->nb_components >= 1;
   for (int c = 0; c < descriptor->nb_components; ++c) {
     readable = readable && descriptor->comp[c].depth >= 1 && descriptor->comp[c].depth <= 16;
   }
@@ -140,7 +142,7 @@ PlaneReader::PlaneReader(AVPixelFormat format, int width, int height, int compon
   }
   in_place_ = unpacking_ == Unpacking::kNone;
   wide_ = unpacking_ != Unpacking::kPalette && (unpacking_ == Unpacking::kBits || stored_bits > 8);
-  if (!in_place_) unpacked_.resize(width_ + kSlack);
+  if (!in_place_ || wide_) unpacked_.resize(width_ + kSlack);
 }
 
 const void* PlaneReader::Row(const AVFrame& frame, int y, int left, int count) {
@@ -153,7 +155,9 @@ const void* PlaneReader::Row(const AVFrame& frame, int y, int left, int count) {
   const bool swap = big_endian_ != kHostIsBigEndian;
   switch (unpacking_) {
     case Unpacking::kNone:
-      return from;
+      if (!wide_ || reinterpret_cast<uintptr_t>(from) % sizeof(uint16_t) == 0) return from;
+      memcpy(words, from, count * sizeof(uint16_t));
+      return words;
     case Unpacking::kBytes:
       UnpackBytes(from, component_.step, component_.shift, depth_, count, bytes);
       return bytes;

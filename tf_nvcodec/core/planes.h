@@ -38,7 +38,8 @@ class PlaneReader {
   int depth() const { return depth_; }
   // Samples are uint16_t, else uint8_t.
   bool wide() const { return wide_; }
-  // Rows are in the frame itself, one sample after the other; else they are unpacked.
+  // Rows are in the frame itself, one sample after the other (words at odd addresses are copied);
+  // else they are unpacked.
   bool in_place() const { return in_place_; }
 
   // Samples [left, left + count) of row y, as code values of depth() bits. Points into the frame
