@@ -151,20 +151,17 @@ class FrameIndexBuilder {
   absl::Status OrderByDecoding() {
     index_.frames_.clear();
     frame_pts_.clear();
-    const auto& packets = index_.packets_;
-    const bool any_pts = std::any_of(packets.begin(), packets.end(), [](const PacketEntry& p) {
-      return p.pts != AV_NOPTS_VALUE;
-    });
     DecoderOptions options;
     options.max_pixels = limits_.max_pixels;
     NVC_ASSIGN_OR_RETURN(auto decoder, OpenSoftwareDecoder(*index_.stream_.codec,
                                                            index_.stream_.time_base, options));
     AvPacketPtr packet(av_packet_alloc());
     AvFramePtr frame(av_frame_alloc());
-    std::vector<bool> seen(packets.size(), false);
-    for (int i = 0; i <= static_cast<int>(packets.size()); ++i) {
+    const int count = static_cast<int>(index_.packets_.size());
+    std::vector<bool> seen(index_.packets_.size(), false);
+    for (int i = 0; i <= count; ++i) {
       if (IsCancelled(cancelled_)) return absl::CancelledError("cancelled while indexing");
-      const bool last = i == static_cast<int>(packets.size());
+      const bool last = i == count;
       if (!last) NVC_RETURN_IF_ERROR(index_.ReadPacket(source_, i, packet.get()));
       // A damaged packet shows nothing; the rest of the stream still counts.
       const absl::Status sent = decoder->Send(last ? nullptr : packet.get());
@@ -173,11 +170,9 @@ class FrameIndexBuilder {
         const auto received = decoder->Receive(frame.get());
         if (!received.ok() || !*received) break;
         const int64_t from = frame->pkt_pos;
-        if (from >= 0 && from < static_cast<int64_t>(seen.size()) &&
-            !seen[static_cast<size_t>(from)]) {
+        if (from >= 0 && from < count && !seen[static_cast<size_t>(from)]) {
           seen[static_cast<size_t>(from)] = true;
-          AppendFrame(static_cast<int>(from),
-                      any_pts ? frame->best_effort_timestamp : AV_NOPTS_VALUE);
+          AppendFrame(static_cast<int>(from), frame->best_effort_timestamp);
         }
         av_frame_unref(frame.get());
       }

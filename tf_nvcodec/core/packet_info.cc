@@ -125,7 +125,8 @@ class Mpeg2Inspector : public PacketInspector {
 };
 
 // ISO/IEC 14496-2, 6.2.5: vop_coding_type after 00 00 01 B6. Packets with several VOPs (packed
-// B-frames) or with a VOP too small to be coded are left to the decoder.
+// B-frames) or with a VOP too small to be coded are left to the decoder. B-VOPs are not droppable:
+// FFmpeg takes the field distance of interlaced streams from the first one it decodes.
 class Mpeg4Inspector : public PacketInspector {
  public:
   PacketInfo Inspect(const AVPacket& packet) override {
@@ -135,10 +136,7 @@ class Mpeg4Inspector : public PacketInspector {
     for (int i = 0; i + 1 < packet.size; ++i) {
       word = (word << 8) | packet.data[i];
       if (word != 0x000001B6) continue;
-      const int type = packet.data[i + 1] >> 6;
-      info.random_access = type == 0;
-      info.droppable = type == 2;
-      ++vops;
+      if (vops++ == 0) info.random_access = packet.data[i + 1] >> 6 == 0;
     }
     constexpr int kSmallestCodedVop = 8;
     if (vops != 1 || packet.size < kSmallestCodedVop) info.shown = -1;
