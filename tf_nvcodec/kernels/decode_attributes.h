@@ -7,7 +7,7 @@
 #include "absl/status/status.h"
 #include "tensorflow/core/framework/op_kernel.h"
 #include "tensorflow/core/framework/types.pb.h"
-#include "tf_nvcodec/core/frame_batch.h"
+#include "tf_nvcodec/core/frame_collector.h"
 #include "tf_nvcodec/core/frame_format.h"
 
 namespace nvc {

@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "tensorflow/core/framework/op_kernel.h"
-#include "tf_nvcodec/core/frame_batch.h"
+#include "tf_nvcodec/core/frame_collector.h"
 #include "tf_nvcodec/core/frame_index.h"
 #include "tf_nvcodec/core/video_reader.h"
 #include "tf_nvcodec/kernels/decode_attributes.h"
@@ -71,7 +71,7 @@ class DecodeOp : public OpKernel {
     }
 
     Tensor batch;
-    FrameBatch collected(output, index->stream().rotation, frames,
+    FrameCollector collected(output, index->stream().rotation, frames,
                          [&](const FrameShape& shape, int64_t n) {
                            return Allocate(context, output, shape, n, &batch);
                          });

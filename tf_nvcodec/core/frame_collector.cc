@@ -1,4 +1,4 @@
-#include "tf_nvcodec/core/frame_batch.h"
+#include "tf_nvcodec/core/frame_collector.h"
 
 #include <sys/mman.h>
 
@@ -29,7 +29,7 @@ absl::StatusOr<OnError> ParseOnError(absl::string_view name) {
       absl::StrCat("on_error is '", name, "'; it must be one of: raise, skip, repeat"));
 }
 
-FrameBatch::FrameBatch(const OutputSpec& output, int rotation, const std::vector<int64_t>& frames,
+FrameCollector::FrameCollector(const OutputSpec& output, int rotation, const std::vector<int64_t>& frames,
                        AllocateFrames allocate)
     : output_(output), rotation_(rotation), frames_(frames), allocate_(std::move(allocate)) {
   for (size_t i = 0; i < frames.size(); ++i) {
@@ -37,9 +37,9 @@ FrameBatch::FrameBatch(const OutputSpec& output, int rotation, const std::vector
   }
 }
 
-void FrameBatch::Start(int workers) { converters_.resize(static_cast<size_t>(workers)); }
+void FrameCollector::Start(int workers) { converters_.resize(static_cast<size_t>(workers)); }
 
-absl::StatusOr<FrameConverter*> FrameBatch::ConverterFor(int worker, const AVFrame& picture) {
+absl::StatusOr<FrameConverter*> FrameCollector::ConverterFor(int worker, const AVFrame& picture) {
   auto& converter = converters_[static_cast<size_t>(worker)];
   const SourceSpec source = SourceSpec::Of(picture, rotation_);
   if (converter == nullptr || !(converter->source() == source)) {
@@ -48,7 +48,7 @@ absl::StatusOr<FrameConverter*> FrameBatch::ConverterFor(int worker, const AVFra
   return converter.get();
 }
 
-absl::Status FrameBatch::Allocate(const FrameShape& shape) {
+absl::Status FrameCollector::Allocate(const FrameShape& shape) {
   std::lock_guard<std::mutex> lock(mutex_);
   if (allocated_) return absl::OkStatus();
   NVC_ASSIGN_OR_RETURN(void* memory, allocate_(shape, static_cast<int64_t>(frames_.size())));
@@ -59,7 +59,7 @@ absl::Status FrameBatch::Allocate(const FrameShape& shape) {
   return absl::OkStatus();
 }
 
-absl::Status FrameBatch::Write(int worker, int frame, const AVFrame& picture) {
+absl::Status FrameCollector::Write(int worker, int frame, const AVFrame& picture) {
   NVC_ASSIGN_OR_RETURN(FrameConverter* converter, ConverterFor(worker, picture));
   const FrameShape& shape = converter->shape();
   NVC_RETURN_IF_ERROR(Allocate(shape));
@@ -80,7 +80,7 @@ absl::Status FrameBatch::Write(int worker, int frame, const AVFrame& picture) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<bool>> FrameBatch::Finish(const FrameIndex& index,
+absl::StatusOr<std::vector<bool>> FrameCollector::Finish(const FrameIndex& index,
                                                      const DamagedFrames& damaged,
                                                      OnError on_error,
                                                      std::vector<size_t>* slots) {

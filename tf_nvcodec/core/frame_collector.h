@@ -1,6 +1,6 @@
 // Collects decoded frames into one dense batch, in the order they were asked for.
-#ifndef TF_NVCODEC_CORE_FRAME_BATCH_H_
-#define TF_NVCODEC_CORE_FRAME_BATCH_H_
+#ifndef TF_NVCODEC_CORE_FRAME_COLLECTOR_H_
+#define TF_NVCODEC_CORE_FRAME_COLLECTOR_H_
 
 #include <cstdint>
 #include <functional>
@@ -26,10 +26,10 @@ absl::StatusOr<OnError> ParseOnError(absl::string_view name);
 // Memory for `count` frames of `shape`, which stays valid as long as the batch.
 using AllocateFrames = std::function<absl::StatusOr<void*>(const FrameShape& shape, int64_t count)>;
 
-class FrameBatch : public FrameSink {
+class FrameCollector : public FrameSink {
  public:
   // `frames`: display indices in the order wanted, duplicates allowed. `rotation`: of the stream.
-  FrameBatch(const OutputSpec& output, int rotation, const std::vector<int64_t>& frames,
+  FrameCollector(const OutputSpec& output, int rotation, const std::vector<int64_t>& frames,
              AllocateFrames allocate);
 
   void Start(int workers) override;
@@ -62,4 +62,4 @@ class FrameBatch : public FrameSink {
 
 }  // namespace nvc
 
-#endif  // TF_NVCODEC_CORE_FRAME_BATCH_H_
+#endif  // TF_NVCODEC_CORE_FRAME_COLLECTOR_H_
