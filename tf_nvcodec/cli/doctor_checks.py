@@ -174,16 +174,19 @@ def _gpu(child: dict[str, Any]) -> list[Finding]:
         else:
             status = Status.OK if found["available"] else Status.ABSENT
             findings.append(Finding(label, status, found["detail"]))
-    for soname, use in (
-        ("libcuda.so.1", "any work on the GPU"),
-        ("libnvcuvid.so.1", "decoding on the GPU"),
-        ("libnvidia-encode.so.1", "encoding on the GPU"),
+    for soname, use, package in (
+        ("libcuda.so.1", "any work on the GPU", "nvidia-driver"),
+        ("libnvcuvid.so.1", "decoding on the GPU", "libnvcuvid1"),
+        ("libnvidia-encode.so.1", "encoding on the GPU", "libnvidia-encode1"),
     ):
         if _open_library(soname) is not None:
             findings.append(Finding(soname, Status.OK, "found"))
         else:
             detail = f"not found; {use} needs it"
-            cure = "install NVIDIA's driver; in a container: NVIDIA_DRIVER_CAPABILITIES=all"
+            cure = (
+                f"apt-get install -y {package} (Debian non-free); in a container:"
+                " docker run --gpus all -e NVIDIA_DRIVER_CAPABILITIES=all"
+            )
             findings.append(Finding(soname, Status.ABSENT, detail, cure))
     return findings
 

@@ -1,0 +1,117 @@
+"""What README.md and docs/ say is there and runs."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+from tf_nvcodec.cli import main
+from tf_nvcodec.cli.app import build_parser
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+CLIP = ROOT / "tests" / "golden" / "media" / "bigbuckbunny_720p.mp4"
+
+sys.path.insert(0, str(ROOT / "docs"))
+import render_benchmarks  # noqa: E402
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", page.read_text(), re.DOTALL)
+
+
+def shell_lines(page: Path) -> list[str]:
+    lines = "".join(blocks(page, "sh")).splitlines()
+    return [line.split("#")[0].strip() for line in lines if line.split("#")[0].strip()]
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch) -> Path:
+    shutil.copy(CLIP, tmp_path / "clip.mp4")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_pages_are_found():
+    assert {page.name for page in PAGES} >= {"README.md", "decode.md", "encode.md", "cli.md"}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page):
+    for link in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text()):
+        if "://" not in link:
+            assert (page.parent / link).exists(), link
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_files_named_in_the_text_exist(page):
+    for name in re.findall(r"`((?:tf_nvcodec|tests|docs|examples)/[\w./*]+)`", page.read_text()):
+        assert list(ROOT.glob(name.rstrip("/"))), name
+
+
+def test_readme_python_runs(folder):
+    (code,) = blocks(ROOT / "README.md", "python")
+    scope: dict = {}
+    exec(compile(code, "README.md", "exec"), scope)
+    assert scope["video"].frames.shape == (50, 224, 224, 3)
+    assert scope["first_last"].frames.shape == (2, 720, 1280, 3)
+    assert next(iter(scope["clips"])).shape == (16, 112, 112, 3)
+    assert (folder / "small.mp4").stat().st_size > 1000
+
+
+@pytest.mark.parametrize("page", [ROOT / "README.md", ROOT / "docs" / "cli.md"], ids=lambda p: p.name)
+def test_commands_run(page, folder, capsys):
+    commands = [line for line in shell_lines(page) if line.startswith("tf-nvcodec ")]
+    assert len(commands) >= 5
+    for command in commands:
+        if command == "tf-nvcodec doctor":  # test_cli.py runs it; its answer depends on the machine
+            build_parser().parse_args(["doctor"])
+            continue
+        assert main(shlex.split(command)[1:]) == 0, (command, capsys.readouterr().err)
+
+
+def test_make_targets_and_examples_exist():
+    targets = re.search(r"^\.PHONY:(.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    for line in shell_lines(ROOT / "README.md"):
+        words = shlex.split(line)
+        if words[0] == "make":
+            assert words[1] in targets[1].split(), line
+        elif words[0] == "python":
+            assert (ROOT / words[1]).is_file(), line
+        else:
+            assert words[0] == "tf-nvcodec", line
+
+
+def test_speed_table_shows_the_results():
+    table = render_benchmarks.render(render_benchmarks.load(render_benchmarks.RESULTS))
+    readme = (ROOT / "README.md").read_text()
+    assert render_benchmarks.insert(readme, table) == readme, (
+        "README.md is behind its results: python docs/render_benchmarks.py"
+    )
+
+
+def test_speed_table_of_made_up_results():
+    rows = [
+        {"peer": "tf_nvcodec", "value": 210.4, "note": ""},
+        {"peer": "other", "value": 105.2, "note": "", "ours_is_times_as_fast": 2.0},
+        {"peer": "absent", "value": None, "note": "not offered"},
+        {"peer": "wrong", "value": 400, "note": "WRONG FRAMES (x)", "ours_is_times_as_fast": 0.526},
+    ]
+    document = {
+        "name": "decode_full",
+        "title": "Full decode",
+        "rounds": 5,
+        "machine": {"cpu": "C", "cores": 2, "system": "S", "ffmpeg": "5.1", "date": "2030-01-02"},
+        "peers": {"other": "1.0"},
+        "cases": [{"case": "h264", "unit": "frames/s", "rows": rows}],
+    }
+    table = render_benchmarks.render([document])
+    assert "| case | unit | tf_nvcodec | other | wrong |" in table
+    assert "| h264 | frames/s | **210** | 105 (2.00x) | 400 wrong frames (0.53x) |" in table
+    with pytest.raises(ValueError, match="markers"):
+        render_benchmarks.insert("no markers", table)
