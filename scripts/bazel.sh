@@ -51,12 +51,14 @@ fi
 
 command="$1"
 shift
+quiet=()
+if [[ ! -t 2 ]]; then quiet=(--show_progress_rate_limit=15); fi
 case "$command" in
   build | test | run)
     say "$BAZEL ($("$BAZEL" --version 2>/dev/null)), TensorFlow $TF" >&2
     set -- $(flags_for "$BAZEL") --symlink_prefix="$BUILD_DIR/bazel-" \
       --repo_env=TF_NVCODEC_PYTHON="$TF_NVCODEC_PYTHON" \
-      --repo_env=TF_NVCODEC_TF_VERSION="$TF" "$@"
+      --repo_env=TF_NVCODEC_TF_VERSION="$TF" "${quiet[@]}" "$@"
     ;;
 esac
 mkdir -p "$BUILD_DIR"

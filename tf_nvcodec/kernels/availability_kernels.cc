@@ -6,7 +6,6 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "tensorflow/core/framework/op_kernel.h"
-#include "tensorflow/core/public/version.h"
 #include "tf_nvcodec/core/ffmpeg_versions.h"
 #include "tf_nvcodec/nv/availability.h"
 #include "tf_nvcodec/nv/driver.h"
@@ -29,7 +28,6 @@ std::string LoadedOrWhyNot(const absl::Status& status) {
 std::vector<std::pair<std::string, std::string>> BuildInfo() {
   std::vector<std::pair<std::string, std::string>> info = {
       {"compiler", absl::StrCat("gcc ", __VERSION__)},
-      {"tensorflow/build", TF_VERSION_STRING},
       {"ffmpeg/release", FfmpegRelease()},
       {"ffmpeg/license", FfmpegLicense()},
       {"gpu_libraries/libcuda.so.1", LoadedOrWhyNot(GetCudaDriver().status())},

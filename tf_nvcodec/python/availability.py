@@ -51,11 +51,12 @@ def build_info() -> dict[str, Any]:
     with tf.init_scope(), tf.device("CPU:0"):
         names, values = loader.ops.nvc_build_info()
     library = loader.library_path()
+    built = loader.read_build_info(library)
     info: dict[str, Any] = {
         "version": __version__,
-        "revision": loader.read_build_info(library).get("revision", "unknown"),
+        "revision": built.get("revision", "unknown"),
         "library": str(library),
-        "tensorflow": {"run": tf.__version__},
+        "tensorflow": {"build": built["tensorflow"], "run": tf.__version__},
     }
     for name, value in zip(names.numpy(), values.numpy()):
         *groups, key = name.decode().split("/")
