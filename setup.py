@@ -113,6 +113,9 @@ setup(
     install_requires=[
         f"tensorflow>={'.'.join(TENSORFLOW.split('.')[:2])},<{next_minor(TENSORFLOW)}",
         "numpy",
+        # The command line's progress bar and contact sheet.
+        "pillow>=9.2",
+        "tqdm>=4.60",
     ],
     options={"build": {"build_base": str((BUILD / "setuptools").relative_to(ROOT))}},
     distclass=CompiledDistribution,

@@ -40,5 +40,5 @@ command -v "$PYTHON" >/dev/null || die "there is no $PYTHON; name another: make 
 "$VENV/bin/python" -c '' 2>/dev/null || { check_python && make_venv; }
 say "installing tensorflow==$TF and the packages of requirements/ (the first time: about 600 MB to fetch)"
 logged "pip-$TF" "$VENV/bin/python" -m pip install "tensorflow==$TF" \
-  -r requirements/build.txt -r requirements/test.txt -r requirements/lint.txt
+  -r requirements/run.txt -r requirements/build.txt -r requirements/test.txt -r requirements/lint.txt
 mark_done "$stamp" "$key"
