@@ -1,4 +1,4 @@
-"""The main job on a real clip: video file -> tf.data -> batches of frames -> H.264 in MP4 -> frames.
+"""The main job on a real clip: file -> tf.data -> batches of frames -> H.264 in MP4 -> frames.
 
     python examples/demo.py [--input VIDEO] [--out FOLDER]
 
@@ -108,7 +108,8 @@ def main() -> int:
     rate = len(frames) / (time.perf_counter() - began)
     mp4 = args.out / "reencoded.mp4"
     tf.io.write_file(str(mp4), encoded)
-    print(f"encode   {len(frames)} frames, H.264 in MP4, {mp4.stat().st_size} bytes, {rate:.1f} frames/s")
+    size = mp4.stat().st_size
+    print(f"encode   {len(frames)} frames, H.264 in MP4, {size} bytes, {rate:.1f} frames/s")
 
     again, times, rate = decode(str(mp4), "decode again", args.quiet)
     print(f"decode   {len(again)} frames of the new file, {rate:.1f} frames/s")

@@ -73,7 +73,7 @@ def test_values_refused(parse, text):
 def test_npy_in_pieces(tmp_path: Path):
     path = tmp_path / "x.npy"
     whole = np.arange(5 * 2 * 3, dtype=np.uint16).reshape(5, 2, 3)
-    with NpyWriter(str(path)) as writer:
+    with open(path, "wb") as file, NpyWriter(file) as writer:
         writer.append(whole[:2])
         writer.append(whole[2:])
     np.testing.assert_array_equal(np.load(path), whole)
@@ -81,7 +81,7 @@ def test_npy_in_pieces(tmp_path: Path):
 
 
 def test_npy_refuses_another_shape(tmp_path: Path):
-    with NpyWriter(str(tmp_path / "x.npy")) as writer:
+    with open(tmp_path / "x.npy", "wb") as file, NpyWriter(file) as writer:
         writer.append(np.zeros((1, 4, 4), np.uint8))
         with pytest.raises(ValueError, match="--size"):
             writer.append(np.zeros((1, 4, 5), np.uint8))

@@ -64,7 +64,9 @@ def test_readme_python_runs(folder):
     assert (folder / "small.mp4").stat().st_size > 1000
 
 
-@pytest.mark.parametrize("page", [ROOT / "README.md", ROOT / "docs" / "cli.md"], ids=lambda p: p.name)
+@pytest.mark.parametrize(
+    "page", [ROOT / "README.md", ROOT / "docs" / "cli.md"], ids=lambda page: page.name
+)
 def test_commands_run(page, folder, capsys):
     commands = [line for line in shell_lines(page) if line.startswith("tf-nvcodec ")]
     assert len(commands) >= 5

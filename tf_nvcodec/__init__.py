@@ -3,7 +3,7 @@
 import os
 import sys
 
-from tf_nvcodec.version import __version__ as __version__
+from tf_nvcodec.version import __version__  # noqa: F401
 
 # Importing this package registers the ops, which loading a SavedModel that uses them takes. Only
 # the command line waits until a command needs them (cli/runtime.py): --help stays quick, and

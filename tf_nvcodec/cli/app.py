@@ -9,7 +9,7 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator, Sequence
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from tf_nvcodec.cli import decode, doctor, encode, errors, preview, probe, transcode
 from tf_nvcodec.cli.progress import has_abandoned_work

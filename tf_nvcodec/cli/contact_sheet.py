@@ -59,4 +59,4 @@ def _font(size: int) -> Any:
 
 
 def _line_height(font: Any) -> int:
-    return int(math.ceil(font.getbbox("Ag0")[3]))
+    return math.ceil(float(font.getbbox("Ag0")[3]))

@@ -128,7 +128,8 @@ def _write(
     with contextlib.ExitStack() as stack:
         if args.output.endswith(".npy"):
             partial = stack.enter_context(files.replacing(args.output))
-            append: Callable[[NDArray[Any]], None] = stack.enter_context(NpyWriter(partial)).append
+            file = stack.enter_context(open(partial, "wb"))
+            append: Callable[[NDArray[Any]], None] = stack.enter_context(NpyWriter(file)).append
             result["output"] = args.output
         else:
             folder = stack.enter_context(files.ImageFolder(args.output, total, args.force))
@@ -154,8 +155,8 @@ def _write(
     result["frames"] = len(times)
     result["broken_frames"] = broken
     if args.pts is not None:
-        with files.replacing(args.pts) as partial, NpyWriter(partial) as writer:
-            writer.append(times)
+        with files.replacing(args.pts) as partial, open(partial, "wb") as file:
+            np.save(file, times)
         result["pts"] = args.pts
     return result
 

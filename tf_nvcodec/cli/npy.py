@@ -20,10 +20,10 @@ def _header(dtype: np.dtype[Any], shape: tuple[int, ...]) -> bytes:
 
 
 class NpyWriter:
-    """Appends arrays along the first axis; the header gets the final count in `close`."""
+    """Appends arrays along the first axis; the header gets the final count in `finish`."""
 
-    def __init__(self, path: str) -> None:
-        self._file: BinaryIO = open(path, "wb")
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
         self._count = 0
         self._dtype: np.dtype[Any] | None = None
         self._tail: tuple[int, ...] = ()
@@ -45,14 +45,14 @@ class NpyWriter:
         self._file.write(np.ascontiguousarray(block).data)
         self._count += len(block)
 
-    def close(self) -> None:
+    def finish(self) -> None:
+        """Writes the header; the file stays open."""
         dtype = self._dtype or np.dtype(np.uint8)
         self._file.seek(0)
         self._file.write(_header(dtype, self.shape))
-        self._file.close()
 
     def __enter__(self) -> NpyWriter:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.close()
+        self.finish()

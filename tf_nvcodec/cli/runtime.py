@@ -28,16 +28,16 @@ def load() -> Runtime:
     try:
         import tensorflow as tf
     except Exception as error:
-        raise CliError(
-            "", f"TensorFlow does not import: {clean_message(str(error))}", "run `tf-nvcodec doctor`"
-        ) from error
+        raise _not_ready("TensorFlow does not import", error) from error
     try:
         from tf_nvcodec import api as nvc
     except Exception as error:
-        raise CliError(
-            "", f"the op library does not load: {clean_message(str(error))}", "run `tf-nvcodec doctor`"
-        ) from error
+        raise _not_ready("the op library does not load", error) from error
     return Runtime(tf, nvc)
+
+
+def _not_ready(what: str, error: Exception) -> CliError:
+    return CliError("", f"{what}: {clean_message(str(error))}", "run `tf-nvcodec doctor`")
 
 
 def to_python(value: Any) -> Any:

@@ -168,13 +168,13 @@ class _Job:
     def append_pieces(self, positions: range, budget: int, progress: Progress) -> int:
         """Writes OUT stretch by stretch; returns its size. Each stretch starts with a keyframe."""
         size = 0
-        with files.replacing(self._args.output) as partial:
-            with about(self._args.output), open(partial, "wb") as out:
-                for block in self._source.decode_range(
-                    positions, self._decoding, self.frame_bytes(), budget
-                ):
-                    size += out.write(self._encode(block.frames, block.pts, progress))
-                    progress.advance(block.asked)
+        target = self._args.output
+        with files.replacing(target) as partial, about(target), open(partial, "wb") as out:
+            for block in self._source.decode_range(
+                positions, self._decoding, self.frame_bytes(), budget
+            ):
+                size += out.write(self._encode(block.frames, block.pts, progress))
+                progress.advance(block.asked)
         return size
 
     def _encode(self, frames: NDArray[Any], pts: NDArray[Any], progress: Progress) -> bytes:
