@@ -24,6 +24,10 @@ struct ConversionPlan {
 };
 
 std::unique_ptr<FrameConverter> MakeImageConverter(const ConversionPlan& plan);
+// The faster of the two for what it can do: 8-bit outputs of Y'CbCr and gray, not resized.
+bool CanMakeRgb8Converter(const ConversionPlan& plan);
+std::unique_ptr<FrameConverter> MakeRgb8Converter(const ConversionPlan& plan,
+                                                  const FrameShape& shape);
 std::unique_ptr<FrameConverter> MakeYuvConverter(const ConversionPlan& plan);
 
 // Rows of R', G', B' in [0, 1] from the source's components in code values, not clamped. A gray

@@ -177,7 +177,22 @@ class FrameIndexBuilder {
         av_frame_unref(frame.get());
       }
     }
+    MarkUnreachable();
     return absl::OkStatus();
+  }
+
+  // Of these codecs every coded picture is shown: one that is not, right after the first random
+  // access point, belongs to the pictures before it that were cut off.
+  void MarkUnreachable() {
+    const AVCodecID codec = index_.stream_.codec->codec_id;
+    if (codec != AV_CODEC_ID_H264 && codec != AV_CODEC_ID_HEVC &&
+        codec != AV_CODEC_ID_MPEG2VIDEO) {
+      return;
+    }
+    auto& packets = index_.packets_;
+    for (size_t i = 1; i < packets.size() && packets[i].frame < 0; ++i) {
+      packets[i].unreachable = true;
+    }
   }
 
   // Seconds of every frame. Where the stream gives no pts, frames follow each other at its rate.

@@ -19,6 +19,7 @@ class SegmentRun {
   // Pictures that the start does not promise to give exactly; wanted ones are never among them.
   bool IsUnreachable(int packet) const {
     if (missing_.count(packet) > 0) return false;
+    if (index_.packets()[static_cast<size_t>(packet)].unreachable) return true;
     const int frame = index_.packets()[static_cast<size_t>(packet)].frame;
     const int start = index_.packets()[static_cast<size_t>(segment_.first_packet)].frame;
     return packet > segment_.first_packet && frame >= 0 && start >= 0 && frame < start;
