@@ -62,8 +62,9 @@ def revision() -> str:
 
 
 def version() -> str:
-    source = (ROOT / "tf_nvcodec" / "version.py").read_text()
-    return re.search(r'__version__ = "(.+)"', source).group(1)
+    found = re.search(r'__version__ = "(.+)"', (ROOT / "tf_nvcodec" / "version.py").read_text())
+    assert found is not None, "tf_nvcodec/version.py has no __version__"
+    return found[1]
 
 
 def next_minor(release: str) -> str:

@@ -5,6 +5,6 @@ source scripts/debian.sh
 
 scripts/venv.sh
 need clang-format
-find tf_nvcodec tests \( -name '*.cc' -o -name '*.h' \) -print0 | xargs -0 clang-format -i
+scripts/cpp_format.sh -i
 "$VENV/bin/ruff" check --fix .
 "$VENV/bin/ruff" format .

@@ -5,11 +5,13 @@ source scripts/debian.sh
 
 scripts/venv.sh
 need clang-format
-say "clang-format $(clang-format --version | grep -o '[0-9.]*' | head -n 1)"
-find tf_nvcodec tests \( -name '*.cc' -o -name '*.h' \) -print0 |
-  xargs -0 clang-format --dry-run -Werror
-say "ruff"
-"$VENV/bin/ruff" check .
-"$VENV/bin/ruff" format --check .
-say "mypy"
-"$VENV/bin/mypy"
+failed=()
+check() {
+  say "$1"
+  "${@:2}" || failed+=("$1")
+}
+check "clang-format" scripts/cpp_format.sh --dry-run -Werror
+check "ruff check" "$VENV/bin/ruff" check .
+check "ruff format" "$VENV/bin/ruff" format --check .
+check "mypy" "$VENV/bin/mypy"
+if ((${#failed[@]})); then die "failed: ${failed[*]} (make format mends formatting)"; fi
