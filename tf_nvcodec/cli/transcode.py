@@ -119,11 +119,11 @@ class _Job:
         self._args = args
         self._source = source
         self._height, self._width = source.shown_size(args)
-        self._decoding = {**options.decode_keywords(args), **_exchange_format(source.info)}
+        self._decoding = {**options.decode_keywords(args), **_exchange_format(source.info, codec)}
         self._fps = args.fps or float(source.info["fps"]) / (args.stride or 1)
         self._encoding = {
             **encoding,
-            **_colour(source.info, args, self._decoding["pixel_format"]),
+            **({} if codec == "mjpeg" else self._colour()),
             **options.given(num_threads=args.threads),
             "codec": codec,
             "container": container,
@@ -132,6 +132,23 @@ class _Job:
         if self._decoding["pixel_format"] in options.PACKED:
             self._encoding["size"] = (self._height, self._width)
         self._origin: float | None = None
+
+    def _colour(self) -> dict[str, Any]:
+        """color_space and color_range of the encoder, so that OUT shows the colours of IN.
+
+        Streams without tags get the guess that decoding made (core/color.h): guessed again from a
+        resized frame, it could come out differently.
+        """
+        info = self._source.info
+        large = int(info["width"]) >= 1280 or int(info["height"]) > 576
+        space = _COLOR_SPACES.get(info["color_space"], "bt709" if large else "bt601")
+        colour = {"color_space": self._args.color_space or space}
+        if self._decoding["pixel_format"] in options.PACKED:
+            stored = info["color_range"]
+            if stored == "unknown":
+                stored = "full" if str(info["pixel_format"]).startswith("yuvj") else "limited"
+            colour["color_range"] = self._args.color_range or stored
+        return colour
 
     def frame_bytes(self) -> int:
         """Bytes of one decoded frame, rounded up for odd sizes."""
@@ -211,7 +228,7 @@ class _Job:
         return None
 
 
-def _exchange_format(info: dict[str, Any]) -> dict[str, Any]:
+def _exchange_format(info: dict[str, Any], codec: str) -> dict[str, Any]:
     """The decode format that carries the stream's samples to the encoder unchanged, if there is
     one; else RGB at a depth that holds them."""
     stored = str(info["pixel_format"])
@@ -223,23 +240,7 @@ def _exchange_format(info: dict[str, Any]) -> dict[str, Any]:
         "yuv420p10le": "p010",
         "gray": "gray",
     }
-    chosen = exact.get(stored, "rgb")
+    # JPEG stores BT.601 in full range only, which few streams are: RGB is converted to it.
+    chosen = "rgb" if codec == "mjpeg" else exact.get(stored, "rgb")
     deep = int(info["bit_depth"]) > 8 and chosen == "rgb"
     return {"pixel_format": chosen, "dtype": "uint16" if deep else "uint8"}
-
-
-def _colour(info: dict[str, Any], args: argparse.Namespace, exchange: str) -> dict[str, Any]:
-    """color_space and color_range of the encoder, so that OUT shows the colours of IN.
-
-    Streams without tags get the guess that decoding made (core/color.h): guessed again from a
-    resized frame, it could come out differently.
-    """
-    large = int(info["width"]) >= 1280 or int(info["height"]) > 576
-    space = _COLOR_SPACES.get(info["color_space"], "bt709" if large else "bt601")
-    colour = {"color_space": args.color_space or space}
-    if exchange in options.PACKED:
-        stored = info["color_range"]
-        if stored == "unknown":
-            stored = "full" if str(info["pixel_format"]).startswith("yuvj") else "limited"
-        colour["color_range"] = args.color_range or stored
-    return colour
