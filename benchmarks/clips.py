@@ -1,0 +1,139 @@
+"""Makes the clips the benchmarks read, with the ffmpeg CLI, once, under build/bench.
+
+All come from the real clip of the tests (Big Buck Bunny, 1280x720, 132 frames), looped and scaled
+up, so that motion, noise and bit rate are those of film rather than of a test card. The 1080p clips
+have 663 frames at 24 frames/s, a closed GOP of 50 frames (AV1: of 50 too) and 2 B-frames.
+
+    python -m benchmarks.clips            # make what is missing, print the paths
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+CACHE = Path(os.environ.get("NVC_BENCH_CACHE", ROOT / "build" / "bench"))
+SOURCE = ROOT / "tests" / "golden" / "media" / "bigbuckbunny_720p.mp4"
+
+FULL_FRAMES = 663
+GOP = 50
+_LOOP = ["-stream_loop", "-1", "-i", "{source}", "-an", "-frames:v", "{frames}"]
+_1080P = ["-vf", "scale=1920:1080:flags=bicubic,setpts=N/24/TB", "-r", "24", "-pix_fmt", "yuv420p"]
+_TAGS = ["-colorspace", "bt709", "-color_primaries", "bt709", "-color_trc", "bt709"]
+_X265 = f"keyint={GOP}:min-keyint={GOP}:scenecut=0:open-gop=0:bframes=2:log-level=error"
+
+# name -> (container, frames, ffmpeg's arguments between the input and the output)
+RECIPES: dict[str, tuple] = {
+    "h264_1080p": (
+        "mp4",
+        FULL_FRAMES,
+        _1080P
+        + _TAGS
+        + ["-c:v", "libx264", "-preset", "medium", "-crf", "17", "-g", str(GOP)]
+        + ["-keyint_min", str(GOP), "-sc_threshold", "0", "-bf", "2"],
+    ),
+    "hevc_1080p": (
+        "mp4",
+        FULL_FRAMES,
+        _1080P
+        + _TAGS
+        + ["-c:v", "libx265", "-preset", "fast", "-crf", "22", "-x265-params", _X265]
+        + ["-tag:v", "hvc1"],
+    ),
+    "av1_1080p": (
+        "mp4",
+        FULL_FRAMES,
+        _1080P + _TAGS + ["-c:v", "libsvtav1", "-preset", "9", "-crf", "28", "-g", str(GOP)],
+    ),
+    # "A small clip" of decode_first_frame: what a data set of many short videos is made of.
+    "h264_small": (
+        "mp4",
+        132,
+        ["-vf", "scale=320:180", "-pix_fmt", "yuv420p"]
+        + ["-c:v", "libx264", "-preset", "medium", "-crf", "23", "-g", str(GOP), "-bf", "2"],
+    ),
+    # Ten times the length of the 1080p clip at a quarter of its area, for decode_memory.
+    "h264_long": (
+        "mp4",
+        6630,
+        ["-vf", "scale=960:540,setpts=N/24/TB", "-r", "24", "-pix_fmt", "yuv420p"]
+        + ["-c:v", "libx264", "-preset", "veryfast", "-crf", "26", "-g", str(GOP), "-bf", "2"],
+    ),
+    # What encode_x264 reads: the source's own frames, as raw planes.
+    "raw_720p": (
+        "yuv",
+        132,
+        ["-pix_fmt", "yuv420p", "-f", "rawvideo"],
+    ),
+    "raw_720p_rgb": (
+        "rgb",
+        132,
+        ["-vf", "scale=flags=accurate_rnd+full_chroma_int", "-pix_fmt", "rgb24", "-f", "rawvideo"],
+    ),
+}
+
+
+def command(name: str, target: Path) -> list[str]:
+    """The ffmpeg command that makes one clip."""
+    _, frames, arguments = RECIPES[name]
+    head = [part.format(source=SOURCE, frames=frames) for part in _LOOP]
+    return ["ffmpeg", "-nostdin", "-v", "error", "-y"] + head + arguments + [str(target)]
+
+
+def path(name: str) -> Path:
+    """Path of a clip, made first if it is missing or was made by another recipe."""
+    container, frames, arguments = RECIPES[name]
+    recipe = json.dumps([container, frames, arguments, _LOOP])
+    digest = hashlib.sha256(recipe.encode()).hexdigest()[:8]
+    target = CACHE / f"{name}-{digest}.{container}"
+    if target.exists():
+        return target
+    if not SOURCE.exists():
+        raise FileNotFoundError(f"{SOURCE} is missing; the benchmarks' clips are made from it")
+    CACHE.mkdir(parents=True, exist_ok=True)
+    partial = target.with_suffix(f".partial.{container}")
+    print(f"making {target.name} ({frames} frames) ...", file=sys.stderr, flush=True)
+    subprocess.run(["nice"] + command(name, partial), check=True)
+    partial.rename(target)
+    return target
+
+
+def describe(name: str) -> dict[str, object]:
+    """Codec, size, frame count and bit rate of a clip, for the results file."""
+    clip = path(name)
+    if clip.suffix in (".yuv", ".rgb"):
+        return {"name": name, "bytes": clip.stat().st_size, "frames": RECIPES[name][1]}
+    probe = subprocess.run(
+        ["ffprobe", "-v", "error", "-select_streams", "v:0", "-show_entries"]
+        + ["stream=codec_name,width,height,nb_frames,avg_frame_rate,bit_rate,duration"]
+        + ["-of", "json", str(clip)],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    stream = json.loads(probe.stdout)["streams"][0]
+    return {
+        "name": name,
+        "codec": stream["codec_name"],
+        "width": int(stream["width"]),
+        "height": int(stream["height"]),
+        "frames": int(stream["nb_frames"]),
+        "fps": stream["avg_frame_rate"],
+        "duration_s": float(stream["duration"]),
+        "bit_rate": int(stream["bit_rate"]),
+        "bytes": clip.stat().st_size,
+        "command": " ".join(
+            part.replace(f"{ROOT}{os.sep}", "").replace(str(CACHE), "build/bench")
+            for part in command(name, clip)
+        ),
+    }
+
+
+if __name__ == "__main__":
+    for each in sys.argv[1:] or RECIPES:
+        print(path(each))

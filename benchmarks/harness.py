@@ -1,0 +1,221 @@
+"""Runs one claim: the same work by every peer in interleaved rounds, medians, ratios, a JSON file.
+
+Round after round each peer runs once, in an order that rotates, so that a slow spell of the machine
+falls on all alike. One untimed call before the rounds warms caches and is the one whose frames are
+checked. "x of the fastest" always means: our rate over that of the fastest peer whose frames were
+right, yardsticks (`Peer.baseline`) left out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+from pathlib import Path
+from typing import Any, Callable
+
+from benchmarks import check, clips, machine, peers
+from benchmarks.case import Case, Row
+from benchmarks.process import Worker, offers
+
+ROUNDS = 5
+# A peer this many times slower than another gets one round: it decides nothing.
+_HOPELESS = 8
+_RESULTS = Path(__file__).resolve().parent / "results"
+
+
+class Benchmark:
+    """One script's run: its options, workers, cases, targets and result file."""
+
+    def __init__(self, name: str, title: str) -> None:
+        self.name, self.title = name, title
+        parser = argparse.ArgumentParser(prog=f"python -m benchmarks.{name}", description=title)
+        parser.add_argument("--peers", help="names, comma separated (default: all)")
+        parser.add_argument("--cases", help="only cases whose name contains this")
+        parser.add_argument("--rounds", type=int, default=ROUNDS)
+        parser.add_argument("--results", type=Path, default=_RESULTS, help="folder for the JSON")
+        self.options = parser.parse_args()
+        known = peers.every()
+        wanted = self.options.peers.split(",") if self.options.peers else list(known)
+        unknown = sorted(set(wanted) - set(known))
+        if unknown:
+            parser.error(f"no peer named {', '.join(unknown)}; there are {', '.join(known)}")
+        self.names = [name for name in known if name in wanted]
+        self.machine = machine.describe()
+        self.cases: list[Case] = []
+        self.targets: list[dict[str, Any]] = []
+        self.clips: dict[str, Any] = {}
+        self._workers: dict[str, Worker] = {}
+
+    def clip(self, name: str) -> Path:
+        made = clips.path(name)
+        self.clips[name] = clips.describe(name)
+        return made
+
+    def worker(self, name: str) -> Worker:
+        if name not in self._workers:
+            self._workers[name] = Worker(name)
+        return self._workers[name]
+
+    def restart(self, name: str) -> Worker:
+        """A fresh process, for a peak that nothing earlier has raised."""
+        if name in self._workers:
+            self._workers.pop(name).close()
+        return self.worker(name)
+
+    def _first(self, case: Case, name: str, finish: Callable[[Row], None] | None) -> Row:
+        """The untimed call: warms, checks the frames, notes what keeps a peer out."""
+        row = Row(peer=name, baseline=peers.every()[name].baseline)
+        if not offers(name, case.operation):
+            row.note = "not offered"
+            return row
+        worker = self.worker(name)
+        if worker.absent:
+            row.note = f"absent ({worker.absent.splitlines()[0]})"
+            return row
+        save = clips.CACHE / f"out-{name.replace(' ', '-')}.mp4" if finish else None
+        answer = worker.call(
+            case.operation, case.arguments, check_frames=case.indices is not None, save=save
+        )
+        if "not_offered" in answer:
+            row.note = f"not offered ({answer['not_offered']})"
+        elif "error" in answer:
+            row.note = f"fails ({answer['error'].splitlines()[0]})"
+        elif case.indices is not None:
+            verdict = check.judge(Path(case.arguments["path"]), case.indices, answer["thumbnails"])
+            row.color_distance = round(verdict.distance, 2)
+            row.note = "" if verdict.ok else f"WRONG FRAMES ({verdict.reason})"
+        elif case.frames and answer.get("frames", -1) not in (-1, case.frames):
+            row.note = f"WRONG COUNT ({answer['frames']} frames, not {case.frames})"
+        row.first_seconds = answer.get("seconds", 0.0)
+        if finish and not row.note and save:
+            row.extra["bytes"] = answer["bytes"]
+            finish(row)
+        return row
+
+    def run(self, case: Case, finish: Callable[[Row], None] | None = None) -> Case | None:
+        """Measures a case; `finish` reads the encoded file of each row's untimed call."""
+        if self.options.cases and self.options.cases not in case.name:
+            return None
+        print(f"\n{self.title}: {case.name}", flush=True)
+        case.rows = [self._first(case, name, finish) for name in self.names]
+        able = [row for row in case.rows if not row.note or row.note.startswith("WRONG")]
+        quickest = min((row.first_seconds for row in able), default=0.0)
+        for turn in range(self.options.rounds):
+            if turn == 1:
+                able = [row for row in able if row.first_seconds < _HOPELESS * quickest]
+            first = turn % len(able) if able else 0
+            for row in able[first:] + able[:first]:
+                answer = self.worker(row.peer).call(case.operation, case.arguments, case.repeat)
+                if "seconds" in answer:
+                    row.seconds.append(answer["seconds"])
+                    row.cpu_seconds.append(answer["cpu_seconds"])
+                else:
+                    row.note = row.note or f"fails ({answer.get('error', '')})"
+        for row in case.rows:
+            if row.seconds:
+                row.value = case.value(row.median)
+        self.cases.append(case)
+        self._print(case)
+        return case
+
+    def _print(self, case: Case) -> None:
+        fastest = case.fastest()
+        titles = f"{'min..max':>18}{'cpu ms':>9}{'ours is':>9}{'colour':>8}  notes"
+        print(f"  {'':24}{case.unit:>10}{titles}")
+        for row in case.rows:
+            if row.value is None:
+                print(f"  {row.peer:24}{'-':>10}{'':>44}  {row.note}")
+                continue
+            values = sorted(case.value(each) for each in row.seconds)
+            spread = f"{values[0]:.1f}..{values[-1]:.1f}"
+            cpu = statistics.median(row.cpu_seconds) * 1e3
+            ratio = case.ratio_to(row) if row.peer != peers.OURS else None
+            shown = f"{ratio:.2f}x" if ratio else ""
+            distance = "" if row.color_distance is None else f"{row.color_distance:.1f}"
+            notes = [row.note, "yardstick" if row.baseline else ""]
+            notes.append("fastest peer" if row is fastest else "")
+            notes += [f"{key} {value}" for key, value in row.extra.items()]
+            print(
+                f"  {row.peer:24}{row.value:10.1f}{spread:>18}{cpu:9.1f}{shown:>9}{distance:>8}  "
+                + ", ".join(note for note in notes if note),
+                flush=True,
+            )
+
+    def target(self, case: Case | None, text: str, required: float, against: str = "") -> None:
+        """Records a target: at least `required` times the fastest peer, or the peer `against`."""
+        if case is None:
+            return
+        other = case.row(against) if against else case.fastest()
+        ratio = case.ratio_to(other)
+        self.targets.append(
+            {
+                "case": case.name,
+                "target": text,
+                "against": other.peer if other else None,
+                "required": required,
+                "ratio": None if ratio is None else round(ratio, 3),
+                "met": None if ratio is None else ratio >= required,
+            }
+        )
+
+    def record(self, text: str, **fields: Any) -> None:
+        """Records a target that is no ratio of rates; `fields` has "met"."""
+        self.targets.append({"target": text, **fields})
+
+    def finish(self) -> None:
+        """Prints the targets, writes the results file and ends the workers."""
+        if self.targets:
+            print("\nTargets")
+        for each in self.targets:
+            verdict = {True: "met", False: "NOT MET", None: "not measured"}[each["met"]]
+            ratio = f"{each['ratio']:.2f}x of {each['against']}" if each.get("ratio") else ""
+            print(f"  {verdict:13}{each.get('case', ''):22}{each['target']}  {ratio}")
+        versions = {name: w.version for name, w in self._workers.items() if not w.absent}
+        absent = {name: w.absent for name, w in self._workers.items() if w.absent}
+        document = {
+            "name": self.name,
+            "title": self.title,
+            "rounds": self.options.rounds,
+            "machine": {**self.machine, "load_after": round(os.getloadavg()[0], 2)},
+            "peers": versions,
+            "absent": absent,
+            "clips": self.clips,
+            "cases": [self._case_document(case) for case in self.cases],
+            "targets": self.targets,
+        }
+        self.options.results.mkdir(parents=True, exist_ok=True)
+        target = self.options.results / f"{self.name}.json"
+        target.write_text(json.dumps(document, indent=1) + "\n")
+        print(f"\nwrote {target}")
+        for worker in self._workers.values():
+            worker.close()
+
+    @staticmethod
+    def _case_document(case: Case) -> dict[str, Any]:
+        arguments = {key: value for key, value in case.arguments.items() if key != "path"}
+        rows = []
+        for row in case.rows:
+            ratio = case.ratio_to(row) if row.seconds and row.peer != peers.OURS else None
+            rows.append(
+                {
+                    "peer": row.peer,
+                    "baseline": row.baseline,
+                    "note": row.note,
+                    "value": None if row.value is None else round(row.value, 3),
+                    "seconds": [round(each, 6) for each in row.seconds],
+                    "cpu_seconds": [round(each, 6) for each in row.cpu_seconds],
+                    "ours_is_times_as_fast": None if ratio is None else round(ratio, 3),
+                    "color_distance": row.color_distance,
+                    **row.extra,
+                }
+            )
+        return {
+            "case": case.name,
+            "operation": case.operation,
+            "arguments": arguments,
+            "unit": case.unit,
+            "repeat": case.repeat,
+            "rows": rows,
+        }

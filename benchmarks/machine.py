@@ -1,0 +1,44 @@
+"""What the figures were measured on."""
+
+from __future__ import annotations
+
+import datetime
+import os
+import platform
+import subprocess
+from pathlib import Path
+
+
+def _cpu() -> str:
+    for line in Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            return line.split(":", 1)[1].strip()
+    return platform.processor()
+
+
+def _memory_gib() -> float:
+    first = Path("/proc/meminfo").read_text().splitlines()[0]
+    return round(int(first.split()[1]) / 2**20, 1)
+
+
+def _os_name() -> str:
+    for line in Path("/etc/os-release").read_text().splitlines():
+        if line.startswith("PRETTY_NAME="):
+            return line.split("=", 1)[1].strip('"')
+    return platform.system()
+
+
+def describe() -> dict[str, str | int | float]:
+    """CPU, cores, memory, system, FFmpeg, Python, the load before the run, and the date (UTC)."""
+    ffmpeg = subprocess.run(["ffmpeg", "-version"], capture_output=True, text=True, check=True)
+    return {
+        "cpu": _cpu(),
+        "cores": len(os.sched_getaffinity(0)),
+        "memory_gib": _memory_gib(),
+        "system": _os_name(),
+        "kernel": platform.release(),
+        "ffmpeg": ffmpeg.stdout.split()[2],
+        "python": platform.python_version(),
+        "load_before": round(os.getloadavg()[0], 2),
+        "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d"),
+    }

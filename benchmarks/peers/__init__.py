@@ -1,0 +1,25 @@
+"""The libraries measured; each module here defines one Peer class or more."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+
+from benchmarks.peers.base import Peer
+
+OURS = "tf_nvcodec"
+
+
+def _named(cls: type[Peer]) -> list[type[Peer]]:
+    found = [cls] if cls.name else []
+    for child in cls.__subclasses__():
+        found += _named(child)
+    return found
+
+
+def every() -> dict[str, type[Peer]]:
+    """All peers by name, tf_nvcodec first; imports no library."""
+    for module in pkgutil.iter_modules(__path__):
+        importlib.import_module(f"{__name__}.{module.name}")
+    classes = {cls.name: cls for cls in _named(Peer)}
+    return dict(sorted(classes.items(), key=lambda item: (item[0] != OURS, item[0])))

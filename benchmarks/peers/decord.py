@@ -1,0 +1,47 @@
+"""decord, from a path, with its own number of threads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from benchmarks.peers.base import Peer
+
+
+class Decord(Peer):
+    name = "decord"
+
+    def load(self) -> None:
+        import decord
+
+        self._decord = decord
+
+    def version(self) -> str:
+        return str(self._decord.__version__)
+
+    def decode_full(self, path: str) -> Any:
+        reader = self._decord.VideoReader(path)
+        return reader.get_batch(range(len(reader))).asnumpy()
+
+    def decode_stream(self, path: str) -> int:
+        return sum(len(frame.asnumpy()) > 0 for frame in self._decord.VideoReader(path))
+
+    def decode_frames(self, path: str, indices: Sequence[int]) -> Any:
+        return self._decord.VideoReader(path).get_batch(list(indices)).asnumpy()
+
+    def decode_clip(self, path: str, *, seconds: float, start: int, count: int) -> Any:
+        reader = self._decord.VideoReader(path)
+        return reader.get_batch(range(start, start + count)).asnumpy()
+
+    def decode_clip_resized(
+        self, path: str, *, seconds: float, start: int, count: int, height: int, width: int
+    ) -> Any:
+        reader = self._decord.VideoReader(path, width=width, height=height)
+        return reader.get_batch(range(start, start + count)).asnumpy()
+
+    def first_frame(self, path: str) -> Any:
+        return self._decord.VideoReader(path)[0].asnumpy()
+
+    def decode_ranges(self, path: str, starts: Sequence[int], count: int) -> int:
+        reader = self._decord.VideoReader(path)
+        return sum(len(reader.get_batch(range(start, start + count)).asnumpy()) for start in starts)

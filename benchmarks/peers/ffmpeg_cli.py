@@ -1,0 +1,52 @@
+"""The ffmpeg program, as a yardstick: `-f null` makes no RGB, and encoding reads raw frames."""
+
+from __future__ import annotations
+
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from benchmarks.peers.base import Peer, read_bytes
+
+
+def _run(arguments: list[Any]) -> None:
+    command = ["ffmpeg", "-nostdin", "-v", "error", "-y"] + [str(each) for each in arguments]
+    subprocess.run(command, check=True)
+
+
+class FfmpegCli(Peer):
+    name = "ffmpeg CLI"
+    environment = ""
+    baseline = True
+
+    def load(self) -> None:
+        _run(["-version"])
+
+    def version(self) -> str:
+        shown = subprocess.run(["ffmpeg", "-version"], check=True, capture_output=True, text=True)
+        return shown.stdout.split()[2]
+
+    def decode_stream(self, path: str) -> int:
+        _run(["-i", path, "-map", "0:v:0", "-f", "null", "-"])
+        return -1  # it is asked for no frame count
+
+    def encode_x264(
+        self,
+        path: str,
+        *,
+        pixel_format: str,
+        width: int,
+        height: int,
+        fps: int,
+        preset: str,
+        crf: int,
+    ) -> bytes:
+        with tempfile.TemporaryDirectory() as folder:
+            target = Path(folder) / "out.mp4"
+            _run(
+                ["-f", "rawvideo", "-pix_fmt", pixel_format, "-s", f"{width}x{height}"]
+                + ["-r", fps, "-i", path, "-c:v", "libx264", "-preset", preset, "-crf", crf]
+                + ["-pix_fmt", "yuv420p", target]
+            )
+            return read_bytes(str(target))

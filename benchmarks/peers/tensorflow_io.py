@@ -1,0 +1,68 @@
+"""tensorflow-io's decode_video: whole clips only, so every request decodes everything.
+
+Its wheel is built for one TensorFlow, so it has an environment of its own; its bindings want FFmpeg
+4's libraries, which setup_peers.py takes from an OpenCV wheel of that time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from benchmarks.peers.base import Peer, read_bytes
+
+
+class TensorFlowIO(Peer):
+    name = "tensorflow-io"
+    environment = "tfio"
+    variables: ClassVar[dict[str, str]] = {
+        "CUDA_VISIBLE_DEVICES": "-1",
+        "TF_CPP_MIN_LOG_LEVEL": "2",
+    }
+
+    def load(self) -> None:
+        import tensorflow as tf
+        import tensorflow_io as tfio
+
+        # Its FFmpeg bindings load on first use; they need FFmpeg 4's libraries.
+        try:
+            tfio.experimental.ffmpeg.decode_video(b"")
+        except NotImplementedError as error:
+            raise ImportError(f"needs FFmpeg 4's libraries: {error}") from error
+        except tf.errors.OpError:
+            pass  # an empty clip is refused by bindings that did load
+        self._tf, self._tfio = tf, tfio
+        self._inputs: dict[str, Any] = {}
+
+    def version(self) -> str:
+        return f"{self._tfio.__version__}, TensorFlow {self._tf.__version__}"
+
+    def prepare(self, operation: str, arguments: dict[str, Any]) -> None:
+        path = arguments["path"]
+        if path not in self._inputs:
+            self._inputs[path] = self._tf.constant(read_bytes(path))
+
+    def _decode(self, path: str) -> Any:
+        return self._tfio.experimental.ffmpeg.decode_video(self._inputs[path])
+
+    def decode_full(self, path: str) -> Any:
+        return self._decode(path).numpy()
+
+    def decode_stream(self, path: str) -> int:
+        return int(self._decode(path).shape[0])
+
+    def decode_frames(self, path: str, indices: Sequence[int]) -> Any:
+        return self._tf.gather(self._decode(path), list(indices)).numpy()
+
+    def decode_clip(self, path: str, *, seconds: float, start: int, count: int) -> Any:
+        return self._decode(path)[start : start + count].numpy()
+
+    def decode_clip_resized(
+        self, path: str, *, seconds: float, start: int, count: int, height: int, width: int
+    ) -> Any:
+        tf = self._tf
+        resized = tf.image.resize(self._decode(path)[start : start + count], (height, width))
+        return tf.cast(resized + 0.5, tf.uint8).numpy()
+
+    def first_frame(self, path: str) -> Any:
+        return self._decode(path)[0].numpy()

@@ -1,0 +1,105 @@
+"""tf_nvcodec: its ops called eagerly on the bytes of the clip."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from benchmarks.peers.base import Peer, read_bytes, read_raw_frames
+
+# Of a decode in ranges: two GOPs of the benchmark's clips, 0.6 GB of 1080p RGB.
+_RANGE = 100
+
+
+class TfNvcodec(Peer):
+    name = "tf_nvcodec"
+    environment = ""
+    variables: ClassVar[dict[str, str]] = {
+        "CUDA_VISIBLE_DEVICES": "-1",
+        "TF_CPP_MIN_LOG_LEVEL": "1",
+    }
+
+    def load(self) -> None:
+        import tensorflow as tf
+        import tf_nvcodec as nvc
+
+        self._tf, self._nvc = tf, nvc
+        nvc.build_info()  # opens the op library: half of the load is done only on first use
+        self._inputs: dict[Any, Any] = {}
+
+    def version(self) -> str:
+        import importlib.metadata
+
+        try:
+            own = importlib.metadata.version("tf_nvcodec")
+        except importlib.metadata.PackageNotFoundError:
+            own = "source tree"
+        return f"{own}, TensorFlow {self._tf.__version__}"
+
+    def prepare(self, operation: str, arguments: dict[str, Any]) -> None:
+        path = arguments["path"]
+        if operation == "encode_x264":
+            self._inputs = {path: self._encode_input(**arguments)}
+        elif path not in self._inputs:
+            self._inputs[path] = self._tf.constant(read_bytes(path))
+
+    def decode_full(self, path: str) -> Any:
+        return self._nvc.decode_video(self._inputs[path], max_bytes=8 << 30).frames.numpy()
+
+    def decode_stream(self, path: str) -> int:
+        total = int(self._nvc.probe(self._inputs[path]).num_frames)
+        return self.decode_ranges(path, range(0, total, _RANGE), _RANGE)
+
+    def decode_frames(self, path: str, indices: Sequence[int]) -> Any:
+        return self._nvc.decode_frames_at(self._inputs[path], indices=indices).frames.numpy()
+
+    def decode_clip(self, path: str, *, seconds: float, start: int, count: int) -> Any:
+        return self._nvc.decode_video(self._inputs[path], start, start + count).frames.numpy()
+
+    def decode_clip_resized(
+        self, path: str, *, seconds: float, start: int, count: int, height: int, width: int
+    ) -> Any:
+        video = self._nvc.decode_video(
+            self._inputs[path], start, start + count, size=(height, width)
+        )
+        return video.frames.numpy()
+
+    def first_frame(self, path: str) -> Any:
+        return self._nvc.decode_video(self._inputs[path], 0, 1).frames.numpy()
+
+    def decode_ranges(self, path: str, starts: Sequence[int], count: int) -> int:
+        contents = self._inputs[path]
+        return sum(
+            int(self._nvc.decode_video(contents, start, start + count).frames.shape[0])
+            for start in starts
+        )
+
+    def _encode_input(self, path: str, pixel_format: str, width: int, height: int, **_: Any) -> Any:
+        frames = read_raw_frames(path, pixel_format, width, height)
+        if pixel_format == "yuv420p":
+            frames = frames.reshape(len(frames), -1)
+        return self._tf.constant(frames)
+
+    def encode_x264(
+        self,
+        path: str,
+        *,
+        pixel_format: str,
+        width: int,
+        height: int,
+        fps: int,
+        preset: str,
+        crf: int,
+    ) -> bytes:
+        packed = pixel_format == "yuv420p"
+        video = self._nvc.encode_video(
+            self._inputs[path],
+            fps,
+            "h264",
+            "mp4",
+            input_format="yuv420p" if packed else "rgb",
+            size=(height, width) if packed else None,
+            crf=crf,
+            preset=preset,
+        )
+        return video.numpy()
