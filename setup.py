@@ -38,6 +38,7 @@ def tensorflow_python() -> tuple[str, str]:
             env=outside_pip(dict(os.environ)),
             capture_output=True,
             text=True,
+            check=False,
         )
         if found.returncode == 0:
             return python, found.stdout.strip()
@@ -57,6 +58,7 @@ def revision() -> str:
         cwd=ROOT,
         capture_output=True,
         text=True,
+        check=False,
     )
     return described.stdout.strip() or "unknown"
 

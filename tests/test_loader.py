@@ -1,4 +1,4 @@
-"""python/loader.py: every way in which the library cannot be opened is an ImportError with advice."""
+"""python/loader.py: whatever keeps the library from opening is an ImportError with advice."""
 
 from __future__ import annotations
 
