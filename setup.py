@@ -69,6 +69,11 @@ def version() -> str:
     return found[1]
 
 
+def requirements(name: str) -> list[str]:
+    lines = (ROOT / "requirements" / f"{name}.txt").read_text().splitlines()
+    return [line for line in lines if line and not line.startswith("#")]
+
+
 def next_minor(release: str) -> str:
     major, minor = release.split(".")[:2]
     return f"{major}.{int(minor) + 1}"
@@ -115,11 +120,13 @@ setup(
     include_package_data=False,
     install_requires=[
         f"tensorflow>={'.'.join(TENSORFLOW.split('.')[:2])},<{next_minor(TENSORFLOW)}",
-        "numpy",
-        # The command line's progress bar and contact sheet.
-        "pillow>=9.2",
-        "tqdm>=4.60",
+        *requirements("run"),
     ],
+    extras_require={
+        "gcs": ["tensorflow-io-gcs-filesystem"],
+        "tensorrt": ["tensorrt==8.6.*; python_version < '3.11'"],
+        "test": requirements("test"),
+    },
     options={"build": {"build_base": str((BUILD / "setuptools").relative_to(ROOT))}},
     distclass=CompiledDistribution,
     cmdclass={"build_py": BuildWithBazel, "bdist_wheel": PlatformWheel},

@@ -3,7 +3,7 @@
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 source scripts/debian.sh
 
-# Python minor versions that a TensorFlow release has wheels for.
+# Minor versions of Python 3 that a TensorFlow release has wheels for; empty when not known.
 supported_minors() {
   case "$TF" in
     2.1[789].*) echo "9 10 11 12" ;;
@@ -12,33 +12,61 @@ supported_minors() {
   esac
 }
 
-check_python() {
+# version_of PYTHON: such as 3.11.
+version_of() { "$1" -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null; }
+
+fits() {
   local version minors
-  version="$("$PYTHON" -c 'import sys; print("%d.%d" % sys.version_info[:2])')"
+  version="$(version_of "$1")" || return 1
   minors="$(supported_minors)"
-  if [[ -n "$minors" && ! " $minors " == *" ${version#3.} "* ]]; then
-    die "TensorFlow $TF has no wheel for Python $version ($PYTHON); it has them for Python 3.{${minors// /,}}." \
-      "Name one of those: make ... PYTHON=python3.11"
+  [[ -z "$minors" || " $minors " == *" ${version#3.} "* ]]
+}
+
+# The interpreter asked for, or for the default python3 also another that is installed.
+find_python() {
+  command -v "$PYTHON" >/dev/null || [[ "$PYTHON" != python3 ]] || need python3 >&2
+  version_of "$PYTHON" >/dev/null ||
+    die "$PYTHON does not run; name another: make ... PYTHON=python3.11"
+  local candidate minor
+  if fits "$PYTHON"; then
+    echo "$PYTHON"
+    return
   fi
+  for minor in $([[ "$PYTHON" == python3 ]] && supported_minors | tr ' ' '\n' | sort -rn); do
+    candidate="python3.$minor"
+    if fits "$candidate"; then
+      echo "$candidate"
+      return
+    fi
+  done
+  die "TensorFlow $TF has no wheel for Python $(version_of "$PYTHON") ($PYTHON); it has them for" \
+    "Python 3.{$(supported_minors | tr ' ' ',')}. Name one of those: make ... PYTHON=python3.11"
 }
 
 make_venv() {
-  if ! "$PYTHON" -c 'import ensurepip, venv' 2>/dev/null; then
-    need "python$("$PYTHON" -c 'import sys; print("%d.%d" % sys.version_info[:2])')-venv"
+  local python
+  python="$(find_python)"
+  if ! "$python" -c 'import ensurepip, venv' 2>/dev/null; then
+    need "python$(version_of "$python")-venv"
   fi
-  say "making ${VENV#"$ROOT"/} with $("$PYTHON" --version)"
+  say "making ${VENV#"$ROOT"/} with $("$python" --version)"
   rm -rf "$VENV"
-  logged "venv-$TF" "$PYTHON" -m venv "$VENV"
+  logged "venv-$TF" "$python" -m venv "$VENV"
+}
+
+# An existing environment is kept unless another Python was asked for by name.
+usable() {
+  local version
+  version="$(version_of "$VENV/bin/python")" || return 1
+  [[ "$PYTHON" == python3 || "$version" == "$(version_of "$PYTHON")" ]]
 }
 
 stamp="$VENV/.requirements"
 key="$TF $(hash_of requirements)"
-if is_done "$stamp" "$key" && "$VENV/bin/python" -c '' 2>/dev/null; then exit 0; fi
+if usable && is_done "$stamp" "$key"; then exit 0; fi
 
-command -v "$PYTHON" >/dev/null || [[ "$PYTHON" != python3 ]] || need python3 python3-venv
-command -v "$PYTHON" >/dev/null || die "there is no $PYTHON; name another: make ... PYTHON=python3.11"
-"$VENV/bin/python" -c '' 2>/dev/null || { check_python && make_venv; }
-say "installing tensorflow==$TF and the packages of requirements/ (the first time: about 600 MB to fetch)"
+usable || make_venv
+say "installing tensorflow==$TF and the packages of requirements/ (the first time: 600 MB to fetch)"
 logged "pip-$TF" "$VENV/bin/python" -m pip install "tensorflow==$TF" \
   -r requirements/run.txt -r requirements/build.txt -r requirements/test.txt -r requirements/lint.txt
 mark_done "$stamp" "$key"

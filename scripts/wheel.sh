@@ -5,7 +5,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 scripts/venv.sh
 scripts/build.sh
 
-sources=(setup.py pyproject.toml LICENSE tf_nvcodec "$BUILD_DIR/libtf_nvcodec.so")
+sources=(setup.py pyproject.toml requirements LICENSE tf_nvcodec "$BUILD_DIR/libtf_nvcodec.so")
 for optional in README.md converters; do
   if [[ -e "$optional" ]]; then sources+=("$optional"); fi
 done
