@@ -13,6 +13,7 @@ from typing import NoReturn
 
 from tf_nvcodec.cli import decode, doctor, encode, errors, preview, probe, transcode
 from tf_nvcodec.cli.progress import has_abandoned_work
+from tf_nvcodec.cli.runtime import silence_tensorflow
 from tf_nvcodec.version import __version__
 
 _COMMANDS = (probe, decode, encode, transcode, preview, doctor)
@@ -54,6 +55,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         args = build_parser().parse_args(argv)
     except SystemExit as stop:
         return int(stop.code or 0)
+    silence_tensorflow()
     with _sigterm_unwinds():
         code = _run(args)
     if has_abandoned_work():

@@ -55,10 +55,7 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
 
 def run(args: argparse.Namespace) -> int:
     _check(args)
-    from tf_nvcodec.cli import runtime
-
-    loaded = runtime.load()
-    source = Source(loaded, args.input)
+    source = Source(args.input)
     keywords = {
         **options.decode_keywords(args),
         **options.given(mean=args.mean, std=args.std),
@@ -80,7 +77,7 @@ def run(args: argparse.Namespace) -> int:
         blocks = source.decode_range(positions, keywords, frame_bytes, budget)
 
     with Progress("decode", total, args.quiet) as progress:
-        result = _write(loaded, args, total, _counted(blocks, progress))
+        result = _write(source.runtime, args, total, _counted(blocks, progress))
     _report(args, result)
     return OK
 

@@ -35,10 +35,9 @@ def run(args: argparse.Namespace) -> int:
     files.refuse_to_replace(args.output, args.force, [args.input])
     import numpy as np
 
-    from tf_nvcodec.cli import runtime
     from tf_nvcodec.cli.contact_sheet import clock, contact_sheet
 
-    source = Source(runtime.load(), args.input)
+    source = Source(args.input)
     info = source.info
     height, width = _shown_size(info, args.width)
     count = min(args.frames, int(info["num_frames"]))

@@ -27,17 +27,18 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
 def run(args: argparse.Namespace) -> int:
     from tf_nvcodec.cli import runtime
 
-    loaded = runtime.load()
     found: list[dict[str, Any]] = []
     failed = False
     for path in args.files:
         try:
             contents = read_bytes(path)
+            loaded = runtime.load()
             with errors.about(path):
                 info = interruptible(partial(runtime.video_info, loaded, contents))
             found.append({"file": path, **info})
         except errors.CliError as error:
-            if args.debug:
+            # Without a subject it is not about this file but about the installation.
+            if args.debug or not error.subject:
                 raise
             print(error.line(), file=sys.stderr)
             failed = True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from typing import Any, NamedTuple
 
@@ -22,9 +23,9 @@ def silence_tensorflow() -> None:
     os.environ.setdefault("TF_FORCE_GPU_ALLOW_GROWTH", "true")
 
 
+@functools.cache
 def load() -> Runtime:
     """Imports both, or raises CliError that says what to do."""
-    silence_tensorflow()
     try:
         import tensorflow as tf
     except Exception as error:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tf_nvcodec.cli.errors import CliError, UsageError, about
 from tf_nvcodec.cli.files import read_bytes
 from tf_nvcodec.cli.progress import batches, interruptible
-from tf_nvcodec.cli.runtime import Runtime, video_info
+from tf_nvcodec.cli.runtime import load, video_info
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -25,14 +25,16 @@ class Block(NamedTuple):
 
 
 class Source:
-    """A video file that was read and probed."""
+    """A video file, read and probed. A missing one is told before TensorFlow is imported."""
 
-    def __init__(self, runtime: Runtime, path: str) -> None:
+    def __init__(self, path: str) -> None:
         self.path = path
-        self._runtime = runtime
         self._contents = read_bytes(path)
+        self.runtime = load()
         with about(path):
-            self.info: dict[str, Any] = interruptible(lambda: video_info(runtime, self._contents))
+            self.info: dict[str, Any] = interruptible(
+                lambda: video_info(self.runtime, self._contents)
+            )
 
     def positions(self, start: int | None, stop: int | None, stride: int | None) -> range:
         """The frame numbers that Python's slice(start, stop, stride) means for this video."""
@@ -64,7 +66,7 @@ class Source:
         """Blocks of the frames at `positions`, each of at most `budget` bytes (or one frame)."""
         for part in batches(positions, max(1, budget // max(1, frame_bytes))):
             yield self._decode(
-                self._runtime.nvc.decode_video,
+                self.runtime.nvc.decode_video,
                 len(part),
                 {"start": part[0], "stop": part[-1] + 1, "stride": part.step, **keywords},
             )
@@ -81,7 +83,7 @@ class Source:
         for part in batches(range(len(wanted)), max(1, budget // max(1, frame_bytes))):
             chosen = wanted[part[0] : part[-1] + 1]
             yield self._decode(
-                self._runtime.nvc.decode_frames_at, len(chosen), {selector: chosen, **keywords}
+                self.runtime.nvc.decode_frames_at, len(chosen), {selector: chosen, **keywords}
             )
 
     def _decode(self, op: Any, asked: int, keywords: dict[str, Any]) -> Block:

@@ -74,12 +74,9 @@ def run(args: argparse.Namespace) -> int:
     if not numbered:
         files.refuse_to_replace(args.output, args.force, [args.input])
 
-    from tf_nvcodec.cli import runtime
-
-    loaded = runtime.load()
-    source = Source(loaded, args.input)
+    source = Source(args.input)
     positions = source.positions(args.start, args.stop, args.stride)
-    job = _Job(loaded, args, source, codec, container, encoding)
+    job = _Job(args, source, codec, container, encoding)
     budget = args.memory * 1_000_000
     with Progress(f"transcode to {codec}", len(positions), args.quiet) as progress:
         if numbered:
@@ -107,7 +104,6 @@ class _Job:
 
     def __init__(
         self,
-        loaded: Any,
         args: argparse.Namespace,
         source: Source,
         codec: str,
@@ -115,7 +111,6 @@ class _Job:
         encoding: dict[str, Any],
     ) -> None:
         self.frames = 0
-        self._loaded = loaded
         self._args = args
         self._source = source
         self._height, self._width = source.shown_size(args)
@@ -198,7 +193,7 @@ class _Job:
         with about(self._args.output):
             times = self._times(pts)
             video = interruptible(
-                lambda: self._loaded.nvc.encode_video(
+                lambda: self._source.runtime.nvc.encode_video(
                     frames, fps=self._fps, pts=times, **self._encoding
                 ).numpy(),
                 progress.beat,
