@@ -1,0 +1,146 @@
+#include "tf_nvcodec/core/packet_info.h"
+
+#include <initializer_list>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "tests/core/test_media.h"
+#include "tf_nvcodec/core/av_ptr.h"
+#include "tf_nvcodec/core/byte_source.h"
+#include "tf_nvcodec/core/demuxer.h"
+
+namespace nvc {
+namespace {
+
+std::unique_ptr<PacketInspector> InspectorOf(AVCodecID codec) {
+  AvCodecParametersPtr parameters(avcodec_parameters_alloc());
+  parameters->codec_id = codec;
+  return PacketInspector::Create(*parameters);
+}
+
+PacketInfo Inspect(PacketInspector* inspector, std::vector<uint8_t> bytes, int flags = 0) {
+  AVPacket* packet = av_packet_alloc();
+  packet->data = bytes.data();
+  packet->size = static_cast<int>(bytes.size());
+  packet->flags = flags;
+  const PacketInfo info = inspector->Inspect(*packet);
+  av_packet_free(&packet);
+  return info;
+}
+
+PacketInfo Inspect(AVCodecID codec, std::vector<uint8_t> bytes, int flags = 0) {
+  return Inspect(InspectorOf(codec).get(), std::move(bytes), flags);
+}
+
+TEST(PacketInspectorTest, Vp8FrameTag) {
+  const PacketInfo key = Inspect(AV_CODEC_ID_VP8, {0x10, 0, 0});
+  EXPECT_TRUE(key.random_access);
+  EXPECT_EQ(key.shown, 1);
+  const PacketInfo hidden = Inspect(AV_CODEC_ID_VP8, {0x01, 0, 0});
+  EXPECT_FALSE(hidden.random_access);
+  EXPECT_EQ(hidden.shown, 0);
+}
+
+TEST(PacketInspectorTest, Vp9HeadersAndSuperframes) {
+  constexpr uint8_t kKeyShown = 0b10000010, kInterShown = 0b10000110, kInterHidden = 0b10000100;
+  constexpr uint8_t kShowExisting = 0b10001000;
+  EXPECT_TRUE(Inspect(AV_CODEC_ID_VP9, {kKeyShown, 0}).random_access);
+  EXPECT_EQ(Inspect(AV_CODEC_ID_VP9, {kInterShown, 0}).shown, 1);
+  EXPECT_EQ(Inspect(AV_CODEC_ID_VP9, {kInterHidden, 0}).shown, 0);
+  EXPECT_EQ(Inspect(AV_CODEC_ID_VP9, {kShowExisting, 0}).shown, 1);
+  // A hidden and a shown frame of two bytes each, with one byte a size.
+  const PacketInfo both =
+      Inspect(AV_CODEC_ID_VP9, {kInterHidden, 0, kInterShown, 0, 0b11000001, 2, 2, 0b11000001});
+  EXPECT_EQ(both.shown, 1);
+  EXPECT_FALSE(both.random_access);
+  const PacketInfo two_shown =
+      Inspect(AV_CODEC_ID_VP9, {kInterShown, 0, kInterShown, 0, 0b11000001, 2, 2, 0b11000001});
+  EXPECT_EQ(two_shown.shown, -1);
+}
+
+TEST(PacketInspectorTest, HevcNalTypes) {
+  const auto nal = [](int type, int temporal_id) {
+    return std::vector<uint8_t>{
+        0, 0, 1, static_cast<uint8_t>(type << 1), static_cast<uint8_t>(temporal_id + 1), 0x80};
+  };
+  EXPECT_TRUE(Inspect(AV_CODEC_ID_HEVC, nal(19, 0)).random_access);   // IDR_W_RADL
+  EXPECT_TRUE(Inspect(AV_CODEC_ID_HEVC, nal(21, 0)).random_access);   // CRA
+  EXPECT_TRUE(Inspect(AV_CODEC_ID_HEVC, nal(8, 0)).skipped_leading);  // RASL_N
+  EXPECT_TRUE(Inspect(AV_CODEC_ID_HEVC, nal(0, 0)).droppable);        // TRAIL_N
+  EXPECT_FALSE(Inspect(AV_CODEC_ID_HEVC, nal(1, 0)).droppable);       // TRAIL_R
+  EXPECT_EQ(Inspect(AV_CODEC_ID_HEVC, nal(2, 3)).temporal_id, 3);     // TSA_N
+  EXPECT_EQ(Inspect(AV_CODEC_ID_HEVC, nal(16, 0)).shown, -1);         // BLA
+  EXPECT_EQ(Inspect(AV_CODEC_ID_HEVC, {1, 2, 3}).shown, -1);
+}
+
+TEST(PacketInspectorTest, HevcPicturesAfterAnEndOfSequenceAreLeftToTheDecoder) {
+  const auto inspector = InspectorOf(AV_CODEC_ID_HEVC);
+  EXPECT_EQ(Inspect(inspector.get(), {0, 0, 1, 19 << 1, 1, 0x80}).shown, 1);
+  EXPECT_EQ(Inspect(inspector.get(), {0, 0, 1, 36 << 1, 1, 0x80, 0, 0, 1, 21 << 1, 1, 0x80}).shown,
+            -1);
+}
+
+TEST(PacketInspectorTest, Mpeg2PictureTypes) {
+  const auto picture = [](int type) {
+    return std::vector<uint8_t>{0, 0, 1, 0, 0, static_cast<uint8_t>(type << 3), 0, 0};
+  };
+  EXPECT_TRUE(Inspect(AV_CODEC_ID_MPEG2VIDEO, picture(1), AV_PKT_FLAG_KEY).random_access);
+  EXPECT_FALSE(Inspect(AV_CODEC_ID_MPEG2VIDEO, picture(1)).random_access);
+  EXPECT_FALSE(Inspect(AV_CODEC_ID_MPEG2VIDEO, picture(2)).droppable);
+  EXPECT_TRUE(Inspect(AV_CODEC_ID_MPEG2VIDEO, picture(3)).droppable);
+  EXPECT_EQ(Inspect(AV_CODEC_ID_MPEG2VIDEO, {1, 2, 3, 4}).shown, -1);
+}
+
+TEST(PacketInspectorTest, Mpeg4Vops) {
+  const auto vop = [](int type) {
+    return std::vector<uint8_t>{0, 0, 1, 0xB6, static_cast<uint8_t>(type << 6), 0, 0, 0, 0, 0};
+  };
+  EXPECT_TRUE(Inspect(AV_CODEC_ID_MPEG4, vop(0)).random_access);
+  EXPECT_FALSE(Inspect(AV_CODEC_ID_MPEG4, vop(1)).random_access);
+  std::vector<uint8_t> packed = vop(1);
+  const std::vector<uint8_t> b = vop(2);
+  packed.insert(packed.end(), b.begin(), b.end());
+  EXPECT_EQ(Inspect(AV_CODEC_ID_MPEG4, packed).shown, -1);
+}
+
+TEST(PacketInspectorTest, IntraCodecsStartAnywhere) {
+  for (const AVCodecID codec : {AV_CODEC_ID_MJPEG, AV_CODEC_ID_PRORES, AV_CODEC_ID_RAWVIDEO}) {
+    EXPECT_TRUE(Inspect(codec, {0}).random_access);
+  }
+  EXPECT_FALSE(Inspect(AV_CODEC_ID_FFV1, {0}).random_access);
+  EXPECT_TRUE(Inspect(AV_CODEC_ID_FFV1, {0}, AV_PKT_FLAG_KEY).random_access);
+}
+
+TEST(PacketInspectorTest, UnknownCodecsAreLeftToTheDecoder) {
+  EXPECT_FALSE(InspectorOf(AV_CODEC_ID_CINEPAK)->understands_codec());
+  EXPECT_TRUE(InspectorOf(AV_CODEC_ID_AV1)->understands_codec());
+}
+
+TEST(PacketInspectorTest, H264OfARealStream) {
+  const MemorySource source(BFramesClip());
+  auto demuxer = Demuxer::Open(source, nullptr);
+  ASSERT_TRUE(demuxer.ok()) << demuxer.status();
+  const auto inspector = PacketInspector::Create(*(*demuxer)->stream().codec);
+  AvPacketPtr packet(av_packet_alloc());
+  int packets = 0, random_access = 0, droppable = 0;
+  while ((*demuxer)->Next(packet.get()).value()) {
+    const PacketInfo info = inspector->Inspect(*packet);
+    EXPECT_EQ(info.shown, 1) << "packet " << packets;
+    EXPECT_FALSE(info.random_access && info.droppable);
+    if (packets == 0) EXPECT_TRUE(info.random_access);
+    random_access += info.random_access;
+    droppable += info.droppable;
+    ++packets;
+  }
+  EXPECT_EQ(packets, kBFramesClipFrames);
+  EXPECT_EQ(random_access, 3);
+  EXPECT_GT(droppable, 5);  // B-frames that no other refers to
+}
+
+TEST(PacketInspectorTest, H264FieldsAndDamageAreLeftToTheDecoder) {
+  EXPECT_EQ(Inspect(AV_CODEC_ID_H264, {0, 0, 1, 0x65, 0xB8}).shown, -1);  // no parameter sets
+  EXPECT_EQ(Inspect(AV_CODEC_ID_H264, {9, 9, 9}).shown, -1);
+}
+
+}  // namespace
+}  // namespace nvc

@@ -1,0 +1,32 @@
+// The clips of tests/golden/media, for tests that need a stream.
+#ifndef TESTS_CORE_TEST_MEDIA_H_
+#define TESTS_CORE_TEST_MEDIA_H_
+
+#include <fstream>
+#include <iterator>
+#include <string>
+
+namespace nvc {
+
+inline std::string ReadMedia(const std::string& name) {
+  std::ifstream file("tests/golden/media/" + name, std::ios::binary);
+  return std::string(std::istreambuf_iterator<char>(file), {});
+}
+
+// 132 frames of 1280x720 H.264 at 25 fps without B-frames, and AAC audio.
+inline const std::string& RealClip() {
+  static const std::string* const clip = new std::string(ReadMedia("bigbuckbunny_720p.mp4"));
+  return *clip;
+}
+constexpr int kRealClipFrames = 132;
+
+// 60 frames of 160x90 H.264 at 25 fps with B-frames in open GOPs of 20.
+inline const std::string& BFramesClip() {
+  static const std::string* const clip = new std::string(ReadMedia("bframes_160x90.mp4"));
+  return *clip;
+}
+constexpr int kBFramesClipFrames = 60;
+
+}  // namespace nvc
+
+#endif  // TESTS_CORE_TEST_MEDIA_H_

@@ -1,0 +1,172 @@
+#include "tf_nvcodec/core/video_reader.h"
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <numeric>
+#include <random>
+#include <string>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/core/test_media.h"
+
+extern "C" {
+#include <libavutil/imgutils.h>
+}
+
+namespace nvc {
+namespace {
+
+using ::testing::HasSubstr;
+
+// Hashes of the pictures by display index.
+class HashSink : public FrameSink {
+ public:
+  void Start(int) override {}
+  absl::Status Write(int, int frame, const AVFrame& picture) override {
+    const auto format = static_cast<AVPixelFormat>(picture.format);
+    std::string bytes(
+        static_cast<size_t>(av_image_get_buffer_size(format, picture.width, picture.height, 1)),
+        '\0');
+    av_image_copy_to_buffer(reinterpret_cast<uint8_t*>(&bytes[0]), static_cast<int>(bytes.size()),
+                            picture.data, picture.linesize, format, picture.width, picture.height,
+                            1);
+    std::lock_guard<std::mutex> lock(mutex_);
+    hashes[frame] = std::hash<std::string>()(bytes);
+    return absl::OkStatus();
+  }
+
+  std::map<int, size_t> hashes;
+
+ private:
+  std::mutex mutex_;
+};
+
+struct Result {
+  std::map<int, size_t> hashes;
+  DamagedFrames damaged;
+};
+
+Result Read(const FrameIndex& index, const ByteSource& source, const std::vector<int64_t>& frames,
+            int num_threads = 1) {
+  HashSink sink;
+  Result result;
+  ReadOptions options;
+  options.num_threads = num_threads;
+  const absl::Status status = ReadFrames(index, source, frames, options, &sink, &result.damaged);
+  EXPECT_TRUE(status.ok()) << status;
+  result.hashes = std::move(sink.hashes);
+  return result;
+}
+
+// Zeros behind the NAL unit's length and header are no slice header. (Damage further inside a slice
+// often decodes to something: H.264 has no checksum.)
+void BreakSlices(std::string* bytes, const PacketEntry& packet) {
+  std::fill_n(bytes->begin() + packet.offset + 5, packet.size - 5, '\0');
+}
+
+class VideoReaderTest : public ::testing::Test {
+ protected:
+  VideoReaderTest()
+      : bytes_(BFramesClip()),
+        source_(bytes_),
+        index_(FrameIndex::Build(source_, {}, nullptr).value()),
+        all_(kBFramesClipFrames) {
+    std::iota(all_.begin(), all_.end(), 0);
+  }
+
+  std::string bytes_;
+  MemorySource source_;
+  FrameIndex index_;
+  std::vector<int64_t> all_;
+};
+
+TEST_F(VideoReaderTest, RandomFramesEqualTheSequentialOnes) {
+  const auto sequential = Read(index_, source_, all_).hashes;
+  ASSERT_EQ(sequential.size(), all_.size());
+  std::mt19937 random(7);
+  for (const int threads : {1, 2, 4}) {
+    std::vector<int64_t> some(12);
+    for (int64_t& frame : some) frame = static_cast<int64_t>(random() % kBFramesClipFrames);
+    for (const auto& [frame, hash] : Read(index_, source_, some, threads).hashes) {
+      EXPECT_EQ(hash, sequential.at(frame)) << "frame " << frame << ", " << threads << " threads";
+    }
+  }
+}
+
+TEST_F(VideoReaderTest, ThreadsDoNotChangeAnything) {
+  const auto one = Read(index_, source_, all_, 1).hashes;
+  EXPECT_EQ(Read(index_, source_, all_, 2).hashes, one);
+  EXPECT_EQ(Read(index_, source_, all_, 5).hashes, one);
+}
+
+TEST_F(VideoReaderTest, DamageReachesOnlyWhatRefersToIt) {
+  // A packet that nothing refers to, and one that the rest of its GOP does.
+  int droppable = -1, reference = -1;
+  for (int i = 24; i < kBFramesClipFrames; ++i) {
+    const PacketEntry& packet = index_.packets()[i];
+    if (packet.droppable && droppable < 0) droppable = i;
+    if (!packet.droppable && !packet.random_access && reference < 0) reference = i;
+  }
+  ASSERT_GE(droppable, 0);
+  ASSERT_GE(reference, 0);
+  const auto good = Read(index_, source_, all_).hashes;
+  for (const int target : {droppable, reference}) {
+    const PacketEntry& entry = index_.packets()[target];
+    std::string broken = bytes_;
+    BreakSlices(&broken, entry);
+    const MemorySource source(broken);
+    for (const int threads : {1, 3}) {
+      const Result result = Read(index_, source, all_, threads);
+      EXPECT_EQ(result.damaged.count(entry.frame), 1u);
+      if (target == droppable) EXPECT_EQ(result.damaged.size(), 1u);
+      if (target == reference) EXPECT_GT(result.damaged.size(), 1u);
+      for (const auto& [frame, hash] : result.hashes) {
+        if (result.damaged.count(frame) == 0) EXPECT_EQ(hash, good.at(frame)) << frame;
+      }
+    }
+    // Whatever is asked together with it, a frame is damaged or it is not.
+    const Result whole = Read(index_, source, all_);
+    for (const int64_t frame : {entry.frame - 3, entry.frame, entry.frame + 3}) {
+      EXPECT_EQ(Read(index_, source, {frame}).damaged.size(),
+                whole.damaged.count(static_cast<int>(frame)))
+          << "frame " << frame;
+    }
+  }
+}
+
+TEST_F(VideoReaderTest, DamageNamesThePacket) {
+  const PacketEntry& entry = index_.packets()[0];
+  std::string broken = bytes_;
+  BreakSlices(&broken, entry);
+  const MemorySource source(broken);
+  const Result result = Read(index_, source, {0});
+  ASSERT_EQ(result.damaged.size(), 1u);
+  EXPECT_THAT(result.damaged.at(0).message(), HasSubstr("packet 0 at byte"));
+}
+
+TEST_F(VideoReaderTest, CancelStopsIt) {
+  HashSink sink;
+  DamagedFrames damaged;
+  ReadOptions options;
+  std::atomic<int> polls{0};
+  options.cancelled = [&] { return ++polls > 10; };
+  EXPECT_TRUE(absl::IsCancelled(ReadFrames(index_, source_, all_, options, &sink, &damaged)));
+  EXPECT_LT(sink.hashes.size(), 40u);
+}
+
+TEST_F(VideoReaderTest, ASinksErrorEndsTheRead) {
+  class Failing : public HashSink {
+    absl::Status Write(int, int frame, const AVFrame&) override {
+      return frame == 7 ? absl::AbortedError("full") : absl::OkStatus();
+    }
+  } sink;
+  DamagedFrames damaged;
+  ReadOptions options;
+  options.num_threads = 2;
+  EXPECT_TRUE(absl::IsAborted(ReadFrames(index_, source_, all_, options, &sink, &damaged)));
+}
+
+}  // namespace
+}  // namespace nvc
