@@ -1,0 +1,23 @@
+// The caller's options as FFmpeg's encoders take them.
+#ifndef TF_NVCODEC_CORE_CODEC_SETTINGS_H_
+#define TF_NVCODEC_CORE_CODEC_SETTINGS_H_
+
+#include "absl/status/statusor.h"
+#include "tf_nvcodec/core/encode_options.h"
+#include "tf_nvcodec/core/stream_spec.h"
+
+namespace nvc {
+
+// Settings for avcodec_open2's dictionary: quality, preset, thread count and the caller's own codec
+// options. InvalidArgument for an option that the encoder lacks, or that would contradict an
+// argument or describe other frames than these.
+absl::StatusOr<CodecOptions> MakeCodecSettings(const StreamSpec& stream,
+                                               const EncodeOptions& options);
+
+// Fields of the context that have no name in the dictionary. Quality of MJPEG goes here.
+void ApplyContextSettings(const StreamSpec& stream, const EncodeOptions& options,
+                          AVCodecContext* context);
+
+}  // namespace nvc
+
+#endif  // TF_NVCODEC_CORE_CODEC_SETTINGS_H_

@@ -1,0 +1,37 @@
+// The frames that an encoder is given: one block of memory that somebody else owns.
+#ifndef TF_NVCODEC_CORE_FRAME_BATCH_H_
+#define TF_NVCODEC_CORE_FRAME_BATCH_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "absl/status/statusor.h"
+#include "tf_nvcodec/core/frame_format.h"
+
+namespace nvc {
+
+struct FrameBatch {
+  const void* data = nullptr;
+  int64_t count = 0;
+  size_t frame_bytes = 0;
+  int height = 0, width = 0;
+  PixelFormat pixel_format = PixelFormat::kRgb;
+  SampleType sample_type = SampleType::kUint8;
+
+  const void* Frame(int64_t index) const {
+    return static_cast<const uint8_t*>(data) + static_cast<size_t>(index) * frame_bytes;
+  }
+  // InvalidArgument when there is no frame, when a side is not positive, or when frame_bytes is not
+  // what the size and the format make.
+  absl::Status Validate() const;
+};
+
+// Bytes of one frame: height * width * channels samples, or FFmpeg's rawvideo for the packed
+// formats, whose chroma planes round odd sides up. InvalidArgument for native, for packed samples
+// that are not uint8, and for sizes beyond what FFmpeg can address.
+absl::StatusOr<size_t> FrameBytes(PixelFormat pixel_format, SampleType sample_type, int height,
+                                  int width);
+
+}  // namespace nvc
+
+#endif  // TF_NVCODEC_CORE_FRAME_BATCH_H_

@@ -1,0 +1,23 @@
+// RgbToYuv's equations as the constants that the row kernels take.
+#ifndef TF_NVCODEC_CORE_RGB_WEIGHTS_H_
+#define TF_NVCODEC_CORE_RGB_WEIGHTS_H_
+
+#include "tf_nvcodec/core/color.h"
+#include "tf_nvcodec/core/rgb_rows.h"
+
+namespace nvc {
+
+// Row `component` (0 luma, 1 Cb, 2 Cr) of the matrix for channels whose white is `peak`.
+FloatWeights MakeFloatWeights(const RgbToYuv& matrix, int component, float peak, int bit_depth);
+// Luma of a gray sample.
+FloatWeights MakeGrayWeights(const RgbToYuv& matrix, float peak, int bit_depth);
+// A channel at another depth.
+FloatWeights MakeIdentityWeights(float peak, int bit_depth);
+
+// For 8-bit channels and an 8-bit result.
+FixedLuma MakeFixedLuma(const RgbToYuv& matrix);
+FixedChroma MakeFixedChroma(const RgbToYuv& matrix, int component);
+
+}  // namespace nvc
+
+#endif  // TF_NVCODEC_CORE_RGB_WEIGHTS_H_

@@ -1,0 +1,175 @@
+#include "tf_nvcodec/core/software_encoder.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "tf_nvcodec/core/av_log.h"
+#include "tf_nvcodec/core/codec_settings.h"
+#include "tf_nvcodec/core/status.h"
+
+extern "C" {
+#include <libavutil/dict.h>
+}
+
+namespace nvc {
+namespace {
+
+bool IsSvtAv1(const AVCodec* codec) { return std::strcmp(codec->name, "libsvtav1") == 0; }
+
+// Encoder errors are the caller's choice of options more often than damaged data.
+absl::Status EncoderError(int averror, const std::string& doing, const AvLogScope& log) {
+  const absl::Status status = FfmpegError(averror, doing);
+  const std::string message = absl::StrCat(status.message(), log.Detail());
+  if (averror == AVERROR(EINVAL) || averror == AVERROR(ERANGE) ||
+      averror == AVERROR_OPTION_NOT_FOUND || averror == AVERROR_EXTERNAL ||
+      averror == AVERROR_INVALIDDATA) {
+    return absl::InvalidArgumentError(message);
+  }
+  return absl::Status(status.code(), message);
+}
+
+class SoftwareEncoder : public Encoder {
+ public:
+  SoftwareEncoder(AvCodecContextPtr context, absl::string_view codec)
+      : context_(std::move(context)),
+        packet_(av_packet_alloc()),
+        label_(absl::StrCat("codec ", codec, " (", context_->codec->name, ")")) {}
+
+  ~SoftwareEncoder() override {
+    // SVT-AV1 1.4 never returns from closing an encoder that got no frame or no end of stream.
+    if (avcodec_is_open(context_.get()) && IsSvtAv1(context_->codec) && !finished_) DrainUnused();
+  }
+
+  absl::Status Open(const CodecOptions& settings) {
+    if (packet_ == nullptr) return absl::ResourceExhaustedError("out of memory for a packet");
+    AVDictionary* dictionary = nullptr;
+    for (const auto& [name, value] : settings) {
+      av_dict_set(&dictionary, name.c_str(), value.c_str(), 0);
+    }
+    AvLogScope log;
+    // libx265's wrapper only warns of parameters that it can't take.
+    context_->log_level_offset = AV_LOG_ERROR - AV_LOG_WARNING;
+    const int opened = avcodec_open2(context_.get(), context_->codec, &dictionary);
+    context_->log_level_offset = 0;
+    const AVDictionaryEntry* const unused =
+        av_dict_get(dictionary, "", nullptr, AV_DICT_IGNORE_SUFFIX);
+    const std::string unknown = unused != nullptr ? unused->key : "";
+    av_dict_free(&dictionary);
+    if (opened < 0) return EncoderError(opened, absl::StrCat("opening ", label_), log);
+    if (!unknown.empty()) {
+      return absl::InvalidArgumentError(absl::StrCat(label_, " has no option \"", unknown, "\""));
+    }
+    const std::string complaint = log.Detail();
+    if (absl::StrContains(complaint, "Unknown option") ||
+        absl::StrContains(complaint, "Invalid value")) {
+      return absl::InvalidArgumentError(absl::StrCat("opening ", label_, complaint));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status Encode(AvFramePtr frame, const PacketSink& sink) override {
+    AvLogScope log;
+    frame->quality = context_->global_quality;
+    const int sent = avcodec_send_frame(context_.get(), frame.get());
+    if (sent < 0) return EncoderError(sent, Doing(), log);
+    ++frames_;
+    return Receive(sink);
+  }
+
+  absl::Status Finish(const PacketSink& sink) override {
+    AvLogScope log;
+    const int sent = avcodec_send_frame(context_.get(), nullptr);
+    if (sent < 0) return EncoderError(sent, absl::StrCat("finishing ", label_), log);
+    NVC_RETURN_IF_ERROR(Receive(sink));
+    finished_ = true;
+    return absl::OkStatus();
+  }
+
+  const AVCodecContext& context() const override { return *context_; }
+
+ private:
+  std::string Doing() const { return absl::StrCat("encoding frame ", frames_, " with ", label_); }
+
+  absl::Status Receive(const PacketSink& sink) {
+    AvLogScope log;
+    for (;;) {
+      const int received = avcodec_receive_packet(context_.get(), packet_.get());
+      if (received == AVERROR(EAGAIN) || received == AVERROR_EOF) return absl::OkStatus();
+      if (received < 0) return EncoderError(received, Doing(), log);
+      const absl::Status stored = sink(packet_.get());
+      av_packet_unref(packet_.get());
+      NVC_RETURN_IF_ERROR(stored);
+    }
+  }
+
+  void DrainUnused() {
+    AvLogScope log;
+    if (frames_ == 0) {
+      const AvFramePtr blank(av_frame_alloc());
+      if (blank == nullptr) return;
+      blank->format = context_->pix_fmt;
+      blank->width = context_->width;
+      blank->height = context_->height;
+      if (av_frame_get_buffer(blank.get(), 0) < 0) return;
+      for (int plane = 0; plane < 3; ++plane) {
+        std::memset(blank->buf[plane]->data, 0, blank->buf[plane]->size);
+      }
+      blank->pts = 0;
+      avcodec_send_frame(context_.get(), blank.get());
+    }
+    avcodec_send_frame(context_.get(), nullptr);
+    int received = 0;
+    while (received >= 0 || received == AVERROR(EAGAIN)) {
+      received = avcodec_receive_packet(context_.get(), packet_.get());
+      av_packet_unref(packet_.get());
+    }
+  }
+
+  AvCodecContextPtr context_;
+  AvPacketPtr packet_;
+  const std::string label_;
+  int64_t frames_ = 0;
+  bool finished_ = false;
+};
+
+}  // namespace
+
+void QuietEncoderLibraries() {
+  // SVT-AV1 knows no other way; fatal errors still show, and a caller's own choice stays.
+  static std::once_flag done;
+  std::call_once(done, [] { setenv("SVT_LOG", "0", /*overwrite=*/0); });
+}
+
+absl::StatusOr<std::unique_ptr<Encoder>> NewSoftwareEncoder(const StreamSpec& stream,
+                                                            const FrameTiming& timing,
+                                                            const EncodeOptions& options,
+                                                            bool global_header) {
+  QuietEncoderLibraries();
+  NVC_ASSIGN_OR_RETURN(const CodecOptions settings, MakeCodecSettings(stream, options));
+  AvCodecContextPtr context(avcodec_alloc_context3(stream.encoder));
+  if (context == nullptr) return absl::ResourceExhaustedError("out of memory for an encoder");
+  context->width = stream.width;
+  context->height = stream.height;
+  context->pix_fmt = stream.encoder_format;
+  context->time_base = timing.time_base();
+  context->framerate = timing.frame_rate();
+  context->colorspace = stream.matrix;
+  context->color_primaries = stream.primaries;
+  context->color_trc = stream.transfer;
+  context->color_range = stream.range;
+  context->chroma_sample_location = stream.chroma_location;
+  // No version strings or dates, so that equal input gives equal bytes.
+  context->flags |= AV_CODEC_FLAG_BITEXACT;
+  if (global_header) context->flags |= AV_CODEC_FLAG_GLOBAL_HEADER;
+  ApplyContextSettings(stream, options, context.get());
+  auto encoder =
+      std::make_unique<SoftwareEncoder>(std::move(context), TraitsOf(options.codec).name);
+  NVC_RETURN_IF_ERROR(encoder->Open(settings));
+  return encoder;
+}
+
+}  // namespace nvc

@@ -1,0 +1,28 @@
+// FFmpeg's encoders.
+#ifndef TF_NVCODEC_CORE_SOFTWARE_ENCODER_H_
+#define TF_NVCODEC_CORE_SOFTWARE_ENCODER_H_
+
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "tf_nvcodec/core/encode_options.h"
+#include "tf_nvcodec/core/encoder.h"
+#include "tf_nvcodec/core/frame_timing.h"
+#include "tf_nvcodec/core/stream_spec.h"
+
+namespace nvc {
+
+// `global_header`: parameter sets go to the container instead of every key frame. InvalidArgument
+// names a codec option that the codec doesn't have or whose value it refuses.
+absl::StatusOr<std::unique_ptr<Encoder>> NewSoftwareEncoder(const StreamSpec& stream,
+                                                            const FrameTiming& timing,
+                                                            const EncodeOptions& options,
+                                                            bool global_header);
+
+// Keeps the encoder libraries that have loggers of their own off stderr. Changes the environment,
+// so call it before other threads run; the first encoder does it otherwise.
+void QuietEncoderLibraries();
+
+}  // namespace nvc
+
+#endif  // TF_NVCODEC_CORE_SOFTWARE_ENCODER_H_

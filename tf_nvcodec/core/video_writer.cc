@@ -1,0 +1,76 @@
+#include "tf_nvcodec/core/video_writer.h"
+
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "tf_nvcodec/core/encoder.h"
+#include "tf_nvcodec/core/frame_loader.h"
+#include "tf_nvcodec/core/muxer.h"
+#include "tf_nvcodec/core/software_encoder.h"
+#include "tf_nvcodec/core/status.h"
+#include "tf_nvcodec/core/stream_spec.h"
+
+namespace nvc {
+namespace {
+
+absl::Status CheckFrameRate(const FrameTiming& timing, const EncodeOptions& options) {
+  const CodecTraits& traits = TraitsOf(options.codec);
+  const ContainerTraits& container = TraitsOf(options.container);
+  const double fps = av_q2d(timing.frame_rate());
+  if (fps > traits.max_fps) {
+    return absl::InvalidArgumentError(absl::StrCat("codec ", traits.name, " takes at most ",
+                                                   traits.max_fps, " frames a second; got ", fps));
+  }
+  if (container.ticks_per_second != 0 && fps > container.ticks_per_second) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("container ", container.name, " tells at most ", container.ticks_per_second,
+                     " frames a second apart; got ", fps, ": use container mp4"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status WriteVideo(const FrameBatch& frames, const FrameTiming& timing,
+                        const EncodeOptions& options, const Cancelled& cancelled,
+                        GrowingBytes* out) {
+  NVC_RETURN_IF_ERROR(frames.Validate());
+  NVC_RETURN_IF_ERROR(options.Validate());
+  NVC_RETURN_IF_ERROR(CheckFrameRate(timing, options));
+  NVC_ASSIGN_OR_RETURN(const StreamSpec stream, ChooseStream(frames, options));
+  NVC_ASSIGN_OR_RETURN(const std::unique_ptr<FrameLoader> loader,
+                       FrameLoader::Create(frames, stream));
+  NVC_ASSIGN_OR_RETURN(const std::unique_ptr<Muxer> muxer, Muxer::Create(options, out));
+  NVC_ASSIGN_OR_RETURN(const std::unique_ptr<Encoder> encoder,
+                       NewSoftwareEncoder(stream, timing, options, muxer->wants_global_header()));
+  NVC_RETURN_IF_ERROR(muxer->Start(encoder->context(), timing));
+
+  const auto check = [&](int64_t done) {
+    if (!IsCancelled(cancelled)) return absl::OkStatus();
+    return absl::CancelledError(
+        absl::StrCat("encoding was cancelled after ", done, " of ", frames.count, " frames"));
+  };
+  int64_t packets = 0;
+  const PacketSink sink = [&](AVPacket* packet) -> absl::Status {
+    NVC_RETURN_IF_ERROR(check(packets));
+    ++packets;
+    packet->duration = timing.DurationAt(packet->pts);
+    return muxer->Write(packet);
+  };
+  for (int64_t i = 0; i < frames.count; ++i) {
+    NVC_RETURN_IF_ERROR(check(i));
+    NVC_ASSIGN_OR_RETURN(AvFramePtr frame, loader->Load(i));
+    frame->pts = timing.Pts(i);
+    frame->pkt_duration = timing.DurationAt(frame->pts);
+    NVC_RETURN_IF_ERROR(encoder->Encode(std::move(frame), sink));
+  }
+  NVC_RETURN_IF_ERROR(encoder->Finish(sink));
+  if (packets != frames.count) {
+    return absl::InternalError(absl::StrCat("codec ", TraitsOf(options.codec).name, " made ",
+                                            packets, " packets of ", frames.count, " frames"));
+  }
+  return muxer->Finish();
+}
+
+}  // namespace nvc

@@ -1,0 +1,22 @@
+// A batch of frames to the bytes of a video file.
+#ifndef TF_NVCODEC_CORE_VIDEO_WRITER_H_
+#define TF_NVCODEC_CORE_VIDEO_WRITER_H_
+
+#include "absl/status/status.h"
+#include "tf_nvcodec/core/cancellation.h"
+#include "tf_nvcodec/core/encode_options.h"
+#include "tf_nvcodec/core/frame_batch.h"
+#include "tf_nvcodec/core/frame_timing.h"
+#include "tf_nvcodec/core/memory_output.h"
+
+namespace nvc {
+
+// Writes the whole file to `out`; its contents are undefined after an error. The frames are not
+// referred to once this returns. `cancelled` is asked before each frame and each packet.
+absl::Status WriteVideo(const FrameBatch& frames, const FrameTiming& timing,
+                        const EncodeOptions& options, const Cancelled& cancelled,
+                        GrowingBytes* out);
+
+}  // namespace nvc
+
+#endif  // TF_NVCODEC_CORE_VIDEO_WRITER_H_
