@@ -8,6 +8,7 @@ from tf_nvcodec.python.decode import (
     decode_frames_at,
     decode_video,
 )
+from tf_nvcodec.python.encode import encode_video
 from tf_nvcodec.python.probe import VideoInfo, probe
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "build_info",
     "decode_frames_at",
     "decode_video",
+    "encode_video",
     "is_available",
     "probe",
 ]

@@ -1,0 +1,153 @@
+"""Tensors of frames to video bytes."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Mapping
+from typing import Any, Union
+
+import tensorflow as tf
+
+from tf_nvcodec.python import loader
+
+TensorLike = Union[tf.types.experimental.TensorLike, Any]
+
+_DTYPES = (tf.uint8, tf.uint16, tf.float16, tf.float32)
+
+
+def _to_frames(frames: TensorLike) -> tf.Tensor:
+    tensor = tf.convert_to_tensor(frames, name="frames")
+    if tensor.dtype in _DTYPES:
+        return tensor
+    cure = (
+        "cast them to tf.float32, in [0, 1]"
+        if tensor.dtype.is_floating
+        else "cast them to tf.uint8 (0 to 255) or tf.uint16 (0 to 65535)"
+    )
+    raise TypeError(
+        f"frames must be uint8, uint16, float16 or float32; got {tensor.dtype.name}: {cure}"
+    )
+
+
+def _to_seconds(values: TensorLike, name: str) -> tf.Tensor:
+    if isinstance(values, numbers.Number):
+        values = float(values)  # type: ignore[arg-type]
+    return tf.cast(tf.convert_to_tensor(values, name=name), tf.float64)
+
+
+def _positive(value: int | None, name: str) -> int:
+    if value is not None and value < 1:
+        raise ValueError(f"{name} must be at least 1, or None for the default; got {value}")
+    return value or 0
+
+
+def _option_text(value: Any) -> str:
+    return str(int(value)) if isinstance(value, bool) else str(value)
+
+
+def encode_video(
+    frames: TensorLike,
+    fps: TensorLike = 30,
+    codec: str = "h264",
+    container: str | None = "mp4",
+    *,
+    pts: TensorLike | None = None,
+    input_format: str = "rgb",
+    size: TensorLike | None = None,
+    crf: float | None = None,
+    bitrate: int | None = None,
+    gop: int | None = None,
+    bf: int | None = None,
+    preset: str | int | None = None,
+    pixel_format: str | None = None,
+    color_space: str | None = None,
+    color_range: str | None = None,
+    num_threads: int = 0,
+    fragmented: bool = False,
+    faststart: bool = True,
+    options: Mapping[str, Any] | None = None,
+    backend: str = "auto",
+    name: str | None = None,
+) -> tf.Tensor:
+    """Encodes frames to the bytes of one video file.
+
+    Equal frames and options give equal bytes on one machine.
+
+    Args:
+      frames: [T, H, W, 3] for "rgb" and "bgr", [T, H, W, 1] for "gray": uint8, uint16 (0 to
+        65535), or float16 or float32 in [0, 1] (clipped; far outside is an error). uint8
+        [T, frame_bytes] for the packed input formats.
+      fps: Scalar, frames a second. The NTSC rates as usually written (29.97, 23.976, 59.94, ...)
+        mean n * 1000 / 1001, other values the simplest fraction within 1e-7 of them.
+      codec: "h264" (libx264), "hevc" (libx265), "av1" (libsvtav1), "vp9" (libvpx-vp9), "mjpeg" or
+        "ffv1" (lossless).
+      container: "mp4" (all but ffv1), "mov" (h264, hevc, mjpeg, ffv1), "mkv" (all), "webm" (av1,
+        vp9), "avi" (h264, mjpeg, ffv1), "ts" (h264, hevc), "ivf" (av1, vp9), "obu" (av1), or
+        "raw": the elementary stream, Annex B for h264 and hevc, OBU for av1, IVF for vp9, JPEGs
+        for mjpeg. None is "mp4".
+      pts: Float [T], seconds at which each frame is shown, instead of fps; strictly increasing,
+        from 0 on. mkv and webm keep milliseconds; avi, raw and obu keep no times. The last frame
+        lasts as long as the one before it.
+      input_format: "rgb", "bgr", "gray"; or packed as FFmpeg's rawvideo: "nv12", "yuv420p",
+        "yuv444p", "p010".
+      size: (height, width) of packed frames.
+      crf: Constant quality on the codec's own scale, lower is better: h264 and hevc 0 to 51
+        (default 23 and 28; h264's 0 is lossless), av1 1 to 63 (35), vp9 0 to 63 (31), mjpeg's
+        quantiser 1 to 31 (3).
+      bitrate: Bits a second on average, instead of crf.
+      gop: Frames from one key frame to the next, at most; encoders also start anew at a cut. The
+        default is the codec's (250 for h264 and hevc), 1 for ffv1.
+      bf: B-frames in a row, at most; h264 and hevc only, 0 in avi.
+      preset: Speed against size: h264 and hevc "ultrafast" to "placebo" ("medium"), av1 0 to 13,
+        vp9 0 to 8.
+      pixel_format: Of the stream, by FFmpeg's name ("yuv420p", "yuv422p10le", "yuv444p", "gray",
+        "gbrp", ...). Default: the frames' own chroma and depth where the codec has them, else
+        "yuv420p"; ffv1 keeps RGB and gray samples as they are.
+      color_space: "bt601", "bt709" or "bt2020"; default bt709 for a width of at least 1280 or a
+        height above 576, else bt601. RGB is converted to it by H.273's equations, chroma being the
+        mean of the pixels that it covers; packed frames are taken to have it. The stream is tagged
+        so that it decodes to the same colours.
+      color_range: "limited" or "full"; default limited, but full for gray and RGB streams and for
+        mjpeg, which is bt601 and full range always.
+      num_threads: 0: what the encoder finds sensible for one video on this machine. Give 1 or 2
+        where a pipeline encodes many videos at once.
+      fragmented: Write a fragmented MP4 or MOV, a fragment for each group of pictures.
+      faststart: Put the index of an MP4 or MOV in front of the frames.
+      options: The encoder's own options by FFmpeg's names, such as {"tune": "film"} or
+        {"x265-params": "lossless=1"}.
+      backend: "auto", "cpu" or "nvenc".
+      name: Of the op.
+
+    Returns:
+      Scalar string, the file.
+
+    Raises:
+      TypeError: frames of another dtype.
+      ValueError: gop or bitrate below 1.
+      tf.errors.InvalidArgumentError: What codec or container can't take, and what they would.
+      tf.errors.FailedPreconditionError: backend="nvenc" without one; the message says why.
+      tf.errors.CancelledError: The step was cancelled.
+    """
+    return loader.ops.video_encode(
+        frames=_to_frames(frames),
+        fps=_to_seconds(fps, "fps"),
+        pts=_to_seconds([] if pts is None else pts, "pts"),
+        size=tf.convert_to_tensor((0, 0) if size is None else size, tf.int32, name="size"),
+        codec=codec,
+        container=container or "mp4",
+        input_format=input_format,
+        crf=-1.0 if crf is None else crf,
+        bitrate=_positive(bitrate, "bitrate"),
+        gop=_positive(gop, "gop"),
+        bf=-1 if bf is None else bf,
+        preset="" if preset is None else str(preset),
+        pixel_format=pixel_format or "",
+        color_space=color_space or "",
+        color_range=color_range or "",
+        num_threads=num_threads,
+        fragmented=fragmented,
+        faststart=faststart,
+        options=[f"{key}={_option_text(value)}" for key, value in (options or {}).items()],
+        backend=backend,
+        name=name,
+    )
