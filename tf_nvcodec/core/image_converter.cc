@@ -91,11 +91,11 @@ class ImageConverter : public FrameConverter {
       const float* outputs[3] = {nullptr, nullptr, nullptr};
       for (size_t c = 0; c < maps_.size(); ++c) {
         float* row = rows_.data() + c * width;
-        MapRow(maps_[c], inputs, components_, width, row);
+        kernels_.map(maps_[c], inputs, components_, width, row);
         outputs[c] = row;
       }
       for (size_t s = 0; s < sinks_.size(); ++s) {
-        PackRow(outputs + s, channels_of_sink_, width, type_, 0, sinks_[s].Row(y));
+        kernels_.pack(outputs + s, channels_of_sink_, width, type_, 0, sinks_[s].Row(y));
         sinks_[s].Commit(y);
       }
     }
@@ -107,6 +107,7 @@ class ImageConverter : public FrameConverter {
     return PlaneReader(source.format, source.width, source.height, 0).depth();
   }
 
+  const PackKernels& kernels_ = GetPackKernels(BestSimd());
   SampleType type_;
   int components_;
   int channels_of_sink_;

@@ -1,31 +1,41 @@
 // From float code values to tensor elements: a linear map of up to three components, then
-// rounding, interleaving and the element type.
+// rounding, interleaving and the element type. Every version gives the same bits.
 #ifndef TF_NVCODEC_CORE_PACK_ROWS_H_
 #define TF_NVCODEC_CORE_PACK_ROWS_H_
 
 #include <cstdint>
 
 #include "tf_nvcodec/core/frame_format.h"
+#include "tf_nvcodec/core/simd.h"
 
 namespace nvc {
 
-// y = clamp(offset + sum over k of factor[k] * x[k], low, high).
+// y = clamp(((offset + factor[0] * x[0]) + factor[1] * x[1]) + factor[2] * x[2], low, high).
 struct LinearMap {
   float factor[3] = {0, 0, 0};
   float offset = 0;
   float low = 0, high = 0;
 };
 
-// `inputs` components, 1 to 3, are used.
-void MapRow(const LinearMap& map, const float* const x[3], int inputs, int count, float* y);
+struct PackKernels {
+  // One row y from the rows of `inputs` components, 1 to 3.
+  void (*map)(const LinearMap&, const float* const x[3], int inputs, int count, float* y);
+  // to[i * channels + c] = from[c][i], channels 1 to 3. Integers round half up and are then moved
+  // left by `shift`; half floats round to nearest even. `from` is in the element's range already.
+  void (*pack)(const float* const from[3], int channels, int count, SampleType type, int shift,
+               void* to);
+  // to[i * channels + c] = from[c][i].
+  void (*interleave)(const uint8_t* const from[3], int channels, int count, uint8_t* to);
+};
 
-// to[i * channels + c] = from[c][i]; integers round half up, `shift` moves them left afterwards.
-// `from` is in the element's range already.
-void PackRow(const float* const from[3], int channels, int count, SampleType type, int shift,
-             void* to);
+const PackKernels& GetPackKernels(Simd simd);
 
 // IEEE 754 binary16 of `value`, round to nearest even.
 uint16_t ToHalf(float value);
+
+namespace internal {
+const PackKernels& Avx2PackKernels();
+}  // namespace internal
 
 }  // namespace nvc
 

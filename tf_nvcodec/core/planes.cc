@@ -142,15 +142,20 @@ PlaneReader::PlaneReader(AVPixelFormat format, int width, int height, int compon
   }
   in_place_ = unpacking_ == Unpacking::kNone;
   wide_ = unpacking_ != Unpacking::kPalette && (unpacking_ == Unpacking::kBits || stored_bits > 8);
-  if (!in_place_ || wide_) unpacked_.resize(width_ + kSlack);
+  ReserveBuffers(1);
 }
 
-const void* PlaneReader::Row(const AVFrame& frame, int y, int left, int count) {
+void PlaneReader::ReserveBuffers(int buffers) {
+  // Words in the frame may still turn out to be at odd addresses.
+  if (!in_place_ || wide_) buffers_.resize(static_cast<size_t>(width_) * buffers);
+}
+
+const void* PlaneReader::Row(const AVFrame& frame, int y, int left, int count, int buffer) {
   const int plane = component_.plane;
   const uint8_t* row =
       frame.data[plane] + static_cast<ptrdiff_t>(y) * frame.linesize[plane] + component_.offset;
   const uint8_t* from = row + static_cast<ptrdiff_t>(left) * component_.step;
-  uint16_t* words = unpacked_.data();
+  uint16_t* words = buffers_.data() + static_cast<size_t>(width_) * buffer;
   uint8_t* bytes = reinterpret_cast<uint8_t*>(words);
   const bool swap = big_endian_ != kHostIsBigEndian;
   switch (unpacking_) {

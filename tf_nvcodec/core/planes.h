@@ -42,12 +42,11 @@ class PlaneReader {
   // else they are unpacked.
   bool in_place() const { return in_place_; }
 
-  // Samples [left, left + count) of row y, as code values of depth() bits. Points into the frame
-  // or into this reader until the next call. Rows that are unpacked are readable, and zero or old
-  // samples, for kSlack samples more.
-  const void* Row(const AVFrame& frame, int y, int left, int count);
-
-  static constexpr int kSlack = 64;
+  // Samples [left, left + count) of row y, as code values of depth() bits. Points into the frame,
+  // or into this reader's buffer number `buffer` until that is used again.
+  const void* Row(const AVFrame& frame, int y, int left, int count, int buffer = 0);
+  // There is one buffer until this asks for more.
+  void ReserveBuffers(int buffers);
 
  private:
   enum class Unpacking { kNone, kBytes, kWords, kLongWords, kPalette, kBits };
@@ -59,7 +58,7 @@ class PlaneReader {
   int depth_;
   bool wide_, in_place_, big_endian_;
   Unpacking unpacking_;
-  std::vector<uint16_t> unpacked_;  // holds bytes when the samples are not wide
+  std::vector<uint16_t> buffers_;  // rows of width_; they hold bytes when samples are not wide
 };
 
 }  // namespace nvc

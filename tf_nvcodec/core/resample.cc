@@ -3,45 +3,50 @@
 #include <algorithm>
 #include <utility>
 
-#include "tf_nvcodec/core/resample_rows.h"
-
 namespace nvc {
-namespace {
-
-// Above this many source rows an output row, resampling columns first touches fewer samples.
-constexpr int kMaxCachedTaps = 4;
-
-}  // namespace
 
 PlaneResampler::PlaneResampler(PlaneReader reader, Axis x, Axis y)
-    : reader_(std::move(reader)), x_(std::move(x)), y_(std::move(y)) {
-  columns_first_ = y_.taps > kMaxCachedTaps;
-  if (x_.identity) {
-    horizontal_ = Horizontal::kCopy;
-  } else if (columns_first_) {
-    horizontal_ = Horizontal::kDot8;
-  } else if (x_.taps == 1) {
-    horizontal_ = Horizontal::kPick;
-  } else if (x_.taps == 2) {
-    horizontal_ = Horizontal::kDot2;
-  } else if (x_.taps <= 4 && PadTaps(4, reader_.width(), &x_)) {
-    horizontal_ = Horizontal::kDot4;
-  } else {
-    horizontal_ = Horizontal::kDot8;
-  }
-  read_left_ = x_.begin;
-  read_count_ = x_.end - x_.begin;
-  if (horizontal_ == Horizontal::kDot8) {
-    const int taps = (x_.taps + 7) / 8 * 8;
-    PadTaps(taps, x_.end + taps, &x_);
-  }
+    : kernels_(GetResampleKernels(BestSimd())),
+      reader_(std::move(reader)),
+      x_(std::move(x)),
+      y_(std::move(y)),
+      columns_first_(y_.taps > kMaxSummedRows),
+      read_left_(x_.begin),
+      read_count_(x_.end - x_.begin) {
+  PlanHorizontal();
   for (int start : x_.start) start_.push_back(start - read_left_);
-  source_row_.resize(read_count_ + x_.taps + 8);
+  source_row_.resize(read_count_ + x_.taps);
   output_row_.resize(x_.count());
-  if (!columns_first_) {
+  if (columns_first_) {
+    reader_.ReserveBuffers(kMaxSummedRows);
+  } else {
     cache_.resize(static_cast<size_t>(x_.count()) * y_.taps);
     cached_.resize(y_.taps);
-    blend_.resize(y_.taps);
+  }
+}
+
+void PlaneResampler::PlanHorizontal() {
+  if (x_.identity) {
+    horizontal_ = Horizontal::kCopy;
+  } else if (!columns_first_ && x_.taps == 1) {
+    horizontal_ = Horizontal::kPick;
+  } else if (!columns_first_ && x_.taps == 2) {
+    horizontal_ = Horizontal::kDot2;
+    // The kernel wants all first weights, then all second ones.
+    std::vector<float> weights;
+    for (size_t k = 0; k < 2; ++k) {
+      for (size_t i = k; i < x_.weights.size(); i += 2) weights.push_back(x_.weights[i]);
+    }
+    x_.weights = std::move(weights);
+  } else if (!columns_first_ && x_.taps <= 4 && PadTaps(4, reader_.width(), &x_)) {
+    horizontal_ = Horizontal::kDot4;
+    read_left_ = x_.begin;
+    read_count_ = x_.end - x_.begin;
+  } else {
+    horizontal_ = Horizontal::kDot8;
+    // The rows it reads are this object's own, with room for taps of weight 0.
+    const int taps = (x_.taps + 7) / 8 * 8;
+    PadTaps(taps, x_.end + taps, &x_);
   }
 }
 
@@ -53,25 +58,21 @@ void PlaneResampler::Begin(const AVFrame& frame) {
 const float* PlaneResampler::Row(int i) { return columns_first_ ? ColumnsFirst(i) : RowsFirst(i); }
 
 template <typename T>
-void PlaneResampler::Resample(const T* from, float* to) {
+void PlaneResampler::Resample(const SampleKernels<T>& kernels, const T* from, float* to) {
   const int count = x_.count();
   switch (horizontal_) {
     case Horizontal::kCopy:
-      ToFloatRow(from, count, to);
-      break;
+      return kernels.to_float(from, count, to);
     case Horizontal::kPick:
-      PickRow(from, start_.data(), count, to);
-      break;
+      return kernels.pick(from, start_.data(), count, to);
     case Horizontal::kDot2:
-      DotRow2(from, start_.data(), x_.weights.data(), count, to);
-      break;
+      return kernels.dot2(from, start_.data(), x_.weights.data(), count, to);
     case Horizontal::kDot4:
-      DotRow4(from, start_.data(), x_.weights.data(), count, to);
-      break;
+      return kernels.dot4(from, start_.data(), x_.weights.data(), count, to);
     case Horizontal::kDot8:
-      ToFloatRow(from, read_count_, source_row_.data());
-      DotRow8(source_row_.data(), start_.data(), x_.weights.data(), x_.taps, count, to);
-      break;
+      kernels.to_float(from, read_count_, source_row_.data());
+      return kernels_.dot8(source_row_.data(), start_.data(), x_.weights.data(), x_.taps, count,
+                           to);
   }
 }
 
@@ -82,9 +83,9 @@ const float* PlaneResampler::ResampledRow(int y) {
   cached_[slot] = y;
   const void* row = reader_.Row(*frame_, y, read_left_, read_count_);
   if (reader_.wide()) {
-    Resample(static_cast<const uint16_t*>(row), to);
+    Resample(kernels_.words, static_cast<const uint16_t*>(row), to);
   } else {
-    Resample(static_cast<const uint8_t*>(row), to);
+    Resample(kernels_.bytes, static_cast<const uint8_t*>(row), to);
   }
   return to;
 }
@@ -92,28 +93,48 @@ const float* PlaneResampler::ResampledRow(int y) {
 const float* PlaneResampler::RowsFirst(int i) {
   const int start = y_.start[i];
   if (y_.taps == 1) return ResampledRow(start);
-  const float* weights = y_.weights.data() + static_cast<size_t>(i) * y_.taps;
-  for (int k = 0; k < y_.taps; ++k) blend_[k] = ResampledRow(start + k);
-  BlendRows(blend_.data(), weights, y_.taps, x_.count(), output_row_.data());
+  const float* rows[kMaxSummedRows];
+  float weights[kMaxSummedRows];
+  int count = 0;
+  for (int k = 0; k < y_.taps; ++k) {
+    const float weight = y_.weights[static_cast<size_t>(i) * y_.taps + k];
+    if (weight == 0) continue;
+    rows[count] = ResampledRow(start + k);
+    weights[count++] = weight;
+  }
+  if (count == 1) return rows[0];
+  kernels_.blend_rows(rows, weights, count, x_.count(), output_row_.data());
   return output_row_.data();
 }
 
-const float* PlaneResampler::ColumnsFirst(int i) {
+template <typename T>
+void PlaneResampler::SumRows(const SampleKernels<T>& kernels, int i, float* sum) {
   const float* weights = y_.weights.data() + static_cast<size_t>(i) * y_.taps;
+  // A reader that unpacks has room for one row.
+  const int at_once = reader_.in_place() ? kMaxSummedRows : 1;
   bool first = true;
-  float* sum = horizontal_ == Horizontal::kCopy ? output_row_.data() : source_row_.data();
-  for (int k = 0; k < y_.taps; ++k) {
-    if (weights[k] == 0 && !(first && k + 1 == y_.taps)) continue;
-    const void* row = reader_.Row(*frame_, y_.start[i] + k, read_left_, read_count_);
-    if (reader_.wide()) {
-      AddRow(static_cast<const uint16_t*>(row), weights[k], first, read_count_, sum);
-    } else {
-      AddRow(static_cast<const uint8_t*>(row), weights[k], first, read_count_, sum);
+  for (int k = 0; k < y_.taps; k += at_once) {
+    const T* rows[kMaxSummedRows];
+    const int count = std::min(at_once, y_.taps - k);
+    for (int r = 0; r < count; ++r) {
+      rows[r] =
+          static_cast<const T*>(reader_.Row(*frame_, y_.start[i] + k + r, read_left_, read_count_));
     }
+    kernels.add_rows(rows, weights + k, count, first, read_count_, sum);
     first = false;
   }
-  if (horizontal_ == Horizontal::kCopy) return sum;
-  DotRow8(sum, start_.data(), x_.weights.data(), x_.taps, x_.count(), output_row_.data());
+}
+
+const float* PlaneResampler::ColumnsFirst(int i) {
+  const bool copy = horizontal_ == Horizontal::kCopy;
+  float* sum = copy ? output_row_.data() : source_row_.data();
+  if (reader_.wide()) {
+    SumRows(kernels_.words, i, sum);
+  } else {
+    SumRows(kernels_.bytes, i, sum);
+  }
+  if (copy) return sum;
+  kernels_.dot8(sum, start_.data(), x_.weights.data(), x_.taps, x_.count(), output_row_.data());
   return output_row_.data();
 }
 

@@ -6,6 +6,7 @@
 
 #include "tf_nvcodec/core/axis.h"
 #include "tf_nvcodec/core/planes.h"
+#include "tf_nvcodec/core/resample_rows.h"
 
 namespace nvc {
 
@@ -27,23 +28,29 @@ class PlaneResampler {
   // How a source row becomes an output row.
   enum class Horizontal { kCopy, kPick, kDot2, kDot4, kDot8 };
 
+  void PlanHorizontal();
+  // Both passes over an output row: each source row along x, then these rows along y; or the other
+  // way round, which is less work where many source rows make one.
   const float* RowsFirst(int i);
   const float* ColumnsFirst(int i);
-  template <typename T>
-  void Resample(const T* from, float* to);
   // The source row resampled to width(), from the cache when it is there.
   const float* ResampledRow(int y);
+  template <typename T>
+  void Resample(const SampleKernels<T>& kernels, const T* from, float* to);
+  // Sums the weighted source rows of output row i.
+  template <typename T>
+  void SumRows(const SampleKernels<T>& kernels, int i, float* sum);
 
+  const ResampleKernels& kernels_;
   PlaneReader reader_;
   Axis x_, y_;
-  Horizontal horizontal_;
   bool columns_first_;
+  Horizontal horizontal_;
   int read_left_, read_count_;  // samples of a source row that are needed
   std::vector<int32_t> start_;  // x_.start relative to read_left_
   const AVFrame* frame_ = nullptr;
-  std::vector<float> cache_;  // y_.taps rows; row y is in slot y % taps
-  std::vector<int> cached_;   // the row in each slot, or -1
-  std::vector<const float*> blend_;
+  std::vector<float> cache_;       // y_.taps rows; source row y is in slot y % taps
+  std::vector<int> cached_;        // the source row in each slot, or -1
   std::vector<float> source_row_;  // a source row as floats
   std::vector<float> output_row_;
 };

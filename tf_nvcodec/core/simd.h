@@ -7,7 +7,11 @@
 #define NVC_HAVE_X86_SIMD 1
 // No FMA: fused sums would round differently from the portable version's.
 #define NVC_AVX2 __attribute__((target("avx2,f16c")))
+#define NVC_AVX2_INLINE NVC_AVX2 inline __attribute__((always_inline))
 #endif
+
+// For loops that are inlined into each version and made vectors of by the compiler.
+#define NVC_INLINE_LOOP inline __attribute__((always_inline))
 
 namespace nvc {
 

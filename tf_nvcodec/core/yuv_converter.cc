@@ -68,8 +68,8 @@ class YuvConverter : public FrameConverter {
         for (size_t c = 0; c < plane.components.size(); ++c) {
           rows[c] = MappedRow(&plane.components[c], y);
         }
-        PackRow(rows, static_cast<int>(plane.components.size()), plane.width, type_, shift_,
-                plane.sink.Row(y));
+        kernels_.pack(rows, static_cast<int>(plane.components.size()), plane.width, type_, shift_,
+                      plane.sink.Row(y));
         plane.sink.Commit(y);
       }
     }
@@ -77,17 +77,18 @@ class YuvConverter : public FrameConverter {
   }
 
  private:
-  static const float* MappedRow(OutputComponent* component, int y) {
+  const float* MappedRow(OutputComponent* component, int y) {
     const int inputs = static_cast<int>(component->inputs.size());
     if (inputs > 0) {
       const float* rows[3] = {nullptr, nullptr, nullptr};
       for (int k = 0; k < inputs; ++k) rows[k] = component->inputs[k].Row(y);
-      MapRow(component->map, rows, inputs, static_cast<int>(component->row.size()),
-             component->row.data());
+      kernels_.map(component->map, rows, inputs, static_cast<int>(component->row.size()),
+                   component->row.data());
     }
     return component->row.data();
   }
 
+  const PackKernels& kernels_ = GetPackKernels(BestSimd());
   SampleType type_;
   int shift_;
   std::vector<OutputPlane> planes_;

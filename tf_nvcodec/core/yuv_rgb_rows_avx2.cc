@@ -4,27 +4,25 @@
 #include <algorithm>
 #include <cstring>
 
+#include "tf_nvcodec/core/triples_avx2.h"
 #include "tf_nvcodec/core/yuv_rgb_rows.h"
 
 #ifdef NVC_HAVE_X86_SIMD
-#include <immintrin.h>
 
 namespace nvc {
 namespace {
 
 constexpr int kStep = 32;
 
-#define NVC_INLINE NVC_AVX2 inline __attribute__((always_inline))
-
 struct Words {
   __m256i low, high;
 };
 
-NVC_INLINE __m256i Load(const void* from) {
+NVC_AVX2_INLINE __m256i Load(const void* from) {
   return _mm256_loadu_si256(static_cast<const __m256i*>(from));
 }
 template <bool kStream = false>
-NVC_INLINE void Store(void* to, __m256i value) {
+NVC_AVX2_INLINE void Store(void* to, __m256i value) {
   if (kStream) {
     _mm256_stream_si256(static_cast<__m256i*>(to), value);
   } else {
@@ -33,32 +31,32 @@ NVC_INLINE void Store(void* to, __m256i value) {
 }
 bool IsAligned(const void* to) { return reinterpret_cast<uintptr_t>(to) % 32 == 0; }
 
-NVC_INLINE Words ToFractions(const YuvRgbFactors&, const uint8_t* from) {
+NVC_AVX2_INLINE Words ToFractions(const YuvRgbFactors&, const uint8_t* from) {
   const __m256i bytes = Load(from);
   const __m256i zero = _mm256_setzero_si256();
   return {_mm256_srli_epi16(_mm256_unpacklo_epi8(zero, bytes), 1),
           _mm256_srli_epi16(_mm256_unpackhi_epi8(zero, bytes), 1)};
 }
 
-NVC_INLINE __m256i Shift(const YuvRgbFactors& f, __m256i words) {
+NVC_AVX2_INLINE __m256i Shift(const YuvRgbFactors& f, __m256i words) {
   return _mm256_srl_epi16(_mm256_sll_epi16(words, _mm_cvtsi32_si128(f.left)),
                           _mm_cvtsi32_si128(f.right));
 }
 
-NVC_INLINE Words ToFractions(const YuvRgbFactors& f, const uint16_t* from) {
+NVC_AVX2_INLINE Words ToFractions(const YuvRgbFactors& f, const uint16_t* from) {
   const __m256i a = Shift(f, Load(from)), b = Shift(f, Load(from + 16));
   return {_mm256_permute2x128_si256(a, b, 0x20), _mm256_permute2x128_si256(a, b, 0x31)};
 }
 
 // Half as many samples, each twice.
-NVC_INLINE Words Twice(__m256i words) {
+NVC_AVX2_INLINE Words Twice(__m256i words) {
   return {_mm256_unpacklo_epi16(words, words), _mm256_unpackhi_epi16(words, words)};
 }
-NVC_INLINE __m256i HalfFractions(const YuvRgbFactors&, const uint8_t* from) {
+NVC_AVX2_INLINE __m256i HalfFractions(const YuvRgbFactors&, const uint8_t* from) {
   const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
   return _mm256_slli_epi16(_mm256_cvtepu8_epi16(bytes), 7);
 }
-NVC_INLINE __m256i HalfFractions(const YuvRgbFactors& f, const uint16_t* from) {
+NVC_AVX2_INLINE __m256i HalfFractions(const YuvRgbFactors& f, const uint16_t* from) {
   return Shift(f, Load(from));
 }
 
@@ -66,7 +64,7 @@ struct Terms {
   __m256i red, green, blue;
 };
 
-NVC_INLINE Terms TermsOf(const YuvRgbFactors& f, __m256i cb, __m256i cr) {
+NVC_AVX2_INLINE Terms TermsOf(const YuvRgbFactors& f, __m256i cb, __m256i cr) {
   const __m256i middle = _mm256_set1_epi16(0x4000), half = _mm256_set1_epi16(16);
   cb = _mm256_sub_epi16(cb, middle);
   cr = _mm256_sub_epi16(cr, middle);
@@ -77,14 +75,14 @@ NVC_INLINE Terms TermsOf(const YuvRgbFactors& f, __m256i cb, __m256i cr) {
   return {_mm256_add_epi16(red, half), _mm256_add_epi16(green, half), _mm256_add_epi16(blue, half)};
 }
 
-NVC_INLINE void StoreWords(int16_t* to, const Words& words) {
+NVC_AVX2_INLINE void StoreWords(int16_t* to, const Words& words) {
   Store(to, words.low);
   Store(to + 16, words.high);
 }
 
 template <typename T>
-NVC_INLINE void ChromaBlock(const YuvRgbFactors& f, const T* cb, const T* cr, int log2, int at,
-                            ChromaTerms* terms) {
+NVC_AVX2_INLINE void ChromaBlock(const YuvRgbFactors& f, const T* cb, const T* cr, int log2, int at,
+                                 ChromaTerms* terms) {
   if (log2 == 1) {
     const Terms t = TermsOf(f, HalfFractions(f, cb), HalfFractions(f, cr));
     StoreWords(terms->red() + at, Twice(t.red));
@@ -100,8 +98,8 @@ NVC_INLINE void ChromaBlock(const YuvRgbFactors& f, const T* cb, const T* cr, in
 }
 
 template <typename T>
-NVC_INLINE void ChromaRow(const YuvRgbFactors& f, const T* cb, const T* cr, int log2, int count,
-                          ChromaTerms* terms) {
+NVC_AVX2_INLINE void ChromaRow(const YuvRgbFactors& f, const T* cb, const T* cr, int log2,
+                               int count, ChromaTerms* terms) {
   int i = 0;
   for (; i + kStep <= count; i += kStep) {
     ChromaBlock(f, cb + (i >> log2), cr + (i >> log2), log2, i, terms);
@@ -114,56 +112,37 @@ NVC_INLINE void ChromaRow(const YuvRgbFactors& f, const T* cb, const T* cr, int 
   ChromaBlock(f, last_cb, last_cr, log2, i, terms);
 }
 
-NVC_INLINE Words LumaOf(const YuvRgbFactors& f, Words y) {
+NVC_AVX2_INLINE Words LumaOf(const YuvRgbFactors& f, Words y) {
   const __m256i offset = _mm256_set1_epi16(f.luma_offset), factor = _mm256_set1_epi16(f.y);
   return {_mm256_mulhrs_epi16(_mm256_sub_epi16(y.low, offset), factor),
           _mm256_mulhrs_epi16(_mm256_sub_epi16(y.high, offset), factor)};
 }
 
 // 32 bytes of one colour.
-NVC_INLINE __m256i Sum(const Words& luma, __m256i low, __m256i high) {
+NVC_AVX2_INLINE __m256i Sum(const Words& luma, __m256i low, __m256i high) {
   low = _mm256_srai_epi16(_mm256_add_epi16(luma.low, low), 5);
   high = _mm256_srai_epi16(_mm256_add_epi16(luma.high, high), 5);
   return _mm256_packus_epi16(low, high);
 }
 
 template <typename T>
-NVC_INLINE void Colors(const YuvRgbFactors& f, const T* luma, const int16_t* const terms[3], int at,
-                       __m256i colors[3]) {
+NVC_AVX2_INLINE void Colors(const YuvRgbFactors& f, const T* luma, const int16_t* const terms[3],
+                            int at, __m256i colors[3]) {
   const Words y = LumaOf(f, ToFractions(f, luma));
   for (int c = 0; c < 3; ++c) {
     colors[c] = Sum(y, Load(terms[c] + at), Load(terms[c] + at + 16));
   }
 }
 
-// In each lane: bytes of three colours, permuted so that byte i holds pixel 11 i mod 16, line up
-// with their place in three registers of triples; blending picks every third byte of each.
 template <bool kStream>
-NVC_INLINE void StoreTriples(const __m256i colors[3], uint8_t* to) {
-  const __m256i order0 = _mm256_broadcastsi128_si256(
-      _mm_setr_epi8(0, 11, 6, 1, 12, 7, 2, 13, 8, 3, 14, 9, 4, 15, 10, 5));
-  const __m256i order1 = _mm256_broadcastsi128_si256(
-      _mm_setr_epi8(5, 0, 11, 6, 1, 12, 7, 2, 13, 8, 3, 14, 9, 4, 15, 10));
-  const __m256i order2 = _mm256_broadcastsi128_si256(
-      _mm_setr_epi8(10, 5, 0, 11, 6, 1, 12, 7, 2, 13, 8, 3, 14, 9, 4, 15));
-  const __m256i a = _mm256_shuffle_epi8(colors[0], order0);
-  const __m256i b = _mm256_shuffle_epi8(colors[1], order1);
-  const __m256i c = _mm256_shuffle_epi8(colors[2], order2);
-  const __m256i at1 = _mm256_broadcastsi128_si256(
-      _mm_setr_epi8(0, -1, 0, 0, -1, 0, 0, -1, 0, 0, -1, 0, 0, -1, 0, 0));
-  const __m256i at2 = _mm256_broadcastsi128_si256(
-      _mm_setr_epi8(0, 0, -1, 0, 0, -1, 0, 0, -1, 0, 0, -1, 0, 0, -1, 0));
-  const __m256i p0 = _mm256_blendv_epi8(_mm256_blendv_epi8(a, b, at1), c, at2);
-  const __m256i p1 = _mm256_blendv_epi8(_mm256_blendv_epi8(b, c, at1), a, at2);
-  const __m256i p2 = _mm256_blendv_epi8(_mm256_blendv_epi8(c, a, at1), b, at2);
-  Store<kStream>(to, _mm256_permute2x128_si256(p0, p1, 0x20));
-  Store<kStream>(to + 32, _mm256_blend_epi32(p2, p0, 0xf0));
-  Store<kStream>(to + 64, _mm256_permute2x128_si256(p1, p2, 0x31));
+NVC_AVX2_INLINE void StoreTriples(const __m256i colors[3], uint8_t* to) {
+  const internal::Triples triples = internal::ByteTriples(colors);
+  for (int k = 0; k < 3; ++k) Store<kStream>(to + 32 * k, triples.part[k]);
 }
 
 template <bool kStream, typename T>
-NVC_INLINE void PackedRow(const YuvRgbFactors& f, const T* luma, const ChromaTerms& terms,
-                          int count, bool bgr, uint8_t* to) {
+NVC_AVX2_INLINE void PackedRow(const YuvRgbFactors& f, const T* luma, const ChromaTerms& terms,
+                               int count, bool bgr, uint8_t* to) {
   const int16_t* const order[3] = {bgr ? terms.blue() : terms.red(), terms.green(),
                                    bgr ? terms.red() : terms.blue()};
   __m256i colors[3];
@@ -182,8 +161,8 @@ NVC_INLINE void PackedRow(const YuvRgbFactors& f, const T* luma, const ChromaTer
 }
 
 template <bool kStream, typename T>
-NVC_INLINE void PlanarRow(const YuvRgbFactors& f, const T* luma, const ChromaTerms& terms,
-                          int count, uint8_t* const rgb[3]) {
+NVC_AVX2_INLINE void PlanarRow(const YuvRgbFactors& f, const T* luma, const ChromaTerms& terms,
+                               int count, uint8_t* const rgb[3]) {
   const int16_t* const order[3] = {terms.red(), terms.green(), terms.blue()};
   __m256i colors[3];
   int i = 0;
@@ -203,13 +182,13 @@ NVC_INLINE void PlanarRow(const YuvRgbFactors& f, const T* luma, const ChromaTer
 }
 
 template <typename T>
-NVC_INLINE __m256i GrayBlock(const YuvRgbFactors& f, const T* luma) {
+NVC_AVX2_INLINE __m256i GrayBlock(const YuvRgbFactors& f, const T* luma) {
   const __m256i half = _mm256_set1_epi16(16);
   return Sum(LumaOf(f, ToFractions(f, luma)), half, half);
 }
 
 template <typename T>
-NVC_INLINE void GrayRow(const YuvRgbFactors& f, const T* luma, int count, uint8_t* to) {
+NVC_AVX2_INLINE void GrayRow(const YuvRgbFactors& f, const T* luma, int count, uint8_t* to) {
   int i = 0;
   for (; i + kStep <= count; i += kStep) Store(to + i, GrayBlock(f, luma + i));
   if (i == count) return;
