@@ -24,6 +24,6 @@ def _impl(rctx):
 nv_codec_headers_configure = repository_rule(
     implementation = _impl,
     configure = True,
-    environ = ["PATH", "PKG_CONFIG_PATH"],
+    environ = ["PKG_CONFIG_PATH"],
     local = True,
 )
