@@ -3,9 +3,8 @@
 Colour: chroma at luma pixel (x, y) is the sample (x >> sw, y >> sh); Y'CbCr to R'G'B' is ITU-T
 H.273, equations 8.3; the result is clipped and rounded half up. Resize: each plane goes from its
 own resolution to the output's, with the definition of tf.image.resize (half-pixel centres, no
-antialiasing), and is converted afterwards, without rounding in between. Where chroma samples reach
-over the picture's or the crop's edge (odd sizes), planes stay aligned: every plane is resampled
-from the part that lies under the crop.
+antialiasing), and is converted afterwards, without rounding in between. Of a cropped plane the part
+that lies under the crop is resized, which may begin or end inside a chroma sample.
 """
 
 from __future__ import annotations
@@ -20,6 +19,8 @@ Array = npt.NDArray[np.float64]
 
 # H.273 table 4: Kr and Kb.
 KR_KB = {"bt601": (0.299, 0.114), "bt709": (0.2126, 0.0722), "bt2020": (0.2627, 0.0593)}
+# A value this near a half may round either way in float32.
+ROUNDING = 0.01
 _SHIFTS = {"444": (0, 0), "422": (1, 0), "420": (1, 1), "440": (0, 1), "411": (2, 0), "410": (2, 2)}
 _FORMAT = re.compile(r"(yuvj|yuva|yuv|gray|gbrap|gbrp)(4\d\d)?p?(\d+)?(?:le)?$")
 
@@ -100,15 +101,18 @@ def _cubic(x: Array) -> Array:
 
 
 def axis_weights(
-    method: str, count: int, size: int, *, origin: float, step: float, window: tuple[int, int]
+    method: str, count: int, size: int, *, origin: float, span: float, window: tuple[int, int]
 ) -> Array:
-    """Weights [count, size] that make output i of the samples under [origin + i * step, + step).
+    """Weights [count, size] that share the samples under [origin, origin + span) among the outputs.
 
     Only samples in `window` are used.
     """
     inputs = np.arange(size)
-    low = origin + np.arange(count)[:, None] * step
-    centres = low + step / 2
+    outputs = np.arange(count)[:, None]
+    step = span / count
+    low = origin + outputs * step
+    # One division, so that centres on the border of two samples are found exactly.
+    centres = origin + (2 * outputs + 1) * span / (2 * count)
     if method == "nearest":
         chosen = np.clip(np.floor(centres), window[0], window[1] - 1)
         return (inputs == chosen).astype(np.float64)
@@ -129,7 +133,7 @@ def axis_weights(
 def resize(plane: Array, height: int, width: int, method: str) -> Array:
     """tf.image.resize(antialias=False) of one plane."""
     axes = [
-        axis_weights(method, count, size, origin=0, step=size / count, window=(0, size))
+        axis_weights(method, count, size, origin=0, span=size, window=(0, size))
         for count, size in zip((height, width), plane.shape)
     ]
     return axes[0] @ plane @ axes[1].T
@@ -160,9 +164,10 @@ def gray_of(luma: Array, colour_range: str, depth: int) -> Array:
     return np.clip((luma - 16 * step) / (219 * step), 0, 1)[..., None]
 
 
-def to_integers(values: Array, top: int = 255) -> npt.NDArray[np.int64]:
-    """[0, 1] to 0..top, rounded half up."""
-    return np.floor(values * top + 0.5).astype(np.int64)
+def differences(got: npt.NDArray[np.integer], want: Array) -> Array:
+    """How far integers are from values rounded half up; 0 where either rounding would do."""
+    off = np.abs(got - np.floor(want + 0.5))
+    return np.where(np.abs(got - want) <= 0.5 + ROUNDING, 0, off)
 
 
 def rotate(picture: Array, degrees: int) -> Array:

@@ -123,39 +123,68 @@ class Frame:
 
     def _resampled(self, index: int, view: View, out_shift: int) -> Array:
         """Plane `index` as shown, brought to the output's size >> `out_shift`."""
-        fmt = parse_format(self.pixel_format)
-        shifts = fmt.shifts if index > 0 else (0, 0)
         plane = rotate(self.planes[index], self.rotation)
-        across, down = shifts if self.rotation % 180 == 0 else shifts[::-1]
+        turned = self.rotation % 180 != 0
+        shifts = parse_format(self.pixel_format).shifts if index > 0 else (0, 0)
+        by_axis = shifts if turned else shifts[::-1]
+        # Whether the first row and column shown are the last ones stored.
+        flips = (self.rotation in (180, 270), self.rotation in (90, 180))
         crop = view.crop or (0, 0, *self.shown_size)
-        size = view.size or crop[2:]
-        resized = size != crop[2:]
-        # Luma pixels by which the plane reaches over the shown picture's first row and column.
-        over_y = (plane.shape[0] << down) - self.shown_size[0] if self.rotation in (180, 270) else 0
-        over_x = (
-            (plane.shape[1] << across) - self.shown_size[1] if self.rotation in (90, 180) else 0
-        )
-        axes = []
-        for axis, (shift, over) in enumerate(((down, over_y), (across, over_x))):
-            unit = 1 << shift
-            begin, length = crop[axis] + over, crop[axis + 2]
-            count = -(-size[axis] >> out_shift)
-            step = length * (1 << out_shift) / size[axis] / unit
-            origin = begin / unit
-            if view.siting is not None and shift:
-                if self.rotation:
-                    raise ValueError("this reference sites chroma of unturned frames only")
-                origin -= view.siting[1 - axis] * (0.5 - 0.5 / unit)
-            method = view.method
-            window = (begin >> shift, ((begin + length - 1) >> shift) + 1)
-            if not resized:
-                window = (0, plane.shape[axis])
-                method = "nearest" if view.siting is None else "bilinear"
-                if shift <= out_shift:
-                    method = "area"
-            axes.append(
-                axis_weights(
-                    method, count, plane.shape[axis], origin=origin, step=step, window=window
-                )
+        weights = []
+        for axis in (0, 1):
+            spec = _Axis(
+                picture=self.shown_size[axis],
+                plane=plane.shape[axis],
+                begin=crop[axis],
+                length=crop[axis + 2],
+                out=(view.size or crop[2:])[axis],
+                shift=by_axis[axis],
+                out_shift=out_shift,
+                flip=flips[axis],
             )
-        return axes[0] @ plane @ axes[1].T
+            siting = None if view.siting is None else view.siting[1 - axis]
+            if siting is not None and self.rotation:
+                raise ValueError("this reference sites chroma of unturned frames only")
+            resized = view.size is not None and view.size != crop[2:]
+            weights.append(spec.weights(view.method if resized else None, siting))
+        return weights[0] @ plane @ weights[1].T
+
+
+@dataclasses.dataclass(frozen=True)
+class _Axis:
+    """How one axis of a shown plane becomes the output's: from `begin`, `length` luma pixels on."""
+
+    picture: int  # luma pixels of the whole picture
+    plane: int  # samples of the plane, which may reach over the picture by part of one
+    begin: int
+    length: int
+    out: int  # pixels of the output
+    shift: int
+    out_shift: int
+    flip: bool
+
+    def weights(self, method: str | None, siting: int | None) -> Array:
+        """[outputs, plane]; `method` None keeps the size and brings chroma to the output's grid."""
+        unit = 1 << self.shift
+        # In luma pixels of the plane: a flipped one reaches over the picture at its beginning.
+        begin = self.begin + (self.plane * unit - self.picture if self.flip else 0)
+        end = begin + self.length
+        count = -(-self.out >> self.out_shift)
+        if method is None:
+            origin, span = begin / unit, (count << self.out_shift) / unit
+            window = (0, self.plane)
+            method = "nearest" if siting is None else "bilinear"
+            if self.shift <= self.out_shift:
+                method = "area"
+        else:
+            # What reaches to the picture's edge takes in the whole last sample.
+            low, high = begin / unit, end / unit
+            if self.flip and self.begin == 0:
+                low = 0.0
+            elif not self.flip and self.begin + self.length == self.picture:
+                high = float(self.plane)
+            origin, span = low, high - low
+            window = (begin >> self.shift, ((end - 1) >> self.shift) + 1)
+        if siting is not None and self.shift and not self.out_shift:
+            origin -= siting * (0.5 - 0.5 / unit)
+        return axis_weights(method, count, self.plane, origin=origin, span=span, window=window)

@@ -33,6 +33,7 @@ class ClipFrames:
     pts: list[float | None]
     md5: list[str]
     stream: dict[str, Any]
+    frame: dict[str, Any]  # what ffprobe prints of the first frame
 
     def __len__(self) -> int:
         return len(self.md5)
@@ -48,7 +49,8 @@ def _probe(path: Path, entries: str, *more: str) -> dict[str, Any]:
 
 
 def _ask(path: Path) -> ClipFrames:
-    found = _probe(path, "stream:frame=best_effort_timestamp,width,height,pix_fmt", "-show_frames")
+    entries = "stream:stream_side_data:frame=best_effort_timestamp,width,height,pix_fmt"
+    found = _probe(path, f"{entries},color_space,color_range,chroma_location", "-show_frames")
     stream, frames = found["streams"][0], found["frames"]
     time_base = Fraction(stream["time_base"])
     stamps = [frame.get("best_effort_timestamp") for frame in frames]
@@ -63,6 +65,7 @@ def _ask(path: Path) -> ClipFrames:
         pts=[None if stamp is None else float(stamp * time_base) for stamp in stamps],
         md5=[row[5].strip() for row in rows],
         stream=stream,
+        frame=frames[0],
     )
 
 

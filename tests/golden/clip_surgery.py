@@ -18,28 +18,46 @@ def packets(path: Path) -> list[dict[str, str]]:
     return json.loads(found)["packets"]
 
 
-def _overwrite(data: bytes, packet: dict[str, str]) -> bytes:
-    """Replaces the later two thirds of a packet's payload by a fixed pattern."""
-    position, size = int(packet["pos"]), int(packet["size"])
+def _payload(data: bytes, packet: dict[str, str]) -> tuple[int, int]:
+    """Where a packet's own bytes begin and end; in Matroska a block's header comes first."""
+    at, size = int(packet["pos"]), int(packet["size"])
+    if data[:4] == b"\x1aE\xdf\xa3":
+        at += 4  # track, time and flags
+    return at, at + size
+
+
+def _scribble(data: bytes, first: int, last: int) -> bytes:
     damaged = bytearray(data)
-    for i in range(position + size // 3, position + size):
+    for i in range(first, last):
         damaged[i] = (i * 73 + 41) % 256
     return bytes(damaged)
 
 
-def break_middle_packet(data: bytes, source: Path) -> bytes:
+def _middle_packet(source: Path) -> dict[str, str]:
+    """The largest packet near the middle that is not a keyframe: others are predicted from it."""
     found = packets(source)
     middle = len(found) // 2
-    # The largest packet near the middle that is not a keyframe: others are predicted from it.
     near = [p for p in found[middle - 4 : middle + 4] if "K" not in p["flags"]]
-    packet = max(near, key=lambda p: int(p["size"]))
+    return max(near, key=lambda p: int(p["size"]))
+
+
+def break_middle_packet(data: bytes, source: Path) -> bytes:
+    """Scribbles over one packet from its first byte, headers and all."""
+    packet = _middle_packet(source)
     if data[:1] == b"G" and len(data) % TS_PACKET == 0:
         return _overwrite_ts(data, packet)
-    return _overwrite(data, packet)
+    return _scribble(data, *_payload(data, packet))
+
+
+def garble_middle_packet(data: bytes, source: Path) -> bytes:
+    """Scribbles over the coefficients of one packet: a decoder need not notice."""
+    first, last = _payload(data, _middle_packet(source))
+    return _scribble(data, first + (last - first) // 3, last)
 
 
 def break_first_packet(data: bytes, source: Path) -> bytes:
-    return _overwrite(data, packets(source)[0])
+    first, last = _payload(data, packets(source)[0])
+    return _scribble(data, first + (last - first) // 3, last)
 
 
 def _overwrite_ts(data: bytes, packet: dict[str, str]) -> bytes:

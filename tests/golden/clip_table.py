@@ -242,6 +242,8 @@ def _timing() -> None:
             _add(f"{codec}_open_cut.{suffix}", "-c copy", of=source, input_args="-ss 1.2")
     _add("hevc_cra_first.hevc", of="hevc_repeat.hevc", edit=surgery.from_second_keyframe)
     _add("hevc_repeat.hevc", _x265("keyint=12:min-keyint=12:bframes=4:open-gop=1:repeat-headers=1"))
+    # FFmpeg makes up the pictures that the first frames refer to, and shows those frames.
+    _add("hevc_cut_start.ts", of="hevc_open_gop.ts", edit=surgery.drop_first_third)
     _add("mpeg2_cut_start.ts", of="mpeg2.ts", edit=surgery.drop_first_third)
     _add("one_frame.mp4", _x264(_GOP), frames=1)
     _add("two_frames.mkv", _x264(_GOP), frames=2)
@@ -249,9 +251,10 @@ def _timing() -> None:
 
 def _display() -> None:
     for angle in (90, 180, 270):
+        # ffmpeg 5.1 writes a matrix that turns the picture by this angle anticlockwise.
         _add(
             f"h264_rotate_{angle}.mp4",
-            f"-c copy -metadata:s:v rotate={angle}",
+            f"-c copy -metadata:s:v rotate={360 - angle}",
             of="h264.mp4",
             tags="rotated",
         )
@@ -333,15 +336,10 @@ def _real() -> None:
 def _long_and_damaged() -> None:
     _add("long.mp4", _x264("keyint=50:bframes=2"), size="320x180", frames=1500, tags="long")
     for name in ("h264.mp4", "hevc.mp4", "h264.ts", "mpeg2.ts", "vp9.webm", "av1.mp4"):
-        stem, suffix = name.split(".")
-        _add(
-            f"broken_{stem}.{suffix}",
-            of=name,
-            edit=surgery.break_middle_packet,
-            tags="damaged",
-        )
-    # FFmpeg makes up the frames this one refers to.
-    _add("hevc_cut_start.ts", of="hevc_open_gop.ts", edit=surgery.drop_first_third, tags="damaged")
+        edit = surgery.break_middle_packet
+        _add(f"broken_{name}", of=name, edit=edit, tags="damaged")
+    for name in ("h264.mkv", "hevc.mp4", "vp8.webm", "mpeg4.mp4"):
+        _add(f"garbled_{name}", of=name, edit=surgery.garble_middle_packet, tags="damaged")
     _add("broken_first.mp4", of="h264_no_b.mp4", edit=surgery.break_first_packet, tags="damaged")
     _add("audio_only.mp4", "-vn -c copy", of="h264_audio.mp4", tags="no_video")
     _add(
