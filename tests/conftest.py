@@ -51,7 +51,9 @@ def clips() -> Clips:
     return Clips(ensure_clips())
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if not config.pluginmanager.hasplugin("timeout"):
+        return
     for item in items:
         if item.get_closest_marker("timeout") is None:
             item.add_marker(pytest.mark.timeout(TIMEOUT_S))
@@ -60,7 +62,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_runtest_setup(item: pytest.Item) -> None:
     if item.get_closest_marker("gpu") is None:
         return
-    import tf_nvcodec as nvc  # noqa: PLC0415 (here, so that the reference's tests need no build)
+    import tf_nvcodec as nvc
 
     available, reason = nvc.is_available("nvdec", reason=True)
     if available:
