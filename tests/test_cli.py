@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -271,6 +272,21 @@ def test_encode_refuses_images_of_two_sizes(tmp_path, capsys):
     assert "32x32 with 3 channels of uint8, but" in one_line_error(capsys)
 
 
+def test_encode_refuses_other_dtypes(tmp_path, capsys):
+    source = tmp_path / "x.npy"
+    np.save(source, np.zeros((2, 16, 16, 3), np.float64))
+    assert main(["encode", str(source), str(tmp_path / "x.mp4")]) == 1
+    assert "dtype float64 is none of uint8" in one_line_error(capsys)
+
+
+def test_encode_options_reach_the_encoder(frames, tmp_path):
+    source, out = tmp_path / "x.npy", tmp_path / "x.mp4"
+    np.save(source, frames[:4])
+    argv = "--codec hevc --option x265-params=lossless=1 --pixel-format gbrp --preset ultrafast"
+    assert main(["encode", str(source), str(out), *argv.split()]) == 0
+    np.testing.assert_array_equal(nvc.decode_video(out.read_bytes()).frames, frames[:4])
+
+
 def test_encode_refuses_what_the_codec_cannot_hold(tmp_path, capsys):
     source, out = tmp_path / "x.npy", tmp_path / "x.webm"
     np.save(source, np.zeros((2, 16, 16, 3), np.uint8))
@@ -300,6 +316,13 @@ def test_transcode_in_pieces(clip, frames, tmp_path, extension, crf):
     assert again.frames.shape == frames.shape
     assert np.mean((again.frames.numpy().astype(float) - frames) ** 2) < 40
     np.testing.assert_allclose(np.diff(again.pts), 1 / 25, atol=1e-4)
+    heard = subprocess.run(
+        ["ffmpeg", "-v", "warning", "-i", str(out), "-f", "null", "-"],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stderr
+    assert not re.search("corrupt|discontinu|error|DTS", heard, re.IGNORECASE), heard
 
 
 def test_transcode_refuses_what_does_not_fit(clip, tmp_path, capsys):

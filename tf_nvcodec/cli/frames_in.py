@@ -16,6 +16,8 @@ from tf_nvcodec.cli import files
 from tf_nvcodec.cli.errors import CliError, UsageError
 from tf_nvcodec.cli.runtime import Runtime
 
+_DTYPES = ("uint8", "uint16", "float16", "float32")
+
 
 class FramesIn(NamedTuple):
     """Frames and what their file says of them; None: it says nothing."""
@@ -48,6 +50,12 @@ def read_npy(path: str) -> NDArray[Any]:
 
 def _from_npy(args: argparse.Namespace) -> FramesIn:
     frames = read_npy(args.input)
+    if frames.dtype not in _DTYPES:
+        raise CliError(
+            args.input,
+            f"dtype {frames.dtype} is none of {', '.join(_DTYPES)}",
+            "cast the array before saving it; floats are in [0, 1]",
+        )
     chosen = args.input_format
     if chosen is None:
         channels = frames.shape[3] if frames.ndim == 4 else 0

@@ -79,6 +79,13 @@ def add_encoder(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--pixel-format", metavar="FORMAT", help="of the stream, e.g. yuv420p, yuv444p, yuv420p10"
     )
+    group.add_argument(
+        "--option",
+        type=values.option,
+        action="append",
+        metavar="NAME=VALUE",
+        help="of the encoder, by FFmpeg's name, e.g. tune=film; may be given again",
+    )
     group.add_argument("--fragmented", action="store_true", help="fragmented MP4")
 
 
@@ -114,5 +121,6 @@ def encode_keywords(args: argparse.Namespace) -> dict[str, Any]:
         bf=args.bf,
         preset=args.preset,
         pixel_format=args.pixel_format,
+        options=dict(args.option) if args.option else None,
         fragmented=True if args.fragmented else None,
     )

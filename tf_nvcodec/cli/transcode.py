@@ -25,6 +25,10 @@ _JOINABLE = {
     ("raw", "mjpeg"),
     ("obu", "av1"),
 }
+# MPEG-TS has no negative times: a muxer whose first decoding times would be negative, for there are
+# B-frames, shifts all of them. Pieces that start this many frames late are not shifted, so they fit
+# together (16 B-frames are the most that an encoder takes).
+_TS_LEAD_FRAMES = 32
 # These store no time for a frame: it plays at the rate of the file.
 _UNTIMED = ("avi", "raw", "obu")
 # Matroska's clock ticks once a millisecond: even frames read from it are this uneven.
@@ -179,13 +183,16 @@ class _Job:
 
     def append_pieces(self, positions: range, budget: int, progress: Progress) -> int:
         """Writes OUT stretch by stretch; returns its size. Each stretch starts with a keyframe."""
+        from tf_nvcodec.cli.ts_join import TsJoiner
+
+        join = TsJoiner() if self._encoding["container"] == "ts" else bytes
         size = 0
         target = self._args.output
         with files.replacing(target) as partial, about(target), open(partial, "wb") as out:
             for block in self._source.decode_range(
                 positions, self._decoding, self.frame_bytes(), budget
             ):
-                size += out.write(self._encode(block.frames, block.pts, progress))
+                size += out.write(join(self._encode(block.frames, block.pts, progress)))
                 progress.advance(block.asked)
         return size
 
@@ -202,7 +209,7 @@ class _Job:
         return bytes(video)
 
     def _times(self, pts: NDArray[Any]) -> NDArray[Any] | None:
-        """Seconds of the frames in OUT, of which the first is at 0; None: the container's rate."""
+        """Seconds of the frames in OUT, from 0 (MPEG-TS: a little later); None: OUT's own rate."""
         import numpy as np
 
         even = (self.frames + np.arange(len(pts))) / self._fps
@@ -212,6 +219,8 @@ class _Job:
             if self._origin is None:
                 self._origin = float(pts[0])
             times = pts - self._origin
+        if self._encoding["container"] == "ts":
+            return times + _TS_LEAD_FRAMES / self._fps
         if self._encoding["container"] not in _UNTIMED:
             return times
         if np.abs(np.diff(times) - 1 / self._fps).max(initial=0) > 2 * _UNEVEN_S:

@@ -86,6 +86,14 @@ def channel_values(text: str) -> list[float]:
     return values
 
 
+def option(text: str) -> tuple[str, str]:
+    """ "name=value"; the value may hold further equals signs."""
+    name, equals, value = text.partition("=")
+    if not name or not equals:
+        raise ArgumentTypeError(f"{text!r} is not NAME=VALUE, for example tune=film")
+    return name, value
+
+
 def positive(text: str) -> int:
     """A whole number above 0."""
     if not re.fullmatch(r"0*[1-9]\d*", text):
