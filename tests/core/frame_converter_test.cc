@@ -226,7 +226,7 @@ TEST(FrameConverterTest, ResizeMethodsSizesAndCrops) {
           output.width = size[1];
           output.resize_method = method;
           if (crop.height != 0) output.crop = crop;
-          ExpectMatches(output, format, 50, 33);
+          ExpectMatches(output, format, 50, 33, 0, 3);
         }
       }
     }

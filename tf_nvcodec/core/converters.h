@@ -28,6 +28,10 @@ std::unique_ptr<FrameConverter> MakeImageConverter(const ConversionPlan& plan);
 bool CanMakeRgb8Converter(const ConversionPlan& plan);
 std::unique_ptr<FrameConverter> MakeRgb8Converter(const ConversionPlan& plan,
                                                   const FrameShape& shape);
+// The same for 8-bit RGB sources.
+bool CanMakeRgbCopyConverter(const ConversionPlan& plan);
+std::unique_ptr<FrameConverter> MakeRgbCopyConverter(const ConversionPlan& plan,
+                                                     const FrameShape& shape);
 std::unique_ptr<FrameConverter> MakeYuvConverter(const ConversionPlan& plan);
 
 // Rows of R', G', B' in [0, 1] from the source's components in code values, not clamped. A gray

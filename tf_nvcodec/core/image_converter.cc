@@ -146,6 +146,7 @@ std::unique_ptr<FrameConverter> MakeImageConverter(const ConversionPlan& plan) {
   shape.bytes = static_cast<size_t>(shape.height) * shape.width * shape.channels *
                 SampleSize(plan.output.sample_type);
   if (CanMakeRgb8Converter(plan)) return MakeRgb8Converter(plan, shape);
+  if (CanMakeRgbCopyConverter(plan)) return MakeRgbCopyConverter(plan, shape);
   return std::make_unique<ImageConverter>(plan, shape);
 }
 

@@ -53,6 +53,16 @@ struct AsIs {
   }
 };
 
+template <typename Source, typename T>
+NVC_INLINE_LOOP void ScaleLoop(const Source* __restrict from, int right, int highest, int left,
+                               int count, T* __restrict to) {
+  const int half = (1 << right) >> 1;
+  for (int i = 0; i < count; ++i) {
+    const int rounded = (from[i] + half) >> right;
+    to[i] = static_cast<T>((rounded > highest ? highest : rounded) << left);
+  }
+}
+
 // Samples [begin, count) of each channel.
 template <typename T, typename Source, typename Convert>
 NVC_INLINE_LOOP void PackLoop(const Source* const from[3], int channels, int begin, int count,

@@ -30,8 +30,22 @@ void Pack(const float* const from[3], int channels, int count, SampleType type, 
   }
 }
 
-void Interleave(const uint8_t* const from[3], int channels, int count, uint8_t* to) {
+void InterleaveBytes(const uint8_t* const from[3], int channels, int count, uint8_t* to) {
   PackLoop(from, channels, 0, count, AsIs{}, to);
+}
+
+void InterleaveWords(const uint16_t* const from[3], int channels, int count, uint16_t* to) {
+  PackLoop(from, channels, 0, count, AsIs{}, to);
+}
+
+void ScaleWords(const uint16_t* from, int right, int highest, int left, int count, uint16_t* to) {
+  internal::ScaleLoop(from, right, highest, left, count, to);
+}
+void NarrowWords(const uint16_t* from, int right, int count, uint8_t* to) {
+  internal::ScaleLoop(from, right, 255, 0, count, to);
+}
+void WidenBytes(const uint8_t* from, int left, int count, uint16_t* to) {
+  internal::ScaleLoop(from, 0, 255, left, count, to);
 }
 
 }  // namespace
@@ -56,7 +70,8 @@ uint16_t ToHalf(float value) {
 }
 
 const PackKernels& GetPackKernels(Simd simd) {
-  static const PackKernels portable = {Map, Pack, Interleave};
+  static const PackKernels portable = {Map,        Pack,        InterleaveBytes, InterleaveWords,
+                                       ScaleWords, NarrowWords, WidenBytes};
 #ifdef NVC_HAVE_X86_SIMD
   if (simd == Simd::kAvx2) return internal::Avx2PackKernels();
 #endif

@@ -25,7 +25,13 @@ struct PackKernels {
   void (*pack)(const float* const from[3], int channels, int count, SampleType type, int shift,
                void* to);
   // to[i * channels + c] = from[c][i].
-  void (*interleave)(const uint8_t* const from[3], int channels, int count, uint8_t* to);
+  void (*interleave_bytes)(const uint8_t* const from[3], int channels, int count, uint8_t* to);
+  void (*interleave_words)(const uint16_t* const from[3], int channels, int count, uint16_t* to);
+  // to[i] = min(round_half_up(from[i] / 2^right), highest) * 2^left.
+  void (*scale_words)(const uint16_t* from, int right, int highest, int left, int count,
+                      uint16_t* to);
+  void (*narrow_words)(const uint16_t* from, int right, int count, uint8_t* to);  // highest 255
+  void (*widen_bytes)(const uint8_t* from, int left, int count, uint16_t* to);
 };
 
 const PackKernels& GetPackKernels(Simd simd);

@@ -124,7 +124,7 @@ void Pack(const float* const from[3], int channels, int count, SampleType type, 
   }
 }
 
-NVC_AVX2 void Interleave(const uint8_t* const from[3], int channels, int count, uint8_t* to) {
+NVC_AVX2 void InterleaveBytes(const uint8_t* const from[3], int channels, int count, uint8_t* to) {
   int i = 0;
   for (; i + 32 <= count; i += 32) {
     __m256i x[3];
@@ -136,12 +136,37 @@ NVC_AVX2 void Interleave(const uint8_t* const from[3], int channels, int count, 
   PackLoop(from, channels, i, count, AsIs{}, to);
 }
 
+NVC_AVX2 void InterleaveWords(const uint16_t* const from[3], int channels, int count,
+                              uint16_t* to) {
+  int i = 0;
+  for (; i + 16 <= count; i += 16) {
+    __m256i x[3];
+    for (int c = 0; c < channels; ++c) {
+      x[c] = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from[c] + i));
+    }
+    StoreWords(x, channels, reinterpret_cast<uint8_t*>(to + channels * i));
+  }
+  PackLoop(from, channels, i, count, AsIs{}, to);
+}
+
+NVC_AVX2 void ScaleWords(const uint16_t* from, int right, int highest, int left, int count,
+                         uint16_t* to) {
+  internal::ScaleLoop(from, right, highest, left, count, to);
+}
+NVC_AVX2 void NarrowWords(const uint16_t* from, int right, int count, uint8_t* to) {
+  internal::ScaleLoop(from, right, 255, 0, count, to);
+}
+NVC_AVX2 void WidenBytes(const uint8_t* from, int left, int count, uint16_t* to) {
+  internal::ScaleLoop(from, 0, 255, left, count, to);
+}
+
 }  // namespace
 
 namespace internal {
 
 const PackKernels& Avx2PackKernels() {
-  static const PackKernels kernels = {Map, Pack, Interleave};
+  static const PackKernels kernels = {Map,        Pack,        InterleaveBytes, InterleaveWords,
+                                      ScaleWords, NarrowWords, WidenBytes};
   return kernels;
 }
 

@@ -5,7 +5,6 @@
 #include "absl/strings/str_cat.h"
 
 extern "C" {
-#include <libavutil/bswap.h>
 #include <libavutil/common.h>
 }
 
@@ -15,57 +14,6 @@ namespace {
 constexpr uint64_t kUnreadable =
     AV_PIX_FMT_FLAG_HWACCEL | AV_PIX_FMT_FLAG_BAYER | AV_PIX_FMT_FLAG_FLOAT;
 constexpr bool kHostIsBigEndian = AV_HAVE_BIGENDIAN != 0;
-
-template <int kStep>
-void UnpackBytesBy(const uint8_t* from, int count, uint8_t* to) {
-  for (int i = 0; i < count; ++i) to[i] = from[i * kStep];
-}
-
-void UnpackBytes(const uint8_t* from, int step, int shift, int depth, int count, uint8_t* to) {
-  if (shift != 0 || depth != 8) {
-    const int mask = (1 << depth) - 1;
-    for (int i = 0; i < count; ++i) to[i] = (from[i * step] >> shift) & mask;
-    return;
-  }
-  switch (step) {
-    case 1:
-      memcpy(to, from, count);
-      return;
-    case 2:
-      return UnpackBytesBy<2>(from, count, to);
-    case 3:
-      return UnpackBytesBy<3>(from, count, to);
-    case 4:
-      return UnpackBytesBy<4>(from, count, to);
-    default:
-      for (int i = 0; i < count; ++i) to[i] = from[i * step];
-  }
-}
-
-template <typename T, bool kSwap>
-void UnpackWordsBy(const uint8_t* from, int step, int shift, T mask, int count, uint16_t* to) {
-  for (int i = 0; i < count; ++i) {
-    T word;
-    memcpy(&word, from + i * step, sizeof(word));
-    if (kSwap) word = sizeof(T) == 2 ? static_cast<T>(av_bswap16(word)) : av_bswap32(word);
-    to[i] = static_cast<uint16_t>((word >> shift) & mask);
-  }
-}
-
-template <typename T>
-void UnpackWords(const uint8_t* from, int step, int shift, int depth, bool swap, int count,
-                 uint16_t* to) {
-  const T mask = static_cast<T>((1u << depth) - 1);
-  if (swap) {
-    UnpackWordsBy<T, true>(from, step, shift, mask, count, to);
-  } else if (step == 2) {
-    UnpackWordsBy<T, false>(from, 2, shift, mask, count, to);
-  } else if (step == 4) {
-    UnpackWordsBy<T, false>(from, 4, shift, mask, count, to);
-  } else {
-    UnpackWordsBy<T, false>(from, step, shift, mask, count, to);
-  }
-}
 
 // A palette entry is a native-endian 0xAARRGGBB.
 void UnpackPalette(const uint8_t* from, const uint8_t* palette, int component, int count,
@@ -111,10 +59,11 @@ ColorModel ColorModelOf(AVPixelFormat format) {
 }
 
 PlaneReader::PlaneReader(AVPixelFormat format, int width, int height, int component)
-    : descriptor_(av_pix_fmt_desc_get(format)),
+    : kernels_(&GetUnpackKernels(BestSimd())),
+      descriptor_(av_pix_fmt_desc_get(format)),
       component_(descriptor_->comp[component]),
       index_(component),
-      big_endian_((descriptor_->flags & AV_PIX_FMT_FLAG_BE) != 0) {
+      swapped_(((descriptor_->flags & AV_PIX_FMT_FLAG_BE) != 0) != kHostIsBigEndian) {
   const bool chroma = component > 0 && ColorModelOf(format) == ColorModel::kYuv;
   log2_width_ = chroma ? descriptor_->log2_chroma_w : 0;
   log2_height_ = chroma ? descriptor_->log2_chroma_h : 0;
@@ -130,24 +79,23 @@ PlaneReader::PlaneReader(AVPixelFormat format, int width, int height, int compon
     unpacking_ = Unpacking::kBits;
   } else if (stored_bits <= 8) {
     // FFmpeg's own readers step over the high byte here; see av_read_image_line2.
-    if (big_endian_) ++component_.offset;
+    if ((descriptor_->flags & AV_PIX_FMT_FLAG_BE) != 0) ++component_.offset;
     unpacking_ = component_.step == 1 && component_.shift == 0 && depth_ == 8 ? Unpacking::kNone
                                                                               : Unpacking::kBytes;
   } else if (stored_bits <= 16) {
-    unpacking_ = component_.step == 2 && component_.shift == 0 && big_endian_ == kHostIsBigEndian
-                     ? Unpacking::kNone
-                     : Unpacking::kWords;
+    unpacking_ = component_.step == 2 && component_.shift == 0 && !swapped_ ? Unpacking::kNone
+                                                                            : Unpacking::kWords;
   } else {
     unpacking_ = Unpacking::kLongWords;
   }
-  in_place_ = unpacking_ == Unpacking::kNone;
   wide_ = unpacking_ != Unpacking::kPalette && (unpacking_ == Unpacking::kBits || stored_bits > 8);
   ReserveBuffers(1);
 }
 
 void PlaneReader::ReserveBuffers(int buffers) {
   // Words in the frame may still turn out to be at odd addresses.
-  if (!in_place_ || wide_) buffers_.resize(static_cast<size_t>(width_) * buffers);
+  if (unpacking_ != Unpacking::kNone || wide_)
+    buffers_.resize(static_cast<size_t>(width_) * buffers);
 }
 
 const void* PlaneReader::Row(const AVFrame& frame, int y, int left, int count, int buffer) {
@@ -155,22 +103,25 @@ const void* PlaneReader::Row(const AVFrame& frame, int y, int left, int count, i
   const uint8_t* row =
       frame.data[plane] + static_cast<ptrdiff_t>(y) * frame.linesize[plane] + component_.offset;
   const uint8_t* from = row + static_cast<ptrdiff_t>(left) * component_.step;
+  if (unpacking_ == Unpacking::kNone &&
+      (!wide_ || reinterpret_cast<uintptr_t>(from) % sizeof(uint16_t) == 0)) {
+    return from;
+  }
   uint16_t* words = buffers_.data() + static_cast<size_t>(width_) * buffer;
   uint8_t* bytes = reinterpret_cast<uint8_t*>(words);
-  const bool swap = big_endian_ != kHostIsBigEndian;
+  const Packing packing = {component_.step, component_.shift, depth_, swapped_};
   switch (unpacking_) {
     case Unpacking::kNone:
-      if (!wide_ || reinterpret_cast<uintptr_t>(from) % sizeof(uint16_t) == 0) return from;
       memcpy(words, from, count * sizeof(uint16_t));
       return words;
     case Unpacking::kBytes:
-      UnpackBytes(from, component_.step, component_.shift, depth_, count, bytes);
+      kernels_->bytes(from, packing, count, bytes);
       return bytes;
     case Unpacking::kWords:
-      UnpackWords<uint16_t>(from, component_.step, component_.shift, depth_, swap, count, words);
+      kernels_->words(from, packing, count, words);
       return words;
     case Unpacking::kLongWords:
-      UnpackWords<uint32_t>(from, component_.step, component_.shift, depth_, swap, count, words);
+      kernels_->longs(from, packing, count, words);
       return words;
     case Unpacking::kPalette:
       UnpackPalette(from, frame.data[1], index_, count, bytes);

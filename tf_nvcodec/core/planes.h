@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
+#include "tf_nvcodec/core/unpack_rows.h"
 
 extern "C" {
 #include <libavutil/frame.h>
@@ -38,9 +38,9 @@ class PlaneReader {
   int depth() const { return depth_; }
   // Samples are uint16_t, else uint8_t.
   bool wide() const { return wide_; }
-  // Rows are in the frame itself, one sample after the other (words at odd addresses are copied);
-  // else they are unpacked.
-  bool in_place() const { return in_place_; }
+  // As av_pix_fmt_desc_get has it; and whether its words have the other byte order.
+  const AVComponentDescriptor& stored() const { return component_; }
+  bool swapped() const { return swapped_; }
 
   // Samples [left, left + count) of row y, as code values of depth() bits. Points into the frame,
   // or into this reader's buffer number `buffer` until that is used again.
@@ -51,12 +51,13 @@ class PlaneReader {
  private:
   enum class Unpacking { kNone, kBytes, kWords, kLongWords, kPalette, kBits };
 
+  const UnpackKernels* kernels_;
   const AVPixFmtDescriptor* descriptor_;
   AVComponentDescriptor component_;
   int index_;
   int width_, height_, log2_width_, log2_height_;
   int depth_;
-  bool wide_, in_place_, big_endian_;
+  bool wide_, swapped_;
   Unpacking unpacking_;
   std::vector<uint16_t> buffers_;  // rows of width_; they hold bytes when samples are not wide
 };

@@ -110,18 +110,14 @@ const float* PlaneResampler::RowsFirst(int i) {
 template <typename T>
 void PlaneResampler::SumRows(const SampleKernels<T>& kernels, int i, float* sum) {
   const float* weights = y_.weights.data() + static_cast<size_t>(i) * y_.taps;
-  // A reader that unpacks has room for one row.
-  const int at_once = reader_.in_place() ? kMaxSummedRows : 1;
-  bool first = true;
-  for (int k = 0; k < y_.taps; k += at_once) {
+  for (int k = 0; k < y_.taps; k += kMaxSummedRows) {
     const T* rows[kMaxSummedRows];
-    const int count = std::min(at_once, y_.taps - k);
+    const int count = std::min(kMaxSummedRows, y_.taps - k);
     for (int r = 0; r < count; ++r) {
-      rows[r] =
-          static_cast<const T*>(reader_.Row(*frame_, y_.start[i] + k + r, read_left_, read_count_));
+      rows[r] = static_cast<const T*>(
+          reader_.Row(*frame_, y_.start[i] + k + r, read_left_, read_count_, r));
     }
-    kernels.add_rows(rows, weights + k, count, first, read_count_, sum);
-    first = false;
+    kernels.add_rows(rows, weights + k, count, /*first=*/k == 0, read_count_, sum);
   }
 }
 

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "tf_nvcodec/core/rotate_rows.h"
+
 namespace nvc {
 
 class RowSink {
@@ -21,11 +23,11 @@ class RowSink {
   void Commit(int y);
 
  private:
-  void Reverse(int y);
   void Turn(int last);
 
+  const RotateKernels& kernels_;
   int rotation_, width_, height_;
-  size_t pixel_bytes_;
+  size_t pixel_bytes_, row_bytes_;
   int band_;  // rows gathered before they are written as columns
   uint8_t* out_ = nullptr;
   std::vector<uint8_t> rows_;
