@@ -80,6 +80,16 @@ def test_times_off_screen_raise(clips: Clips, seconds: float) -> None:
     assert "timestamp" in str(caught.value)
 
 
+def test_times_keep_their_precision(clips: Clips) -> None:
+    """Python's floats are float64, as tensors of that type are; whole seconds may be integers."""
+    data, times = clips.data("h264_long_gop.mp4"), [0.04, 0.56, 3.32]
+    for asked in (times, np.array(times), tf.constant(times, tf.float64), tuple(times)):
+        _, pts = nvc.decode_frames_at(data, timestamps=asked)
+        np.testing.assert_allclose(pts.numpy(), times, atol=1e-9)
+    _, pts = nvc.decode_frames_at(data, timestamps=[1, 2])
+    np.testing.assert_allclose(pts.numpy(), [1, 2], atol=1e-9)
+
+
 def test_delayed_start_is_part_of_the_time(clips: Clips) -> None:
     assert clips.frames("h264_start_delay.mp4").pts[0] == 1.5
     with pytest.raises((tf.errors.OutOfRangeError, tf.errors.InvalidArgumentError)):

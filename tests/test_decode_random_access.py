@@ -81,3 +81,16 @@ def test_exactly_one_of_indices_and_timestamps(clips: Clips) -> None:
     for arguments in ({}, {"indices": [0], "timestamps": [0.0]}):
         with pytest.raises((ValueError, TypeError), match=r"indices|timestamps"):
             nvc.decode_frames_at(data, **arguments)
+
+
+@pytest.mark.parametrize("indices", [[0.7], [1.0], [True], ["1"]])
+def test_indices_are_integers(clips: Clips, indices: list[object]) -> None:
+    """A fraction is a mistake (seconds, perhaps), not frame 0."""
+    with pytest.raises((TypeError, ValueError, tf.errors.InvalidArgumentError)):
+        nvc.decode_frames_at(clips.data("h264.mp4"), indices)
+
+
+def test_ranges_are_integers(clips: Clips) -> None:
+    for arguments in ((1.7,), (0, 2.5), (0, 5, 1.5)):
+        with pytest.raises((TypeError, ValueError, tf.errors.InvalidArgumentError)):
+            nvc.decode_video(clips.data("h264.mp4"), *arguments)

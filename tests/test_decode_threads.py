@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import concurrent.futures
 
+import numpy as np
 import pytest
 import tensorflow as tf
 from clip_table import SOUND
@@ -39,11 +40,21 @@ def test_many_callers_at_once(clips: Clips) -> None:
             done.result()
 
 
-@pytest.mark.parametrize("threads", [1, 2, 8])
-def test_damage_is_found_by_any_number(clips: Clips, threads: int) -> None:
-    data = clips.data("broken_h264.mp4")
+@pytest.mark.parametrize("threads", [0, 2, 8])
+@pytest.mark.parametrize("name", ["broken_h264.mp4", "broken_h264.ts", "broken_mpeg2.ts"])
+def test_damage_is_found_by_any_number(clips: Clips, name: str, threads: int) -> None:
+    """All frames together, and each of them beside a good one."""
+    data = tf.constant(clips.data(name))
     options = {"on_error": "repeat", "return_valid": True, "pixel_format": "native"}
     one = nvc.decode_video(data, num_threads=1, **options)
     other = nvc.decode_video(data, num_threads=threads, **options)
-    assert one.valid.numpy().tolist() == other.valid.numpy().tolist()
-    assert (one.frames.numpy() == other.frames.numpy()).all()
+    np.testing.assert_array_equal(one.valid, other.valid)
+    np.testing.assert_array_equal(one.frames, other.frames)
+    valid = one.valid.numpy()
+    assert valid[0]
+    for _ in range(3):
+        alone = [
+            nvc.decode_frames_at(data, [0, i], num_threads=threads, **options).valid.numpy()[1]
+            for i in range(len(valid))
+        ]
+        assert alone == valid.tolist()
