@@ -16,6 +16,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"
 RESULTS = ROOT / "benchmarks" / "results"
+PLOT = ROOT / "docs" / "benchmarks.svg"
 BEGIN = "<!-- benchmarks: written by docs/render_benchmarks.py -->"
 END = "<!-- /benchmarks -->"
 OURS = "tf_nvcodec"
@@ -42,7 +43,7 @@ def render(documents: list[dict[str, Any]]) -> str:
     """Markdown: one table for each claim, a row for each case, a column for each peer."""
     if not documents:
         return "No results yet: `make bench` measures and fills this in."
-    parts = []
+    parts = [f"![speed beside the peers]({PLOT.relative_to(ROOT)})"] if PLOT.exists() else []
     for document in documents:
         measured = [
             row["peer"]

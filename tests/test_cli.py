@@ -367,6 +367,34 @@ def test_ctrl_c_leaves_nothing(tmp_path):
         assert list(tmp_path.iterdir()) == []
 
 
+def test_ctrl_c_does_not_wait_for_the_encoder(tmp_path):
+    frames = np.random.default_rng(0).integers(0, 256, (200, 360, 640, 3), np.uint8)
+    np.save(tmp_path / "noise.npy", frames)
+    # Reports where it is by creating a file when encode_video is called; noise at placebo takes
+    # minutes.
+    code = (
+        "import sys; sys.argv[0] = 'tf-nvcodec'; from tf_nvcodec.cli import encode, main;"
+        "begin = encode.encode;"
+        "encode.encode = lambda *a: (open(a[1].output + '.begun', 'w').close(), begin(*a))[1];"
+        "sys.exit(main())"
+    )
+    out = tmp_path / "x.mp4"
+    command = [sys.executable, "-c", code, "encode", str(tmp_path / "noise.npy"), str(out)]
+    with subprocess.Popen(
+        [*command, "--preset", "placebo"], stderr=subprocess.PIPE, text=True, env=shell()
+    ) as child:
+        while not (tmp_path / "x.mp4.begun").exists():
+            assert child.poll() is None, child.stderr.read()
+            time.sleep(0.02)
+        time.sleep(1)
+        child.send_signal(signal.SIGINT)
+        began = time.monotonic()
+        assert child.wait(60) == 130
+        assert time.monotonic() - began < 10
+        assert child.stderr.read() == "tf-nvcodec: interrupted\n"
+    assert not out.exists()
+
+
 def test_debug_shows_the_traceback(tmp_path):
     done = tf_nvcodec("probe", tmp_path / "none.mp4", "--debug")
     assert done.returncode == 1

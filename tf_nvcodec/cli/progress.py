@@ -9,7 +9,7 @@ from typing import Any, Callable, TypeVar
 
 T = TypeVar("T")
 
-_abandoned: list[threading.Thread] = []
+_abandoned: list[threading.Event] = []
 
 
 class Progress:
@@ -50,22 +50,24 @@ def interruptible(call: Callable[[], T], beat: Callable[[], None] | None = None)
     """
     result: list[T] = []
     failure: list[BaseException] = []
+    # Not Thread.join: a signal in the middle of it marks a running thread as ended (CPython 3.11).
+    done = threading.Event()
 
     def work() -> None:
         try:
             result.append(call())
         except BaseException as error:
             failure.append(error)
+        finally:
+            done.set()
 
-    thread = threading.Thread(target=work, daemon=True)
-    thread.start()
+    threading.Thread(target=work, daemon=True).start()
     try:
-        while thread.is_alive():
-            thread.join(0.25)
+        while not done.wait(0.25):
             if beat is not None:
                 beat()
     except BaseException:
-        _abandoned.append(thread)
+        _abandoned.append(done)
         raise
     if failure:
         raise failure[0]
@@ -74,7 +76,7 @@ def interruptible(call: Callable[[], T], beat: Callable[[], None] | None = None)
 
 def has_abandoned_work() -> bool:
     """Whether a call that was interrupted is still running."""
-    return any(thread.is_alive() for thread in _abandoned)
+    return any(not done.is_set() for done in _abandoned)
 
 
 def batches(items: range, size: int) -> Iterator[range]:
