@@ -434,7 +434,8 @@ def test_doctor_where_tensorflow_is_broken(tmp_path):
     assert done.returncode == 1
     assert done.stderr == ""
     assert "broken on purpose" in done.stdout
-    assert "-> pip install --force-reinstall tensorflow" in done.stdout
+    built_with = nvc.build_info()["tensorflow"]["build"]
+    assert f"-> pip install --force-reinstall tensorflow=={built_with}\n" in done.stdout
 
 
 def test_doctor_where_importing_crashes(tmp_path):

@@ -6,9 +6,13 @@ import ctypes
 import ctypes.util
 import enum
 import importlib.metadata
+import json
+import os
 import platform
+import re
 import shutil
 import sys
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from tf_nvcodec.cli.doctor_child import ask_child
@@ -96,8 +100,8 @@ def _tensorflow(child: dict[str, Any]) -> list[Finding]:
     found = child.get("tensorflow", {})
     if "version" not in found:
         cause = found.get("error", "it did not answer")
-        pip = "pip install --force-reinstall tensorflow"
-        cure = "pip install tensorflow" if "No module named 'tensorflow'" in cause else pip
+        missing = "No module named 'tensorflow'" in cause
+        cure = f"pip install {'' if missing else '--force-reinstall '}{_wanted_tensorflow()}"
         return [
             Finding("TensorFlow", Status.MISSING, cause, cure),
             Finding("op library", Status.MISSING, "not tried: it needs TensorFlow"),
@@ -106,7 +110,11 @@ def _tensorflow(child: dict[str, Any]) -> list[Finding]:
     library = child.get("library", {})
     if "build_info" not in library:
         cause = library.get("error", "loading it ended the process")
-        cure = "reinstall tf_nvcodec; in a source tree: make build"
+        # python/loader.py knows some cures exactly.
+        named = re.search(r"pip install tensorflow==[\w.]+|apt-get install -y lib\w+", cause)
+        cure = (
+            named[0] if named else "in the project's folder: make wheel && pip install dist/*.whl"
+        )
         return [tensorflow, Finding("op library", Status.MISSING, cause, cure)]
     info = library["build_info"]
     details = (
@@ -114,6 +122,16 @@ def _tensorflow(child: dict[str, Any]) -> list[Finding]:
         f" {info['compiler']}, revision {info['revision']}"
     )
     return [tensorflow, Finding("op library", Status.OK, details)]
+
+
+def _wanted_tensorflow() -> str:
+    """What to ask pip for: the release that the op library was built with, where that is known."""
+    library = os.environ.get("TF_NVCODEC_LIBRARY")
+    folder = Path(library).parent if library else Path(__file__).resolve().parent.parent
+    try:
+        return f"tensorflow=={json.loads((folder / 'build_info.json').read_text())['tensorflow']}"
+    except (OSError, ValueError, KeyError):
+        return "tensorflow"
 
 
 def _ffmpeg(build_info: dict[str, Any]) -> list[Finding]:
