@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from benchmarks.peers.base import Peer, read_bytes
+from benchmarks.peers.base import Peer
 
 
 class TensorFlowIO(Peer):
@@ -40,7 +40,7 @@ class TensorFlowIO(Peer):
     def prepare(self, operation: str, arguments: dict[str, Any]) -> None:
         path = arguments["path"]
         if path not in self._inputs:
-            self._inputs[path] = self._tf.constant(read_bytes(path))
+            self._inputs[path] = self._tf.io.read_file(path)
 
     def _decode(self, path: str) -> Any:
         return self._tfio.experimental.ffmpeg.decode_video(self._inputs[path])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from benchmarks.peers.base import Peer, read_bytes, read_raw_frames
+from benchmarks.peers.base import Peer, read_raw_frames
 
 # Of a decode in ranges: two GOPs of the benchmark's clips, 0.6 GB of 1080p RGB.
 _RANGE = 100
@@ -41,7 +41,7 @@ class TfNvcodec(Peer):
         if operation == "encode_x264":
             self._inputs = {path: self._encode_input(**arguments)}
         elif path not in self._inputs:
-            self._inputs[path] = self._tf.constant(read_bytes(path))
+            self._inputs[path] = self._tf.io.read_file(path)
 
     def decode_full(self, path: str) -> Any:
         return self._nvc.decode_video(self._inputs[path], max_bytes=8 << 30).frames.numpy()
