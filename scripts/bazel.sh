@@ -7,7 +7,7 @@ source scripts/debian.sh
 
 # TF_NVCODEC_PYTHON: the interpreter whose TensorFlow to build against.
 TF_NVCODEC_PYTHON="${TF_NVCODEC_PYTHON:-$VENV/bin/python}"
-choice="$ROOT/build/bazel/choice"
+choice="$ROOT/build/bazel/choice-$(<.bazelversion)"
 
 bazelisk_path() {
   if command -v bazelisk; then return; fi

@@ -2,13 +2,12 @@
 # Removes everything the scripts made but the virtual environments.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
-if [[ -f build/bazel/choice ]]; then
-  for base in build/bazel/[0-9]*; do
-    if [[ -d "$base/server" ]]; then
-      "$(cat build/bazel/choice)" --output_base="$ROOT/$base" shutdown
-    fi
-  done
-  # Bazel makes its outputs read-only.
-  chmod -R u+w build/bazel
-fi
+for base in build/bazel/[0-9]*; do
+  # The server of an output base writes its process id there.
+  if [[ -f "$base/server/server.pid.txt" ]]; then
+    kill "$(cat "$base/server/server.pid.txt")" 2>/dev/null || true
+  fi
+done
+# Bazel makes its outputs read-only.
+if [[ -d build ]]; then chmod -R u+w build; fi
 rm -rf build dist out tf_nvcodec.egg-info
