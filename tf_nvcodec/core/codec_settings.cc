@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <iterator>
 #include <memory>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "tf_nvcodec/core/status.h"
 
@@ -76,6 +79,8 @@ constexpr absl::string_view kForbiddenParams[] = {
 // x265 before 4.0 writes past its look-ahead's buffers when these are under four blocks of 16
 // pixels wide (mbtree_propagate_cost of its AVX code).
 constexpr int kMinCuTreeWidth = 49;
+
+constexpr int kMaxX265FrameThreads = 16;
 
 struct DictionaryDeleter {
   void operator()(AVDictionary* dictionary) const { av_dict_free(&dictionary); }
@@ -158,6 +163,33 @@ void OwnParams(const StreamSpec& stream, const EncodeOptions& options, CodecOpti
   }
 }
 
+// What rate control is told. SVT-AV1 shifts the numerator by 8 bits and takes rates under 1 for 0.
+AVRational EncoderRate(AVRational rate, const CodecTraits& traits) {
+  if (av_q2d(rate) < traits.min_fps) rate = {static_cast<int>(traits.min_fps), 1};
+  av_reduce(&rate.num, &rate.den, rate.num, rate.den, 1 << 20);
+  return rate;
+}
+
+// x264 prints its own line for these two before FFmpeg hears of them.
+absl::Status CheckX264Choice(const std::string& name, const std::string& value) {
+  constexpr const char* kTunes[] = {"film", "animation", "grain",      "stillimage",
+                                    "psnr", "ssim",      "fastdecode", "zerolatency"};
+  constexpr const char* kProfiles[] = {"baseline", "main", "high", "high10", "high422", "high444"};
+  const bool tune = name == "tune";
+  if (!tune && name != "profile") return absl::OkStatus();
+  std::vector<std::string> allowed(std::begin(kTunes), std::end(kTunes));
+  if (!tune) allowed.assign(std::begin(kProfiles), std::end(kProfiles));
+  std::vector<std::string> parts = {value};
+  if (tune) parts = absl::StrSplit(value, ',');
+  for (const std::string& part : parts) {
+    if (std::find(allowed.begin(), allowed.end(), part) != allowed.end()) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "options[\"", name, "\"] of codec h264 must be ", tune ? "made of " : "one of ",
+        absl::StrJoin(allowed, ", "), "; got \"", value, "\""));
+  }
+  return absl::OkStatus();
+}
+
 void AppendQuality(const CodecTraits& traits, const EncodeOptions& options,
                    CodecOptions* settings) {
   if (!traits.has_quality || options.bitrate != 0 || options.codec == EncodeCodec::kMjpeg) return;
@@ -185,6 +217,7 @@ absl::StatusOr<CodecOptions> MakeCodecSettings(const StreamSpec& stream,
   OwnParams(stream, options, &params, &after);
   for (const auto& [name, value] : options.codec_options) {
     NVC_RETURN_IF_ERROR(CheckOption(stream.encoder, traits.name, name));
+    if (options.codec == EncodeCodec::kH264) NVC_RETURN_IF_ERROR(CheckX264Choice(name, value));
     if (name == params_option || name == "x264opts") {
       NVC_ASSIGN_OR_RETURN(const CodecOptions given, ParseParams(name, value));
       params.insert(params.end(), given.begin(), given.end());
@@ -202,10 +235,16 @@ absl::StatusOr<CodecOptions> MakeCodecSettings(const StreamSpec& stream,
   return settings;
 }
 
-void ApplyContextSettings(const StreamSpec& stream, const EncodeOptions& options,
-                          AVCodecContext* context) {
+void ApplyContextSettings(const StreamSpec& stream, const FrameTiming& timing,
+                          const EncodeOptions& options, AVCodecContext* context) {
   const CodecTraits& traits = TraitsOf(options.codec);
+  context->time_base = timing.time_base();
+  context->framerate = EncoderRate(timing.frame_rate(), traits);
   context->thread_count = options.num_threads;
+  // x265 has frames in flight at most, and other threads in its pool.
+  if (options.codec == EncodeCodec::kHevc) {
+    context->thread_count = std::min(context->thread_count, kMaxX265FrameThreads);
+  }
   context->bit_rate = options.bitrate;
   const int gop = options.gop > 0 ? options.gop : traits.default_gop;
   if (gop > 0) context->gop_size = gop;
@@ -224,8 +263,6 @@ void ApplyContextSettings(const StreamSpec& stream, const EncodeOptions& options
   if (options.codec == EncodeCodec::kFfv1 && std::min(stream.width, stream.height) > 1) {
     context->level = 3;
   }
-  // SVT-AV1's unknown parameters become errors.
-  if (options.codec == EncodeCodec::kAv1) context->err_recognition |= AV_EF_EXPLODE;
 }
 
 }  // namespace nvc

@@ -4,6 +4,7 @@
 
 #include "absl/status/statusor.h"
 #include "tf_nvcodec/core/encode_options.h"
+#include "tf_nvcodec/core/frame_timing.h"
 #include "tf_nvcodec/core/stream_spec.h"
 
 namespace nvc {
@@ -14,9 +15,9 @@ namespace nvc {
 absl::StatusOr<CodecOptions> MakeCodecSettings(const StreamSpec& stream,
                                                const EncodeOptions& options);
 
-// Fields of the context that have no name in the dictionary. Quality of MJPEG goes here.
-void ApplyContextSettings(const StreamSpec& stream, const EncodeOptions& options,
-                          AVCodecContext* context);
+// Fields of the context: threads, rate control, key frames and what the dictionary has no name for.
+void ApplyContextSettings(const StreamSpec& stream, const FrameTiming& timing,
+                          const EncodeOptions& options, AVCodecContext* context);
 
 }  // namespace nvc
 

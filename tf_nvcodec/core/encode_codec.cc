@@ -51,6 +51,7 @@ std::vector<CodecTraits> MakeTraits() {
   av1.even_sides = true;
   av1.min_side = 64;
   av1.max_height = 8704;
+  av1.min_fps = 1;
   av1.max_fps = 240;
   av1.presets = NumberedPresets(13);
   all.push_back(av1);

@@ -34,7 +34,8 @@ struct CodecTraits {
   // chroma samples.
   bool even_sides = false;
   int min_side = 1, max_width = 16384, max_height = 16384;
-  double max_fps = 10000;
+  // Below `min_fps` rate control is lost; quality works.
+  double min_fps = 0, max_fps = 10000;
   std::vector<std::string> presets = {};  // empty: there are none
   const char* preset_option = "preset";
 };

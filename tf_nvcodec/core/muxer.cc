@@ -88,7 +88,8 @@ absl::Status Muxer::Start(const AVCodecContext& encoder, const FrameTiming& timi
   if (timing.constant()) stream_->avg_frame_rate = timing.frame_rate();
 
   AVDictionary* settings = nullptr;
-  if (mp4_like) av_dict_set(&settings, "movflags", MovFlags(options_).c_str(), 0);
+  const std::string movflags = MovFlags(options_);
+  if (mp4_like && !movflags.empty()) av_dict_set(&settings, "movflags", movflags.c_str(), 0);
   const int written = avformat_write_header(context_, &settings);
   av_dict_free(&settings);
   if (written < 0) return MuxerError(written, "writing the header of", options_, log);

@@ -51,7 +51,7 @@ class SoftwareEncoder : public Encoder {
       av_dict_set(&dictionary, name.c_str(), value.c_str(), 0);
     }
     AvLogScope log;
-    // libx265's wrapper only warns of parameters that it can't take.
+    // The wrappers of libx265 and SVT-AV1 only warn of parameters that these can't take.
     context_->log_level_offset = AV_LOG_ERROR - AV_LOG_WARNING;
     const int opened = avcodec_open2(context_.get(), context_->codec, &dictionary);
     context_->log_level_offset = 0;
@@ -64,8 +64,8 @@ class SoftwareEncoder : public Encoder {
       return absl::InvalidArgumentError(absl::StrCat(label_, " has no option \"", unknown, "\""));
     }
     const std::string complaint = log.Detail();
-    if (absl::StrContains(complaint, "Unknown option") ||
-        absl::StrContains(complaint, "Invalid value")) {
+    for (const char* const words : {"Unknown option", "Invalid value", "Error parsing option"}) {
+      if (!absl::StrContains(complaint, words)) continue;
       return absl::InvalidArgumentError(absl::StrCat("opening ", label_, complaint));
     }
     return absl::OkStatus();
@@ -115,8 +115,8 @@ class SoftwareEncoder : public Encoder {
       blank->width = context_->width;
       blank->height = context_->height;
       if (av_frame_get_buffer(blank.get(), 0) < 0) return;
-      for (int plane = 0; plane < 3; ++plane) {
-        std::memset(blank->buf[plane]->data, 0, blank->buf[plane]->size);
+      for (AVBufferRef* const buffer : blank->buf) {
+        if (buffer != nullptr) std::memset(buffer->data, 0, buffer->size);
       }
       blank->pts = 0;
       avcodec_send_frame(context_.get(), blank.get());
@@ -155,8 +155,6 @@ absl::StatusOr<std::unique_ptr<Encoder>> NewSoftwareEncoder(const StreamSpec& st
   context->width = stream.width;
   context->height = stream.height;
   context->pix_fmt = stream.encoder_format;
-  context->time_base = timing.time_base();
-  context->framerate = timing.frame_rate();
   context->colorspace = stream.matrix;
   context->color_primaries = stream.primaries;
   context->color_trc = stream.transfer;
@@ -165,7 +163,7 @@ absl::StatusOr<std::unique_ptr<Encoder>> NewSoftwareEncoder(const StreamSpec& st
   // No version strings or dates, so that equal input gives equal bytes.
   context->flags |= AV_CODEC_FLAG_BITEXACT;
   if (global_header) context->flags |= AV_CODEC_FLAG_GLOBAL_HEADER;
-  ApplyContextSettings(stream, options, context.get());
+  ApplyContextSettings(stream, timing, options, context.get());
   auto encoder =
       std::make_unique<SoftwareEncoder>(std::move(context), TraitsOf(options.codec).name);
   NVC_RETURN_IF_ERROR(encoder->Open(settings));

@@ -22,6 +22,11 @@ absl::Status CheckFrameRate(const FrameTiming& timing, const EncodeOptions& opti
     return absl::InvalidArgumentError(absl::StrCat("codec ", traits.name, " takes at most ",
                                                    traits.max_fps, " frames a second; got ", fps));
   }
+  if (fps < traits.min_fps && options.bitrate != 0) {
+    return absl::InvalidArgumentError(absl::StrCat("codec ", traits.name, " keeps a bitrate from ",
+                                                   traits.min_fps, " frames a second on; got ", fps,
+                                                   ": use crf"));
+  }
   if (container.ticks_per_second != 0 && fps > container.ticks_per_second) {
     return absl::InvalidArgumentError(
         absl::StrCat("container ", container.name, " tells at most ", container.ticks_per_second,
