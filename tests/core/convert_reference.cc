@@ -42,6 +42,7 @@ std::vector<Plane> ReadPlanes(const AVFrame& frame) {
       av_read_image_line2(row.data(), data, frame.linesize, d, 0, y, palette ? 0 : c, plane.width,
                           0, 2);
       for (uint16_t v : row) {
+        if (frame.format == AV_PIX_FMT_MONOWHITE) v = 1 - v;
         plane.samples.push_back(palette ? frame.data[1][4 * v + 2 - c] : v);
       }
     }

@@ -425,6 +425,12 @@ TEST(FrameConverterTest, RefusesAnotherFrame) {
   EXPECT_EQ((*converter)->Convert(other.frame(), out.data()).code(),
             absl::StatusCode::kInvalidArgument);
   EXPECT_TRUE((*converter)->Convert(right.frame(), out.data()).ok());
+  TestFrame palette(AV_PIX_FMT_PAL8, 64, 48, 1);
+  auto from_palette = FrameConverter::Create(OutputSpec{}, Source(AV_PIX_FMT_PAL8));
+  ASSERT_TRUE(from_palette.ok());
+  palette.frame().data[1] = nullptr;
+  EXPECT_EQ((*from_palette)->Convert(palette.frame(), out.data()).code(),
+            absl::StatusCode::kInvalidArgument);
   right.frame().data[2] = nullptr;
   EXPECT_EQ((*converter)->Convert(right.frame(), out.data()).code(),
             absl::StatusCode::kInvalidArgument);

@@ -19,11 +19,23 @@ std::vector<float> Floats(std::mt19937* random, int count, float low, float high
   return floats;
 }
 
+// Bytes that begin where rows may be streamed.
+class Aligned {
+ public:
+  explicit Aligned(size_t bytes) : bytes_(bytes + kMargin + 32, 0xa5) {}
+  uint8_t* data() {
+    return bytes_.data() + (32 - reinterpret_cast<uintptr_t>(bytes_.data()) % 32) % 32;
+  }
+
+ private:
+  std::vector<uint8_t> bytes_;
+};
+
 float Highest(SampleType type) {
   return type == SampleType::kUint8 ? 255 : type == SampleType::kUint16 ? 1023 : 3;
 }
 
-std::vector<std::vector<uint8_t>> RunPack(const PackKernels& kernels, int count) {
+std::vector<std::vector<uint8_t>> RunPack(const PackKernels& kernels, int count, bool stream) {
   std::mt19937 random(count);
   std::vector<std::vector<uint8_t>> results;
   const auto result = [&](size_t bytes) {
@@ -40,7 +52,11 @@ std::vector<std::vector<uint8_t>> RunPack(const PackKernels& kernels, int count)
     const float* const from[3] = {rows[0].data(), rows[1].data(), rows[2].data()};
     for (int channels = 1; channels <= 3; ++channels) {
       const int shift = type == SampleType::kUint16 ? 6 * (channels - 1) / 2 : 0;
-      kernels.pack(from, channels, count, type, shift, result(SampleSize(type) * channels * count));
+      const size_t bytes = SampleSize(type) * channels * count;
+      Aligned aligned(bytes);
+      kernels.pack(from, channels, count, type, shift, stream, aligned.data());
+      kernels.fence();
+      memcpy(result(bytes), aligned.data(), bytes + kMargin);
     }
   }
   std::vector<std::vector<uint16_t>> words(3, std::vector<uint16_t>(count));
@@ -66,8 +82,9 @@ std::vector<std::vector<uint8_t>> RunPack(const PackKernels& kernels, int count)
 
 TEST(PackRowsTest, VectorsGiveTheSameBytesAtEveryWidth) {
   for (int count = 1; count <= 130; ++count) {
-    const auto expected = RunPack(GetPackKernels(Simd::kPortable), count);
-    ASSERT_EQ(RunPack(GetPackKernels(BestSimd()), count), expected) << count;
+    const auto expected = RunPack(GetPackKernels(Simd::kPortable), count, false);
+    ASSERT_EQ(RunPack(GetPackKernels(BestSimd()), count, false), expected) << count;
+    ASSERT_EQ(RunPack(GetPackKernels(BestSimd()), count, true), expected) << count;
     for (const auto& bytes : expected) {
       for (int k = 1; k <= kMargin; ++k) ASSERT_EQ(bytes[bytes.size() - k], 0xa5) << count;
     }
@@ -100,7 +117,7 @@ TEST(PackRowsTest, IntegersRoundHalfUp) {
   const uint8_t expected[] = {0, 0, 1, 2, 3, 255, 255};
   const float* const from[3] = {values, nullptr, nullptr};
   uint8_t bytes[7];
-  GetPackKernels(BestSimd()).pack(from, 1, 7, SampleType::kUint8, 0, bytes);
+  GetPackKernels(BestSimd()).pack(from, 1, 7, SampleType::kUint8, 0, false, bytes);
   for (int i = 0; i < 7; ++i) EXPECT_EQ(bytes[i], expected[i]) << values[i];
 }
 

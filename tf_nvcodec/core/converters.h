@@ -23,6 +23,10 @@ struct ConversionPlan {
   ColorRange range = ColorRange::kLimited;
 };
 
+// A batch of frames of at least this size outgrows the caches; writing past them leaves room for
+// the decoder's pictures and saves reading every line before it is overwritten.
+constexpr size_t kStreamedBytes = 1 << 20;
+
 std::unique_ptr<FrameConverter> MakeImageConverter(const ConversionPlan& plan);
 // The faster of the two for what it can do: 8-bit outputs of Y'CbCr and gray, not resized.
 bool CanMakeRgb8Converter(const ConversionPlan& plan);

@@ -79,7 +79,9 @@ absl::Status CheckFrame(const AVFrame& frame, const SourceSpec& source) {
                      " frame was given to a converter made for ", source.width, "x", source.height,
                      " ", FormatName(source.format)));
   }
-  const int planes = av_pix_fmt_count_planes(source.format);
+  const AVPixFmtDescriptor* descriptor = av_pix_fmt_desc_get(source.format);
+  const bool palette = (descriptor->flags & AV_PIX_FMT_FLAG_PAL) != 0;
+  const int planes = palette ? 2 : av_pix_fmt_count_planes(source.format);
   for (int plane = 0; plane < planes; ++plane) {
     if (frame.data[plane] == nullptr) {
       return absl::InvalidArgumentError(absl::StrCat("the frame's plane ", plane, " is missing"));

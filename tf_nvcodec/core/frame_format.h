@@ -64,7 +64,8 @@ struct OutputSpec {
   ResizeMethod resize_method = ResizeMethod::kBilinear;
   ChromaUpsampling chroma_upsampling = ChromaUpsampling::kNearest;
   bool apply_rotation = true;
-  std::optional<ColorSpace> color_space;  // override the stream's
+  // Read the source as this instead of as it is tagged; for packed YUV outputs too, which keep it.
+  std::optional<ColorSpace> color_space;
   std::optional<ColorRange> color_range;
   // Float outputs are (x - mean) / std with x in [0, 1]; one value a channel.
   std::array<float, 3> mean = {0, 0, 0}, std_dev = {1, 1, 1};

@@ -36,7 +36,9 @@ LinearMap MakeMap(const OutputSpec& output, const double factor[3], double offse
 class ImageConverter : public FrameConverter {
  public:
   ImageConverter(const ConversionPlan& plan, const FrameShape& shape)
-      : FrameConverter(plan.source, shape), type_(plan.output.sample_type) {
+      : FrameConverter(plan.source, shape),
+        type_(plan.output.sample_type),
+        stream_(plan.geometry.rotation == 0 && shape.bytes >= kStreamedBytes) {
     const Geometry& geometry = plan.geometry;
     const SourceToRgb to_rgb = MakeSourceToRgb(plan);
     const int channels = shape.channels;
@@ -95,10 +97,11 @@ class ImageConverter : public FrameConverter {
         outputs[c] = row;
       }
       for (size_t s = 0; s < sinks_.size(); ++s) {
-        kernels_.pack(outputs + s, channels_of_sink_, width, type_, 0, sinks_[s].Row(y));
+        kernels_.pack(outputs + s, channels_of_sink_, width, type_, 0, stream_, sinks_[s].Row(y));
         sinks_[s].Commit(y);
       }
     }
+    if (stream_) kernels_.fence();
     return absl::OkStatus();
   }
 
@@ -109,6 +112,7 @@ class ImageConverter : public FrameConverter {
 
   const PackKernels& kernels_ = GetPackKernels(BestSimd());
   SampleType type_;
+  bool stream_;
   int components_;
   int channels_of_sink_;
   std::vector<LinearMap> maps_;

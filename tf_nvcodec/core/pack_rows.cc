@@ -17,7 +17,7 @@ void Map(const LinearMap& map, const float* const x[3], int inputs, int count, f
 }
 
 void Pack(const float* const from[3], int channels, int count, SampleType type, int shift,
-          void* to) {
+          bool stream, void* to) {
   switch (type) {
     case SampleType::kUint8:
       return PackLoop(from, channels, 0, count, RoundTo{shift}, static_cast<uint8_t*>(to));
@@ -29,6 +29,8 @@ void Pack(const float* const from[3], int channels, int count, SampleType type, 
       return PackLoop(from, channels, 0, count, AsIs{}, static_cast<float*>(to));
   }
 }
+
+void Fence() {}
 
 void InterleaveBytes(const uint8_t* const from[3], int channels, int count, uint8_t* to) {
   PackLoop(from, channels, 0, count, AsIs{}, to);
@@ -70,8 +72,8 @@ uint16_t ToHalf(float value) {
 }
 
 const PackKernels& GetPackKernels(Simd simd) {
-  static const PackKernels portable = {Map,        Pack,        InterleaveBytes, InterleaveWords,
-                                       ScaleWords, NarrowWords, WidenBytes};
+  static const PackKernels portable = {
+      Map, Pack, Fence, InterleaveBytes, InterleaveWords, ScaleWords, NarrowWords, WidenBytes};
 #ifdef NVC_HAVE_X86_SIMD
   if (simd == Simd::kAvx2) return internal::Avx2PackKernels();
 #endif

@@ -22,8 +22,11 @@ struct PackKernels {
   void (*map)(const LinearMap&, const float* const x[3], int inputs, int count, float* y);
   // to[i * channels + c] = from[c][i], channels 1 to 3. Integers round half up and are then moved
   // left by `shift`; half floats round to nearest even. `from` is in the element's range already.
+  // `stream` lets the row bypass the caches where it is aligned; then call `fence` before another
+  // thread may read it.
   void (*pack)(const float* const from[3], int channels, int count, SampleType type, int shift,
-               void* to);
+               bool stream, void* to);
+  void (*fence)();
   // to[i * channels + c] = from[c][i].
   void (*interleave_bytes)(const uint8_t* const from[3], int channels, int count, uint8_t* to);
   void (*interleave_words)(const uint16_t* const from[3], int channels, int count, uint16_t* to);

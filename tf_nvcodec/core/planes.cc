@@ -63,6 +63,7 @@ PlaneReader::PlaneReader(AVPixelFormat format, int width, int height, int compon
       descriptor_(av_pix_fmt_desc_get(format)),
       component_(descriptor_->comp[component]),
       index_(component),
+      white_is_zero_(format == AV_PIX_FMT_MONOWHITE),
       swapped_(((descriptor_->flags & AV_PIX_FMT_FLAG_BE) != 0) != kHostIsBigEndian) {
   const bool chroma = component > 0 && ColorModelOf(format) == ColorModel::kYuv;
   log2_width_ = chroma ? descriptor_->log2_chroma_w : 0;
@@ -130,6 +131,9 @@ const void* PlaneReader::Row(const AVFrame& frame, int y, int left, int count, i
       const uint8_t* planes[4] = {frame.data[0], frame.data[1], frame.data[2], frame.data[3]};
       av_read_image_line2(words, planes, frame.linesize, descriptor_, left, y, index_, count, 0,
                           sizeof(uint16_t));
+      if (white_is_zero_) {
+        for (int i = 0; i < count; ++i) words[i] ^= 1;
+      }
       return words;
     }
   }

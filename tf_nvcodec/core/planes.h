@@ -55,6 +55,7 @@ class PlaneReader {
   const AVPixFmtDescriptor* descriptor_;
   AVComponentDescriptor component_;
   int index_;
+  bool white_is_zero_;
   int width_, height_, log2_width_, log2_height_;
   int depth_;
   bool wide_, swapped_;

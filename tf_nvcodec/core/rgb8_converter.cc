@@ -18,10 +18,6 @@ void Repeat(const T* from, int factor, int count, T* to) {
   for (int i = 0; i < count; ++i) to[i] = from[i / factor];
 }
 
-// A batch of frames of at least this size outgrows the caches; writing past them leaves room for
-// the decoder's pictures and saves reading every line before it is overwritten.
-constexpr size_t kStreamedBytes = 1 << 20;
-
 class Rgb8Converter : public FrameConverter {
  public:
   Rgb8Converter(const ConversionPlan& plan, const FrameShape& shape)

@@ -65,7 +65,8 @@ class MappedPlane : public OutputPlane {
       if (inputs > 0) kernels_.map(component.map, from, inputs, width(), component.row.data());
       rows[c] = component.row.data();
     }
-    kernels_.pack(rows, static_cast<int>(components_.size()), width(), type_, shift_, to);
+    kernels_.pack(rows, static_cast<int>(components_.size()), width(), type_, shift_,
+                  /*stream=*/false, to);
   }
 
   const PackKernels& kernels_ = GetPackKernels(BestSimd());
