@@ -2,22 +2,47 @@
 
 #include <cstdarg>
 #include <cstdio>
+#include <cstring>
 #include <mutex>
+#include <set>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 
 extern "C" {
+#include <libavcodec/avcodec.h>
 #include <libavutil/log.h>
 }
 
 namespace nvc {
 namespace {
 thread_local AvLogScope* innermost = nullptr;
+
+std::mutex flags_mutex;
+std::set<AvErrorFlag*>& Flags() {
+  static auto* const flags = new std::set<AvErrorFlag*>;
+  return *flags;
+}
 }  // namespace
 
 struct AvLogSink {
+  static void Install() {
+    static std::once_flag installed;
+    std::call_once(installed, [] { av_log_set_callback(&AvLogSink::Write); });
+  }
+
+  static void Flag(void* context) {
+    if (context == nullptr) return;
+    const AVClass* kind = *static_cast<const AVClass**>(context);
+    if (kind == nullptr || kind != avcodec_get_class()) return;
+    auto* flag = static_cast<AvErrorFlag*>(static_cast<AVCodecContext*>(context)->opaque);
+    std::lock_guard<std::mutex> lock(flags_mutex);
+    if (Flags().count(flag) > 0) flag->seen_ = true;
+  }
+
   static void Write(void* context, int level, const char* format, va_list arguments) {
+    // Error concealment, the only trace of some damage, is announced as information.
+    if (level <= AV_LOG_ERROR || std::strncmp(format, "concealing", 10) == 0) Flag(context);
     if (level > AV_LOG_ERROR) return;
     if (innermost == nullptr) {
       if (level <= AV_LOG_FATAL) av_log_default_callback(context, level, format, arguments);
@@ -26,20 +51,30 @@ struct AvLogSink {
     char line[512];
     std::vsnprintf(line, sizeof(line), format, arguments);
     const absl::string_view text = absl::StripAsciiWhitespace(line);
-    if (!text.empty()) innermost->last_error_ = std::string(text);
+    if (innermost->first_error_.empty()) innermost->first_error_ = std::string(text);
   }
 };
 
 AvLogScope::AvLogScope() : outer_(innermost) {
-  static std::once_flag installed;
-  std::call_once(installed, [] { av_log_set_callback(&AvLogSink::Write); });
+  AvLogSink::Install();
   innermost = this;
 }
 
 AvLogScope::~AvLogScope() { innermost = outer_; }
 
+AvErrorFlag::AvErrorFlag() {
+  AvLogSink::Install();
+  std::lock_guard<std::mutex> lock(flags_mutex);
+  Flags().insert(this);
+}
+
+AvErrorFlag::~AvErrorFlag() {
+  std::lock_guard<std::mutex> lock(flags_mutex);
+  Flags().erase(this);
+}
+
 std::string AvLogScope::Detail() const {
-  return last_error_.empty() ? std::string() : absl::StrCat(" (", last_error_, ")");
+  return first_error_.empty() ? std::string() : absl::StrCat(" (", first_error_, ")");
 }
 
 }  // namespace nvc

@@ -1,7 +1,8 @@
-// Keeps FFmpeg's log lines off stderr and hands the last error of this thread to a status message.
+// Keeps FFmpeg's log lines off stderr and hands the first error of a call to a status message.
 #ifndef TF_NVCODEC_CORE_AV_LOG_H_
 #define TF_NVCODEC_CORE_AV_LOG_H_
 
+#include <atomic>
 #include <string>
 
 namespace nvc {
@@ -16,14 +17,32 @@ class AvLogScope {
   AvLogScope(const AvLogScope&) = delete;
   AvLogScope& operator=(const AvLogScope&) = delete;
 
-  // " (<last error line>)", or "" when nothing was logged: to append to a status message.
+  // " (<first error line>)", or "" when nothing was logged: to append to a status message.
   std::string Detail() const;
-  void Clear() { last_error_.clear(); }
 
  private:
   friend struct AvLogSink;
   AvLogScope* outer_;
-  std::string last_error_;
+  std::string first_error_;
+};
+
+// Notes whether a codec context logs an error on any thread, FFmpeg's own frame threads included,
+// whose frames don't always carry their error flags. Its context is recognised by `opaque`.
+class AvErrorFlag {
+ public:
+  AvErrorFlag();
+  ~AvErrorFlag();
+  AvErrorFlag(const AvErrorFlag&) = delete;
+  AvErrorFlag& operator=(const AvErrorFlag&) = delete;
+
+  // What AVCodecContext::opaque has to be.
+  void* opaque() { return this; }
+  // Whether there was an error since the last call.
+  bool Take() { return seen_.exchange(false); }
+
+ private:
+  friend struct AvLogSink;
+  std::atomic<bool> seen_{false};
 };
 
 }  // namespace nvc

@@ -7,15 +7,32 @@
 
 namespace nvc {
 
-bool IsNeeded(const FrameIndex& index, const Segment& segment, int i) {
-  const PacketEntry& packet = index.packets()[static_cast<size_t>(i)];
-  if (!packet.droppable || i == segment.first_packet) return true;
+namespace {
+
+bool IsWanted(const FrameIndex& index, const Segment& segment, int i) {
   const auto by_packet = [&](int frame, int wanted) {
     return index.frames()[static_cast<size_t>(frame)].packet < wanted;
   };
   const auto found = std::lower_bound(segment.frames.begin(), segment.frames.end(), i, by_packet);
-  return found != segment.frames.end() &&
-         index.frames()[static_cast<size_t>(*found)].packet == i;
+  return found != segment.frames.end() && index.frames()[static_cast<size_t>(*found)].packet == i;
+}
+
+}  // namespace
+
+bool IsUnreachable(const FrameIndex& index, const Segment& segment, int i) {
+  if (i <= segment.first_packet || IsWanted(index, segment, i)) return false;
+  const PacketEntry& packet = index.packets()[static_cast<size_t>(i)];
+  if (packet.unreachable) return true;
+  const PacketEntry& start = index.packets()[static_cast<size_t>(segment.first_packet)];
+  return packet.frame >= 0 && packet.frame < start.frame;
+}
+
+bool IsNeeded(const FrameIndex& index, const Segment& segment, int i) {
+  if (i == segment.first_packet || IsWanted(index, segment, i)) return true;
+  // MPEG-4's B-VOPs before the start would put its clock out; nothing ever refers to them.
+  const bool mpeg4 = index.stream().codec->codec_id == AV_CODEC_ID_MPEG4;
+  if (mpeg4 && IsUnreachable(index, segment, i)) return false;
+  return !index.packets()[static_cast<size_t>(i)].droppable;
 }
 
 std::vector<Segment> PlanSegments(const FrameIndex& index, const std::vector<int64_t>& frames) {

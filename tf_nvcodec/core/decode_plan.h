@@ -26,6 +26,10 @@ struct ThreadPlan {
 // `frames`: display indices, any order, duplicates allowed. Segments come in decoding order.
 std::vector<Segment> PlanSegments(const FrameIndex& index, const std::vector<int64_t>& frames);
 
+// Pictures of a segment that its start does not promise to give exactly; wanted ones are never
+// among them.
+bool IsUnreachable(const FrameIndex& index, const Segment& segment, int i);
+
 // Whether packet `i` has to be sent when decoding `segment`: wanted, or a packet that others may
 // refer to.
 bool IsNeeded(const FrameIndex& index, const Segment& segment, int i);

@@ -1,5 +1,6 @@
 #include "tf_nvcodec/core/decoder.h"
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "tf_nvcodec/core/av_log.h"
 #include "tf_nvcodec/core/status.h"
@@ -9,13 +10,22 @@ namespace {
 
 class SoftwareDecoder : public Decoder {
  public:
-  explicit SoftwareDecoder(AvCodecContextPtr context) : context_(std::move(context)) {}
+  explicit SoftwareDecoder(AvCodecContextPtr context) : context_(std::move(context)) {
+    context_->opaque = errors_.opaque();
+  }
+
+  // Before the flag that the context's threads may still write to.
+  ~SoftwareDecoder() override { context_.reset(); }
+
+  int Open(const AVCodec* decoder) { return avcodec_open2(context_.get(), decoder, nullptr); }
+
+  bool TakeErrors() override { return errors_.Take(); }
 
   absl::Status Send(const AVPacket* packet) override {
     AvLogScope log;
     const int sent = avcodec_send_packet(context_.get(), packet);
     if (sent >= 0 || sent == AVERROR_EOF) return absl::OkStatus();
-    return FfmpegError(sent, absl::StrCat(Name(), log.Detail()));
+    return Error(sent, log.Detail());
   }
 
   absl::StatusOr<bool> Receive(AVFrame* frame) override {
@@ -23,14 +33,23 @@ class SoftwareDecoder : public Decoder {
     const int received = avcodec_receive_frame(context_.get(), frame);
     if (received >= 0) return true;
     if (received == AVERROR(EAGAIN) || received == AVERROR_EOF) return false;
-    return FfmpegError(received, absl::StrCat(Name(), log.Detail()));
+    return Error(received, log.Detail());
   }
 
   void Reset() override { avcodec_flush_buffers(context_.get()); }
 
  private:
-  const char* Name() const { return context_->codec->name; }
+  absl::Status Error(int averror, const std::string& detail) const {
+    // FFmpeg has no code of its own for this.
+    if (absl::StrContains(detail, "max pixel count")) {
+      return absl::ResourceExhaustedError(absl::StrCat("pictures are above max_pixels, ",
+                                                       context_->max_pixels, detail,
+                                                       "; raise it if the file is to be trusted"));
+    }
+    return FfmpegError(averror, absl::StrCat(context_->codec->name, detail));
+  }
 
+  AvErrorFlag errors_;
   AvCodecContextPtr context_;
 };
 
@@ -43,9 +62,8 @@ absl::StatusOr<std::unique_ptr<Decoder>> OpenSoftwareDecoder(const AVCodecParame
   const char* name = avcodec_get_name(codec.codec_id);
   const AVCodec* decoder = avcodec_find_decoder(codec.codec_id);
   if (decoder == nullptr || decoder->type != AVMEDIA_TYPE_VIDEO) {
-    return absl::UnimplementedError(
-        absl::StrCat("this FFmpeg has no video decoder for codec '", name,
-                     "'; tf-nvcodec doctor lists those it has"));
+    return absl::UnimplementedError(absl::StrCat("this FFmpeg has no video decoder for codec '",
+                                                 name, "'; tf-nvcodec doctor lists those it has"));
   }
   AvCodecContextPtr context(avcodec_alloc_context3(decoder));
   if (context == nullptr || avcodec_parameters_to_context(context.get(), &codec) < 0) {
@@ -54,18 +72,26 @@ absl::StatusOr<std::unique_ptr<Decoder>> OpenSoftwareDecoder(const AVCodecParame
   context->pkt_timebase = time_base;
   context->thread_count = options.num_threads;
   context->thread_type = FF_THREAD_FRAME | FF_THREAD_SLICE;
-  if (options.reorder_depth >= 0) context->has_b_frames = options.reorder_depth;
+  if (options.reorder_depth >= 0 && codec.codec_id == AV_CODEC_ID_H264) {
+    context->has_b_frames = options.reorder_depth;
+  }
   if (options.output_unreachable) context->flags |= AV_CODEC_FLAG_OUTPUT_CORRUPT;
-  if (options.max_pixels > 0) context->max_pixels = options.max_pixels;
+  if (options.max_pixels > 0) {
+    // FFmpeg also compares the width rounded up to its alignment, which may pass a limit that the
+    // picture itself keeps.
+    constexpr int64_t kAlignment = 64;
+    context->max_pixels = options.max_pixels + kAlignment * codec.height;
+  }
   // The HEVC decoder keeps errors inside a slice to itself unless asked to fail on them; the others
   // report them in the frame.
   if (codec.codec_id == AV_CODEC_ID_HEVC) context->err_recognition |= AV_EF_EXPLODE;
-  const int opened = avcodec_open2(context.get(), decoder, nullptr);
+  auto software = std::make_unique<SoftwareDecoder>(std::move(context));
+  const int opened = software->Open(decoder);
   if (opened < 0) {
-    return absl::InvalidArgumentError(absl::StrCat("decoder ", name, " refuses the stream: ",
-                                                   FfmpegErrorText(opened), log.Detail()));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "decoder ", name, " refuses the stream: ", FfmpegErrorText(opened), log.Detail()));
   }
-  return std::make_unique<SoftwareDecoder>(std::move(context));
+  return software;
 }
 
 bool IsDamaged(const AVFrame& frame) {

@@ -13,9 +13,11 @@
 namespace nvc {
 
 struct DecoderOptions {
-  int num_threads = 1;      // of this decoder; 1 also means: no delay by frame threads
-  int reorder_depth = -1;   // frames a frame may come late in display order; -1: the decoder's guess
-  int64_t max_pixels = 0;   // of a coded picture; 0: no limit
+  int num_threads = 1;  // of this decoder; 1 also means: no delay by frame threads
+  // Frames that a frame may come late in display order, for H.264 streams whose headers don't say;
+  // -1: the decoder's guess.
+  int reorder_depth = -1;
+  int64_t max_pixels = 0;  // of a coded picture; 0: no limit
   // Also give pictures that the decoder holds for unreachable from where it started. FFmpeg's H.264
   // decoder thinks so of good ones that it drains after a start at a recovery point.
   bool output_unreachable = false;
@@ -31,6 +33,9 @@ class Decoder {
   virtual absl::Status Send(const AVPacket* packet) = 0;
   // False when the decoder wants another packet (or, after Send(nullptr), when all is out).
   virtual absl::StatusOr<bool> Receive(AVFrame* frame) = 0;
+  // Whether anything was wrong since the last call, also where Send and Receive said nothing: with
+  // several threads FFmpeg does not always tell with the frame.
+  virtual bool TakeErrors() = 0;
   // Forgets everything sent, to start again at a random access point.
   virtual void Reset() = 0;
 };

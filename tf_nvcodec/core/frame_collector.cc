@@ -29,8 +29,8 @@ absl::StatusOr<OnError> ParseOnError(absl::string_view name) {
       absl::StrCat("on_error is '", name, "'; it must be one of: raise, skip, repeat"));
 }
 
-FrameCollector::FrameCollector(const OutputSpec& output, int rotation, const std::vector<int64_t>& frames,
-                       AllocateFrames allocate)
+FrameCollector::FrameCollector(const OutputSpec& output, int rotation,
+                               const std::vector<int64_t>& frames, AllocateFrames allocate)
     : output_(output), rotation_(rotation), frames_(frames), allocate_(std::move(allocate)) {
   for (size_t i = 0; i < frames.size(); ++i) {
     slots_of_frame_[static_cast<int>(frames[i])].push_back(i);
@@ -60,15 +60,14 @@ absl::Status FrameCollector::Allocate(const FrameShape& shape) {
 }
 
 absl::Status FrameCollector::Write(int worker, int frame, const AVFrame& picture) {
-  NVC_ASSIGN_OR_RETURN(FrameConverter* converter, ConverterFor(worker, picture));
+  NVC_ASSIGN_OR_RETURN(FrameConverter * converter, ConverterFor(worker, picture));
   const FrameShape& shape = converter->shape();
   NVC_RETURN_IF_ERROR(Allocate(shape));
-  if (shape.height != shape_.height || shape.width != shape_.width ||
-      shape.bytes != shape_.bytes) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "the picture size changes inside the stream: frame ", frame, " gives ", shape.width, "x",
-        shape.height, ", the first one decoded ", shape_.width, "x", shape_.height,
-        "; pass size=(height, width) to bring all frames to one size"));
+  if (shape.height != shape_.height || shape.width != shape_.width || shape.bytes != shape_.bytes) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the picture size changes inside the stream: frame ", frame, " gives ",
+                     shape.width, "x", shape.height, ", the first one decoded ", shape_.width, "x",
+                     shape_.height, "; pass size=(height, width) to bring all frames to one size"));
   }
   const auto found = slots_of_frame_.find(frame);
   if (found == slots_of_frame_.end()) return absl::OkStatus();
@@ -81,9 +80,9 @@ absl::Status FrameCollector::Write(int worker, int frame, const AVFrame& picture
 }
 
 absl::StatusOr<std::vector<bool>> FrameCollector::Finish(const FrameIndex& index,
-                                                     const DamagedFrames& damaged,
-                                                     OnError on_error,
-                                                     std::vector<size_t>* slots) {
+                                                         const DamagedFrames& damaged,
+                                                         OnError on_error,
+                                                         std::vector<size_t>* slots) {
   std::vector<bool> valid(frames_.size(), true);
   size_t good = frames_.size();
   size_t first_good = 0;
@@ -100,7 +99,10 @@ absl::StatusOr<std::vector<bool>> FrameCollector::Finish(const FrameIndex& index
           "; on_error=\"skip\" or \"repeat\" goes on without the damaged frames"));
     }
   }
-  if (!first_error.ok() && (on_error == OnError::kRaise || good == 0)) return first_error;
+  const bool nothing_to_repeat = on_error == OnError::kRepeat && good == 0;
+  if (!first_error.ok() && (on_error == OnError::kRaise || nothing_to_repeat || !allocated_)) {
+    return first_error;
+  }
   slots->clear();
   if (on_error == OnError::kSkip) {
     for (size_t i = 0; i < valid.size(); ++i) {

@@ -30,12 +30,15 @@ class FrameCollector : public FrameSink {
  public:
   // `frames`: display indices in the order wanted, duplicates allowed. `rotation`: of the stream.
   FrameCollector(const OutputSpec& output, int rotation, const std::vector<int64_t>& frames,
-             AllocateFrames allocate);
+                 AllocateFrames allocate);
 
   void Start(int workers) override;
   // InvalidArgument when the picture's size differs from the first one's and the output spec has
   // no size to bring both to.
   absl::Status Write(int worker, int frame, const AVFrame& picture) override;
+
+  // Whether a picture came, so that the shape of the batch is known.
+  bool has_shape() const { return allocated_; }
 
   // Applies the policy once all frames are in. Returns, for each slot left in the batch, whether
   // it is valid, and in `slots` which of the wanted frames it is.

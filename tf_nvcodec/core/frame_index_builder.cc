@@ -16,7 +16,8 @@ namespace {
 constexpr int kHeaderSearchBytes = 64;
 
 // Where `packet`'s bytes lie in the source in one piece, or -1.
-int64_t FindPayload(const ByteSource& source, const AVPacket& packet, std::vector<uint8_t>* buffer) {
+int64_t FindPayload(const ByteSource& source, const AVPacket& packet,
+                    std::vector<uint8_t>* buffer) {
   if (packet.pos < 0 || packet.side_data_elems > 0) return -1;
   const auto size = static_cast<size_t>(packet.size);
   buffer->resize(size + kHeaderSearchBytes);
@@ -44,9 +45,8 @@ class FrameIndexBuilder {
     if (!OrderByTimestamps()) NVC_RETURN_IF_ERROR(OrderByDecoding());
     if (index_.frames_.empty()) return NoFrames();
     if (limits_.max_frames > 0 && index_.num_frames() > limits_.max_frames) {
-      return absl::ResourceExhaustedError(absl::StrCat("contents has ", index_.num_frames(),
-                                                       " frames, max_frames is ",
-                                                       limits_.max_frames));
+      return absl::ResourceExhaustedError(absl::StrCat(
+          "contents has ", index_.num_frames(), " frames, max_frames is ", limits_.max_frames));
     }
     SetTimes();
     SetReorderDepth();
@@ -66,6 +66,7 @@ class FrameIndexBuilder {
 
   absl::Status ReadPackets() {
     NVC_ASSIGN_OR_RETURN(auto demuxer, Demuxer::Open(source_, cancelled_));
+    NVC_RETURN_IF_ERROR(CheckSize(*demuxer->stream().codec));
     auto inspector = PacketInspector::Create(*demuxer->stream().codec);
     packets_tell_ = inspector->understands_codec();
     AvPacketPtr packet(av_packet_alloc());
@@ -94,6 +95,14 @@ class FrameIndexBuilder {
     // Last: reading packets may still refine what the header said.
     index_.stream_ = demuxer->TakeStream();
     return absl::OkStatus();
+  }
+
+  absl::Status CheckSize(const AVCodecParameters& codec) const {
+    const int64_t pixels = static_cast<int64_t>(codec.width) * codec.height;
+    if (limits_.max_pixels <= 0 || pixels <= limits_.max_pixels) return absl::OkStatus();
+    return absl::ResourceExhaustedError(absl::StrCat("pictures of ", codec.width, "x", codec.height,
+                                                     " are above max_pixels, ", limits_.max_pixels,
+                                                     "; raise it if the file is to be trusted"));
   }
 
   absl::Status Append(AVPacket* packet, const PacketInfo& info) {
@@ -178,6 +187,11 @@ class FrameIndexBuilder {
       }
     }
     MarkUnreachable();
+    // FFmpeg unpacks MPEG-4's packed B-frames from one packet into the next: only from the first one
+    // does it do so as in a full decode.
+    if (index_.stream_.codec->codec_id == AV_CODEC_ID_MPEG4) {
+      for (size_t i = 1; i < index_.packets_.size(); ++i) index_.packets_[i].random_access = false;
+    }
     return absl::OkStatus();
   }
 
@@ -185,8 +199,7 @@ class FrameIndexBuilder {
   // access point, belongs to the pictures before it that were cut off.
   void MarkUnreachable() {
     const AVCodecID codec = index_.stream_.codec->codec_id;
-    if (codec != AV_CODEC_ID_H264 && codec != AV_CODEC_ID_HEVC &&
-        codec != AV_CODEC_ID_MPEG2VIDEO) {
+    if (codec != AV_CODEC_ID_H264 && codec != AV_CODEC_ID_HEVC && codec != AV_CODEC_ID_MPEG2VIDEO) {
       return;
     }
     auto& packets = index_.packets_;
@@ -198,11 +211,13 @@ class FrameIndexBuilder {
   // Seconds of every frame. Where the stream gives no pts, frames follow each other at its rate.
   void SetTimes() {
     auto& frames = index_.frames_;
-    const double tick = av_q2d(index_.stream_.time_base);
+    const AVRational base = index_.stream_.time_base;
+    const double tick = av_q2d(base);
     const double interval = Interval(tick);
     for (size_t i = 0; i < frames.size(); ++i) {
       if (frame_pts_[i] != AV_NOPTS_VALUE) {
-        frames[i].pts = static_cast<double>(frame_pts_[i]) * tick;
+        // One rounding only: 1.2 s comes out as the double nearest to 1.2.
+        frames[i].pts = static_cast<double>(frame_pts_[i]) * base.num / base.den;
       } else {
         frames[i].pts = i == 0 ? 0 : frames[i - 1].pts + interval;
       }
@@ -234,8 +249,8 @@ class FrameIndexBuilder {
     const double from_duration = static_cast<double>(ticks) * tick;
     const bool has_pts = frame_pts_[0] != AV_NOPTS_VALUE;
     constexpr double kDefault = 1.0 / 25;  // FFmpeg's own for streams without any timing
-    for (const double seconds : {has_pts ? from_tag : from_dts, has_pts ? from_dts : from_tag,
-                                 from_duration}) {
+    for (const double seconds :
+         {has_pts ? from_tag : from_dts, has_pts ? from_dts : from_tag, from_duration}) {
       if (seconds > 0) return seconds;
     }
     return kDefault;

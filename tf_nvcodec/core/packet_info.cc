@@ -139,7 +139,9 @@ class Mpeg4Inspector : public PacketInspector {
       if (vops++ == 0) info.random_access = packet.data[i + 1] >> 6 == 0;
     }
     constexpr int kSmallestCodedVop = 8;
-    if (vops != 1 || packet.size < kSmallestCodedVop) info.shown = -1;
+    const bool coded = packet.size >= kSmallestCodedVop;
+    info.random_access = info.random_access && coded;
+    if (vops != 1 || !coded) info.shown = -1;
     return info;
   }
 };

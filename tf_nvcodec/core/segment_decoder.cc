@@ -16,17 +16,8 @@ class SegmentRun {
     for (const int frame : segment.frames) missing_.insert({Packet(frame), frame});
   }
 
-  // Pictures that the start does not promise to give exactly; wanted ones are never among them.
-  bool IsUnreachable(int packet) const {
-    if (missing_.count(packet) > 0) return false;
-    if (index_.packets()[static_cast<size_t>(packet)].unreachable) return true;
-    const int frame = index_.packets()[static_cast<size_t>(packet)].frame;
-    const int start = index_.packets()[static_cast<size_t>(segment_.first_packet)].frame;
-    return packet > segment_.first_packet && frame >= 0 && start >= 0 && frame < start;
-  }
-
   void Blame(int packet, const absl::Status& status) {
-    if (!IsUnreachable(packet)) broken_.insert({packet, status});
+    if (!IsUnreachable(index_, segment_, packet)) broken_.insert({packet, status});
   }
 
   absl::Status Take(const AVFrame& picture) {
@@ -71,7 +62,7 @@ class SegmentRun {
   const FrameIndex& index_;
   const Segment& segment_;
   const EmitFrame& emit_;
-  std::map<int, int> missing_;         // packet -> wanted frame not seen yet
+  std::map<int, int> missing_;          // packet -> wanted frame not seen yet
   std::map<int, absl::Status> broken_;  // by packet
 };
 

@@ -21,8 +21,8 @@ using EmitFrame = std::function<absl::Status(int frame, const AVFrame& picture)>
 // packet, or one its decoding depends on, is: such a frame may still have been emitted.
 using DamagedFrames = std::map<int, absl::Status>;
 
-// Errors are blamed on the packet being sent, which is right for a decoder of one thread; with frame
-// threads they come late, so a damaged segment must be decoded again with one.
+// Errors are blamed on the packet being sent, which is right for a decoder of one thread; with
+// frame threads they come late, so a damaged segment must be decoded again with one.
 absl::Status DecodeSegment(const FrameIndex& index, const ByteSource& source,
                            const Segment& segment, Decoder* decoder, const Cancelled& cancelled,
                            const EmitFrame& emit, DamagedFrames* damaged);

@@ -47,16 +47,15 @@ class ReadRun {
       if (next >= segments_.size()) return;
       const Segment& segment = segments_[next];
       DamagedFrames damaged;
-      absl::Status status = DecodeSegment(index_, source_, segment, decoder->get(), cancelled,
-                                          emit, &damaged);
-      if (status.ok() && !damaged.empty() && decoder_threads > 1) {
+      absl::Status status =
+          DecodeSegment(index_, source_, segment, decoder->get(), cancelled, emit, &damaged);
+      if (status.ok() && decoder_threads > 1 && ((*decoder)->TakeErrors() || !damaged.empty())) {
         // Frame threads report errors late: only one thread tells which packet is to blame.
         damaged.clear();
         decoder = Open(1);
         if (!decoder.ok()) return Fail(decoder.status());
         decoder_threads = 1;
-        status = DecodeSegment(index_, source_, segment, decoder->get(), cancelled, emit,
-                               &damaged);
+        status = DecodeSegment(index_, source_, segment, decoder->get(), cancelled, emit, &damaged);
       }
       if (!status.ok()) return Fail(status);
       std::lock_guard<std::mutex> lock(mutex_);

@@ -39,9 +39,7 @@ class DecodeOp : public OpKernel {
     OP_REQUIRES_OK(context, attributes_.Read(context));
   }
 
-  void Compute(OpKernelContext* context) final {
-    OP_REQUIRES_OK(context, Decode(context));
-  }
+  void Compute(OpKernelContext* context) final { OP_REQUIRES_OK(context, Decode(context)); }
 
  protected:
   // The display indices that the inputs ask for.
@@ -65,24 +63,28 @@ class DecodeOp : public OpKernel {
     TF_RETURN_IF_ERROR(Select(context, *index, &frames));
     const auto count = static_cast<int64_t>(frames.size());
     if (attributes_.max_frames > 0 && count > attributes_.max_frames) {
-      return absl::ResourceExhaustedError(absl::StrCat(
-          count, " frames were asked for, max_frames is ", attributes_.max_frames,
-          "; decode the video in ranges or raise max_frames"));
+      return absl::ResourceExhaustedError(
+          absl::StrCat(count, " frames were asked for, max_frames is ", attributes_.max_frames,
+                       "; decode the video in ranges or raise max_frames"));
     }
 
     Tensor batch;
     FrameCollector collected(output, index->stream().rotation, frames,
-                         [&](const FrameShape& shape, int64_t n) {
-                           return Allocate(context, output, shape, n, &batch);
-                         });
+                             [&](const FrameShape& shape, int64_t n) {
+                               return Allocate(context, output, shape, n, &batch);
+                             });
     ReadOptions options;
     options.num_threads = attributes_.num_threads;
     options.max_pixels = attributes_.max_pixels;
     options.cancelled = cancelled;
     DamagedFrames damaged;
+    TF_RETURN_IF_ERROR(ReadFrames(*index, source, frames, options, &collected, &damaged));
     // An empty batch still has a frame's shape, which only a decoded frame tells.
-    const std::vector<int64_t> decoded = frames.empty() ? std::vector<int64_t>{0} : frames;
-    TF_RETURN_IF_ERROR(ReadFrames(*index, source, decoded, options, &collected, &damaged));
+    DamagedFrames others;
+    const bool may_be_empty = frames.empty() || attributes_.on_error == OnError::kSkip;
+    for (int64_t i = 0; may_be_empty && !collected.has_shape() && i < index->num_frames(); ++i) {
+      TF_RETURN_IF_ERROR(ReadFrames(*index, source, {i}, options, &collected, &others));
+    }
     std::vector<size_t> slots;
     auto valid = collected.Finish(*index, damaged, attributes_.on_error, &slots);
     TF_RETURN_IF_ERROR(valid.status());
@@ -135,8 +137,9 @@ class DecodeRangeOp : public DecodeOp {
     constexpr const char* kNames[] = {"start", "stop", "stride"};
     for (int i = 0; i < 3; ++i) {
       if (context->input(1 + i).dims() != 0) {
-        return absl::InvalidArgumentError(absl::StrCat(kNames[i], " must be a scalar, got shape ",
-                                                       context->input(1 + i).shape().DebugString()));
+        return absl::InvalidArgumentError(
+            absl::StrCat(kNames[i], " must be a scalar, got shape ",
+                         context->input(1 + i).shape().DebugString()));
       }
       range[i] = context->input(1 + i).scalar<int64_t>()();
     }
@@ -162,17 +165,16 @@ class DecodeFramesAtOp : public DecodeOp {
                       std::vector<int64_t>* frames) override {
     const Tensor& positions = context->input(1);
     if (positions.dims() != 1) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("indices and timestamps must be vectors, got shape ",
-                       positions.shape().DebugString()));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "indices and timestamps must be vectors, got shape ", positions.shape().DebugString()));
     }
     for (int64_t i = 0; i < positions.dim_size(0); ++i) {
       auto frame = positions.dtype() == ::tensorflow::DT_DOUBLE
                        ? index.FrameAt(positions.vec<double>()(i))
                        : FrameNumber(index, positions.vec<int64_t>()(i));
       if (!frame.ok()) {
-        return absl::Status(frame.status().code(), absl::StrCat(frame.status().message(),
-                                                                " (position ", i, ")"));
+        return absl::Status(frame.status().code(),
+                            absl::StrCat(frame.status().message(), " (position ", i, ")"));
       }
       frames->push_back(*frame);
     }
@@ -185,7 +187,8 @@ class DecodeFramesAtOp : public DecodeOp {
     if (number < -count || number >= count) {
       // Not OutOfRange: tf.data takes that for the end of the data.
       return absl::InvalidArgumentError(absl::StrCat("frame index ", number,
-                                                     " is out of range for ", count, " frames: -", count, " to ", count - 1));
+                                                     " is out of range for ", count, " frames: -",
+                                                     count, " to ", count - 1));
     }
     return number < 0 ? number + count : number;
   }

@@ -82,6 +82,21 @@ def _op_arguments(size: TensorLike | None, options: DecodeOptions) -> dict[str, 
     return arguments
 
 
+def _integers(value: TensorLike, name: str) -> tf.Tensor:
+    tensor = tf.convert_to_tensor(value, dtype_hint=tf.int64, name=name)
+    if not tensor.dtype.is_integer:
+        raise TypeError(f"{name} must be integers, got {tensor.dtype.name}")
+    return tf.cast(tensor, tf.int64)
+
+
+def _seconds(value: TensorLike) -> tf.Tensor:
+    # The hint keeps Python's floats from being rounded to float32.
+    tensor = tf.convert_to_tensor(value, dtype_hint=tf.float64, name="timestamps")
+    if not (tensor.dtype.is_floating or tensor.dtype.is_integer):
+        raise TypeError(f"timestamps must be numbers of seconds, got {tensor.dtype.name}")
+    return tf.cast(tensor, tf.float64)
+
+
 def _per_channel(values: Any) -> list[float]:
     return np.atleast_1d(np.asarray(values, np.float64)).tolist()
 
@@ -166,6 +181,7 @@ def decode_video(
       float64 [T] seconds.
 
     Raises:
+      TypeError: start, stop or stride are not integers, or a keyword is unknown.
       tf.errors.InvalidArgumentError: Not a video that can be read, or options that don't fit it.
       tf.errors.DataLossError: A frame asked for is damaged; the message names frame and packet.
       tf.errors.ResourceExhaustedError: A limit was passed, or memory ran out.
@@ -173,9 +189,9 @@ def decode_video(
     """
     outputs = loader.ops.video_decode(
         contents=contents,
-        start=tf.cast(start, tf.int64),
-        stop=tf.cast(_END if stop is None else stop, tf.int64),
-        stride=tf.cast(stride, tf.int64),
+        start=_integers(start, "start"),
+        stop=_integers(_END if stop is None else stop, "stop"),
+        stride=_integers(stride, "stride"),
         **_op_arguments(size, options),
     )
     return _result(outputs, return_valid)
@@ -227,15 +243,14 @@ def decode_frames_at(
       `DecodedVideo(frames, pts)` with T frames.
 
     Raises:
+      TypeError: Indices that are not integers, or timestamps that are not numbers.
       ValueError: Both or neither of `indices` and `timestamps`.
       As `decode_video`; tf.errors.InvalidArgumentError also names an index or timestamp outside
         the video.
     """
     if (indices is None) == (timestamps is None):
         raise ValueError("pass exactly one of indices and timestamps")
-    positions = (
-        tf.cast(indices, tf.int64) if timestamps is None else tf.cast(timestamps, tf.float64)
-    )
+    positions = _seconds(timestamps) if indices is None else _integers(indices, "indices")
     outputs = loader.ops.video_decode_frames_at(
         contents=contents, positions=positions, **_op_arguments(size, options)
     )
