@@ -1,9 +1,8 @@
 """Encode 132 frames of 720p film with libx264, preset medium, CRF 23, into MP4.
 
 The frames are in memory (the ffmpeg program reads them from a cached file), once as yuv420p, once
-as RGB. PSNR is of the MP4 as ffmpeg decodes it against the frames given, in YUV for yuv420p; in RGB
-for RGB, so that each file's own colour tags count. Same PSNR and size means the yardstick's, within
-0.1 dB and 1 %.
+as RGB, which all turn into BT.601. PSNR is of the MP4 as ffmpeg decodes it against the frames given,
+in YUV for yuv420p, in RGB for RGB. Same PSNR and size means the yardstick's, within 0.1 dB and 1 %.
 """
 
 from __future__ import annotations

@@ -101,5 +101,7 @@ class TfNvcodec(Peer):
             size=(height, width) if packed else None,
             crf=crf,
             preset=preset,
+            # What the others turn RGB into; by default 720p gets BT.709.
+            color_space="bt601",
         )
         return video.numpy()
