@@ -1,8 +1,9 @@
 """Encode 132 frames of 720p film with libx264, preset medium, CRF 23, into MP4.
 
 The frames are in memory (the ffmpeg program reads them from a cached file), once as yuv420p, once
-as RGB, which all turn into BT.601. PSNR is of the MP4 as ffmpeg decodes it against the frames given,
-in YUV for yuv420p, in RGB for RGB. Same PSNR and size means the yardstick's, within 0.1 dB and 1 %.
+as RGB, which all turn into BT.601. PSNR compares the frames given with the MP4 as ffmpeg decodes
+it, in YUV for yuv420p, in RGB for RGB. Same PSNR and size means the yardstick's, within 0.1 dB and
+1 %.
 """
 
 from __future__ import annotations
