@@ -6,29 +6,6 @@
 namespace nvc {
 namespace {
 
-// How far chroma samples sit from the centre of the luma they cover, in units of half the distance
-// between the centres of the first luma sample and of the block: -1 at the first, 0, 1 at the last.
-struct Siting {
-  int x, y;
-};
-
-Siting SitingOf(AVChromaLocation location) {
-  switch (location) {
-    case AVCHROMA_LOC_CENTER:
-      return {0, 0};
-    case AVCHROMA_LOC_TOPLEFT:
-      return {-1, -1};
-    case AVCHROMA_LOC_TOP:
-      return {0, -1};
-    case AVCHROMA_LOC_BOTTOMLEFT:
-      return {-1, 1};
-    case AVCHROMA_LOC_BOTTOM:
-      return {0, 1};
-    default:
-      return {-1, 0};
-  }
-}
-
 struct LumaExtent {
   int size;          // of the stored frame
   int begin, count;  // of the crop, in stored pixels
@@ -69,6 +46,23 @@ Axis MakeComponentAxis(const OutputSpec& output, const Geometry& geometry, const
 }
 
 }  // namespace
+
+ChromaSiting SitingOf(AVChromaLocation location) {
+  switch (location) {
+    case AVCHROMA_LOC_CENTER:
+      return {0, 0};
+    case AVCHROMA_LOC_TOPLEFT:
+      return {-1, -1};
+    case AVCHROMA_LOC_TOP:
+      return {0, -1};
+    case AVCHROMA_LOC_BOTTOMLEFT:
+      return {-1, 1};
+    case AVCHROMA_LOC_BOTTOM:
+      return {0, 1};
+    default:
+      return {-1, 0};
+  }
+}
 
 Axis HorizontalAxis(const OutputSpec& output, const SourceSpec& source, const Geometry& geometry,
                     const PlaneReader& reader, int output_log2) {

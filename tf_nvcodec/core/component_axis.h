@@ -11,6 +11,13 @@
 
 namespace nvc {
 
+// Where chroma samples sit on the luma they cover, along each axis: -1 on the first luma sample, 0
+// in the middle, 1 on the last. Unspecified is left.
+struct ChromaSiting {
+  int x, y;
+};
+ChromaSiting SitingOf(AVChromaLocation location);
+
 // Axes for `reader`'s component of `source`, in stored order. The output component has
 // 2^output_log2 fewer samples (rounded up) than the output has pixels, along each axis.
 Axis HorizontalAxis(const OutputSpec& output, const SourceSpec& source, const Geometry& geometry,

@@ -1,9 +1,11 @@
-// 8-bit rgb, bgr and gray of Y'CbCr and gray frames that are not resized, with nearest chroma: one
-// pass over each row in fixed point.
+// 8-bit rgb, bgr and gray of Y'CbCr and gray frames that are not resized: one pass over each row in
+// fixed point.
 #include <cstring>
 #include <utility>
 #include <vector>
 
+#include "tf_nvcodec/core/chroma_upsampler.h"
+#include "tf_nvcodec/core/component_axis.h"
 #include "tf_nvcodec/core/converters.h"
 #include "tf_nvcodec/core/row_sink.h"
 #include "tf_nvcodec/core/status.h"
@@ -18,6 +20,11 @@ void Repeat(const T* from, int factor, int count, T* to) {
   for (int i = 0; i < count; ++i) to[i] = from[i / factor];
 }
 
+bool IsUpsampledLinearly(const OutputSpec& output, const PlaneReader& chroma) {
+  return output.chroma_upsampling == ChromaUpsampling::kBilinear &&
+         chroma.log2_width() + chroma.log2_height() > 0;
+}
+
 class Rgb8Converter : public FrameConverter {
  public:
   Rgb8Converter(const ConversionPlan& plan, const FrameShape& shape)
@@ -27,6 +34,7 @@ class Rgb8Converter : public FrameConverter {
         luma_(plan.source.format, plan.source.width, plan.source.height, 0),
         factors_(MakeYuvRgbFactors(MakeYuvToRgb(plan.weights, plan.range, luma_.depth()),
                                    luma_.depth())),
+        fraction_factors_(factors_),
         terms_(plan.geometry.crop.width + kMaxRepeat) {
     if (plan.model == ColorModel::kYuv && shape.channels == 3) {
       for (int k = 1; k < 3; ++k) {
@@ -43,6 +51,13 @@ class Rgb8Converter : public FrameConverter {
       sinks_.emplace_back(plan.geometry.rotation, crop_.width, crop_.height,
                           planar_ ? 1 : shape.channels);
     }
+    if (!chroma_.empty() && IsUpsampledLinearly(plan.output, chroma_[0])) {
+      // These come as fractions already.
+      fraction_factors_.left = fraction_factors_.right = 0;
+      for (const PlaneReader& reader : chroma_) {
+        upsamplers_.emplace_back(reader, SitingOf(plan.source.chroma_location), left(), width());
+      }
+    }
     if (lead_ > 0) led_row_.resize(static_cast<size_t>(crop_.width + lead_) * shape.channels);
     if (!chroma_.empty() && chroma_[0].log2_width() > 1) {
       for (auto& row : repeated_) row.resize(crop_.width + 2 * kMaxRepeat);
@@ -55,9 +70,13 @@ class Rgb8Converter : public FrameConverter {
     for (size_t s = 0; s < sinks_.size(); ++s) {
       sinks_[s].Begin(static_cast<uint8_t*>(out) + s * sink_bytes);
     }
+    for (ChromaUpsampler& upsampler : upsamplers_) upsampler.Begin();
     int chroma_row = -1;
     for (int y = 0; y < crop_.height; ++y) {
-      if (!chroma_.empty() && (crop_.top + y) >> chroma_[0].log2_height() != chroma_row) {
+      if (!upsamplers_.empty()) {
+        kernels_.chroma16(fraction_factors_, upsamplers_[0].Row(frame, crop_.top + y),
+                          upsamplers_[1].Row(frame, crop_.top + y), 0, width(), &terms_);
+      } else if (!chroma_.empty() && (crop_.top + y) >> chroma_[0].log2_height() != chroma_row) {
         chroma_row = (crop_.top + y) >> chroma_[0].log2_height();
         ReadChroma(frame, chroma_row);
       }
@@ -140,8 +159,9 @@ class Rgb8Converter : public FrameConverter {
   const YuvRgbKernels& kernels_;
   Crop crop_;
   PlaneReader luma_;
-  std::vector<PlaneReader> chroma_;  // empty: gray
-  YuvRgbFactors factors_;
+  std::vector<PlaneReader> chroma_;          // empty: gray
+  std::vector<ChromaUpsampler> upsamplers_;  // empty: nearest chroma
+  YuvRgbFactors factors_, fraction_factors_;
   ChromaTerms terms_;
   bool bgr_, planar_, stream_;
   int lead_;
@@ -164,9 +184,8 @@ bool CanMakeRgb8Converter(const ConversionPlan& plan) {
     return true;
   }
   const PlaneReader chroma(source.format, source.width, source.height, 1);
-  const bool upsampled = chroma.log2_width() + chroma.log2_height() > 0;
   return chroma.depth() == luma.depth() &&
-         !(upsampled && plan.output.chroma_upsampling == ChromaUpsampling::kBilinear);
+         (!IsUpsampledLinearly(plan.output, chroma) || ChromaUpsampler::CanUpsample(chroma));
 }
 
 std::unique_ptr<FrameConverter> MakeRgb8Converter(const ConversionPlan& plan,
