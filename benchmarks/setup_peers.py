@@ -21,7 +21,7 @@ REQUIREMENTS = {"peers": "requirements.txt", "tfio": "requirements-tfio.txt"}
 
 
 def _install(python: Path, arguments: list) -> bool:
-    command = [str(python), "-m", "pip", "install", "-q", *arguments]
+    command = [str(python), "-I", "-m", "pip", "install", "-q", *arguments]
     return subprocess.run(command, check=False).returncode == 0
 
 
