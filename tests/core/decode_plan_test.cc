@@ -76,7 +76,7 @@ TEST(PlanThreadsTest, ManySegmentsGoSideBySide) {
 TEST(PlanThreadsTest, OneSegmentGetsFrameThreads) {
   const ThreadPlan plan = PlanThreads(OfCosts({100}), 4);
   EXPECT_EQ(plan.workers, 1);
-  EXPECT_EQ(plan.threads_per_decoder, 4);
+  EXPECT_EQ(plan.threads_per_decoder, 5);
 }
 
 TEST(PlanThreadsTest, ASingleFrameNeedsNoSecondThread) {

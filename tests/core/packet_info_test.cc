@@ -1,6 +1,6 @@
 #include "tf_nvcodec/core/packet_info.h"
 
-#include <initializer_list>
+#include <string>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -101,6 +101,59 @@ TEST(PacketInspectorTest, Mpeg4Vops) {
   const std::vector<uint8_t> b = vop(2);
   packed.insert(packed.end(), b.begin(), b.end());
   EXPECT_EQ(Inspect(AV_CODEC_ID_MPEG4, packed).shown, -1);
+}
+
+// An OBU of `type` with a size field, whose payload is `bits` padded with zeros.
+std::vector<uint8_t> Obu(int type, const std::string& bits) {
+  std::vector<uint8_t> payload((bits.size() + 7) / 8);
+  for (size_t i = 0; i < bits.size(); ++i) {
+    if (bits[i] == '1') payload[i / 8] |= static_cast<uint8_t>(0x80 >> (i % 8));
+  }
+  std::vector<uint8_t> obu = {static_cast<uint8_t>(type << 3 | 2),
+                              static_cast<uint8_t>(payload.size())};
+  obu.insert(obu.end(), payload.begin(), payload.end());
+  return obu;
+}
+
+TEST(PacketInspectorTest, Av1FramesInNoSlotAreDroppable) {
+  // Up to seq_level_idx, sizes of one bit, no frame ids, tools, order hints, or screen content.
+  const auto sequence = Obu(1,
+                            "000"
+                            "0"
+                            "0"
+                            "0"
+                            "0"
+                            "00000"
+                            "000000000000"
+                            "00000"
+                            "0000"
+                            "0000"
+                            "00"
+                            "0"
+                            "000"
+                            "0000"
+                            "0"
+                            "0"
+                            "0");
+  // Shown, error resilient, no CDF update flag, no size override; then refresh_frame_flags.
+  const auto frame = [](const std::string& type, const std::string& refresh) {
+    return Obu(6, "0" + type + "1" + (type == "00" ? "" : "1") + "0" + "0" +
+                      (type == "00" ? "" : refresh));
+  };
+  const std::string inter = "01", key = "00";
+  const auto inspector = InspectorOf(AV_CODEC_ID_AV1);
+  EXPECT_FALSE(Inspect(inspector.get(), frame(inter, "00000000")).droppable) << "no sequence yet";
+  EXPECT_FALSE(Inspect(inspector.get(), sequence).droppable);
+  EXPECT_TRUE(Inspect(inspector.get(), frame(inter, "00000000")).droppable);
+  EXPECT_FALSE(Inspect(inspector.get(), frame(inter, "00010000")).droppable);
+  const auto show_slot_3 = Obu(3,
+                               "1"
+                               "011");
+  EXPECT_TRUE(Inspect(inspector.get(), show_slot_3).droppable);
+  EXPECT_FALSE(Inspect(inspector.get(), frame(key, "")).droppable);
+  EXPECT_FALSE(Inspect(inspector.get(), show_slot_3).droppable) << "it holds a key frame now";
+  EXPECT_FALSE(Inspect(inspector.get(), {0x32}).droppable) << "cut off";
+  EXPECT_TRUE(Inspect(inspector.get(), frame(inter, "00000000"), AV_PKT_FLAG_KEY).random_access);
 }
 
 TEST(PacketInspectorTest, IntraCodecsStartAnywhere) {

@@ -75,7 +75,8 @@ ThreadPlan PlanThreads(const std::vector<Segment>& segments, int num_threads) {
   constexpr double kFrameThreadEfficiency = 0.85;
   const double frame_threads = total / (num_threads * kFrameThreadEfficiency);
   if (total > num_threads && frame_threads < side_by_side) {
-    plan.threads_per_decoder = num_threads;
+    // One more than the cores, so that none idles while the caller converts a picture.
+    plan.threads_per_decoder = num_threads + 1;
   } else {
     plan.workers = std::min(num_threads, static_cast<int>(segments.size()));
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tf_nvcodec/core/av1_inspector.h"
 #include "tf_nvcodec/core/bit_reader.h"
 #include "tf_nvcodec/core/h264_inspector.h"
 #include "tf_nvcodec/core/nal_units.h"
@@ -146,16 +147,6 @@ class Mpeg4Inspector : public PacketInspector {
   }
 };
 
-// One temporal unit a packet, one shown frame a temporal unit (AV1 specification, 7.5).
-class Av1Inspector : public PacketInspector {
- public:
-  PacketInfo Inspect(const AVPacket& packet) override {
-    PacketInfo info;
-    info.random_access = FlaggedKey(packet);
-    return info;
-  }
-};
-
 class IntraInspector : public PacketInspector {
  public:
   PacketInfo Inspect(const AVPacket&) override {
@@ -193,7 +184,7 @@ std::unique_ptr<PacketInspector> PacketInspector::Create(const AVCodecParameters
     case AV_CODEC_ID_VP9:
       return std::make_unique<Vp9Inspector>();
     case AV_CODEC_ID_AV1:
-      return std::make_unique<Av1Inspector>();
+      return std::make_unique<Av1Inspector>(codec);
     case AV_CODEC_ID_MPEG1VIDEO:
     case AV_CODEC_ID_MPEG2VIDEO:
       return std::make_unique<Mpeg2Inspector>();
