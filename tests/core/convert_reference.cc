@@ -79,9 +79,10 @@ std::vector<double> Weights(ResizeMethod method, Interval at, int first, int las
   std::vector<double> weights(size, 0.0);
   // Ties between samples are decided on the exact position; this one has rounding errors.
   const double center = std::round((at.low + at.high) / 2 * 1e9) / 1e9;
+  int nearest = static_cast<int>(at.mirrored ? std::ceil(center - 1) : std::floor(center));
+  nearest = std::min(std::max(nearest, first), last - 1);
   if (method == ResizeMethod::kNearest) {
-    const int nearest = static_cast<int>(at.mirrored ? std::ceil(center - 1) : std::floor(center));
-    weights[std::min(std::max(nearest, first), last - 1)] = 1;
+    weights[nearest] = 1;
     return weights;
   }
   double sum = 0;
@@ -90,6 +91,10 @@ std::vector<double> Weights(ResizeMethod method, Interval at, int first, int las
                      ? std::max(0.0, std::min(at.high, j + 1.0) - std::max(at.low, 0.0 + j))
                      : Kernel(method, center - j - 0.5);
     sum += weights[j];
+  }
+  if (sum == 0) {
+    weights[nearest] = 1;
+    return weights;
   }
   for (double& w : weights) w /= sum;
   return weights;
