@@ -12,7 +12,7 @@ extern "C" {
 namespace nvc {
 namespace {
 
-TEST(AvLogScopeTest, KeepsTheFirstErrorOfTheInnermostScope) {
+TEST(AvLogScopeTest, KeepsTheErrorsOfTheInnermostScope) {
   AvLogScope outer;
   av_log(nullptr, AV_LOG_ERROR, "outer %d\n", 1);
   {
@@ -20,7 +20,7 @@ TEST(AvLogScopeTest, KeepsTheFirstErrorOfTheInnermostScope) {
     av_log(nullptr, AV_LOG_WARNING, "only a warning\n");
     av_log(nullptr, AV_LOG_ERROR, "cause\n");
     av_log(nullptr, AV_LOG_ERROR, "consequence\n");
-    EXPECT_EQ(inner.Detail(), " (cause)");
+    EXPECT_EQ(inner.Detail(), " (cause; consequence)");
   }
   EXPECT_EQ(outer.Detail(), " (outer 1)");
 }

@@ -83,6 +83,12 @@ TEST(EncodeOptionsTest, RefusesWhatTheCodecCannotTake) {
        },
        "exclude each other"},
       {"gop", EncodeCodec::kH264, [](EncodeOptions* o) { o->gop = -1; }, "gop must be from 1"},
+      {"key frames", EncodeCodec::kAv1,
+       [](EncodeOptions* o) {
+         o->gop = 1;
+         o->bitrate = 1000000;
+       },
+       "gop 1 and bitrate exclude"},
       {"gop", EncodeCodec::kMjpeg, [](EncodeOptions* o) { o->gop = 2; }, "gop must be 1; got 2"},
       {"bf", EncodeCodec::kH264, [](EncodeOptions* o) { o->max_b_frames = 17; }, "from 0 to 16"},
       {"bf", EncodeCodec::kHevc, [](EncodeOptions* o) { o->max_b_frames = -2; }, "got -2"},

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 
 extern "C" {
@@ -51,7 +52,7 @@ struct AvLogSink {
     char line[512];
     std::vsnprintf(line, sizeof(line), format, arguments);
     const absl::string_view text = absl::StripAsciiWhitespace(line);
-    if (innermost->first_error_.empty()) innermost->first_error_ = std::string(text);
+    innermost->Add(text);
   }
 };
 
@@ -73,8 +74,14 @@ AvErrorFlag::~AvErrorFlag() {
   Flags().erase(this);
 }
 
+void AvLogScope::Add(absl::string_view line) {
+  constexpr size_t kEnough = 240;
+  if (line.empty() || errors_.size() > kEnough || absl::StrContains(errors_, line)) return;
+  absl::StrAppend(&errors_, errors_.empty() ? "" : "; ", line);
+}
+
 std::string AvLogScope::Detail() const {
-  return first_error_.empty() ? std::string() : absl::StrCat(" (", first_error_, ")");
+  return errors_.empty() ? std::string() : absl::StrCat(" (", errors_, ")");
 }
 
 }  // namespace nvc

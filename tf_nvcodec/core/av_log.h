@@ -1,9 +1,11 @@
-// Keeps FFmpeg's log lines off stderr and hands the first error of a call to a status message.
+// Keeps FFmpeg's log lines off stderr and hands a call's errors to a status message.
 #ifndef TF_NVCODEC_CORE_AV_LOG_H_
 #define TF_NVCODEC_CORE_AV_LOG_H_
 
 #include <atomic>
 #include <string>
+
+#include "absl/strings/string_view.h"
 
 namespace nvc {
 
@@ -17,13 +19,16 @@ class AvLogScope {
   AvLogScope(const AvLogScope&) = delete;
   AvLogScope& operator=(const AvLogScope&) = delete;
 
-  // " (<first error line>)", or "" when nothing was logged: to append to a status message.
+  // " (<error lines, the cause first>)", or "" when nothing was logged: to append to a status
+  // message.
   std::string Detail() const;
 
  private:
   friend struct AvLogSink;
+  void Add(absl::string_view line);
+
   AvLogScope* outer_;
-  std::string first_error_;
+  std::string errors_;
 };
 
 // Notes whether a codec context logs an error on any thread, FFmpeg's own frame threads included,

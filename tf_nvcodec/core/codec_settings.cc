@@ -158,8 +158,9 @@ void OwnParams(const StreamSpec& stream, const EncodeOptions& options, CodecOpti
     before->emplace_back("log-level", "none");
     if (options.num_threads > 0) before->emplace_back("pools", threads);
     if (stream.width < kMinCuTreeWidth) after->emplace_back("cutree", "0");
-  } else if (options.codec == EncodeCodec::kAv1 && options.num_threads > 0) {
-    before->emplace_back("lp", threads);
+  } else if (options.codec == EncodeCodec::kAv1) {
+    if (options.num_threads > 0) before->emplace_back("lp", threads);
+    if (ForcesKeyFrames(options)) after->emplace_back("enable-force-key-frames", "1");
   }
 }
 
@@ -193,6 +194,12 @@ absl::Status CheckX264Choice(const std::string& name, const std::string& value) 
 void AppendQuality(const CodecTraits& traits, const EncodeOptions& options,
                    CodecOptions* settings) {
   if (!traits.has_quality || options.bitrate != 0 || options.codec == EncodeCodec::kMjpeg) return;
+  // libvpx is lossless only without a quality to keep to.
+  const auto is_lossless = [](const auto& option) { return option.first == "lossless"; };
+  if (!options.quality.has_value() &&
+      std::any_of(options.codec_options.begin(), options.codec_options.end(), is_lossless)) {
+    return;
+  }
   const double quality = options.quality.value_or(traits.default_quality);
   if (quality < 0) return;
   if (options.codec == EncodeCodec::kH264 && quality == 0) {
@@ -204,6 +211,10 @@ void AppendQuality(const CodecTraits& traits, const EncodeOptions& options,
 }
 
 }  // namespace
+
+bool ForcesKeyFrames(const EncodeOptions& options) {
+  return options.codec == EncodeCodec::kAv1 && options.gop == 1;
+}
 
 absl::StatusOr<CodecOptions> MakeCodecSettings(const StreamSpec& stream,
                                                const EncodeOptions& options) {
@@ -247,7 +258,7 @@ void ApplyContextSettings(const StreamSpec& stream, const FrameTiming& timing,
   }
   context->bit_rate = options.bitrate;
   const int gop = options.gop > 0 ? options.gop : traits.default_gop;
-  if (gop > 0) context->gop_size = gop;
+  if (gop > 0) context->gop_size = ForcesKeyFrames(options) ? 2 : gop;
   if (options.max_b_frames >= 0) context->max_b_frames = options.max_b_frames;
   // AVI has no room for the time a frame is shown beside that of its packet.
   if (options.container == EncodeContainer::kAvi && traits.max_b_frames > 0) {

@@ -9,6 +9,10 @@
 
 namespace nvc {
 
+// Whether each frame must be marked as a key frame: SVT-AV1 makes intra-only frames, which nothing
+// can start from, of a period of 1.
+bool ForcesKeyFrames(const EncodeOptions& options);
+
 // Settings for avcodec_open2's dictionary: quality, preset, thread count and the caller's own codec
 // options. InvalidArgument for an option that the encoder lacks, or that would contradict an
 // argument or describe other frames than these.

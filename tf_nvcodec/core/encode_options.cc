@@ -55,6 +55,11 @@ absl::Status CheckPictureTypes(const EncodeOptions& options, const CodecTraits& 
     return absl::InvalidArgumentError(absl::StrCat("every frame of codec ", traits.name,
                                                    " is a key frame: gop must be 1; got ", gop));
   }
+  if (gop == 1 && options.codec == EncodeCodec::kAv1 && options.bitrate != 0) {
+    return absl::InvalidArgumentError(
+        "codec av1 makes every frame a key frame by crf only: gop 1 and bitrate exclude each "
+        "other");
+  }
   const int bf = options.max_b_frames;
   if (bf < -1 || bf > traits.max_b_frames) {
     return absl::InvalidArgumentError(

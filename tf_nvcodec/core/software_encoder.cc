@@ -4,6 +4,7 @@
 #include <cstring>
 #include <mutex>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -34,10 +35,12 @@ absl::Status EncoderError(int averror, const std::string& doing, const AvLogScop
 
 class SoftwareEncoder : public Encoder {
  public:
-  SoftwareEncoder(AvCodecContextPtr context, absl::string_view codec)
+  SoftwareEncoder(AvCodecContextPtr context, const EncodeOptions& options)
       : context_(std::move(context)),
         packet_(av_packet_alloc()),
-        label_(absl::StrCat("codec ", codec, " (", context_->codec->name, ")")) {}
+        label_(
+            absl::StrCat("codec ", TraitsOf(options.codec).name, " (", context_->codec->name, ")")),
+        force_key_frames_(ForcesKeyFrames(options)) {}
 
   ~SoftwareEncoder() override {
     // SVT-AV1 1.4 never returns from closing an encoder that got no frame or no end of stream.
@@ -74,6 +77,8 @@ class SoftwareEncoder : public Encoder {
   absl::Status Encode(AvFramePtr frame, const PacketSink& sink) override {
     AvLogScope log;
     frame->quality = context_->global_quality;
+    if (force_key_frames_) frame->pict_type = AV_PICTURE_TYPE_I;
+    sent_pts_.push_back(frame->pts);
     const int sent = avcodec_send_frame(context_.get(), frame.get());
     if (sent < 0) return EncoderError(sent, Doing(), log);
     ++frames_;
@@ -100,10 +105,22 @@ class SoftwareEncoder : public Encoder {
       const int received = avcodec_receive_packet(context_.get(), packet_.get());
       if (received == AVERROR(EAGAIN) || received == AVERROR_EOF) return absl::OkStatus();
       if (received < 0) return EncoderError(received, Doing(), log);
+      if (context_->codec_id == AV_CODEC_ID_HEVC) packet_->dts = DecodingTime(packets_);
+      ++packets_;
       const absl::Status stored = sink(packet_.get());
       av_packet_unref(packet_.get());
       NVC_RETURN_IF_ERROR(stored);
     }
+  }
+
+  // x265 leaves the dts of streams shorter than its reordering undefined. The k-th packet is
+  // decoded when the frame that it is `delay` behind is shown.
+  int64_t DecodingTime(size_t packet) const {
+    // At most a pyramid of two levels.
+    const size_t delay = context_->max_b_frames == 0 ? 0 : 2;
+    if (packet >= delay) return sent_pts_[packet - delay];
+    const int64_t step = sent_pts_.size() > 1 ? sent_pts_[1] - sent_pts_[0] : 1;
+    return sent_pts_[0] - static_cast<int64_t>(delay - packet) * step;
   }
 
   void DrainUnused() {
@@ -132,7 +149,10 @@ class SoftwareEncoder : public Encoder {
   AvCodecContextPtr context_;
   AvPacketPtr packet_;
   const std::string label_;
+  const bool force_key_frames_;
   int64_t frames_ = 0;
+  std::vector<int64_t> sent_pts_;  // of the frames so far, in display order
+  size_t packets_ = 0;
   bool finished_ = false;
 };
 
@@ -164,8 +184,7 @@ absl::StatusOr<std::unique_ptr<Encoder>> NewSoftwareEncoder(const StreamSpec& st
   context->flags |= AV_CODEC_FLAG_BITEXACT;
   if (global_header) context->flags |= AV_CODEC_FLAG_GLOBAL_HEADER;
   ApplyContextSettings(stream, timing, options, context.get());
-  auto encoder =
-      std::make_unique<SoftwareEncoder>(std::move(context), TraitsOf(options.codec).name);
+  auto encoder = std::make_unique<SoftwareEncoder>(std::move(context), options);
   NVC_RETURN_IF_ERROR(encoder->Open(settings));
   return encoder;
 }

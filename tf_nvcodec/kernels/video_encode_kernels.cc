@@ -184,6 +184,12 @@ class EncodeOp : public OpKernel {
       batch.height = static_cast<int>(height);
       batch.width = static_cast<int>(width);
     }
+    if (channels == 0 && (batch.height <= 0 || batch.width <= 0)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("frames of input_format ", Name(input_format_),
+                       " are packed and need size=(height, width), both positive; got (",
+                       batch.height, ", ", batch.width, ")"));
+    }
     batch.frame_bytes =
         batch.count > 0 ? frames.tensor_data().size() / static_cast<size_t>(batch.count) : 0;
     NVC_RETURN_IF_ERROR(batch.Validate());

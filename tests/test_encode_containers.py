@@ -1,0 +1,145 @@
+"""Every codec in every container that takes it: what FFmpeg's own tools read back."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from encoded import CONTAINERS, FAST, PAIRS, Encoded, moving, psnr
+
+import tf_nvcodec as nvc
+
+COUNT, HEIGHT, WIDTH = 20, 66, 98
+# Of the containers that keep times, which start where they are told.
+TIMED = [
+    (codec, container) for codec, container in PAIRS if container in ("mp4", "mov", "mkv", "webm")
+]
+MATRICES = {"bt601": "smpte170m", "bt709": "bt709", "bt2020": "bt2020nc"}
+
+
+def encode(codec: str, container: str, **options: object) -> Encoded:
+    options.setdefault("preset", FAST.get(codec))
+    if codec in ("h264", "hevc"):
+        options.setdefault("crf", 22)
+    frames = options.pop("frames", moving(COUNT, HEIGHT, WIDTH))
+    data = nvc.encode_video(frames, options.pop("fps", 30), codec, container, **options).numpy()
+    return Encoded(data, codec, container)
+
+
+@pytest.mark.parametrize(("codec", "container"), PAIRS)
+def test_reads_back(codec: str, container: str) -> None:
+    video = encode(codec, container)
+    assert video.stream["codec_name"] == codec
+    assert (video.stream["width"], video.stream["height"]) == (WIDTH, HEIGHT)
+    assert int(video.stream["nb_read_packets"]) == COUNT
+    frames = np.frombuffer(video.planes("rgb24"), np.uint8).reshape(COUNT, HEIGHT, WIDTH, 3)
+    assert psnr(frames, moving(COUNT, HEIGHT, WIDTH)) > 27
+
+
+@pytest.mark.parametrize(("codec", "container"), PAIRS)
+def test_decodes_with_the_op(codec: str, container: str) -> None:
+    decoded = nvc.decode_video(encode(codec, container).data)
+    assert decoded.frames.shape == (COUNT, HEIGHT, WIDTH, 3)
+    assert psnr(decoded.frames.numpy(), moving(COUNT, HEIGHT, WIDTH)) > 27
+    # Elementary streams of AV1 and MJPEG have no rate; FFmpeg takes 25 for them.
+    fps = 25 if container in ("raw", "obu") and codec in ("av1", "mjpeg") else 30
+    slack = 0.0011 if container in ("mkv", "webm") else 1e-5
+    times = decoded.pts.numpy()
+    np.testing.assert_allclose(times - times[0], np.arange(COUNT) / fps, atol=slack)
+
+
+@pytest.mark.parametrize(("codec", "container"), TIMED)
+@pytest.mark.parametrize("fps", [30, 29.97, 24000 / 1001, 12.5])
+def test_rate_is_kept(codec: str, container: str, fps: float) -> None:
+    video = encode(codec, container, fps=fps)
+    exact = {29.97: Fraction(30000, 1001), 24000 / 1001: Fraction(24000, 1001)}
+    assert video.rate == exact.get(fps, Fraction(fps))
+    slack = 0.0006 if container in ("mkv", "webm") else 1e-6
+    np.testing.assert_allclose(video.pts, np.arange(COUNT) / float(video.rate), atol=slack)
+
+
+UNEVEN = np.cumsum([0.5, *np.random.default_rng(1).uniform(0.005, 0.2, COUNT - 1).round(4)])
+
+
+@pytest.mark.parametrize(("codec", "container"), [*TIMED, ("av1", "ivf"), ("vp9", "ivf")])
+def test_times_are_kept(codec: str, container: str) -> None:
+    video = encode(codec, container, pts=UNEVEN)
+    slack = 0.0006 if container in ("mkv", "webm") else 1e-6
+    np.testing.assert_allclose(video.pts, UNEVEN, atol=slack)
+    np.testing.assert_allclose(nvc.decode_video(video.data).pts, UNEVEN, atol=slack)
+
+
+@pytest.mark.parametrize("codec", ["h264", "hevc"])
+def test_ts_keeps_times_after_its_delay(codec: str) -> None:
+    times = np.array(encode(codec, "ts", pts=UNEVEN).pts)
+    np.testing.assert_allclose(times - times[0], UNEVEN - UNEVEN[0], atol=1.2e-5)
+
+
+@pytest.mark.parametrize("codec", ["h264", "hevc", "av1", "vp9", "mjpeg"])
+def test_fragmented(codec: str) -> None:
+    gop = {} if codec == "mjpeg" else {"gop": 5}
+    video = encode(codec, "mp4", fragmented=True, **gop)
+    assert video.data.count(b"moof") >= COUNT // 5
+    assert b"moof" not in encode(codec, "mp4", **gop).data
+    np.testing.assert_allclose(video.pts, np.arange(COUNT) / 30, atol=1e-6)
+    assert nvc.decode_video(video.data).frames.shape[0] == COUNT
+
+
+def test_fragmented_mov() -> None:
+    assert b"moof" in encode("h264", "mov", fragmented=True).data
+
+
+def test_index_is_in_front_by_default() -> None:
+    fast, slow = encode("h264", "mp4").data, encode("h264", "mp4", faststart=False).data
+    assert fast.index(b"moov") < fast.index(b"mdat")
+    assert slow.index(b"moov") > slow.index(b"mdat")
+
+
+def test_hevc_has_the_tag_that_apple_reads() -> None:
+    assert encode("hevc", "mp4").stream["codec_tag_string"] == "hvc1"
+
+
+@pytest.mark.parametrize(("codec", "container"), PAIRS)
+def test_one_frame(codec: str, container: str) -> None:
+    video = encode(codec, container, frames=moving(1, 64, 64))
+    if (codec, container) == ("mjpeg", "raw"):
+        assert video.data.startswith(b"\xff\xd8\xff")  # a JPEG file, no video any more
+        return
+    assert nvc.decode_video(video.data).frames.shape == (1, 64, 64, 3)
+
+
+@pytest.mark.parametrize("codec", CONTAINERS)
+def test_other_containers_are_refused_with_a_list(codec: str) -> None:
+    everything = {"mp4", "mov", "mkv", "webm", "avi", "ts", "raw", "ivf", "obu"}
+    for container in sorted(everything - set(CONTAINERS[codec])):
+        with pytest.raises(tf.errors.InvalidArgumentError) as error:
+            encode(codec, container)
+        assert f"containers that can: {', '.join(CONTAINERS[codec])}" in str(error.value)
+
+
+@pytest.mark.parametrize("color_range", ["limited", "full"])
+@pytest.mark.parametrize("color_space", ["bt601", "bt709", "bt2020"])
+@pytest.mark.parametrize(("codec", "container"), [pair for pair in PAIRS if pair[0] != "mjpeg"])
+def test_colours_are_tagged(codec: str, container: str, color_space: str, color_range: str) -> None:
+    options = {"color_space": color_space, "color_range": color_range, "pixel_format": "yuv420p"}
+    frames = moving(2, HEIGHT, WIDTH)
+    if codec == "ffv1" and container != "mkv":
+        lost = color_range == "full" or (container == "avi" and color_space != "bt601")
+        if lost:
+            with pytest.raises(tf.errors.InvalidArgumentError, match="use container mkv"):
+                encode(codec, container, frames=frames, **options)
+            return
+    video = encode(codec, container, frames=frames, **options)
+    if (codec, container) == ("ffv1", "avi"):
+        return  # no tags, and none needed
+    info = nvc.probe(video.data)
+    assert info.color_space.numpy().decode() == MATRICES[color_space]
+    assert video.stream["color_space"] == MATRICES[color_space]
+    if codec != "ffv1" or container == "mkv":
+        assert info.color_range.numpy().decode() == color_range
+        assert video.stream["color_range"] == {"limited": "tv", "full": "pc"}[color_range]
+    if codec in ("h264", "hevc"):
+        assert video.stream["chroma_location"] == "center"
+        assert video.stream["color_primaries"] == MATRICES[color_space].replace("nc", "")
