@@ -33,6 +33,9 @@ class View:
     siting: tuple[int, int] | None = None
 
 
+WHOLE = View()
+
+
 @dataclasses.dataclass(frozen=True)
 class Frame:
     """One stored frame, packed as rawvideo, and what is needed to show it."""
@@ -63,7 +66,7 @@ class Frame:
             return np.repeat(gray_of(planes[0], self.colour_range, fmt.depth), 3, axis=-1)
         return yuv_to_rgb(planes, self.space, self.colour_range, fmt.depth)
 
-    def rgb(self, view: View = View()) -> Array:
+    def rgb(self, view: View = WHOLE) -> Array:
         """R'G'B' in [0, 1], [H, W, 3]."""
         if view.size is not None:
             return self._to_rgb([self._resampled(i, view, 0) for i in range(len(self.planes))])
@@ -76,7 +79,7 @@ class Frame:
                 full.append(upsample_bilinear(plane, shifts, self.height, self.width, view.siting))
         return self._cropped(rotate(self._to_rgb(full), self.rotation), view.crop)
 
-    def gray(self, view: View = View()) -> Array:
+    def gray(self, view: View = WHOLE) -> Array:
         """Luma alone in [0, 1], [H, W, 1]; of RGB frames the weighted sum."""
         fmt = parse_format(self.pixel_format)
         if fmt.family.startswith("gb"):
@@ -88,7 +91,7 @@ class Frame:
             luma = self._cropped(rotate(self.planes[0], self.rotation), view.crop)
         return gray_of(luma, self.colour_range, fmt.depth)
 
-    def yuv(self, depth: int, chroma_shift: int, view: View = View()) -> list[Array]:
+    def yuv(self, depth: int, chroma_shift: int, view: View = WHOLE) -> list[Array]:
         """Y', Cb and Cr in code values of `depth` bits, not rounded, of a 4:2:0 (1) or 4:4:4 (0)
         output in the frame's own matrix and range."""
         fmt = parse_format(self.pixel_format)

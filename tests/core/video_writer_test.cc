@@ -1,5 +1,6 @@
 #include "tf_nvcodec/core/video_writer.h"
 
+#include <malloc.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -85,6 +86,25 @@ TEST(VideoWriterTest, EveryPairWorksTwiceAlikeOrSaysWhatWould) {
     }
   }
   EXPECT_EQ(written, 30);
+}
+
+TEST(VideoWriterTest, OutputDoesNotDependOnWhatMemoryHeld) {
+  const Clip clip(176, 96, 24);
+  for (const EncodeCodec codec : kCodecs) {
+    for (const int gop : {1, 4, 12, 250}) {
+      EncodeOptions options = Options(codec, EncodeContainer::kMkv);
+      if (gop == 1 || codec != EncodeCodec::kMjpeg) options.gop = gop;
+      std::string videos[2];
+      for (int i = 0; i < 2; ++i) {
+        mallopt(M_PERTURB, i == 0 ? 0x55 : 0xaa);
+        const auto video = Write(clip.frames, options);
+        mallopt(M_PERTURB, 0);
+        ASSERT_TRUE(video.ok()) << video.status();
+        videos[i] = *video;
+      }
+      EXPECT_TRUE(videos[0] == videos[1]) << TraitsOf(codec).name << " gop " << gop;
+    }
+  }
 }
 
 TEST(VideoWriterTest, Mp4HasItsIndexInFrontUnlessAskedOtherwise) {

@@ -142,9 +142,9 @@ absl::Status Demuxer::Initialize() {
     if (opened == AVERROR_EXIT) return absl::CancelledError("cancelled while opening contents");
     if (opened == AVERROR(ENOMEM)) return FfmpegError(opened, "opening contents");
     return absl::InvalidArgumentError(absl::StrCat(
-        "contents (", source_.Size(), " bytes) is not a video container that can be read: ",
-        FfmpegErrorText(opened), log.Detail(),
-        "; mp4/mov, mkv/webm, avi, ts, flv, ivf, obu and raw H.264/HEVC are read"));
+        "contents (", source_.Size(),
+        " bytes) is not a video container that can be read: ", FfmpegErrorText(opened),
+        log.Detail(), "; mp4/mov, mkv/webm, avi, ts, flv, ivf, obu and raw H.264/HEVC are read"));
   }
   return SelectStream();
 }
@@ -174,8 +174,7 @@ absl::Status Demuxer::SelectStream() {
   }
   const char* container = format_->iformat->name;
   if (stream_index_ < 0) {
-    return absl::InvalidArgumentError(absl::StrCat("contents (", container,
-                                                   ") has no video stream",
+    return absl::InvalidArgumentError(absl::StrCat("contents (", container, ") has no video stream",
                                                    has_audio ? ", only audio" : "", log.Detail()));
   }
   AVStream* stream = format_->streams[stream_index_];
@@ -204,8 +203,8 @@ absl::StatusOr<bool> Demuxer::Next(AVPacket* packet) {
     }
     if (read == AVERROR(ENOMEM)) return FfmpegError(read, "reading packets");
     if (read < 0) {
-      damage_ = absl::StrCat(damage_, damage_.empty() ? "" : "; ", FfmpegErrorText(read),
-                             log.Detail());
+      damage_ =
+          absl::StrCat(damage_, damage_.empty() ? "" : "; ", FfmpegErrorText(read), log.Detail());
       return false;
     }
     if (packet->stream_index == stream_index_ && packet->size > 0) return true;

@@ -26,7 +26,7 @@ struct StreamInfo {
   AVRational time_base{0, 1};
   AVRational frame_rate{0, 1};           // 0/1 when unknown
   AVRational sample_aspect_ratio{0, 1};  // 0/1 when unknown
-  int rotation = 0;  // degrees clockwise to turn a stored frame for display
+  int rotation = 0;                      // degrees clockwise to turn a stored frame for display
   bool has_audio = false;
 };
 

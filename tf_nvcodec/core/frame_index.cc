@@ -41,12 +41,13 @@ absl::Status FrameIndex::ReadPacket(const ByteSource& source, int i, AVPacket* o
 absl::StatusOr<int64_t> FrameIndex::FrameAt(double seconds) const {
   const double end = frames_.back().pts + frames_.back().duration;
   if (!(seconds >= frames_.front().pts && seconds < end)) {
-    return absl::InvalidArgumentError(absl::StrCat("timestamp ", seconds, " s is outside the video, [",
-                                              frames_.front().pts, ", ", end, ") s"));
+    return absl::InvalidArgumentError(absl::StrCat("timestamp ", seconds,
+                                                   " s is outside the video, [",
+                                                   frames_.front().pts, ", ", end, ") s"));
   }
-  const auto next = std::upper_bound(
-      frames_.begin(), frames_.end(), seconds,
-      [](double time, const FrameEntry& frame) { return time < frame.pts; });
+  const auto next =
+      std::upper_bound(frames_.begin(), frames_.end(), seconds,
+                       [](double time, const FrameEntry& frame) { return time < frame.pts; });
   return next - frames_.begin() - 1;
 }
 

@@ -27,8 +27,8 @@ struct PacketEntry {
   int frame = -1;              // display index of the frame it shows; -1: none
   bool random_access = false;  // see PacketInfo
   bool droppable = false;
-  bool unreachable = false;    // refers to what lies before the stream's beginning; shows nothing
-  AvPacketPtr kept;            // the packet itself where its bytes are not in one piece
+  bool unreachable = false;  // refers to what lies before the stream's beginning; shows nothing
+  AvPacketPtr kept;          // the packet itself where its bytes are not in one piece
 };
 
 // In display order.

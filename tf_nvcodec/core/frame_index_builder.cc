@@ -187,8 +187,8 @@ class FrameIndexBuilder {
       }
     }
     MarkUnreachable();
-    // FFmpeg unpacks MPEG-4's packed B-frames from one packet into the next: only from the first one
-    // does it do so as in a full decode.
+    // FFmpeg unpacks MPEG-4's packed B-frames from one packet into the next: only from the first
+    // one does it do so as in a full decode.
     if (index_.stream_.codec->codec_id == AV_CODEC_ID_MPEG4) {
       for (size_t i = 1; i < index_.packets_.size(); ++i) index_.packets_[i].random_access = false;
     }

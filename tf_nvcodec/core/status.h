@@ -20,19 +20,19 @@ absl::Status FfmpegError(int averror, absl::string_view doing);
 
 }  // namespace nvc
 
-#define NVC_RETURN_IF_ERROR(expr)               \
-  do {                                          \
-    absl::Status nvc_status = (expr);           \
-    if (!nvc_status.ok()) return nvc_status;    \
+#define NVC_RETURN_IF_ERROR(expr)            \
+  do {                                       \
+    absl::Status nvc_status = (expr);        \
+    if (!nvc_status.ok()) return nvc_status; \
   } while (false)
 
 #define NVC_CONCAT_INNER(a, b) a##b
 #define NVC_CONCAT(a, b) NVC_CONCAT_INNER(a, b)
 #define NVC_ASSIGN_OR_RETURN(lhs, expr) \
   NVC_ASSIGN_OR_RETURN_IMPL(NVC_CONCAT(nvc_statusor_, __LINE__), lhs, expr)
-#define NVC_ASSIGN_OR_RETURN_IMPL(tmp, lhs, expr)  \
-  auto tmp = (expr);                               \
-  if (!tmp.ok()) return std::move(tmp).status();   \
+#define NVC_ASSIGN_OR_RETURN_IMPL(tmp, lhs, expr) \
+  auto tmp = (expr);                              \
+  if (!tmp.ok()) return std::move(tmp).status();  \
   lhs = std::move(tmp).value()
 
 #endif  // TF_NVCODEC_CORE_STATUS_H_

@@ -75,9 +75,9 @@ absl::StatusOr<VideoInfo> ProbeVideo(const ByteSource& source, const FrameIndex:
     if (damaged.empty()) break;
   }
   if (info.width == 0) {
-    return absl::DataLossError(absl::StrCat("contents (", stream.container, ", ", info.codec,
-                                            ") has no frame that can be decoded: ",
-                                            damaged.begin()->second.message()));
+    return absl::DataLossError(
+        absl::StrCat("contents (", stream.container, ", ", info.codec,
+                     ") has no frame that can be decoded: ", damaged.begin()->second.message()));
   }
   if (stream.sample_aspect_ratio.num > 0) {
     info.sample_aspect_ratio = av_q2d(stream.sample_aspect_ratio);

@@ -34,9 +34,8 @@ absl::Status ReadPerChannel(OpKernelConstruction* context, const char* name, int
   NVC_RETURN_IF_ERROR(context->GetAttr(name, &values));
   if (values.empty()) return absl::OkStatus();
   if (values.size() != 1 && static_cast<int>(values.size()) != channels) {
-    return absl::InvalidArgumentError(absl::StrCat(name, " must have 1 or ", channels,
-                                                   " values for this pixel_format, got ",
-                                                   values.size()));
+    return absl::InvalidArgumentError(absl::StrCat(
+        name, " must have 1 or ", channels, " values for this pixel_format, got ", values.size()));
   }
   for (size_t i = 0; i < out->size(); ++i) (*out)[i] = values[i % values.size()];
   return absl::OkStatus();

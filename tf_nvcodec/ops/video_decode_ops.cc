@@ -42,9 +42,8 @@ absl::Status FrameShape(InferenceContext* c, int size_input, int crop_input,
   TF_RETURN_IF_ERROR(ReadVector(c, crop_input, "crop", 4, crop, &crop_known));
   DimensionHandle height = c->UnknownDim(), width = c->UnknownDim();
   if (size_known && (size[0] > 0) != (size[1] > 0)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("size must be (height, width), both positive, got (", size[0], ", ", size[1],
-                     ")"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "size must be (height, width), both positive, got (", size[0], ", ", size[1], ")"));
   }
   if (size_known && size[0] > 0) {
     height = c->MakeDim(size[0]);
@@ -110,27 +109,27 @@ absl::Status FramesAtShape(InferenceContext* c) {
 
 }  // namespace
 
-#define NVC_DECODE_ATTRIBUTES                                                       \
-  Output("frames: dtype")                                                           \
-      .Output("pts: double")                                                        \
-      .Output("valid: bool")                                                        \
-      .Attr("dtype: {uint8, uint16, half, float} = DT_UINT8")                       \
-      .Attr(                                                                        \
-          "pixel_format: {'native', 'rgb', 'bgr', 'gray', 'nv12', 'yuv420p', "      \
-          "'yuv444p', 'p010'} = 'rgb'")                                             \
-      .Attr("layout: {'thwc', 'tchw'} = 'thwc'")                                    \
+#define NVC_DECODE_ATTRIBUTES                                                         \
+  Output("frames: dtype")                                                             \
+      .Output("pts: double")                                                          \
+      .Output("valid: bool")                                                          \
+      .Attr("dtype: {uint8, uint16, half, float} = DT_UINT8")                         \
+      .Attr(                                                                          \
+          "pixel_format: {'native', 'rgb', 'bgr', 'gray', 'nv12', 'yuv420p', "        \
+          "'yuv444p', 'p010'} = 'rgb'")                                               \
+      .Attr("layout: {'thwc', 'tchw'} = 'thwc'")                                      \
       .Attr("resize_method: {'nearest', 'bilinear', 'bicubic', 'area'} = 'bilinear'") \
-      .Attr("chroma_upsampling: {'nearest', 'bilinear'} = 'nearest'")               \
-      .Attr("apply_rotation: bool = true")                                          \
-      .Attr("color_space: {'', 'bt601', 'bt709', 'bt2020'} = ''")                   \
-      .Attr("color_range: {'', 'limited', 'full'} = ''")                            \
-      .Attr("mean: list(float) = []")                                               \
-      .Attr("std: list(float) = []")                                                \
-      .Attr("backend: {'auto', 'cpu', 'nvdec'} = 'auto'")                           \
-      .Attr("num_threads: int >= 0 = 0")                                            \
-      .Attr("on_error: {'raise', 'skip', 'repeat'} = 'raise'")                      \
-      .Attr("max_pixels: int >= 0 = 67108864")                                      \
-      .Attr("max_frames: int >= 0 = 0")                                             \
+      .Attr("chroma_upsampling: {'nearest', 'bilinear'} = 'nearest'")                 \
+      .Attr("apply_rotation: bool = true")                                            \
+      .Attr("color_space: {'', 'bt601', 'bt709', 'bt2020'} = ''")                     \
+      .Attr("color_range: {'', 'limited', 'full'} = ''")                              \
+      .Attr("mean: list(float) = []")                                                 \
+      .Attr("std: list(float) = []")                                                  \
+      .Attr("backend: {'auto', 'cpu', 'nvdec'} = 'auto'")                             \
+      .Attr("num_threads: int >= 0 = 0")                                              \
+      .Attr("on_error: {'raise', 'skip', 'repeat'} = 'raise'")                        \
+      .Attr("max_pixels: int >= 0 = 67108864")                                        \
+      .Attr("max_frames: int >= 0 = 0")                                               \
       .Attr("max_bytes: int >= 0 = 17179869184")
 
 constexpr char kSharedDoc[] = R"doc(

@@ -7,14 +7,14 @@ from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
 import tensorflow as tf
-from typing_extensions import TypedDict, Unpack
+from typing_extensions import TypeAlias, TypedDict, Unpack
 
 from tf_nvcodec.python import loader
 from tf_nvcodec.python.probe import MAX_PIXELS
 
 _END = tf.int64.max
 
-TensorLike = tf.types.experimental.TensorLike
+TensorLike: TypeAlias = tf.types.experimental.TensorLike
 
 
 class DecodedVideo(NamedTuple):
@@ -74,7 +74,8 @@ def _op_arguments(size: TensorLike | None, options: DecodeOptions) -> dict[str, 
     arguments: dict[str, Any] = {k: v for k, v in options.items() if v is not None}
     crop = arguments.pop("crop", (0, 0, 0, 0))
     arguments["crop"] = tf.convert_to_tensor(crop, tf.int32, name="crop")
-    arguments["size"] = tf.convert_to_tensor((0, 0) if size is None else size, tf.int32, name="size")
+    size = (0, 0) if size is None else size
+    arguments["size"] = tf.convert_to_tensor(size, tf.int32, name="size")
     arguments["max_pixels"] = options.get("max_pixels", MAX_PIXELS)
     for key in ("mean", "std"):
         if key in arguments:
