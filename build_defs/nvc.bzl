@@ -53,7 +53,8 @@ def nvc_cc_test(name, deps = [], srcs = None, size = "small", **kwargs):
         name = name,
         size = size,
         srcs = srcs or [name + ".cc"],
-        copts = _COPTS,
+        # GoogleTest's macros under an if without braces.
+        copts = _COPTS + ["-Wno-dangling-else"],
         linkstatic = True,
         deps = deps + ["@googletest//:gtest_main", "@tensorflow//:absl"],
         **kwargs
