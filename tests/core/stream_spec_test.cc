@@ -152,6 +152,7 @@ TEST(StreamSpecTest, RefusesAndSaysWhatWouldDo) {
       {"odd 4:2:2", Batch(33, 18), Options(EncodeCodec::kH264, EncodeContainer::kMkv, "yuv422p"),
        "33x18"},
       {"small HEVC", Batch(14, 64), Options(EncodeCodec::kHevc), "from 16x16 to"},
+      {"thin HEVC", Batch(4224, 30), Options(EncodeCodec::kHevc), "up to 4222 on the other"},
       {"small AV1", Batch(64, 62), Options(EncodeCodec::kAv1), "from 64x64 to 16384x8704"},
       {"large", Batch(16386, 16), Options(EncodeCodec::kH264), "to 16384x16384"},
       {"format", Batch(64, 64), Options(EncodeCodec::kAv1, EncodeContainer::kMkv, "yuv444p"),

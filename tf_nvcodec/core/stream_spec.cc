@@ -15,6 +15,9 @@ extern "C" {
 namespace nvc {
 namespace {
 
+// Smaller frames need blocks of 16, which the levels for longer sides (H.265, A.4.2) forbid.
+constexpr int kMinHevcLargeBlock = 32, kMaxHevcSmallBlockSide = 4222;
+
 bool IsPackedYuv(const FrameBatch& frames) { return Channels(frames.pixel_format) == 0; }
 bool IsRgb(AVPixelFormat format) {
   return (av_pix_fmt_desc_get(format)->flags & AV_PIX_FMT_FLAG_RGB) != 0;
@@ -77,6 +80,13 @@ absl::Status CheckSize(const StreamSpec& spec, const EncodeOptions& options) {
         traits.max_width, "x", traits.max_height, " (width x height); got ", width, "x", height,
         std::min(width, height) < traits.min_side ? ": pad them or use another codec"
                                                   : ": resize them or use another codec"));
+  }
+  if (options.codec == EncodeCodec::kHevc && std::min(width, height) < kMinHevcLargeBlock &&
+      std::max(width, height) > kMaxHevcSmallBlockSide) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("codec hevc takes frames that are under ", kMinHevcLargeBlock,
+                     " pixels on one side up to ", kMaxHevcSmallBlockSide, " on the other; got ",
+                     width, "x", height, " (width x height): pad them or use another codec"));
   }
   const AVPixFmtDescriptor* const format = av_pix_fmt_desc_get(spec.format);
   const bool odd_width = format->log2_chroma_w == 1 && width % 2 != 0;

@@ -84,6 +84,9 @@ def _op_arguments(size: TensorLike | None, options: DecodeOptions) -> dict[str, 
 
 
 def _integers(value: TensorLike, name: str) -> tf.Tensor:
+    # TensorFlow takes True for 1 where integers are asked for.
+    if any(isinstance(v, (bool, np.bool_)) for v in tf.nest.flatten(value)):
+        raise TypeError(f"{name} must be integers, got bool")
     tensor = tf.convert_to_tensor(value, dtype_hint=tf.int64, name=name)
     if not tensor.dtype.is_integer:
         raise TypeError(f"{name} must be integers, got {tensor.dtype.name}")
