@@ -8,6 +8,19 @@
 namespace nvc {
 namespace {
 
+// Memory that held something before, as a tensor's does.
+class DirtyBytes : public GrowingBytes {
+ public:
+  explicit DirtyBytes(std::string* bytes) : bytes_(bytes) {}
+  char* Resize(size_t size) override {
+    bytes_->resize(size, '~');
+    return &(*bytes_)[0];
+  }
+
+ private:
+  std::string* bytes_;
+};
+
 TEST(MemoryOutputTest, GrowsAndIsCutToSize) {
   std::string bytes = "old contents";
   StringBytes sink(&bytes);
@@ -26,7 +39,7 @@ TEST(MemoryOutputTest, GrowsAndIsCutToSize) {
 
 TEST(MemoryOutputTest, OverwritesAndFillsHolesWithZeros) {
   std::string bytes;
-  StringBytes sink(&bytes);
+  DirtyBytes sink(&bytes);
   auto output = MemoryOutput::Create(&sink);
   ASSERT_TRUE(output.ok());
   AVIOContext* const io = (*output)->avio();
