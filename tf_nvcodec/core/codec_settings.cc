@@ -257,7 +257,7 @@ void ApplyContextSettings(const StreamSpec& stream, const FrameTiming& timing,
   context->time_base = timing.time_base();
   context->framerate = EncoderRate(timing.frame_rate(), traits);
   context->thread_count = options.num_threads;
-  // x265 has frames in flight at most, and other threads in its pool.
+  // x265 takes that many frames at once at most; more threads are for its pool.
   if (options.codec == EncodeCodec::kHevc) {
     context->thread_count = std::min(context->thread_count, kMaxX265FrameThreads);
   }

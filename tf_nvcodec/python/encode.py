@@ -86,8 +86,8 @@ def encode_video(
         "raw": the elementary stream, Annex B for h264 and hevc, OBU for av1, IVF for vp9, JPEGs
         for mjpeg. None is "mp4".
       pts: Float [T], seconds at which each frame is shown, instead of fps; strictly increasing,
-        from 0 on. mkv and webm keep milliseconds; avi, raw and obu keep no times. The last frame
-        lasts as long as the one before it.
+        from 0 on. mkv and webm keep milliseconds; ts starts later by the encoder's delay; avi, raw
+        and obu keep no times. The last frame lasts as long as the one before it.
       input_format: "rgb", "bgr", "gray"; or packed as FFmpeg's rawvideo: "nv12", "yuv420p",
         "yuv444p", "p010".
       size: (height, width) of packed frames.
