@@ -1,7 +1,6 @@
 #include "tf_nvcodec/core/decode_plan.h"
 
 #include <algorithm>
-#include <functional>
 #include <map>
 #include <numeric>
 
@@ -71,7 +70,7 @@ ThreadPlan PlanThreads(const std::vector<Segment>& segments, int num_threads) {
   std::vector<int> busy(static_cast<size_t>(num_threads), 0);
   for (const int cost : costs) *std::min_element(busy.begin(), busy.end()) += cost;
   const double side_by_side = *std::max_element(busy.begin(), busy.end());
-  // Frame threads reach about this share of perfect scaling (benchmarks/README.md).
+  // The share of perfect scaling that frame threads are taken to reach: assumed, not measured.
   constexpr double kFrameThreadEfficiency = 0.85;
   const double frame_threads = total / (num_threads * kFrameThreadEfficiency);
   if (total > num_threads && frame_threads < side_by_side) {

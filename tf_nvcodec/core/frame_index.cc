@@ -1,8 +1,6 @@
 #include "tf_nvcodec/core/frame_index.h"
 
 #include <algorithm>
-#include <cmath>
-#include <cstring>
 
 #include "absl/strings/str_cat.h"
 #include "tf_nvcodec/core/status.h"

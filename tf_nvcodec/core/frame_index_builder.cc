@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <numeric>
 
 #include "absl/strings/str_cat.h"
 #include "tf_nvcodec/core/decoder.h"

@@ -95,6 +95,7 @@ class ReadRun {
 absl::Status ReadFrames(const FrameIndex& index, const ByteSource& source,
                         const std::vector<int64_t>& frames, const ReadOptions& options,
                         FrameSink* sink, DamagedFrames* damaged) {
+  if (frames.empty()) return absl::OkStatus();
   const std::vector<Segment> segments = PlanSegments(index, frames);
   const ThreadGrant grant(options.num_threads);
   return ReadRun(index, source, options, segments, sink, damaged)
