@@ -135,7 +135,9 @@ def test_every_input(codec: str, input_format: str, dtype: Any) -> None:
     if input_format == "gray":
         frames = frames[..., :1]
     scale = {np.uint8: 1, np.uint16: 257}.get(dtype, 1 / 255)
-    video = encode((frames * scale).astype(dtype), codec, input_format=input_format)
+    video = encode(
+        (frames.astype(np.float64) * scale).astype(dtype), codec, input_format=input_format
+    )
     decoded = nvc.decode_video(video.data, pixel_format=input_format).frames.numpy()
     assert psnr(decoded, frames) > 27
     deep = dtype is np.uint16 and codec in ("h264", "hevc", "av1", "vp9")

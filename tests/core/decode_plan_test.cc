@@ -33,7 +33,7 @@ TEST_F(DecodePlanTest, AWholeDecodeSendsEveryPacketOnce) {
   for (const Segment& segment : PlanSegments(index_, all)) {
     frames += static_cast<int>(segment.frames.size());
     sent += Sent(segment);
-    EXPECT_EQ(segment.num_packets, Sent(segment));
+    EXPECT_EQ(segment.cost, Sent(segment));
   }
   EXPECT_EQ(frames, kBFramesClipFrames);
   EXPECT_EQ(sent, kBFramesClipFrames);
@@ -52,7 +52,7 @@ TEST_F(DecodePlanTest, LeavesOutWhatNobodyNeeds) {
   const Segment& segment = segments[0];
   EXPECT_EQ(segment.frames, std::vector<int>{55});
   EXPECT_EQ(segment.last_packet, index_.frames()[55].packet);
-  EXPECT_LT(segment.num_packets, segment.last_packet - segment.first_packet + 1);
+  EXPECT_LT(segment.cost, segment.last_packet - segment.first_packet + 1);
   EXPECT_TRUE(IsNeeded(index_, segment, segment.first_packet));
   EXPECT_TRUE(IsNeeded(index_, segment, segment.last_packet));
 }
@@ -63,7 +63,7 @@ TEST_F(DecodePlanTest, NothingAskedNothingPlanned) {
 
 std::vector<Segment> OfCosts(const std::vector<int>& costs) {
   std::vector<Segment> segments(costs.size());
-  for (size_t i = 0; i < costs.size(); ++i) segments[i].num_packets = costs[i];
+  for (size_t i = 0; i < costs.size(); ++i) segments[i].cost = costs[i];
   return segments;
 }
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
+import sys
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from tf_nvcodec.cli.errors import CliError, clean_message
@@ -26,15 +29,35 @@ def silence_tensorflow() -> None:
 @functools.cache
 def load() -> Runtime:
     """Imports both, or raises CliError that says what to do."""
-    try:
-        import tensorflow as tf
-    except Exception as error:
-        raise _not_ready("TensorFlow does not import", error) from error
-    try:
-        from tf_nvcodec import api as nvc
-    except Exception as error:
-        raise _not_ready("the op library does not load", error) from error
+    with _native_stderr_held_back():
+        try:
+            import tensorflow as tf
+        except Exception as error:
+            raise _not_ready("TensorFlow does not import", error) from error
+        try:
+            from tf_nvcodec import api as nvc
+        except Exception as error:
+            raise _not_ready("the op library does not load", error) from error
     return Runtime(tf, nvc)
+
+
+@contextlib.contextmanager
+def _native_stderr_held_back() -> Iterator[None]:
+    """Drops what C++ code writes to file descriptor 2: newer TensorFlows log during their import,
+    before any setting of theirs is read. TF_CPP_MIN_LOG_LEVEL below 3 keeps it."""
+    if os.environ.get("TF_CPP_MIN_LOG_LEVEL") != "3":
+        yield
+        return
+    sys.stderr.flush()
+    stderr = os.dup(2)
+    with open(os.devnull, "wb") as nowhere:
+        os.dup2(nowhere.fileno(), 2)
+        try:
+            yield
+        finally:
+            sys.stderr.flush()
+            os.dup2(stderr, 2)
+            os.close(stderr)
 
 
 def _not_ready(what: str, error: Exception) -> CliError:

@@ -3,13 +3,22 @@
 namespace nvc {
 namespace {
 
-enum ObuType { kSequenceHeader = 1, kFrameHeader = 3, kFrame = 6, kTileList = 8 };
+enum ObuType {
+  kSequenceHeader = 1,
+  kFrameHeader = 3,
+  kTileGroup = 4,
+  kFrame = 6,
+  kRedundantFrameHeader = 7,
+  kTileList = 8,
+};
 enum FrameType { kKey = 0, kInter = 1, kIntraOnly = 2, kSwitch = 3 };
 constexpr int kEachFrameSays = 2;
 constexpr uint32_t kAllSlots = 0xFF;
+constexpr int kReferencesPerFrame = 7;
 
 struct Obu {
   int type = 0;
+  const uint8_t* begin = nullptr;  // of its header
   const uint8_t* data = nullptr;
   size_t size = 0;
 };
@@ -18,6 +27,7 @@ struct Obu {
 bool NextObu(const uint8_t** at, const uint8_t* end, Obu* obu) {
   const uint8_t* p = *at;
   if (p >= end) return false;
+  obu->begin = p;
   const uint8_t header = *p++;
   obu->type = (header >> 3) & 15;
   if ((header & 4) != 0) ++p;  // extension
@@ -43,40 +53,82 @@ bool NextObu(const uint8_t** at, const uint8_t* end, Obu* obu) {
 
 Av1Inspector::Av1Inspector(const AVCodecParameters& codec) {
   constexpr int kAv1cHeader = 4;
-  if (codec.extradata != nullptr && codec.extradata_size > kAv1cHeader) {
-    KeepsSlots(codec.extradata + kAv1cHeader,
-               static_cast<size_t>(codec.extradata_size - kAv1cHeader));
+  if (codec.extradata == nullptr || codec.extradata_size <= kAv1cHeader) return;
+  const uint8_t* at = codec.extradata + kAv1cHeader;
+  const uint8_t* const end = codec.extradata + codec.extradata_size;
+  for (Obu obu; NextObu(&at, end, &obu);) {
+    if (obu.type == kSequenceHeader) ReadSequence(BitReader(obu.data, obu.size));
   }
 }
 
 PacketInfo Av1Inspector::Inspect(const AVPacket& packet) {
   PacketInfo info;
   info.random_access = (packet.flags & AV_PKT_FLAG_KEY) != 0;
-  info.droppable = KeepsSlots(packet.data, static_cast<size_t>(packet.size)) && !info.random_access;
+  const auto slots = slots_;
+  const int first = num_pictures_;
+  bool keeps = true;
+  if (ReadPictures(packet.data, static_cast<size_t>(packet.size), info.random_access,
+                   &info.pictures, &keeps)) {
+    info.droppable = keeps && !info.pictures.empty() && !info.random_access;
+    return info;
+  }
+  slots_ = slots;
+  num_pictures_ = first;
+  CodedPicture whole;
+  whole.end = packet.size;
+  whole.shown = true;
+  ReferToAllSlots(&whole);
+  // A decoder without a sequence header stores nothing.
+  Store(kAllSlots, sequence_.seen);
+  info.pictures = {whole};
   return info;
 }
 
-bool Av1Inspector::KeepsSlots(const uint8_t* data, size_t size) {
+bool Av1Inspector::ReadPictures(const uint8_t* data, size_t size, bool random_access,
+                                std::vector<CodedPicture>* pictures, bool* keeps) {
   const uint8_t* at = data;
   const uint8_t* const end = data + size;
-  bool keeps = true;
-  bool any_frame = false;
+  bool sequence = false;
   for (Obu obu; NextObu(&at, end, &obu);) {
     if (obu.type == kSequenceHeader) {
       ReadSequence(BitReader(obu.data, obu.size));
-      keeps = false;
+      sequence = true;
     } else if (obu.type == kFrameHeader || obu.type == kFrame) {
-      any_frame = true;
-      keeps = ReadRefresh(BitReader(obu.data, obu.size)) == 0 && keeps;
+      CodedPicture picture;
+      picture.begin = static_cast<int>(obu.begin - data);
+      picture.end = static_cast<int>(at - data);
+      uint32_t refresh = 0;
+      if (!ReadFrame(BitReader(obu.data, obu.size), &picture, &refresh)) return false;
+      *keeps = *keeps && refresh == 0;
+      pictures->push_back(picture);
+    } else if (obu.type == kTileGroup || obu.type == kRedundantFrameHeader) {
+      if (pictures->empty()) return false;
+      pictures->back().end = static_cast<int>(at - data);
     } else if (obu.type == kTileList) {
-      keeps = false;
+      return false;
     }
   }
-  return keeps && any_frame && at == end;
+  *keeps = *keeps && !sequence;
+  // Where decoding does not start anew, what follows may need a sequence header that goes unused
+  // by the pictures beside it.
+  if (sequence && !random_access && !pictures->empty()) return false;
+  return at == end;
+}
+
+void Av1Inspector::ReferToAllSlots(CodedPicture* picture) const {
+  for (size_t i = 0; i < slots_.size(); ++i) picture->references[i] = slots_[i].picture;
+}
+
+void Av1Inspector::Store(uint32_t refresh, bool key) {
+  for (size_t i = 0; i < slots_.size(); ++i) {
+    if ((refresh >> i) & 1) slots_[i] = {num_pictures_, key};
+  }
+  ++num_pictures_;
 }
 
 void Av1Inspector::ReadSequence(BitReader bits) {
   sequence_ = Sequence();
+  sequence_.seen = true;
   bits.Skip(3);                              // seq_profile
   if (bits.Flag() || bits.Flag()) return;    // still_picture, reduced_still_picture_header
   if (bits.Flag()) {                         // timing_info_present_flag
@@ -93,8 +145,8 @@ void Av1Inspector::ReadSequence(BitReader bits) {
   const int height_bits = static_cast<int>(bits.Read(4)) + 1;
   bits.Skip(width_bits + height_bits);
   if (bits.Flag()) {  // frame_id_numbers_present_flag
-    const int delta_bits = static_cast<int>(bits.Read(4)) + 2;
-    sequence_.frame_id_bits = static_cast<int>(bits.Read(3)) + 1 + delta_bits;
+    sequence_.delta_frame_id_bits = static_cast<int>(bits.Read(4)) + 2;
+    sequence_.frame_id_bits = static_cast<int>(bits.Read(3)) + 1 + sequence_.delta_frame_id_bits;
   }
   bits.Skip(3);  // use_128x128_superblock, enable_filter_intra, enable_intra_edge_filter
   bits.Skip(4);  // enable_interintra_compound, _masked_compound, _warped_motion, _dual_filter
@@ -110,15 +162,24 @@ void Av1Inspector::ReadSequence(BitReader bits) {
   sequence_.understood = !bits.overrun();
 }
 
-uint32_t Av1Inspector::ReadRefresh(BitReader bits) {
-  if (!sequence_.understood) return kAllSlots;
-  if (bits.Flag()) {  // show_existing_frame: showing a key frame again refreshes every slot
-    return slot_is_key_[bits.Read(3)] ? kAllSlots : 0;
+bool Av1Inspector::ReadFrame(BitReader bits, CodedPicture* picture, uint32_t* refresh) {
+  if (!sequence_.understood) return false;
+  if (bits.Flag()) {  // show_existing_frame
+    picture->shown = true;
+    const Slot& slot = slots_[bits.Read(3)];
+    picture->references[0] = slot.picture;
+    // Showing a key frame again refreshes every slot. It is not certain that there is one.
+    const bool key = slot.key;
+    if (key) ReferToAllSlots(picture);
+    *refresh = key ? kAllSlots : 0;
+    if (bits.overrun()) return false;
+    Store(*refresh, key);
+    return true;
   }
   const auto type = static_cast<FrameType>(bits.Read(2));
-  const bool show = bits.Flag();
-  if (!show) bits.Skip(1);  // showable_frame
-  const bool resets = type == kSwitch || (type == kKey && show);
+  picture->shown = bits.Flag();
+  if (!picture->shown) bits.Skip(1);  // showable_frame
+  const bool resets = type == kSwitch || (type == kKey && picture->shown);
   const bool error_resilient = resets || bits.Flag();
   bits.Skip(1);  // disable_cdf_update
   const bool screen_content = sequence_.force_screen_content_tools == kEachFrameSays
@@ -129,13 +190,28 @@ uint32_t Av1Inspector::ReadRefresh(BitReader bits) {
   if (type != kSwitch) bits.Skip(1);  // frame_size_override_flag
   bits.Skip(sequence_.order_hint_bits);
   const bool intra = type == kKey || type == kIntraOnly;
-  if (!intra && !error_resilient) bits.Skip(3);  // primary_ref_frame
-  const uint32_t refresh = resets ? kAllSlots : bits.Read(8);
-  if (bits.overrun()) return kAllSlots;
-  for (size_t i = 0; i < slot_is_key_.size(); ++i) {
-    if ((refresh >> i) & 1) slot_is_key_[i] = type == kKey;
+  if (!intra && !error_resilient) bits.Skip(3);  // primary_ref_frame: one of those below
+  *refresh = resets ? kAllSlots : bits.Read(8);
+  const bool order_hints = sequence_.order_hint_bits > 0;
+  bool all_slots = false;
+  if (error_resilient && order_hints && (!intra || *refresh != kAllSlots)) {
+    all_slots = true;  // ref_order_hint: a slot that holds another frame than it says is filled
+    bits.Skip(8 * sequence_.order_hint_bits);
   }
-  return refresh;
+  if (!intra) {
+    if (order_hints && bits.Flag()) {
+      all_slots = true;  // frame_refs_short_signaling: they follow from all order hints
+    } else {
+      for (int i = 0; i < kReferencesPerFrame; ++i) {
+        picture->references[static_cast<size_t>(i)] = slots_[bits.Read(3)].picture;
+        bits.Skip(sequence_.delta_frame_id_bits);
+      }
+    }
+  }
+  if (all_slots) ReferToAllSlots(picture);
+  if (bits.overrun()) return false;
+  Store(*refresh, type == kKey);
+  return true;
 }
 
 }  // namespace nvc

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "tf_nvcodec/core/bit_reader.h"
 #include "tf_nvcodec/core/packet_info.h"
@@ -11,8 +12,10 @@
 namespace nvc {
 
 // AV1 bitstream specification, 5.5 (sequence header) and 5.9 (frame header). A packet is a temporal
-// unit and shows one frame (7.5). One whose frames are stored in no reference slot is droppable:
-// all that later frames take from earlier ones is in the slots.
+// unit: it shows one frame (7.5) and may hold others that are shown later by number or never. All
+// that a frame takes from earlier ones is in the reference slots its header names, so that the
+// headers alone tell which frames another one needs. Where one is not understood, the whole packet
+// counts as a picture that needs, and is needed by, everything.
 class Av1Inspector : public PacketInspector {
  public:
   explicit Av1Inspector(const AVCodecParameters& codec);
@@ -21,18 +24,30 @@ class Av1Inspector : public PacketInspector {
  private:
   struct Sequence {
     bool understood = false;  // no decoder model, no layers, not a still picture
-    int frame_id_bits = 0, order_hint_bits = 0;
+    bool seen = false;
+    int frame_id_bits = 0, delta_frame_id_bits = 0, order_hint_bits = 0;
     int force_screen_content_tools = 0, force_integer_mv = 0;  // 2: each frame says
   };
 
-  // Whether the frames of these OBUs leave the reference slots as they are.
-  bool KeepsSlots(const uint8_t* data, size_t size);
+  struct Slot {
+    int picture = -1;  // its number
+    bool key = false;  // or may be
+  };
+
+  // Appends the pictures of a packet to `pictures` and tells whether all the slots stay as they
+  // are. False, with `pictures` to be given up, when the packet is not understood.
+  bool ReadPictures(const uint8_t* data, size_t size, bool random_access,
+                    std::vector<CodedPicture>* pictures, bool* keeps);
   void ReadSequence(BitReader bits);
-  // The slots that the frame is stored in, one bit each.
-  uint32_t ReadRefresh(BitReader bits);
+  // What the frame refers to and the slots that it is then stored in, one bit each; false when the
+  // header is not understood.
+  bool ReadFrame(BitReader bits, CodedPicture* picture, uint32_t* refresh);
+  void ReferToAllSlots(CodedPicture* picture) const;
+  void Store(uint32_t refresh, bool key);
 
   Sequence sequence_;
-  std::array<bool, 8> slot_is_key_{};
+  std::array<Slot, 8> slots_{};
+  int num_pictures_ = 0;  // so far; the number of the one being read
 };
 
 }  // namespace nvc

@@ -16,6 +16,51 @@ bool IsWanted(const FrameIndex& index, const Segment& segment, int i) {
   return found != segment.frames.end() && index.frames()[static_cast<size_t>(*found)].packet == i;
 }
 
+// The pictures that `frames` take, from those of `first_packet` on.
+std::vector<int> PicturesFor(const FrameIndex& index, int first_packet,
+                             const std::vector<int>& frames) {
+  const int first = index.packets()[static_cast<size_t>(first_packet)].first_picture;
+  std::vector<bool> needed;  // from `first` on
+  for (const int frame : frames) {
+    const int packet = index.frames()[static_cast<size_t>(frame)].packet;
+    const PacketEntry& entry = index.packets()[static_cast<size_t>(packet)];
+    const int end = entry.first_picture + entry.num_pictures;
+    needed.resize(std::max(needed.size(), static_cast<size_t>(end - first)));
+    for (int i = entry.first_picture; i < end; ++i) {
+      if (!index.pictures()[static_cast<size_t>(i)].shown) continue;
+      needed[static_cast<size_t>(i - first)] = true;
+    }
+  }
+  std::vector<int> pictures;
+  for (int i = first + static_cast<int>(needed.size()) - 1; i >= first; --i) {
+    if (!needed[static_cast<size_t>(i - first)]) continue;
+    pictures.push_back(i);
+    for (const int reference : index.pictures()[static_cast<size_t>(i)].references) {
+      if (reference >= first) needed[static_cast<size_t>(reference - first)] = true;
+    }
+  }
+  std::reverse(pictures.begin(), pictures.end());
+  return pictures;
+}
+
+// Whether one of `packet`'s pictures is among `pictures`.
+bool HasPictureOf(const PacketEntry& packet, const std::vector<int>& pictures) {
+  const auto at = std::lower_bound(pictures.begin(), pictures.end(), packet.first_picture);
+  return at != pictures.end() && *at < packet.first_picture + packet.num_pictures;
+}
+
+// The pictures that sending packet `i` makes the decoder decode.
+int Cost(const FrameIndex& index, const Segment& segment, int i) {
+  if (!IsNeeded(index, segment, i)) return 0;
+  const PacketEntry& packet = index.packets()[static_cast<size_t>(i)];
+  if (packet.num_pictures == 0) return 1;
+  int cost = 0;
+  for (int p = 0; p < packet.num_pictures; ++p) {
+    cost += IsPictureNeeded(segment, i, packet.first_picture + p) ? 1 : 0;
+  }
+  return cost;
+}
+
 }  // namespace
 
 bool IsUnreachable(const FrameIndex& index, const Segment& segment, int i) {
@@ -31,7 +76,22 @@ bool IsNeeded(const FrameIndex& index, const Segment& segment, int i) {
   // MPEG-4's B-VOPs before the start would put its clock out; nothing ever refers to them.
   const bool mpeg4 = index.stream().codec->codec_id == AV_CODEC_ID_MPEG4;
   if (mpeg4 && IsUnreachable(index, segment, i)) return false;
-  return !index.packets()[static_cast<size_t>(i)].droppable;
+  const PacketEntry& packet = index.packets()[static_cast<size_t>(i)];
+  return packet.num_pictures > 0 ? HasPictureOf(packet, segment.pictures) : !packet.droppable;
+}
+
+bool IsPictureNeeded(const Segment& segment, int packet, int i) {
+  return packet == segment.first_packet ||
+         std::binary_search(segment.pictures.begin(), segment.pictures.end(), i);
+}
+
+bool DependsOn(const FrameIndex& index, const Segment& segment, int frame, int packet) {
+  const PacketEntry& entry = index.packets()[static_cast<size_t>(packet)];
+  const int own = index.frames()[static_cast<size_t>(frame)].packet;
+  if (packet > own) return false;
+  if (packet == own) return true;
+  if (entry.num_pictures == 0) return !entry.droppable;
+  return HasPictureOf(entry, PicturesFor(index, segment.first_packet, {frame}));
 }
 
 std::vector<Segment> PlanSegments(const FrameIndex& index, const std::vector<int64_t>& frames) {
@@ -52,8 +112,9 @@ std::vector<Segment> PlanSegments(const FrameIndex& index, const std::vector<int
     segment.frames.erase(std::unique(segment.frames.begin(), segment.frames.end()),
                          segment.frames.end());
     segment.last_packet = index.frames()[static_cast<size_t>(segment.frames.back())].packet;
+    segment.pictures = PicturesFor(index, segment.first_packet, segment.frames);
     for (int i = segment.first_packet; i <= segment.last_packet; ++i) {
-      segment.num_packets += IsNeeded(index, segment, i) ? 1 : 0;
+      segment.cost += Cost(index, segment, i);
     }
     segments.push_back(std::move(segment));
   }
@@ -64,7 +125,7 @@ ThreadPlan PlanThreads(const std::vector<Segment>& segments, int num_threads) {
   ThreadPlan plan;
   if (num_threads <= 1 || segments.empty()) return plan;
   std::vector<int> costs;
-  for (const Segment& segment : segments) costs.push_back(segment.num_packets);
+  for (const Segment& segment : segments) costs.push_back(segment.cost);
   const int total = std::accumulate(costs.begin(), costs.end(), 0);
   // The time to decode the segments side by side: the next one goes to whoever is free.
   std::vector<int> busy(static_cast<size_t>(num_threads), 0);

@@ -14,8 +14,9 @@ namespace nvc {
 // the last wanted frame that is reached from it.
 struct Segment {
   int first_packet = 0, last_packet = 0;
-  std::vector<int> frames;  // wanted, in decoding order
-  int num_packets = 0;      // that will be sent: the cost
+  std::vector<int> frames;    // wanted, in decoding order
+  std::vector<int> pictures;  // FrameIndex::pictures they take, in order; none if not known
+  int cost = 0;               // pictures that will be decoded
 };
 
 struct ThreadPlan {
@@ -33,6 +34,12 @@ bool IsUnreachable(const FrameIndex& index, const Segment& segment, int i);
 // Whether packet `i` has to be sent when decoding `segment`: wanted, or a packet that others may
 // refer to.
 bool IsNeeded(const FrameIndex& index, const Segment& segment, int i);
+
+// Whether picture `i` of packet `packet` of the segment may not be cut from it.
+bool IsPictureNeeded(const Segment& segment, int packet, int i);
+
+// Whether damage to `packet` of the segment may show in `frame`.
+bool DependsOn(const FrameIndex& index, const Segment& segment, int frame, int packet);
 
 // How to spend `num_threads` on the segments. Segments side by side scale best; frame threads
 // inside a decoder fill the cores when there are too few segments to keep all busy to the end.

@@ -15,6 +15,7 @@
 #include "tf_nvcodec/core/byte_source.h"
 #include "tf_nvcodec/core/cancellation.h"
 #include "tf_nvcodec/core/demuxer.h"
+#include "tf_nvcodec/core/packet_info.h"
 
 namespace nvc {
 
@@ -28,6 +29,7 @@ struct PacketEntry {
   bool random_access = false;  // see PacketInfo
   bool droppable = false;
   bool unreachable = false;  // refers to what lies before the stream's beginning; shows nothing
+  int first_picture = 0, num_pictures = 0;  // in FrameIndex::pictures
   AvPacketPtr kept;          // the packet itself where its bytes are not in one piece
 };
 
@@ -53,6 +55,8 @@ class FrameIndex {
   const StreamInfo& stream() const { return stream_; }
   const std::vector<PacketEntry>& packets() const { return packets_; }
   const std::vector<FrameEntry>& frames() const { return frames_; }
+  // In decoding order; none for codecs whose packets don't tell what they refer to.
+  const std::vector<CodedPicture>& pictures() const { return pictures_; }
   int64_t num_frames() const { return static_cast<int64_t>(frames_.size()); }
 
   // Frames that a frame may come later in decoding than in display order.
@@ -77,6 +81,7 @@ class FrameIndex {
   StreamInfo stream_;
   std::vector<PacketEntry> packets_;
   std::vector<FrameEntry> frames_;
+  std::vector<CodedPicture> pictures_;
   int reorder_depth_ = 0;
   double frame_rate_ = 0;
   std::string damage_;

@@ -80,8 +80,9 @@ class FrameIndexBuilder {
       if (info.skipped_leading && random_access_points <= 1) info.shown = 0;
       if ((packet->flags & AV_PKT_FLAG_DISCARD) != 0) info.shown = 0;
       packets_tell_ = packets_tell_ && info.shown >= 0;
-      infos.push_back(info);
       NVC_RETURN_IF_ERROR(Append(packet.get(), info));
+      info.pictures.clear();
+      infos.push_back(std::move(info));
     }
     int highest_layer = 0;
     for (const PacketInfo& info : infos) highest_layer = std::max(highest_layer, info.temporal_id);
@@ -112,6 +113,9 @@ class FrameIndexBuilder {
     entry.size = packet->size;
     entry.flags = packet->flags;
     entry.random_access = info.random_access;
+    entry.first_picture = static_cast<int>(index_.pictures_.size());
+    entry.num_pictures = static_cast<int>(info.pictures.size());
+    index_.pictures_.insert(index_.pictures_.end(), info.pictures.begin(), info.pictures.end());
     entry.offset = FindPayload(source_, *packet, &scratch_);
     if (entry.offset < 0) {
       entry.kept.reset(av_packet_alloc());

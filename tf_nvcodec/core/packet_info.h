@@ -3,13 +3,24 @@
 #ifndef TF_NVCODEC_CORE_PACKET_INFO_H_
 #define TF_NVCODEC_CORE_PACKET_INFO_H_
 
+#include <array>
 #include <memory>
+#include <vector>
 
 extern "C" {
 #include <libavcodec/avcodec.h>
 }
 
 namespace nvc {
+
+// One picture of a packet, where the packets tell which pictures each refers to. An AV1 packet may
+// hold several, hidden ones for later packets besides the one it shows.
+struct CodedPicture {
+  int begin = 0, end = 0;  // its bytes in the packet
+  bool shown = false;
+  // All that decoding it takes, numbered in decoding order through the stream; -1: unused.
+  std::array<int, 8> references{{-1, -1, -1, -1, -1, -1, -1, -1}};
+};
 
 struct PacketInfo {
   // Decoding may start here: every frame shown after this one comes out exact.
@@ -22,6 +33,8 @@ struct PacketInfo {
   // HEVC: RASL, dropped by the decoder when it starts at the random access point before it.
   bool skipped_leading = false;
   int temporal_id = 0;
+  // Empty where the references are not known.
+  std::vector<CodedPicture> pictures;
 };
 
 // Made for one stream; fed its packets in decoding order.

@@ -1,6 +1,7 @@
 #include "tf_nvcodec/core/segment_decoder.h"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -38,10 +39,7 @@ class SegmentRun {
     }
     for (const int frame : segment_.frames) {
       for (const auto& [packet, status] : broken_) {
-        if (packet > Packet(frame)) break;
-        const bool refers =
-            packet == Packet(frame) || !index_.packets()[static_cast<size_t>(packet)].droppable;
-        if (!refers) continue;
+        if (!DependsOn(index_, segment_, frame, packet)) continue;
         damaged->insert({frame, Describe(packet, status)});
         break;
       }
@@ -66,6 +64,31 @@ class SegmentRun {
   std::map<int, absl::Status> broken_;  // by packet
 };
 
+// Takes the pictures out of packet `i` that nobody needs: they cost as much as the others.
+absl::Status CutPictures(const FrameIndex& index, const Segment& segment, int i, AVPacket* packet) {
+  const PacketEntry& entry = index.packets()[static_cast<size_t>(i)];
+  int kept = 0, next = 0;  // bytes written, bytes read
+  const auto keep_until = [&](int end) {
+    if (kept != next) {
+      std::memmove(packet->data + kept, packet->data + next, static_cast<size_t>(end - next));
+    }
+    kept += end - next;
+  };
+  for (int p = entry.first_picture; p < entry.first_picture + entry.num_pictures; ++p) {
+    if (IsPictureNeeded(segment, i, p)) continue;
+    // An index that keeps packets hands out references to them.
+    const int writable = av_packet_make_writable(packet);
+    if (writable < 0) return FfmpegError(writable, "cutting a packet");
+    const CodedPicture& picture = index.pictures()[static_cast<size_t>(p)];
+    keep_until(picture.begin);
+    next = picture.end;
+  }
+  if (next == 0) return absl::OkStatus();
+  keep_until(packet->size);
+  av_shrink_packet(packet, kept);
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::Status DecodeSegment(const FrameIndex& index, const ByteSource& source,
@@ -81,7 +104,10 @@ absl::Status DecodeSegment(const FrameIndex& index, const ByteSource& source,
     if (IsCancelled(cancelled)) return absl::CancelledError("decoding was cancelled");
     const bool drain = i > segment.last_packet;
     if (!drain && !IsNeeded(index, segment, i)) continue;
-    if (!drain) NVC_RETURN_IF_ERROR(index.ReadPacket(source, i, packet.get()));
+    if (!drain) {
+      NVC_RETURN_IF_ERROR(index.ReadPacket(source, i, packet.get()));
+      NVC_RETURN_IF_ERROR(CutPictures(index, segment, i, packet.get()));
+    }
     const absl::Status sent = decoder->Send(drain ? nullptr : packet.get());
     if (absl::IsResourceExhausted(sent)) return sent;
     if (!sent.ok() && !drain) run.Blame(i, sent);
