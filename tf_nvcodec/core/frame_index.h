@@ -30,7 +30,7 @@ struct PacketEntry {
   bool droppable = false;
   bool unreachable = false;  // refers to what lies before the stream's beginning; shows nothing
   int first_picture = 0, num_pictures = 0;  // in FrameIndex::pictures
-  AvPacketPtr kept;          // the packet itself where its bytes are not in one piece
+  AvPacketPtr kept;  // the packet itself where its bytes are not in one piece
 };
 
 // In display order.
@@ -77,6 +77,7 @@ class FrameIndex {
 
  private:
   friend class FrameIndexBuilder;
+  friend class FrameIndexIo;
 
   StreamInfo stream_;
   std::vector<PacketEntry> packets_;
