@@ -5,6 +5,8 @@ source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 source scripts/debian.sh
 
 need g++ pkg-config libgtest-dev libgmock-dev ffmpeg
+say "test clips"
+"$VENV/bin/python" tests/golden/make_clips.py  # some C++ tests look for them too
 scripts/bazel.sh test //tests/...
 
 empty="$(mktemp -d)"
