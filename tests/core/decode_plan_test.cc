@@ -1,5 +1,6 @@
 #include "tf_nvcodec/core/decode_plan.h"
 
+#include <algorithm>
 #include <numeric>
 
 #include "gtest/gtest.h"
@@ -59,6 +60,84 @@ TEST_F(DecodePlanTest, LeavesOutWhatNobodyNeeds) {
 
 TEST_F(DecodePlanTest, NothingAskedNothingPlanned) {
   EXPECT_TRUE(PlanSegments(index_, {}).empty());
+}
+
+class Av1PlanTest : public ::testing::Test {
+ protected:
+  Av1PlanTest() : source_(Av1Clip()), index_(FrameIndex::Build(source_, {}, nullptr).value()) {}
+
+  const CodedPicture& Picture(int i) const { return index_.pictures()[static_cast<size_t>(i)]; }
+  const PacketEntry& Packet(int i) const { return index_.packets()[static_cast<size_t>(i)]; }
+
+  // The pictures sent, which come in whole OBUs and with what they refer to before them.
+  std::vector<int> Sent(const Segment& segment) const {
+    std::vector<int> sent;
+    for (int i = segment.first_packet; i <= segment.last_packet; ++i) {
+      if (!IsNeeded(index_, segment, i)) continue;
+      for (const PacketPart& part : PartsToSend(index_, segment, i)) {
+        EXPECT_LT(part.begin, part.end);
+        EXPECT_LE(part.end, Packet(i).size);
+        if (part.picture < 0) continue;
+        EXPECT_EQ(part.end, Picture(part.picture).end);
+        for (const int reference : Picture(part.picture).references) {
+          EXPECT_TRUE(reference < 0 || std::count(sent.begin(), sent.end(), reference) == 1)
+              << "picture " << part.picture << " needs " << reference;
+        }
+        sent.push_back(part.picture);
+      }
+    }
+    EXPECT_EQ(segment.cost, static_cast<int>(sent.size()));
+    return sent;
+  }
+
+  MemorySource source_;
+  FrameIndex index_;
+};
+
+TEST_F(Av1PlanTest, SendsWhatAFrameRefersToAndNoMore) {
+  // GOPs of a key frame, then pyramids of 16 whose top comes first, then halves, and so on down.
+  const auto cost = [this](const std::vector<int64_t>& frames) {
+    const auto segments = PlanSegments(index_, frames);
+    EXPECT_EQ(segments.size(), 1u);
+    return Sent(segments[0]).size();
+  };
+  EXPECT_EQ(cost({0}), 1u);
+  EXPECT_EQ(cost({40}), 1u);
+  EXPECT_EQ(cost({16}), 3u);  // the key frame, the top, and the packet that shows it
+  EXPECT_EQ(cost({8}), 4u);
+  EXPECT_EQ(cost({1}), 6u);  // all five layers, of which its packet shows the lowest
+  EXPECT_LT(cost({31}), 12u);
+  EXPECT_LT(cost({20, 21, 22, 23}), 16u);
+}
+
+TEST_F(Av1PlanTest, AWholeGopLeavesOutNothingShown) {
+  std::vector<int64_t> gop(40);
+  std::iota(gop.begin(), gop.end(), 0);
+  const auto segments = PlanSegments(index_, gop);
+  ASSERT_EQ(segments.size(), 1u);
+  const auto sent = Sent(segments[0]);
+  const auto shown =
+      std::count_if(sent.begin(), sent.end(), [&](int picture) { return Picture(picture).shown; });
+  EXPECT_EQ(shown, 40);
+}
+
+TEST_F(Av1PlanTest, DamageReachesWhatRefersToIt) {
+  const auto segments = PlanSegments(index_, {1, 2, 3, 5});
+  ASSERT_EQ(segments.size(), 1u);
+  // Packet 1 holds the tops for frames 16, 8, 4 and 2, and frame 1.
+  const PacketEntry& tops = Packet(1);
+  ASSERT_EQ(tops.num_pictures, 5);
+  const auto depends = [&](int frame, int picture) {
+    return DependsOn(index_, segments[0], frame, 1, picture);
+  };
+  const int for_frame_2 = tops.first_picture + 3;
+  EXPECT_TRUE(depends(1, for_frame_2));
+  EXPECT_TRUE(depends(2, for_frame_2));
+  EXPECT_FALSE(depends(5, for_frame_2));
+  EXPECT_TRUE(depends(5, tops.first_picture));
+  EXPECT_TRUE(depends(5, -1)) << "the whole packet";
+  EXPECT_FALSE(depends(2, for_frame_2 + 1)) << "frame 1 itself";
+  EXPECT_FALSE(depends(0, -1)) << "comes before it";
 }
 
 std::vector<Segment> OfCosts(const std::vector<int>& costs) {

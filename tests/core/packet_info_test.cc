@@ -1,5 +1,6 @@
 #include "tf_nvcodec/core/packet_info.h"
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -135,10 +136,11 @@ TEST(PacketInspectorTest, Av1FramesInNoSlotAreDroppable) {
                             "0"
                             "0"
                             "0");
-  // Shown, error resilient, no CDF update flag, no size override; then refresh_frame_flags.
+  // Shown, error resilient, no CDF update flag, no size override; then refresh_frame_flags and
+  // ref_frame_idx.
   const auto frame = [](const std::string& type, const std::string& refresh) {
     return Obu(6, "0" + type + "1" + (type == "00" ? "" : "1") + "0" + "0" +
-                      (type == "00" ? "" : refresh));
+                      (type == "00" ? "" : refresh + std::string(21, '0')));
   };
   const std::string inter = "01", key = "00";
   const auto inspector = InspectorOf(AV_CODEC_ID_AV1);
@@ -154,6 +156,113 @@ TEST(PacketInspectorTest, Av1FramesInNoSlotAreDroppable) {
   EXPECT_FALSE(Inspect(inspector.get(), show_slot_3).droppable) << "it holds a key frame now";
   EXPECT_FALSE(Inspect(inspector.get(), {0x32}).droppable) << "cut off";
   EXPECT_TRUE(Inspect(inspector.get(), frame(inter, "00000000"), AV_PKT_FLAG_KEY).random_access);
+}
+
+TEST(PacketInspectorTest, Av1PicturesNameWhatTheyReferTo) {
+  // As above, with order hints of three bits.
+  const auto sequence = Obu(1,
+                            "000"
+                            "0"
+                            "0"
+                            "0"
+                            "0"
+                            "00000"
+                            "000000000000"
+                            "00000"
+                            "0000"
+                            "0000"
+                            "00"
+                            "0"
+                            "000"
+                            "0000"
+                            "1"
+                            "00"
+                            "0"
+                            "0"
+                            "010"
+                            "00");
+  const auto key = Obu(6, "000100000");
+  // Not error resilient; `references`: seven slots.
+  const auto inter = [](bool shown, const std::string& hint, const std::string& refresh,
+                        const std::string& references) {
+    return std::string("001") + (shown ? "1" : "01") + "000" + hint + "000" + refresh + "0" +
+           references;
+  };
+  const std::string slot_0 = "000", slot_4 = "100", slot_7 = "111";
+  const auto seven = [](const std::string& slot) {
+    std::string all;
+    for (int i = 0; i < 7; ++i) all += slot;
+    return all;
+  };
+  const auto join = [](const std::vector<std::vector<uint8_t>>& obus) {
+    std::vector<uint8_t> bytes;
+    for (const auto& obu : obus) bytes.insert(bytes.end(), obu.begin(), obu.end());
+    return bytes;
+  };
+  const auto references = [](const CodedPicture& picture) {
+    return std::set<int>(picture.references.begin(), picture.references.end());
+  };
+  const auto inspector = InspectorOf(AV_CODEC_ID_AV1);
+  const auto inspect = [&](const std::vector<std::vector<uint8_t>>& obus, int flags = 0) {
+    return Inspect(inspector.get(), join(obus), flags);
+  };
+
+  const std::vector<uint8_t> delimiter = {0x12, 0};
+  const PacketInfo start = inspect({delimiter, sequence, key}, AV_PKT_FLAG_KEY);
+  ASSERT_EQ(start.pictures.size(), 1u);  // 0
+  EXPECT_EQ(start.pictures[0].begin, static_cast<int>(delimiter.size() + sequence.size()));
+  EXPECT_EQ(references(start.pictures[0]), std::set<int>{-1});
+
+  // A hidden frame into slot 4, whose tiles come by themselves, and a shown one that refers to it.
+  const auto hidden = Obu(3, inter(false, "010", "00010000", seven(slot_0)));
+  const auto tiles = Obu(4, "1111");
+  const auto shown = Obu(6, inter(true, "001", "00000000", seven(slot_4)));
+  const PacketInfo both = inspect({delimiter, hidden, tiles, shown});
+  ASSERT_EQ(both.pictures.size(), 2u);  // 1, 2
+  EXPECT_EQ(both.pictures[0].begin, 2);
+  EXPECT_EQ(both.pictures[0].end, static_cast<int>(2 + hidden.size() + tiles.size()));
+  EXPECT_EQ(both.pictures[1].begin, both.pictures[0].end);
+  EXPECT_FALSE(both.pictures[0].shown);
+  EXPECT_TRUE(both.pictures[1].shown);
+  EXPECT_EQ(references(both.pictures[0]), (std::set<int>{-1, 0}));
+  EXPECT_EQ(references(both.pictures[1]), (std::set<int>{-1, 1}));
+  EXPECT_FALSE(both.droppable);
+
+  const PacketInfo shows_slot_4 = inspect({Obu(3, "1100")});  // 3
+  EXPECT_EQ(references(shows_slot_4.pictures.at(0)), (std::set<int>{-1, 1}));
+  EXPECT_TRUE(shows_slot_4.pictures[0].shown);
+
+  const PacketInfo mixed =
+      inspect({Obu(6, inter(true, "011", "10000000",
+                            slot_0 + slot_4 + slot_7 + slot_0 + slot_0 + slot_0 + slot_0))});  // 4
+  EXPECT_EQ(references(mixed.pictures.at(0)), (std::set<int>{-1, 0, 1}));
+  // Names of slots that follow from all of them.
+  std::string by_order = inter(true, "100", "00000000", "000000");
+  by_order[by_order.size() - 7] = '1';                       // frame_refs_short_signaling
+  const PacketInfo all_slots = inspect({Obu(6, by_order)});  // 5
+  EXPECT_EQ(references(all_slots.pictures.at(0)), (std::set<int>{0, 1, 4}));
+
+  // What is not understood needs everything and everything later needs it.
+  const PacketInfo cut_off = inspect({shown, {0x32}});  // 6
+  ASSERT_EQ(cut_off.pictures.size(), 1u);
+  EXPECT_EQ(cut_off.pictures[0].end, static_cast<int>(shown.size() + 1));
+  EXPECT_EQ(references(cut_off.pictures[0]), (std::set<int>{0, 1, 4}));
+  EXPECT_FALSE(cut_off.droppable);
+  const auto later = Obu(6, inter(true, "101", "00000000", seven(slot_4)));
+  const PacketInfo after = inspect({delimiter, later});  // 7
+  EXPECT_EQ(references(after.pictures.at(0)), (std::set<int>{-1, 6}));
+  EXPECT_EQ(after.pictures[0].begin, 2);
+  // Nor is it believed when it shows a frame again, two of them, or none.
+  for (const auto& obus : std::vector<std::vector<std::vector<uint8_t>>>{
+           {delimiter, later}, {delimiter, shown, shown}, {delimiter, hidden}, {delimiter}}) {
+    const PacketInfo doubtful = inspect(obus);
+    ASSERT_EQ(doubtful.pictures.size(), 1u);
+    EXPECT_EQ(doubtful.pictures[0].begin, 0);
+    EXPECT_EQ(doubtful.pictures[0].end, static_cast<int>(join(obus).size()));
+    EXPECT_FALSE(doubtful.droppable);
+  }
+  // A sequence header amid the stream must not be cut away with the frames beside it.
+  EXPECT_EQ(inspect({sequence, hidden, tiles, shown}).pictures.size(), 1u);
 }
 
 TEST(PacketInspectorTest, IntraCodecsStartAnywhere) {

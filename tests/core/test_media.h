@@ -27,6 +27,13 @@ inline const std::string& BFramesClip() {
 }
 constexpr int kBFramesClipFrames = 60;
 
+// The same frames as AV1 in GOPs of 40, with hidden frames that others refer to.
+inline const std::string& Av1Clip() {
+  static const std::string* const clip = new std::string(ReadMedia("av1_160x90.mp4"));
+  return *clip;
+}
+constexpr int kAv1ClipFrames = 60;
+
 }  // namespace nvc
 
 #endif  // TESTS_CORE_TEST_MEDIA_H_

@@ -136,6 +136,91 @@ TEST_F(VideoReaderTest, DamageReachesOnlyWhatRefersToIt) {
   }
 }
 
+class Av1ReaderTest : public ::testing::Test {
+ protected:
+  Av1ReaderTest()
+      : bytes_(Av1Clip()),
+        source_(bytes_),
+        index_(FrameIndex::Build(source_, {}, nullptr).value()),
+        all_(kAv1ClipFrames) {
+    std::iota(all_.begin(), all_.end(), 0);
+  }
+
+  // A size field that says more than there is.
+  std::string WithBrokenPicture(const PacketEntry& packet, const CodedPicture& picture) const {
+    std::string broken = bytes_;
+    char* size = &broken[static_cast<size_t>(packet.offset + picture.begin + 1)];
+    while ((*size & 0x80) != 0) ++size;
+    *size = 0x7F;
+    return broken;
+  }
+
+  std::string bytes_;
+  MemorySource source_;
+  FrameIndex index_;
+  std::vector<int64_t> all_;
+};
+
+TEST_F(Av1ReaderTest, AnyFramesEqualTheSequentialOnes) {
+  // The reference sends whole packets, all of them.
+  auto decoder = OpenSoftwareDecoder(*index_.stream().codec, index_.stream().time_base, {}).value();
+  HashSink sequential;
+  AvPacketPtr packet(av_packet_alloc());
+  AvFramePtr picture(av_frame_alloc());
+  for (int i = 0; i <= static_cast<int>(index_.packets().size()); ++i) {
+    const bool last = i == static_cast<int>(index_.packets().size());
+    if (!last) ASSERT_TRUE(index_.ReadPacket(source_, i, packet.get()).ok());
+    ASSERT_TRUE(decoder->Send(last ? nullptr : packet.get()).ok());
+    while (decoder->Receive(picture.get()).value()) {
+      const auto from = static_cast<size_t>(picture->pkt_pos);
+      ASSERT_TRUE(sequential.Write(0, index_.packets()[from].frame, *picture).ok());
+    }
+  }
+  ASSERT_EQ(sequential.hashes.size(), all_.size());
+  for (const int threads : {1, 2, 4}) {
+    EXPECT_EQ(Read(index_, source_, all_, threads).hashes, sequential.hashes);
+  }
+  std::mt19937 random(7);
+  for (int64_t frame = 0; frame < kAv1ClipFrames; ++frame) {
+    const std::vector<int64_t> some = {frame, static_cast<int64_t>(random() % kAv1ClipFrames)};
+    for (const auto& wanted : {std::vector<int64_t>{frame}, some}) {
+      const Result result = Read(index_, source_, wanted, 1 + static_cast<int>(random() % 3));
+      EXPECT_TRUE(result.damaged.empty());
+      EXPECT_EQ(result.hashes.count(static_cast<int>(frame)), 1u);
+      for (const auto& [shown, hash] : result.hashes) {
+        EXPECT_EQ(hash, sequential.hashes.at(shown)) << "frame " << shown;
+      }
+    }
+  }
+}
+
+TEST_F(Av1ReaderTest, DamageReachesOnlyWhatRefersToItWhateverIsAsked) {
+  const auto good = Read(index_, source_, all_).hashes;
+  for (const int target : {1, 17}) {  // hold pictures for later ones
+    const PacketEntry& entry = index_.packets()[static_cast<size_t>(target)];
+    ASSERT_EQ(entry.num_pictures, 5);
+    for (const int which : {0, 2, 3, 4}) {
+      const auto number = static_cast<size_t>(entry.first_picture + which);
+      const std::string broken = WithBrokenPicture(entry, index_.pictures()[number]);
+      const MemorySource source(broken);
+      const Result whole = Read(index_, source, all_);
+      EXPECT_EQ(whole.damaged.count(entry.frame), 1u) << "its layers rest on each other";
+      EXPECT_LT(whole.damaged.size(), which == 3 ? 6u : 40u);
+      EXPECT_EQ(Read(index_, source, all_, 3).damaged.size(), whole.damaged.size());
+      for (const int64_t frame : all_) {
+        const int shown = static_cast<int>(frame);
+        const Result alone = Read(index_, source, {frame});
+        EXPECT_EQ(alone.damaged.size(), whole.damaged.count(shown))
+            << "frame " << frame << " with picture " << which << " of packet " << target
+            << " broken" << (whole.damaged.count(shown) ? whole.damaged.at(shown).message() : "");
+        if (whole.damaged.count(shown) != 0) continue;
+        EXPECT_EQ(whole.hashes.at(shown), good.at(shown)) << "frame " << frame;
+        EXPECT_EQ(alone.hashes.at(shown), good.at(shown)) << "frame " << frame;
+      }
+    }
+  }
+}
+
 TEST_F(VideoReaderTest, DamageNamesThePacket) {
   const PacketEntry& entry = index_.packets()[0];
   std::string broken = bytes_;

@@ -1,5 +1,7 @@
 #include "tf_nvcodec/core/av1_inspector.h"
 
+#include <algorithm>
+
 namespace nvc {
 namespace {
 
@@ -79,7 +81,8 @@ PacketInfo Av1Inspector::Inspect(const AVPacket& packet) {
   whole.shown = true;
   ReferToAllSlots(&whole);
   // A decoder without a sequence header stores nothing.
-  Store(kAllSlots, sequence_.seen);
+  Store(kAllSlots, sequence_.seen, 0);
+  last_order_hint_ = -1;
   info.pictures = {whole};
   return info;
 }
@@ -112,18 +115,31 @@ bool Av1Inspector::ReadPictures(const uint8_t* data, size_t size, bool random_ac
   // Where decoding does not start anew, what follows may need a sequence header that goes unused
   // by the pictures beside it.
   if (sequence && !random_access && !pictures->empty()) return false;
-  return at == end;
+  const auto shown = std::count_if(pictures->begin(), pictures->end(),
+                                   [](const CodedPicture& picture) { return picture.shown; });
+  const bool shows_one = shown == 1 && pictures->back().shown;
+  return at == end && (shows_one || (pictures->empty() && sequence));
 }
 
 void Av1Inspector::ReferToAllSlots(CodedPicture* picture) const {
   for (size_t i = 0; i < slots_.size(); ++i) picture->references[i] = slots_[i].picture;
 }
 
-void Av1Inspector::Store(uint32_t refresh, bool key) {
+void Av1Inspector::Store(uint32_t refresh, bool key, int order_hint) {
   for (size_t i = 0; i < slots_.size(); ++i) {
-    if ((refresh >> i) & 1) slots_[i] = {num_pictures_, key};
+    if ((refresh >> i) & 1) slots_[i] = {num_pictures_, key, order_hint};
   }
   ++num_pictures_;
+}
+
+bool Av1Inspector::ComesNext(int order_hint) {
+  const int last = last_order_hint_;
+  last_order_hint_ = order_hint;
+  if (last < 0 || sequence_.order_hint_bits == 0) return true;
+  // get_relative_dist(), 7.20
+  const int sign = 1 << (sequence_.order_hint_bits - 1);
+  const int ahead = (order_hint - last) & (2 * sign - 1);
+  return ahead > 0 && ahead < sign;
 }
 
 void Av1Inspector::ReadSequence(BitReader bits) {
@@ -166,14 +182,20 @@ bool Av1Inspector::ReadFrame(BitReader bits, CodedPicture* picture, uint32_t* re
   if (!sequence_.understood) return false;
   if (bits.Flag()) {  // show_existing_frame
     picture->shown = true;
-    const Slot& slot = slots_[bits.Read(3)];
+    const Slot slot = slots_[bits.Read(3)];
     picture->references[0] = slot.picture;
     // Showing a key frame again refreshes every slot. It is not certain that there is one.
     const bool key = slot.key;
     if (key) ReferToAllSlots(picture);
     *refresh = key ? kAllSlots : 0;
     if (bits.overrun()) return false;
-    Store(*refresh, key);
+    // After a packet that was not understood the slots' hints are not known either.
+    if (key) {
+      last_order_hint_ = -1;
+    } else if (!ComesNext(slot.order_hint)) {
+      return false;
+    }
+    Store(*refresh, key, slot.order_hint);
     return true;
   }
   const auto type = static_cast<FrameType>(bits.Read(2));
@@ -188,7 +210,7 @@ bool Av1Inspector::ReadFrame(BitReader bits, CodedPicture* picture, uint32_t* re
   if (screen_content && sequence_.force_integer_mv == kEachFrameSays) bits.Skip(1);
   bits.Skip(sequence_.frame_id_bits);
   if (type != kSwitch) bits.Skip(1);  // frame_size_override_flag
-  bits.Skip(sequence_.order_hint_bits);
+  const int order_hint = static_cast<int>(bits.Read(sequence_.order_hint_bits));
   const bool intra = type == kKey || type == kIntraOnly;
   if (!intra && !error_resilient) bits.Skip(3);  // primary_ref_frame: one of those below
   *refresh = resets ? kAllSlots : bits.Read(8);
@@ -210,7 +232,9 @@ bool Av1Inspector::ReadFrame(BitReader bits, CodedPicture* picture, uint32_t* re
   }
   if (all_slots) ReferToAllSlots(picture);
   if (bits.overrun()) return false;
-  Store(*refresh, type == kKey);
+  if (type == kKey && picture->shown) last_order_hint_ = -1;
+  if (picture->shown && !ComesNext(order_hint)) return false;
+  Store(*refresh, type == kKey, order_hint);
   return true;
 }
 

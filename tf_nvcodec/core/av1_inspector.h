@@ -32,10 +32,12 @@ class Av1Inspector : public PacketInspector {
   struct Slot {
     int picture = -1;  // its number
     bool key = false;  // or may be
+    int order_hint = 0;
   };
 
   // Appends the pictures of a packet to `pictures` and tells whether all the slots stay as they
-  // are. False, with `pictures` to be given up, when the packet is not understood.
+  // are. False, with `pictures` to be given up, when the packet is not understood or not plausible:
+  // the headers of damaged packets are not to be believed.
   bool ReadPictures(const uint8_t* data, size_t size, bool random_access,
                     std::vector<CodedPicture>* pictures, bool* keeps);
   void ReadSequence(BitReader bits);
@@ -43,11 +45,14 @@ class Av1Inspector : public PacketInspector {
   // header is not understood.
   bool ReadFrame(BitReader bits, CodedPicture* picture, uint32_t* refresh);
   void ReferToAllSlots(CodedPicture* picture) const;
-  void Store(uint32_t refresh, bool key);
+  void Store(uint32_t refresh, bool key, int order_hint);
+  // Order hints rise with the frames shown.
+  bool ComesNext(int order_hint);
 
   Sequence sequence_;
   std::array<Slot, 8> slots_{};
-  int num_pictures_ = 0;  // so far; the number of the one being read
+  int num_pictures_ = 0;      // so far; the number of the one being read
+  int last_order_hint_ = -1;  // of the frame shown last; -1: not known
 };
 
 }  // namespace nvc

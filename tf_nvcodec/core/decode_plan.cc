@@ -49,16 +49,11 @@ bool HasPictureOf(const PacketEntry& packet, const std::vector<int>& pictures) {
   return at != pictures.end() && *at < packet.first_picture + packet.num_pictures;
 }
 
-// The pictures that sending packet `i` makes the decoder decode.
-int Cost(const FrameIndex& index, const Segment& segment, int i) {
-  if (!IsNeeded(index, segment, i)) return 0;
-  const PacketEntry& packet = index.packets()[static_cast<size_t>(i)];
-  if (packet.num_pictures == 0) return 1;
-  int cost = 0;
-  for (int p = 0; p < packet.num_pictures; ++p) {
-    cost += IsPictureNeeded(segment, i, packet.first_picture + p) ? 1 : 0;
-  }
-  return cost;
+// Pictures to decode, of a packet that is needed.
+int Cost(const std::vector<PacketPart>& parts) {
+  const auto pictures = std::count_if(parts.begin(), parts.end(),
+                                      [](const PacketPart& part) { return part.picture >= 0; });
+  return std::max(1, static_cast<int>(pictures));
 }
 
 }  // namespace
@@ -77,21 +72,37 @@ bool IsNeeded(const FrameIndex& index, const Segment& segment, int i) {
   const bool mpeg4 = index.stream().codec->codec_id == AV_CODEC_ID_MPEG4;
   if (mpeg4 && IsUnreachable(index, segment, i)) return false;
   const PacketEntry& packet = index.packets()[static_cast<size_t>(i)];
-  return packet.num_pictures > 0 ? HasPictureOf(packet, segment.pictures) : !packet.droppable;
+  if (packet.num_pictures == 0) return !packet.droppable;
+  // What stands beside the pictures of a random access point is for those after it.
+  return packet.random_access || HasPictureOf(packet, segment.pictures);
 }
 
-bool IsPictureNeeded(const Segment& segment, int packet, int i) {
-  return packet == segment.first_packet ||
-         std::binary_search(segment.pictures.begin(), segment.pictures.end(), i);
+std::vector<PacketPart> PartsToSend(const FrameIndex& index, const Segment& segment, int i) {
+  const PacketEntry& packet = index.packets()[static_cast<size_t>(i)];
+  std::vector<PacketPart> parts;
+  int next = 0;
+  for (int p = packet.first_picture; p < packet.first_picture + packet.num_pictures; ++p) {
+    const CodedPicture& picture = index.pictures()[static_cast<size_t>(p)];
+    if (std::binary_search(segment.pictures.begin(), segment.pictures.end(), p)) {
+      parts.push_back({next, picture.end, p});
+    } else if (picture.begin > next) {
+      parts.push_back({next, picture.begin, -1});
+    }
+    next = picture.end;
+  }
+  if (next < packet.size) parts.push_back({next, packet.size, -1});
+  return parts;
 }
 
-bool DependsOn(const FrameIndex& index, const Segment& segment, int frame, int packet) {
-  const PacketEntry& entry = index.packets()[static_cast<size_t>(packet)];
+bool DependsOn(const FrameIndex& index, const Segment& segment, int frame, int packet,
+               int picture) {
   const int own = index.frames()[static_cast<size_t>(frame)].packet;
   if (packet > own) return false;
-  if (packet == own) return true;
-  if (entry.num_pictures == 0) return !entry.droppable;
-  return HasPictureOf(entry, PicturesFor(index, segment.first_packet, {frame}));
+  const PacketEntry& entry = index.packets()[static_cast<size_t>(packet)];
+  if (entry.num_pictures == 0) return packet == own || !entry.droppable;
+  const std::vector<int> pictures = PicturesFor(index, segment.first_packet, {frame});
+  if (picture < 0) return HasPictureOf(entry, pictures);
+  return std::binary_search(pictures.begin(), pictures.end(), picture);
 }
 
 std::vector<Segment> PlanSegments(const FrameIndex& index, const std::vector<int64_t>& frames) {
@@ -114,7 +125,7 @@ std::vector<Segment> PlanSegments(const FrameIndex& index, const std::vector<int
     segment.last_packet = index.frames()[static_cast<size_t>(segment.frames.back())].packet;
     segment.pictures = PicturesFor(index, segment.first_packet, segment.frames);
     for (int i = segment.first_packet; i <= segment.last_packet; ++i) {
-      segment.cost += Cost(index, segment, i);
+      if (IsNeeded(index, segment, i)) segment.cost += Cost(PartsToSend(index, segment, i));
     }
     segments.push_back(std::move(segment));
   }

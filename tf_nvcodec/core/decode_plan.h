@@ -35,11 +35,18 @@ bool IsUnreachable(const FrameIndex& index, const Segment& segment, int i);
 // refer to.
 bool IsNeeded(const FrameIndex& index, const Segment& segment, int i);
 
-// Whether picture `i` of packet `packet` of the segment may not be cut from it.
-bool IsPictureNeeded(const Segment& segment, int packet, int i);
+// Bytes of a packet to be sent by themselves: an error then tells the picture that it is in, and
+// does not take the packet's other pictures along.
+struct PacketPart {
+  int begin = 0, end = 0;
+  int picture = -1;  // of FrameIndex::pictures; -1: not known, or none
+};
 
-// Whether damage to `packet` of the segment may show in `frame`.
-bool DependsOn(const FrameIndex& index, const Segment& segment, int frame, int packet);
+// What to send of packet `i`, which is needed: all but the pictures that nobody needs.
+std::vector<PacketPart> PartsToSend(const FrameIndex& index, const Segment& segment, int i);
+
+// Whether damage to `picture` of `packet`, or to all of the packet when -1, may show in `frame`.
+bool DependsOn(const FrameIndex& index, const Segment& segment, int frame, int packet, int picture);
 
 // How to spend `num_threads` on the segments. Segments side by side scale best; frame threads
 // inside a decoder fill the cores when there are too few segments to keep all busy to the end.

@@ -1,7 +1,7 @@
 #include "tf_nvcodec/core/segment_decoder.h"
 
 #include <algorithm>
-#include <cstring>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -12,34 +12,38 @@ namespace {
 
 class SegmentRun {
  public:
-  SegmentRun(const FrameIndex& index, const Segment& segment, const EmitFrame& emit)
-      : index_(index), segment_(segment), emit_(emit) {
+  SegmentRun(const FrameIndex& index, const Segment& segment, Decoder* decoder,
+             const EmitFrame& emit)
+      : index_(index), segment_(segment), decoder_(decoder), emit_(emit), frame_(av_frame_alloc()) {
     for (const int frame : segment.frames) missing_.insert({Packet(frame), frame});
   }
 
-  void Blame(int packet, const absl::Status& status) {
-    if (!IsUnreachable(index_, segment_, packet)) broken_.insert({packet, status});
+  bool has_memory() const { return frame_ != nullptr; }
+
+  // Sends `data`, `picture` of packet `i`, and takes all frames that come out. Not a picture that
+  // refers to a broken one: the decoder would take what is in its place, and a frame that shows
+  // the key frame left there would even put it in the place of all others.
+  absl::Status Decode(const AVPacket& data, int i, int picture) {
+    if (RefersToBroken(picture)) {
+      broken_pictures_.insert(picture);
+      return absl::OkStatus();
+    }
+    return Feed(&data, [&](const absl::Status& status) { Blame(i, picture, status); });
   }
 
-  absl::Status Take(const AVFrame& picture) {
-    const int packet = static_cast<int>(picture.pkt_pos);
-    if (IsDamaged(picture)) {
-      Blame(packet, absl::DataLossError("the decoder had to conceal damaged data"));
-    }
-    const auto wanted = missing_.find(packet);
-    if (wanted == missing_.end()) return absl::OkStatus();
-    const int frame = wanted->second;
-    missing_.erase(wanted);
-    return emit_(frame, picture);
+  absl::Status Drain() {
+    return Feed(nullptr, [](const absl::Status&) {});
   }
 
   void Finish(DamagedFrames* damaged) {
     for (const auto& [packet, frame] : missing_) {
-      Blame(packet, absl::DataLossError("the decoder gave no picture for it"));
+      Blame(packet, ShownPicture(packet),
+            absl::DataLossError("the decoder gave no picture for it"));
     }
     for (const int frame : segment_.frames) {
-      for (const auto& [packet, status] : broken_) {
-        if (!DependsOn(index_, segment_, frame, packet)) continue;
+      for (const auto& [where, status] : broken_) {
+        const auto [packet, picture] = where;
+        if (!DependsOn(index_, segment_, frame, packet, picture)) continue;
         damaged->insert({frame, Describe(packet, status)});
         break;
       }
@@ -48,6 +52,55 @@ class SegmentRun {
 
  private:
   int Packet(int frame) const { return index_.frames()[static_cast<size_t>(frame)].packet; }
+
+  int ShownPicture(int packet) const {
+    const PacketEntry& entry = index_.packets()[static_cast<size_t>(packet)];
+    for (int p = entry.first_picture; p < entry.first_picture + entry.num_pictures; ++p) {
+      if (index_.pictures()[static_cast<size_t>(p)].shown) return p;
+    }
+    return -1;
+  }
+
+  void Blame(int packet, int picture, const absl::Status& status) {
+    if (IsUnreachable(index_, segment_, packet)) return;
+    broken_.insert({{packet, picture}, status});
+    if (picture >= 0) broken_pictures_.insert(picture);
+  }
+
+  bool RefersToBroken(int picture) const {
+    if (picture < 0 || broken_pictures_.empty()) return false;
+    const auto& references = index_.pictures()[static_cast<size_t>(picture)].references;
+    return std::any_of(references.begin(), references.end(),
+                       [this](int i) { return broken_pictures_.count(i) != 0; });
+  }
+
+  template <typename OnError>
+  absl::Status Feed(const AVPacket* data, const OnError& on_error) {
+    const absl::Status sent = decoder_->Send(data);
+    if (absl::IsResourceExhausted(sent)) return sent;
+    if (!sent.ok()) on_error(sent);
+    while (true) {
+      const auto received = decoder_->Receive(frame_.get());
+      if (absl::IsResourceExhausted(received.status())) return received.status();
+      if (!received.ok()) on_error(received.status());
+      if (!received.ok() || !*received) return absl::OkStatus();
+      NVC_RETURN_IF_ERROR(Take(*frame_));
+      av_frame_unref(frame_.get());
+    }
+  }
+
+  absl::Status Take(const AVFrame& picture) {
+    const int packet = static_cast<int>(picture.pkt_pos);
+    if (IsDamaged(picture)) {
+      Blame(packet, ShownPicture(packet),
+            absl::DataLossError("the decoder had to conceal damaged data"));
+    }
+    const auto wanted = missing_.find(packet);
+    if (wanted == missing_.end()) return absl::OkStatus();
+    const int frame = wanted->second;
+    missing_.erase(wanted);
+    return emit_(frame, picture);
+  }
 
   absl::Status Describe(int packet, const absl::Status& status) const {
     const PacketEntry& entry = index_.packets()[static_cast<size_t>(packet)];
@@ -59,67 +112,37 @@ class SegmentRun {
 
   const FrameIndex& index_;
   const Segment& segment_;
+  Decoder* const decoder_;
   const EmitFrame& emit_;
-  std::map<int, int> missing_;          // packet -> wanted frame not seen yet
-  std::map<int, absl::Status> broken_;  // by packet
+  AvFramePtr frame_;
+  std::map<int, int> missing_;                          // packet -> wanted frame not seen yet
+  std::map<std::pair<int, int>, absl::Status> broken_;  // by packet and picture
+  std::set<int> broken_pictures_;                       // and those that refer to them
 };
-
-// Takes the pictures out of packet `i` that nobody needs: they cost as much as the others.
-absl::Status CutPictures(const FrameIndex& index, const Segment& segment, int i, AVPacket* packet) {
-  const PacketEntry& entry = index.packets()[static_cast<size_t>(i)];
-  int kept = 0, next = 0;  // bytes written, bytes read
-  const auto keep_until = [&](int end) {
-    if (kept != next) {
-      std::memmove(packet->data + kept, packet->data + next, static_cast<size_t>(end - next));
-    }
-    kept += end - next;
-  };
-  for (int p = entry.first_picture; p < entry.first_picture + entry.num_pictures; ++p) {
-    if (IsPictureNeeded(segment, i, p)) continue;
-    // An index that keeps packets hands out references to them.
-    const int writable = av_packet_make_writable(packet);
-    if (writable < 0) return FfmpegError(writable, "cutting a packet");
-    const CodedPicture& picture = index.pictures()[static_cast<size_t>(p)];
-    keep_until(picture.begin);
-    next = picture.end;
-  }
-  if (next == 0) return absl::OkStatus();
-  keep_until(packet->size);
-  av_shrink_packet(packet, kept);
-  return absl::OkStatus();
-}
 
 }  // namespace
 
 absl::Status DecodeSegment(const FrameIndex& index, const ByteSource& source,
                            const Segment& segment, Decoder* decoder, const Cancelled& cancelled,
                            const EmitFrame& emit, DamagedFrames* damaged) {
-  SegmentRun run(index, segment, emit);
+  SegmentRun run(index, segment, decoder, emit);
   AvPacketPtr packet(av_packet_alloc());
-  AvFramePtr frame(av_frame_alloc());
-  if (packet == nullptr || frame == nullptr) {
+  if (packet == nullptr || !run.has_memory()) {
     return absl::ResourceExhaustedError("out of memory decoding");
   }
-  for (int i = segment.first_packet; i <= segment.last_packet + 1; ++i) {
+  for (int i = segment.first_packet; i <= segment.last_packet; ++i) {
     if (IsCancelled(cancelled)) return absl::CancelledError("decoding was cancelled");
-    const bool drain = i > segment.last_packet;
-    if (!drain && !IsNeeded(index, segment, i)) continue;
-    if (!drain) {
-      NVC_RETURN_IF_ERROR(index.ReadPacket(source, i, packet.get()));
-      NVC_RETURN_IF_ERROR(CutPictures(index, segment, i, packet.get()));
-    }
-    const absl::Status sent = decoder->Send(drain ? nullptr : packet.get());
-    if (absl::IsResourceExhausted(sent)) return sent;
-    if (!sent.ok() && !drain) run.Blame(i, sent);
-    while (true) {
-      const auto received = decoder->Receive(frame.get());
-      if (absl::IsResourceExhausted(received.status())) return received.status();
-      if (!received.ok() && !drain) run.Blame(i, received.status());
-      if (!received.ok() || !*received) break;
-      NVC_RETURN_IF_ERROR(run.Take(*frame));
-      av_frame_unref(frame.get());
+    if (!IsNeeded(index, segment, i)) continue;
+    NVC_RETURN_IF_ERROR(index.ReadPacket(source, i, packet.get()));
+    uint8_t* const bytes = packet->data;
+    for (const PacketPart& part : PartsToSend(index, segment, i)) {
+      packet->data = bytes + part.begin;
+      packet->size = part.end - part.begin;
+      NVC_RETURN_IF_ERROR(run.Decode(*packet, i, part.picture));
     }
   }
+  if (IsCancelled(cancelled)) return absl::CancelledError("decoding was cancelled");
+  NVC_RETURN_IF_ERROR(run.Drain());
   decoder->Reset();
   run.Finish(damaged);
   return absl::OkStatus();
