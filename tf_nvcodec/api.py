@@ -1,6 +1,8 @@
 """The public names; importing this module brings TensorFlow in and registers the ops."""
 
 from tf_nvcodec.python.availability import build_info, is_available
+from tf_nvcodec.python.dataset import VideoDataset, VideoDatasetOptions
+from tf_nvcodec.python.dataset_statistics import VideoDatasetStatistics
 from tf_nvcodec.python.decode import (
     DecodedVideo,
     DecodedVideoWithValidity,
@@ -10,16 +12,22 @@ from tf_nvcodec.python.decode import (
 )
 from tf_nvcodec.python.encode import encode_video
 from tf_nvcodec.python.probe import VideoInfo, probe
+from tf_nvcodec.python.video_index import VideoIndexReport, index_videos
 
 __all__ = [
     "DecodeOptions",
     "DecodedVideo",
     "DecodedVideoWithValidity",
+    "VideoDataset",
+    "VideoDatasetOptions",
+    "VideoDatasetStatistics",
+    "VideoIndexReport",
     "VideoInfo",
     "build_info",
     "decode_frames_at",
     "decode_video",
     "encode_video",
+    "index_videos",
     "is_available",
     "probe",
 ]

@@ -7,6 +7,7 @@
 #include "tf_nvcodec/core/frame_collector.h"
 #include "tf_nvcodec/core/frame_index.h"
 #include "tf_nvcodec/core/video_reader.h"
+#include "tf_nvcodec/kernels/batch_shape.h"
 #include "tf_nvcodec/kernels/decode_attributes.h"
 #include "tf_nvcodec/kernels/kernel_util.h"
 
@@ -23,14 +24,6 @@ using ::tensorflow::TensorShape;
 int64_t ClampToSlice(int64_t position, int64_t count) {
   if (position < 0) position += count;
   return std::min(std::max<int64_t>(position, 0), count);
-}
-
-TensorShape BatchShape(const OutputSpec& output, const FrameShape& frame, int64_t count) {
-  if (frame.channels == 0) return TensorShape({count, static_cast<int64_t>(frame.bytes)});
-  if (output.layout == Layout::kTchw) {
-    return TensorShape({count, frame.channels, frame.height, frame.width});
-  }
-  return TensorShape({count, frame.height, frame.width, frame.channels});
 }
 
 class DecodeOp : public OpKernel {
@@ -93,12 +86,7 @@ class DecodeOp : public OpKernel {
 
   absl::StatusOr<void*> Allocate(OpKernelContext* context, const OutputSpec& output,
                                  const FrameShape& shape, int64_t count, Tensor* batch) const {
-    const double bytes = static_cast<double>(shape.bytes) * static_cast<double>(count);
-    if (attributes_.max_bytes > 0 && bytes > static_cast<double>(attributes_.max_bytes)) {
-      return absl::ResourceExhaustedError(absl::StrCat(
-          count, " frames of ", shape.bytes, " bytes are more than max_bytes, ",
-          attributes_.max_bytes, "; decode the video in ranges, pass a size, or raise max_bytes"));
-    }
+    TF_RETURN_IF_ERROR(CheckBatchBytes(shape, count, attributes_.max_bytes));
     absl::Status allocated =
         context->allocate_temp(attributes_.dtype, BatchShape(output, shape, count), batch);
     if (!allocated.ok()) return allocated;

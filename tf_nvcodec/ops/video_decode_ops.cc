@@ -2,10 +2,10 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "tensorflow/core/framework/common_shape_fns.h"
 #include "tensorflow/core/framework/op.h"
 #include "tensorflow/core/framework/shape_inference.h"
 #include "tensorflow/core/framework/tensor.h"
+#include "tf_nvcodec/ops/decode_attributes.h"
 
 namespace nvc {
 namespace {
@@ -109,28 +109,7 @@ absl::Status FramesAtShape(InferenceContext* c) {
 
 }  // namespace
 
-#define NVC_DECODE_ATTRIBUTES                                                         \
-  Output("frames: dtype")                                                             \
-      .Output("pts: double")                                                          \
-      .Output("valid: bool")                                                          \
-      .Attr("dtype: {uint8, uint16, half, float} = DT_UINT8")                         \
-      .Attr(                                                                          \
-          "pixel_format: {'native', 'rgb', 'bgr', 'gray', 'nv12', 'yuv420p', "        \
-          "'yuv444p', 'p010'} = 'rgb'")                                               \
-      .Attr("layout: {'thwc', 'tchw'} = 'thwc'")                                      \
-      .Attr("resize_method: {'nearest', 'bilinear', 'bicubic', 'area'} = 'bilinear'") \
-      .Attr("chroma_upsampling: {'nearest', 'bilinear'} = 'nearest'")                 \
-      .Attr("apply_rotation: bool = true")                                            \
-      .Attr("color_space: {'', 'bt601', 'bt709', 'bt2020'} = ''")                     \
-      .Attr("color_range: {'', 'limited', 'full'} = ''")                              \
-      .Attr("mean: list(float) = []")                                                 \
-      .Attr("std: list(float) = []")                                                  \
-      .Attr("backend: {'auto', 'cpu', 'nvdec'} = 'auto'")                             \
-      .Attr("num_threads: int >= 0 = 0")                                              \
-      .Attr("on_error: {'raise', 'skip', 'repeat'} = 'raise'")                        \
-      .Attr("max_pixels: int >= 0 = 67108864")                                        \
-      .Attr("max_frames: int >= 0 = 0")                                               \
-      .Attr("max_bytes: int >= 0 = 17179869184")
+#define NVC_DECODE_OUTPUTS Output("frames: dtype").Output("pts: double").Output("valid: bool")
 
 constexpr char kSharedDoc[] = R"doc(
 contents: Scalar, the bytes of a video file.
@@ -164,7 +143,7 @@ REGISTER_OP("VideoDecode")
     .Input("stride: int64")
     .Input("size: int32")
     .Input("crop: int32")
-    .NVC_DECODE_ATTRIBUTES.SetShapeFn(RangeShape)
+    .NVC_DECODE_OUTPUTS.NVC_DECODE_ATTRIBUTES.SetShapeFn(RangeShape)
     .Doc(absl::StrCat(R"doc(
 Decodes frames start, start + stride, ... below stop, counted as a full decode shows them.
 
@@ -179,7 +158,7 @@ REGISTER_OP("VideoDecodeFramesAt")
     .Input("size: int32")
     .Input("crop: int32")
     .Attr("P: {int64, double}")
-    .NVC_DECODE_ATTRIBUTES.SetShapeFn(FramesAtShape)
+    .NVC_DECODE_OUTPUTS.NVC_DECODE_ATTRIBUTES.SetShapeFn(FramesAtShape)
     .Doc(absl::StrCat(R"doc(
 Decodes the frames at given indices or timestamps; order and duplicates are kept.
 

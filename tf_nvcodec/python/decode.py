@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
@@ -66,10 +66,14 @@ class DecodeOptions(TypedDict, total=False):
     name: str | None
 
 
-def _op_arguments(size: TensorLike | None, options: DecodeOptions) -> dict[str, Any]:
-    unknown = sorted(set(options) - set(DecodeOptions.__annotations__))
+def op_arguments(
+    size: TensorLike | None, options: Mapping[str, Any], keywords: type = DecodeOptions
+) -> dict[str, Any]:
+    """The decoding ops' inputs and attributes; TypeError for a keyword that is not one of
+    `keywords`, a TypedDict."""
+    unknown = sorted(set(options) - set(keywords.__annotations__))
     if unknown:
-        known = ", ".join(DecodeOptions.__annotations__)
+        known = ", ".join(keywords.__annotations__)
         raise TypeError(f"unknown keyword {unknown[0]!r}; the keywords are: {known}")
     arguments: dict[str, Any] = {k: v for k, v in options.items() if v is not None}
     crop = arguments.pop("crop", (0, 0, 0, 0))
@@ -196,7 +200,7 @@ def decode_video(
         start=_integers(start, "start"),
         stop=_integers(_END if stop is None else stop, "stop"),
         stride=_integers(stride, "stride"),
-        **_op_arguments(size, options),
+        **op_arguments(size, options),
     )
     return _result(outputs, return_valid)
 
@@ -256,6 +260,6 @@ def decode_frames_at(
         raise ValueError("pass exactly one of indices and timestamps")
     positions = _seconds(timestamps) if indices is None else _integers(indices, "indices")
     outputs = loader.ops.video_decode_frames_at(
-        contents=contents, positions=positions, **_op_arguments(size, options)
+        contents=contents, positions=positions, **op_arguments(size, options)
     )
     return _result(outputs, return_valid)

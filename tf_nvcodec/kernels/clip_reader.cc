@@ -1,0 +1,158 @@
+#include "tf_nvcodec/kernels/clip_reader.h"
+
+#include <chrono>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "tensorflow/core/framework/tensor_util.h"
+#include "tf_nvcodec/core/frame_collector.h"
+#include "tf_nvcodec/core/permutation.h"
+#include "tf_nvcodec/core/status.h"
+#include "tf_nvcodec/core/video_reader.h"
+#include "tf_nvcodec/kernels/batch_shape.h"
+
+namespace nvc {
+namespace {
+
+using ::tensorflow::Allocator;
+using ::tensorflow::Tensor;
+using ::tensorflow::TensorShape;
+using ::tensorflow::tstring;
+
+template <typename T>
+Tensor Scalar(const T& value) {
+  Tensor tensor(::tensorflow::DataTypeToEnum<T>::value, TensorShape({}));
+  tensor.scalar<T>()() = value;
+  return tensor;
+}
+
+// Decodes `clip` into a batch of clip.frames.size() + clip.zeros frames.
+absl::Status Decode(const IndexedVideo& video, const Clip& clip, const DecodeAttributes& decode,
+                    Allocator* allocator, const Cancelled& cancelled, Tensor* batch,
+                    std::vector<bool>* valid) {
+  const auto allocate = [&](const FrameShape& shape, int64_t count) -> absl::StatusOr<void*> {
+    const int64_t frames = count + clip.zeros;
+    NVC_RETURN_IF_ERROR(CheckBatchBytes(shape, frames, decode.max_bytes));
+    *batch = Tensor(allocator, decode.dtype, BatchShape(decode.output, shape, frames));
+    if (!batch->IsInitialized()) {
+      return absl::ResourceExhaustedError(
+          absl::StrCat("there is no memory for ", frames, " frames of ", shape.bytes, " bytes"));
+    }
+    auto* const base = static_cast<uint8_t*>(batch->data());
+    std::memset(base + shape.bytes * static_cast<size_t>(count), 0,
+                shape.bytes * static_cast<size_t>(clip.zeros));
+    return base;
+  };
+  FrameCollector collected(decode.output, video.index->stream().rotation, clip.frames, allocate);
+  ReadOptions options;
+  options.num_threads = decode.num_threads;
+  options.max_pixels = decode.max_pixels;
+  options.cancelled = cancelled;
+  DamagedFrames damaged;
+  NVC_RETURN_IF_ERROR(
+      ReadFrames(*video.index, *video.source, clip.frames, options, &collected, &damaged));
+  // A clip has a fixed length: one with damaged frames is left out whole, not shortened.
+  const OnError policy = decode.on_error == OnError::kRepeat ? OnError::kRepeat : OnError::kRaise;
+  std::vector<size_t> slots;
+  NVC_ASSIGN_OR_RETURN(*valid, collected.Finish(*video.index, damaged, policy, &slots));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<Clip> ClipReader::Select(const FrameIndex& index, const SeededClip& clip) const {
+  const ClipSpec& spec = arguments_.clips;
+  if (spec.sampling != ClipSampling::kAt) {
+    return spec.Select(index, clip.id.clip,
+                       HashMix(clip.seed, static_cast<uint64_t>(clip.id.video)));
+  }
+  const auto& splits = arguments_.time_splits;
+  const int64_t first = splits.empty() ? 0 : splits[static_cast<size_t>(clip.id.video)];
+  return spec.SelectAt(index, arguments_.times[static_cast<size_t>(first + clip.id.clip)]);
+}
+
+void ClipReader::AddVideo(const ClipId& id, std::vector<Tensor>* element) const {
+  element->push_back(Scalar<int64_t>(id.video));
+  element->push_back(Scalar<int64_t>(id.clip));
+  element->push_back(Scalar<tstring>(
+      arguments_.names_are_files ? arguments_.videos.flat<tstring>()(id.video) : tstring()));
+  for (const Tensor& component : arguments_.components) {
+    // A copy: a slice shares the whole, and its memory may not be aligned.
+    element->push_back(::tensorflow::tensor::DeepCopy(component.SubSlice(id.video)));
+  }
+}
+
+absl::Status ClipReader::ReadClip(const SeededClip& clip, Allocator* allocator,
+                                  const Cancelled& cancelled, std::vector<Tensor>* element,
+                                  const char** stage) const {
+  NVC_ASSIGN_OR_RETURN(const IndexedVideo video,
+                       store_.Open(clip.id.video, cancelled, &statistics_, stage));
+  *stage = "short";
+  NVC_ASSIGN_OR_RETURN(const Clip selected, Select(*video.index, clip));
+  *stage = "decode";
+  Tensor frames;
+  std::vector<bool> valid;
+  NVC_RETURN_IF_ERROR(
+      Decode(video, selected, arguments_.decode, allocator, cancelled, &frames, &valid));
+  Tensor pts(allocator, ::tensorflow::DT_DOUBLE, TensorShape({arguments_.clips.length}));
+  Tensor mask(allocator, ::tensorflow::DT_BOOL, TensorShape({arguments_.clips.length}));
+  int64_t decoded = 0;
+  for (int64_t i = 0; i < arguments_.clips.length; ++i) {
+    const auto slot = static_cast<size_t>(i);
+    const bool shown = slot < selected.frames.size();
+    const bool own = i < selected.own && valid[slot];
+    pts.vec<double>()(i) =
+        shown ? video.index->frames()[static_cast<size_t>(selected.frames[slot])].pts : 0.0;
+    mask.vec<bool>()(i) = own;
+    decoded += own ? 1 : 0;
+  }
+  statistics_.frames += decoded;
+  std::vector<Tensor> parts = {std::move(frames), std::move(pts), std::move(mask)};
+  AddVideo(clip.id, &parts);
+  if (arguments_.output_order.empty()) {
+    *element = std::move(parts);
+  } else {
+    for (const int32_t part : arguments_.output_order) {
+      element->push_back(parts[static_cast<size_t>(part)]);
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ClipReader::Read(const SeededClip& clip, Allocator* allocator,
+                              const Cancelled& cancelled, std::vector<Tensor>* element) const {
+  const auto begin = std::chrono::steady_clock::now();
+  const char* stage = "";
+  const absl::Status status = ReadClip(clip, allocator, cancelled, element, &stage);
+  statistics_.decode_ns +=
+      std::chrono::nanoseconds(std::chrono::steady_clock::now() - begin).count();
+  if (status.ok() || IsCancelled(cancelled)) return status;
+  element->clear();
+  std::string name = absl::StrCat("video ", clip.id.video);
+  if (arguments_.names_are_files) {
+    name = std::string(arguments_.videos.flat<tstring>()(clip.id.video));
+  }
+  const bool too_short = absl::IsNotFound(status) && absl::string_view(stage) == "short";
+  if (too_short) {
+    statistics_.Skip(stage, absl::NotFoundError(absl::StrCat(name, ": ", status.message())));
+    return absl::OkStatus();
+  }
+  if (absl::string_view(stage) == "short") stage = "select";
+  // tf.data would take OutOfRange for the end of the data.
+  const auto code = absl::IsOutOfRange(status) ? absl::StatusCode::kDataLoss : status.code();
+  const absl::Status named(code,
+                           absl::StrCat(name, ", clip ", clip.id.clip, ": ", status.message()));
+  if (arguments_.decode.on_error == OnError::kRaise) return named;
+  statistics_.Skip(stage, named);
+  return absl::OkStatus();
+}
+
+int64_t ClipReader::Count(int64_t video, const Cancelled& cancelled) const {
+  const char* stage = "";
+  const auto opened = store_.Open(video, cancelled, &statistics_, &stage);
+  return opened.ok() ? arguments_.clips.CountAll(*opened->index) : 1;
+}
+
+}  // namespace nvc

@@ -1,0 +1,61 @@
+#include "tf_nvcodec/kernels/index_memory.h"
+
+#include <utility>
+
+#include "tf_nvcodec/core/frame_index_io.h"
+#include "tf_nvcodec/core/status.h"
+
+namespace nvc {
+
+IndexMemory& IndexMemory::Shared() {
+  static IndexMemory* const memory = new IndexMemory(size_t{512} << 20);
+  return *memory;
+}
+
+absl::StatusOr<std::shared_ptr<const FrameIndex>> IndexMemory::Get(const std::string& key,
+                                                                   const Build& build) {
+  std::shared_ptr<Entry> entry;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    auto& found = entries_[key];
+    if (found == nullptr) found = std::make_shared<Entry>();
+    entry = found;
+    if (entry->listed) latest_first_.splice(latest_first_.begin(), latest_first_, entry->use);
+  }
+  std::lock_guard<std::mutex> building(entry->building);
+  if (entry->index != nullptr) return entry->index;
+  auto built = build();
+  if (!built.ok()) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    const auto found = entries_.find(key);
+    if (found != entries_.end() && found->second == entry) entries_.erase(found);
+    return std::move(built).status();
+  }
+  entry->index = std::make_shared<const FrameIndex>(*std::move(built));
+  Keep(key, entry, MemoryBytes(*entry->index) + sizeof(Entry) + 2 * key.size());
+  return entry->index;
+}
+
+void IndexMemory::Keep(const std::string& key, const std::shared_ptr<Entry>& entry, size_t bytes) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  auto& found = entries_[key];
+  if (found != entry) {
+    // The failure of somebody who waited before took it out; whoever came since has another.
+    if (found != nullptr) return;
+    found = entry;
+  }
+  latest_first_.push_front(key);
+  entry->use = latest_first_.begin();
+  entry->listed = true;
+  entry->bytes = bytes;
+  held_ += bytes;
+  // The newest stays, however large: dropping it would index it again for every clip.
+  while (held_ > capacity_ && latest_first_.size() > 1) {
+    const auto oldest = entries_.find(latest_first_.back());
+    held_ -= oldest->second->bytes;
+    entries_.erase(oldest);
+    latest_first_.pop_back();
+  }
+}
+
+}  // namespace nvc

@@ -1,0 +1,427 @@
+#include "tf_nvcodec/kernels/video_dataset_iterator.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <deque>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "tensorflow/core/data/dataset_utils.h"
+#include "tensorflow/core/framework/cancellation.h"
+#include "tensorflow/core/framework/model.h"
+#include "tensorflow/core/platform/mutex.h"
+#include "tf_nvcodec/core/clip_cursor.h"
+#include "tf_nvcodec/core/status.h"
+#include "tf_nvcodec/kernels/iterator_position.h"
+
+namespace nvc {
+namespace {
+
+using ::tensorflow::condition_variable;
+using ::tensorflow::mutex;
+using ::tensorflow::mutex_lock;
+using ::tensorflow::Tensor;
+using ::tensorflow::data::DatasetIterator;
+using ::tensorflow::data::IteratorBase;
+using ::tensorflow::data::IteratorContext;
+using ::tensorflow::data::IteratorStateReader;
+using ::tensorflow::data::IteratorStateWriter;
+using ::tensorflow::data::SerializationContext;
+using ::tensorflow::data::SplitProvider;
+namespace model = ::tensorflow::data::model;
+
+constexpr char kSplits[] = "splits";
+
+int64_t NanosSince(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::nanoseconds(std::chrono::steady_clock::now() - begin).count();
+}
+
+// A clip on its way from the cursor to the consumer.
+struct Request {
+  SeededClip clip;
+  std::atomic<bool> unwanted{false};  // skipped over
+  bool done = false;
+  absl::Status status;
+  std::vector<Tensor> element;  // empty: left out
+};
+
+// Videos whose clips several threads count.
+struct Counting {
+  explicit Counting(const std::vector<int64_t>& which) : videos(which), counts(which.size()) {}
+
+  const std::vector<int64_t> videos;
+  std::vector<int64_t> counts;
+  std::atomic<size_t> next{0};
+  ::tensorflow::mutex mutex;
+  ::tensorflow::condition_variable changed;
+  size_t done = 0;
+};
+
+class Iterator : public DatasetIterator<VideoDataset> {
+ public:
+  explicit Iterator(const Params& params)
+      : DatasetIterator<VideoDataset>(params),
+        mutex_(std::make_shared<mutex>()),
+        changed_(std::make_shared<condition_variable>()),
+        parallelism_(std::make_shared<model::SharedState>(
+            params.dataset->arguments().num_parallel_calls, mutex_, changed_)),
+        cursor_(&params.dataset->order()) {}
+
+  ~Iterator() override {
+    Stop();
+    deregister_cancellation_();
+    runner_.reset();  // joins
+    mutex_lock lock(*mutex_);
+    while (num_calls_ > 0) changed_->wait(lock);
+  }
+
+  absl::Status Initialize(IteratorContext* context) override {
+    if (parallelism_->value == model::kAutotune) {
+      parallelism_->value = std::max(1, context->runner_threadpool_size());
+    }
+    TF_RETURN_IF_ERROR(tsl::RegisterCancellationCallback(
+        context->cancellation_manager(), [this] { Stop(); }, &deregister_cancellation_));
+    if (context->split_providers().size() > 1) {
+      return absl::InternalError(absl::StrCat("a VideoDataset takes one split provider, got ",
+                                              context->split_providers().size()));
+    }
+    if (!context->split_providers().empty()) splits_ = context->split_providers()[0];
+    const auto& options = context->options();
+    deterministic_ =
+        dataset()->arguments().deterministic != "false" &&
+        !(dataset()->arguments().deterministic == "default" && options != nullptr &&
+          options->optional_deterministic_case() == ::tensorflow::data::Options::kDeterministic &&
+          !options->deterministic());
+    IteratorContext::Params without_splits(context);
+    without_splits.split_providers.clear();
+    return dataset()->seeds()->MakeIterator(IteratorContext(std::move(without_splits)), this,
+                                            prefix(), &seeds_);
+  }
+
+ protected:
+  absl::Status GetNextInternal(IteratorContext* context, std::vector<Tensor>* out,
+                               bool* end_of_sequence) override {
+    const auto begin = std::chrono::steady_clock::now();
+    std::shared_ptr<Request> request;
+    do {
+      TF_RETURN_IF_ERROR(Take(context, /*finished=*/true, &request));
+    } while (request != nullptr && request->status.ok() && request->element.empty());
+    DatasetStatistics& statistics = *dataset()->statistics();
+    statistics.wait_ns += NanosSince(begin);
+    CountActiveTime(begin);
+    *end_of_sequence = request == nullptr;
+    if (*end_of_sequence || !request->status.ok()) {
+      return *end_of_sequence ? absl::OkStatus() : request->status;
+    }
+    RecordBufferDequeue(context, request->element);
+    *out = std::move(request->element);
+    ++statistics.clips;
+    return absl::OkStatus();
+  }
+
+  absl::Status SkipInternal(IteratorContext* context, int num_to_skip, bool* end_of_sequence,
+                            int* num_skipped) override {
+    // Whether such a clip is an element is known only once it is decoded.
+    if (dataset()->may_leave_out()) {
+      return DatasetIterator<VideoDataset>::SkipInternal(context, num_to_skip, end_of_sequence,
+                                                         num_skipped);
+    }
+    *end_of_sequence = false;
+    for (*num_skipped = 0; *num_skipped < num_to_skip; ++*num_skipped) {
+      std::shared_ptr<Request> request;
+      TF_RETURN_IF_ERROR(Take(context, /*finished=*/false, &request));
+      *end_of_sequence = request == nullptr;
+      if (*end_of_sequence) break;
+    }
+    return absl::OkStatus();
+  }
+
+  std::shared_ptr<model::Node> CreateNode(IteratorContext* context,
+                                          model::Node::Args args) const override {
+    std::shared_ptr<model::Parameter> parallelism =
+        dataset()->arguments().num_parallel_calls == model::kAutotune
+            ? model::MakeParameter(model::kParallelism, parallelism_, /*min=*/1,
+                                   /*max=*/context->runner_threadpool_size())
+            : model::MakeNonTunableParameter(
+                  model::kParallelism,
+                  static_cast<double>(dataset()->arguments().num_parallel_calls));
+    // Ratio 0: a source. The seeds cost nothing.
+    return model::MakeAsyncKnownRatioNode(std::move(args), /*ratio=*/0, {parallelism});
+  }
+
+  absl::Status SaveInternal(SerializationContext* context, IteratorStateWriter* writer) override {
+    mutex_lock save(saving_);
+    IteratorPosition position;
+    {
+      mutex_lock lock(*mutex_);
+      position.started = started_;
+      position.epoch_seed = epoch_seed_;
+      position.cursor = cursor_.state();
+      position.exhausted = exhausted_;
+      for (const auto& request : requests_) {
+        if (!IsNoClip(*request)) position.pending.push_back(request->clip);
+      }
+    }
+    TF_RETURN_IF_ERROR(position.Write(prefix(), OrderShape(), writer));
+    if (splits_ != nullptr) TF_RETURN_IF_ERROR(splits_->Save(SplitKey(), writer));
+    return SaveInput(context, writer, seeds_);
+  }
+
+  absl::Status RestoreInternal(IteratorContext* context, IteratorStateReader* reader) override {
+    IteratorPosition position;
+    TF_RETURN_IF_ERROR(
+        position.Read(prefix(), OrderShape(), dataset()->arguments().counts.num_videos, reader));
+    mutex_lock lock(*mutex_);
+    TF_RETURN_IF_ERROR(cursor_.Restore(position.cursor));
+    started_ = position.started;
+    epoch_seed_ = position.epoch_seed;
+    exhausted_ = position.exhausted;
+    again_.assign(position.pending.begin(), position.pending.end());
+    if (splits_ != nullptr) TF_RETURN_IF_ERROR(splits_->Restore(SplitKey(), reader));
+    return RestoreInput(context, reader, seeds_);
+  }
+
+ private:
+  // A step of the walk that failed before it knew its clip.
+  static bool IsNoClip(const Request& request) { return request.clip.id.video < 0; }
+
+  // From the first request on, also while the consumer is busy with something else.
+  void CountActiveTime(std::chrono::steady_clock::time_point begin) {
+    mutex_lock lock(*mutex_);
+    if (!active_since_) active_since_ = begin;
+    dataset()->statistics()->active_ns += NanosSince(*active_since_);
+    active_since_ = std::chrono::steady_clock::now();
+  }
+
+  std::function<std::string(std::string)> SplitKey() const {
+    return [this](const std::string& key) { return full_name(absl::StrCat(kSplits, key)); };
+  }
+
+  std::vector<int64_t> OrderShape() const {
+    const VideoDatasetArguments& arguments = dataset()->arguments();
+    return {
+        arguments.counts.num_videos, arguments.counts.per_video,  dataset()->order().num_units(),
+        arguments.order.shuffle,     arguments.order.num_shards,  arguments.order.shard,
+        arguments.clip.clips.length, arguments.clip.clips.stride, arguments.clip.clips.step};
+  }
+
+  void Stop() {
+    stopped_ = true;
+    mutex_lock lock(*mutex_);
+    changed_->notify_all();
+  }
+
+  absl::Status Start(IteratorContext* context) TF_EXCLUSIVE_LOCKS_REQUIRED(*mutex_) {
+    if (runner_ != nullptr) return absl::OkStatus();
+    if (!started_) {
+      std::vector<Tensor> seed;
+      bool end = false;
+      TF_RETURN_IF_ERROR(seeds_->GetNext(context, &seed, &end));
+      if (end || seed.size() != 1 || seed[0].dtype() != ::tensorflow::DT_INT64) {
+        return absl::InvalidArgumentError("seed_dataset must begin with an int64");
+      }
+      epoch_seed_ = static_cast<uint64_t>(seed[0].scalar<int64_t>()());
+      started_ = true;
+    }
+    auto shared = std::make_shared<IteratorContext>(*context);
+    runner_ = context->StartThread("tf_nvcodec_video_dataset", [this, shared] { Walk(shared); });
+    return absl::OkStatus();
+  }
+
+  // The next request in order (when the order does not matter, one that is done): null at the end.
+  // `finished`: wait for its clip, too.
+  absl::Status Take(IteratorContext* context, bool finished, std::shared_ptr<Request>* request) {
+    mutex_lock lock(*mutex_);
+    TF_RETURN_IF_ERROR(Start(context));
+    while (true) {
+      if (stopped_) return absl::CancelledError("the VideoDataset's iterator was cancelled");
+      auto found = requests_.begin();
+      if (finished) {
+        while (found != requests_.end() && !(*found)->done) {
+          found = deterministic_ ? requests_.end() : found + 1;
+        }
+      }
+      if (found != requests_.end()) {
+        *request = *found;
+        requests_.erase(found);
+        (*request)->unwanted = !finished;
+        changed_->notify_all();
+        return absl::OkStatus();
+      }
+      if (IsWalkedThrough() && requests_.empty()) {
+        *request = nullptr;
+        return absl::OkStatus();
+      }
+      RecordStop(context);
+      changed_->wait(lock);
+      RecordStart(context);
+    }
+  }
+
+  // Takes clips from the cursor and has them decoded, as far ahead as there is room.
+  void Walk(const std::shared_ptr<IteratorContext>& context) {
+    RecordStart(context.get());
+    while (true) {
+      {
+        mutex_lock lock(*mutex_);
+        while (!stopped_ && !IsWalkedThrough() && !HasRoom()) {
+          RecordStop(context.get());
+          changed_->wait(lock);
+          RecordStart(context.get());
+        }
+        if (stopped_ || IsWalkedThrough()) break;
+      }
+      Step(context);
+    }
+    RecordStop(context.get());
+  }
+
+  bool IsWalkedThrough() const TF_EXCLUSIVE_LOCKS_REQUIRED(*mutex_) {
+    return exhausted_ && again_.empty();
+  }
+
+  bool HasRoom() const TF_EXCLUSIVE_LOCKS_REQUIRED(*mutex_) {
+    // Clips take very different times, by their place in the GOP: as many more may wait, done,
+    // behind a slow one.
+    return num_calls_ < parallelism_->value &&
+           static_cast<int64_t>(requests_.size()) < 2 * parallelism_->value;
+  }
+
+  void Step(const std::shared_ptr<IteratorContext>& context) {
+    // A save sees the cursor and the request that came from it together, or neither.
+    mutex_lock save(saving_);
+    auto request = std::make_shared<Request>();
+    ClipCursor cursor = cursor_;
+    bool found = true, restored = false;
+    absl::Status status;
+    {
+      mutex_lock lock(*mutex_);
+      restored = !again_.empty();
+      if (restored) {
+        request->clip = again_.front();
+      }
+    }
+    if (!restored) {
+      auto next = cursor.Next(epoch_seed_, splits_ == nullptr ? NextUnit() : SplitUnits(),
+                              CountsOf(context), &request->clip);
+      status = next.status();
+      found = next.ok() && *next;
+    }
+    mutex_lock lock(*mutex_);
+    if (restored) {
+      again_.pop_front();
+    } else {
+      cursor_ = cursor;
+    }
+    changed_->notify_all();
+    if (!status.ok()) {
+      request->clip.id.video = -1;
+      request->status = status;
+      request->done = true;
+      requests_.push_back(request);
+    }
+    if (!found) {
+      exhausted_ = true;
+      return;
+    }
+    requests_.push_back(request);
+    ++num_calls_;
+    (*context->runner())([this, context, request] { Work(context.get(), request.get()); });
+  }
+
+  void Work(IteratorContext* context, Request* request) {
+    RecordStart(context);
+    const Cancelled cancelled = [this, request] { return stopped_ || request->unwanted; };
+    std::vector<Tensor> element;
+    const absl::Status status =
+        cancelled()
+            ? absl::CancelledError("nobody waits for this clip")
+            : dataset()->reader().Read(request->clip, context->allocator({}), cancelled, &element);
+    RecordBufferEnqueue(context, element);
+    RecordStop(context);
+    // The iterator may go as soon as no call is left, while this thread still unlocks.
+    const auto mutex_kept = mutex_;
+    const auto changed_kept = changed_;
+    mutex_lock lock(*mutex_kept);
+    request->status = status;
+    request->element = std::move(element);
+    request->done = true;
+    --num_calls_;
+    changed_kept->notify_all();
+  }
+
+  NextUnit SplitUnits() const {
+    return [this](int64_t* unit, uint64_t* seed) -> absl::StatusOr<bool> {
+      Tensor split;
+      bool end = false;
+      TF_RETURN_IF_ERROR(splits_->GetNext(&split, &end));
+      if (end) return false;
+      if (split.dtype() != ::tensorflow::DT_INT64 || split.NumElements() != 2) {
+        return absl::InternalError(
+            absl::StrCat("not a split of a VideoDataset: ", split.DebugString()));
+      }
+      *unit = split.vec<int64_t>()(0);
+      *seed = static_cast<uint64_t>(split.vec<int64_t>()(1));
+      return true;
+    };
+  }
+
+  // Opens the videos side by side: a shuffle waits for all of a unit's before its first clip.
+  CountClips CountsOf(const std::shared_ptr<IteratorContext>& context) {
+    return [this,
+            context](const std::vector<int64_t>& videos) -> absl::StatusOr<std::vector<int64_t>> {
+      auto shared = std::make_shared<Counting>(videos);
+      const auto count = [this, shared] {
+        const Cancelled cancelled = [this] { return stopped_.load(); };
+        // After the last one `this` may be gone: a closure can start late.
+        for (size_t i = shared->next++; i < shared->videos.size(); i = shared->next++) {
+          shared->counts[i] =
+              stopped_ ? 0 : dataset()->reader().Count(shared->videos[i], cancelled);
+          mutex_lock lock(shared->mutex);
+          ++shared->done;
+          shared->changed.notify_all();
+        }
+      };
+      const int others =
+          std::min(static_cast<int>(videos.size()), context->runner_threadpool_size()) - 1;
+      for (int i = 0; i < others; ++i) (*context->runner())(count);
+      count();
+      mutex_lock lock(shared->mutex);
+      while (shared->done < videos.size()) shared->changed.wait(lock);
+      if (stopped_) return absl::CancelledError("the VideoDataset's iterator was cancelled");
+      return shared->counts;
+    };
+  }
+
+  const std::shared_ptr<mutex> mutex_;
+  const std::shared_ptr<condition_variable> changed_;
+  const std::shared_ptr<model::SharedState> parallelism_;
+  bool deterministic_ = true;
+  std::shared_ptr<SplitProvider> splits_;
+  std::unique_ptr<IteratorBase> seeds_;
+  std::function<void()> deregister_cancellation_ = [] {};
+  std::atomic<bool> stopped_{false};
+
+  mutex saving_ TF_ACQUIRED_BEFORE(*mutex_);  // held by a step of the walk and by a save
+  ClipCursor cursor_;                         // changed under both
+  bool started_ = false;
+  uint64_t epoch_seed_ = 0;
+  bool exhausted_ = false;
+  std::deque<SeededClip> again_;  // pending when the checkpoint was made
+  std::deque<std::shared_ptr<Request>> requests_;
+  int64_t num_calls_ = 0;
+  std::optional<std::chrono::steady_clock::time_point> active_since_;
+  std::unique_ptr<::tensorflow::Thread> runner_;
+};
+
+}  // namespace
+
+std::unique_ptr<IteratorBase> MakeVideoDatasetIterator(const VideoDataset* dataset,
+                                                       const std::string& prefix) {
+  return std::make_unique<Iterator>(Iterator::Params{dataset, prefix});
+}
+
+}  // namespace nvc

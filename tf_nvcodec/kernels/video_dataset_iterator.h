@@ -1,0 +1,17 @@
+#ifndef TF_NVCODEC_KERNELS_VIDEO_DATASET_ITERATOR_H_
+#define TF_NVCODEC_KERNELS_VIDEO_DATASET_ITERATOR_H_
+
+#include <memory>
+#include <string>
+
+#include "tf_nvcodec/kernels/video_dataset.h"
+
+namespace nvc {
+
+// Decodes several clips at once, ahead of the consumer, and returns them in order.
+std::unique_ptr<::tensorflow::data::IteratorBase> MakeVideoDatasetIterator(
+    const VideoDataset* dataset, const std::string& prefix);
+
+}  // namespace nvc
+
+#endif  // TF_NVCODEC_KERNELS_VIDEO_DATASET_ITERATOR_H_

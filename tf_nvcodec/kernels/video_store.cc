@@ -1,0 +1,164 @@
+#include "tf_nvcodec/kernels/video_store.h"
+
+#include <chrono>
+#include <cstdlib>
+#include <limits>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "tensorflow/core/platform/env.h"
+#include "tensorflow/core/platform/file_statistics.h"
+#include "tensorflow/core/platform/logging.h"
+#include "tf_nvcodec/core/index_cache.h"
+#include "tf_nvcodec/core/status.h"
+#include "tf_nvcodec/kernels/file_source.h"
+#include "tf_nvcodec/kernels/index_memory.h"
+
+namespace nvc {
+namespace {
+
+using ::tensorflow::Env;
+using ::tensorflow::Tensor;
+using ::tensorflow::tstring;
+
+absl::string_view StringAt(const Tensor& tensor, int64_t i) {
+  const tstring& value = tensor.flat<tstring>()(i);
+  return absl::string_view(value.data(), value.size());
+}
+
+// Adds up what passes through; everything else is the wrapped source's.
+class CountedSource : public ByteSource {
+ public:
+  CountedSource(std::unique_ptr<ByteSource> source, DatasetStatistics* statistics)
+      : source_(std::move(source)), statistics_(statistics) {}
+
+  int64_t Size() const override { return source_->Size(); }
+  absl::StatusOr<size_t> ReadAt(int64_t offset, void* out, size_t count) const override {
+    auto read = source_->ReadAt(offset, out, count);
+    if (read.ok()) statistics_->bytes_read += static_cast<int64_t>(*read);
+    return read;
+  }
+
+ private:
+  const std::unique_ptr<ByteSource> source_;
+  DatasetStatistics* const statistics_;
+};
+
+absl::StatusOr<FrameIndex> BuildCounted(const ByteSource& source, int64_t max_pixels,
+                                        const Cancelled& cancelled, DatasetStatistics* statistics) {
+  const auto begin = std::chrono::steady_clock::now();
+  auto index = FrameIndex::Build(source, FrameIndex::Limits{0, max_pixels}, cancelled);
+  statistics->index_ns +=
+      std::chrono::nanoseconds(std::chrono::steady_clock::now() - begin).count();
+  if (index.ok()) ++statistics->files_indexed;
+  return index;
+}
+
+// "/a/b" for "b" in folder /a: what another process finds the file under.
+std::string AbsoluteName(const std::string& name) {
+  if (name.find("://") != std::string::npos) return name;
+  char* const resolved = realpath(name.c_str(), nullptr);
+  if (resolved == nullptr) return name;
+  std::string result(resolved);
+  std::free(resolved);
+  return result;
+}
+
+class FileStore : public VideoStore {
+ public:
+  FileStore(Tensor names, std::string cache_directory, int64_t max_pixels)
+      : names_(std::move(names)),
+        use_cache_(!cache_directory.empty()),
+        cache_(std::move(cache_directory)),
+        max_pixels_(max_pixels) {}
+
+  absl::StatusOr<IndexedVideo> Open(int64_t video, const Cancelled& cancelled,
+                                    DatasetStatistics* statistics, const char** stage) override {
+    *stage = "open";
+    const std::string name(StringAt(names_, video));
+    ::tensorflow::FileStatistics found;
+    Env* const env = Env::Default();
+    NVC_RETURN_IF_ERROR(env->Stat(name, &found));
+    if (found.is_directory) {
+      return absl::InvalidArgumentError("is a folder; pass the files in it, or \"folder/*.mp4\"");
+    }
+    NVC_ASSIGN_OR_RETURN(auto file, FileSource::Open(env, name, found.length));
+    IndexedVideo result;
+    result.source = std::make_unique<CountedSource>(std::move(file), statistics);
+    ++statistics->files_opened;
+
+    *stage = "index";
+    const FileIdentity identity{AbsoluteName(name), found.length, found.mtime_nsec};
+    const std::string key = absl::StrCat(identity.path, "\n", identity.size, "\n",
+                                         identity.mtime_ns, "\n", max_pixels_);
+    NVC_ASSIGN_OR_RETURN(result.index, IndexMemory::Shared().Get(key, [&] {
+      return LoadOrBuild(identity, *result.source, cancelled, statistics);
+    }));
+    return result;
+  }
+
+ private:
+  absl::StatusOr<FrameIndex> LoadOrBuild(const FileIdentity& identity, const ByteSource& source,
+                                         const Cancelled& cancelled,
+                                         DatasetStatistics* statistics) const {
+    if (use_cache_) {
+      auto cached = cache_.Load(identity);
+      if (cached.ok()) return cached;
+    }
+    auto built = BuildCounted(source, max_pixels_, cancelled, statistics);
+    if (!built.ok() || !use_cache_) return built;
+    const absl::Status stored = cache_.Store(identity, *built);
+    if (!stored.ok() && !absl::IsFailedPrecondition(stored)) {
+      LOG_FIRST_N(WARNING, 1) << "tf_nvcodec's frame-index cache does not work, so that every "
+                                 "process indexes its videos anew: "
+                              << stored.message();
+    }
+    return built;
+  }
+
+  const Tensor names_;
+  const bool use_cache_;
+  const IndexCache cache_;
+  const int64_t max_pixels_;
+};
+
+class MemoryStore : public VideoStore {
+ public:
+  MemoryStore(Tensor contents, int64_t max_pixels)
+      : contents_(std::move(contents)),
+        max_pixels_(max_pixels),
+        // The videos are in memory already; an index is a small part of one.
+        indexes_(std::numeric_limits<size_t>::max()) {}
+
+  absl::StatusOr<IndexedVideo> Open(int64_t video, const Cancelled& cancelled,
+                                    DatasetStatistics* statistics, const char** stage) override {
+    *stage = "index";
+    IndexedVideo result;
+    result.source = std::make_unique<CountedSource>(
+        std::make_unique<MemorySource>(StringAt(contents_, video)), statistics);
+    NVC_ASSIGN_OR_RETURN(result.index, indexes_.Get(absl::StrCat(video), [&] {
+      ++statistics->files_opened;
+      return BuildCounted(*result.source, max_pixels_, cancelled, statistics);
+    }));
+    return result;
+  }
+
+ private:
+  const Tensor contents_;
+  const int64_t max_pixels_;
+  IndexMemory indexes_;
+};
+
+}  // namespace
+
+std::unique_ptr<VideoStore> MakeFileStore(Tensor names, std::string cache_directory,
+                                          int64_t max_pixels) {
+  return std::make_unique<FileStore>(std::move(names), std::move(cache_directory), max_pixels);
+}
+
+std::unique_ptr<VideoStore> MakeMemoryStore(Tensor contents, int64_t max_pixels) {
+  return std::make_unique<MemoryStore>(std::move(contents), max_pixels);
+}
+
+}  // namespace nvc

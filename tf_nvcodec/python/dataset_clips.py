@@ -1,0 +1,98 @@
+"""VideoDataset's arguments about clips as the op's inputs and attributes."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+import tensorflow as tf
+
+
+class Clips(NamedTuple):
+    """Attributes:
+    attributes: clip_length, stride, clip_step, clips_per_video, sampling, pad.
+    period: Seconds between the moments at which frames are taken; 0: frames are counted.
+    times: float64, beginnings of clips in seconds.
+    time_splits: int64 [N + 1], rows of `times`; [0] when all are every video's.
+    """
+
+    attributes: dict[str, Any]
+    period: float
+    times: tf.Tensor
+    time_splits: tf.Tensor
+
+
+def clips_from(
+    clip_length: int,
+    stride: int | float,
+    clip_step: int | None,
+    fps: float | None,
+    clips_per_video: int | None,
+    sampling: str | None,
+    clip_at: Any,
+    pad: str,
+) -> Clips:
+    """Raises ValueError for arguments that contradict each other; the op checks their values."""
+    period = 0.0
+    if isinstance(stride, (float, np.floating)):
+        if fps is not None:
+            raise ValueError(f"stride={stride} s and fps={fps} both set the time between frames")
+        period, stride = _positive("stride", float(stride)), 1
+    elif fps is not None:
+        period = 1 / _positive("fps", float(fps))
+    given = [
+        name
+        for name, value in (("clip_step", clip_step), ("clip_at", clip_at))
+        if value is not None
+    ]
+    if clips_per_video is not None or sampling is not None:
+        given.append("clips_per_video / sampling")
+    if len(given) > 1:
+        raise ValueError(f"{' and '.join(given)} are different ways to choose clips: pass one")
+    if clip_at is not None:
+        sampling = "at"
+    elif clips_per_video is not None or sampling is not None:
+        sampling = "uniform" if sampling is None else sampling
+        if sampling not in ("uniform", "random", "center", "start"):
+            raise ValueError(
+                f"sampling is {sampling!r}; it must be one of: uniform, random, center, start "
+                "(all clips of a video: leave it out)"
+            )
+    else:
+        sampling = "all"
+    times, splits = _clip_times(clip_at)
+    attributes = {
+        "clip_length": clip_length,
+        "stride": stride,
+        "clip_step": clip_length * stride if clip_step is None else clip_step,
+        "clips_per_video": 1 if clips_per_video is None else clips_per_video,
+        "sampling": sampling,
+        "pad": pad,
+    }
+    return Clips(attributes, period, times, splits)
+
+
+def _positive(name: str, value: float) -> float:
+    if not (math.isfinite(value) and value > 0):
+        raise ValueError(f"{name} must be a positive number, got {value}")
+    return value
+
+
+def _clip_times(clip_at: Any) -> tuple[tf.Tensor, tf.Tensor]:
+    none = tf.constant([], tf.int64)
+    if clip_at is None:
+        return tf.constant([], tf.float64), none
+    if not isinstance(clip_at, (tf.Tensor, tf.RaggedTensor)):
+        clip_at = tf.ragged.constant(clip_at, tf.float64)
+    clip_at = tf.cast(clip_at, tf.float64)
+    if isinstance(clip_at, tf.Tensor) and clip_at.shape.rank == 2:
+        clip_at = tf.RaggedTensor.from_tensor(clip_at)
+    if isinstance(clip_at, tf.Tensor) and clip_at.shape.rank == 1:
+        return clip_at, none
+    if not isinstance(clip_at, tf.RaggedTensor) or clip_at.shape.rank != 2:
+        raise ValueError(
+            "clip_at is a list of seconds for every video, or one list for each video; got shape "
+            f"{clip_at.shape}"
+        )
+    return clip_at.values, tf.cast(clip_at.row_splits, tf.int64)

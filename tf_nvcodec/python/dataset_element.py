@@ -1,0 +1,64 @@
+"""What an element of a VideoDataset looks like, to tf.data and to the op."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import tensorflow as tf
+
+from tf_nvcodec.python import loader
+from tf_nvcodec.python.dataset_source import Source
+
+# Of the decoding ops, among the dataset's arguments.
+_DECODE_ARGUMENTS = ("size", "crop", "pixel_format", "dtype", "layout")
+
+
+class Element(NamedTuple):
+    """Attributes:
+    spec: Dictionary of TensorSpecs.
+    types, shapes: Of the parts in tf.data's order, which sorts names.
+    order: The op's number of each of these parts.
+    """
+
+    spec: dict[str, Any]
+    types: list[tf.DType]
+    shapes: list[tf.TensorShape]
+    order: list[int]
+
+
+def element_of(source: Source, arguments: dict[str, Any]) -> Element:
+    """`arguments`: the op's."""
+    length = arguments["clip_length"]
+    frames = _frames_spec(length, arguments)
+    scalar = tf.TensorSpec([], tf.int64)
+    # In the op's order.
+    spec: dict[str, Any] = {
+        "frames": frames,
+        "pts": tf.TensorSpec([length], tf.float64),
+        "mask": tf.TensorSpec([length], tf.bool),
+        "video_index": scalar,
+        "clip_index": scalar,
+        "filename": tf.TensorSpec([], tf.string),
+    }
+    numbers: dict[str, Any] = {name: i for i, name in enumerate(spec)}
+    rows = tf.nest.map_structure(lambda t: tf.TensorSpec(t.shape[1:], t.dtype), source.aligned)
+    places = range(len(spec), len(spec) + len(tf.nest.flatten(rows)))
+    spec.update(rows)
+    numbers.update(tf.nest.pack_sequence_as(rows, list(places)))
+    flat = tf.nest.flatten(spec)
+    return Element(spec, [s.dtype for s in flat], [s.shape for s in flat], tf.nest.flatten(numbers))
+
+
+def _frames_spec(length: int, arguments: dict[str, Any]) -> tf.TensorSpec:
+    """By the decoding op's shape function."""
+    chosen = {name: arguments[name] for name in _DECODE_ARGUMENTS if name in arguments}
+    for name in ("size", "crop"):
+        value = tf.get_static_value(chosen[name])
+        chosen[name] = chosen[name] if value is None else value.tolist()
+    if any(isinstance(chosen[name], tf.Tensor) for name in ("size", "crop")):
+        return tf.TensorSpec([length, None, None, None], chosen.get("dtype", tf.uint8))
+    with tf.Graph().as_default():
+        frames = loader.ops.video_decode_frames_at(
+            contents="", positions=tf.zeros([length], tf.int64), **chosen
+        ).frames
+        return tf.TensorSpec(frames.shape, frames.dtype)

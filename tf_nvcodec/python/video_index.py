@@ -1,0 +1,96 @@
+"""Frame indexes of many files: where they are kept, and making them ahead of use."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import tensorflow as tf
+from tqdm import tqdm
+
+from tf_nvcodec.python import loader
+from tf_nvcodec.python.probe import MAX_PIXELS
+
+
+class VideoIndexReport(NamedTuple):
+    """What indexing found, with a row for each file.
+
+    Attributes:
+      num_frames: int64 [N], frames that a full decode shows; 0 for a file that can't be indexed.
+      clip_counts: int64 [N], clips of the arguments given; likewise.
+      errors: By the file's place in the list, why it can't be indexed.
+    """
+
+    num_frames: np.ndarray
+    clip_counts: np.ndarray
+    errors: dict[int, str]
+
+
+def index_cache_folder(index_cache: str | os.PathLike[str] | Literal[False] | None) -> str:
+    """The folder that keeps frame indexes: `index_cache`; for None, that of the environment's
+    TF_NVCODEC_INDEX_CACHE, else tf_nvcodec/index in the user's cache folder ($XDG_CACHE_HOME or
+    ~/.cache); "" for False, and where there is no home folder."""
+    if index_cache is False:
+        return ""
+    if index_cache is not None:
+        return os.path.abspath(os.path.expanduser(os.fspath(index_cache)))
+    named = os.environ.get("TF_NVCODEC_INDEX_CACHE")
+    if named is not None:
+        return os.path.abspath(named) if named else ""
+    try:
+        base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    except RuntimeError:
+        return ""
+    return str(Path(base) / "tf_nvcodec" / "index")
+
+
+def index_videos(
+    filenames: Any,
+    *,
+    index_cache: str | os.PathLike[str] | Literal[False] | None = None,
+    progress: bool | None = None,
+    max_pixels: int = MAX_PIXELS,
+    **clips: Any,
+) -> VideoIndexReport:
+    """Indexes video files, several at once, and leaves the indexes in the frame-index cache.
+
+    A VideoDataset indexes what it needs when it needs it; this does it ahead, e.g. before a job
+    starts on many machines.
+
+    Args:
+      filenames: Strings, names of files on any of TensorFlow's file systems.
+      index_cache: Folder of the cache; None or False: as for VideoDataset.
+      progress: A progress line on stderr; None: where stderr is a terminal.
+      max_pixels: Larger coded pictures are refused; 0: no limit.
+      **clips: The op's inputs and attributes for `clip_counts`; VideoDataset passes them.
+
+    Returns:
+      A VideoIndexReport. A file that can't be indexed is in its `errors`; nothing is raised.
+    """
+    folder = index_cache_folder(index_cache)
+    clips.setdefault("period", 0.0)
+
+    def count(names: tf.Tensor) -> tuple[tf.Tensor, ...]:
+        return tuple(
+            loader.ops.video_clip_counts(
+                videos=names, index_cache=folder, max_pixels=max_pixels, **clips
+            )
+        )
+
+    names = tf.convert_to_tensor(filenames, tf.string)
+    dataset = tf.data.Dataset.from_tensor_slices(names).batch(1)
+    dataset = dataset.map(count, num_parallel_calls=tf.data.AUTOTUNE)
+    counts: list[int] = []
+    frames: list[int] = []
+    errors: dict[int, str] = {}
+    hidden = None if progress is None else not progress
+    with tqdm(total=int(names.shape[0]), desc="indexing", unit="file", disable=hidden) as line:
+        for count_of, frames_of, error_of in dataset.as_numpy_iterator():
+            if error_of[0]:
+                errors[len(counts)] = tf.compat.as_str_any(error_of[0])
+            counts.append(int(count_of[0]))
+            frames.append(int(frames_of[0]))
+            line.update()
+    return VideoIndexReport(np.array(frames, np.int64), np.array(counts, np.int64), errors)
