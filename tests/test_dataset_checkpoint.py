@@ -147,14 +147,14 @@ def test_checks_positions_against_changed_files(clips, tmp_path) -> None:
     video = tmp_path / "video.mp4"
     video.write_bytes(clips.data("h264.mp4"))
     iterator = iter(dataset([str(video)], tmp_path, clip_step=4))
-    take(iterator, 10)
+    take(iterator, 3)
     path = tf.train.Checkpoint(iterator=iterator).save(str(tmp_path / "c"))
     first = nvc.decode_video(clips.data("h264.mp4"), stop=8).frames
     video.write_bytes(nvc.encode_video(first, fps=25).numpy())
     fresh = iter(dataset([str(video)], tmp_path, clip_step=4))
     tf.train.Checkpoint(iterator=fresh).restore(path)
     # What tf.data's own prefetch had saved comes first.
-    with pytest.raises(tf.errors.InvalidArgumentError, match=r"there is no clip 1\d"):
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"there is no clip \d"):
         take(fresh, 12)
 
 
