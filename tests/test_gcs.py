@@ -1,0 +1,167 @@
+"""gs:// through tensorflow-io-gcs-filesystem, against an emulator of the service on localhost.
+
+The functions called on_... run in child processes, where gs:// is the emulator (GcsServer.run).
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import Clips
+from gcs_server import CACHED, DEFAULTS, EXACT, GcsServer, missing_plugin, sha256
+
+CLIP = "h264.mp4"
+SETTINGS = pytest.mark.parametrize(
+    "settings",
+    [
+        pytest.param(DEFAULTS, id="defaults"),
+        pytest.param(EXACT, id="exact"),
+        pytest.param(CACHED, id="cached"),
+    ],
+)
+
+
+@pytest.fixture(scope="module")
+def gcs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GcsServer]:
+    import tensorflow as tf
+
+    server = GcsServer(tmp_path_factory.mktemp("gcs"))
+    try:
+        missing = missing_plugin(server)
+        if missing and tf.__version__.startswith("2.17."):
+            pytest.fail(f"with TensorFlow {tf.__version__} gs:// must work: {missing}")
+        if missing:
+            pytest.skip(f"TensorFlow {tf.__version__}: {missing}")
+        yield server
+    finally:
+        server.close()
+
+
+@pytest.fixture(scope="module")
+def noise() -> bytes:
+    return random.Random(1).randbytes(5_000_000)
+
+
+@pytest.fixture(scope="module")
+def noise_name(gcs: GcsServer, noise: bytes) -> str:
+    return gcs.upload(noise, "noise/five megabytes.bin")
+
+
+@pytest.fixture(scope="module")
+def clip_name(gcs: GcsServer, clips: Clips) -> str:
+    return gcs.upload(clips.path(CLIP), f"clips/{CLIP}")
+
+
+def on_files(name: str) -> dict[str, Any]:
+    import tensorflow as tf
+
+    gfile = tf.io.gfile
+    try:
+        tf.io.read_file(name + ".gone")
+        error = ""
+    except tf.errors.NotFoundError:
+        error = "NotFoundError"
+    return {
+        "exists": [gfile.exists(name), gfile.exists(name + ".gone")],
+        "length": gfile.stat(name).length,
+        "changed": gfile.stat(name).mtime_nsec,
+        "glob": gfile.glob(str(name).rsplit(".", 1)[0] + "*"),
+        "error": error,
+    }
+
+
+def test_files(gcs: GcsServer, noise_name: str, noise: bytes) -> None:
+    answer = gcs.run(on_files, noise_name)
+    assert answer.value.pop("changed") > 0
+    assert answer.value == {
+        "exists": [True, False],
+        "length": len(noise),
+        "glob": [noise_name],
+        "error": "NotFoundError",
+    }
+    assert not any(request.authorized for request in answer.requests)
+    assert not any("computeMetadata" in request.path for request in answer.requests)
+
+
+def on_whole_file(name: str) -> str:
+    import tensorflow as tf
+
+    return sha256(tf.io.read_file(name).numpy())
+
+
+@SETTINGS
+def test_read_file(gcs: GcsServer, noise_name: str, noise: bytes, settings: dict[str, str]) -> None:
+    answer = gcs.run(on_whole_file, noise_name, settings=settings)
+    assert answer.value == sha256(noise)
+    assert answer.bytes_read >= len(noise)
+
+
+def on_ranges(name: str, ranges: list[tuple[int, int]]) -> list[str]:
+    import tensorflow as tf
+
+    digests = []
+    for offset, size in ranges:
+        # The plugin crashes when it reads backwards in a file, except when it reads exactly
+        # (GCS_READ_CACHE_BLOCK_SIZE_MB=0) or caches; a new file has nowhere to go back from.
+        with tf.io.gfile.GFile(name, "rb") as file:
+            file.seek(offset)
+            digests.append(sha256(file.read(size)))
+    return digests
+
+
+@SETTINGS
+def test_ranges(gcs: GcsServer, noise_name: str, noise: bytes, settings: dict[str, str]) -> None:
+    ranges = [(4_000_000, 1000), (1000, 65536), (4_999_000, 5000), (0, 10)]
+    answer = gcs.run(on_ranges, noise_name, ranges, settings=settings)
+    assert answer.value == [sha256(noise[offset : offset + size]) for offset, size in ranges]
+    assert all(request.range is not None and request.status == 206 for request in answer.reads)
+    if settings is EXACT:  # but for GFile's own buffer of 512 KiB
+        assert answer.bytes_read <= 4 * 2**19
+
+
+def on_clip(name: str) -> dict[str, Any]:
+    import tensorflow as tf
+
+    import tf_nvcodec as nvc
+
+    data = tf.io.read_file(name)
+    frames = nvc.decode_video(data).frames
+    return {
+        "frames": int(nvc.probe(data).num_frames),
+        "shape": frames.shape.as_list(),
+        "digest": sha256(frames.numpy().tobytes()),
+    }
+
+
+def on_clips(pattern: str) -> list[str]:
+    import tensorflow as tf
+
+    import tf_nvcodec as nvc
+
+    files = tf.data.Dataset.list_files(pattern, shuffle=False)
+    frames = files.map(
+        lambda name: nvc.decode_video(tf.io.read_file(name)).frames, num_parallel_calls=2
+    )
+    return [sha256(one.tobytes()) for one in frames.as_numpy_iterator()]
+
+
+def test_decode(gcs: GcsServer, clips: Clips, clip_name: str) -> None:
+    local = on_clip(str(clips.path(CLIP)))
+    assert local["frames"] == local["shape"][0] == len(clips.frames(CLIP))
+    assert gcs.run(on_clip, clip_name).value == local
+    copy = gcs.upload(clips.path(CLIP), f"clips/2_{CLIP}")
+    folder = copy.rsplit("/", 1)[0]
+    assert gcs.run(on_clips, f"{folder}/*.mp4").value == [local["digest"]] * 2
+
+
+def test_close(tmp_path: Path) -> None:
+    server = GcsServer(tmp_path)
+    name = server.upload(b"some bytes", "a folder/ä.txt")
+    assert name == "gs://videos/a folder/ä.txt"
+    assert [request.status for request in server.requests()] == [200]
+    server.close()
+    assert server._process.returncode == 0
