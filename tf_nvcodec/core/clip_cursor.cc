@@ -1,6 +1,7 @@
 #include "tf_nvcodec/core/clip_cursor.h"
 
 #include <numeric>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "tf_nvcodec/core/status.h"
@@ -39,14 +40,16 @@ absl::StatusOr<bool> ClipCursor::TakeUnit(uint64_t epoch_seed, const NextUnit& n
 }
 
 absl::Status ClipCursor::OpenUnit(const CountClips& count) {
-  videos_ = order_->VideosOf(state_.unit, state_.seed);
-  NVC_ASSIGN_OR_RETURN(counts_, count(videos_));
+  // Kept only once all is known: what fails here is tried again by the next step.
+  std::vector<int64_t> videos = order_->VideosOf(state_.unit, state_.seed);
+  NVC_ASSIGN_OR_RETURN(counts_, count(videos));
   num_clips_ = std::accumulate(counts_.begin(), counts_.end(), int64_t{0});
   if (state_.place > num_clips_) {
     return absl::InvalidArgumentError(absl::StrCat("the saved position is clip ", state_.place,
                                                    " of unit ", state_.unit, ", which has ",
                                                    num_clips_, " clips: its files have changed"));
   }
+  videos_ = std::move(videos);
   return absl::OkStatus();
 }
 

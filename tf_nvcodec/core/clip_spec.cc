@@ -46,7 +46,9 @@ Timeline TimelineOf(const ClipSpec& spec, const FrameIndex& index) {
   return Timeline(index, spec.period, index.frames().front().pts);
 }
 
-absl::StatusOr<Clip> Cut(const ClipSpec& spec, const Timeline& timeline, int64_t start) {
+// `whole`: the video's own timeline, to wrap to.
+absl::StatusOr<Clip> Cut(const ClipSpec& spec, const Timeline& timeline, int64_t start,
+                         const Timeline& whole) {
   const int64_t size = timeline.size();
   if (spec.pad == ClipPad::kDrop && start + spec.Span() > size) {
     return absl::NotFoundError(absl::StrCat("the video has ", size, " positions, a clip from ",
@@ -55,16 +57,17 @@ absl::StatusOr<Clip> Cut(const ClipSpec& spec, const Timeline& timeline, int64_t
   }
   Clip clip;
   for (int64_t i = 0; i < spec.length; ++i) {
-    int64_t position = start + i * spec.stride;
+    const int64_t position = start + i * spec.stride;
     if (position < size) {
       ++clip.own;
+      clip.frames.push_back(timeline.FrameAt(position));
     } else if (spec.pad == ClipPad::kZero) {
       ++clip.zeros;
-      continue;
+    } else if (spec.pad == ClipPad::kWrap) {
+      clip.frames.push_back(whole.FrameAt((position - size) % whole.size()));
     } else {
-      position = spec.pad == ClipPad::kWrap ? position % size : size - 1;
+      clip.frames.push_back(timeline.FrameAt(size - 1));
     }
-    clip.frames.push_back(timeline.FrameAt(position));
   }
   return clip;
 }
@@ -156,13 +159,14 @@ absl::StatusOr<Clip> ClipSpec::Select(const FrameIndex& index, int64_t clip, uin
     case ClipSampling::kAt:
       return absl::InternalError("clips at given times are selected by SelectAt");
   }
-  return Cut(*this, timeline, start);
+  return Cut(*this, timeline, start, timeline);
 }
 
 absl::StatusOr<Clip> ClipSpec::SelectAt(const FrameIndex& index, double seconds) const {
   NVC_ASSIGN_OR_RETURN(const int64_t frame, index.FrameAt(seconds));
-  return period == 0 ? Cut(*this, TimelineOf(*this, index), frame)
-                     : Cut(*this, Timeline(index, period, seconds), 0);
+  const Timeline whole = TimelineOf(*this, index);
+  return period == 0 ? Cut(*this, whole, frame, whole)
+                     : Cut(*this, Timeline(index, period, seconds), 0, whole);
 }
 
 }  // namespace nvc
