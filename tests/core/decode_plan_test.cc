@@ -140,6 +140,32 @@ TEST_F(Av1PlanTest, DamageReachesWhatRefersToIt) {
   EXPECT_FALSE(depends(0, -1)) << "comes before it";
 }
 
+TEST_F(Av1PlanTest, NearADamagedPacketNoHeaderIsBelieved) {
+  std::string bytes = Av1Clip();
+  constexpr int kDamaged = 21;
+  bytes[static_cast<size_t>(Packet(kDamaged).offset)] = '\0';  // the first OBU is none
+  const MemorySource source(bytes);
+  const FrameIndex index = FrameIndex::Build(source, {}, nullptr).value();
+  ASSERT_EQ(index.packets()[kDamaged].num_pictures, 1);
+  for (const int64_t frame : {8, 30}) {
+    const Segment segment = PlanSegments(index, {frame}).at(0);
+    for (int i = segment.first_packet; i <= segment.last_packet; ++i) {
+      const PacketEntry& packet = index.packets()[static_cast<size_t>(i)];
+      if (!IsNeeded(index, segment, i)) {
+        EXPECT_TRUE(packet.droppable) << "packet " << i;
+        continue;
+      }
+      const auto parts = PartsToSend(index, segment, i);
+      ASSERT_EQ(parts.size(), 1u);
+      EXPECT_EQ(parts[0].end - parts[0].begin, packet.size);
+    }
+    const int own = index.frames()[static_cast<size_t>(frame)].packet;
+    EXPECT_TRUE(DependsOn(index, segment, static_cast<int>(frame), 1, -1));
+    EXPECT_EQ(DependsOn(index, segment, static_cast<int>(frame), kDamaged, -1), own >= kDamaged);
+  }
+  EXPECT_EQ(PlanSegments(index, {40}).at(0).pictures.size(), 1u) << "the next GOP";
+}
+
 std::vector<Segment> OfCosts(const std::vector<int>& costs) {
   std::vector<Segment> segments(costs.size());
   for (size_t i = 0; i < costs.size(); ++i) segments[i].cost = costs[i];

@@ -43,6 +43,21 @@ std::vector<int> PicturesFor(const FrameIndex& index, int first_packet,
   return pictures;
 }
 
+// False when a picture before the next random access point refers to whatever the decoder holds:
+// that is how damaged packets are entered, and then the headers of those around them may be wrong
+// as well.
+bool ReferencesAreCertain(const FrameIndex& index, int first_packet) {
+  const auto& packets = index.packets();
+  const auto first = packets.begin() + first_packet;
+  const auto next = std::find_if(first + 1, packets.end(),
+                                 [](const PacketEntry& packet) { return packet.random_access; });
+  const auto begin = index.pictures().begin() + first->first_picture;
+  const auto end = next == packets.end() ? index.pictures().end()
+                                         : index.pictures().begin() + next->first_picture;
+  return std::all_of(begin, end,
+                     [](const CodedPicture& picture) { return picture.references.back() < 0; });
+}
+
 // Whether one of `packet`'s pictures is among `pictures`.
 bool HasPictureOf(const PacketEntry& packet, const std::vector<int>& pictures) {
   const auto at = std::lower_bound(pictures.begin(), pictures.end(), packet.first_picture);
@@ -72,13 +87,14 @@ bool IsNeeded(const FrameIndex& index, const Segment& segment, int i) {
   const bool mpeg4 = index.stream().codec->codec_id == AV_CODEC_ID_MPEG4;
   if (mpeg4 && IsUnreachable(index, segment, i)) return false;
   const PacketEntry& packet = index.packets()[static_cast<size_t>(i)];
-  if (packet.num_pictures == 0) return !packet.droppable;
+  if (packet.num_pictures == 0 || segment.pictures.empty()) return !packet.droppable;
   // What stands beside the pictures of a random access point is for those after it.
   return packet.random_access || HasPictureOf(packet, segment.pictures);
 }
 
 std::vector<PacketPart> PartsToSend(const FrameIndex& index, const Segment& segment, int i) {
   const PacketEntry& packet = index.packets()[static_cast<size_t>(i)];
+  if (segment.pictures.empty()) return {{0, packet.size, -1}};
   std::vector<PacketPart> parts;
   int next = 0;
   for (int p = packet.first_picture; p < packet.first_picture + packet.num_pictures; ++p) {
@@ -99,7 +115,9 @@ bool DependsOn(const FrameIndex& index, const Segment& segment, int frame, int p
   const int own = index.frames()[static_cast<size_t>(frame)].packet;
   if (packet > own) return false;
   const PacketEntry& entry = index.packets()[static_cast<size_t>(packet)];
-  if (entry.num_pictures == 0) return packet == own || !entry.droppable;
+  if (entry.num_pictures == 0 || segment.pictures.empty()) {
+    return packet == own || !entry.droppable;
+  }
   const std::vector<int> pictures = PicturesFor(index, segment.first_packet, {frame});
   if (picture < 0) return HasPictureOf(entry, pictures);
   return std::binary_search(pictures.begin(), pictures.end(), picture);
@@ -123,7 +141,9 @@ std::vector<Segment> PlanSegments(const FrameIndex& index, const std::vector<int
     segment.frames.erase(std::unique(segment.frames.begin(), segment.frames.end()),
                          segment.frames.end());
     segment.last_packet = index.frames()[static_cast<size_t>(segment.frames.back())].packet;
-    segment.pictures = PicturesFor(index, segment.first_packet, segment.frames);
+    if (ReferencesAreCertain(index, segment.first_packet)) {
+      segment.pictures = PicturesFor(index, segment.first_packet, segment.frames);
+    }
     for (int i = segment.first_packet; i <= segment.last_packet; ++i) {
       if (IsNeeded(index, segment, i)) segment.cost += Cost(PartsToSend(index, segment, i));
     }

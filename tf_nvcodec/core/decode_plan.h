@@ -15,7 +15,7 @@ namespace nvc {
 struct Segment {
   int first_packet = 0, last_packet = 0;
   std::vector<int> frames;    // wanted, in decoding order
-  std::vector<int> pictures;  // FrameIndex::pictures they take, in order; none if not known
+  std::vector<int> pictures;  // FrameIndex::pictures they take, in order; none if not certain
   int cost = 0;               // pictures that will be decoded
 };
 
