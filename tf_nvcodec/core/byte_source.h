@@ -1,4 +1,4 @@
-// Where encoded bytes come from: memory today, a file read by range behind the same three calls.
+// Where encoded bytes come from: memory, or a file that is read by range.
 #ifndef TF_NVCODEC_CORE_BYTE_SOURCE_H_
 #define TF_NVCODEC_CORE_BYTE_SOURCE_H_
 
@@ -18,6 +18,10 @@ class ByteSource {
   virtual int64_t Size() const = 0;
   // Reads up to `count` bytes at `offset`; fewer only at the end, 0 past it.
   virtual absl::StatusOr<size_t> ReadAt(int64_t offset, void* out, size_t count) const = 0;
+  // Bytes that come in the time a read takes to begin. What lies closer together than this is
+  // better read in one piece: nothing for a local file, much where each read is a request over a
+  // network.
+  virtual int64_t ReadOverhead() const { return 0; }
 };
 
 // Borrows `contents`, which must outlive the source.
@@ -33,6 +37,8 @@ class MemorySource : public ByteSource {
     std::memcpy(out, contents_.data() + offset, n);
     return n;
   }
+  // Measured: less than this is copied before it is decided what not to copy.
+  int64_t ReadOverhead() const override { return 16 << 10; }
 
  private:
   absl::string_view contents_;

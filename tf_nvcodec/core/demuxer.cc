@@ -64,7 +64,7 @@ int RotationOf(const AVStream& stream) {
 }  // namespace
 
 Demuxer::Demuxer(const ByteSource& source, const Cancelled& cancelled)
-    : source_(source), cancelled_(cancelled) {}
+    : source_(&source), cancelled_(cancelled) {}
 
 Demuxer::~Demuxer() {
   avformat_close_input(&format_);
@@ -77,7 +77,7 @@ Demuxer::~Demuxer() {
 int Demuxer::ReadCallback(void* opaque, uint8_t* buffer, int size) {
   auto* self = static_cast<Demuxer*>(opaque);
   if (IsCancelled(self->cancelled_)) return AVERROR_EXIT;
-  const auto read = self->source_.ReadAt(self->position_, buffer, static_cast<size_t>(size));
+  const auto read = self->source_->ReadAt(self->position_, buffer, static_cast<size_t>(size));
   if (!read.ok()) {
     self->damage_ = std::string(read.status().message());
     return AVERROR(EIO);
@@ -91,14 +91,14 @@ int64_t Demuxer::SeekCallback(void* opaque, int64_t offset, int whence) {
   auto* self = static_cast<Demuxer*>(opaque);
   switch (whence & ~AVSEEK_FORCE) {
     case AVSEEK_SIZE:
-      return self->source_.Size();
+      return self->source_->Size();
     case SEEK_SET:
       break;
     case SEEK_CUR:
       offset += self->position_;
       break;
     case SEEK_END:
-      offset += self->source_.Size();
+      offset += self->source_->Size();
       break;
     default:
       return AVERROR(EINVAL);
@@ -142,7 +142,7 @@ absl::Status Demuxer::Initialize() {
     if (opened == AVERROR_EXIT) return absl::CancelledError("cancelled while opening contents");
     if (opened == AVERROR(ENOMEM)) return FfmpegError(opened, "opening contents");
     return absl::InvalidArgumentError(absl::StrCat(
-        "contents (", source_.Size(),
+        "contents (", source_->Size(),
         " bytes) is not a video container that can be read: ", FfmpegErrorText(opened),
         log.Detail(), "; mp4/mov, mkv/webm, avi, ts, flv, ivf, obu and raw H.264/HEVC are read"));
   }

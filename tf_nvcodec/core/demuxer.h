@@ -12,6 +12,7 @@
 #include "tf_nvcodec/core/av_ptr.h"
 #include "tf_nvcodec/core/byte_source.h"
 #include "tf_nvcodec/core/cancellation.h"
+#include "tf_nvcodec/core/sample_table.h"
 
 extern "C" {
 #include <libavformat/avformat.h>
@@ -42,6 +43,14 @@ class Demuxer {
   // After the last packet: the demuxer has no use for it any more.
   StreamInfo TakeStream() { return std::move(stream_); }
 
+  // Where the packets of the video stream will come from, if the header tells.
+  SampleTable Samples() const { return SampleTable(*format_, stream_index_, *source_); }
+  // From now on reads there, where all but the samples' bodies must be the same.
+  void ReadFrom(std::unique_ptr<const ByteSource> source) {
+    other_source_ = std::move(source);
+    source_ = other_source_.get();
+  }
+
   // The next packet of the video stream in file order; false at the end. A container damaged in
   // the middle ends early and damage() says why.
   absl::StatusOr<bool> Next(AVPacket* packet);
@@ -54,7 +63,8 @@ class Demuxer {
   static int ReadCallback(void* opaque, uint8_t* buffer, int size);
   static int64_t SeekCallback(void* opaque, int64_t offset, int whence);
 
-  const ByteSource& source_;
+  const ByteSource* source_;
+  std::unique_ptr<const ByteSource> other_source_;
   Cancelled cancelled_;
   int64_t position_ = 0;
   AVIOContext* io_ = nullptr;

@@ -1,5 +1,5 @@
 // The exact frame index of a stream: which frames a full decode shows, when, and where decoding has
-// to start for each. Made by reading every packet once, without decoding where the packets tell
+// to start for each. Made by looking at every packet once, without decoding where the packets tell
 // enough; else by one full decode.
 #ifndef TF_NVCODEC_CORE_FRAME_INDEX_H_
 #define TF_NVCODEC_CORE_FRAME_INDEX_H_
@@ -48,7 +48,8 @@ class FrameIndex {
     int64_t max_pixels = 0;  // for a full decode, if one is needed
   };
 
-  // Reads `source` to its end. DataLoss when no frame can be had from it.
+  // Reads `source` to its end; of MP4 and MOV, where possible, only the header and the beginnings
+  // of the packets. DataLoss when no frame can be had from it.
   static absl::StatusOr<FrameIndex> Build(const ByteSource& source, const Limits& limits,
                                           const Cancelled& cancelled);
 

@@ -6,6 +6,8 @@
 #include "tf_nvcodec/core/decoder.h"
 #include "tf_nvcodec/core/frame_index.h"
 #include "tf_nvcodec/core/packet_info.h"
+#include "tf_nvcodec/core/packet_outline.h"
+#include "tf_nvcodec/core/sparse_source.h"
 #include "tf_nvcodec/core/status.h"
 
 namespace nvc {
@@ -36,8 +38,8 @@ int64_t FindPayload(const ByteSource& source, const AVPacket& packet,
 class FrameIndexBuilder {
  public:
   FrameIndexBuilder(const ByteSource& source, const FrameIndex::Limits& limits,
-                    const Cancelled& cancelled)
-      : source_(source), limits_(limits), cancelled_(cancelled) {}
+                    const Cancelled& cancelled, bool sparse)
+      : source_(source), limits_(limits), cancelled_(cancelled), sparse_(sparse) {}
 
   absl::StatusOr<FrameIndex> Build() {
     NVC_RETURN_IF_ERROR(ReadPackets());
@@ -68,6 +70,12 @@ class FrameIndexBuilder {
     NVC_RETURN_IF_ERROR(CheckSize(*demuxer->stream().codec));
     auto inspector = PacketInspector::Create(*demuxer->stream().codec);
     packets_tell_ = inspector->understands_codec();
+    samples_ = demuxer->Samples();
+    const OutlineFunction outline = OutlineOf(*demuxer->stream().codec);
+    sparse_ = sparse_ && outline != nullptr && samples_.MeanSize() > source_.ReadOverhead();
+    if (sparse_) {
+      demuxer->ReadFrom(std::make_unique<SparseSource>(source_, samples_, outline));
+    }
     AvPacketPtr packet(av_packet_alloc());
     std::vector<PacketInfo> infos;
     int random_access_points = 0;
@@ -97,6 +105,9 @@ class FrameIndexBuilder {
     return absl::OkStatus();
   }
 
+  // The packets have to be read as they are.
+  static absl::Status NotSparse() { return absl::AbortedError("a packet is not in the table"); }
+
   absl::Status CheckSize(const AVCodecParameters& codec) const {
     const int64_t pixels = static_cast<int64_t>(codec.width) * codec.height;
     if (limits_.max_pixels <= 0 || pixels <= limits_.max_pixels) return absl::OkStatus();
@@ -116,7 +127,18 @@ class FrameIndexBuilder {
     entry.first_picture = static_cast<int>(index_.pictures_.size());
     entry.num_pictures = static_cast<int>(info.pictures.size());
     index_.pictures_.insert(index_.pictures_.end(), info.pictures.begin(), info.pictures.end());
-    entry.offset = FindPayload(source_, *packet, &scratch_);
+    const bool in_table = samples_.Has(packet->pos, packet->size);
+    if (in_table && packet->side_data_elems == 0) {
+      entry.offset = packet->pos;
+    } else if (!sparse_) {
+      entry.offset = FindPayload(source_, *packet, &scratch_);
+    } else if (in_table) {
+      NVC_ASSIGN_OR_RETURN(const size_t read, source_.ReadAt(packet->pos, packet->data,
+                                                             static_cast<size_t>(packet->size)));
+      if (read != static_cast<size_t>(packet->size)) return NotSparse();
+    } else {
+      return NotSparse();
+    }
     if (entry.offset < 0) {
       entry.kept.reset(av_packet_alloc());
       if (entry.kept == nullptr) return absl::ResourceExhaustedError("out of memory for a packet");
@@ -306,6 +328,8 @@ class FrameIndexBuilder {
   const ByteSource& source_;
   const FrameIndex::Limits& limits_;
   const Cancelled& cancelled_;
+  bool sparse_;          // packets come with what the inspector needs and zeros for the rest
+  SampleTable samples_;  // where the container has one
   FrameIndex index_;
   std::vector<int> shown_;          // packets that show a frame, in decoding order
   std::vector<int64_t> frame_pts_;  // time base, display order; AV_NOPTS_VALUE where unknown
@@ -315,7 +339,9 @@ class FrameIndexBuilder {
 
 absl::StatusOr<FrameIndex> FrameIndex::Build(const ByteSource& source, const Limits& limits,
                                              const Cancelled& cancelled) {
-  return FrameIndexBuilder(source, limits, cancelled).Build();
+  auto index = FrameIndexBuilder(source, limits, cancelled, /*sparse=*/true).Build();
+  if (!absl::IsAborted(index.status())) return index;
+  return FrameIndexBuilder(source, limits, cancelled, /*sparse=*/false).Build();
 }
 
 }  // namespace nvc

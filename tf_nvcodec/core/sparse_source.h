@@ -1,0 +1,36 @@
+// An MP4 file of which only what tells about its packets is read: the rest of every sample comes
+// out as zeros.
+#ifndef TF_NVCODEC_CORE_SPARSE_SOURCE_H_
+#define TF_NVCODEC_CORE_SPARSE_SOURCE_H_
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "tf_nvcodec/core/byte_source.h"
+#include "tf_nvcodec/core/packet_outline.h"
+#include "tf_nvcodec/core/sample_table.h"
+
+namespace nvc {
+
+// For one thread that reads about in order.
+class SparseSource : public ByteSource {
+ public:
+  // Both must outlive it.
+  SparseSource(const ByteSource& source, const SampleTable& table, OutlineFunction outline)
+      : source_(source), table_(table), outline_(outline) {}
+
+  int64_t Size() const override { return source_.Size(); }
+  absl::StatusOr<size_t> ReadAt(int64_t offset, void* out, size_t count) const override;
+
+ private:
+  const ByteSource& source_;
+  const SampleTable& table_;
+  const OutlineFunction outline_;
+  mutable PacketParts parts_;  // of the sample read last: reads may end inside one
+};
+
+}  // namespace nvc
+
+#endif  // TF_NVCODEC_CORE_SPARSE_SOURCE_H_
