@@ -231,6 +231,28 @@ TEST_F(VideoReaderTest, DamageNamesThePacket) {
   EXPECT_THAT(result.damaged.at(0).message(), HasSubstr("packet 0 at byte"));
 }
 
+TEST_F(VideoReaderTest, TimesThatNoDecoderCouldReorder) {
+  // 23 frames shown last to first but for the first, then the others.
+  const size_t table = bytes_.find("ctts") + 8;
+  const auto put = [&](size_t at, int value) {
+    for (size_t i = 0; i < 4; ++i) bytes_[at + i] = static_cast<char>(value >> (24 - 8 * i));
+  };
+  constexpr int kEntries = 24, kTicks = 512;
+  ASSERT_EQ(bytes_[table + 3], kEntries);
+  for (int i = 0; i < kEntries; ++i) {
+    const bool last = i + 1 == kEntries;
+    const int frames_late = last ? 1000 : i == 0 ? 0 : 500 - 2 * i;
+    put(table + 4 + 8 * i, last ? kBFramesClipFrames - i : 1);
+    put(table + 8 + 8 * i, frames_late * kTicks);
+  }
+  bytes_.replace(bytes_.find("edts"), 4, "free");
+  const MemorySource source(bytes_);
+  const FrameIndex index = FrameIndex::Build(source, {}, nullptr).value();
+  ASSERT_EQ(index.num_frames(), kBFramesClipFrames);
+  EXPECT_EQ(index.reorder_depth(), FrameIndex::kMaxReorderDepth);
+  EXPECT_EQ(Read(index, source, all_).hashes.size(), all_.size());
+}
+
 TEST_F(VideoReaderTest, CancelStopsIt) {
   HashSink sink;
   DamagedFrames damaged;

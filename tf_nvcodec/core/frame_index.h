@@ -60,6 +60,8 @@ class FrameIndex {
   const std::vector<CodedPicture>& pictures() const { return pictures_; }
   int64_t num_frames() const { return static_cast<int64_t>(frames_.size()); }
 
+  // H.264's and HEVC's largest picture buffer; FFmpeg's H.264 decoder aborts when told more.
+  static constexpr int kMaxReorderDepth = 16;
   // Frames that a frame may come later in decoding than in display order.
   int reorder_depth() const { return reorder_depth_; }
   // Average over the stream, frames a second; 0 for a single frame of unknown duration.

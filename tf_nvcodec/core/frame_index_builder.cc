@@ -299,6 +299,7 @@ class FrameIndexBuilder {
       index_.reorder_depth_ = std::max(index_.reorder_depth_, decoded - packet.frame);
       ++decoded;
     }
+    index_.reorder_depth_ = std::min(index_.reorder_depth_, FrameIndex::kMaxReorderDepth);
   }
 
   // A frame shown before the random access point that it follows in decoding order may refer to

@@ -107,14 +107,13 @@ class FrameIndexIo {
     if (bytes.size() > INT_MAX) in.Fail();  // all counts are of things of a byte at least
     FrameIndex index;
     NVC_RETURN_IF_ERROR(ReadStream(&in, &index.stream_));
-    index.reorder_depth_ = static_cast<int>(in.Between(0, INT_MAX));
+    index.reorder_depth_ = static_cast<int>(in.Between(0, FrameIndex::kMaxReorderDepth));
     index.frame_rate_ = in.Double();
     index.damage_ = std::string(in.Bytes());
     ReadPackets(&in, &index);
     ReadFrames(&in, &index);
     if (in.left() > 0) in.Fail();
-    if (!in.ok() || !std::isfinite(index.frame_rate_) ||
-        index.reorder_depth_ > index.num_frames()) {
+    if (!in.ok() || !std::isfinite(index.frame_rate_)) {
       return absl::DataLossError("the bytes are no frame index, or a damaged one");
     }
     return index;
