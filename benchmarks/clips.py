@@ -103,6 +103,18 @@ def path(name: str) -> Path:
     return target
 
 
+def copies(name: str, count: int) -> list[Path]:
+    """A clip under `count` names, each a file of its own to whoever looks."""
+    source = path(name)
+    folder = CACHE / f"{source.stem}-x{count}"
+    folder.mkdir(exist_ok=True)
+    links = [folder / f"{i:05}{source.suffix}" for i in range(count)]
+    for link in links:
+        if not link.exists():
+            os.link(source, link)
+    return links
+
+
 def describe(name: str) -> dict[str, object]:
     """Codec, size, frame count and bit rate of a clip, for the results file."""
     clip = path(name)

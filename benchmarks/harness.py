@@ -116,9 +116,13 @@ class Benchmark:
         for row in case.rows:
             if row.seconds:
                 row.value = case.value(row.median)
+        self.show(case)
+        return case
+
+    def show(self, case: Case) -> None:
+        """Prints a case that was measured and takes it into the results."""
         self.cases.append(case)
         self._print(case)
-        return case
 
     def _print(self, case: Case) -> None:
         fastest = case.fastest()
@@ -195,6 +199,8 @@ class Benchmark:
     @staticmethod
     def _case_document(case: Case) -> dict[str, Any]:
         arguments = {key: value for key, value in case.arguments.items() if key != "path"}
+        if "clips" in arguments:
+            arguments["clips"] = len(arguments["clips"])
         rows = []
         for row in case.rows:
             ratio = case.ratio_to(row) if row.seconds and row.peer != peers.OURS else None

@@ -16,6 +16,9 @@ SCRIPTS = (
     "decode_resized",
     "encode_x264",
     "decode_memory",
+    "dataset_clips",
+    "dataset_overhead",
+    "dataset_first_batch",
 )
 
 

@@ -158,6 +158,57 @@ def test_decode(gcs: GcsServer, clips: Clips, clip_name: str) -> None:
     assert gcs.run(on_clips, f"{folder}/*.mp4").value == [local["digest"]] * 2
 
 
+def on_dataset(videos: Any, index_cache: str, **arguments: Any) -> dict[str, Any]:
+    import tf_nvcodec as nvc
+
+    cache = index_cache or False
+    made = nvc.VideoDataset(videos, clip_length=4, index_cache=cache, **arguments)
+    clips = [
+        [int(clip["video_index"]), int(clip["clip_index"]), sha256(clip["frames"].tobytes())]
+        for clip in made.as_numpy_iterator()
+    ]
+    used = made.statistics()
+    return {"clips": clips, "indexed": used.files_indexed, "bytes": used.bytes_read}
+
+
+def on_dataset_of(request: dict[str, Any]) -> dict[str, Any]:
+    return on_dataset(**request)
+
+
+@SETTINGS
+def test_dataset(gcs: GcsServer, clips: Clips, settings: dict[str, str]) -> None:
+    """Glob, clips in order from two decodes at once: the same as from local files."""
+    names = [CLIP, "hevc.mp4", "vp9.webm"]
+    for name in names:
+        gcs.upload(clips.path(name), f"dataset/{name}")
+    request = {"index_cache": "", "clip_step": 10, "num_parallel_calls": 2}
+    local = on_dataset([str(clips.path(name)) for name in sorted(names)], **request)
+    answer = gcs.run(
+        on_dataset_of, {"videos": "gs://videos/dataset/*", **request}, settings=settings
+    )
+    assert answer.value["clips"] == local["clips"]
+    assert len(local["clips"]) == 13
+
+
+def test_dataset_reads_ranges(gcs: GcsServer, tmp_path: Path) -> None:
+    """Of a file whose index is known, a clip costs the blocks around its GOP."""
+    import numpy as np
+
+    import tf_nvcodec as nvc
+
+    noise = np.random.default_rng(1).integers(0, 256, (48, 480, 640, 3), np.uint8)
+    data = nvc.encode_video(noise, fps=24, crf=3, gop=6, preset="ultrafast").numpy()
+    assert len(data) > 20_000_000
+    name = gcs.upload(data, "large/noise.mp4")
+    request = {"videos": [name], "index_cache": str(tmp_path / "index"), "clip_at": [1.0]}
+    first = gcs.run(on_dataset_of, request, settings=EXACT)
+    assert first.value["indexed"] == 1
+    again = gcs.run(on_dataset_of, request, settings=EXACT)
+    assert again.value == {**first.value, "indexed": 0, "bytes": again.value["bytes"]}
+    assert 0 < again.bytes_read < 0.25 * len(data)
+    assert again.value["bytes"] <= again.bytes_read
+
+
 def test_close(tmp_path: Path) -> None:
     server = GcsServer(tmp_path)
     name = server.upload(b"some bytes", "a folder/ä.txt")

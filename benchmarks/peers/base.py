@@ -68,6 +68,33 @@ class Peer:
         """`count` frames at each of `starts`, one range after another; the number of frames."""
         raise NotImplementedError
 
+    def dataset_clips(
+        self,
+        path: str,
+        *,
+        clips: Sequence[tuple[str, int]],
+        fps: float,
+        count: int,
+        height: int,
+        width: int,
+        batch: int,
+        parallel: int,
+        own_resize: bool = False,
+        batches: int = -1,
+    ) -> int:
+        """`count` frames from each of `clips` (a path and its first frame) through a tf.data
+        pipeline that decodes `parallel` clips at once, as uint8 batches of resized frames; the
+        number of frames. `batches`: stop after so many. `path` is one of the files."""
+        raise NotImplementedError
+
+    def dataset_share(self, path: str, **how: Any) -> int:
+        """Of the time of `dataset_clips` one at a time, the part spent on reading clips, in ppm."""
+        raise NotImplementedError
+
+    def dataset_loop(self, path: str, **how: Any) -> int:
+        """The work of `dataset_clips` in a plain loop; the number of frames."""
+        raise NotImplementedError
+
     def encode_x264(
         self,
         path: str,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from benchmarks.peers.base import Peer
+from benchmarks.peers.tf_data import TfDataClips
 
 
-class Decord(Peer):
+class Decord(TfDataClips):
     name = "decord"
 
     def load(self) -> None:

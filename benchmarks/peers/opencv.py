@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from benchmarks.peers.base import Peer, runs
+from benchmarks.peers.base import runs
+from benchmarks.peers.tf_data import TfDataClips
 
 # Requests this near are reached by decoding on: a seek goes back to the keyframe.
 _REACH = 25
 
 
-class OpenCV(Peer):
+class OpenCV(TfDataClips):
     name = "OpenCV"
 
     def load(self) -> None:

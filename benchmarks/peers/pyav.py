@@ -12,10 +12,11 @@ import io
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from benchmarks.peers.base import Peer, first_tick, read_raw_frames
+from benchmarks.peers.base import first_tick, read_raw_frames
+from benchmarks.peers.tf_data import TfDataClips
 
 
-class PyAV(Peer):
+class PyAV(TfDataClips):
     name = "PyAV"
 
     def load(self) -> None:
@@ -122,6 +123,7 @@ class PyAV(Peer):
             )
 
     def prepare(self, operation: str, arguments: dict[str, Any]) -> None:
+        super().prepare(operation, arguments)
         if operation == "encode_x264":
             self._raw = read_raw_frames(
                 arguments["path"],

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from benchmarks.peers.base import Peer
+from benchmarks.peers.tf_data import TfDataClips
 
 
-class TensorFlowIO(Peer):
+class TensorFlowIO(TfDataClips):
     name = "tensorflow-io"
     environment = "tfio"
     variables: ClassVar[dict[str, str]] = {
@@ -38,8 +38,9 @@ class TensorFlowIO(Peer):
         return f"{self._tfio.__version__}, TensorFlow {self._tf.__version__}"
 
     def prepare(self, operation: str, arguments: dict[str, Any]) -> None:
-        path = arguments["path"]
-        if path not in self._inputs:
+        super().prepare(operation, arguments)
+        names = {arguments["path"], *(name for name, _ in arguments.get("clips", ()))}
+        for path in names - set(self._inputs):
             self._inputs[path] = self._tf.io.read_file(path)
 
     def _decode(self, path: str) -> Any:

@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from benchmarks.peers.base import Peer, read_raw_frames
+from benchmarks.peers.base import read_raw_frames
+from benchmarks.peers.tf_data import TfDataClips
 
 
-class TorchCodec(Peer):
+class TorchCodec(TfDataClips):
     name = "torchcodec"
     variables: ClassVar[dict[str, str]] = {"THP_MEM_ALLOC_ENABLE": "1"}
     seek_mode: ClassVar[str] = "exact"
@@ -77,6 +78,7 @@ class TorchCodec(Peer):
         )
 
     def prepare(self, operation: str, arguments: dict[str, Any]) -> None:
+        super().prepare(operation, arguments)
         if operation == "encode_x264" and arguments["pixel_format"] == "rgb24":
             frames = read_raw_frames(
                 arguments["path"], "rgb24", arguments["width"], arguments["height"]
@@ -108,6 +110,6 @@ class TorchCodecApproximate(TorchCodec):
 
     name = "torchcodec approximate"
     seek_mode = "approximate"
-    decode_full = Peer.decode_full
-    decode_stream = Peer.decode_stream
-    encode_x264 = Peer.encode_x264
+    decode_full = TfDataClips.decode_full
+    decode_stream = TfDataClips.decode_stream
+    encode_x264 = TfDataClips.encode_x264

@@ -8,27 +8,18 @@
 
 #include "absl/status/statusor.h"
 #include "tensorflow/core/platform/env.h"
-#include "tensorflow/core/platform/file_system.h"
 #include "tf_nvcodec/core/byte_source.h"
 
 namespace nvc {
 
-class FileSource : public ByteSource {
- public:
-  // `size` as the file system tells it. NotFound and the like name the file.
-  static absl::StatusOr<std::unique_ptr<FileSource>> Open(::tensorflow::Env* env,
-                                                          const std::string& name, int64_t size);
+// Whether `name` is of a file system whose reads are calls to another machine, for all we know.
+bool IsRemote(const std::string& name);
 
-  int64_t Size() const override { return size_; }
-  absl::StatusOr<size_t> ReadAt(int64_t offset, void* out, size_t count) const override;
-
- private:
-  FileSource(std::unique_ptr<::tensorflow::RandomAccessFile> file, int64_t size)
-      : file_(std::move(file)), size_(size) {}
-
-  const std::unique_ptr<::tensorflow::RandomAccessFile> file_;
-  const int64_t size_;
-};
+// `size` as the file system tells it. A local file is read as asked; a remote one in aligned blocks
+// of which the latest are kept, larger ones while it is read in order. NotFound and the like name
+// the file.
+absl::StatusOr<std::unique_ptr<ByteSource>> OpenFile(::tensorflow::Env* env,
+                                                     const std::string& name, int64_t size);
 
 }  // namespace nvc
 

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <deque>
+#include <mutex>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -55,8 +57,8 @@ struct Counting {
   const std::vector<int64_t> videos;
   std::vector<int64_t> counts;
   std::atomic<size_t> next{0};
-  ::tensorflow::mutex mutex;
-  ::tensorflow::condition_variable changed;
+  std::mutex mutex;
+  std::condition_variable changed;
   size_t done = 0;
 };
 
@@ -380,7 +382,7 @@ class Iterator : public DatasetIterator<VideoDataset> {
         for (size_t i = shared->next++; i < shared->videos.size(); i = shared->next++) {
           shared->counts[i] =
               stopped_ ? 0 : dataset()->reader().Count(shared->videos[i], cancelled);
-          mutex_lock lock(shared->mutex);
+          std::lock_guard<std::mutex> lock(shared->mutex);
           ++shared->done;
           shared->changed.notify_all();
         }
@@ -389,7 +391,7 @@ class Iterator : public DatasetIterator<VideoDataset> {
           std::min(static_cast<int>(videos.size()), context->runner_threadpool_size()) - 1;
       for (int i = 0; i < others; ++i) (*context->runner())(count);
       count();
-      mutex_lock lock(shared->mutex);
+      std::unique_lock<std::mutex> lock(shared->mutex);
       while (shared->done < videos.size()) shared->changed.wait(lock);
       if (stopped_) return absl::CancelledError("the VideoDataset's iterator was cancelled");
       return shared->counts;

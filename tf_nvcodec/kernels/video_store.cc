@@ -39,6 +39,7 @@ class CountedSource : public ByteSource {
     if (read.ok()) statistics_->bytes_read += static_cast<int64_t>(*read);
     return read;
   }
+  int64_t ReadOverhead() const override { return source_->ReadOverhead(); }
 
  private:
   const std::unique_ptr<ByteSource> source_;
@@ -83,7 +84,7 @@ class FileStore : public VideoStore {
     if (found.is_directory) {
       return absl::InvalidArgumentError("is a folder; pass the files in it, or \"folder/*.mp4\"");
     }
-    NVC_ASSIGN_OR_RETURN(auto file, FileSource::Open(env, name, found.length));
+    NVC_ASSIGN_OR_RETURN(auto file, OpenFile(env, name, found.length));
     IndexedVideo result;
     result.source = std::make_unique<CountedSource>(std::move(file), statistics);
     ++statistics->files_opened;
