@@ -52,6 +52,9 @@ class FrameIndexBuilder {
     SetTimes();
     SetReorderDepth();
     SetStartPackets();
+    index_.packets_.shrink_to_fit();
+    index_.frames_.shrink_to_fit();
+    index_.pictures_.shrink_to_fit();
     return std::move(index_);
   }
 

@@ -112,6 +112,8 @@ class FrameIndexIo {
     index.damage_ = std::string(in.Bytes());
     ReadPackets(&in, &index);
     ReadFrames(&in, &index);
+    index.packets_.shrink_to_fit();
+    index.pictures_.shrink_to_fit();
     if (in.left() > 0) in.Fail();
     if (!in.ok() || !std::isfinite(index.frame_rate_)) {
       return absl::DataLossError("the bytes are no frame index, or a damaged one");
