@@ -42,8 +42,11 @@ VideoDataset::VideoDataset(::tensorflow::OpKernelContext* context, const Dataset
 VideoDataset::~VideoDataset() { seeds_->Unref(); }
 
 bool VideoDataset::may_leave_out() const {
-  return arguments_.clip.decode.on_error != OnError::kRaise ||
-         (arguments_.clip.clips.pad == ClipPad::kDrop && arguments_.counts.counts.empty());
+  // Counts are of clips that fit, unless they are of times that somebody gave.
+  const bool all_fit =
+      arguments_.clip.clips.pad != ClipPad::kDrop ||
+      (!arguments_.counts.counts.empty() && arguments_.clip.clips.sampling != ClipSampling::kAt);
+  return arguments_.clip.decode.on_error != OnError::kRaise || !all_fit;
 }
 
 absl::Status VideoDataset::InputDatasets(std::vector<const DatasetBase*>* inputs) const {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import numbers
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,14 +34,21 @@ def clips_from(
     clip_at: Any,
     pad: str,
 ) -> Clips:
-    """Raises ValueError for arguments that contradict each other; the op checks their values."""
+    """Raises TypeError for what is no number, ValueError for arguments that contradict each other;
+    the op checks their values."""
     period = 0.0
+    clip_length = _count("clip_length", clip_length)
+    if clip_step is not None:
+        clip_step = _count("clip_step", clip_step)
+    if clips_per_video is not None:
+        clips_per_video = _count("clips_per_video", clips_per_video)
     if isinstance(stride, (float, np.floating)):
         if fps is not None:
             raise ValueError(f"stride={stride} s and fps={fps} both set the time between frames")
         period, stride = _positive("stride", float(stride)), 1
-    elif fps is not None:
-        period = 1 / _positive("fps", float(fps))
+    else:
+        stride = _count("stride", stride)
+        period = 0.0 if fps is None else 1 / _positive("fps", float(fps))
     given = [
         name
         for name, value in (("clip_step", clip_step), ("clip_at", clip_at))
@@ -71,6 +79,15 @@ def clips_from(
         "pad": pad,
     }
     return Clips(attributes, period, times, splits)
+
+
+def _count(name: str, value: Any) -> int:
+    # TensorFlow takes True for 1 and cuts off fractions.
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Integral):
+        raise TypeError(f"{name} must be an integer, got {value!r}")
+    if value < 1:
+        raise ValueError(f"{name} must be at least 1, got {value}")
+    return int(value)
 
 
 def _positive(name: str, value: float) -> float:

@@ -52,12 +52,15 @@ def element_of(source: Source, arguments: dict[str, Any]) -> Element:
 def _frames_spec(length: int, arguments: dict[str, Any]) -> tf.TensorSpec:
     """By the decoding op's shape function."""
     chosen = {name: arguments[name] for name in _DECODE_ARGUMENTS if name in arguments}
-    for name in ("size", "crop"):
-        value = tf.get_static_value(chosen[name])
-        chosen[name] = chosen[name] if value is None else value.tolist()
-    if any(isinstance(chosen[name], tf.Tensor) for name in ("size", "crop")):
-        return tf.TensorSpec([length, None, None, None], chosen.get("dtype", tf.uint8))
     with tf.Graph().as_default():
+        for name in ("size", "crop"):
+            value = tf.get_static_value(arguments[name])
+            # Known only when the dataset is made; the op's rank and channels don't depend on it.
+            chosen[name] = (
+                tf.compat.v1.placeholder(tf.int32, arguments[name].shape)
+                if value is None
+                else value.tolist()
+            )
         frames = loader.ops.video_decode_frames_at(
             contents="", positions=tf.zeros([length], tf.int64), **chosen
         ).frames

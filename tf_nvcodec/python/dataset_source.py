@@ -36,7 +36,7 @@ def resolve(videos: Any, what: str, labels: Any, aligned: Mapping[str, Any] | No
         for name, value in more.items():
             _add(named, name, value)
     elif isinstance(videos, (str, bytes, os.PathLike)) and what == "filenames":
-        videos = _matching(os.fspath(videos))
+        videos = _matching(os.fsdecode(videos))
     elif not isinstance(videos, tf.Tensor):
         videos = [os.fspath(v) if isinstance(v, os.PathLike) else v for v in list(videos)]
         if not videos:
@@ -75,7 +75,7 @@ def _add(named: dict[str, Any], name: str, value: Any) -> None:
     named[name] = value
 
 
-def _matching(pattern: str | bytes) -> list[Any]:
+def _matching(pattern: str) -> list[Any]:
     if not glob.has_magic(pattern):
         return [pattern]
     found = sorted(tf.io.gfile.glob(pattern))
