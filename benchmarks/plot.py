@@ -24,6 +24,8 @@ _GROUPS = (
     ("decode_resized", "16 frames at 224x224"),
     ("decode_first_frame", "open + first frame"),
     ("encode_x264", "x264 encode"),
+    ("dataset_clips", "clips by tf.data"),
+    ("dataset_first_batch", "first batch of"),
 )
 # Colours of Okabe and Ito, told apart by colour-blind eyes too, and a marker each.
 _STYLES = {

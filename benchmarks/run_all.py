@@ -1,4 +1,4 @@
-"""Runs every claim, one script after another, then draws the plot.
+"""Runs every claim, one script after another, then draws the plot and writes the README's table.
 
 python -m benchmarks.run_all [the scripts' own options]
 """
@@ -7,6 +7,9 @@ from __future__ import annotations
 
 import subprocess
 import sys
+
+from benchmarks.clips import ROOT
+from benchmarks.process import interpreter
 
 SCRIPTS = (
     "decode_full",
@@ -31,7 +34,10 @@ def main(options: list[str]) -> int:
     if failed:
         print(f"failed: {', '.join(failed)}", file=sys.stderr)
         return 1
-    return subprocess.run([sys.executable, "-m", "benchmarks.plot"], check=False).returncode
+    # matplotlib is among the peers' packages.
+    plot = [interpreter("peers"), "-m", "benchmarks.plot"]
+    table = [sys.executable, str(ROOT / "docs" / "render_benchmarks.py")]
+    return max(subprocess.run(step, check=False).returncode for step in (plot, table))
 
 
 if __name__ == "__main__":

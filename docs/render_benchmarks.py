@@ -29,6 +29,9 @@ CLAIMS = (
     "decode_resized",
     "encode_x264",
     "decode_memory",
+    "dataset_clips",
+    "dataset_overhead",
+    "dataset_first_batch",
 )
 
 

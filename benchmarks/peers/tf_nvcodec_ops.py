@@ -136,11 +136,13 @@ class TfNvcodec(Peer):
     ) -> int:
         """The same clips by `decode_video` in a plain loop, the files' bytes held in memory."""
         contents = {name: self._tf.io.read_file(name) for name, _ in clips}
-        for name, start in clips:
+        decoded = (
             self._nvc.decode_video(
                 contents[name], start, start + count, size=(height, width), num_threads=parallel
-            ).frames
-        return len(clips) * count
+            )
+            for name, start in clips
+        )
+        return sum(int(video.frames.shape[0]) for video in decoded)
 
     def _encode_input(self, path: str, pixel_format: str, width: int, height: int, **_: Any) -> Any:
         frames = read_raw_frames(path, pixel_format, width, height)
