@@ -1,5 +1,7 @@
 #include "tf_nvcodec/kernels/video_store.h"
 
+#include <sys/stat.h>
+
 #include <chrono>
 #include <cstdlib>
 #include <limits>
@@ -66,6 +68,15 @@ std::string AbsoluteName(const std::string& name) {
   return result;
 }
 
+// TensorFlow knows local files' times to the second, in which a file can change more than once.
+int64_t MtimeNs(const std::string& name, const ::tensorflow::FileStatistics& found) {
+  struct stat local;
+  if (name.find("://") != std::string::npos || stat(name.c_str(), &local) != 0) {
+    return found.mtime_nsec;
+  }
+  return int64_t{local.st_mtim.tv_sec} * 1'000'000'000 + local.st_mtim.tv_nsec;
+}
+
 class FileStore : public VideoStore {
  public:
   FileStore(Tensor names, std::string cache_directory, int64_t max_pixels)
@@ -90,7 +101,7 @@ class FileStore : public VideoStore {
     ++statistics->files_opened;
 
     *stage = "index";
-    const FileIdentity identity{AbsoluteName(name), found.length, found.mtime_nsec};
+    const FileIdentity identity{AbsoluteName(name), found.length, MtimeNs(name, found)};
     const std::string key = absl::StrCat(identity.path, "\n", identity.size, "\n",
                                          identity.mtime_ns, "\n", max_pixels_);
     NVC_ASSIGN_OR_RETURN(result.index, IndexMemory::Shared().Get(key, [&] {
@@ -105,7 +116,8 @@ class FileStore : public VideoStore {
                                          DatasetStatistics* statistics) const {
     if (use_cache_) {
       auto cached = cache_.Load(identity);
-      if (cached.ok()) return cached;
+      // Stored under any limit; building it refuses what is too large under this one.
+      if (cached.ok() && IsInLimit(*cached->stream().codec)) return cached;
     }
     auto built = BuildCounted(source, max_pixels_, cancelled, statistics);
     if (!built.ok() || !use_cache_) return built;
@@ -116,6 +128,10 @@ class FileStore : public VideoStore {
                               << stored.message();
     }
     return built;
+  }
+
+  bool IsInLimit(const AVCodecParameters& codec) const {
+    return max_pixels_ <= 0 || int64_t{codec.width} * codec.height <= max_pixels_;
   }
 
   const Tensor names_;
