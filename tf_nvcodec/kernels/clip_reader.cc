@@ -86,7 +86,7 @@ void ClipReader::AddVideo(const ClipId& id, std::vector<Tensor>* element) const 
 
 absl::Status ClipReader::ReadClip(const SeededClip& clip, Allocator* allocator,
                                   const Cancelled& cancelled, std::vector<Tensor>* element,
-                                  const char** stage) const {
+                                  int64_t* num_decoded, const char** stage) const {
   NVC_ASSIGN_OR_RETURN(const IndexedVideo video,
                        store_.Open(clip.id.video, cancelled, &statistics_, stage));
   *stage = "short";
@@ -98,7 +98,7 @@ absl::Status ClipReader::ReadClip(const SeededClip& clip, Allocator* allocator,
       Decode(video, selected, arguments_.decode, allocator, cancelled, &frames, &valid));
   Tensor pts(allocator, ::tensorflow::DT_DOUBLE, TensorShape({arguments_.clips.length}));
   Tensor mask(allocator, ::tensorflow::DT_BOOL, TensorShape({arguments_.clips.length}));
-  int64_t decoded = 0;
+  *num_decoded = 0;
   for (int64_t i = 0; i < arguments_.clips.length; ++i) {
     const auto slot = static_cast<size_t>(i);
     const bool shown = slot < selected.frames.size();
@@ -106,9 +106,8 @@ absl::Status ClipReader::ReadClip(const SeededClip& clip, Allocator* allocator,
     pts.vec<double>()(i) =
         shown ? video.index->frames()[static_cast<size_t>(selected.frames[slot])].pts : 0.0;
     mask.vec<bool>()(i) = own;
-    decoded += own ? 1 : 0;
+    *num_decoded += own ? 1 : 0;
   }
-  statistics_.frames += decoded;
   std::vector<Tensor> parts = {std::move(frames), std::move(pts), std::move(mask)};
   AddVideo(clip.id, &parts);
   if (arguments_.output_order.empty()) {
@@ -122,10 +121,11 @@ absl::Status ClipReader::ReadClip(const SeededClip& clip, Allocator* allocator,
 }
 
 absl::Status ClipReader::Read(const SeededClip& clip, Allocator* allocator,
-                              const Cancelled& cancelled, std::vector<Tensor>* element) const {
+                              const Cancelled& cancelled, std::vector<Tensor>* element,
+                              int64_t* num_decoded) const {
   const auto begin = std::chrono::steady_clock::now();
   const char* stage = "";
-  const absl::Status status = ReadClip(clip, allocator, cancelled, element, &stage);
+  const absl::Status status = ReadClip(clip, allocator, cancelled, element, num_decoded, &stage);
   statistics_.decode_ns +=
       std::chrono::nanoseconds(std::chrono::steady_clock::now() - begin).count();
   if (status.ok() || IsCancelled(cancelled)) return status;

@@ -41,9 +41,10 @@ class ClipReader {
 
   // Fills `element` with frames, pts, mask, video index, clip index, filename and the video's
   // components; leaves it empty when on_error or pad says that this clip is left out. An error
-  // names the video and the clip.
+  // names the video and the clip. `num_decoded`: frames that are neither padding nor repeated.
   absl::Status Read(const SeededClip& clip, ::tensorflow::Allocator* allocator,
-                    const Cancelled& cancelled, std::vector<::tensorflow::Tensor>* element) const;
+                    const Cancelled& cancelled, std::vector<::tensorflow::Tensor>* element,
+                    int64_t* num_decoded) const;
 
   // The clips of sampling "all"; 1 for a video that can't be read, so that reading it says so.
   int64_t Count(int64_t video, const Cancelled& cancelled) const;
@@ -51,7 +52,7 @@ class ClipReader {
  private:
   absl::Status ReadClip(const SeededClip& clip, ::tensorflow::Allocator* allocator,
                         const Cancelled& cancelled, std::vector<::tensorflow::Tensor>* element,
-                        const char** stage) const;
+                        int64_t* num_decoded, const char** stage) const;
   absl::StatusOr<Clip> Select(const FrameIndex& index, const SeededClip& clip) const;
   void AddVideo(const ClipId& id, std::vector<::tensorflow::Tensor>* element) const;
 

@@ -48,6 +48,7 @@ struct Request {
   bool done = false;
   absl::Status status;
   std::vector<Tensor> element;  // empty: left out
+  int64_t num_decoded = 0;
 };
 
 // Videos whose clips several threads count.
@@ -121,6 +122,7 @@ class Iterator : public DatasetIterator<VideoDataset> {
     RecordBufferDequeue(context, request->element);
     *out = std::move(request->element);
     ++statistics.clips;
+    statistics.frames += request->num_decoded;
     return absl::OkStatus();
   }
 
@@ -338,10 +340,11 @@ class Iterator : public DatasetIterator<VideoDataset> {
     RecordStart(context);
     const Cancelled cancelled = [this, request] { return stopped_ || request->unwanted; };
     std::vector<Tensor> element;
+    int64_t num_decoded = 0;
     const absl::Status status =
-        cancelled()
-            ? absl::CancelledError("nobody waits for this clip")
-            : dataset()->reader().Read(request->clip, context->allocator({}), cancelled, &element);
+        cancelled() ? absl::CancelledError("nobody waits for this clip")
+                    : dataset()->reader().Read(request->clip, context->allocator({}), cancelled,
+                                               &element, &num_decoded);
     RecordBufferEnqueue(context, element);
     RecordStop(context);
     // The iterator may go as soon as no call is left, while this thread still unlocks.
@@ -350,6 +353,7 @@ class Iterator : public DatasetIterator<VideoDataset> {
     mutex_lock lock(*mutex_kept);
     request->status = status;
     request->element = std::move(element);
+    request->num_decoded = num_decoded;
     request->done = true;
     --num_calls_;
     changed_kept->notify_all();
