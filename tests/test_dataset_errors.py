@@ -334,6 +334,20 @@ def test_indexes_are_kept_on_disk(folder: Path, tmp_path: Path) -> None:
     assert indexed_now(paths, cache) == 0
 
 
+def test_index_videos(folder: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    paths, cache = break_files(folder, ("garbage", "missing")), tmp_path / "cache"
+    report = nvc.index_videos(paths, index_cache=cache, progress=True)
+    sound = [i not in BROKEN for i in range(COUNT)]
+    assert report.num_frames.tolist() == [20 * good for good in sound]
+    assert sorted(report.errors) == list(BROKEN)
+    assert "not a video container" in report.errors[BROKEN[0]]
+    assert "No such file" in report.errors[BROKEN[1]]
+    assert "40/40" in capfd.readouterr().err
+    assert indexed_now([path for path, good in zip(paths, sound) if good][:7], cache) == 0
+    nvc.index_videos(paths, index_cache=cache, progress=False)
+    assert "indexing" not in capfd.readouterr().err
+
+
 def files_in(folder: Path) -> list[Path]:
     return sorted(path for path in folder.rglob("*") if path.is_file())
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pathlib
 import re
 from collections.abc import Callable
@@ -108,6 +109,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"contents": [b"x"]}, "exactly one of filenames and contents"),
     ({"filenames": []}, "filenames is empty.*at least one"),
     ({"filenames": None, "contents": []}, "contents is empty"),
+    ({"filenames": None, "contents": b"x"}, "contents is a list.*pass \\[contents\\] for one"),
     ({"filenames": "/nowhere/*.mp4"}, "no file matches '/nowhere/"),
     ({"filenames": np.array([["a"]])}, r"filenames must be a vector.*\(1, 1\)"),
     ({"clip_length": 0}, "clip_length must be at least 1, got 0"),
@@ -326,6 +328,16 @@ def test_file_sources(folder: pathlib.Path, kind: str) -> None:
 def test_one_file(folder: pathlib.Path, name: Callable[[str], Any]) -> None:
     dataset = nvc.VideoDataset(name(str(folder / "0.mp4")), 8, size=(8, 8))
     assert len(list(dataset)) == 6
+
+
+@pytest.mark.parametrize("name", [b"a b.mp4", b"a[1].mp4", b"\xff\xfe.mp4", b"new\nline?.mp4"])
+def test_names_that_nobody_should_give(folder: pathlib.Path, tmp_path: Any, name: bytes) -> None:
+    path = os.fsencode(tmp_path) + b"/" + name
+    with open(path, "wb") as file:
+        file.write((folder / "2.mp4").read_bytes())
+    for given in ([path], path, tf.constant([path])):
+        (element,) = nvc.VideoDataset(given, 8).as_numpy_iterator()
+        assert element["filename"] == path
 
 
 def data_of(folder: pathlib.Path) -> list[bytes]:

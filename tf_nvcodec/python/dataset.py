@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import uuid
 from collections.abc import Mapping
 from typing import Any, Literal
@@ -161,6 +162,9 @@ class VideoDataset(tf.data.Dataset):
             "name": name,
         }
         self._random = shuffle or clips.attributes["sampling"] == "random"
+        if seed is None and not reshuffle_each_iteration and tf.compat.v1.get_seed(None)[1] is None:
+            # Every iterator, not only every epoch of one, repeats the same.
+            seed = random.SystemRandom().getrandbits(31)
         self._seed = seed
         if isinstance(contents, tf.data.Dataset):
             self._become(self._streamed(contents, labels, aligned))

@@ -36,7 +36,9 @@ def resolve(videos: Any, what: str, labels: Any, aligned: Mapping[str, Any] | No
         for name, value in more.items():
             _add(named, name, value)
     elif isinstance(videos, (str, bytes, os.PathLike)) and what == "filenames":
-        videos = _matching(os.fsdecode(videos))
+        videos = _matching(os.fspath(videos))
+    elif isinstance(videos, (str, bytes)):
+        raise ValueError("contents is a list of the bytes of files; pass [contents] for one file")
     elif not isinstance(videos, tf.Tensor):
         videos = [os.fspath(v) if isinstance(v, os.PathLike) else v for v in list(videos)]
         if not videos:
@@ -75,10 +77,11 @@ def _add(named: dict[str, Any], name: str, value: Any) -> None:
     named[name] = value
 
 
-def _matching(pattern: str) -> list[Any]:
-    if not glob.has_magic(pattern):
+def _matching(pattern: str | bytes) -> list[Any]:
+    # A name may have brackets in it.
+    if not glob.has_magic(pattern) or tf.io.gfile.exists(pattern):
         return [pattern]
-    found = sorted(tf.io.gfile.glob(pattern))
+    found = sorted(tf.io.gfile.glob(tf.compat.as_str_any(pattern)))
     if not found:
         raise ValueError(f"no file matches {pattern!r}")
     return found
