@@ -278,7 +278,8 @@ TEST(ClipSpecValidateTest, NamesTheFieldAndItsBounds) {
   EXPECT_THAT(message([](ClipSpec* s) { s->step = 0; }), HasSubstr("clip_step"));
   EXPECT_THAT(message([](ClipSpec* s) { s->clips_per_video = 0; }), HasSubstr("clips_per_video"));
   EXPECT_THAT(message([](ClipSpec* s) { s->length = (1 << 30) + 1; }), HasSubstr("1073741824"));
-  for (const double period : {-1.0, 1e-9, 1.0 / 0.0, std::numeric_limits<double>::quiet_NaN()}) {
+  for (const double period : {-1.0, 1e-9, std::numeric_limits<double>::infinity(),
+                              std::numeric_limits<double>::quiet_NaN()}) {
     ClipSpec spec;
     spec.period = period;
     EXPECT_TRUE(absl::IsInvalidArgument(spec.Validate())) << period;
