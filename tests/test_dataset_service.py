@@ -153,3 +153,20 @@ def test_an_error_reaches_the_reader(clips, tmp_path, cluster):
     whole = dataset(clips, tmp_path, filenames=[str(broken)])
     with pytest.raises(tf.errors.InvalidArgumentError, match="broken.mp4"):
         ids(cluster.distribute(whole, Policy.DYNAMIC))
+
+
+def test_a_dispatcher_started_again_goes_on(clips, tmp_path):
+    """It deals out once more from the seed, so a shuffle needs one."""
+    options = {"work_dir": str(tmp_path / "work"), "fault_tolerant_mode": True}
+    first = service.DispatchServer(service.DispatcherConfig(**options))
+    port = int(first.target.rsplit(":", 1)[1])
+    config = service.WorkerConfig(f"localhost:{port}", heartbeat_interval_ms=50)
+    workers = [service.WorkerServer(config) for _ in range(2)]
+    whole = dataset(clips, tmp_path, clips_per_video=20, shuffle=True, seed=3, num_parallel_calls=1)
+    read = whole.apply(service.distribute(Policy.DYNAMIC, first.target)).as_numpy_iterator()
+    came = [next(read) for _ in range(20)]
+    first.stop()
+    again = service.DispatchServer(service.DispatcherConfig(port=port, **options))
+    came += list(read)
+    assert sorted((e["video_index"], e["clip_index"]) for e in came) == sorted(ids(whole))
+    del read, workers, again

@@ -57,3 +57,17 @@ def test_train(clips):
     clip = clips.path("h264.mp4")
     printed = run("train.py", clip, clip, "--steps", 3, "--batch-size", 2)
     assert re.search(r"loss \d+\.\d{4} after 3 steps", printed)
+
+
+def test_distributed():
+    lines = run("distributed.py").splitlines()
+    assert lines[-1] == "every clip came exactly once, twice"
+    undisturbed = lines.index("undisturbed")
+    killed = lines.index("with a worker killed (SIGKILL) and started again")
+    whole = r"  result    96 of 96 clips, 0 missing, 0 doubled, \d+\.\d s"
+    assert re.fullmatch(whole, lines[killed - 1])
+    assert re.fullmatch(whole, lines[-2])
+    assert killed - undisturbed == 3  # one reading was enough
+    assert re.match(r"  killed    process \d+, after 32 clips", lines[killed + 1])
+    came = [int(re.match(r"  reading \d (\d+) clips", line)[1]) for line in lines[killed + 2 : -2]]
+    assert sum(came) == 96
