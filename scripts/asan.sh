@@ -1,5 +1,5 @@
 #!/bin/bash
-# Runs the C++ tests and the damaged inputs under GCC's address and undefined-behaviour sanitizers.
+# Runs the C++ tests, the damaged inputs and the datasets under GCC's address and undefined-behaviour sanitizers.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 source scripts/debian.sh
 
@@ -13,7 +13,7 @@ for file in libtf_nvcodec.so build_info.json; do
   install -m 644 "$BUILD_DIR/bazel-bin/tf_nvcodec/$file" "$BUILD_DIR/asan/$file"
 done
 
-say "damaged inputs through the sanitized library"
+say "damaged inputs and datasets through the sanitized library"
 # Python is not built with the sanitizers, so their run-time libraries have to be there before it.
 # Python and TensorFlow free little at exit: leaks are left to the C++ tests.
 sanitized=(env
@@ -26,4 +26,4 @@ empty="$(mktemp -d)"
 trap 'rm -rf "$empty"' EXIT
 cd "$empty"
 "${sanitized[@]}" "$VENV/bin/python" -m pytest -c "$ROOT/pyproject.toml" --rootdir="$ROOT" \
-  "$ROOT"/tests/test_bad_input*.py "$@"
+  "$ROOT"/tests/test_bad_input*.py "$ROOT"/tests/test_dataset_{checkpoint,contract,errors}.py "$@"

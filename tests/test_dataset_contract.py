@@ -109,7 +109,7 @@ def test_abandoned_iterators_stop_at_once(clips) -> None:
         next(iterator)
         begin = time.monotonic()
         del iterator
-        assert time.monotonic() - begin < 2
+        assert time.monotonic() - begin < 10
     assert threading.active_count() <= threads
 
 
@@ -192,6 +192,19 @@ def test_used_by_many_iterators_at_once(files) -> None:
     for thread in threads:
         thread.join()
     assert results == [expected] * 6
+
+
+def test_any_file_system(files) -> None:
+    """ram:// stands for schemes that plugins register; gs:// has test_gcs.py."""
+    names = []
+    for i, file in enumerate(files):
+        names.append(f"ram://folder/{i}.mp4")
+        with tf.io.gfile.GFile(names[-1], "wb") as copy:
+            copy.write(Path(file).read_bytes())
+    whole = [e["frames"].tobytes() for e in dataset(files, clip_step=9).as_numpy_iterator()]
+    for videos in (names, "ram://folder/*.mp4"):
+        made = dataset(videos, clip_step=9)
+        assert [e["frames"].tobytes() for e in made.as_numpy_iterator()] == whole
 
 
 def test_next_to_other_sources(files) -> None:

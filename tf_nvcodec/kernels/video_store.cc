@@ -114,13 +114,15 @@ class FileStore : public VideoStore {
   absl::StatusOr<FrameIndex> LoadOrBuild(const FileIdentity& identity, const ByteSource& source,
                                          const Cancelled& cancelled,
                                          DatasetStatistics* statistics) const {
-    if (use_cache_) {
+    // A file system that tells no times gives nothing to see a change by later.
+    const bool use_cache = use_cache_ && identity.mtime_ns > 0;
+    if (use_cache) {
       auto cached = cache_.Load(identity);
       // Stored under any limit; building it refuses what is too large under this one.
       if (cached.ok() && IsInLimit(*cached->stream().codec)) return cached;
     }
     auto built = BuildCounted(source, max_pixels_, cancelled, statistics);
-    if (!built.ok() || !use_cache_) return built;
+    if (!built.ok() || !use_cache) return built;
     const absl::Status stored = cache_.Store(identity, *built);
     if (!stored.ok() && !absl::IsFailedPrecondition(stored)) {
       LOG_FIRST_N(WARNING, 1) << "tf_nvcodec's frame-index cache does not work, so that every "
