@@ -98,7 +98,8 @@ class Worker:
 
     def keep_alive(self) -> None:
         while self.server.process.wait() is not None and self.wanted:
-            self.server = Server("worker", *self.options)
+            with contextlib.suppress(RuntimeError):  # it failed to start: once more
+                self.server = Server("worker", *self.options)
 
     def stop(self) -> None:
         self.wanted = False

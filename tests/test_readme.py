@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tf_nvcodec import dispatcher, worker
 from tf_nvcodec.cli import main
 from tf_nvcodec.cli.app import build_parser
 
@@ -38,7 +39,13 @@ def folder(tmp_path, monkeypatch) -> Path:
 
 
 def test_pages_are_found():
-    assert {page.name for page in PAGES} >= {"README.md", "decode.md", "encode.md", "cli.md"}
+    assert {page.name for page in PAGES} >= {
+        "README.md",
+        "dataset.md",
+        "decode.md",
+        "encode.md",
+        "cli.md",
+    }
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -62,6 +69,26 @@ def test_readme_python_runs(folder):
     assert scope["first_last"].frames.shape == (2, 720, 1280, 3)
     assert next(iter(scope["clips"])).shape == (16, 112, 112, 3)
     assert (folder / "small.mp4").stat().st_size > 1000
+
+
+def test_dataset_page_python_runs(folder, monkeypatch, capsys):
+    monkeypatch.setenv("TF_NVCODEC_INDEX_CACHE", str(folder / "cache"))
+    (folder / "videos").mkdir()
+    for name in ("a.mp4", "b.mp4"):
+        shutil.copy(CLIP, folder / "videos" / name)
+    (code,) = blocks(ROOT / "docs" / "dataset.md", "python")
+    scope: dict = {}
+    exec(compile(code, "dataset.md", "exec"), scope)
+    assert scope["frames"].shape == (8, 16, 224, 224, 3)
+    assert capsys.readouterr().out.startswith("8 clips, 128 frames, ")
+
+
+def test_commands_of_the_service_parse():
+    lines = [shlex.split(line) for line in shell_lines(ROOT / "docs" / "dataset.md")]
+    programs = {"tf_nvcodec.dispatcher": dispatcher, "tf_nvcodec.worker": worker}
+    assert [line[:2] for line in lines] == [["python", "-m"]] * 2
+    for line in lines:
+        programs[line[2]].build_parser().parse_args(line[3:])
 
 
 @pytest.mark.parametrize(
