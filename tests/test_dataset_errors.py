@@ -207,12 +207,8 @@ def test_all_clips_of_a_folder_with_broken_files(
         assert sorted(places(elements)) == SOUND_CLIPS
         assert (places(elements) == SOUND_CLIPS) != shuffle
         check_content(elements)
-    if not build_index:  # which leaves them out from the beginning
-        # Each stands for one clip, of which there are two epochs.
-        assert dataset.statistics().skipped == {
-            "index: INVALID_ARGUMENT": 2,
-            "open: NOT_FOUND": 2,
-        }
+    # Each stands for one clip, of which there are two epochs.
+    assert dataset.statistics().skipped == {"index: INVALID_ARGUMENT": 2, "open: NOT_FOUND": 2}
 
 
 def test_build_index_names_what_is_broken(folder: Path) -> None:

@@ -159,6 +159,8 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"bogus": 1}, "unknown keyword 'bogus'; the keywords are: crop"),
     ({"return_valid": True}, "unknown keyword 'return_valid'"),
     ({"filenames": None, "contents": [b"x"], "build_index": True}, "build_index=True takes file"),
+    ({"clip_at": []}, "clip_at is empty"),
+    ({"deterministic": "no"}, "deterministic must be True, False or None, got 'no'"),
 ]
 
 

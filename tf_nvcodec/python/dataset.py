@@ -45,7 +45,7 @@ class VideoDataset(tf.data.Dataset):
 
     An element is a dictionary:
       frames: [clip_length, H, W, C] and the like, as `decode_video` returns them.
-      pts: float64 [clip_length], seconds; 0 where black frames fill a clip up.
+      pts: float64 [clip_length], seconds; 0 for frames of zeros that fill a clip up.
       mask: bool [clip_length], False for frames that fill a clip up (`pad`) or stand in for
         damaged ones (`on_error`).
       video_index: int64, place of the video in `filenames`.
@@ -76,7 +76,7 @@ class VideoDataset(tf.data.Dataset):
       clip_at: Instead: clips that begin with the frame on screen at these seconds; a list for all
         videos, or a list for each.
       pad: For a clip that ends after its video: "repeat" its last frame, "wrap" to its first one,
-        "zero" for black, or "drop" for no such clip.
+        "zero" for frames of zeros (black, in RGB), or "drop" for no such clip.
       labels: Tensors of N rows, one for each video; the element's "label".
       aligned: More of them, by name.
       shuffle: Mix all clips of all videos; where their number is known only from the files (all
@@ -134,6 +134,8 @@ class VideoDataset(tf.data.Dataset):
     ) -> None:
         if (filenames is None) == (contents is None):
             raise ValueError("pass exactly one of filenames and contents")
+        if deterministic not in (True, False, None):
+            raise TypeError(f"deterministic must be True, False or None, got {deterministic!r}")
         if build_index and filenames is None:
             raise ValueError("build_index=True takes filenames: bytes have no place to be kept")
         clips = clips_from(
@@ -250,7 +252,10 @@ class VideoDataset(tf.data.Dataset):
                 f"{len(report.errors)} of {len(report.num_frames)} files can't be indexed; "
                 f"{tf.compat.as_str_any(source.videos[first].numpy())}: {error}"
             )
-        return tf.constant(report.clip_counts, tf.int64)
+        counts = report.clip_counts.copy()
+        # Trying to read them skips them, and counts them as skipped, as without build_index.
+        counts[list(report.errors)] = 1
+        return tf.constant(counts, tf.int64)
 
     def _streamed(self, contents: tf.data.Dataset, labels: Any, aligned: Any) -> tf.data.Dataset:
         """A dataset of bytes is worked through in order, one element after the other."""

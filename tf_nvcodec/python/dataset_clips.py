@@ -103,6 +103,8 @@ def _clip_times(clip_at: Any) -> tuple[tf.Tensor, tf.Tensor]:
     if not isinstance(clip_at, (tf.Tensor, tf.RaggedTensor)):
         clip_at = tf.ragged.constant(clip_at, tf.float64)
     clip_at = tf.cast(clip_at, tf.float64)
+    if clip_at.shape[:1] == [0]:
+        raise ValueError("clip_at is empty: pass at least one time, or leave it out for all clips")
     if isinstance(clip_at, tf.Tensor) and clip_at.shape.rank == 2:
         clip_at = tf.RaggedTensor.from_tensor(clip_at)
     if isinstance(clip_at, tf.Tensor) and clip_at.shape.rank == 1:

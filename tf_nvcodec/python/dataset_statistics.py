@@ -13,7 +13,7 @@ class VideoDatasetStatistics(NamedTuple):
     """Counters of all iterators of one VideoDataset in this process.
 
     Attributes:
-      files_opened: Files opened, once for each clip.
+      files_opened: Times a file was opened: for each clip, and to count clips.
       files_indexed: Of these, indexed by reading them, not from a cache.
       clips: Elements returned.
       frames: Frames decoded for them: neither padding nor repeated.
