@@ -112,11 +112,17 @@ def test_without_sharding_each_worker_reads_everything(clips, tmp_path, cluster)
 )
 @pytest.mark.parametrize(
     ("counts", "options"),
-    [("unknown", {}), ("unknown", {"shuffle": True, "seed": 3}), ("indexed", {})],
-    ids=["unknown", "seeded", "indexed"],
+    [
+        ("unknown", {}),
+        ("unknown", {"shuffle": True, "seed": 3}),
+        ("unknown", {"shuffle": True}),
+        ("indexed", {}),
+    ],
+    ids=["unknown", "seeded", "unseeded", "indexed"],
 )
 def test_static_sharding(clips, tmp_path, cluster, policy, counts, options):
-    """Cut behind the shuffle, as everywhere in tf.data: the workers shuffle alike, by a seed."""
+    """Cut behind the shuffle, as everywhere in tf.data: the workers shuffle alike, by a seed that
+    all of them get, the user's or one that was drawn when the dataset was made."""
     whole = dataset(clips, tmp_path, counts, **options)
     hint = tf.data.experimental.SHARD_HINT
     cut = whole.shard(hint, hint) if policy is Policy.HINT else whole

@@ -67,7 +67,7 @@ def test_readme_python_runs(folder):
     exec(compile(code, "README.md", "exec"), scope)
     assert scope["video"].frames.shape == (50, 224, 224, 3)
     assert scope["first_last"].frames.shape == (2, 720, 1280, 3)
-    assert next(iter(scope["clips"])).shape == (16, 112, 112, 3)
+    assert next(iter(scope["clips"]))["frames"].shape == (8, 16, 112, 112, 3)
     assert (folder / "small.mp4").stat().st_size > 1000
 
 

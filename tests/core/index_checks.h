@@ -65,6 +65,7 @@ inline void ExpectSameIndex(const FrameIndex& a, const FrameIndex& b) {
   EXPECT_EQ(a.reorder_depth(), b.reorder_depth());
   EXPECT_EQ(a.frame_rate(), b.frame_rate());
   EXPECT_EQ(a.damage(), b.damage());
+  EXPECT_EQ(a.only_sample_table(), b.only_sample_table());
 }
 
 }  // namespace nvc

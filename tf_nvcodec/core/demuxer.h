@@ -51,6 +51,9 @@ class Demuxer {
     source_ = other_source_.get();
   }
 
+  // Before the first packet: no parser looks into packets for what the container does not say.
+  void DoNotParse() { format_->flags |= AVFMT_FLAG_NOPARSE; }
+
   // The next packet of the video stream in file order; false at the end. A container damaged in
   // the middle ends early and damage() says why.
   absl::StatusOr<bool> Next(AVPacket* packet);

@@ -46,6 +46,10 @@ class FrameIndex {
   struct Limits {
     int64_t max_frames = 0;  // ResourceExhausted above; 0: none
     int64_t max_pixels = 0;  // for a full decode, if one is needed
+    // Of an MP4 or MOV file only the header is read, where it tells enough: each sample of the
+    // video track is taken for one frame, as ISO/IEC 14496-12 has it, and each sync sample for a
+    // random access point. For sources where a look at every packet costs as much as the file.
+    bool believe_sample_table = false;
   };
 
   // Reads `source` to its end; of MP4 and MOV, where possible, only the header and the beginnings
@@ -70,6 +74,8 @@ class FrameIndex {
   double duration() const;
   // Why the container ended early; empty when it did not.
   const std::string& damage() const { return damage_; }
+  // Made without a look at the packets (see Limits): if decoding finds them different, it is wrong.
+  bool only_sample_table() const { return only_sample_table_; }
 
   // Fills `out` with packet `i`; its pos is `i`, so that Decoder frames name their packet.
   absl::Status ReadPacket(const ByteSource& source, int i, AVPacket* out) const;
@@ -89,6 +95,7 @@ class FrameIndex {
   int reorder_depth_ = 0;
   double frame_rate_ = 0;
   std::string damage_;
+  bool only_sample_table_ = false;
 };
 
 }  // namespace nvc

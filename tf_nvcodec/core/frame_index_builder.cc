@@ -33,17 +33,29 @@ int64_t FindPayload(const ByteSource& source, const AVPacket& packet,
   return -1;
 }
 
+// How much of a file is looked at; less where the container has a table of its packets.
+enum class Reading { kSampleTable, kPartsOfPackets, kAll };
+
 }  // namespace
 
 class FrameIndexBuilder {
  public:
   FrameIndexBuilder(const ByteSource& source, const FrameIndex::Limits& limits,
-                    const Cancelled& cancelled, bool sparse)
-      : source_(source), limits_(limits), cancelled_(cancelled), sparse_(sparse) {}
+                    const Cancelled& cancelled, Reading reading)
+      : source_(source),
+        limits_(limits),
+        cancelled_(cancelled),
+        only_table_(reading == Reading::kSampleTable),
+        sparse_(reading != Reading::kAll) {}
 
+  // Aborted when more has to be read for it.
   absl::StatusOr<FrameIndex> Build() {
     NVC_RETURN_IF_ERROR(ReadPackets());
-    if (!OrderByTimestamps()) NVC_RETURN_IF_ERROR(OrderByDecoding());
+    if (!OrderByTimestamps()) {
+      if (only_table_) return NotSparse();
+      NVC_RETURN_IF_ERROR(OrderByDecoding());
+    }
+    index_.only_sample_table_ = only_table_;
     if (index_.frames_.empty()) return NoFrames();
     if (limits_.max_frames > 0 && index_.num_frames() > limits_.max_frames) {
       return absl::ResourceExhaustedError(absl::StrCat(
@@ -74,8 +86,14 @@ class FrameIndexBuilder {
     auto inspector = PacketInspector::Create(*demuxer->stream().codec);
     packets_tell_ = inspector->understands_codec();
     samples_ = demuxer->Samples();
-    const OutlineFunction outline = OutlineOf(*demuxer->stream().codec);
-    sparse_ = sparse_ && outline != nullptr && samples_.MeanSize() > source_.ReadOverhead();
+    const OutlineFunction outline =
+        only_table_ ? [](PacketParts*) {} : OutlineOf(*demuxer->stream().codec);
+    if (only_table_) {
+      if (samples_.empty() || !TableTells(*demuxer->stream().codec)) return NotSparse();
+      demuxer->DoNotParse();
+    } else {
+      sparse_ = sparse_ && outline != nullptr && samples_.MeanSize() > source_.ReadOverhead();
+    }
     if (sparse_) {
       demuxer->ReadFrom(std::make_unique<SparseSource>(source_, samples_, outline));
     }
@@ -85,7 +103,7 @@ class FrameIndexBuilder {
     while (true) {
       NVC_ASSIGN_OR_RETURN(const bool more, demuxer->Next(packet.get()));
       if (!more) break;
-      PacketInfo info = inspector->Inspect(*packet);
+      PacketInfo info = only_table_ ? InfoOfSample(*packet) : inspector->Inspect(*packet);
       random_access_points += info.random_access ? 1 : 0;
       // A decoder that starts at a CRA picture drops the RASL pictures that belong to it.
       if (info.skipped_leading && random_access_points <= 1) info.shown = 0;
@@ -108,7 +126,29 @@ class FrameIndexBuilder {
     return absl::OkStatus();
   }
 
-  // The packets have to be read as they are.
+  // Codecs of which a sample is a frame, with all that decoding takes to begin in the header.
+  static bool TableTells(const AVCodecParameters& codec) {
+    switch (codec.codec_id) {
+      case AV_CODEC_ID_H264:
+      case AV_CODEC_ID_HEVC:
+      case AV_CODEC_ID_AV1:
+        return codec.extradata_size > 0 && codec.width > 0;
+      case AV_CODEC_ID_VP8:
+      case AV_CODEC_ID_VP9:
+      case AV_CODEC_ID_MJPEG:
+        return codec.width > 0;
+      default:
+        return false;
+    }
+  }
+
+  static PacketInfo InfoOfSample(const AVPacket& packet) {
+    PacketInfo info;
+    info.random_access = (packet.flags & AV_PKT_FLAG_KEY) != 0;
+    return info;
+  }
+
+  // More of the packets has to be read.
   static absl::Status NotSparse() { return absl::AbortedError("a packet is not in the table"); }
 
   absl::Status CheckSize(const AVCodecParameters& codec) const {
@@ -133,6 +173,8 @@ class FrameIndexBuilder {
     const bool in_table = samples_.Has(packet->pos, packet->size);
     if (in_table && packet->side_data_elems == 0) {
       entry.offset = packet->pos;
+    } else if (only_table_) {
+      return NotSparse();
     } else if (!sparse_) {
       entry.offset = FindPayload(source_, *packet, &scratch_);
     } else if (in_table) {
@@ -167,7 +209,7 @@ class FrameIndexBuilder {
     for (const int i : shown_) {
       if (pts(i) == AV_NOPTS_VALUE) return false;
       // Frames shown before the first random access point: only the decoder knows which it gives.
-      if (!hevc && pts(i) < pts(0)) return false;
+      if ((!hevc || only_table_) && pts(i) < pts(0)) return false;
     }
     std::vector<int> order = shown_;
     std::sort(order.begin(), order.end(), [&](int a, int b) { return pts(a) < pts(b); });
@@ -332,8 +374,9 @@ class FrameIndexBuilder {
   const ByteSource& source_;
   const FrameIndex::Limits& limits_;
   const Cancelled& cancelled_;
-  bool sparse_;          // packets come with what the inspector needs and zeros for the rest
-  SampleTable samples_;  // where the container has one
+  const bool only_table_;  // packets come as zeros
+  bool sparse_;            // packets come with what the inspector needs and zeros for the rest
+  SampleTable samples_;    // where the container has one
   FrameIndex index_;
   std::vector<int> shown_;          // packets that show a frame, in decoding order
   std::vector<int64_t> frame_pts_;  // time base, display order; AV_NOPTS_VALUE where unknown
@@ -343,9 +386,12 @@ class FrameIndexBuilder {
 
 absl::StatusOr<FrameIndex> FrameIndex::Build(const ByteSource& source, const Limits& limits,
                                              const Cancelled& cancelled) {
-  auto index = FrameIndexBuilder(source, limits, cancelled, /*sparse=*/true).Build();
-  if (!absl::IsAborted(index.status())) return index;
-  return FrameIndexBuilder(source, limits, cancelled, /*sparse=*/false).Build();
+  for (const Reading reading : {Reading::kSampleTable, Reading::kPartsOfPackets}) {
+    if (reading == Reading::kSampleTable && !limits.believe_sample_table) continue;
+    auto index = FrameIndexBuilder(source, limits, cancelled, reading).Build();
+    if (!absl::IsAborted(index.status())) return index;
+  }
+  return FrameIndexBuilder(source, limits, cancelled, Reading::kAll).Build();
 }
 
 }  // namespace nvc

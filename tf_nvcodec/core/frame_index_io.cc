@@ -97,6 +97,7 @@ class FrameIndexIo {
     out.Signed(index.reorder_depth_);
     out.Double(index.frame_rate_);
     out.Bytes(index.damage_);
+    out.Signed(index.only_sample_table_ ? 1 : 0);
     WritePackets(index, &out);
     WriteFrames(index, &out);
     return out.Take();
@@ -110,6 +111,7 @@ class FrameIndexIo {
     index.reorder_depth_ = static_cast<int>(in.Between(0, FrameIndex::kMaxReorderDepth));
     index.frame_rate_ = in.Double();
     index.damage_ = std::string(in.Bytes());
+    index.only_sample_table_ = in.Between(0, 1) != 0;
     ReadPackets(&in, &index);
     ReadFrames(&in, &index);
     index.packets_.shrink_to_fit();

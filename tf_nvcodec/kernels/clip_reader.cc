@@ -9,6 +9,7 @@
 #include "tensorflow/core/framework/tensor_util.h"
 #include "tf_nvcodec/core/frame_collector.h"
 #include "tf_nvcodec/core/permutation.h"
+#include "tf_nvcodec/core/start_check.h"
 #include "tf_nvcodec/core/status.h"
 #include "tf_nvcodec/core/video_reader.h"
 #include "tf_nvcodec/kernels/batch_shape.h"
@@ -28,7 +29,8 @@ Tensor Scalar(const T& value) {
   return tensor;
 }
 
-// Decodes `clip` into a batch of clip.frames.size() + clip.zeros frames.
+// Decodes `clip` into a batch of clip.frames.size() + clip.zeros frames. Aborted when it finds the
+// index wrong.
 absl::Status Decode(const IndexedVideo& video, const Clip& clip, const DecodeAttributes& decode,
                     Allocator* allocator, const Cancelled& cancelled, Tensor* batch,
                     std::vector<bool>* valid) {
@@ -45,6 +47,9 @@ absl::Status Decode(const IndexedVideo& video, const Clip& clip, const DecodeAtt
                 shape.bytes * static_cast<size_t>(clip.zeros));
     return base;
   };
+  if (video.index->only_sample_table()) {
+    NVC_RETURN_IF_ERROR(CheckStarts(*video.index, *video.source, clip.frames));
+  }
   FrameCollector collected(decode.output, video.index->stream().rotation, clip.frames, allocate);
   ReadOptions options;
   options.num_threads = decode.num_threads;
@@ -53,6 +58,9 @@ absl::Status Decode(const IndexedVideo& video, const Clip& clip, const DecodeAtt
   DamagedFrames damaged;
   NVC_RETURN_IF_ERROR(
       ReadFrames(*video.index, *video.source, clip.frames, options, &collected, &damaged));
+  if (video.index->only_sample_table() && !damaged.empty()) {
+    return absl::AbortedError(damaged.begin()->second.message());
+  }
   // A clip has a fixed length: one with damaged frames is left out whole, not shortened.
   const OnError policy = decode.on_error == OnError::kRepeat ? OnError::kRepeat : OnError::kRaise;
   std::vector<size_t> slots;
@@ -87,15 +95,23 @@ void ClipReader::AddVideo(const ClipId& id, std::vector<Tensor>* element) const 
 absl::Status ClipReader::ReadClip(const SeededClip& clip, Allocator* allocator,
                                   const Cancelled& cancelled, std::vector<Tensor>* element,
                                   int64_t* num_decoded, const char** stage) const {
-  NVC_ASSIGN_OR_RETURN(const IndexedVideo video,
+  NVC_ASSIGN_OR_RETURN(IndexedVideo video,
                        store_.Open(clip.id.video, cancelled, &statistics_, stage));
-  *stage = "short";
-  NVC_ASSIGN_OR_RETURN(const Clip selected, Select(*video.index, clip));
-  *stage = "decode";
+  Clip selected;
   Tensor frames;
   std::vector<bool> valid;
-  NVC_RETURN_IF_ERROR(
-      Decode(video, selected, arguments_.decode, allocator, cancelled, &frames, &valid));
+  while (true) {
+    *stage = "short";
+    NVC_ASSIGN_OR_RETURN(selected, Select(*video.index, clip));
+    *stage = "decode";
+    const absl::Status decoded =
+        Decode(video, selected, arguments_.decode, allocator, cancelled, &frames, &valid);
+    if (decoded.ok()) break;
+    if (!video.index->only_sample_table() || IsCancelled(cancelled)) return decoded;
+    const auto wrong = video.index;
+    NVC_ASSIGN_OR_RETURN(video,
+                         store_.Open(clip.id.video, cancelled, &statistics_, stage, wrong.get()));
+  }
   Tensor pts(allocator, ::tensorflow::DT_DOUBLE, TensorShape({arguments_.clips.length}));
   Tensor mask(allocator, ::tensorflow::DT_BOOL, TensorShape({arguments_.clips.length}));
   *num_decoded = 0;

@@ -13,7 +13,8 @@ IndexMemory& IndexMemory::Shared() {
 }
 
 absl::StatusOr<std::shared_ptr<const FrameIndex>> IndexMemory::Get(const std::string& key,
-                                                                   const Build& build) {
+                                                                   const Build& build,
+                                                                   const FrameIndex* unwanted) {
   std::shared_ptr<Entry> entry;
   {
     std::lock_guard<std::mutex> lock(mutex_);
@@ -23,7 +24,7 @@ absl::StatusOr<std::shared_ptr<const FrameIndex>> IndexMemory::Get(const std::st
     if (entry->listed) latest_first_.splice(latest_first_.begin(), latest_first_, entry->use);
   }
   std::lock_guard<std::mutex> building(entry->building);
-  if (entry->index != nullptr) return entry->index;
+  if (entry->index != nullptr && entry->index.get() != unwanted) return entry->index;
   auto built = build();
   if (!built.ok()) {
     std::lock_guard<std::mutex> lock(mutex_);
@@ -43,6 +44,10 @@ void IndexMemory::Keep(const std::string& key, const std::shared_ptr<Entry>& ent
     // The failure of somebody who waited before took it out; whoever came since has another.
     if (found != nullptr) return;
     found = entry;
+  }
+  if (entry->listed) {  // and is replaced
+    latest_first_.erase(entry->use);
+    held_ -= entry->bytes;
   }
   latest_first_.push_front(key);
   entry->use = latest_first_.begin();

@@ -21,9 +21,10 @@ class IndexMemory {
 
   explicit IndexMemory(size_t capacity_bytes) : capacity_(capacity_bytes) {}
 
-  // The index under `key`; if there is none, `build` makes it. Others who ask for the same key wait
-  // for it, and build it themselves when that failed.
-  absl::StatusOr<std::shared_ptr<const FrameIndex>> Get(const std::string& key, const Build& build);
+  // The index under `key`; if there is none, or one `unwanted`, `build` makes it. Others who ask
+  // for the same key wait for it, and build it themselves when that failed.
+  absl::StatusOr<std::shared_ptr<const FrameIndex>> Get(const std::string& key, const Build& build,
+                                                        const FrameIndex* unwanted = nullptr);
 
   // Of the whole process.
   static IndexMemory& Shared();

@@ -48,10 +48,10 @@ class CountedSource : public ByteSource {
   DatasetStatistics* const statistics_;
 };
 
-absl::StatusOr<FrameIndex> BuildCounted(const ByteSource& source, int64_t max_pixels,
+absl::StatusOr<FrameIndex> BuildCounted(const ByteSource& source, const FrameIndex::Limits& limits,
                                         const Cancelled& cancelled, DatasetStatistics* statistics) {
   const auto begin = std::chrono::steady_clock::now();
-  auto index = FrameIndex::Build(source, FrameIndex::Limits{0, max_pixels}, cancelled);
+  auto index = FrameIndex::Build(source, limits, cancelled);
   statistics->index_ns +=
       std::chrono::nanoseconds(std::chrono::steady_clock::now() - begin).count();
   if (index.ok()) ++statistics->files_indexed;
@@ -86,7 +86,8 @@ class FileStore : public VideoStore {
         max_pixels_(max_pixels) {}
 
   absl::StatusOr<IndexedVideo> Open(int64_t video, const Cancelled& cancelled,
-                                    DatasetStatistics* statistics, const char** stage) override {
+                                    DatasetStatistics* statistics, const char** stage,
+                                    const FrameIndex* wrong) override {
     *stage = "open";
     const std::string name(StringAt(names_, video));
     ::tensorflow::FileStatistics found;
@@ -104,14 +105,19 @@ class FileStore : public VideoStore {
     const FileIdentity identity{AbsoluteName(name), found.length, MtimeNs(name, found)};
     const std::string key = absl::StrCat(identity.path, "\n", identity.size, "\n",
                                          identity.mtime_ns, "\n", max_pixels_);
-    NVC_ASSIGN_OR_RETURN(result.index, IndexMemory::Shared().Get(key, [&] {
-      return LoadOrBuild(identity, *result.source, cancelled, statistics);
-    }));
+    FrameIndex::Limits limits;
+    limits.max_pixels = max_pixels_;
+    limits.believe_sample_table = IsRemote(name) && wrong == nullptr;
+    const auto build = [&] {
+      return LoadOrBuild(identity, limits, *result.source, cancelled, statistics);
+    };
+    NVC_ASSIGN_OR_RETURN(result.index, IndexMemory::Shared().Get(key, build, wrong));
     return result;
   }
 
  private:
-  absl::StatusOr<FrameIndex> LoadOrBuild(const FileIdentity& identity, const ByteSource& source,
+  absl::StatusOr<FrameIndex> LoadOrBuild(const FileIdentity& identity,
+                                         const FrameIndex::Limits& limits, const ByteSource& source,
                                          const Cancelled& cancelled,
                                          DatasetStatistics* statistics) const {
     // A file system that tells no times gives nothing to see a change by later.
@@ -119,9 +125,11 @@ class FileStore : public VideoStore {
     if (use_cache) {
       auto cached = cache_.Load(identity);
       // Stored under any limit; building it refuses what is too large under this one.
-      if (cached.ok() && IsInLimit(*cached->stream().codec)) return cached;
+      const bool good = cached.ok() && IsInLimit(*cached->stream().codec) &&
+                        (limits.believe_sample_table || !cached->only_sample_table());
+      if (good) return cached;
     }
-    auto built = BuildCounted(source, max_pixels_, cancelled, statistics);
+    auto built = BuildCounted(source, limits, cancelled, statistics);
     if (!built.ok() || !use_cache) return built;
     const absl::Status stored = cache_.Store(identity, *built);
     if (!stored.ok() && !absl::IsFailedPrecondition(stored)) {
@@ -151,14 +159,16 @@ class MemoryStore : public VideoStore {
         indexes_(std::numeric_limits<size_t>::max()) {}
 
   absl::StatusOr<IndexedVideo> Open(int64_t video, const Cancelled& cancelled,
-                                    DatasetStatistics* statistics, const char** stage) override {
+                                    DatasetStatistics* statistics, const char** stage,
+                                    const FrameIndex* wrong) override {
     *stage = "index";
     IndexedVideo result;
     result.source = std::make_unique<CountedSource>(
         std::make_unique<MemorySource>(StringAt(contents_, video)), statistics);
     NVC_ASSIGN_OR_RETURN(result.index, indexes_.Get(absl::StrCat(video), [&] {
       ++statistics->files_opened;
-      return BuildCounted(*result.source, max_pixels_, cancelled, statistics);
+      return BuildCounted(*result.source, FrameIndex::Limits{0, max_pixels_, false}, cancelled,
+                          statistics);
     }));
     return result;
   }

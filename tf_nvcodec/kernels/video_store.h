@@ -26,9 +26,11 @@ class VideoStore {
  public:
   virtual ~VideoStore() = default;
 
-  // On failure `stage` is "open" or "index", whatever could not be done.
+  // On failure `stage` is "open" or "index", whatever could not be done. An index that turned out
+  // to be wrong (FrameIndex::only_sample_table) is given as `wrong`, and another one made.
   virtual absl::StatusOr<IndexedVideo> Open(int64_t video, const Cancelled& cancelled,
-                                            DatasetStatistics* statistics, const char** stage) = 0;
+                                            DatasetStatistics* statistics, const char** stage,
+                                            const FrameIndex* wrong = nullptr) = 0;
 };
 
 // `names`: string [N], of files. Indexes are shared with every other store of the process, and with

@@ -164,10 +164,12 @@ class VideoDataset(tf.data.Dataset):
             "name": name,
         }
         self._random = shuffle or clips.attributes["sampling"] == "random"
-        if seed is None and not reshuffle_each_iteration and tf.compat.v1.get_seed(None)[1] is None:
-            # Every iterator, not only every epoch of one, repeats the same.
-            seed = random.SystemRandom().getrandbits(31)
-        self._seed = seed
+        # Where there is no seed, one is drawn here, once: static sharding cuts behind the shuffle,
+        # in workers that have to shuffle alike.
+        drawn = seed is None and tf.compat.v1.get_seed(None)[1] is None
+        self._seed = random.SystemRandom().getrandbits(31) if drawn else seed
+        # Dynamic sharding has one place where the order is drawn: there each epoch can be new.
+        self._draw_splits_anew = drawn and reshuffle_each_iteration
         if isinstance(contents, tf.data.Dataset):
             self._become(self._streamed(contents, labels, aligned))
             return
@@ -231,6 +233,8 @@ class VideoDataset(tf.data.Dataset):
 
     def _split_seeds(self) -> tuple[int, int]:
         """For tf.data service's splits, whose order is drawn where they are handed out."""
+        if self._draw_splits_anew:
+            return 0, 0
         seeds = tf.compat.v1.get_seed(self._seed)
         return (0, 0) if seeds[1] is None else (int(seeds[0] or 0), int(seeds[1]))
 
