@@ -44,7 +44,7 @@ int64_t NanosSince(std::chrono::steady_clock::time_point begin) {
 // A clip on its way from the cursor to the consumer.
 struct Request {
   SeededClip clip;
-  std::atomic<bool> unwanted{false};  // skipped over
+  std::atomic<bool> unwanted{false};  // skipped after it was begun
   bool done = false;
   absl::Status status;
   std::vector<Tensor> element;  // empty: left out
@@ -110,7 +110,7 @@ class Iterator : public DatasetIterator<VideoDataset> {
     const auto begin = std::chrono::steady_clock::now();
     std::shared_ptr<Request> request;
     do {
-      TF_RETURN_IF_ERROR(Take(context, /*finished=*/true, &request));
+      TF_RETURN_IF_ERROR(Take(context, &request));
     } while (request != nullptr && request->status.ok() && request->element.empty());
     DatasetStatistics& statistics = *dataset()->statistics();
     statistics.wait_ns += NanosSince(begin);
@@ -133,13 +133,19 @@ class Iterator : public DatasetIterator<VideoDataset> {
       return DatasetIterator<VideoDataset>::SkipInternal(context, num_to_skip, end_of_sequence,
                                                          num_skipped);
     }
-    *end_of_sequence = false;
-    for (*num_skipped = 0; *num_skipped < num_to_skip; ++*num_skipped) {
-      std::shared_ptr<Request> request;
-      TF_RETURN_IF_ERROR(Take(context, /*finished=*/false, &request));
-      *end_of_sequence = request == nullptr;
-      if (*end_of_sequence) break;
+    mutex_lock lock(*mutex_);
+    to_skip_ = num_to_skip;
+    for (; to_skip_ > 0 && !requests_.empty(); --to_skip_) {
+      requests_.front()->unwanted = true;
+      requests_.pop_front();
     }
+    TF_RETURN_IF_ERROR(Start(context));
+    changed_->notify_all();
+    while (to_skip_ > 0 && !stopped_ && !IsWalkedThrough()) WaitForChange(context, &lock);
+    *num_skipped = num_to_skip - static_cast<int>(to_skip_);
+    *end_of_sequence = to_skip_ > 0;
+    to_skip_ = 0;
+    if (stopped_) return Stopped();
     return absl::OkStatus();
   }
 
@@ -235,23 +241,30 @@ class Iterator : public DatasetIterator<VideoDataset> {
     return absl::OkStatus();
   }
 
-  // The next request in order (when the order does not matter, one that is done): null at the end.
-  // `finished`: wait for its clip, too.
-  absl::Status Take(IteratorContext* context, bool finished, std::shared_ptr<Request>* request) {
+  static absl::Status Stopped() {
+    return absl::CancelledError("the VideoDataset's iterator was cancelled");
+  }
+
+  void WaitForChange(IteratorContext* context, mutex_lock* lock) {
+    RecordStop(context);
+    changed_->wait(*lock);
+    RecordStart(context);
+  }
+
+  // The next request in order (when the order does not matter, the next one that is done), done:
+  // null at the end.
+  absl::Status Take(IteratorContext* context, std::shared_ptr<Request>* request) {
     mutex_lock lock(*mutex_);
     TF_RETURN_IF_ERROR(Start(context));
     while (true) {
-      if (stopped_) return absl::CancelledError("the VideoDataset's iterator was cancelled");
+      if (stopped_) return Stopped();
       auto found = requests_.begin();
-      if (finished) {
-        while (found != requests_.end() && !(*found)->done) {
-          found = deterministic_ ? requests_.end() : found + 1;
-        }
+      while (found != requests_.end() && !(*found)->done) {
+        found = deterministic_ ? requests_.end() : found + 1;
       }
       if (found != requests_.end()) {
         *request = *found;
         requests_.erase(found);
-        (*request)->unwanted = !finished;
         changed_->notify_all();
         return absl::OkStatus();
       }
@@ -259,9 +272,7 @@ class Iterator : public DatasetIterator<VideoDataset> {
         *request = nullptr;
         return absl::OkStatus();
       }
-      RecordStop(context);
-      changed_->wait(lock);
-      RecordStart(context);
+      WaitForChange(context, &lock);
     }
   }
 
@@ -271,10 +282,8 @@ class Iterator : public DatasetIterator<VideoDataset> {
     while (true) {
       {
         mutex_lock lock(*mutex_);
-        while (!stopped_ && !IsWalkedThrough() && !HasRoom()) {
-          RecordStop(context.get());
-          changed_->wait(lock);
-          RecordStart(context.get());
+        while (!stopped_ && !IsWalkedThrough() && !HasRoom() && to_skip_ == 0) {
+          WaitForChange(context.get(), &lock);
         }
         if (stopped_ || IsWalkedThrough()) break;
       }
@@ -329,6 +338,10 @@ class Iterator : public DatasetIterator<VideoDataset> {
     }
     if (!found) {
       exhausted_ = true;
+      return;
+    }
+    if (to_skip_ > 0) {
+      --to_skip_;
       return;
     }
     requests_.push_back(request);
@@ -397,7 +410,7 @@ class Iterator : public DatasetIterator<VideoDataset> {
       count();
       std::unique_lock<std::mutex> lock(shared->mutex);
       while (shared->done < videos.size()) shared->changed.wait(lock);
-      if (stopped_) return absl::CancelledError("the VideoDataset's iterator was cancelled");
+      if (stopped_) return Stopped();
       return shared->counts;
     };
   }
@@ -419,6 +432,7 @@ class Iterator : public DatasetIterator<VideoDataset> {
   std::deque<SeededClip> again_;  // pending when the checkpoint was made
   std::deque<std::shared_ptr<Request>> requests_;
   int64_t num_calls_ = 0;
+  int64_t to_skip_ = 0;  // clips that the walk passes over
   std::optional<std::chrono::steady_clock::time_point> active_since_;
   std::unique_ptr<::tensorflow::Thread> runner_;
 };
