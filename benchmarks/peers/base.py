@@ -24,6 +24,8 @@ class Peer:
     environment: ClassVar[str] = "peers"
     # A yardstick rather than a competitor: shown, never counted as the fastest peer.
     baseline: ClassVar[bool] = False
+    # Of the latest tf.data pipeline; see `read_through`.
+    iterator: Any = None
     # Extra environment variables of its worker.
     variables: ClassVar[dict[str, str]] = {}
 
@@ -37,6 +39,13 @@ class Peer:
 
     def prepare(self, operation: str, arguments: dict[str, Any]) -> None:
         """Untimed, before an operation: read a file into memory, build input frames."""
+
+    def read_through(self, dataset: Any) -> Any:
+        """Iterates over a tf.data pipeline and keeps the iterator: when one is deleted TensorFlow
+        may wait for its autotuner's next turn, up to 10 s later after 10 s (a race in the
+        cancellation of its thread), which has nothing to do with whose clips it read."""
+        self.iterator = iter(dataset)
+        return self.iterator
 
     def decode_full(self, path: str) -> Any:
         """Every frame of the clip as one array."""

@@ -13,6 +13,7 @@ class TfDataClips(Peer):
 
     def prepare(self, operation: str, arguments: dict[str, Any]) -> None:
         super().prepare(operation, arguments)
+        self.iterator = None
         if operation.startswith("dataset"):
             import tensorflow  # noqa: F401  (imported before the clock starts)
 
@@ -53,4 +54,4 @@ class TfDataClips(Peer):
         names, starts = [name for name, _ in clips], [start for _, start in clips]
         dataset = tf.data.Dataset.from_tensor_slices((names, starts))
         dataset = dataset.map(load, num_parallel_calls=parallel).batch(batch).take(batches)
-        return sum(int(frames.shape[0]) * count for frames in dataset)
+        return sum(int(frames.shape[0]) * count for frames in self.read_through(dataset))

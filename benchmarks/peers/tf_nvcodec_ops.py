@@ -39,6 +39,7 @@ class TfNvcodec(Peer):
 
     def prepare(self, operation: str, arguments: dict[str, Any]) -> None:
         path = arguments["path"]
+        self.iterator = None
         if operation.startswith("dataset"):
             return
         if operation == "encode_x264":
@@ -113,12 +114,12 @@ class TfNvcodec(Peer):
         **how: Any,
     ) -> int:
         dataset = self._dataset(clips, **how).batch(batch).take(batches)
-        return sum(int(b["frames"].shape[0]) * how["count"] for b in dataset)
+        return sum(int(b["frames"].shape[0]) * how["count"] for b in self.read_through(dataset))
 
     def dataset_share(self, path: str, *, clips: Sequence[tuple[str, int]], **how: Any) -> int:
         """Clips one at a time; parts per million of the time that are spent on reading them."""
         dataset = self._dataset(clips, **how)
-        for _ in dataset:
+        for _ in self.read_through(dataset):
             pass
         used = dataset.statistics()
         return round(1e6 * used.decode_seconds / used.active_seconds)
