@@ -2,46 +2,19 @@
 
 #include <algorithm>
 #include <map>
-#include <mutex>
 #include <numeric>
 #include <random>
 #include <string>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/core/decoded_hashes.h"
 #include "tests/core/test_media.h"
-
-extern "C" {
-#include <libavutil/imgutils.h>
-}
 
 namespace nvc {
 namespace {
 
 using ::testing::HasSubstr;
-
-// Hashes of the pictures by display index.
-class HashSink : public FrameSink {
- public:
-  void Start(int) override {}
-  absl::Status Write(int, int frame, const AVFrame& picture) override {
-    const auto format = static_cast<AVPixelFormat>(picture.format);
-    std::string bytes(
-        static_cast<size_t>(av_image_get_buffer_size(format, picture.width, picture.height, 1)),
-        '\0');
-    av_image_copy_to_buffer(reinterpret_cast<uint8_t*>(&bytes[0]), static_cast<int>(bytes.size()),
-                            picture.data, picture.linesize, format, picture.width, picture.height,
-                            1);
-    std::lock_guard<std::mutex> lock(mutex_);
-    hashes[frame] = std::hash<std::string>()(bytes);
-    return absl::OkStatus();
-  }
-
-  std::map<int, size_t> hashes;
-
- private:
-  std::mutex mutex_;
-};
 
 struct Result {
   std::map<int, size_t> hashes;
