@@ -107,7 +107,9 @@ absl::Status ClipReader::ReadClip(const SeededClip& clip, Allocator* allocator,
     const absl::Status decoded =
         Decode(video, selected, arguments_.decode, allocator, cancelled, &frames, &valid);
     if (decoded.ok()) break;
-    if (!video.index->only_sample_table() || IsCancelled(cancelled)) return decoded;
+    // Only a wrong index: a limit or the network says nothing about it, and the file is large.
+    const bool index_is_wrong = video.index->only_sample_table() && absl::IsAborted(decoded);
+    if (!index_is_wrong || IsCancelled(cancelled)) return decoded;
     const auto wrong = video.index;
     NVC_ASSIGN_OR_RETURN(video,
                          store_.Open(clip.id.video, cancelled, &statistics_, stage, wrong.get()));
