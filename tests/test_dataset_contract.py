@@ -12,6 +12,7 @@ import tensorflow as tf
 from tensorflow.python.eager import cancellation  # has no public name
 
 import tf_nvcodec as nvc
+from tf_nvcodec.python import loader
 
 
 @pytest.fixture
@@ -221,3 +222,9 @@ def test_next_to_other_sources(files) -> None:
     assert len(list(each)) == total
     mixed = tf.data.Dataset.sample_from_datasets([made, made], seed=1)
     assert len(ids(mixed)) == 2 * total
+
+
+def test_the_counting_op_refuses_a_vector_of_periods(files) -> None:
+    """Called by its raw name, without the wrapper's checks: an error, not an abort."""
+    with pytest.raises(tf.errors.InvalidArgumentError, match="period must be a scalar"):
+        loader.ops.video_clip_counts(videos=files, period=[0.0, 1.0])

@@ -26,6 +26,19 @@ inline absl::Status GetContents(::tensorflow::OpKernelContext* context,
   return absl::OkStatus();
 }
 
+// InvalidArgument names the input where it is no scalar.
+template <typename T>
+absl::Status ReadScalar(::tensorflow::OpKernelContext* context, int input, const char* name,
+                        T* value) {
+  const ::tensorflow::Tensor& tensor = context->input(input);
+  if (tensor.dims() != 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(name, " must be a scalar, got shape ", tensor.shape().DebugString()));
+  }
+  *value = tensor.scalar<T>()();
+  return absl::OkStatus();
+}
+
 template <typename T>
 absl::Status SetScalar(::tensorflow::OpKernelContext* context, int output, const T& value) {
   ::tensorflow::Tensor* tensor = nullptr;

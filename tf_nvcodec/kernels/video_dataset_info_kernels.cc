@@ -72,7 +72,7 @@ class ClipCountsOp : public OpKernel {
  private:
   absl::Status Count(OpKernelContext* context) const {
     ClipSpec clips = clips_;
-    clips.period = context->input(1).scalar<double>()();
+    NVC_RETURN_IF_ERROR(ReadScalar(context, 1, "period", &clips.period));
     NVC_RETURN_IF_ERROR(clips.Validate());
     const Tensor& videos = context->input(0);
     const auto store = MakeFileStore(videos, cache_, max_pixels_);

@@ -8,6 +8,7 @@
 #include "tensorflow/core/framework/op_kernel.h"
 #include "tf_nvcodec/core/status.h"
 #include "tf_nvcodec/kernels/clip_attributes.h"
+#include "tf_nvcodec/kernels/kernel_util.h"
 #include "tf_nvcodec/kernels/video_dataset.h"
 
 namespace nvc {
@@ -34,17 +35,6 @@ enum Input {
   kSeed2,
   kComponents,
 };
-
-template <typename T>
-absl::Status ReadScalar(OpKernelContext* context, int input, const char* name, T* value) {
-  const Tensor& tensor = context->input(input);
-  if (tensor.dims() != 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(name, " must be a scalar, got shape ", tensor.shape().DebugString()));
-  }
-  *value = tensor.scalar<T>()();
-  return absl::OkStatus();
-}
 
 template <typename T>
 absl::Status ReadVector(OpKernelContext* context, int input, const char* name,

@@ -124,12 +124,7 @@ class DecodeRangeOp : public DecodeOp {
     int64_t range[3];
     constexpr const char* kNames[] = {"start", "stop", "stride"};
     for (int i = 0; i < 3; ++i) {
-      if (context->input(1 + i).dims() != 0) {
-        return absl::InvalidArgumentError(
-            absl::StrCat(kNames[i], " must be a scalar, got shape ",
-                         context->input(1 + i).shape().DebugString()));
-      }
-      range[i] = context->input(1 + i).scalar<int64_t>()();
+      TF_RETURN_IF_ERROR(ReadScalar(context, 1 + i, kNames[i], &range[i]));
     }
     if (range[2] < 1) {
       return absl::InvalidArgumentError(absl::StrCat("stride must be at least 1, got ", range[2]));

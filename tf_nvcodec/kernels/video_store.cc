@@ -58,9 +58,11 @@ absl::StatusOr<FrameIndex> BuildCounted(const ByteSource& source, const FrameInd
   return index;
 }
 
+bool HasScheme(const std::string& name) { return name.find("://") != std::string::npos; }
+
 // "/a/b" for "b" in folder /a: what another process finds the file under.
 std::string AbsoluteName(const std::string& name) {
-  if (name.find("://") != std::string::npos) return name;
+  if (HasScheme(name)) return name;
   char* const resolved = realpath(name.c_str(), nullptr);
   if (resolved == nullptr) return name;
   std::string result(resolved);
@@ -71,7 +73,7 @@ std::string AbsoluteName(const std::string& name) {
 // TensorFlow knows local files' times to the second, in which a file can change more than once.
 int64_t MtimeNs(const std::string& name, const ::tensorflow::FileStatistics& found) {
   struct stat local;
-  if (name.find("://") != std::string::npos || stat(name.c_str(), &local) != 0) {
+  if (HasScheme(name) || stat(name.c_str(), &local) != 0) {
     return found.mtime_nsec;
   }
   return int64_t{local.st_mtim.tv_sec} * 1'000'000'000 + local.st_mtim.tv_nsec;
