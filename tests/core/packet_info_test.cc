@@ -116,10 +116,9 @@ std::vector<uint8_t> Obu(int type, const std::string& bits) {
   return obu;
 }
 
-TEST(PacketInspectorTest, Av1FramesInNoSlotAreDroppable) {
-  // Up to seq_level_idx, sizes of one bit, no frame ids, tools, order hints, or screen content.
-  const auto sequence = Obu(1,
-                            "000"
+// Up to seq_level_idx, sizes of one bit, no frame ids and no tools; then what the test is about.
+std::vector<uint8_t> Av1Sequence(const std::string& from_order_hints) {
+  return Obu(1, std::string("000"
                             "0"
                             "0"
                             "0"
@@ -132,10 +131,16 @@ TEST(PacketInspectorTest, Av1FramesInNoSlotAreDroppable) {
                             "00"
                             "0"
                             "000"
-                            "0000"
-                            "0"
-                            "0"
-                            "0");
+                            "0000") +
+                    from_order_hints);
+}
+
+TEST(PacketInspectorTest, Av1FramesInNoSlotAreDroppable) {
+  // No order hints or screen content.
+  const auto sequence = Av1Sequence(
+      "0"
+      "0"
+      "0");
   // Shown, error resilient, no CDF update flag, no size override; then refresh_frame_flags and
   // ref_frame_idx.
   const auto frame = [](const std::string& type, const std::string& refresh) {
@@ -159,28 +164,14 @@ TEST(PacketInspectorTest, Av1FramesInNoSlotAreDroppable) {
 }
 
 TEST(PacketInspectorTest, Av1PicturesNameWhatTheyReferTo) {
-  // As above, with order hints of three bits.
-  const auto sequence = Obu(1,
-                            "000"
-                            "0"
-                            "0"
-                            "0"
-                            "0"
-                            "00000"
-                            "000000000000"
-                            "00000"
-                            "0000"
-                            "0000"
-                            "00"
-                            "0"
-                            "000"
-                            "0000"
-                            "1"
-                            "00"
-                            "0"
-                            "0"
-                            "010"
-                            "00");
+  // Order hints of three bits.
+  const auto sequence = Av1Sequence(
+      "1"
+      "00"
+      "0"
+      "0"
+      "010"
+      "00");
   const auto key = Obu(6, "000100000");
   // Not error resilient; `references`: seven slots.
   const auto inter = [](bool shown, const std::string& hint, const std::string& refresh,
