@@ -138,7 +138,8 @@ class ConversionSpec:
             for name in values
             if name not in known
         ]
-        found = {name: value for name, value in values.items() if name in known}
+        # JSON has lists only; a spec is made of tuples.
+        found = {name: _tuples(value) for name, value in values.items() if name in known}
         for name, parse in (("shape_ranges", _ranges), ("thresholds", _thresholds)):
             if found.get(name) is not None:
                 try:
@@ -176,14 +177,17 @@ def _plain(value: Any) -> Any:
     return value.item() if hasattr(value, "item") else str(value)
 
 
+def _tuples(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _tuples(part) for name, part in value.items()}
+    return tuple(map(_tuples, value)) if isinstance(value, (list, tuple)) else value
+
+
 def _ranges(values: Mapping[str, Any]) -> dict[str, ShapeRange]:
-    ranges = {}
-    for name, found in values.items():
-        opt = found.get("opt")
-        ranges[name] = ShapeRange(
-            tuple(found["min"]), tuple(found["max"]), None if opt is None else tuple(opt)
-        )
-    return ranges
+    return {
+        name: ShapeRange(found["min"], found["max"], found.get("opt"))
+        for name, found in values.items()
+    }
 
 
 def _thresholds(values: Mapping[str, Any]) -> Thresholds:

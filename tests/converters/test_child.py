@@ -1,0 +1,148 @@
+"""A job in a child process: its result, its errors, its end by a signal, and Ctrl-C."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import child_jobs
+import pytest
+
+from converters.child import run_in_child
+from converters.errors import ConverterError, EngineError
+
+HERE = Path(__file__).resolve().parent
+
+
+def test_the_result_comes_back(tmp_path):
+    log = tmp_path / "log"
+    answer = run_in_child(child_jobs.double, {"value": 21}, log)
+    assert answer["doubled"] == 42
+    assert answer["pid"] != os.getpid()
+    assert answer["path"] == [os.path.abspath(entry) for entry in sys.path]
+    assert sorted(log.read_text().splitlines()) == ["to stderr", "to stdout"]
+    assert run_in_child("child_jobs:double", {"value": 1})["doubled"] == 2
+
+
+def test_a_module_in_the_working_folder_shadows_nothing(tmp_path, monkeypatch):
+    (tmp_path / "json.py").write_text("raise SystemExit('the wrong json')")
+    monkeypatch.chdir(tmp_path)
+    assert run_in_child("child_jobs:double", {"value": 2})["doubled"] == 4
+
+
+def test_progress_comes_on_stderr_and_not_in_the_log(tmp_path, capsys):
+    run_in_child("child_jobs:show_progress", {"enabled": None}, tmp_path / "log")
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert [line.split("] ")[1] for line in shown.err.splitlines()[:2]] == [
+        "building (2) ...",
+        "building: engine 1 of 2",
+    ]
+    assert "building: done in" in shown.err
+    assert (tmp_path / "log").read_text() == ""
+    run_in_child("child_jobs:show_progress", {"enabled": False})
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("number", [signal.SIGABRT, signal.SIGSEGV, signal.SIGKILL])
+def test_a_signal_ends_the_child_alone(number):
+    with pytest.raises(ConverterError) as caught:
+        run_in_child("child_jobs:end_by_signal", {"number": int(number)})
+    message = str(caught.value)
+    assert f"child_jobs:end_by_signal was ended by {number.name}" in message
+    assert "TensorRT says: out of luck" in message
+    assert ("memory" in message) == (number == signal.SIGKILL)
+
+
+def test_an_abort_names_the_log(tmp_path):
+    with pytest.raises(ConverterError, match="SIGABRT") as caught:
+        run_in_child(child_jobs.abort, {}, tmp_path / "log")
+    assert str(tmp_path / "log") in str(caught.value)
+    assert "check failed" in (tmp_path / "log").read_text()
+
+
+def test_an_exit_without_a_result():
+    with pytest.raises(ConverterError, match="left with exit code 7 and no result"):
+        run_in_child("child_jobs:leave", {"code": 7})
+
+
+def test_converter_errors_keep_their_class():
+    with pytest.raises(EngineError) as caught:
+        run_in_child("child_jobs:refuse", {})
+    assert str(caught.value) == "no engine for 3x3: build it"
+
+
+@pytest.mark.parametrize(
+    ("job", "says"),
+    [
+        ("child_jobs:fail", "ZeroDivisionError: a bug"),
+        ("child_jobs:no_json", "TypeError: Object of type object is not JSON serializable"),
+        ("child_jobs:not_there", "AttributeError"),
+        ("not_there:at_all", "No module named 'not_there'"),
+    ],
+)
+def test_a_bug_shows_its_traceback(job, says):
+    with pytest.raises(ConverterError, match="Traceback") as caught:
+        run_in_child(job, {})
+    assert says in str(caught.value)
+
+
+def test_a_job_must_be_importable():
+    with pytest.raises(ValueError, match="top of a module"):
+        run_in_child(lambda: None, {})
+
+
+def is_running(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return False
+    return state != "Z"
+
+
+def wait_for(condition, seconds: float) -> bool:
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if condition():
+            return True
+        time.sleep(0.02)
+    return False
+
+
+@pytest.mark.parametrize(
+    ("number", "listens"),
+    [(signal.SIGINT, True), (signal.SIGINT, False), (signal.SIGKILL, True)],
+    ids=["ctrl-c", "ctrl-c, while the child does not listen", "killed"],
+)
+def test_the_child_ends_with_its_parent(tmp_path, number, listens):
+    started, out = tmp_path / "started", tmp_path / "out"
+    code = (
+        f"import child_jobs; child_jobs.convert_and_hang({str(out)!r}, {str(started)!r}, {listens})"
+    )
+    paths = os.pathsep.join([str(HERE), str(HERE.parent.parent)])
+    parent = subprocess.Popen(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": paths},
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert wait_for(started.exists, 20)
+        child, helper = map(int, started.read_text().split())
+        assert is_running(child) and is_running(helper)
+        parent.send_signal(number)
+        _, said = parent.communicate(timeout=15)
+    finally:
+        parent.kill()
+    assert wait_for(lambda: not is_running(child), 5)
+    if number == signal.SIGKILL:
+        os.kill(helper, signal.SIGKILL)  # nobody was left to do it
+        return
+    assert said.rstrip().endswith("KeyboardInterrupt")
+    assert wait_for(lambda: not is_running(helper), 5)
+    started.unlink()
+    assert os.listdir(tmp_path) == []

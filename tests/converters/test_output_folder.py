@@ -1,0 +1,167 @@
+"""An output folder appears whole or not at all, and never in place of something else."""
+
+from __future__ import annotations
+
+import errno
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from converters.errors import EngineError, OutputError
+from converters.output_folder import new_output
+
+
+def files_of(folder: Path) -> dict[str, str]:
+    return {
+        str(path.relative_to(folder)): path.read_text()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+def test_the_folder_appears_at_the_end(tmp_path):
+    out = tmp_path / "out"
+    with new_output(out) as folder:
+        assert folder.parent == tmp_path and not out.exists()
+        (folder / "assets").mkdir()
+        (folder / "assets" / "a").write_text("1")
+    assert files_of(out) == {"assets/a": "1"}
+    assert os.listdir(tmp_path) == ["out"]
+    umask = os.umask(0o22)
+    os.umask(umask)
+    assert out.stat().st_mode & 0o777 == 0o777 & ~umask
+
+
+@pytest.mark.parametrize("failure", [KeyboardInterrupt, EngineError, ZeroDivisionError, SystemExit])
+def test_a_failure_leaves_nothing(tmp_path, failure):
+    with pytest.raises(failure), new_output(tmp_path / "above" / "out") as folder:
+        (folder / "half").write_text("half")
+        raise failure("in the middle")
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("failure", [KeyboardInterrupt, EngineError])
+def test_overwriting_keeps_the_old_until_success(tmp_path, failure):
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "a").write_text("old")
+    with pytest.raises(failure), new_output(out, overwrite=True) as folder:
+        (folder / "a").write_text("new")
+        assert files_of(out) == {"a": "old"}
+        raise failure("in the middle")
+    assert files_of(out) == {"a": "old"}
+    with new_output(out, overwrite=True) as folder:
+        (folder / "b").write_text("new")
+    assert files_of(out) == {"b": "new"}
+    assert os.listdir(tmp_path) == ["out"]
+
+
+@pytest.mark.parametrize("last", [1, 2])
+def test_ctrl_c_while_the_old_is_replaced(tmp_path, monkeypatch, last):
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "a").write_text("old")
+    renames = []
+    real = Path.rename
+
+    def interrupted(self: Path, target: Path) -> Path:
+        renames.append(target)
+        moved = real(self, target)
+        if len(renames) == last:
+            raise KeyboardInterrupt
+        return moved
+
+    with pytest.raises(KeyboardInterrupt), new_output(out, overwrite=True) as folder:
+        (folder / "a").write_text("new")
+        monkeypatch.setattr(Path, "rename", interrupted)
+    # Between the two renames the old comes back; after them the new one is there.
+    assert files_of(out) == {"a": "old" if last == 1 else "new"}
+    assert os.listdir(tmp_path) == ["out"]
+
+
+def test_an_existing_output_is_refused_before_anything_runs(tmp_path):
+    out = tmp_path / "out"
+    out.mkdir()
+    with new_output(out) as folder:  # an empty folder is as good as none
+        (folder / "a").write_text("1")
+    with pytest.raises(OutputError, match=r"out exists already: .*--overwrite"), new_output(out):
+        pytest.fail("the block ran")
+    assert files_of(out) == {"a": "1"}
+    with pytest.raises(OutputError, match="a is a file"), new_output(out / "a", overwrite=True):
+        pytest.fail("the block ran")
+
+
+def test_an_output_that_appears_meanwhile_is_kept(tmp_path):
+    out = tmp_path / "out"
+    with pytest.raises(OutputError, match="meanwhile"), new_output(out) as folder:
+        (folder / "a").write_text("mine")
+        out.mkdir()
+        (out / "b").write_text("theirs")
+    assert files_of(out) == {"b": "theirs"}
+    assert os.listdir(tmp_path) == ["out"]
+
+
+def test_the_working_folder_is_not_overwritten(tmp_path, monkeypatch):
+    (tmp_path / "work" / "deep").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "work" / "deep")
+    refused = pytest.raises(OutputError, match="holds the working folder")
+    with refused, new_output(tmp_path / "work", overwrite=True):
+        pytest.fail("the block ran")
+
+
+def test_a_link_is_followed(tmp_path):
+    (tmp_path / "disk").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "disk")
+    with new_output(tmp_path / "link" / "out") as folder:
+        (folder / "a").write_text("1")
+    assert files_of(tmp_path / "disk" / "out") == {"a": "1"}
+
+
+def test_an_unwritable_place(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OutputError, match="cannot be written"), new_output(tmp_path / "file/out"):
+        pytest.fail("the block ran")
+
+
+def test_errors_of_other_files_pass_through(tmp_path):
+    with pytest.raises(FileNotFoundError), new_output(tmp_path / "out"):
+        (tmp_path / "not there").read_text()
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        OSError(errno.ENOSPC, "No space left on device"),
+        OSError(errno.EDQUOT, "Disk quota exceeded"),
+        # As tf.errors.ResourceExhaustedError says it.
+        RuntimeError("out/variables/variables.data-0; No space left on device [Op:SaveV2]"),
+    ],
+)
+def test_what_a_full_disk_says(tmp_path, error):
+    says = r"out cannot be written.*MB are free.*Make room"
+    with pytest.raises(OutputError, match=says), new_output(tmp_path / "out"):
+        raise error
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A file system of 1 MB."""
+    folder = tmp_path / "small"
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(folder)]
+    if subprocess.run(mount, capture_output=True, check=False).returncode != 0:
+        pytest.skip("mounting takes rights that this user has not")
+    yield folder
+    subprocess.run(["umount", str(folder)], check=True)
+
+
+def test_a_disk_that_is_really_full(small_disk):
+    full = pytest.raises(OutputError, match="No space left on device")
+    with full, new_output(small_disk / "out") as folder:
+        (folder / "first").write_bytes(bytes(500_000))
+        (folder / "second").write_bytes(bytes(1_000_000))
+    assert os.listdir(small_disk) == []
+    assert os.statvfs(small_disk).f_bavail * os.statvfs(small_disk).f_bsize > 900_000
