@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from converters.data_sources import SourceError, VideoFiles, eagerly, known_count, raw_batches
 from converters.errors import CalibrationError, ConverterError
-from converters.shapes import input_name
+from converters.shapes import format_shape, input_name
 
 __all__ = ["Batch", "InputSpec", "VideoFiles", "batches", "known_count"]
 
@@ -37,6 +37,12 @@ class InputSpec:
         if spec.shape is None or getattr(spec.shape, "rank", 0) is None:
             return cls(None, dtype)
         return cls(tuple(None if dim in (None, -1) else int(dim) for dim in spec.shape), dtype)
+
+    def text(self) -> str:
+        """The shape as "?x224x224x3", or "unknown"."""
+        if self.shape is None:
+            return "unknown"
+        return "x".join("?" if dim is None else str(dim) for dim in self.shape) or "scalar"
 
 
 def batches(
@@ -245,14 +251,9 @@ class _Checks:
             want in (None, have) for want, have in zip(spec.shape, array.shape)
         ):
             return
-        text = ["?" if dim is None else dim for dim in spec.shape]
         hint = ""
         if array.ndim + 1 == len(spec.shape):
             hint = "; the batch dimension may be missing: add it, as in array[None] or .batch(n)"
         raise self.error(
-            f"{place} has shape {list(array.shape)}, the model takes {_list(text)}{hint}"
+            f"{place} has shape {format_shape(array.shape)}, the model takes {spec.text()}{hint}"
         )
-
-
-def _list(items: Sequence[Any]) -> str:
-    return "[" + ", ".join(map(str, items)) + "]"

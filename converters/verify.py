@@ -1,0 +1,277 @@
+"""The native model against the converted one, on the user's data or on random inputs.
+
+Batches go through both models one after the other and are forgotten: memory holds one batch and
+its outputs, however many there are.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Callable
+
+from converters.calibration_data import Batch, InputSpec, batches
+from converters.compare import DifferenceMeter, Thresholds, default_thresholds
+from converters.errors import ModelError, VerificationError
+from converters.random_inputs import random_batches
+from converters.runnable import (
+    UNNAMED,
+    FrozenGraph,
+    Model,
+    load_signatures,
+    run_batch,
+    signature_specs,
+)
+from converters.shapes import ShapeSet, format_shape_set, input_name
+from converters.trt_graph import engine_nodes, load_graph
+from converters.verify_report import OutputResult, VerificationReport
+
+__all__ = ["FrozenGraph", "OutputResult", "VerificationReport", "verify"]
+
+GENERATED_BATCHES = 4
+Outputs = Mapping[str, Any]
+Sources = Mapping[str, Iterator[Batch]]  # by signature
+
+
+def verify(
+    native: Model,
+    converted: Model,
+    data: Any = None,
+    *,
+    signatures: Sequence[str] | None = None,
+    num_batches: int | None = None,
+    thresholds: Thresholds | None = None,
+    precision: str | None = None,
+    shapes: ShapeSet | Sequence[ShapeSet] | None = None,
+    seed: int = 0,
+    batch_size: int | None = None,
+    tags: Sequence[str] | None = None,
+    separate_processes: bool = False,
+    progress: Callable[[], Any] | None = None,
+) -> VerificationReport:
+    """Compares the outputs of two models; the report says which of them differ too much.
+
+    Args:
+      native, converted: SavedModel folders, FrozenGraph(path, outputs), or functions that take
+        the inputs as keyword arrays and return an array or a dict of arrays by output name.
+      data: what converters.calibration_data.batches takes; tuples follow the inputs' names in
+        alphabetic order. Or a dict of such by signature, where signatures left out get random
+        inputs. None generates random inputs for all.
+      signatures: which to compare; None takes all of the native model's.
+      num_batches: how many batches of each signature; None takes all of the data, or 4 random
+        ones.
+      thresholds: None takes those of `precision`, without class agreement for random inputs.
+      precision: "FP32", "FP16" or "INT8"; None asks the converted model's engines.
+      shapes: for random inputs: one set of full shapes by input name, or several that take turns
+        (sets with the names of another signature's inputs are left for that one). Give the shapes
+        that engines were built for: TF-TRT runs others in TensorFlow, which proves nothing.
+      seed: of the random inputs.
+      batch_size: cuts arrays and files into batches.
+      tags: the MetaGraph of both SavedModels.
+      separate_processes: each model runs in a child process of its own, one after the other, so
+        that both need not fit the GPU together; inputs and outputs go through temporary files.
+      progress: called after each batch.
+
+    Raises:
+      ModelError: a model or a signature asked for is missing or cannot be loaded.
+      VerificationError: the data is bad, or a model failed to run. That outputs differ is no
+        exception: see VerificationReport.passed and raise_if_failed.
+    """
+    if thresholds is None and precision is None:
+        precision = _precision_of(converted, tags)
+    sets = [shapes] if isinstance(shapes, Mapping) else list(shapes or ())
+    results: list[OutputResult] = []
+    sources: dict[str, Iterator[Batch]] = {}
+    bounds: dict[str, Thresholds] = {}
+    generated = False
+    with (_InChildren if separate_processes else _InProcess)(native, converted, tags) as models:
+        _check_shapes(sets, models)
+        wanted = models.signatures(signatures)
+        lost = [name for name in wanted if name not in models.converted_specs]
+        problems = [f"the converted model has no signature {name!r}" for name in lost]
+        for name in wanted:
+            if name in lost:
+                continue
+            own_data = _data_of(name, data, models.native_specs)
+            made_up = own_data is None
+            generated = generated or made_up
+            bounds[name] = thresholds or default_thresholds(precision or "FP32", made_up)
+            if made_up:
+                sources[name] = _random(models.specs(name), num_batches, sets, seed)
+            else:
+                sources[name] = _batches(own_data, models.specs(name), num_batches, batch_size)
+        meters: dict[str, dict[str, DifferenceMeter]] = {name: {} for name in sources}
+        counts = dict.fromkeys(sources, 0)
+        for name, left, right in models.outputs(sources):
+            missing = _compare(left, right, meters[name])
+            if not counts[name]:
+                problems += [f"signature {name!r}: {text}" for text in missing]
+            counts[name] += 1
+            if progress is not None:
+                progress()
+    for name, of_outputs in meters.items():
+        for meter in of_outputs.values():
+            diff = meter.result()
+            failures = tuple(bounds[name].failures(diff))
+            results.append(OutputResult(name, diff, bounds[name], failures))
+    if not results and not problems:
+        problems.append("the models have no output in common")
+    return VerificationReport(
+        precision=precision.upper() if precision else None,
+        generated=generated,
+        seed=seed,
+        batches=counts,
+        outputs=tuple(results),
+        problems=tuple(problems),
+    )
+
+
+class _Pair:
+    """Both models; how they run is for the subclasses to say."""
+
+    native_specs: dict[str, dict[str, InputSpec] | None]
+    converted_specs: dict[str, dict[str, InputSpec] | None]
+
+    def __enter__(self) -> _Pair:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        pass
+
+    def signatures(self, wanted: Sequence[str] | None) -> list[str]:
+        there = ", ".join(self.native_specs)
+        for name in wanted or ():
+            if name not in self.native_specs:
+                raise ModelError(f"the native model has no signature {name!r}; it has: {there}")
+        return list(dict.fromkeys(wanted)) if wanted else list(self.native_specs)
+
+    def specs(self, name: str) -> dict[str, InputSpec] | None:
+        return self.native_specs[name] or self.converted_specs[name]
+
+    def outputs(self, sources: Sources) -> Iterator[tuple[str, Outputs, Outputs]]:
+        """The signature's name and both models' outputs, batch by batch."""
+        raise NotImplementedError
+
+
+class _InProcess(_Pair):
+    def __init__(self, native: Model, converted: Model, tags: Sequence[str] | None) -> None:
+        self.native = load_signatures(native, tags)
+        self.converted = load_signatures(converted, tags)
+        # A function has no signature name of its own: it stands for the other model's only one.
+        if callable(native) and len(self.converted) == 1:
+            self.native = dict.fromkeys(self.converted, *self.native.values())
+        elif callable(converted) and len(self.native) == 1:
+            self.converted = dict.fromkeys(self.native, *self.converted.values())
+        self.native_specs = {name: model.specs for name, model in self.native.items()}
+        self.converted_specs = {name: model.specs for name, model in self.converted.items()}
+
+    def outputs(self, sources: Sources) -> Iterator[tuple[str, Outputs, Outputs]]:
+        for name, source in sources.items():
+            for index, batch in enumerate(source):
+                left = run_batch(self.native[name], batch, "native", index)
+                yield name, left, run_batch(self.converted[name], batch, "converted", index)
+
+
+class _InChildren(_Pair):
+    def __init__(self, native: Model, converted: Model, tags: Sequence[str] | None) -> None:
+        from converters.verify_child import Children
+
+        self.native_specs = dict(signature_specs(native, tags))
+        self.converted_specs = dict(signature_specs(converted, tags))
+        self.children = Children({"native": native, "converted": converted}, tags)
+
+    def __exit__(self, *exc: object) -> None:
+        self.children.close()
+
+    def outputs(self, sources: Sources) -> Iterator[tuple[str, Outputs, Outputs]]:
+        yield from self.children.outputs(sources)
+
+
+def _compare(native: Outputs, converted: Outputs, meters: dict[str, DifferenceMeter]) -> list[str]:
+    """Adds one batch's outputs to their meters; says what only one side has."""
+    if len(native) == len(converted) == 1 and UNNAMED in {*native, *converted}:
+        # A function that returns a bare array gives no name: the other model's holds.
+        name = next((n for n in (*native, *converted) if n != UNNAMED), UNNAMED)
+        native, converted = ({name: next(iter(side.values()))} for side in (native, converted))
+    for name in native:
+        if name in converted:
+            meters.setdefault(name, DifferenceMeter(name)).add(native[name], converted[name])
+    return [
+        f"the {role} model has no output {name!r}"
+        for role, names in (
+            ("converted", native.keys() - converted.keys()),
+            ("native", converted.keys() - native.keys()),
+        )
+        for name in sorted(names)
+    ]
+
+
+def _data_of(signature: str, data: Any, signatures: Iterable[str]) -> Any:
+    """The data of one signature, where `data` may be a dict by signature."""
+    if isinstance(data, Mapping) and data and set(data) <= set(signatures):
+        return data.get(signature)
+    return data
+
+
+def _check_shapes(sets: Sequence[ShapeSet], models: _Pair) -> None:
+    inputs = {name: specs for name, specs in models.native_specs.items() if specs}
+    for shapes in sets:
+        if not any(_belongs(shapes, specs) for specs in inputs.values()):
+            there = "; ".join(f"{name}: {', '.join(specs)}" for name, specs in inputs.items())
+            raise VerificationError(
+                f"the shapes {format_shape_set(shapes)} are of no signature's inputs ({there})"
+            )
+
+
+def _belongs(shapes: ShapeSet, specs: Mapping[str, InputSpec]) -> bool:
+    return all(input_name(name) in specs for name in shapes)
+
+
+def _random(
+    specs: dict[str, InputSpec] | None,
+    num_batches: int | None,
+    sets: Sequence[ShapeSet],
+    seed: int,
+) -> Iterator[Batch]:
+    if specs is None:
+        raise VerificationError(
+            "neither model says what inputs it takes, so that none can be generated; pass data"
+        )
+    own = [shapes for shapes in sets if _belongs(shapes, specs)]
+    return random_batches(specs, num_batches or GENERATED_BATCHES, own, seed=seed)
+
+
+def _batches(
+    data: Any,
+    specs: dict[str, InputSpec] | None,
+    num_batches: int | None,
+    batch_size: int | None,
+) -> Iterator[Batch]:
+    if specs is None:
+        raise VerificationError(
+            "neither model says what inputs it takes; give at least one as a SavedModel, a "
+            "FrozenGraph or a ConcreteFunction"
+        )
+    return batches(
+        data,
+        list(specs),
+        num_batches,
+        specs=specs,
+        batch_size=batch_size,
+        same_shape=False,
+        check_finite=False,
+        error=VerificationError,
+        purpose="verification",
+    )
+
+
+def _precision_of(model: Model, tags: Sequence[str] | None) -> str:
+    """The coarsest precision of the model's engines; FP32 where it has none."""
+    if isinstance(model, FrozenGraph):
+        graph = load_graph(os.fspath(model.path))
+    elif callable(model):
+        return "FP32"
+    else:
+        graph = load_graph(os.fspath(model), tags)
+    found = {engine.precision for engine in engine_nodes(graph.graph_def)}
+    return next((name for name in ("INT8", "FP16") if name in found), "FP32")

@@ -1,0 +1,114 @@
+"""Runs the two models of a verification in child processes, one after the other.
+
+The batches go to a temporary folder; each child reads them, writes its model's outputs beside
+them and ends, which frees the GPU for the next. One batch is in memory at a time, in every
+process; on disk are all inputs and outputs.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from converters.calibration_data import Batch
+from converters.child import run_in_child
+from converters.errors import OutputError, VerificationError
+from converters.runnable import FrozenGraph, Model, load_signatures, run_batch
+
+
+class Children:
+    """`models` by role; close() removes the temporary folder."""
+
+    def __init__(self, models: Mapping[str, Model], tags: Sequence[str] | None) -> None:
+        self._models = {role: _described(model) for role, model in models.items()}
+        self._tags = None if tags is None else list(tags)
+        self._folder = Path(tempfile.mkdtemp(prefix="verify-"))
+
+    def close(self) -> None:
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def outputs(
+        self, sources: Mapping[str, Iterator[Batch]]
+    ) -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
+        """The signature's name and the outputs of both models for every batch of `sources`."""
+        counts = dict.fromkeys(sources, 0)
+        for number, (signature, source) in enumerate(sources.items()):
+            for batch in source:
+                _write(self._file("input", number, counts[signature]), batch)
+                counts[signature] += 1
+        for role, model in self._models.items():
+            run_in_child(
+                "converters.verify_child:run_model",
+                {
+                    "model": model,
+                    "tags": self._tags,
+                    "role": role,
+                    "counts": counts,
+                    "folder": str(self._folder),
+                },
+            )
+        for number, (signature, count) in enumerate(counts.items()):
+            for index in range(count):
+                files = [self._file(role, number, index) for role in self._models]
+                left, right = (_read(file) for file in files)
+                for file in (*files, self._file("input", number, index)):
+                    file.unlink()
+                yield signature, left, right
+
+    def _file(self, role: str, signature: int, index: int) -> Path:
+        return _batch_file(self._folder, role, signature, index)
+
+
+def run_model(
+    model: dict[str, Any],
+    tags: list[str] | None,
+    role: str,
+    counts: dict[str, int],
+    folder: str,
+) -> None:
+    """The child's side: reads each signature's batches and writes the model's outputs."""
+    loaded = load_signatures(FrozenGraph(**model) if "outputs" in model else model["path"], tags)
+    for number, (signature, count) in enumerate(counts.items()):
+        for index in range(count):
+            batch = _read(_batch_file(Path(folder), "input", number, index))
+            outputs = run_batch(loaded[signature], batch, role, index)
+            _write(_batch_file(Path(folder), role, number, index), outputs)
+
+
+def _batch_file(folder: Path, role: str, signature: int, index: int) -> Path:
+    return folder / f"{role}-{signature}-{index}"
+
+
+def _described(model: Model) -> dict[str, Any]:
+    if isinstance(model, FrozenGraph):
+        inputs = None if model.inputs is None else list(model.inputs)
+        path = os.path.abspath(os.fspath(model.path))
+        return {"path": path, "outputs": list(model.outputs), "inputs": inputs}
+    if callable(model):
+        raise VerificationError(
+            f"the function {model!r} cannot run in another process; give a SavedModel or a "
+            "FrozenGraph, or leave separate_processes out"
+        )
+    return {"path": os.path.abspath(os.fspath(model))}
+
+
+# Pickle, since numpy's files hold neither TensorFlow's bfloat16 nor strings; both ends are ours.
+def _write(path: Path, arrays: Mapping[str, Any]) -> None:
+    try:
+        with open(path, "wb") as file:
+            pickle.dump(dict(arrays), file, protocol=5)
+    except OSError as error:
+        raise OutputError(
+            f"{path}: cannot be written: {error}. separate_processes keeps all outputs there; set "
+            "TMPDIR to a folder with room, or give fewer batches"
+        ) from error
+
+
+def _read(path: Path) -> dict[str, Any]:
+    with open(path, "rb") as file:
+        return pickle.load(file)
