@@ -21,9 +21,9 @@ from pathlib import Path
 from typing import Any, Callable
 
 BUCKET = "videos"
-START_S = 30
+START_S = 100
 # google-cloud-cpp repeats a request that fails for 15 minutes: a child that hangs is ended here.
-CHILD_S = 90
+CHILD_S = 200
 
 # The defaults of the file system. Its plugin reads the five variables without a look whether they
 # are set, and crashes when one is not.

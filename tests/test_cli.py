@@ -390,7 +390,7 @@ def test_ctrl_c_does_not_wait_for_the_encoder(tmp_path):
         child.send_signal(signal.SIGINT)
         began = time.monotonic()
         assert child.wait(60) == 130
-        assert time.monotonic() - began < 10
+        assert time.monotonic() - began < 20
         assert child.stderr.read() == "tf-nvcodec: interrupted\n"
     assert not out.exists()
 

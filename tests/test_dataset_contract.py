@@ -109,7 +109,8 @@ def test_abandoned_iterators_stop_at_once(clips) -> None:
         next(iterator)
         begin = time.monotonic()
         del iterator
-        assert time.monotonic() - begin < 10
+        # TensorFlow's autotuner may hold a deletion for two turns of 10.24 s.
+        assert time.monotonic() - begin < 30
     assert threading.active_count() <= threads
 
 

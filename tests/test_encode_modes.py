@@ -107,7 +107,7 @@ def test_cancelling_stops_the_encoder() -> None:
     start = time.monotonic()
     with pytest.raises(tf.errors.CancelledError):
         function(frames)
-    assert time.monotonic() - start < 10
+    assert time.monotonic() - start < 20
 
 
 def resident_bytes() -> int:

@@ -45,7 +45,7 @@ def process(module: str, *options: object) -> Iterator[subprocess.Popen[str]]:
 def end(child: subprocess.Popen[str], number: signal.Signals) -> tuple[str, list[str]]:
     """Ends it by a signal; the rest of its stdout, and its own lines on stderr."""
     child.send_signal(number)
-    out, err = child.communicate(timeout=20)
+    out, err = child.communicate(timeout=60)
     assert child.returncode == 0, err
     return out, [line for line in err.splitlines() if line.startswith("tf_nvcodec.")]
 
@@ -163,7 +163,7 @@ def test_no_dispatcher_there(capsys):
     address = f"localhost:{free_port()}"
     began = time.monotonic()
     line = fails(capsys, worker.main, "--dispatcher", address, "--timeout", 0.6)
-    assert 0.3 < time.monotonic() - began < 5
+    assert 0.3 < time.monotonic() - began < 20
     assert line.startswith(f"tf_nvcodec.worker: {address}: no dispatcher answered within 0.6 s: ")
     assert line.endswith("(start one with `python -m tf_nvcodec.dispatcher`)\n")
 
@@ -207,7 +207,7 @@ def test_waiting_ends_when_asked_to_stop():
     threading.Timer(0.3, stop.set).start()
     began = time.monotonic()
     worker.wait_for_dispatcher(f"localhost:{free_port()}", 60, stop)
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 20
 
 
 def test_the_address_that_clients_use():
