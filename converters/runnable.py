@@ -48,7 +48,8 @@ class Runnable:
     call: Callable[[Batch], Mapping[str, Any]]
 
     def __call__(self, batch: Batch) -> dict[str, npt.NDArray[Any]]:
-        return {name: _array(name, value) for name, value in self.call(batch).items()}
+        # By name: the order that TensorFlow gives depends on the process.
+        return {name: _array(name, value) for name, value in sorted(self.call(batch).items())}
 
 
 def signature_specs(
