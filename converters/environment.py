@@ -77,7 +77,9 @@ def describe() -> Environment:
         try:
             run_in_child(environment_facts.collect, {"path": str(path)})
         except ConverterError as error:
-            crash = str(error)
+            # Between them is the rest of what the child printed.
+            lines = str(error).splitlines()
+            crash = lines[0] if len(lines) == 1 else f"{lines[0]} {lines[-1].strip()}"
         facts: dict[str, Any] = {}
         for line in path.read_text().splitlines() if path.exists() else ():
             facts.update(json.loads(line))

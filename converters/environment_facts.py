@@ -43,9 +43,14 @@ def driver() -> dict[str, Any]:
     try:
         text = Path("/proc/driver/nvidia/version").read_text()
     except OSError:
-        return {"version": _driver_by_nvml()}
+        text = ""
+    return {"version": driver_version(text) or _driver_by_nvml()}
+
+
+def driver_version(text: str) -> str | None:
+    """The version in the text of /proc/driver/nvidia/version."""
     found = re.search(r"\b(\d{3,}\.\d+(?:\.\d+)*)\b", text)
-    return {"version": found[1] if found else _driver_by_nvml()}
+    return found[1] if found else None
 
 
 def _driver_by_nvml() -> str | None:
@@ -138,8 +143,9 @@ def tensorrt() -> dict[str, Any]:
 
 
 def _open_errors(linked: list[int]) -> dict[str, str]:
-    folder = importlib.import_module("tensorflow").__path__[0]
-    folders = searched_folders(Path(folder), os.environ.get("LD_LIBRARY_PATH"))
+    import tensorflow as tf
+
+    folders = searched_folders(Path(tf.__file__).parent, os.environ.get("LD_LIBRARY_PATH"))
     errors = {}
     for name in library_names(".".join(map(str, linked))):
         path = find_file(name, folders)

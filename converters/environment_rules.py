@@ -41,7 +41,7 @@ def problems_of(
     gpu = _gpu_problems(facts)
     tensorflow = facts.get("tensorflow", {"error": "it did not answer"})
     if "error" in tensorflow:
-        return [_no_tensorflow(tensorflow["error"]), *gpu]
+        return [_no_tensorflow(tensorflow["error"], python), *gpu]
     tensorrt = facts.get("tensorrt", {"error": "it did not answer"})
     if "error" in tensorrt or not any(tensorrt["linked"]):
         return [_not_compiled_in(tensorflow, tensorrt), *gpu]
@@ -60,7 +60,13 @@ def patch_level_warning(linked: Sequence[int], loaded: Sequence[int]) -> str | N
     )
 
 
-def _no_tensorflow(error: str) -> Problem:
+def _no_tensorflow(error: str, python: tuple[int, int]) -> Problem:
+    if "InferLibVersion" in error:
+        # TensorFlow 2.17 asks for the version while it is imported, and ends the process.
+        cause = (
+            f"TensorFlow does not import: TensorRT's library does not tell its version ({error})"
+        )
+        return Problem("TensorRT", cause, _get_tensorrt((8, 6, 1), python))
     if "No module named 'tensorflow'" in error:
         return Problem("TensorFlow", "TensorFlow is not installed", _GET_TENSORFLOW)
     return Problem("TensorFlow", f"TensorFlow does not import ({error})", _GET_TENSORFLOW)
