@@ -1,0 +1,124 @@
+"""What a conversion leaves beside the model: conversion.json, and a script that repeats it."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import os
+import shlex
+import sys
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+RECORD = "conversion.json"
+SCRIPT = "repeat.sh"
+
+# Settings that TF-TRT's C++ code takes from the environment; a repeated run needs the same.
+_SETTINGS = ("TF_TRT_",)
+
+
+def file_hashes(
+    folder: str | os.PathLike[str], leave_out: Collection[str] = (RECORD, SCRIPT)
+) -> dict[str, str]:
+    """The SHA-256 of every file below `folder`, by its path within, in order."""
+    root = Path(folder)
+    hashes = {}
+    for path in sorted(root.rglob("*")):
+        name = path.relative_to(root).as_posix()
+        if path.is_file() and name not in leave_out:
+            hashes[name] = file_hash(path)
+    return hashes
+
+
+def file_hash(path: str | os.PathLike[str]) -> str:
+    """The SHA-256 of a file, read in pieces: models have gigabytes."""
+    digest = hashlib.sha256()
+    with open(path, "rb") as file:
+        while piece := file.read(1 << 20):
+            digest.update(piece)
+    return digest.hexdigest()
+
+
+def write_record(folder: str | os.PathLike[str], record: Mapping[str, Any]) -> Path:
+    """Writes `record` as conversion.json, with the hashes of the files that are there as "files".
+
+    Objects with a to_json, dataclasses, paths and numpy's numbers become JSON values.
+    """
+    values = {**record, "files": record.get("files") or file_hashes(folder)}
+    path = Path(folder) / RECORD
+    path.write_text(json.dumps(values, indent=2, default=_plain) + "\n", encoding="utf-8")
+    return path
+
+
+def read_record(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """The record of a converted model's folder, or of the file itself."""
+    found = Path(path)
+    text = (found / RECORD if found.is_dir() else found).read_text(encoding="utf-8")
+    record: dict[str, Any] = json.loads(text)
+    return record
+
+
+def write_repeat_script(
+    folder: str | os.PathLike[str],
+    source: str | os.PathLike[str],
+    arguments: Sequence[str] = (),
+    missing: str | None = None,
+) -> Path:
+    """Writes repeat.sh, which converts `source` again by the spec in conversion.json.
+
+    `arguments` are those of `trt-convert convert` that the spec does not hold, such as
+    ["--calibrate", "/data/batches.npz"]. `missing` says what a script cannot have, such as data
+    that was a Python object: the script then says so and stops.
+    """
+    settings = {
+        name: value for name, value in sorted(os.environ.items()) if name.startswith(_SETTINGS)
+    }
+    package = str(Path(__file__).resolve().parent.parent)
+    lines = [
+        "#!/bin/sh",
+        "# Repeats the conversion that made this folder, by the spec in conversion.json.",
+        "# PYTHON names another interpreter, with TensorFlow and TensorRT.",
+        "set -eu",
+        'if [ $# -ne 1 ]; then echo "usage: $0 OUT (a new folder)" >&2; exit 2; fi',
+    ]
+    if missing is not None:
+        lines.append(
+            f"echo {shlex.quote(f'error: this cannot be repeated: {missing}')} >&2; exit 1"
+        )
+    else:
+        lines += [
+            'here=$(cd "$(dirname "$0")" && pwd)',
+            f"PYTHONPATH={shlex.quote(package)}${{PYTHONPATH:+:$PYTHONPATH}}",
+            "export PYTHONPATH",
+            *(f"export {name}={shlex.quote(value)}" for name, value in settings.items()),
+            f'exec "${{PYTHON:-{_in_double_quotes(sys.executable)}}}" -m converters convert \\',
+            f'  {shlex.quote(os.path.abspath(source))} "$1" \\',
+            f'  --spec "$here/{RECORD}"' + "".join(f" {shlex.quote(text)}" for text in arguments),
+        ]
+    path = Path(folder) / SCRIPT
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    path.chmod(path.stat().st_mode | 0o111)
+    return path
+
+
+def _in_double_quotes(text: str) -> str:
+    return "".join(f"\\{letter}" if letter in '\\"$`}' else letter for letter in text)
+
+
+def _plain(value: Any) -> Any:
+    """What json cannot write, as values that it can."""
+    if hasattr(value, "to_json"):
+        return value.to_json()
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    if isinstance(value, (set, frozenset)):
+        return sorted(value)
+    if isinstance(value, Mapping):
+        return dict(value)
+    if hasattr(value, "tolist"):  # numpy's numbers and arrays
+        return value.tolist()
+    raise TypeError(f"a {type(value).__name__} has no place in {RECORD}: {value!r}")
