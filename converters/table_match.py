@@ -1,0 +1,121 @@
+"""Which engine of a new conversion takes which table of an earlier one.
+
+Engine names do not last: the first number of TRTEngineOp_000_000 counts the conversions of a
+process, the second the engines. The tensors do: TF-TRT names them after the graph's nodes. So a
+table fits an engine when every node it names is in the engine's segment; where several would fit,
+the order of the engines decides.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from converters.calibration_table import CalibrationTable
+from converters.errors import CalibrationError
+from converters.trt_graph import EngineNode
+
+# Bindings, and tensors that TensorRT numbers itself: every engine has them.
+_ANONYMOUS = re.compile(r"TensorRT(Input|Output)PH_\d+|\(Unnamed Layer\* \d+\).*")
+_ENGINE_PREFIX = re.compile(r"TRTEngineOp_\d+_\d+/")
+
+
+def match_tables(
+    tables: Mapping[str, CalibrationTable],
+    engines: Sequence[EngineNode],
+    where: str = "the calibration table",
+    all_tables: bool = True,
+) -> dict[str, CalibrationTable]:
+    """The table of each INT8 engine of `engines`, by the engine's canonical name.
+
+    `all_tables`: a table that no engine takes is an error; False where `engines` are those of
+    one signature and the file has the others' too.
+
+    CalibrationError: an engine without a table that fits (the message names tensors of the
+    nearest table that the engine does not have), or a table too many.
+    """
+    wanted = [engine for engine in engines if engine.precision == "INT8"]
+    free = dict(tables)
+    found: dict[str, CalibrationTable] = {}
+
+    def take(engine: EngineNode, key: str) -> None:
+        found[engine.canonical_name] = free.pop(key)
+
+    for engine in wanted:
+        if engine.canonical_name in free and not unknown_tensors(
+            free[engine.canonical_name], engine
+        ):
+            take(engine, engine.canonical_name)
+    left = [engine for engine in wanted if engine.canonical_name not in found]
+    if len(left) == len(free):
+        ordered = sorted(left, key=lambda engine: _order(engine.canonical_name))
+        for engine, key in zip(ordered, sorted(free, key=_order)):
+            if not unknown_tensors(free[key], engine):
+                take(engine, key)
+    for engine in wanted:
+        if engine.canonical_name in found:
+            continue
+        fitting = [key for key, table in free.items() if not unknown_tensors(table, engine)]
+        if not fitting:
+            raise CalibrationError(_no_table(engine, tables, free, where))
+        take(engine, min(fitting, key=_order))
+    if free and all_tables:
+        names = ", ".join(key or "without a name" for key in free)
+        raise CalibrationError(
+            f"{where} has {len(tables)} tables and the conversion {len(wanted)} INT8 engines: "
+            f"{names} is left over. The model or the spec changed; calibrate again"
+        )
+    return found
+
+
+def unknown_tensors(table: CalibrationTable, engine: EngineNode) -> list[str]:
+    """Tensors of the table that are none of the engine's; empty where the segment is not known."""
+    if not engine.has_segment:
+        return []
+    nodes = set(engine.node_names)
+    return [name for name in table.scales if not _known(name, nodes)]
+
+
+def _known(name: str, nodes: set[str]) -> bool:
+    if _ANONYMOUS.fullmatch(name):
+        return True
+    # Layers that a converter adds beside the node's own are named engine/node-part, and their
+    # outputs layer_output; further outputs of a node are node:1.
+    name = _ENGINE_PREFIX.sub("", name, count=1)
+    if _ANONYMOUS.fullmatch(name):
+        return True
+    for form in (name, name.removesuffix("_output")):
+        base = form
+        while True:
+            if base in nodes:
+                return True
+            shorter = re.sub(r"(:\d+|-[^-/]*)$", "", base)
+            if shorter == base:
+                break
+            base = shorter
+    return False
+
+
+def _order(name: str) -> tuple[tuple[int, ...], str]:
+    return tuple(map(int, re.findall(r"\d+", name))), name
+
+
+def _no_table(
+    engine: EngineNode,
+    tables: Mapping[str, CalibrationTable],
+    free: Mapping[str, CalibrationTable],
+    where: str,
+) -> str:
+    text = f"{where} has no table for engine {engine.canonical_name}"
+    if not free:
+        return (
+            f"{text}: it has {len(tables)} and all are taken by other engines. The model or the "
+            "spec changed; calibrate again"
+        )
+    nearest = min(free.values(), key=lambda table: len(unknown_tensors(table, engine)))
+    unknown = unknown_tensors(nearest, engine)
+    shown = ", ".join(map(repr, unknown[:3])) + (", ..." if len(unknown) > 3 else "")
+    return (
+        f"{text}: the nearest names {len(unknown)} tensors that the engine does not have ({shown})."
+        " The model or the spec changed; calibrate again"
+    )

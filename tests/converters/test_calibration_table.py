@@ -1,0 +1,269 @@
+"""Calibration tables to the byte, in files of one and of several engines, and found again."""
+
+from __future__ import annotations
+
+import dataclasses
+import struct
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from converters.calibration_table import (
+    CalibrationTable,
+    parse_tables,
+    read_tables,
+    serialize_tables,
+    usable_table,
+    write_tables,
+)
+from converters.errors import CalibrationError, OutputError
+from converters.table_match import match_tables, unknown_tensors
+from converters.trt_graph import EngineNode
+
+# The form of TensorRT 8.6's own: a name with ": ", a scale of 0, numbered tensors.
+TEXT = (
+    b"TRT-8600-EntropyCalibration2\n"
+    b"TensorRTInputPH_0: 3c010a14\n"
+    b"(Unnamed Layer* 0) [Convolution]_output: 3caa54fc\n"
+    b"block: 1/Relu: 3f800000\n"
+    b"(Unnamed Layer* 64) [Shuffle]_output: 0\n"
+    b"block/Tiny: 7fffff\n"
+    b"TensorRTOutputPH_0: 3b1d2336\n"
+)
+
+
+def table(*names: str, version: int = 8600) -> CalibrationTable:
+    return CalibrationTable(f"TRT-{version}-EntropyCalibration2", dict.fromkeys(names, 0.5))
+
+
+def test_a_table_is_read_and_written_to_the_byte() -> None:
+    read = CalibrationTable.parse(TEXT)
+    assert read.serialize().encode() == TEXT
+    assert read.version == (8, 6, 0) and read.algorithm == "EntropyCalibration2"
+    assert list(read.scales)[2] == "block: 1/Relu" and read.scales["block: 1/Relu"] == 1.0
+    assert read.scales["(Unnamed Layer* 64) [Shuffle]_output"] == 0.0
+    assert read.scales["TensorRTInputPH_0"] == struct.unpack(">f", bytes.fromhex("3c010a14"))[0]
+    # 1/127 is the scale of a range of 1.
+    assert CalibrationTable.parse(TEXT.replace(b"3c010a14", b"3c010204")).ranges()[
+        "TensorRTInputPH_0"
+    ] == pytest.approx(1.0, rel=1e-6)
+    assert CalibrationTable.parse(TEXT[:-1]).serialize().encode() == TEXT[:-1]
+    assert CalibrationTable.parse(TEXT.replace(b"\n", b"\r\n")) == read
+
+
+@pytest.mark.parametrize("bits", [0, 1, 0x7FFFFF, 0x800000, 0x3F800000, 0x3FFFFFFF, 0x7F7FFFFF])
+def test_every_float_keeps_its_bits(bits: int) -> None:
+    text = f"TRT-101401-EntropyCalibration2\nx: {bits:x}\n"
+    read = CalibrationTable.parse(text)
+    assert read.serialize() == text
+    assert read.version == (10, 14, 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (b"", "line 1: a table's first line is missing"),
+        (b"x: 3f800000\n", "begins with a line such as TRT-8600"),
+        (b"TRT-8XXX-EntropyCalibration2\n", "line 1 is 'TRT-8XXX"),
+        (TEXT + b"x 3f800000\n", "line 8 is 'x 3f800000'"),
+        (TEXT + b": 3f800000\n", "line 8"),
+        (TEXT + b"x: 3f8000001\n", "line 8"),
+        (TEXT + b"x: 0.5\n", "line 8"),
+        (TEXT + b"x: \n", "line 8"),
+        (TEXT + b"x: 7fc00000\n", "line 8: tensor 'x' has the scale nan"),
+        (TEXT + b"x: 7f800000\n", "scale inf"),
+        (TEXT + b"x: bf800000\n", "scale -1.0"),
+        (TEXT + b"block/Tiny: 1\n", "line 8 has the tensor 'block/Tiny' a second time"),
+        (TEXT + b"\xff: 1\n", "is no calibration table"),
+    ],
+)
+def test_bad_text_is_named_by_its_line(text: bytes, says: str) -> None:
+    with pytest.raises(CalibrationError, match=says):
+        CalibrationTable.parse(text)
+
+
+def test_tables_made_here_are_checked() -> None:
+    for scales in ({"x": -1.0}, {"x\ny": 1.0}, {"": 1.0}, {"x": float("nan")}):
+        with pytest.raises(CalibrationError):
+            CalibrationTable("TRT-8600-EntropyCalibration2", scales)
+    with pytest.raises(CalibrationError, match="begins with"):
+        CalibrationTable("TRT", {})
+
+
+def test_ranges_of_ones_own() -> None:
+    read = CalibrationTable.parse(TEXT)
+    changed = read.with_ranges({"TensorRTInputPH_0": (-254.0, 1.0), "new": (0.0, 127.0)})
+    assert changed.scales["TensorRTInputPH_0"] == 2.0 and changed.scales["new"] == 1.0
+    assert changed.ranges()["TensorRTInputPH_0"] == 254.0
+    assert read.scales["TensorRTInputPH_0"] < 1, "the table itself stays as it is"
+    # Whatever is given is rounded to float32, so that the file holds what is used.
+    rounded = read.with_ranges({"x": (-0.1, 0.1)})
+    assert CalibrationTable.parse(rounded.serialize()) == rounded
+    with pytest.raises(CalibrationError, match="too large"):
+        read.with_ranges({"x": (0, 1e60)})
+
+
+def test_files_of_one_engine_are_tensorrts_own(tmp_path: Path) -> None:
+    path = tmp_path / "model.calib_table"
+    write_tables(path, {"TRTEngineOp_000_000": CalibrationTable.parse(TEXT)})
+    assert path.read_bytes() == TEXT
+    assert read_tables(path) == {"": CalibrationTable.parse(TEXT)}
+
+
+def test_files_of_several_engines(tmp_path: Path) -> None:
+    path = tmp_path / "model.calib_table"
+    tables = {
+        "TRTEngineOp_000_000": CalibrationTable.parse(TEXT),
+        "TRTEngineOp_000_001": CalibrationTable.parse(TEXT[:-1]),
+        "TRTEngineOp_000_002": table("x"),
+    }
+    write_tables(path, tables)
+    data = path.read_bytes()
+    assert data.startswith(b"# engine TRTEngineOp_000_000\n" + TEXT + b"# engine TRTEngineOp_000")
+    read = read_tables(path)
+    assert read == tables and list(read) == list(tables)
+    assert serialize_tables(read).encode() == data
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (b"", "is empty"),
+        (TEXT + b"# engine a\n" + TEXT, "line 1 comes before the first"),
+        (b"# engine a\n" + TEXT + b"# engine a\n" + TEXT, "line 9 names no engine, or one twice"),
+        (b"# engine \n" + TEXT, "line 1 names no engine"),
+        (b"# engine a\n", "line 2: a table's first line is missing"),
+        (b"# engine a\n" + TEXT + b"# engine b\nTRT-8600-X\ny: 0\nz\n", "line 12 is 'z'"),
+    ],
+)
+def test_bad_files(tmp_path: Path, text: bytes, says: str) -> None:
+    path = tmp_path / "bad.calib_table"
+    path.write_bytes(text)
+    with pytest.raises(CalibrationError, match=says) as caught:
+        read_tables(path)
+    assert str(path) in str(caught.value)
+
+
+def test_writing_is_all_or_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "model.calib_table"
+    path.write_text("mine")
+    with pytest.raises(OutputError, match="exists"):
+        write_tables(path, {"": table("x")})
+    assert path.read_text() == "mine"
+    write_tables(path, {"": table("x")}, overwrite=True)
+    with pytest.raises(OutputError, match="cannot be written"):
+        write_tables(tmp_path / "none" / "x", {"": table("x")})
+    with pytest.raises(CalibrationError, match="no calibration table to write"):
+        write_tables(tmp_path / "y", {})
+    with pytest.raises(CalibrationError, match="engine's name"):
+        write_tables(tmp_path / "y", {"": table("x"), "b": table("x")})
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["model.calib_table"]
+    with pytest.raises(CalibrationError, match="cannot be read"):
+        read_tables(tmp_path / "none")
+
+
+def test_the_version_must_be_the_loaded_one() -> None:
+    read = CalibrationTable.parse(TEXT)
+    assert usable_table(read, "8.6.0") is read
+    assert usable_table(read, (8, 6, 0)) is read
+    for other in ("8.6.1", "8.5.3", "10.14.1", "7.1.3"):
+        with pytest.raises(CalibrationError, match=f"by TensorRT 8.6.0, and {other} is loaded"):
+            usable_table(read, other)
+        changed = usable_table(read, other, any_version=True)
+        assert changed.scales == read.scales
+        assert changed.version == tuple(map(int, other.split(".")))
+    assert usable_table(read, "10.14.1", any_version=True).header.startswith("TRT-101401-")
+    with pytest.raises(CalibrationError, match="MinMaxCalibration; TF-TRT takes only"):
+        usable_table(CalibrationTable("TRT-8600-MinMaxCalibration", {"x": 1.0}), "8.6.0")
+    with pytest.raises(CalibrationError, match="is empty"):
+        usable_table(CalibrationTable("TRT-8600-EntropyCalibration2", {}), "8.6.0")
+
+
+BLANK = {field.name: None for field in dataclasses.fields(EngineNode)}
+
+
+def engine(name: str, *nodes: str, precision: str = "INT8", segment: bool = True) -> EngineNode:
+    values: dict[str, Any] = {
+        **BLANK,
+        "name": f"scope/{name}",
+        "canonical_name": name,
+        "precision": precision,
+        "has_segment": segment,
+        "node_names": nodes,
+    }
+    return EngineNode(**values)
+
+
+def test_tensors_of_an_engine() -> None:
+    one = engine("TRTEngineOp_001_000", "net/conv", "net/a-b", "split", "net")
+    fine = table(
+        "net/conv",
+        "TensorRTInputPH_12",
+        "TensorRTOutputPH_0",
+        "(Unnamed Layer* 3) [Scale]_output",
+        "TRTEngineOp_000_000/net/conv",
+        "TRTEngineOp_000_000/(Unnamed Layer* 3) [Scale]_output",
+        "TRTEngineOp_000_000/net/conv-weights-const_output",
+        "net/a-b-shuffle:1",
+        "split:2",
+    )
+    assert unknown_tensors(fine, one) == []
+    strange = ("net/con", "conv", "net/conv/x", "TensorRTInputPH_x", "other/net/conv", "netx-y")
+    assert unknown_tensors(table(*strange), one) == list(strange)
+    assert unknown_tensors(table(*strange), engine("e", segment=False)) == []
+
+
+def test_a_later_conversion_finds_its_tables() -> None:
+    """The first number differs, and the engines come in another order."""
+    tables = {
+        "TRTEngineOp_000_000": table("a/conv", "TensorRTInputPH_0"),
+        "TRTEngineOp_000_001": table("b/conv", "TensorRTInputPH_0"),
+        "TRTEngineOp_000_002": table("TensorRTInputPH_0"),
+    }
+    engines = [
+        engine("TRTEngineOp_004_001", "b/conv", "b/relu"),
+        engine("TRTEngineOp_004_000", "a/conv"),
+        engine("TRTEngineOp_004_003", "d/conv", precision="FP16"),
+        engine("TRTEngineOp_004_002", "c/conv"),
+    ]
+    found = match_tables(tables, engines)
+    assert found == {
+        "TRTEngineOp_004_001": tables["TRTEngineOp_000_001"],
+        "TRTEngineOp_004_000": tables["TRTEngineOp_000_000"],
+        "TRTEngineOp_004_002": tables["TRTEngineOp_000_002"],
+    }
+
+
+def test_tensor_names_decide_over_engine_names() -> None:
+    tables = {"TRTEngineOp_000_000": table("b"), "TRTEngineOp_000_001": table("a")}
+    engines = [engine("TRTEngineOp_000_000", "a"), engine("TRTEngineOp_000_001", "b")]
+    found = match_tables(tables, engines)
+    assert list(found["TRTEngineOp_000_000"].scales) == ["a"]
+    assert list(found["TRTEngineOp_000_001"].scales) == ["b"]
+
+
+def test_a_bare_table_of_tensorrt_fits_the_only_engine() -> None:
+    found = match_tables(parse_tables(TEXT), [engine("E_0", "block: 1/Relu", "block/Tiny")])
+    assert found["E_0"] == CalibrationTable.parse(TEXT)
+
+
+def test_the_order_counts_numbers_not_letters() -> None:
+    tables = {f"TRTEngineOp_000_{i:03}": table(f"TensorRTInputPH_{i}") for i in range(12)}
+    engines = [engine(f"TRTEngineOp_7_{i}", f"n{i}") for i in range(12)]
+    found = match_tables(tables, engines)
+    for index in range(12):
+        assert list(found[f"TRTEngineOp_7_{index}"].scales) == [f"TensorRTInputPH_{index}"]
+
+
+def test_a_changed_model_is_an_error() -> None:
+    old = {"TRTEngineOp_000_000": table("a", "x", "y")}
+    with pytest.raises(CalibrationError, match=r"f\.calib has no table .*2 tensors .*'x', 'y'"):
+        match_tables(old, [engine("TRTEngineOp_001_000", "a")], "f.calib")
+    two = [engine("TRTEngineOp_001_000", "a", "x", "y"), engine("TRTEngineOp_001_001", "b")]
+    with pytest.raises(CalibrationError, match="no table for engine TRTEngineOp_001_001: it has 1"):
+        match_tables(old, two)
+    more = {**old, "TRTEngineOp_000_001": table("b")}
+    with pytest.raises(CalibrationError, match="TRTEngineOp_000_001 is left over"):
+        match_tables(more, two[:1])
+    assert list(match_tables(more, two[:1], all_tables=False)) == ["TRTEngineOp_001_000"]
