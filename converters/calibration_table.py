@@ -65,11 +65,18 @@ class CalibrationTable:
         """amax by tensor: values in [-amax, amax] are represented, others cut off."""
         return {name: scale * STEPS for name, scale in self.scales.items()}
 
+    def without_scale(self) -> list[str]:
+        """Tensors that TensorRT could not calibrate, which run without INT8: it writes 0 for one
+        that was 0 throughout, and infinity for one that is no float."""
+        return [name for name, scale in self.scales.items() if scale == 0 or math.isinf(scale)]
+
     def with_ranges(self, ranges: Mapping[str, tuple[float, float]]) -> CalibrationTable:
         """A copy in which these tensors have the range (min, max) instead; TensorRT's is
         symmetric, so that amax is the larger of |min| and |max|."""
         scales = dict(self.scales)
         for name, (low, high) in ranges.items():
+            if not (math.isfinite(low) and math.isfinite(high)):
+                raise CalibrationError(f"the range of {name!r} is {(low, high)}; it is finite")
             scales[name] = _float32(max(abs(low), abs(high)) / STEPS)
         return dataclasses.replace(self, scales=scales)
 
@@ -233,9 +240,11 @@ def _dotted(version: tuple[int, ...]) -> str:
 
 
 def _check_scale(scale: float, where: str) -> None:
-    # 0 is legal: TensorRT writes it for a tensor that was 0 throughout.
-    if not (math.isfinite(scale) and scale >= 0):
-        raise CalibrationError(f"{where} has the scale {scale}; a scale is finite and at least 0")
+    if math.isnan(scale) or scale < 0:
+        raise CalibrationError(
+            f"{where} has the scale {scale}; a scale is at least 0. A NaN comes from calibration "
+            "data or activations that overflow: look for them and calibrate again"
+        )
 
 
 def _bits(scale: float) -> int:
