@@ -101,6 +101,30 @@ def test_the_two_packages_never_import_each_other() -> None:
                 assert module.split(".")[0] != other, path
 
 
+def test_converters_import_tensorflow_within_functions_only() -> None:
+    """So that `import converters` works on any machine."""
+    files = [*(ROOT / "converters").glob("*.py"), *(ROOT / "converters").glob("cli/*.py")]
+    assert files
+    for path in files:
+        for node in at_import(ast.parse(path.read_text())):
+            names = [alias.name for alias in node.names]
+            if isinstance(node, ast.ImportFrom):
+                names = [node.module or ""]
+            for name in names:
+                assert name.split(".")[0] not in ("tensorflow", "tensorrt"), path
+
+
+def at_import(tree: ast.AST) -> Iterator[ast.Import | ast.ImportFrom]:
+    """The import statements that run when the module is imported."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            yield node
+        elif isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            continue
+        elif not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+            yield from at_import(node)
+
+
 def test_the_python_side_does_not_import_the_command_line() -> None:
     for path in (PACKAGE / "python").rglob("*.py"):
         for module in imported_modules(path):
@@ -119,7 +143,10 @@ def test_headers_are_guarded_by_their_path() -> None:
 def test_files_stay_small() -> None:
     ceiling = 500
     suffixes = (".h", ".cc", ".py", ".bzl", ".sh")
-    folders = ("tf_nvcodec", "build_defs", "scripts", "tests", "benchmarks", "examples")
+    folders = (
+        *("tf_nvcodec", "converters"),
+        *("build_defs", "scripts", "tests", "benchmarks", "examples"),
+    )
     for folder in folders:
         for path in (ROOT / folder).rglob("*"):
             if path.suffix in suffixes:

@@ -1,0 +1,126 @@
+"""Parses the arguments, runs the command and turns failures into exit codes and messages."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from typing import NoReturn
+
+from converters.cli import calibrate, convert, doctor, extract_plan, inspect, verify
+from converters.cli.values import UsageError
+from converters.errors import ConverterError
+
+_COMMANDS = (convert, calibrate, inspect, verify, extract_plan, doctor)
+
+# What the commands import when they run, and how to get it.
+_PACKAGES = {
+    "tensorflow": "'tensorflow[and-cuda]==2.17.1'",
+    "tensorrt": "tensorrt==8.6.0 (Python 3.10 and older)",
+    "numpy": "numpy",
+    "tqdm": "tqdm",
+}
+
+FAILED, USAGE, INTERRUPTED, TERMINATED = 1, 2, 130, 143
+
+_EPILOG = """\
+exit codes:
+  0    done
+  1    the message on stderr names the input, the cause and the cure; or the models differ, or
+       doctor found something missing
+  2    wrong options
+  130  stopped by Ctrl-C; 143 by SIGTERM. No half-written output is left.
+"""
+
+
+class _TerminatedError(BaseException):
+    """SIGTERM, raised so that child processes end and temporary folders go on the way out."""
+
+
+class _Parser(argparse.ArgumentParser):
+    """argparse, with errors of one line."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(USAGE, f"trt-convert: {message} (see `{self.prog} --help`)\n")
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The whole command line."""
+    parser = _Parser(
+        prog="trt-convert",
+        description="From a trained TensorFlow model to TensorRT, checked.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for command in _COMMANDS:
+        added = command.add_parser(commands)
+        added.add_argument("--json", action="store_true", help="print the result as JSON on stdout")
+        added.add_argument("--debug", action="store_true", help="show the traceback of an error")
+        added.set_defaults(run=command.run)
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs one command; returns its exit code, with errors already printed on stderr."""
+    try:
+        args = build_parser().parse_args(argv)
+    except SystemExit as stop:
+        return int(stop.code or 0)
+    # TensorFlow reads these once, at import; what the user has set stays.
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    os.environ.setdefault("TF_FORCE_GPU_ALLOW_GROWTH", "true")
+    with _sigterm_unwinds():
+        return _run(args)
+
+
+def _run(args: argparse.Namespace) -> int:
+    try:
+        code = int(args.run(args))
+        sys.stdout.flush()
+        return code
+    except ConverterError as error:
+        if args.debug:
+            raise
+        print(f"trt-convert: {error}", file=sys.stderr)
+        return FAILED
+    except UsageError as error:
+        print(f"trt-convert: {error} (see `trt-convert {args.command} --help`)", file=sys.stderr)
+        return USAGE
+    except ModuleNotFoundError as error:
+        package = (error.name or "").partition(".")[0]
+        if args.debug or package not in _PACKAGES:
+            raise
+        cure = _PACKAGES[package]
+        print(f"trt-convert: {package} is not installed: pip install {cure}", file=sys.stderr)
+        return FAILED
+    except KeyboardInterrupt:
+        print("trt-convert: interrupted", file=sys.stderr)
+        return INTERRUPTED
+    except _TerminatedError:
+        print("trt-convert: terminated", file=sys.stderr)
+        return TERMINATED
+    except BrokenPipeError:
+        # Whoever read stdout has left; Python would complain once more when it closes the stream.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILED
+
+
+@contextlib.contextmanager
+def _sigterm_unwinds() -> Iterator[None]:
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def terminate(*_: object) -> NoReturn:
+        raise _TerminatedError
+
+    previous = signal.signal(signal.SIGTERM, terminate)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, previous)

@@ -1,0 +1,40 @@
+"""`trt-convert inspect`: what is in engines, what is not, and why."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from converters.cli.result import show
+from converters.errors import OutputError
+
+
+def add_parser(commands: Any) -> argparse.ArgumentParser:
+    parser: argparse.ArgumentParser = commands.add_parser(
+        "inspect", help="engines, their ops and shapes, and why the rest was left out"
+    )
+    parser.add_argument("model", metavar="MODEL", help="a SavedModel or a graph, converted or not")
+    parser.add_argument("--tag", dest="tags", action="append", metavar="TAG")
+    parser.add_argument("--html", type=Path, metavar="FILE", help="write a page of its own")
+    parser.add_argument(
+        "--events", type=Path, metavar="FOLDER", help="write the graph for TensorBoard"
+    )
+    return parser
+
+
+def run(args: argparse.Namespace) -> int:
+    from converters.inspect import inspect_model
+
+    report = inspect_model(args.model, tags=args.tags)
+    if args.html is not None:
+        try:
+            args.html.write_text(report.to_html(), encoding="utf-8")
+        except OSError as error:
+            raise OutputError(f"{args.html} cannot be written: {error.strerror}") from error
+    if args.events is not None:
+        from converters.event_files import write_event_files
+
+        write_event_files(report, args.events)
+    show(args, report)
+    return 0

@@ -1,0 +1,216 @@
+"""The options that make a ConversionSpec, shared by `convert` and `calibrate`."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from converters.cli import values
+from converters.errors import SpecError
+from converters.spec import ConversionSpec
+from converters.spec_check import MODES, PRECISIONS, PROFILE_STRATEGIES
+
+
+def add_spec(parser: argparse.ArgumentParser) -> None:
+    """All options of the spec; one that is left out keeps the default, or what --spec says."""
+    parser.add_argument(
+        "--spec",
+        type=Path,
+        metavar="FILE",
+        help="a spec as JSON, or the conversion.json of an earlier conversion; options override it",
+    )
+    add = parser.add_argument_group("what to convert to").add_argument
+    add("--precision", type=str.upper, choices=PRECISIONS, help="default FP32")
+    add("--mode", type=str.lower, choices=MODES, help="default dynamic")
+    _add_shapes(parser.add_argument_group("shapes (the batch first)"))
+    _add_engines(parser.add_argument_group("engines"))
+    _add_int8(parser.add_argument_group("INT8"))
+    _add_model(parser.add_argument_group("the model"))
+
+
+def _add_shapes(group: Any) -> None:
+    group.add_argument(
+        "--shape",
+        dest="input_shapes",
+        type=values.shape_set,
+        action="append",
+        metavar="INPUT:32x224x224x3[,INPUT:...]",
+        help="build for these shapes of a signature's inputs; may be given again",
+    )
+    group.add_argument(
+        "--range",
+        dest="shape_ranges",
+        type=values.shape_range,
+        action="append",
+        metavar="INPUT:MIN..MAX[..OPT]",
+        help="build for all shapes from MIN to MAX, as in input:1x224x224x3..32x224x224x3; once "
+        "for each input",
+    )
+    group.add_argument("--profile-strategy", choices=PROFILE_STRATEGIES)
+    group.add_argument(
+        "--explicit-batch",
+        action=argparse.BooleanOptionalAction,
+        help="engines whose batch is a dimension as others (default: with --range)",
+    )
+    group.add_argument("--max-batch-size", type=int, metavar="N", help="static mode only")
+
+
+def _add_engines(group: Any) -> None:
+    group.add_argument(
+        "--workspace",
+        dest="max_workspace_size_bytes",
+        type=values.size,
+        metavar="BYTES",
+        help="GPU memory that an engine may use meanwhile, as in 2GiB",
+    )
+    group.add_argument("--minimum-segment-size", type=int, metavar="NODES", help="default 3")
+    group.add_argument("--maximum-cached-engines", type=int, metavar="N")
+    group.add_argument(
+        "--deny-op", dest="op_denylist", action="append", metavar="OP", help="keep an op type out"
+    )
+    group.add_argument(
+        "--deny-node", dest="node_denylist", action="append", metavar="NODE", help="keep a node out"
+    )
+    group.add_argument(
+        "--denylist", type=Path, metavar="FILE", help="keep out what --bisect wrote to FILE"
+    )
+    group.add_argument(
+        "--build-at-runtime",
+        dest="allow_build_at_runtime",
+        action=argparse.BooleanOptionalAction,
+        help="let the saved model build engines for other shapes (default: run those natively)",
+    )
+    group.add_argument(
+        "--save-engines",
+        dest="save_gpu_specific_engines",
+        action=argparse.BooleanOptionalAction,
+        help="save the engines that were built (default)",
+    )
+
+
+def _add_int8(group: Any) -> None:
+    group.add_argument(
+        "--calibrate",
+        dest="calibration_data",
+        action="append",
+        metavar="DATA",
+        help=".npy or .npz files, or folders or patterns of them; may be given again",
+    )
+    group.add_argument("--calibration-batches", type=int, metavar="N", help="default: all")
+    group.add_argument(
+        "--calibration-table",
+        metavar="FILE",
+        help="take the ranges from FILE if it exists, else write them there",
+    )
+    group.add_argument(
+        "--no-calibration",
+        dest="use_calibration",
+        action="store_false",
+        default=None,
+        help="take the ranges from the graph's quantize nodes and --custom-range",
+    )
+    group.add_argument(
+        "--custom-range",
+        dest="custom_ranges",
+        type=values.tensor_range,
+        action="append",
+        metavar="TENSOR=MIN,MAX",
+        help="the range of a tensor; may be given again",
+    )
+
+
+def _add_model(group: Any) -> None:
+    group.add_argument(
+        "--signature",
+        dest="signatures",
+        action="append",
+        metavar="NAME",
+        help="convert this one; may be given again (default: all)",
+    )
+    group.add_argument(
+        "--tag", dest="tags", action="append", metavar="TAG", help="of a SavedModel (default serve)"
+    )
+    group.add_argument(
+        "--output",
+        dest="outputs",
+        action="append",
+        metavar="NAME",
+        help="an output of a frozen graph; may be given again",
+    )
+
+
+def add_thresholds(group: Any) -> None:
+    group.add_argument(
+        "--threshold",
+        dest="thresholds",
+        type=values.threshold,
+        action="append",
+        metavar="NAME=NUMBER",
+        help="in place of the precision's own: max_abs, mean_abs (as fractions of the output's "
+        "scale), max_rel, cosine, top1, top5, equal; none leaves one unchecked",
+    )
+
+
+def spec_from(args: argparse.Namespace, random_inputs: bool = False) -> ConversionSpec:
+    """The spec of --spec and the options; `random_inputs` says what thresholds are for.
+
+    Raises:
+      SpecError: the file cannot be read, or a threshold is not known.
+      UsageError: a name was given twice.
+    """
+    spec = ConversionSpec() if args.spec is None else _read(args.spec)
+    given: dict[str, Any] = {}
+    for field in dataclasses.fields(ConversionSpec):
+        value = getattr(args, field.name, None)
+        if value is not None and field.name != "thresholds":
+            given[field.name] = tuple(value) if isinstance(value, list) else value
+    for name, option in (("shape_ranges", "--range"), ("custom_ranges", "--custom-range")):
+        if name in given:
+            given[name] = values.once(list(given[name]), option)
+    if args.denylist is not None:
+        from converters.denylist_search import Denylist
+
+        listed = Denylist.read(args.denylist)
+        for name in ("op_denylist", "node_denylist"):
+            given[name] = (*given.get(name, ()), *getattr(listed, name))
+    # Shapes and ranges exclude each other; the ones given here are meant.
+    if "shape_ranges" in given and "input_shapes" not in given:
+        given["input_shapes"] = None
+    elif "input_shapes" in given and "shape_ranges" not in given:
+        given["shape_ranges"] = None
+    found = dataclasses.replace(spec, **given)
+    named = values.once(getattr(args, "thresholds", None), "--threshold")
+    if named:
+        precision = found.precision or "FP32"
+        found = dataclasses.replace(
+            found, thresholds=thresholds_from(named, precision, random_inputs, found.thresholds)
+        )
+    return found
+
+
+def thresholds_from(
+    named: Mapping[str, float | None], precision: str, random_inputs: bool, base: Any = None
+) -> Any:
+    """`base`, or the precision's own thresholds, with those `named` in place of its."""
+    from converters.compare import Thresholds, default_thresholds
+
+    base = base or default_thresholds(precision, random_inputs)
+    return Thresholds.from_json({**base.to_json(), **named})
+
+
+def _read(path: Path) -> ConversionSpec:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise SpecError(f"{path} cannot be read: {error.strerror}") from error
+    except ValueError as error:
+        raise SpecError(f"{path} is no JSON: {error}") from error
+    if isinstance(found, dict) and isinstance(found.get("spec"), dict):
+        found = found["spec"]
+    if not isinstance(found, dict):
+        raise SpecError(f"{path} holds no spec, which is an object of fields")
+    return ConversionSpec.from_json(found)

@@ -1,0 +1,85 @@
+"""`trt-convert verify`: a converted model's outputs beside the native model's."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Any
+
+from converters.cli import values
+from converters.cli.result import add_quiet, progress_of, show
+from converters.cli.spec_options import add_thresholds, thresholds_from
+from converters.spec_check import PRECISIONS
+
+
+def add_parser(commands: Any) -> argparse.ArgumentParser:
+    parser: argparse.ArgumentParser = commands.add_parser(
+        "verify", help="compare a converted model with the native one"
+    )
+    parser.add_argument("native", metavar="NATIVE", help="a SavedModel or a frozen graph (.pb)")
+    parser.add_argument("converted", metavar="CONVERTED", help="likewise")
+    parser.add_argument(
+        "--data",
+        action="append",
+        metavar="DATA",
+        help=".npy or .npz files, or folders or patterns of them (default: random inputs)",
+    )
+    parser.add_argument("--batches", type=int, metavar="N", help="how many to compare")
+    parser.add_argument("--batch-size", type=int, metavar="N", help="cut the data into batches")
+    parser.add_argument(
+        "--shape",
+        dest="shapes",
+        type=values.shape_set,
+        action="append",
+        metavar="INPUT:32x224x224x3[,INPUT:...]",
+        help="of random inputs; may be given again",
+    )
+    parser.add_argument("--seed", type=int, default=0, help="of random inputs")
+    parser.add_argument("--signature", dest="signatures", action="append", metavar="NAME")
+    parser.add_argument("--tag", dest="tags", action="append", metavar="TAG")
+    parser.add_argument(
+        "--output", dest="outputs", action="append", metavar="NAME", help="of frozen graphs"
+    )
+    parser.add_argument(
+        "--precision", type=str.upper, choices=PRECISIONS, help="whose thresholds to take"
+    )
+    add_thresholds(parser)
+    parser.add_argument(
+        "--separate-processes",
+        action="store_true",
+        help="run one model after the other, where the GPU has no room for both",
+    )
+    add_quiet(parser)
+    return parser
+
+
+def run(args: argparse.Namespace) -> int:
+    named = values.once(args.thresholds, "--threshold")
+    thresholds = None
+    if named:
+        thresholds = thresholds_from(named, args.precision or "FP32", args.data is None)
+    from converters.verify import FrozenGraph, verify
+
+    def model(path: str) -> Any:
+        return FrozenGraph(path, args.outputs) if path.endswith((".pb", ".pbtxt")) else path
+
+    with progress_of(args).step("comparing") as step:
+        report = verify(
+            model(args.native),
+            model(args.converted),
+            args.data,
+            signatures=args.signatures,
+            num_batches=args.batches,
+            thresholds=thresholds,
+            precision=args.precision,
+            shapes=args.shapes,
+            seed=args.seed,
+            batch_size=args.batch_size,
+            tags=args.tags,
+            separate_processes=args.separate_processes,
+            progress=step.advance,
+        )
+    show(args, report)
+    for failure in report.failures():
+        print(f"trt-convert: {failure}", file=sys.stderr)
+    return 0 if report.passed else 1

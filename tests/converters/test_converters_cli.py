@@ -1,0 +1,369 @@
+"""The command line: what its options mean, what it prints, and how it ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import types
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from converters.cli import main
+from converters.errors import EngineError
+from converters.shapes import ShapeRange
+from converters.spec import ConversionSpec
+
+COMMANDS = ["convert", "calibrate", "inspect", "verify", "extract-plan", "doctor"]
+ROOT = Path(__file__).resolve().parent.parent.parent
+
+
+class Report:
+    """What a command is given to show."""
+
+    def to_text(self) -> str:
+        return "the report"
+
+    def to_json(self) -> dict[str, int]:
+        return {"engines": 2}
+
+
+@pytest.fixture
+def calls(monkeypatch) -> dict[str, tuple]:
+    """What the command line hands to the conversion, which is not what is tested here."""
+    seen: dict[str, tuple] = {}
+
+    def recorded(name: str):
+        def call(*args, **kwargs):
+            seen[name] = (args, kwargs)
+            return Report()
+
+        return call
+
+    module = types.ModuleType("converters.convert")
+    module.convert = recorded("convert")  # type: ignore[attr-defined]
+    module.calibrate = recorded("calibrate")  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "converters.convert", module)
+    return seen
+
+
+def spec_of(calls, *options: str) -> ConversionSpec:
+    assert main(["convert", "in", "out", *options]) == 0
+    return calls["convert"][0][2]
+
+
+def test_convert_without_options(calls, capsys):
+    assert main(["convert", "in", "out"]) == 0
+    (source, output, spec), given = calls["convert"]
+    assert (source, output) == ("in", "out")
+    assert spec == ConversionSpec()
+    assert given == {
+        "calibration_data": None,
+        "verify_data": None,
+        "verify": True,
+        "bisect": False,
+        "overwrite": False,
+        "child": True,
+        "progress": None,
+    }
+    assert capsys.readouterr().out == "the report\n"
+
+
+def test_every_option_of_convert(calls, capsys):
+    options = """
+        --precision int8 --mode Dynamic --shape x:32x8,y:32 --shape x:1x8,y:1
+        --profile-strategy Range+Optimal --explicit-batch --workspace 2GiB
+        --minimum-segment-size 5 --maximum-cached-engines 4 --deny-op Relu --deny-op Add
+        --deny-node a/b --build-at-runtime --no-save-engines
+        --calibrate a.npz --calibrate b.npz --calibration-batches 7
+        --calibration-table t.calib_table --custom-range conv:0=-1,6.5
+        --signature s1 --signature s2 --tag serve --tag gpu --output out:0
+        --threshold max_abs=0.5 --threshold top1=none
+        --no-verify --verify-data v.npz --bisect --overwrite --no-child --json --quiet
+    """
+    spec = spec_of(calls, *options.split())
+    assert calls["convert"][1] == {
+        "calibration_data": ["a.npz", "b.npz"],
+        "verify_data": ["v.npz"],
+        "verify": False,
+        "bisect": True,
+        "overwrite": True,
+        "child": False,
+        "progress": False,
+    }
+    thresholds = spec.thresholds
+    assert thresholds.max_abs == 0.5 and thresholds.top1 is None
+    assert thresholds.top5 is not None  # INT8's own, for data that the user gave
+    assert spec == ConversionSpec(
+        precision="INT8",
+        mode="dynamic",
+        input_shapes=({"x": (32, 8), "y": (32,)}, {"x": (1, 8), "y": (1,)}),
+        profile_strategy="Range+Optimal",
+        explicit_batch=True,
+        max_workspace_size_bytes=2 * 2**30,
+        minimum_segment_size=5,
+        maximum_cached_engines=4,
+        op_denylist=("Relu", "Add"),
+        node_denylist=("a/b",),
+        calibration_batches=7,
+        calibration_table="t.calib_table",
+        custom_ranges={"conv:0": (-1.0, 6.5)},
+        allow_build_at_runtime=True,
+        save_gpu_specific_engines=False,
+        signatures=("s1", "s2"),
+        tags=("serve", "gpu"),
+        outputs=("out:0",),
+        thresholds=thresholds,
+    )
+    shown = capsys.readouterr()
+    assert json.loads(shown.out) == {"engines": 2} and shown.err == ""
+
+
+def test_ranges(calls):
+    spec = spec_of(calls, "--range", "x:1x8..32x8", "--range", "serve:y:0:1..4..2")
+    assert spec.shape_ranges == {
+        "x": ShapeRange((1, 8), (32, 8)),
+        "serve:y": ShapeRange((1,), (4,), (2,)),
+    }
+    spec = spec_of(calls, "--mode", "static", "--max-batch-size", "8", "--no-explicit-batch")
+    assert spec == ConversionSpec(mode="static", max_batch_size=8, explicit_batch=False)
+    spec = spec_of(calls, "--precision", "INT8", "--no-calibration")
+    assert spec == ConversionSpec(precision="INT8", use_calibration=False)
+
+
+@pytest.mark.parametrize("record", [False, True], ids=["a spec", "a record"])
+def test_a_spec_from_a_file_and_options_over_it(calls, tmp_path, record):
+    written = ConversionSpec(precision="FP16", input_shapes=[{"x": (8, 2)}], op_denylist=["Relu"])
+    values = written.resolved().to_json()
+    path = tmp_path / "spec.json"
+    path.write_text(json.dumps({"spec": values, "files": {}} if record else values))
+    assert spec_of(calls, "--spec", str(path)).resolved() == written.resolved()
+    changed = spec_of(calls, "--spec", str(path), "--range", "x:1x2..8x2", "--explicit-batch")
+    assert changed.input_shapes is None
+    assert changed.shape_ranges == {"x": ShapeRange((1, 2), (8, 2))}
+    assert changed.precision == "FP16" and changed.op_denylist == ("Relu",)
+
+
+def test_a_denylist_of_bisect(calls, tmp_path):
+    path = tmp_path / "deny.json"
+    path.write_text(json.dumps({"op_denylist": ["Softmax"], "node_denylist": ["a/b"]}))
+    spec = spec_of(calls, "--denylist", str(path), "--deny-op", "Relu")
+    assert spec.op_denylist == ("Relu", "Softmax") and spec.node_denylist == ("a/b",)
+
+
+def test_calibrate(calls):
+    assert main(["calibrate", "in", "x.calib_table", "--calibrate", "a.npz", "--overwrite"]) == 0
+    (source, table, spec), given = calls["calibrate"]
+    assert (source, table) == ("in", "x.calib_table")
+    assert spec == ConversionSpec(precision="INT8")
+    assert given == {
+        "calibration_data": ["a.npz"],
+        "overwrite": True,
+        "child": True,
+        "progress": None,
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [("1024", 1024), ("1k", 1000), ("1.5MB", 1_500_000), ("2GiB", 2**31), ("1KiB", 1024)],
+)
+def test_sizes(calls, text, number):
+    assert spec_of(calls, "--workspace", text).max_workspace_size_bytes == number
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ("", "the following arguments are required: COMMAND"),
+        ("convert in", "OUT"),
+        ("transmogrify", "invalid choice: 'transmogrify'"),
+        ("convert in out --precision fp8", "'FP8'"),
+        ("convert in out --shape x", "'x' names no input: write INPUT:32x224x224x3"),
+        ("convert in out --shape x:3x-1", "'3x-1' is no shape"),
+        ("convert in out --shape x:3x0", "dimension 0"),
+        ("convert in out --range x:1x2", "write INPUT:MIN..MAX"),
+        ("convert in out --range x:1..2 --range x:1..4", "argument --range: 'x' is given twice"),
+        ("convert in out --workspace lots", "'lots' is no size"),
+        ("convert in out --workspace 5XB", "'5XB' is no size"),
+        ("convert in out --custom-range x=3", "write TENSOR=MIN,MAX"),
+        ("convert in out --threshold max_abs=tiny", "NAME=NUMBER"),
+        ("calibrate in table", "required: --calibrate"),
+        ("verify a b --seed one", "invalid int value: 'one'"),
+    ],
+)
+def test_wrong_options_exit_with_2(options, says, capsys):
+    assert main(options.split()) == 2
+    shown = capsys.readouterr()
+    assert says in shown.err and shown.out == ""
+    assert shown.err.count("\n") == 1 and "--help" in shown.err
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ("--max-batch-size 8", "max_batch_size=8"),
+        ("--mode static --precision int8 --calibrate x.npz", "TF-TRT turns dynamic mode on"),
+        ("--threshold speed=1", "no figure 'speed'"),
+        ("--spec nowhere.json", "nowhere.json cannot be read"),
+    ],
+)
+def test_faults_of_the_spec_exit_with_1(options, says, capsys):
+    assert main(["convert", "in", "out", *options.split()]) == 1
+    shown = capsys.readouterr()
+    assert says in shown.err and "Traceback" not in shown.err and shown.out == ""
+
+
+@pytest.mark.parametrize("text", ["no json", "[]", '{"precision": {}, "colour": 1}'])
+def test_a_spec_file_that_is_none(tmp_path, text, capsys):
+    path = tmp_path / "spec.json"
+    path.write_text(text)
+    assert main(["convert", "in", "out", "--spec", str(path)]) == 1
+    assert "Traceback" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_of_each_command(command, capsys):
+    assert main([command, "--help"]) == 0
+    assert f"trt-convert {command}" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("failure", "code", "says"),
+    [
+        (EngineError("x:3x3 was not built: declare it"), 1, "trt-convert: x:3x3 was not built"),
+        (KeyboardInterrupt(), 130, "trt-convert: interrupted"),
+        (
+            ModuleNotFoundError("No module named 'tensorflow'", name="tensorflow"),
+            1,
+            "trt-convert: tensorflow is not installed: pip install 'tensorflow[and-cuda]==2.17.1'",
+        ),
+    ],
+)
+def test_failures_have_no_traceback(calls, monkeypatch, capsys, failure, code, says):
+    def fail(*_, **__):
+        raise failure
+
+    monkeypatch.setattr(sys.modules["converters.convert"], "convert", fail)
+    assert main(["convert", "in", "out"]) == code
+    shown = capsys.readouterr()
+    assert shown.err.startswith(says) and shown.err.count("\n") == 1 and shown.out == ""
+    if code == 1:
+        with pytest.raises(type(failure)):
+            main(["convert", "in", "out", "--debug"])
+
+
+def test_a_bug_shows_itself(calls, monkeypatch):
+    def fail(*_, **__):
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(sys.modules["converters.convert"], "convert", fail)
+    with pytest.raises(ZeroDivisionError):
+        main(["convert", "in", "out"])
+
+
+def trt_convert(*arguments: object, **options) -> subprocess.CompletedProcess:
+    return subprocess.run(
+        [sys.executable, "-m", "converters", *map(str, arguments)],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+        **options,
+    )
+
+
+def test_sigterm(tmp_path):
+    """SIGTERM in the middle of a command ends it by 143, with its temporary folder gone."""
+    code = (
+        "import sys, time, types; import converters.cli as cli\n"
+        "from converters.output_folder import new_output\n"
+        "module = types.ModuleType('converters.convert')\n"
+        "def convert(source, output, *_, **__):\n"
+        "    with new_output(output):\n"
+        f"        open({str(tmp_path / 'started')!r}, 'w').close()\n"
+        "        time.sleep(60)\n"
+        "module.convert = convert\n"
+        "sys.modules['converters.convert'] = module\n"
+        f"sys.exit(cli.main(['convert', 'in', {str(tmp_path / 'out')!r}]))\n"
+    )
+    child = subprocess.Popen(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    end = time.monotonic() + 20
+    while not (tmp_path / "started").exists() and time.monotonic() < end:
+        time.sleep(0.02)
+    child.send_signal(signal.SIGTERM)
+    _, said = child.communicate(timeout=20)
+    assert (child.returncode, said) == (143, "trt-convert: terminated\n")
+    assert os.listdir(tmp_path) == ["started"]
+
+
+# --- commands on real models
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory) -> Path:
+    """Two SavedModels: b's output is a's, a hundredth more."""
+    folder = tmp_path_factory.mktemp("models")
+    for name, scale in (("a", 2.0), ("b", 2.02)):
+        module = tf.Module()
+        module.serve = tf.function(
+            lambda x, scale=scale: {"y": x * scale},
+            input_signature=[tf.TensorSpec([None, 3], tf.float32, "x")],
+        )
+        tf.saved_model.save(module, str(folder / name), signatures=module.serve)
+    np.savez(folder / "data.npz", x=np.linspace(-1, 1, 12, dtype=np.float32).reshape(4, 3))
+    return folder
+
+
+def test_verify(models, capsys):
+    same = [str(models / "a"), str(models / "a"), "--data", str(models / "data.npz"), "--json"]
+    assert main(["verify", *same, "--quiet"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["passed"] and found["outputs"][0]["max_abs"] == 0
+    other = ["verify", str(models / "a"), str(models / "b"), "--precision", "fp32"]
+    assert main(other) == 1
+    shown = capsys.readouterr()
+    assert "trt-convert: signature 'serving_default', output 'y': max_abs" in shown.err
+    assert "comparing: done in" in shown.err and shown.out.strip()
+    loose = [f"--threshold={name}=1" for name in ("max_abs", "mean_abs")]
+    assert main([*other, *loose, "--threshold=cosine=0.5", "--quiet"]) == 0
+    assert capsys.readouterr() == ("", "")
+
+
+def test_verify_of_a_missing_model(models, tmp_path, capsys):
+    assert main(["verify", str(models / "a"), str(tmp_path / "none"), "--quiet"]) == 1
+    shown = capsys.readouterr()
+    assert shown.err.startswith("trt-convert: ") and str(tmp_path / "none") in shown.err
+    assert "Traceback" not in shown.err
+
+
+def test_doctor():
+    done = trt_convert("doctor", "--json")
+    report = json.loads(done.stdout)
+    assert done.returncode == (0 if report["ok"] else 1)
+    assert report["environment"]["tensorflow"] == tf.__version__
+    assert {finding["name"] for finding in report["findings"]} >= {"TensorFlow", "TensorRT", "GPU"}
+    assert done.stderr == ""
+
+
+def test_a_reader_that_leaves(models):
+    command = f"{sys.executable} -m converters doctor | true; echo ${{PIPESTATUS[0]}}"
+    done = subprocess.run(
+        ["bash", "-c", command],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stderr == "" and done.stdout.strip() == "1"
