@@ -193,4 +193,4 @@ def _ranges(values: Mapping[str, Any]) -> dict[str, ShapeRange]:
 def _thresholds(values: Mapping[str, Any]) -> Thresholds:
     from converters.compare import Thresholds
 
-    return Thresholds(**values)
+    return Thresholds.from_json(values)
