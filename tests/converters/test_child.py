@@ -123,7 +123,7 @@ def test_the_child_ends_with_its_parent(tmp_path, number, listens):
     code = (
         f"import child_jobs; child_jobs.convert_and_hang({str(out)!r}, {str(started)!r}, {listens})"
     )
-    paths = os.pathsep.join([str(HERE), str(HERE.parent.parent)])
+    paths = os.pathsep.join([str(HERE), os.environ.get("PYTHONPATH", "")])
     parent = subprocess.Popen(
         [sys.executable, "-c", code],
         env={**os.environ, "PYTHONPATH": paths},

@@ -21,7 +21,6 @@ from converters.shapes import ShapeRange
 from converters.spec import ConversionSpec
 
 COMMANDS = ["convert", "calibrate", "inspect", "verify", "extract-plan", "doctor"]
-ROOT = Path(__file__).resolve().parent.parent.parent
 
 
 class Report:
@@ -271,7 +270,6 @@ def test_a_bug_shows_itself(calls, monkeypatch):
 def trt_convert(*arguments: object, **options) -> subprocess.CompletedProcess:
     return subprocess.run(
         [sys.executable, "-m", "converters", *map(str, arguments)],
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
         check=False,
@@ -295,7 +293,6 @@ def test_sigterm(tmp_path):
     )
     child = subprocess.Popen(
         [sys.executable, "-c", code],
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
         stderr=subprocess.PIPE,
         text=True,
     )
@@ -361,7 +358,6 @@ def test_a_reader_that_leaves(models):
     command = f"{sys.executable} -m converters doctor | true; echo ${{PIPESTATUS[0]}}"
     done = subprocess.run(
         ["bash", "-c", command],
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
         check=False,

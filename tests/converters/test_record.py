@@ -118,12 +118,11 @@ def test_the_script_runs_this_python_by_default(out, monkeypatch):
 
 
 def test_the_script_is_really_understood(out, tmp_path):
-    """The command that the script calls takes its arguments."""
-    write_record(out, {"spec": ConversionSpec(precision="FP16")})
-    script = write_repeat_script(out, tmp_path / "no model")
-    done = run(script, str(tmp_path / "new"))
+    """The command takes the arguments of the script, and reads the spec that the record holds."""
+    write_record(out, {"spec": ConversionSpec(precision="FP16", max_batch_size=8)})
+    done = run(write_repeat_script(out, tmp_path / "no model"), str(tmp_path / "new"))
     assert done.returncode == 1, done.stderr
-    assert "no model" in done.stderr and "Traceback" not in done.stderr
+    assert done.stderr.startswith("trt-convert: the conversion spec has a fault: max_batch_size=8")
 
 
 def test_the_script_wants_an_output(out, python):
