@@ -13,6 +13,8 @@ from converters.library_search import TensorRT, find_file, library_names, search
 # The last TensorFlow with TF-TRT inside.
 _TENSORFLOW = "2.17.1"
 _GET_TENSORFLOW = f"pip install 'tensorflow[and-cuda]=={_TENSORFLOW}'"
+# The newest Pythons that TensorFlow 2.17.1 and the wheel of TensorRT 8.6.0 are for.
+_PYTHON_OF_TENSORFLOW, _PYTHON_OF_TENSORRT = (3, 12), (3, 10)
 _FIX = "`trt-convert doctor --fix`"
 # The newest GPUs that a TensorRT builds for, by its major version: TensorRT 8 ends with Hopper.
 _NEWEST_GPU = {8: (9, 0)}
@@ -44,7 +46,7 @@ def problems_of(
         return [_no_tensorflow(tensorflow["error"], python), *gpu]
     tensorrt = facts.get("tensorrt", {"error": "it did not answer"})
     if "error" in tensorrt or not any(tensorrt["linked"]):
-        return [_not_compiled_in(tensorflow, tensorrt), *gpu]
+        return [_not_compiled_in(tensorflow, tensorrt, python), *gpu]
     if not tensorrt["opens"]:
         return [_not_opened(tensorflow, tensorrt, installed, python), *gpu]
     return [*_loaded_problems(facts, tensorrt["linked"], python), *gpu]
@@ -68,11 +70,13 @@ def _no_tensorflow(error: str, python: tuple[int, int]) -> Problem:
         )
         return Problem("TensorRT", cause, _get_tensorrt((8, 6, 1), python))
     if "No module named 'tensorflow'" in error:
-        return Problem("TensorFlow", "TensorFlow is not installed", _GET_TENSORFLOW)
-    return Problem("TensorFlow", f"TensorFlow does not import ({error})", _GET_TENSORFLOW)
+        return Problem("TensorFlow", "TensorFlow is not installed", _get_tensorflow(python))
+    return Problem("TensorFlow", f"TensorFlow does not import ({error})", _get_tensorflow(python))
 
 
-def _not_compiled_in(tensorflow: Mapping[str, Any], tensorrt: Mapping[str, Any]) -> Problem:
+def _not_compiled_in(
+    tensorflow: Mapping[str, Any], tensorrt: Mapping[str, Any], python: tuple[int, int]
+) -> Problem:
     version = tensorflow["version"]
     why = ""
     if _numbers(version)[:2] >= (2, 18):
@@ -82,7 +86,13 @@ def _not_compiled_in(tensorflow: Mapping[str, Any], tensorrt: Mapping[str, Any])
     elif "error" in tensorrt:
         why = f" ({tensorrt['error']})"
     cause = f"TF-TRT is not compiled in: TensorFlow {version} has none inside{why}"
-    return Problem("TF-TRT", cause, f"convert with {_TENSORFLOW}, {_GET_TENSORFLOW}")
+    return Problem("TF-TRT", cause, f"convert with {_TENSORFLOW}, {_get_tensorflow(python)}")
+
+
+def _get_tensorflow(python: tuple[int, int]) -> str:
+    if python <= _PYTHON_OF_TENSORFLOW:
+        return _GET_TENSORFLOW
+    return f"use Python 3.10 ({_text(python)} has no wheel of it) and {_GET_TENSORFLOW}"
 
 
 def _not_opened(
@@ -125,7 +135,7 @@ def fits(found: TensorRT, linked: Sequence[int]) -> bool:
 def _get_tensorrt(linked: Sequence[int], python: tuple[int, int]) -> str:
     if list(linked[:2]) != [8, 6]:
         return f"install TensorRT {_text(linked)}, then run {_FIX}"
-    if python <= (3, 10):
+    if python <= _PYTHON_OF_TENSORRT:
         return f"pip install tensorrt==8.6.0, then run {_FIX}"
     return (
         f"use Python 3.10 and pip install tensorrt==8.6.0 (Python {_text(python)} has no wheel of "

@@ -195,6 +195,14 @@ def test_each_problem_comes_alone_with_its_cure(facts, installed, about, says):
 
 
 def test_the_cure_knows_which_python_has_wheels():
+    for facts in (
+        changed(tensorflow={"error": "ModuleNotFoundError: No module named 'tensorflow'"}),
+        changed(tensorflow__version="2.20.0", tensorrt__linked=[0, 0, 0], **NOT_OPENED),
+    ):
+        (problem,) = problems_of(facts, [], python=(3, 12))
+        assert "Python" not in problem.cure
+        (problem,) = problems_of(facts, [], python=(3, 13))
+        assert "use Python 3.10 (3.13 has no wheel of it)" in problem.cure
     (problem,) = problems_of(changed(**NOT_OPENED), [], python=(3, 12))
     assert "Python 3.10" in problem.cure and "Python 3.12 has no wheel" in problem.cure
 
