@@ -17,7 +17,7 @@ from converters.trt_graph import EngineNode
 
 # Bindings, and tensors that TensorRT numbers itself: every engine has them.
 _ANONYMOUS = re.compile(r"TensorRT(Input|Output)PH_\d+|\(Unnamed Layer\* \d+\).*")
-_ENGINE_PREFIX = re.compile(r"TRTEngineOp_\d+_\d+/")
+_ENGINE_PREFIX = re.compile(r"TRTEngineOp_\d+_\d+(_[0-9a-f]{8})?/")
 
 
 def match_tables(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import signal
 import sys
@@ -19,7 +20,7 @@ from make_clips import ensure_clips
 from reference_frame import Frame
 
 # No test of this project takes this long; one that does hangs.
-TIMEOUT_S = 120
+TIMEOUT_S = 300
 
 
 class Clips:
@@ -66,11 +67,30 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def pytest_runtest_setup(item: pytest.Item) -> None:
     if item.get_closest_marker("gpu") is None:
         return
+    converts = Path(__file__).resolve().parent / "converters" in item.path.parents
+    what = "that TF-TRT can use" if converts else "that decodes"
+    reason = _no_tftrt() if converts else _no_nvdec()
+    if reason is None:
+        return
+    if os.environ.get("TF_NVCODEC_REQUIRE_GPU") == "1":
+        pytest.fail(f"TF_NVCODEC_REQUIRE_GPU=1 asks for a GPU {what}: {reason}")
+    pytest.skip(f"no GPU {what}: {reason}")
+
+
+def _no_nvdec() -> str | None:
     import tf_nvcodec as nvc
 
     available, reason = nvc.is_available("nvdec", reason=True)
-    if available:
-        return
-    if os.environ.get("TF_NVCODEC_REQUIRE_GPU") == "1":
-        pytest.fail(f"TF_NVCODEC_REQUIRE_GPU=1 asks for a GPU that decodes: {reason}")
-    pytest.skip(f"no GPU that decodes: {reason}")
+    return None if available else reason
+
+
+@functools.cache
+def _no_tftrt() -> str | None:
+    from converters.environment import require_tftrt
+    from converters.errors import UnavailableError
+
+    try:
+        require_tftrt()
+    except UnavailableError as error:
+        return str(error)
+    return None

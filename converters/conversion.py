@@ -1,0 +1,283 @@
+"""The steps of one conversion, in the order in which `converters.convert` takes them."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import importlib
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from converters import record
+from converters.calibration_data import batches, known_count
+from converters.calibration_spool import write_spool
+from converters.calibration_table import CalibrationTable, read_tables, usable_table, write_tables
+from converters.child import run_in_child
+from converters.conversion_report import ConversionReport, SignatureReport
+from converters.declared_shapes import check_all_used, declared_shapes
+from converters.errors import CalibrationError, SpecError
+from converters.fresh_check import FreshReport, environment, fresh_check
+from converters.int8_proof import LOG_LAYERS, prove_int8, read_log, without_layers
+from converters.model_source import ModelSource, kind_of
+from converters.progress import Progress
+from converters.runnable import signature_specs
+from converters.spec import ConversionSpec
+from converters.trt_graph import engine_nodes, load_graph
+from converters.verify import VerificationReport, verify
+
+LOG = "conversion.log"
+_GRAPHS = ("frozen_graph", "meta_graph")
+
+
+class Conversion:
+    """One source and one spec. `child`: the steps that load TensorRT run in child processes, whose
+    output goes to conversion.log in the folder that they write."""
+
+    def __init__(
+        self,
+        source: str | os.PathLike[str],
+        spec: ConversionSpec,
+        work: Path,
+        progress: Progress,
+        *,
+        child: bool,
+        shown: bool | None,
+    ) -> None:
+        self.source_path = Path(source)
+        self.kind = kind_of(source)
+        self.spec, self.reason = with_mode(spec, self.kind)
+        self.work = work
+        self._progress = progress
+        self._child = child
+        self._shown = shown
+        self._spools: dict[str, str] = {}
+        self._tables: dict[str, str] | None = None
+        self._built: Mapping[str, Any] = {}
+        self._build_log: str | None = None
+        with progress.step("looking for TensorRT and the GPU"):
+            self.machine: Mapping[str, Any] = self._run("check_environment", {}, None)
+        self.source = self._prepare()
+        chosen = self.spec.signatures or tuple(self.source.signatures)
+        self.signatures = {name: self.source.signature(name) for name in chosen}
+        self.kept = [name for name in self.source.signatures if name not in chosen]
+        check_all_used(self.spec, self.signatures)
+        if not self._calibrates:
+            for signature in self.signatures.values():
+                declared_shapes(self.spec, signature)
+
+    @property
+    def _calibrates(self) -> bool:
+        return self.spec.precision == "INT8" and bool(self.spec.use_calibration)
+
+    def calibration(self, data: Any) -> None:
+        """Reads the calibration table, if there is one, or the batches, into files of `work`."""
+        if not self._calibrates:
+            if data is not None:
+                raise SpecError(
+                    f"calibration_data has no effect with precision={self.spec.precision!r} and "
+                    f"use_calibration={self.spec.use_calibration}: leave it out, or choose INT8"
+                )
+            return
+        table = self.spec.calibration_table
+        if table is not None and Path(table).exists():
+            loaded = self.machine["tensorrt_loaded"]
+            self._tables = {
+                name: usable_table(found, loaded).serialize()
+                for name, found in read_tables(table).items()
+            }
+            return
+        if data is None:
+            missing = f" ({table} does not exist yet)" if table else ""
+            raise CalibrationError(
+                f"INT8 needs calibration data{missing}: give calibration_data (--calibrate), "
+                "calibration_table, or use_calibration=False with quantize nodes or custom_ranges"
+            )
+        specs = signature_specs(str(self.source.saved_model), self.source.tags)
+        for index, name in enumerate(self.signatures):
+            own = _data_of(name, data, self.signatures)
+            count = self.spec.calibration_batches or known_count(own)
+            folder = self.work / f"calibration_{index}"
+            with self._progress.step(f"{name}: reading calibration batches", count) as step:
+                found = batches(
+                    own,
+                    sorted(specs[name]),
+                    self.spec.calibration_batches,
+                    specs=specs[name],
+                    progress=step.advance,
+                )
+                write_spool(folder, found)
+            self._spools[name] = str(folder)
+
+    def build(
+        self, spec: ConversionSpec, folder: Path, save: bool = True, allow_none: bool = False
+    ) -> None:
+        """Converts into `folder`; `allow_none` is for trials that keep everything out."""
+        log = self.work / LOG
+        with environment(LOG_LAYERS if spec.precision == "INT8" and self._child else {}):
+            self._built = self._run(
+                "convert_signatures",
+                {
+                    "saved_model": str(self.source.saved_model),
+                    "folder": str(folder),
+                    "spec": self._with_room(spec).to_json(),
+                    "signatures": list(self.signatures),
+                    "kept": self.kept,
+                    "calibration": self._spools,
+                    "tables": self._tables,
+                    "progress": self._shown,
+                    "save": save,
+                    "allow_none": allow_none,
+                },
+                log,
+            )
+        self._build_log = read_log(log)
+        if self._build_log is not None:
+            (folder / LOG).write_text(without_layers(self._build_log))
+
+    def run_fresh(self, folder: Path) -> FreshReport:
+        """Every shape that was built, in a fresh process; EngineError unless all is saved."""
+        requests = [
+            (name, {key: tuple(shape) for key, shape in shapes.items()})
+            for name, found in self._built.items()
+            for shapes in found["shapes"]
+        ]
+        with self._progress.step("running every shape in a fresh process"):
+            report = fresh_check(folder, requests, self.source.tags)
+        if self.spec.save_gpu_specific_engines:
+            report.raise_if_failed()
+        return report
+
+    def verify(self, folder: Path, data: Any) -> VerificationReport:
+        """The outputs of the converted signatures against the native ones."""
+        shapes = [s for found in self._built.values() for s in found["shapes"]]
+        with self._progress.step("comparing outputs with the native model") as step:
+            return verify(
+                str(self.source.saved_model),
+                str(folder),
+                data,
+                signatures=list(self.signatures),
+                thresholds=self.spec.thresholds,
+                precision=self.spec.precision,
+                shapes=[{key: tuple(dims) for key, dims in s.items()} for s in shapes] or None,
+                tags=self.source.tags,
+                separate_processes=self._child,
+                progress=step.advance,
+            )
+
+    def tables(self) -> dict[str, CalibrationTable]:
+        """The calibration tables of what was built, by engine."""
+        return {
+            engine: CalibrationTable.parse(text)
+            for built in self._built.values()
+            for engine, text in built["tables"].items()
+        }
+
+    def save_tables(self) -> None:
+        """Writes measured ranges to the spec's calibration_table."""
+        path = self.spec.calibration_table
+        if path is not None and self._tables is None and self._calibrates:
+            write_tables(path, self.tables())
+
+    def report(
+        self, folder: Path, output: Path, spec: ConversionSpec, fresh: FreshReport
+    ) -> ConversionReport:
+        graph = load_graph(folder, self.source.tags).graph_def
+        engines = {engine.canonical_name: engine for engine in engine_nodes(graph)}
+        signatures = [
+            SignatureReport(
+                name,
+                built["converter"],
+                tuple(built["engines"]),
+                built["nodes"],
+                sum(len(engines[engine].node_names) for engine in built["engines"]),
+                tuple(built["shapes"]),
+            )
+            for name, built in self._built.items()
+        ]
+        native = [SignatureReport(name, "native") for name in self.kept]
+        return ConversionReport(
+            source=str(self.source_path),
+            source_hash=_hashes(self.source_path),
+            output=str(output),
+            kind=self.kind,
+            spec=spec,
+            reason=self.reason,
+            signatures=(*signatures, *native),
+            environment=self.machine,
+            fresh=fresh,
+            calibration=prove_int8(spec, engines.values(), self.tables(), self._build_log),
+            timings=tuple(self._progress.timings),
+        )
+
+    def _prepare(self) -> ModelSource:
+        spec = self.spec
+        with self._progress.step("reading the model"):
+            found = self._run(
+                "prepare",
+                {
+                    "source": str(self.source_path),
+                    "work": str(self.work),
+                    "tags": list(spec.tags) if spec.tags and self.kind == "saved_model" else None,
+                    "outputs": list(spec.outputs) if spec.outputs else None,
+                },
+                None,
+            )
+            loaded = load_graph(found["saved_model"], found["tags"])
+        names = found["signatures"]
+        self.spec = dataclasses.replace(spec, tags=tuple(found["tags"]))
+        return ModelSource(
+            self.source_path,
+            self.kind,
+            Path(found["saved_model"]),
+            tuple(found["tags"]),
+            {name: loaded.signatures[name] for name in names},
+        )
+
+    def _with_room(self, spec: ConversionSpec) -> ConversionSpec:
+        """Calibrating with an implicit batch builds an engine of its own, which must not push one
+        of the declared shapes out of the cache."""
+        if not self._calibrates or spec.explicit_batch or spec.mode == "static":
+            return spec
+        return dataclasses.replace(
+            spec, maximum_cached_engines=(spec.maximum_cached_engines or 1) + 1
+        )
+
+    def _run(self, job: str, arguments: Mapping[str, Any], log: Path | None) -> Any:
+        if self._child:
+            return run_in_child(f"converters.engine_job:{job}", arguments, log)
+        return getattr(importlib.import_module("converters.engine_job"), job)(**arguments)
+
+
+def with_mode(spec: ConversionSpec, kind: str) -> tuple[ConversionSpec, str]:
+    """The resolved spec, static for a graph unless it says otherwise, and the reason."""
+    if spec.mode is not None:
+        reason = f"mode={spec.mode!r} was asked for"
+    elif kind in _GRAPHS:
+        with contextlib.suppress(SpecError):
+            static = dataclasses.replace(spec, mode="static").resolved()
+            return static, f"the source is a {kind.replace('_', ' ')}, which TensorFlow 1 made"
+        reason = "the source is a graph, but the spec asks for what static mode cannot do"
+    else:
+        reason = f"the source is a {kind.replace('_', ' ')}"
+    return spec.resolved(), reason
+
+
+def _data_of(name: str, data: Any, signatures: Mapping[str, Any]) -> Any:
+    if isinstance(data, Mapping) and set(data) & set(signatures):
+        if name not in data:
+            raise CalibrationError(f"calibration_data has nothing for signature {name!r}")
+        return data[name]
+    if len(signatures) > 1:
+        raise CalibrationError(
+            "several signatures are calibrated: give calibration_data as a dict by signature "
+            f"({', '.join(map(repr, signatures))}), or name one in signatures"
+        )
+    return data
+
+
+def _hashes(source: Path) -> dict[str, str]:
+    if source.is_dir():
+        return record.file_hashes(source)
+    return {source.name: record.file_hash(source)}

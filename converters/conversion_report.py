@@ -1,0 +1,85 @@
+"""What a conversion did and proved, for people, programs and conversion.json."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+from converters.fresh_check import FreshReport
+from converters.shapes import Shape, format_shape_set
+from converters.spec import ConversionSpec
+from converters.verify_report import VerificationReport
+
+
+@dataclasses.dataclass(frozen=True)
+class SignatureReport:
+    """One signature; `converter` is TF-TRT's class, or "native" for one that was kept as it is.
+
+    `nodes_in_engines` of `nodes` are those of the frozen graph that run in TensorRT; `shapes` are
+    those that were built.
+    """
+
+    name: str
+    converter: str
+    engines: tuple[str, ...] = ()
+    nodes: int = 0
+    nodes_in_engines: int = 0
+    shapes: tuple[Mapping[str, Shape], ...] = ()
+
+    def __str__(self) -> str:
+        if self.converter == "native":
+            return f"{self.name}: kept as it is"
+        share = 100 * self.nodes_in_engines / max(self.nodes, 1)
+        shapes = "; ".join(map(format_shape_set, self.shapes)) or "none built"
+        return (
+            f"{self.name}: {len(self.engines)} engines with {self.nodes_in_engines} of "
+            f"{self.nodes} nodes ({share:.0f} %), by {self.converter}; shapes {shapes}"
+        )
+
+
+@dataclasses.dataclass(frozen=True)
+class ConversionReport:
+    """`spec` is resolved, and has the denylist that a bisection found. `reason` says why this
+    converter of TF-TRT; `calibration` has what proves INT8, or None."""
+
+    source: str
+    source_hash: Mapping[str, str]
+    output: str
+    kind: str
+    spec: ConversionSpec
+    reason: str
+    signatures: tuple[SignatureReport, ...]
+    environment: Mapping[str, Any]
+    fresh: FreshReport
+    verification: VerificationReport | None = None
+    calibration: Mapping[str, Any] | None = None
+    denylist: Mapping[str, Any] | None = None
+    timings: tuple[tuple[str, float], ...] = ()
+    seconds: float = 0.0
+
+    def to_json(self) -> dict[str, Any]:
+        values = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        for name in ("spec", "fresh", "verification"):
+            values[name] = None if values[name] is None else values[name].to_json()
+        values["signatures"] = [dataclasses.asdict(signature) for signature in self.signatures]
+        values["timings"] = [{"step": name, "seconds": spent} for name, spent in self.timings]
+        return values
+
+    def __str__(self) -> str:
+        spec = self.spec
+        first = max((run.seconds for run in self.fresh.runs), default=0.0)
+        lines = [
+            f"{self.source} -> {self.output}: {spec.precision}, {spec.mode}, {self.seconds:.1f} s",
+            *(f"  {signature}" for signature in self.signatures),
+            f"  fresh process: loaded in {self.fresh.load_seconds:.2f} s, slowest first request "
+            f"{first:.3f} s, no engine built, nothing in TensorFlow instead",
+        ]
+        if self.calibration:
+            lines.append(f"  INT8: {self.calibration['summary']}")
+        if self.denylist:
+            out = [*self.denylist["op_denylist"], *self.denylist["node_denylist"]]
+            lines.append(f"  kept out of TensorRT by bisection: {', '.join(out)}")
+        if self.verification is not None:
+            lines += [f"  {line}" for line in str(self.verification).splitlines()]
+        return "\n".join(lines)

@@ -1,0 +1,195 @@
+"""The part of a conversion that needs TF-TRT: segment, calibrate, build, save. Its arguments and
+results are JSON: it runs in a child process as well as here."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from converters import quantization
+from converters.calibration_spool import read_spool
+from converters.calibration_table import CalibrationTable
+from converters.declared_shapes import declared_shapes
+from converters.denylist import check_denied_nodes
+from converters.environment import require_tftrt
+from converters.errors import EngineError
+from converters.model_source import open_source
+from converters.progress import Progress
+from converters.random_inputs import random_batches
+from converters.save_converted import save_converted
+from converters.shapes import Shape
+from converters.spec import ConversionSpec
+from converters.tftrt_v1 import SignatureV1
+from converters.tftrt_v2 import SignatureV2, serialize_engines
+from converters.trt_graph import Signature, engine_nodes, load_graph
+
+# TF-TRT writes what it left out, and why, to this file.
+LEFT_OUT = "left_out.{signature}.csv"
+
+
+def check_environment() -> dict[str, Any]:
+    """The environment as JSON; UnavailableError when nothing can be converted in it."""
+    os.environ.setdefault("TF_FORCE_GPU_ALLOW_GROWTH", "true")
+    return require_tftrt().to_json()
+
+
+def prepare(
+    source: str, work: str, tags: Sequence[str] | None, outputs: Sequence[str] | None
+) -> dict[str, Any]:
+    """Exports the source into `work` where it is no SavedModel."""
+    found = open_source(source, Path(work), tags=tags, outputs=outputs)
+    return {
+        "saved_model": str(found.saved_model),
+        "tags": list(found.tags),
+        "signatures": list(found.signatures),
+    }
+
+
+def convert_signatures(
+    saved_model: str,
+    folder: str,
+    spec: Mapping[str, Any],
+    signatures: Sequence[str],
+    kept: Sequence[str],
+    calibration: Mapping[str, str],
+    tables: Mapping[str, str] | None,
+    progress: bool | None,
+    save: bool = True,
+    allow_none: bool = False,
+) -> dict[str, Any]:
+    """Converts each of `signatures` and saves them together, with those `kept` as they are.
+
+    Args:
+      spec: a resolved ConversionSpec as JSON.
+      calibration: by signature, the folder of its batches (calibration_spool).
+      tables: the text of earlier calibration tables by engine, of all signatures together.
+      save: False only calibrates.
+      allow_none: whether a signature without any engine is fine.
+
+    Returns:
+      by signature, the converter, its engines, how many nodes the frozen graph had, calibration
+      tables by engine, and the shapes that were built.
+    """
+    job = _Job(saved_model, ConversionSpec.from_json(spec), Progress(progress), Path(folder))
+    job.all_tables = len(signatures) == 1
+    if tables is not None:
+        job.tables = {name: CalibrationTable.parse(text) for name, text in tables.items()}
+    done = {}
+    for name in signatures:
+        os.environ["TF_TRT_SHOW_DETAILED_REPORT"] = str(
+            Path(folder) / LEFT_OUT.format(signature=name)
+        )
+        done[name] = job.convert(name, calibration.get(name), allow_none)
+    check_denied_nodes(job.spec, job.node_names)
+    if save:
+        job.save(list(kept))
+    return {
+        name: {
+            "converter": found.converter,
+            "engines": [engine.canonical_name for engine in engine_nodes(found.graph_def)],
+            "nodes": len(found.node_names),
+            "tables": {engine: text for engine, text in found.tables().items() if text},
+            "shapes": [dict(shapes) for shapes in job.shapes[name]],
+        }
+        for name, found in done.items()
+    }
+
+
+class _Job:
+    def __init__(
+        self, saved_model: str, spec: ConversionSpec, progress: Progress, folder: Path
+    ) -> None:
+        import tensorflow as tf
+
+        self.spec = spec
+        self.tables: Mapping[str, CalibrationTable] | None = None
+        self.all_tables = True
+        self.node_names: set[str] = set()
+        self.shapes: dict[str, list[dict[str, Shape]]] = {}
+        self._saved_model = saved_model
+        self._progress = progress
+        self._folder = folder
+        self._loaded = load_graph(saved_model, spec.tags)
+        self._converted: dict[str, Any] = {}
+        with progress.step("loading"):
+            self._native = tf.saved_model.load(saved_model, list(spec.tags or ()) or None)
+
+    def convert(self, name: str, spool: str | None, allow_none: bool) -> Any:
+        signature = self._loaded.signatures[name]
+        data = read_spool(spool) if spool is not None else None
+        calibration_shape = None
+        if data is not None:
+            first = next(iter(data()))
+            calibration_shape = {key: tuple(value.shape) for key, value in first.items()}
+        self.shapes[name] = shapes = declared_shapes(self.spec, signature, calibration_shape)
+        found: Any
+        if self.spec.mode == "static":
+            found = SignatureV1(
+                self._native,
+                name,
+                self.spec,
+                self._progress,
+                shapes=shapes[0] if shapes else None,
+                edit=self._edit,
+            )
+            found.convert()
+        else:
+            found = SignatureV2(
+                self._saved_model,
+                name,
+                self.spec,
+                self._progress,
+                edit=self._edit,
+                tables=self.tables,
+                all_tables=self.all_tables,
+            )
+            found.convert(data, self.spec.calibration_batches)
+            if shapes:
+                found.build(shapes, _random(signature, shapes))
+        self.node_names.update(found.node_names)
+        engines = engine_nodes(found.graph_def)
+        if not engines and not allow_none:
+            raise EngineError(
+                f"signature {name!r}: TF-TRT found nothing to convert in {len(found.node_names)} "
+                f"nodes with minimum_segment_size={self.spec.minimum_segment_size}. `trt-convert "
+                "inspect` says why each node is left out"
+            )
+        self._converted[name] = found
+        return found
+
+    def save(self, kept: list[str]) -> None:
+        with self._progress.step("saving"), tempfile.TemporaryDirectory() as work:
+            engines: dict[str, Any] = {}
+            functions = {}
+            for name, found in self._converted.items():
+                if isinstance(found, SignatureV2):
+                    plans = bool(self.spec.save_gpu_specific_engines)
+                    engines.update(serialize_engines(found, work, plans))
+                    if not self.spec.allow_build_at_runtime:
+                        found.forbid_building()
+                functions[name] = found.function
+            save_converted(
+                self._folder, functions, engines, self._native, kept, Path(self._saved_model)
+            )
+
+    def _edit(self, graph_def: Any) -> None:
+        """Custom ranges go into the frozen graph as quantize nodes; without calibration there
+        must be some."""
+        if self.spec.custom_ranges:
+            graph_def.CopyFrom(quantization.insert_ranges(graph_def, self.spec.custom_ranges))
+        if self.spec.precision == "INT8" and not self.spec.use_calibration:
+            quantization.check_quantize_nodes(graph_def)
+
+
+def _random(signature: Signature, shapes: Sequence[Mapping[str, Shape]]) -> Iterator[Any]:
+    import numpy as np
+
+    from converters.calibration_data import InputSpec
+
+    specs = {
+        name: InputSpec(info.shape, np.dtype(info.dtype)) for name, info in signature.inputs.items()
+    }
+    return random_batches(specs, len(shapes), shapes, error=EngineError)

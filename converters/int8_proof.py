@@ -1,0 +1,97 @@
+"""Whether INT8 really happened: TF-TRT makes FP16 of it, with a log line or none, when ranges are
+missing.
+
+TensorRT says in its build log which type each layer reads ("Layer(CaskConvolution): conv + relu,
+Tactic: 0x.., x[Int8(32,64,56,56)] -> y[Int8(...)]"); a finished plan keeps only layers' names.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from converters.calibration_table import CalibrationTable
+from converters.errors import CalibrationError
+from converters.spec import ConversionSpec
+from converters.trt_graph import EngineNode
+
+# Lets TensorRT's own log, which has the layers, into TensorFlow's.
+LOG_LAYERS = {"TF_CPP_MIN_LOG_LEVEL": "0", "TF_CPP_VMODULE": "trt_logger=3"}
+
+_LAYER = re.compile(r"Layer\((\w+)\): (.*), Tactic: \w+, (.*) -> (.*)$")
+_TRT_LINE = re.compile(r"trt_logger\.cc:\d+\]")
+# They move and hold values and compute none.
+_PASSIVE = ("Reformat", "Constant", "NoOp", "Shuffle", "ShuffleV2")
+
+
+def layers(log: str) -> list[tuple[str, bool]]:
+    """(name, whether it reads INT8) of every computing layer of every engine in a build log."""
+    found = []
+    for line in log.splitlines():
+        match = _LAYER.search(line)
+        if match and match[1] not in _PASSIVE:
+            found.append((match[2], "[Int8(" in match[3]))
+    return found
+
+
+def without_layers(log: str) -> str:
+    """The log without the many thousand lines of TensorRT's tactics, for keeping."""
+    kept = [
+        line
+        for line in log.splitlines()
+        if not (_LAYER.search(line) or (_TRT_LINE.search(line) and " I " in line[:40]))
+        and re.match(r"\d{4}-|\[|\w+Error|Traceback|WARNING|  ", line)
+    ]
+    return "\n".join(kept) + "\n"
+
+
+def prove_int8(
+    spec: ConversionSpec,
+    engines: Iterable[EngineNode],
+    tables: Mapping[str, CalibrationTable],
+    build_log: str | None,
+) -> dict[str, Any] | None:
+    """What shows that engines compute in INT8; None for another precision.
+
+    `build_log` is TensorRT's, None where it was not recorded (conversion in this process): the
+    share of INT8 layers is then None.
+
+    Raises:
+      CalibrationError: an engine has another precision or no ranges, or no layer reads INT8.
+    """
+    if spec.precision != "INT8":
+        return None
+    engines = list(engines)
+    for engine in engines:
+        if engine.precision != "INT8":
+            raise CalibrationError(
+                f"engine {engine.canonical_name} has the precision {engine.precision}, not INT8"
+            )
+        table = tables.get(engine.canonical_name)
+        if spec.use_calibration and (table is None or not table.scales):
+            raise CalibrationError(f"engine {engine.canonical_name} has an empty calibration table")
+    found = layers(build_log) if build_log is not None else []
+    int8 = sum(reads for _, reads in found)
+    if found and not int8:
+        raise CalibrationError(
+            f"none of the {len(found)} layers that TensorRT built reads INT8: the ranges do not "
+            "reach them. Calibrate on real data, or check the quantize nodes' places"
+        )
+    scales = {name: len(table.scales) for name, table in tables.items()}
+    share = int8 / len(found) if found else None
+    summary = f"{sum(scales.values())} ranges" if scales else "ranges from quantize nodes"
+    if share is not None:
+        summary += f", {int8} of {len(found)} computing layers read INT8 ({100 * share:.0f} %)"
+    return {
+        "summary": summary,
+        "ranges": scales,
+        "layers": len(found) or None,
+        "int8_layers": int8 if found else None,
+        "int8_share": share,
+    }
+
+
+def read_log(path: Path) -> str | None:
+    return path.read_text(errors="replace") if path.exists() else None

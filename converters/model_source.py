@@ -1,0 +1,243 @@
+"""Any model a user has, as a SavedModel that TensorFlow 2 loads.
+
+A frozen GraphDef, a MetaGraph with its checkpoint and a Keras file are exported into a folder of
+the caller's first; a SavedModel is used where it lies.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from converters.errors import ModelError
+from converters.shapes import input_name
+from converters.trt_graph import LoadedGraph, Signature, load_graph
+
+DEFAULT_SIGNATURE = "serving_default"
+KERAS_SUFFIXES = (".keras", ".h5", ".hdf5")
+# Signatures that TensorFlow writes for itself.
+_INTERNAL = ("__saved_model_init_op", "__saved_model_train_op")
+
+
+@dataclass(frozen=True)
+class ModelSource:
+    """`kind` is what the user gave: "saved_model", "frozen_graph", "meta_graph" or "keras"."""
+
+    path: Path
+    kind: str
+    saved_model: Path
+    tags: tuple[str, ...]
+    signatures: Mapping[str, Signature]
+
+    @property
+    def is_graph(self) -> bool:
+        """Whether it came as a graph of TensorFlow 1, which TrtGraphConverter takes."""
+        return self.kind in ("frozen_graph", "meta_graph")
+
+    def signature(self, name: str) -> Signature:
+        if name not in self.signatures:
+            raise ModelError(
+                f"{self.path} has no signature {name!r}; it has "
+                f"{', '.join(map(repr, self.signatures)) or 'none'}"
+            )
+        return self.signatures[name]
+
+
+def kind_of(path: str | os.PathLike[str]) -> str:
+    """What the path is, by its name; ModelError when it is nothing that can be converted."""
+    path = Path(path)
+    if path.is_dir() or path.name in ("saved_model.pb", "saved_model.pbtxt"):
+        return "saved_model"
+    kinds = {".pb": "frozen_graph", ".pbtxt": "frozen_graph", ".meta": "meta_graph"}
+    kind = kinds.get(path.suffix, "keras" if path.suffix in KERAS_SUFFIXES else None)
+    if kind is not None and path.is_file():
+        return kind
+    if path.with_name(path.name + ".meta").is_file():
+        raise ModelError(f"{path} is a checkpoint: give its MetaGraph, {path.name}.meta")
+    what = "does not exist" if not path.exists() else "is of no known kind"
+    raise ModelError(
+        f"{path} {what}: give a SavedModel folder, a frozen graph (.pb, .pbtxt), a MetaGraph "
+        f"(.meta) beside its checkpoint, or a Keras file ({', '.join(KERAS_SUFFIXES)})"
+    )
+
+
+def open_source(
+    path: str | os.PathLike[str],
+    work: Path,
+    *,
+    tags: Sequence[str] | None = None,
+    outputs: Sequence[str] | None = None,
+) -> ModelSource:
+    """The model at `path`; what must be exported first goes into a folder of `work`.
+
+    Args:
+      tags: the MetaGraph of a SavedModel; None takes "serve", or the only one.
+      outputs: the output tensors or nodes of a graph. None takes a MetaGraph's signatures, and
+        for a frozen graph the nodes that nothing reads.
+
+    Raises:
+      ModelError: names the file, what is wrong with it, and the cure.
+    """
+    path = Path(path)
+    kind = kind_of(path)
+    saved = work / "source"
+    if kind == "saved_model":
+        saved = path.parent if path.is_file() else path
+    elif outputs and kind == "keras":
+        raise ModelError(f"outputs={tuple(outputs)}: {path} is a Keras file, which names its own")
+    elif kind == "keras":
+        _export_keras(path, saved)
+    elif kind == "frozen_graph":
+        graph = load_graph(path).graph_def
+        export_graph(graph, _placeholders(graph, path), _outputs(graph, outputs, path), saved)
+    else:
+        _export_meta_graph(path, load_graph(path), outputs, saved)
+    loaded = load_graph(saved, tags if kind == "saved_model" else None)
+    signatures = {n: s for n, s in loaded.signatures.items() if n not in _INTERNAL and s.outputs}
+    if not signatures:
+        raise ModelError(
+            f"{path} has no signature to convert: save it with signatures=..., or give a frozen "
+            "graph with its outputs"
+        )
+    return ModelSource(path, kind, saved, loaded.tags, signatures)
+
+
+def export_graph(
+    graph_def: Any, inputs: Mapping[str, str], outputs: Mapping[str, str], folder: Path
+) -> None:
+    """Writes a frozen graph as a SavedModel with one signature, serving_default.
+
+    `inputs` and `outputs` map the signature's names to tensors ("x:0").
+    """
+    import tensorflow as tf
+
+    module = tf.Module()
+    try:
+        serve = graph_function(graph_def, inputs, outputs)
+    except (ValueError, TypeError, tf.errors.OpError) as error:
+        raise ModelError(f"the graph cannot be imported: {error}") from error
+    tf.saved_model.save(module, str(folder), signatures={DEFAULT_SIGNATURE: serve})
+
+
+def graph_function(graph_def: Any, inputs: Mapping[str, str], outputs: Mapping[str, str]) -> Any:
+    """A concrete function of keyword tensors that runs the graph and gives a dict."""
+    import tensorflow as tf
+
+    nodes = {node.name: node for node in graph_def.node}
+    specs = {}
+    for name, tensor in inputs.items():
+        attr = nodes[input_name(tensor)].attr
+        shape = None
+        if "shape" in attr and not attr["shape"].shape.unknown_rank:
+            shape = [None if dim.size < 0 else dim.size for dim in attr["shape"].shape.dim]
+        specs[name] = tf.TensorSpec(shape, tf.as_dtype(attr["dtype"].type), name)
+
+    @tf.function(autograph=False)
+    def serve(**tensors: Any) -> dict[str, Any]:
+        results = tf.graph_util.import_graph_def(
+            graph_def,
+            input_map={inputs[name]: tensor for name, tensor in tensors.items()},
+            return_elements=list(outputs.values()),
+            name="",
+        )
+        # A signature cannot return one of its own inputs as it is.
+        return {name: tf.identity(result) for name, result in zip(outputs, results)}
+
+    return serve.get_concrete_function(**specs)
+
+
+def _export_keras(path: Path, folder: Path) -> None:
+    import contextlib
+    import io
+
+    import tensorflow as tf
+
+    try:
+        model = tf.keras.models.load_model(path, compile=False)
+    except Exception as error:  # Keras raises what its layers and h5py raise
+        raise ModelError(
+            f"{path} cannot be loaded by Keras {tf.keras.__version__}: {error}. Custom layers need "
+            "their code: export the model with model.export(...) where it is and convert that"
+        ) from error
+    with contextlib.redirect_stdout(io.StringIO()):  # Keras prints what it exported
+        model.export(str(folder))
+
+
+def _export_meta_graph(
+    path: Path, loaded: LoadedGraph, outputs: Sequence[str] | None, folder: Path
+) -> None:
+    import tensorflow as tf
+
+    v1 = tf.compat.v1
+    checkpoint = path.with_suffix("")
+    with tf.Graph().as_default() as graph:
+        try:
+            saver = v1.train.import_meta_graph(str(path), clear_devices=True)
+        except (ValueError, KeyError, tf.errors.OpError) as error:
+            raise ModelError(f"{path} cannot be imported: {error}") from error
+        graph_def = graph.as_graph_def()
+        inputs, results = _meta_graph_ends(loaded, graph_def, outputs, path)
+        with v1.Session() as session:
+            if saver is not None:
+                try:
+                    saver.restore(session, str(checkpoint))
+                except (ValueError, tf.errors.OpError) as error:
+                    raise ModelError(
+                        f"{checkpoint}, the checkpoint of {path.name}, cannot be restored: "
+                        f"{error}. Its .index and .data files belong beside the .meta file"
+                    ) from error
+            nodes = [input_name(tensor) for tensor in results.values()]
+            freeze = v1.graph_util.convert_variables_to_constants
+            frozen = freeze(session, graph_def, list(dict.fromkeys(nodes)))
+    kept = {node.name for node in frozen.node}
+    used = {name: tensor for name, tensor in inputs.items() if input_name(tensor) in kept}
+    export_graph(frozen, used, results, folder)
+
+
+def _meta_graph_ends(
+    loaded: LoadedGraph, graph_def: Any, outputs: Sequence[str] | None, path: Path
+) -> tuple[dict[str, str], dict[str, str]]:
+    if outputs is None and len(loaded.signatures) == 1:
+        signature = next(iter(loaded.signatures.values()))
+        return (
+            {name: info.name for name, info in signature.inputs.items()},
+            {name: info.name for name, info in signature.outputs.items()},
+        )
+    if outputs is None:
+        raise ModelError(
+            f"{path} has {len(loaded.signatures) or 'no'} signatures: name its outputs "
+            '(outputs=["softmax"], --output softmax)'
+        )
+    return _placeholders(graph_def, path), _outputs(graph_def, outputs, path)
+
+
+def _placeholders(graph_def: Any, path: Path) -> dict[str, str]:
+    found = {node.name: f"{node.name}:0" for node in graph_def.node if node.op == "Placeholder"}
+    if not found:
+        raise ModelError(f"{path} has no Placeholder: it has no inputs to convert for")
+    return found
+
+
+def _outputs(graph_def: Any, wanted: Sequence[str] | None, path: Path) -> dict[str, str]:
+    """Output tensors by name: "softmax" or "split:1" as given, "softmax" for "softmax:0"."""
+    nodes = {node.name for node in graph_def.node}
+    if wanted is None:
+        # "^x" is a control input: it reads no tensor of x.
+        read = {input_name(i) for node in graph_def.node for i in node.input if i[0] != "^"}
+        passive = ("Placeholder", "Const", "NoOp", "Assert")
+        ends = [n.name for n in graph_def.node if n.name not in read and n.op not in passive]
+        if not ends:
+            raise ModelError(f"{path}: no node is an output; name the outputs (outputs=[...])")
+        wanted = ends
+    found = {}
+    for name in wanted:
+        if input_name(name) not in nodes:
+            near = [node for node in nodes if node.split("/")[-1] == name.split("/")[-1]]
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            raise ModelError(f"{path} has no node {input_name(name)!r} for the output{hint}")
+        index = name.rpartition(":")[2] if input_name(name) != name else "0"
+        found[input_name(name) if index == "0" else name] = f"{input_name(name)}:{index}"
+    return found

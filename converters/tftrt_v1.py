@@ -1,0 +1,114 @@
+"""One signature through TrtGraphConverter: static mode, with each engine's plan in the graph."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from converters.denylist import nodes_to_keep_out
+from converters.environment import accept_patch_level
+from converters.errors import EngineError, ModelError
+from converters.freeze import freeze
+from converters.progress import Progress
+from converters.shapes import Shape, input_name
+from converters.spec import ConversionSpec
+from converters.tftrt_v2 import trt_nodes, with_unique_names
+
+
+class SignatureV1:
+    """Converts the signature `name` of a loaded SavedModel; `spec` is resolved and static.
+
+    A static plan holds the shapes beside the batch: `shapes` gives those that the signature
+    leaves open.
+    """
+
+    converter = "TrtGraphConverter"
+
+    def __init__(
+        self,
+        native: Any,
+        name: str,
+        spec: ConversionSpec,
+        progress: Progress,
+        *,
+        shapes: Mapping[str, Shape] | None = None,
+        edit: Callable[[Any], None] | None = None,
+    ) -> None:
+        self.name = name
+        self.native = native
+        self.graph_def: Any = None
+        self.function: Any = None
+        self.node_names: list[str] = []
+        self._spec = spec
+        self._progress = progress
+        self._shapes = shapes or {}
+        self._edit = edit
+
+    def convert(self) -> None:
+        """Freezes the signature, segments it and builds every engine."""
+        import tensorflow as tf
+        from tensorflow.python.compiler.tensorrt import trt_convert
+
+        original = self.native.signatures[self.name]
+        with self._progress.step(f"{self.name}: freezing"):
+            frozen = freeze(original)
+            graph_def = frozen.graph.as_graph_def()
+        if frozen.graph.captures:
+            raise ModelError(
+                f"signature {self.name!r} uses {frozen.graph.captures[0][0]}, which cannot be "
+                "frozen into a graph: use mode='dynamic', which keeps such resources"
+            )
+        self._fix_shapes(graph_def, frozen)
+        if self._edit is not None:
+            self._edit(graph_def)
+        self.node_names = [node.name for node in graph_def.node]
+        ends = [input_name(tensor.name) for tensor in (*frozen.inputs, *frozen.outputs)]
+        step = f"{self.name}: segmenting and building engines"
+        with self._progress.step(step), tf.Graph().as_default(), accept_patch_level():
+            converter = trt_convert.TrtGraphConverter(
+                input_graph_def=graph_def,
+                nodes_denylist=[*ends, *nodes_to_keep_out(graph_def, self._spec)],
+                max_batch_size=self._spec.max_batch_size,
+                max_workspace_size_bytes=self._spec.max_workspace_size_bytes,
+                precision_mode=self._spec.precision,
+                minimum_segment_size=self._spec.minimum_segment_size,
+                is_dynamic_op=False,
+                maximum_cached_engines=self._spec.maximum_cached_engines,
+                use_calibration=bool(self._spec.use_calibration),
+            )
+            self.graph_def = with_unique_names(converter.convert())
+        for node in trt_nodes(self.graph_def):
+            if not node.attr["serialized_segment"].s:
+                raise EngineError(
+                    f"signature {self.name!r}: {node.name} has no plan: TensorRT could not build "
+                    "it; TensorFlow's log, above, says why"
+                )
+            node.attr["_allow_build_at_runtime"].b = bool(self._spec.allow_build_at_runtime)
+        self.function = trt_convert._construct_function_from_graph_def(
+            original, self.graph_def, frozen
+        )
+
+    def tables(self) -> dict[str, str]:
+        """None: calibration needs dynamic mode."""
+        return {}
+
+    def _fix_shapes(self, graph_def: Any, frozen: Any) -> None:
+        """Puts the declared dimensions into the placeholders, but for the batch."""
+        nodes = {node.name: node for node in graph_def.node}
+        for tensor in frozen.inputs:
+            name = input_name(tensor.name)
+            shape = self._shapes.get(name)
+            if shape is None:
+                known = tensor.shape.rank is not None and None not in tensor.shape.as_list()[1:]
+                if not known:
+                    raise ModelError(
+                        f"signature {self.name!r}: input {name!r} has the shape {tensor.shape}, "
+                        "and a static plan needs all but the batch: give input_shapes, or "
+                        "mode='dynamic'"
+                    )
+                continue
+            proto = nodes[name].attr["shape"].shape
+            proto.unknown_rank = False
+            del proto.dim[:]
+            for size in (-1, *shape[1:]):
+                proto.dim.add(size=size)

@@ -1,0 +1,132 @@
+"""Small models for the tests that convert: each has something that TF-TRT treats in its own way."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import tensorflow as tf
+
+
+def blocks(x: tf.Tensor, *channels: int) -> tf.Tensor:
+    for count in channels:
+        x = tf.keras.layers.Conv2D(count, 3, padding="same", strides=2)(x)
+        x = tf.keras.layers.BatchNormalization()(x)
+        x = tf.keras.layers.ReLU()(x)
+    return x
+
+
+def classifier(side: int, channels: int, classes: int) -> tf.keras.Model:
+    """Three convolutions and a softmax."""
+    tf.keras.utils.set_random_seed(0)
+    image = tf.keras.Input((side, side, channels), name="image")
+    x = tf.keras.layers.GlobalAveragePooling2D()(blocks(image, 16, 32, 64))
+    return tf.keras.Model(image, tf.keras.layers.Dense(classes, activation="softmax")(x))
+
+
+def save_with_gap(folder: Path) -> Path:
+    """Convolutions, an op that TensorRT does not have (a sort), and convolutions again."""
+    tf.keras.utils.set_random_seed(0)
+    before_in = tf.keras.Input((16, 16, 3))
+    before = tf.keras.Model(before_in, blocks(before_in, 8, 16))
+    after_in = tf.keras.Input((4, 4, 16))
+    after_out = tf.keras.layers.Dense(5)(tf.keras.layers.Flatten()(blocks(after_in, 16, 8)))
+    after = tf.keras.Model(after_in, after_out)
+
+    class WithGap(tf.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.before, self.after = before, after
+
+        @tf.function(input_signature=[tf.TensorSpec([None, 16, 16, 3], tf.float32, "image")])
+        def serve(self, image: tf.Tensor) -> dict[str, tf.Tensor]:
+            middle = tf.sort(tf.reshape(self.before(image), [-1, 256]), axis=1)
+            return {"scores": self.after(tf.reshape(middle, [-1, 4, 4, 16]))}
+
+    return _save(WithGap(), folder, "serve")
+
+
+def save_two_inputs(folder: Path) -> Path:
+    """Two images of different sizes, joined; the output has two names."""
+    tf.keras.utils.set_random_seed(0)
+    left_in, right_in = tf.keras.Input((16, 16, 3)), tf.keras.Input((8, 8, 3))
+    joined = tf.keras.layers.Concatenate()([blocks(left_in, 8, 16), blocks(right_in, 16)])
+    model = tf.keras.Model([left_in, right_in], blocks(joined, 8))
+
+    class TwoInputs(tf.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.model = model
+
+        @tf.function(
+            input_signature=[
+                tf.TensorSpec([None, 16, 16, 3], tf.float32, "left"),
+                tf.TensorSpec([None, 8, 8, 3], tf.float32, "right"),
+            ]
+        )
+        def serve(self, left: tf.Tensor, right: tf.Tensor) -> dict[str, tf.Tensor]:
+            features = self.model([left, right])
+            return {"features": features, "mean": tf.reduce_mean(features, [1, 2, 3])}
+
+    return _save(TwoInputs(), folder, "serve")
+
+
+def save_two_signatures(folder: Path) -> Path:
+    """Two that can be converted, and "words", which looks names up in an asset's table."""
+    model = classifier(16, 3, 5)
+    vocabulary = folder.with_suffix(".txt")
+    vocabulary.write_text("cat\ndog\n")
+
+    class TwoSignatures(tf.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.model = model
+            self.table = tf.lookup.StaticHashTable(
+                tf.lookup.TextFileInitializer(
+                    str(vocabulary),
+                    tf.string,
+                    tf.lookup.TextFileIndex.WHOLE_LINE,
+                    tf.int64,
+                    tf.lookup.TextFileIndex.LINE_NUMBER,
+                ),
+                default_value=-1,
+            )
+
+        @tf.function(input_signature=[tf.TensorSpec([None, 16, 16, 3], tf.float32, "image")])
+        def scores(self, image: tf.Tensor) -> dict[str, tf.Tensor]:
+            return {"scores": self.model(image)}
+
+        @tf.function(input_signature=[tf.TensorSpec([None, 16, 16, 3], tf.float32, "picture")])
+        def features(self, picture: tf.Tensor) -> dict[str, tf.Tensor]:
+            return {"logits": tf.math.log(self.model(picture * 0.5) + 1.0) * 3.0}
+
+        @tf.function(input_signature=[tf.TensorSpec([None], tf.string, "names")])
+        def words(self, names: tf.Tensor) -> dict[str, tf.Tensor]:
+            return {"ids": self.table.lookup(names)}
+
+    return _save(TwoSignatures(), folder, "scores", "features", "words")
+
+
+def write_frozen_graph(path: Path) -> Path:
+    """A graph of TensorFlow 1: placeholder "x", outputs "scores" and "half"."""
+    v1 = tf.compat.v1
+    random = np.random.default_rng(0)
+    with tf.Graph().as_default() as graph:
+        x = v1.placeholder(tf.float32, [None, 16, 16, 3], name="x")
+        h = x
+        for depth, (inside, outside) in enumerate(((3, 8), (8, 16), (16, 8))):
+            kernel = random.normal(size=(3, 3, inside, outside), scale=0.3).astype(np.float32)
+            h = tf.nn.relu(tf.nn.conv2d(h, kernel, 2, "SAME", name=f"conv{depth}"))
+        pooled = tf.reduce_mean(h, [1, 2])
+        tf.identity(tf.nn.softmax(pooled), name="scores")
+        tf.multiply(pooled, 0.5, name="half")
+        path.write_bytes(graph.as_graph_def().SerializeToString())
+    return path
+
+
+def _save(module: tf.Module, folder: Path, *names: str) -> Path:
+    signatures = {name: getattr(module, name) for name in names}
+    if len(names) == 1:
+        signatures = {"serving_default": signatures[names[0]]}
+    tf.saved_model.save(module, str(folder), signatures=signatures)
+    return folder

@@ -1,0 +1,273 @@
+"""The steps around TF-TRT: inputs, data, proofs, and an output that is whole or not there. TF-TRT
+itself is replaced here by a copy of the model; test_convert_gpu.py has the real one."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from converters import ConversionSpec, calibrate, convert, engine_job
+from converters.calibration_spool import read_spool, write_spool
+from converters.calibration_table import CalibrationTable
+from converters.declared_shapes import declared_shapes
+from converters.errors import (
+    CalibrationError,
+    ConverterError,
+    ModelError,
+    OutputError,
+    SpecError,
+    UnavailableError,
+    VerificationError,
+)
+from converters.trt_graph import load_graph
+
+SHAPES = {"x": (4, 3)}
+
+
+class Model(tf.Module):
+    def __init__(self, offset: float = 0.0) -> None:
+        super().__init__()
+        self.w = tf.Variable(np.arange(6, dtype=np.float32).reshape(3, 2) + offset)
+
+    @tf.function(input_signature=[tf.TensorSpec([None, 3], tf.float32, "x")])
+    def serve(self, x: tf.Tensor) -> dict[str, tf.Tensor]:
+        return {"y": tf.matmul(x, self.w)}
+
+    @tf.function(input_signature=[tf.TensorSpec([None, 3], tf.float32, "x")])
+    def twice(self, x: tf.Tensor) -> dict[str, tf.Tensor]:
+        return {"z": 2 * tf.matmul(x, self.w)}
+
+
+def save(folder: Path, model: Model | None = None, **signatures: str) -> Path:
+    model = model or Model()
+    names = signatures or {"serving_default": "serve"}
+    functions = {name: getattr(model, of) for name, of in names.items()}
+    tf.saved_model.save(model, str(folder), signatures=functions)
+    return folder
+
+
+@pytest.fixture
+def tftrt(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """TF-TRT that copies the model, or `result["model"]` in its place; `result` keeps the calls."""
+    result: dict[str, Any] = {"model": None, "calls": []}
+
+    def convert_signatures(**arguments: Any) -> dict[str, Any]:
+        result["calls"].append(arguments)
+        spec = ConversionSpec.from_json(arguments["spec"])
+        loaded = load_graph(arguments["saved_model"], spec.tags)
+        found = {}
+        for name in arguments["signatures"]:
+            spool = arguments["calibration"].get(name)
+            batches = list(read_spool(spool)()) if spool else []
+            shape = {key: value.shape for key, value in batches[0].items()} if batches else None
+            found[name] = {
+                "converter": "copy",
+                "engines": [],
+                "nodes": 1,
+                "tables": {"TRTEngineOp_000_000": "TRT-8600-EntropyCalibration2\nx: 3c010a14\n"}
+                if batches
+                else {},
+                "shapes": declared_shapes(spec, loaded.signatures[name], shape),
+            }
+        if arguments["save"]:
+            source = result["model"] or arguments["saved_model"]
+            shutil.copytree(source, arguments["folder"], dirs_exist_ok=True)
+        if "raise" in result:
+            raise result["raise"]
+        return found
+
+    monkeypatch.setattr(engine_job, "convert_signatures", convert_signatures)
+    monkeypatch.setattr(engine_job, "check_environment", lambda: {"tensorrt_loaded": "8.6.0"})
+    return result
+
+
+def left_in(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def here(source: Path, output: Path, spec: ConversionSpec, **options: Any) -> Any:
+    return convert(source, output, spec, child=False, progress=False, **options)
+
+
+def test_what_is_left(tmp_path: Path, tftrt: Mapping[str, Any]) -> None:
+    source = save(tmp_path / "model")
+    report = here(source, tmp_path / "out", ConversionSpec("FP16", input_shapes=SHAPES))
+    assert report.verification.passed
+    assert [run.shapes for run in report.fresh.runs] == [SHAPES]
+    record = json.loads((tmp_path / "out" / "conversion.json").read_text())
+    assert record["spec"]["precision"] == "FP16"
+    assert record["kind"] == "saved_model"
+    assert record["signatures"][0]["name"] == "serving_default"
+    assert "saved_model.pb" in record["source_hash"]
+    assert {step["step"] for step in record["timings"]} >= {"reading the model"}
+    script = tmp_path / "out" / "repeat.sh"
+    subprocess.run(["sh", "-n", str(script)], check=True)
+    assert str(source) in script.read_text()
+    assert "serving_default" in str(report)
+    assert left_in(tmp_path) == ["model", "out"]
+
+
+def test_a_graph_is_converted_in_static_mode(tmp_path: Path, tftrt: Mapping[str, Any]) -> None:
+    with tf.Graph().as_default() as graph:
+        x = tf.compat.v1.placeholder(tf.float32, [None, 3], name="x")
+        tf.matmul(x, np.ones((3, 2), np.float32), name="y")
+    (tmp_path / "frozen.pb").write_bytes(graph.as_graph_def().SerializeToString())
+    spec = ConversionSpec(max_batch_size=4, outputs=["y"])
+    with pytest.raises(SpecError, match="max_batch_size"):
+        here(save(tmp_path / "model"), tmp_path / "no", spec)
+    report = here(tmp_path / "frozen.pb", tmp_path / "out", spec)
+    assert report.spec.mode == "static"
+    assert "frozen graph" in report.reason
+    assert [run.shapes for run in report.fresh.runs] == [SHAPES]
+
+
+def test_outputs_that_differ_leave_nothing(tmp_path: Path, tftrt: dict[str, Any]) -> None:
+    source = save(tmp_path / "model")
+    tftrt["model"] = save(tmp_path / "other", Model(offset=0.5))
+    spec = ConversionSpec(input_shapes=SHAPES)
+    with pytest.raises(VerificationError, match="output 'y'"):
+        here(source, tmp_path / "out", spec)
+    assert left_in(tmp_path) == ["model", "other"]
+    assert here(source, tmp_path / "out", spec, verify=False).verification is None
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), OSError(28, "No space left on device")])
+def test_stops_leave_nothing(tmp_path: Path, tftrt: dict[str, Any], error: BaseException) -> None:
+    source = save(tmp_path / "model")
+    tftrt["raise"] = error
+    kind = OutputError if isinstance(error, OSError) else KeyboardInterrupt
+    with pytest.raises(kind):
+        here(source, tmp_path / "out", ConversionSpec(input_shapes=SHAPES))
+    assert left_in(tmp_path) == ["model"]
+
+
+def test_the_other_signatures_are_kept(tmp_path: Path, tftrt: Mapping[str, Any]) -> None:
+    source = save(tmp_path / "model", a="serve", b="twice")
+    spec = ConversionSpec(input_shapes=SHAPES, signatures=["b"])
+    report = here(source, tmp_path / "out", spec)
+    assert {s.name: s.converter for s in report.signatures} == {"b": "copy", "a": "native"}
+    assert tftrt["calls"][-1]["kept"] == ["a"]
+    with pytest.raises(ModelError, match="no signature 'c'; it has 'a', 'b'"):
+        here(source, tmp_path / "no", ConversionSpec(input_shapes=SHAPES, signatures=["c"]))
+
+
+def test_shapes_must_be_declared_and_fit(tmp_path: Path, tftrt: Mapping[str, Any]) -> None:
+    source = save(tmp_path / "model")
+    for spec, text in (
+        (ConversionSpec(), "open shapes .x:.x3. and no declared shapes"),
+        (ConversionSpec(input_shapes={"x": (4, 5)}), "x:4x5 does not fit .*whose input is .x3"),
+        (ConversionSpec(input_shapes={"image": (4, 3)}), "'image'. are not the inputs"),
+    ):
+        with pytest.raises(SpecError, match=text):
+            here(source, tmp_path / "out", spec)
+    assert not tftrt["calls"]
+
+
+X = np.random.default_rng(0).normal(size=(40, 3)).astype(np.float32)
+
+
+def raises_later() -> Iterator[np.ndarray]:
+    yield X[:4]
+    raise RuntimeError("the disk is gone")
+
+
+@pytest.mark.parametrize(
+    ("data", "text"),
+    [
+        (lambda: iter(()), "the data is empty"),
+        (raises_later, "calibration batch 2: .*the disk is gone"),
+        (lambda: [X[:4], X[:3]], "calibration batch 2"),
+        (lambda: [X[:4] * np.nan], "calibration batch 1"),
+        (lambda: [{"z": X[:4]}], "unknown input z"),
+        (None, "INT8 needs calibration data"),
+    ],
+    ids=["empty", "raises", "changes shape", "nan", "unknown input", "none"],
+)
+def test_bad_calibration_data(
+    tmp_path: Path, tftrt: Mapping[str, Any], data: Any, text: str
+) -> None:
+    source = save(tmp_path / "model")
+    with pytest.raises(CalibrationError, match=text):
+        here(
+            source,
+            tmp_path / "out",
+            ConversionSpec("INT8", input_shapes=SHAPES),
+            calibration_data=data,
+        )
+    assert not tftrt["calls"]
+    assert left_in(tmp_path) == ["model"]
+
+
+def test_calibrating_writes_a_table(tmp_path: Path, tftrt: Mapping[str, Any]) -> None:
+    source = save(tmp_path / "model")
+    table = tmp_path / "x.calib_table"
+    data = [X[i : i + 4] for i in range(0, 40, 4)]
+    calibrate(source, table, calibration_data=data, child=False, progress=False)
+    assert table.read_text() == "TRT-8600-EntropyCalibration2\nx: 3c010a14\n"
+    with pytest.raises(OutputError, match="exists"):
+        calibrate(source, table, calibration_data=data, child=False, progress=False)
+    # A conversion reads it, and needs no data.
+    spec = ConversionSpec("INT8", input_shapes=SHAPES, calibration_table=str(table))
+    with pytest.raises(ConverterError, match="precision"):
+        here(source, tmp_path / "no", ConversionSpec("FP16", calibration_table=str(table)))
+    here(source, tmp_path / "out", spec)
+    assert tftrt["calls"][-1]["tables"] == {"": table.read_text()}
+    table.write_text(table.read_text().replace("8600", "8501"))
+    with pytest.raises(CalibrationError, match=r"made by TensorRT 8\.5\.1, and 8\.6\.0 is loaded"):
+        here(source, tmp_path / "no", spec)
+
+
+def test_calibration_by_signature(tmp_path: Path, tftrt: Mapping[str, Any]) -> None:
+    source = save(tmp_path / "model", a="serve", b="twice")
+    spec = ConversionSpec("INT8", input_shapes=SHAPES)
+    with pytest.raises(CalibrationError, match="several signatures are calibrated"):
+        here(source, tmp_path / "out", spec, calibration_data=[X[:4]])
+    here(source, tmp_path / "out", spec, calibration_data={"a": [X[:4]], "b": [X[4:8]] * 2})
+    assert set(tftrt["calls"][-1]["calibration"]) == {"a", "b"}
+
+
+def test_data_for_another_precision_is_an_error(tmp_path: Path, tftrt: Mapping[str, Any]) -> None:
+    source = save(tmp_path / "model")
+    with pytest.raises(SpecError, match="calibration_data has no effect"):
+        here(
+            source, tmp_path / "out", ConversionSpec(input_shapes=SHAPES), calibration_data=[X[:4]]
+        )
+
+
+def test_spool_keeps_names_and_values(tmp_path: Path) -> None:
+    given = [{"scope/x": X[:4], "file": np.arange(i)} for i in range(1, 4)]
+    assert write_spool(tmp_path / "s", given) == 3
+    for batch, again in zip(given, read_spool(str(tmp_path / "s"))()):
+        assert list(again) == list(batch)
+        for name, value in batch.items():
+            np.testing.assert_array_equal(again[name], value)
+
+
+def test_without_a_gpu_it_says_what_is_missing(tmp_path: Path) -> None:
+    try:
+        engine_job.check_environment()
+    except UnavailableError:
+        pass
+    else:
+        pytest.skip("this machine can convert")
+    source = save(tmp_path / "model")
+    with pytest.raises(UnavailableError):
+        convert(source, tmp_path / "out", ConversionSpec(input_shapes=SHAPES), progress=False)
+    assert left_in(tmp_path) == ["model"]
+
+
+def test_a_damaged_model(tmp_path: Path, tftrt: Mapping[str, Any]) -> None:
+    source = save(tmp_path / "model")
+    (source / "saved_model.pb").write_bytes(b"\xff\xfe no model")
+    with pytest.raises(ModelError, match=r"saved_model\.pb"):
+        here(source, tmp_path / "out", ConversionSpec(input_shapes=SHAPES))
+    assert CalibrationTable.parse("TRT-8600-EntropyCalibration2\n").scales == {}
+    assert left_in(tmp_path) == ["model"]

@@ -1,0 +1,271 @@
+"""Conversions on a GPU with TensorRT: what is built, what it computes, and what it refuses."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import gpu_models
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from converters import ConversionSpec, ShapeRange, calibrate, convert
+from converters.calibration_table import read_tables
+from converters.errors import CalibrationError, EngineError
+from converters.fresh_check import fresh_check
+from converters.trt_graph import engine_nodes, load_graph
+
+pytestmark = [pytest.mark.gpu, pytest.mark.timeout(600)]
+
+RANDOM = np.random.default_rng(0)
+
+
+def images(batch: int, side: int = 16) -> np.ndarray:
+    return RANDOM.normal(size=(batch, side, side, 3)).astype(np.float32)
+
+
+def run(folder: Path, signature: str = "serving_default", **inputs: np.ndarray) -> dict:
+    function = tf.saved_model.load(str(folder)).signatures[signature]
+    results = function(**{name: tf.constant(value) for name, value in inputs.items()})
+    return {name: value.numpy() for name, value in results.items()}
+
+
+@pytest.fixture(scope="module")
+def digits(tmp_path_factory) -> tuple[Path, np.ndarray, np.ndarray, np.ndarray]:
+    """A network trained on scikit-learn's digits: its folder, training images, test images and
+    labels. Images are float32 [n, 16, 16, 1] in 0 to 1."""
+    sklearn_datasets = pytest.importorskip("sklearn.datasets")
+    data = sklearn_datasets.load_digits()
+    pictures = (data.images / 16).astype(np.float32).repeat(2, 1).repeat(2, 2)[..., None]
+    order = np.random.default_rng(1).permutation(len(pictures))
+    pictures, labels = pictures[order], data.target[order]
+    model = gpu_models.classifier(16, 1, 10)
+    model.compile("adam", "sparse_categorical_crossentropy")
+    model.fit(pictures[:1397], labels[:1397], 64, epochs=12, verbose=0)
+    folder = tmp_path_factory.mktemp("digits") / "model"
+    model.export(str(folder), verbose=False)
+    return folder, pictures[:1397], pictures[1397:], labels[1397:]
+
+
+def input_of(folder: Path) -> str:
+    return next(iter(load_graph(folder).signatures["serving_default"].inputs))
+
+
+def accuracy(folder: Path, pictures: np.ndarray, labels: np.ndarray, batch: int = 100) -> float:
+    function = tf.saved_model.load(str(folder)).signatures["serving_default"]
+    name = input_of(folder)
+    found = [
+        next(iter(function(**{name: tf.constant(pictures[i : i + batch])}).values())).numpy()
+        for i in range(0, len(pictures), batch)
+    ]
+    return float(np.mean(np.argmax(np.concatenate(found), 1) == labels))
+
+
+@pytest.mark.parametrize("explicit", [False, True], ids=["implicit", "explicit"])
+@pytest.mark.parametrize(("precision", "loss"), [("FP32", 0.001), ("FP16", 0.001), ("INT8", 0.01)])
+def test_accuracy_on_digits(digits, tmp_path, precision, loss, explicit) -> None:
+    folder, training, pictures, labels = digits
+    name = input_of(folder)
+    spec = ConversionSpec(precision, input_shapes={name: (100, 16, 16, 1)}, explicit_batch=explicit)
+    if explicit:
+        shapes = ShapeRange((1, 16, 16, 1), (100, 16, 16, 1))
+        spec = dataclasses.replace(spec, input_shapes=None, shape_ranges={name: shapes})
+    options = {}
+    if precision == "INT8":
+        # Smaller than the batch that is served: stock TF-TRT builds again at the first request.
+        options["calibration_data"] = (training[i : i + 50] for i in range(0, 1000, 50))
+    report = convert(
+        folder,
+        tmp_path / "out",
+        spec,
+        verify_data=[pictures[i : i + 100] for i in range(0, 400, 100)],
+        child=precision == "INT8",  # whose proof is in the log of a process of its own
+        **options,
+    )
+    assert report.fresh.passed
+    assert all(r.engines and not r.built and not r.native for r in report.fresh.runs)
+    assert len(report.signatures[0].engines) == 1
+    assert report.verification is not None
+    native = accuracy(folder, pictures, labels)
+    converted = accuracy(tmp_path / "out", pictures, labels)
+    print(f"{precision} {'explicit' if explicit else 'implicit'}: {converted:.4f} of {native:.4f}")
+    assert native > 0.95
+    assert converted >= native - loss
+    record = json.loads((tmp_path / "out" / "conversion.json").read_text())
+    assert record["spec"]["precision"] == precision
+    if precision == "INT8":
+        assert record["calibration"]["int8_share"] > 0.3
+
+
+def test_int8_table_is_written_and_used_again(digits, tmp_path) -> None:
+    folder, training, pictures, _ = digits
+    name = input_of(folder)
+    data = [training[i : i + 50] for i in range(0, 500, 50)]
+    spec = ConversionSpec("INT8", input_shapes={name: (50, 16, 16, 1)})
+    table = tmp_path / "digits.calib_table"
+    calibrate(folder, table, spec, calibration_data=data, child=False)
+    (found,) = read_tables(table).values()
+    assert found.algorithm == "EntropyCalibration2"
+    assert len(found.scales) > 5
+    used = dataclasses.replace(spec, calibration_table=str(table))
+    report = convert(folder, tmp_path / "out", used, verify_data=[pictures[:50]], child=False)
+    (engine,) = engine_nodes(load_graph(tmp_path / "out").graph_def)
+    assert engine.calibration_table == found.serialize()
+    assert report.calibration["int8_share"] > 0.3
+    with pytest.raises(CalibrationError, match="INT8 needs calibration data"):
+        convert(folder, tmp_path / "none", spec, child=False)
+    assert not (tmp_path / "none").exists()
+
+
+def test_an_op_that_tensorrt_does_not_have(tmp_path) -> None:
+    source = gpu_models.save_with_gap(tmp_path / "model")
+    spec = ConversionSpec(
+        "FP16", input_shapes=[{"image": (4, 16, 16, 3)}, {"image": (9, 16, 16, 3)}]
+    )
+    report = convert(source, tmp_path / "out", spec, child=False)
+    assert len(report.signatures[0].engines) == 2
+    assert len(report.fresh.runs) == 2
+    x = images(9)
+    np.testing.assert_allclose(
+        run(tmp_path / "out", image=x)["scores"], run(source, image=x)["scores"], atol=0.02
+    )
+    # A shape that was not declared runs in TensorFlow, and the check says so.
+    undeclared = fresh_check(tmp_path / "out", [("serving_default", {"image": (16, 16, 16, 3)})])
+    assert not undeclared.passed
+    with pytest.raises(EngineError, match="image:16x16x16x3.* ran in TensorFlow"):
+        undeclared.raise_if_failed()
+
+
+def test_two_inputs_with_ranges(tmp_path) -> None:
+    source = gpu_models.save_two_inputs(tmp_path / "model")
+    ranges = {
+        "left": ShapeRange((1, 16, 16, 3), (8, 16, 16, 3), (4, 16, 16, 3)),
+        "right": ShapeRange((1, 8, 8, 3), (8, 8, 8, 3), (4, 8, 8, 3)),
+    }
+    report = convert(source, tmp_path / "out", ConversionSpec(shape_ranges=ranges), child=False)
+    assert [run.shapes["left"][0] for run in report.fresh.runs] == [8, 4, 1]
+    left, right = images(3), images(3, 8)
+    ours = run(tmp_path / "out", left=left, right=right)
+    native = run(source, left=left, right=right)
+    assert sorted(ours) == ["features", "mean"]
+    for name, value in native.items():
+        np.testing.assert_allclose(ours[name], value, rtol=1e-2, atol=1e-2)
+
+
+def test_signatures_and_assets_are_kept(tmp_path) -> None:
+    source = gpu_models.save_two_signatures(tmp_path / "model")
+    sets = [{"image": (4, 16, 16, 3)}, {"picture": (2, 16, 16, 3)}]
+    spec = ConversionSpec("FP16", input_shapes=sets, signatures=["scores", "features"])
+    report = convert(source, tmp_path / "out", spec)  # in a child process
+    assert {s.name: s.converter for s in report.signatures} == {
+        "scores": "TrtGraphConverterV2",
+        "features": "TrtGraphConverterV2",
+        "words": "native",
+    }
+    source.with_suffix(".txt").unlink()
+    # In a process that holds another converted model: engines have names of their own.
+    ids = run(tmp_path / "out", "words", names=np.array([b"dog", b"cow"]))["ids"]
+    np.testing.assert_array_equal(ids, [1, -1])
+    x = images(4)
+    np.testing.assert_allclose(
+        run(tmp_path / "out", "scores", image=x)["scores"],
+        run(source, "scores", image=x)["scores"],
+        atol=0.01,
+    )
+    assert (tmp_path / "out" / "repeat.sh").exists()
+    assert (tmp_path / "out" / "conversion.log").stat().st_size > 0
+
+
+@pytest.mark.parametrize("precision", ["FP32", "FP16"])
+def test_frozen_graph_in_static_mode(tmp_path, precision) -> None:
+    source = gpu_models.write_frozen_graph(tmp_path / "frozen.pb")
+    spec = ConversionSpec(precision, max_batch_size=8, outputs=["scores", "half"])
+    report = convert(source, tmp_path / "out", spec, child=False)
+    assert report.spec.mode == "static"
+    assert report.signatures[0].converter == "TrtGraphConverter"
+    (engine,) = engine_nodes(load_graph(tmp_path / "out").graph_def)
+    assert engine.static and engine.plan
+    x = images(5)
+    with tf.Graph().as_default(), tf.compat.v1.Session() as session:
+        graph = tf.compat.v1.GraphDef.FromString(source.read_bytes())
+        wanted = tf.graph_util.import_graph_def(
+            graph, return_elements=["scores:0", "half:0"], name=""
+        )
+        scores, half = session.run(wanted, {"x:0": x})
+    ours = run(tmp_path / "out", x=x)
+    np.testing.assert_allclose(ours["scores"], scores, atol=0.02)
+    np.testing.assert_allclose(ours["half"], half, rtol=0.05, atol=0.05)
+
+
+def test_static_int8_by_custom_ranges(digits, tmp_path) -> None:
+    """Every tensor that TensorRT asks for has a range of ours: no calibration at all."""
+    folder, _, pictures, labels = digits
+    spec = ConversionSpec(
+        "INT8",
+        mode="static",
+        max_batch_size=100,
+        use_calibration=False,
+        custom_ranges=ranges_of(folder, pictures[:100]),
+    )
+    report = convert(folder, tmp_path / "out", spec, verify_data=[pictures[:100]], child=False)
+    assert report.calibration["int8_share"] > 0.3
+    native = accuracy(folder, pictures, labels)
+    assert accuracy(tmp_path / "out", pictures, labels) >= native - 0.02
+
+
+def ranges_of(folder: Path, pictures: np.ndarray) -> dict[str, tuple[float, float]]:
+    """The range of every float tensor that a node of the frozen graph gives for these inputs."""
+    from converters.freeze import freeze
+
+    frozen = freeze(tf.saved_model.load(str(folder)).signatures["serving_default"])
+    graph_def = frozen.graph.as_graph_def()
+    with tf.Graph().as_default() as graph, tf.compat.v1.Session() as session:
+        tf.graph_util.import_graph_def(graph_def, name="")
+        tensors = [
+            output
+            for op in graph.get_operations()
+            for output in op.outputs[:1]
+            if output.dtype == tf.float32 and op.type not in ("Const", "Identity", "NoOp")
+        ]
+        values = session.run(tensors, {frozen.inputs[0].name: pictures})
+    return {
+        tensor.op.name: (float(min(v.min(), -1e-3)), float(max(v.max(), 1e-3)))
+        for tensor, v in zip(tensors, values)
+    }
+
+
+def test_node_denylist_splits_the_engine(digits, tmp_path) -> None:
+    folder, _, pictures, _ = digits
+    spec = ConversionSpec(
+        op_denylist=["Softmax"], input_shapes={input_of(folder): (100, 16, 16, 1)}
+    )
+    convert(folder, tmp_path / "out", spec, verify_data=[pictures[:100]], child=False)
+    graph = load_graph(tmp_path / "out").graph_def
+    inside = {op for engine in engine_nodes(graph) for op in engine.ops}
+    assert "Conv2D" in inside
+    assert "Softmax" not in inside
+
+
+def test_the_command_converts_and_repeats(digits, tmp_path) -> None:
+    folder, _, pictures, _ = digits
+    np.save(tmp_path / "pictures.npy", pictures[:100])
+    shape = f"{input_of(folder)}:100x16x16x1"
+    command = [sys.executable, "-m", "converters", "convert", str(folder), str(tmp_path / "out")]
+    more = [
+        "--precision",
+        "fp16",
+        "--shape",
+        shape,
+        "--verify-data",
+        str(tmp_path / "pictures.npy"),
+    ]
+    done = subprocess.run([*command, *more], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "no engine built" in done.stdout
+    again = subprocess.run([*command, *more], capture_output=True, text=True, check=False)
+    assert again.returncode == 1
+    assert "exists already" in again.stderr

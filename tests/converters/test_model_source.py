@@ -1,0 +1,110 @@
+"""Every kind of input becomes a SavedModel that computes the same."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from converters.errors import ModelError
+from converters.model_source import kind_of, open_source
+
+X = np.random.default_rng(0).normal(size=(4, 3)).astype(np.float32)
+W = np.random.default_rng(1).normal(size=(3, 2)).astype(np.float32)
+
+
+def session_graph(folder: Path) -> tuple[tf.Graph, Path]:
+    """y = relu(x W), z = (y + 1, scope/half): a graph of TensorFlow 1 and its checkpoint."""
+    v1 = tf.compat.v1
+    with tf.Graph().as_default() as graph:
+        x = v1.placeholder(tf.float32, [None, 3], name="x")
+        w = v1.get_variable("w", initializer=W, use_resource=False)
+        y = tf.nn.relu(tf.matmul(x, w), name="y")
+        with v1.name_scope("scope"):
+            tf.multiply(y, 0.5, name="half")
+        with v1.Session() as session:
+            session.run(v1.global_variables_initializer())
+            prefix = v1.train.Saver().save(session, str(folder / "model.ckpt"))
+            frozen = v1.graph_util.convert_variables_to_constants(
+                session, graph.as_graph_def(), ["y", "scope/half"]
+            )
+    (folder / "frozen.pb").write_bytes(frozen.SerializeToString())
+    return graph, Path(prefix + ".meta")
+
+
+def run(folder: Path, **inputs: np.ndarray) -> dict[str, np.ndarray]:
+    function = tf.saved_model.load(str(folder)).signatures["serving_default"]
+    fed = {name: tf.constant(value) for name, value in inputs.items()}
+    return {name: value.numpy() for name, value in function(**fed).items()}
+
+
+Y = np.maximum(X @ W, 0)
+
+
+def test_frozen_graph(tmp_path: Path) -> None:
+    session_graph(tmp_path)
+    found = open_source(tmp_path / "frozen.pb", tmp_path, outputs=["y:0", "scope/half"])
+    assert found.is_graph
+    assert list(found.signature("serving_default").inputs) == ["x"]
+    assert found.signature("serving_default").inputs["x"].shape == (None, 3)
+    result = run(found.saved_model, x=X)
+    np.testing.assert_allclose(result["y"], Y, rtol=1e-6)
+    np.testing.assert_allclose(result["scope/half"], Y / 2, rtol=1e-6)
+
+
+def test_frozen_graph_finds_its_outputs(tmp_path: Path) -> None:
+    session_graph(tmp_path)
+    found = open_source(tmp_path / "frozen.pb", tmp_path)
+    assert list(found.signature("serving_default").outputs) == ["scope/half"]
+
+
+def test_meta_graph_and_checkpoint(tmp_path: Path) -> None:
+    _, meta = session_graph(tmp_path)
+    found = open_source(meta, tmp_path, outputs=["y"])
+    assert found.kind == "meta_graph"
+    np.testing.assert_allclose(run(found.saved_model, x=X)["y"], Y, rtol=1e-6)
+
+
+def test_keras_file(tmp_path: Path) -> None:
+    model = tf.keras.Sequential([tf.keras.Input((3,)), tf.keras.layers.Dense(2)])
+    model.save(tmp_path / "model.keras")
+    found = open_source(tmp_path / "model.keras", tmp_path)
+    name = next(iter(found.signature("serving_default").inputs))
+    result = next(iter(run(found.saved_model, **{name: X}).values()))
+    np.testing.assert_allclose(result, model(X).numpy(), rtol=1e-5)
+
+
+def test_saved_model_stays_where_it_is(tmp_path: Path) -> None:
+    module = tf.Module()
+    function = tf.function(lambda x: {"y": x + 1}).get_concrete_function(
+        tf.TensorSpec([None], tf.float32, "x")
+    )
+    tf.saved_model.save(module, str(tmp_path / "m"), signatures={"a": function, "b": function})
+    found = open_source(tmp_path / "m", tmp_path / "work")
+    assert found.saved_model == tmp_path / "m"
+    assert set(found.signatures) == {"a", "b"}
+    with pytest.raises(ModelError, match="no signature 'serving_default'; it has 'a', 'b'"):
+        found.signature("serving_default")
+
+
+def test_bad_sources(tmp_path: Path) -> None:
+    _, meta = session_graph(tmp_path)
+    with pytest.raises(ModelError, match="does not exist: give a SavedModel"):
+        kind_of(tmp_path / "none.pb")
+    with pytest.raises(ModelError, match="of no known kind"):
+        kind_of(tmp_path / "checkpoint")
+    with pytest.raises(ModelError, match=r"give its MetaGraph, model\.ckpt\.meta"):
+        kind_of(tmp_path / "model.ckpt")
+    with pytest.raises(ModelError, match=r"no node 'half' for the output; .*'scope/half'"):
+        open_source(tmp_path / "frozen.pb", tmp_path, outputs=["half"])
+    with pytest.raises(ModelError, match=r"model\.ckpt\.meta has no signatures: name its outputs"):
+        open_source(meta, tmp_path)
+    for damaged in ("broken.keras", "broken.pb"):
+        (tmp_path / damaged).write_bytes(b"\xff\x00no model")
+        with pytest.raises(ModelError, match=damaged):
+            open_source(tmp_path / damaged, tmp_path / "w")
+    (tmp_path / "model.ckpt.index").unlink()
+    with pytest.raises(ModelError, match="the checkpoint of .* cannot be restored"):
+        open_source(meta, tmp_path, outputs=["y"])
