@@ -15,7 +15,17 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
         "inspect", help="engines, their ops and shapes, and why the rest was left out"
     )
     parser.add_argument("model", metavar="MODEL", help="a SavedModel or a graph, converted or not")
+    parser.add_argument(
+        "--original",
+        metavar="IN",
+        help="the model before conversion, to compare with and to ask TF-TRT about",
+    )
     parser.add_argument("--tag", dest="tags", action="append", metavar="TAG")
+    parser.add_argument(
+        "--ask",
+        action=argparse.BooleanOptionalAction,
+        help="ask TF-TRT's segmenter why ops were left out (default: where this TensorFlow has it)",
+    )
     parser.add_argument("--html", type=Path, metavar="FILE", help="write a page of its own")
     parser.add_argument(
         "--events", type=Path, metavar="FOLDER", help="write the graph for TensorBoard"
@@ -26,7 +36,7 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
 def run(args: argparse.Namespace) -> int:
     from converters.inspect import inspect_model
 
-    report = inspect_model(args.model, tags=args.tags)
+    report = inspect_model(args.model, args.original, tags=args.tags, ask=args.ask)
     if args.html is not None:
         try:
             args.html.write_text(report.to_html(), encoding="utf-8")

@@ -345,6 +345,32 @@ def test_verify_of_a_missing_model(models, tmp_path, capsys):
     assert "Traceback" not in shown.err
 
 
+def test_inspect(models, tmp_path, capsys):
+    page = tmp_path / "page.html"
+    options = ["--no-ask", "--html", str(page)]
+    assert main(["inspect", str(models / "a"), *options]) == 0
+    shown = capsys.readouterr()
+    assert "serving_default" in shown.out and shown.err == ""
+    assert page.read_text().startswith("<!")
+    assert main(["inspect", str(models / "a"), "--no-ask", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)
+    assert main(["inspect", str(tmp_path / "none")]) == 1
+    assert str(tmp_path / "none") in capsys.readouterr().err
+    assert main(["inspect", str(models / "a"), "--no-ask", "--html", "/proc/page.html"]) == 1
+    assert "/proc/page.html cannot be written" in capsys.readouterr().err
+
+
+def test_convert_where_nothing_can(models, tmp_path):
+    """Without TF-TRT, TensorRT or a GPU there is one message, and no output."""
+    done = trt_convert("convert", models / "a", tmp_path / "above" / "out", "--shape", "x:4x3")
+    if done.returncode == 0:
+        pytest.skip("this machine can convert")
+    assert done.returncode == 1 and "Traceback" not in done.stderr
+    (message,) = (part for part in done.stderr.split("\ntrt-convert: ")[1:])
+    assert "TensorRT" in message or "TF-TRT" in message or "GPU" in message
+    assert os.listdir(tmp_path) == []
+
+
 def test_doctor():
     done = trt_convert("doctor", "--json")
     report = json.loads(done.stdout)

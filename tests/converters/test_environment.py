@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import subprocess
 import sys
 import warnings
@@ -14,9 +15,11 @@ import tensorflow as tf
 from made_up_tensorrt import compile_library, make_tensorrt
 
 from converters import environment_facts
+from converters.doctor import doctor
 from converters.elf import read_library
 from converters.environment import (
     accept_patch_level,
+    describe,
     environment_of,
     require_tftrt,
 )
@@ -350,6 +353,23 @@ def test_the_check_is_put_back_after_an_error(versions):
     with pytest.raises(ZeroDivisionError), accept_patch_level():
         raise ZeroDivisionError
     assert converter._check_trt_version_compatibility is original
+
+
+@pytest.mark.gpu
+def test_a_machine_that_can_convert(tmp_path):
+    environment = require_tftrt()
+    assert environment.gpus and environment.driver and environment.cuda
+    assert Path(environment.library_path).is_file() and Path(environment.plugin_path).is_file()
+    described = describe()
+    assert described.problems == ()
+    assert dataclasses.replace(described, library_path=environment.library_path) == environment
+    assert doctor().ok
+    converter = pytest.importorskip("tensorflow.python.compiler.tensorrt.trt_convert")
+    with accept_patch_level(), warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        converter.TrtGraphConverterV2(input_saved_model_dir=str(tmp_path))
+    older = environment.tensorrt_loaded != environment.tensorrt_linked
+    assert any("patch level" in str(one.message) for one in seen) == older
 
 
 # --- finding libraries
