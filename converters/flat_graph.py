@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from converters.errors import ModelError
-from converters.trt_graph import LoadedGraph, Signature
+from converters.trt_graph import ENGINE_OP, LoadedGraph, Signature
 
 CALLS = ("PartitionedCall", "StatefulPartitionedCall")
 # Inlining a function at each of its calls can explode; no model meant for TensorRT comes near.
@@ -40,11 +40,14 @@ class FlatGraph:
     outputs: Mapping[str, str]
 
 
-def flatten(loaded: LoadedGraph) -> list[FlatGraph]:
-    """A FlatGraph for each signature, or one of the whole graph where there are none."""
+def flatten(loaded: LoadedGraph, native: bool = False) -> list[FlatGraph]:
+    """A FlatGraph for each signature, or one of the whole graph where there are none.
+
+    `native` puts the native segment in the place of each engine that still has one.
+    """
     if loaded.signatures:
-        return [flatten_signature(loaded, name) for name in loaded.signatures]
-    inliner = _Inliner(loaded)
+        return [flatten_signature(loaded, name, native) for name in loaded.signatures]
+    inliner = _Inliner(loaded, native)
     names = [node.name for node in loaded.graph_def.node]
     inliner.add_main(names)
     inputs = {n.name: f"{n.name}:0" for n in inliner.nodes.values() if _is_input(n)}
@@ -54,10 +57,10 @@ def flatten(loaded: LoadedGraph) -> list[FlatGraph]:
     return [FlatGraph("", _in_order(inliner.nodes), inputs, outputs)]
 
 
-def flatten_signature(loaded: LoadedGraph, name: str) -> FlatGraph:
+def flatten_signature(loaded: LoadedGraph, name: str, native: bool = False) -> FlatGraph:
     """What computes the signature's outputs; nothing else (saving, restoring) is in it."""
     signature = loaded.signatures[name]
-    inliner = _Inliner(loaded)
+    inliner = _Inliner(loaded, native)
     wanted = {key: info.name for key, info in signature.outputs.items()}
     for tensor in wanted.values():
         if _main_name(tensor) not in inliner.main:
@@ -88,8 +91,9 @@ def index_of(tensor: str) -> int:
 class _Inliner:
     """Gathers nodes; `prefix` below is "" in the main graph and ends with "/" elsewhere."""
 
-    def __init__(self, loaded: LoadedGraph) -> None:
+    def __init__(self, loaded: LoadedGraph, native: bool) -> None:
         self._path = loaded.path
+        self._native = native
         self._functions = {f.signature.name: f for f in loaded.graph_def.library.function}
         self.main = {node.name: node for node in loaded.graph_def.node}
         self.nodes: dict[str, FlatNode] = {}
@@ -175,6 +179,9 @@ class _Inliner:
     def _function(self, node: Any) -> Any:
         if node.op in CALLS:
             return self._functions.get(node.attr["f"].func.name)
+        if node.op == ENGINE_OP:
+            name = node.attr["segment_func"].func.name
+            return self._functions.get(name) if self._native else None
         return self._functions.get(node.op)
 
     def _collides(self, call: Any, chosen: Mapping[str, Any]) -> bool:
