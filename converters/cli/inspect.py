@@ -45,6 +45,6 @@ def run(args: argparse.Namespace) -> int:
     if args.events is not None:
         from converters.event_files import write_event_files
 
-        write_event_files(report, args.events)
+        write_event_files(report, args.events, args.original)
     show(args, report)
     return 0

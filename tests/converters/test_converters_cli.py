@@ -347,11 +347,12 @@ def test_verify_of_a_missing_model(models, tmp_path, capsys):
 
 def test_inspect(models, tmp_path, capsys):
     page = tmp_path / "page.html"
-    options = ["--no-ask", "--html", str(page)]
+    options = ["--no-ask", "--html", str(page), "--events", str(tmp_path / "events")]
     assert main(["inspect", str(models / "a"), *options]) == 0
     shown = capsys.readouterr()
     assert "serving_default" in shown.out and shown.err == ""
     assert page.read_text().startswith("<!")
+    assert list((tmp_path / "events").rglob("*tfevents*"))
     assert main(["inspect", str(models / "a"), "--no-ask", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)
     assert main(["inspect", str(tmp_path / "none")]) == 1
