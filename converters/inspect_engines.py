@@ -14,6 +14,7 @@ from converters.plan_file import plan_hash, plan_header
 from converters.report import EngineReport, PlanReport, TensorReport
 from converters.segment_rules import Segment
 from converters.segmenter import SegmenterOptions
+from converters.shapes import Shape
 from converters.trt_graph import ENGINE_OP, EngineNode, LoadedGraph, PartialShape, engine_nodes
 
 
@@ -33,6 +34,14 @@ def engines_of(loaded: LoadedGraph, graphs: list[FlatGraph]) -> list[EngineRepor
                 signatures = (*made.signatures, graph.signature)
                 found[engine.canonical_name] = replace(made, signatures=signatures)
     return list(found.values())
+
+
+def static_shapes(engine: EngineNode) -> tuple[Shape, ...]:
+    """The shapes that a static engine was built for: its batch is max_batch_size."""
+    return tuple(
+        tuple(engine.max_batch_size if dim is None else dim for dim in shape or ())
+        for shape in engine.input_shapes
+    )
 
 
 def foreseen(graph: FlatGraph, segment: Segment, options: SegmenterOptions) -> EngineReport:
@@ -121,13 +130,7 @@ def _engine(
 def _plans(loaded: LoadedGraph, engine: EngineNode) -> tuple[list[PlanReport], list[str]]:
     if engine.static:
         if engine.plan:
-            # The batch that a static engine was built for is max_batch_size.
-            batch = engine.max_batch_size
-            shapes = tuple(
-                tuple(batch if dim is None else dim for dim in shape or ())
-                for shape in engine.input_shapes
-            )
-            return [_plan(engine.plan, shapes)], []
+            return [_plan(engine.plan, static_shapes(engine))], []
         return [], ["it is static but holds no plan"]
     path = loaded.engine_file(engine)
     try:
