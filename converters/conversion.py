@@ -6,7 +6,7 @@ import contextlib
 import dataclasses
 import importlib
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -95,10 +95,12 @@ class Conversion:
                 "calibration_table, or use_calibration=False with quantize nodes or custom_ranges"
             )
         specs = signature_specs(str(self.source.saved_model), self.source.tags)
-        for index, name in enumerate(self.signatures):
-            own = _data_of(name, data, self.signatures)
+        for name, own in _by_signature(data, {n: sorted(specs[n]) for n in self.signatures}):
+            if own is None:  # the data of the signature before it
+                self._spools[name] = self._spools[next(reversed(self._spools))]
+                continue
             count = self.spec.calibration_batches or known_count(own)
-            folder = self.work / f"calibration_{index}"
+            folder = self.work / f"calibration_{len(self._spools)}"
             with self._progress.step(f"{name}: reading calibration batches", count) as step:
                 found = batches(
                     own,
@@ -264,17 +266,23 @@ def with_mode(spec: ConversionSpec, kind: str) -> tuple[ConversionSpec, str]:
     return spec.resolved(), reason
 
 
-def _data_of(name: str, data: Any, signatures: Mapping[str, Any]) -> Any:
-    if isinstance(data, Mapping) and set(data) & set(signatures):
-        if name not in data:
-            raise CalibrationError(f"calibration_data has nothing for signature {name!r}")
-        return data[name]
-    if len(signatures) > 1:
+def _by_signature(data: Any, inputs: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, Any]]:
+    """(signature, its data); None for the same as before, when one source serves them all."""
+    if isinstance(data, Mapping) and set(data) & set(inputs):
+        for name in inputs:
+            if name not in data:
+                raise CalibrationError(f"calibration_data has nothing for signature {name!r}")
+            yield name, data[name]
+        return
+    first = next(iter(inputs))
+    other = [name for name in inputs if inputs[name] != inputs[first]]
+    if other:
         raise CalibrationError(
-            "several signatures are calibrated: give calibration_data as a dict by signature "
-            f"({', '.join(map(repr, signatures))}), or name one in signatures"
+            f"signatures {first!r} and {other[0]!r} have other inputs: give calibration_data as a "
+            f"dict by signature ({', '.join(map(repr, inputs))}), or name one in signatures"
         )
-    return data
+    for name in inputs:
+        yield name, data if name == first else None
 
 
 def _hashes(source: Path) -> dict[str, str]:

@@ -3,6 +3,7 @@ results are JSON: it runs in a child process as well as here."""
 
 from __future__ import annotations
 
+import hashlib
 import os
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,6 +17,8 @@ from converters.declared_shapes import declared_shapes
 from converters.denylist import check_denied_nodes
 from converters.environment import require_tftrt
 from converters.errors import EngineError
+from converters.freeze import freeze
+from converters.missing_ranges import missing_in_engines, require_ranges
 from converters.model_source import open_source
 from converters.progress import Progress
 from converters.random_inputs import random_batches
@@ -114,16 +117,25 @@ class _Job:
         self._folder = folder
         self._loaded = load_graph(saved_model, spec.tags)
         self._converted: dict[str, Any] = {}
+        self._digests: dict[str, str] = {}
         with progress.step("loading"):
             self._native = tf.saved_model.load(saved_model, list(spec.tags or ()) or None)
 
     def convert(self, name: str, spool: str | None, allow_none: bool) -> Any:
         signature = self._loaded.signatures[name]
+        digest = self._digest(name)
+        if digest in self._digests:
+            # Keras exports one function as "serve" and "serving_default".
+            first = self._digests[digest]
+            self.shapes[name] = self.shapes[sample]
+            self._converted[name] = self._converted[sample]
+            return self._converted[name]
+        self._digests[digest] = name
         data = read_spool(spool) if spool is not None else None
         calibration_shape = None
         if data is not None:
-            first = next(iter(data()))
-            calibration_shape = {key: tuple(value.shape) for key, value in first.items()}
+            sample = next(iter(data()))
+            calibration_shape = {key: tuple(value.shape) for key, value in sample.items()}
         self.shapes[name] = shapes = declared_shapes(self.spec, signature, calibration_shape)
         found: Any
         if self.spec.mode == "static":
@@ -151,6 +163,8 @@ class _Job:
                 found.build(shapes, _random(signature, shapes))
         self.node_names.update(found.node_names)
         engines = engine_nodes(found.graph_def)
+        if self.spec.precision == "INT8" and not self.spec.use_calibration:
+            require_ranges(missing_in_engines(found.graph_def))
         if not engines and not allow_none:
             raise EngineError(
                 f"signature {name!r}: TF-TRT found nothing to convert in {len(found.node_names)} "
@@ -165,7 +179,7 @@ class _Job:
             engines: dict[str, Any] = {}
             functions = {}
             for name, found in self._converted.items():
-                if isinstance(found, SignatureV2):
+                if isinstance(found, SignatureV2) and found.name == name:
                     plans = bool(self.spec.save_gpu_specific_engines)
                     engines.update(serialize_engines(found, work, plans))
                     if not self.spec.allow_build_at_runtime:
@@ -174,6 +188,16 @@ class _Job:
             save_converted(
                 self._folder, functions, engines, self._native, kept, Path(self._saved_model)
             )
+
+    def _digest(self, name: str) -> str:
+        """Equal for signatures that compute the same from inputs of the same names."""
+        function = self._native.signatures[name]
+        frozen = freeze(function)
+        names = [tensor.name for tensor in (*frozen.inputs, *frozen.outputs)]
+        digest = hashlib.sha256(frozen.graph.as_graph_def().SerializeToString(deterministic=True))
+        for part in (names, sorted(function.structured_outputs), frozen.graph.captures):
+            digest.update(repr(part).encode())
+        return digest.hexdigest()
 
     def _edit(self, graph_def: Any) -> None:
         """Custom ranges go into the frozen graph as quantize nodes; without calibration there

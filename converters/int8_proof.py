@@ -70,7 +70,9 @@ def prove_int8(
                 f"engine {engine.canonical_name} has the precision {engine.precision}, not INT8"
             )
         table = tables.get(engine.canonical_name)
-        if spec.use_calibration and (table is None or not table.scales):
+        if spec.use_calibration and (
+            table is None or len(table.without_scale()) == len(table.scales)
+        ):
             raise CalibrationError(f"engine {engine.canonical_name} has an empty calibration table")
     found = layers(build_log) if build_log is not None else []
     int8 = sum(reads for _, reads in found)
@@ -79,7 +81,9 @@ def prove_int8(
             f"none of the {len(found)} layers that TensorRT built reads INT8: the ranges do not "
             "reach them. Calibrate on real data, or check the quantize nodes' places"
         )
-    scales = {name: len(table.scales) for name, table in tables.items()}
+    scales = {
+        name: len(table.scales) - len(table.without_scale()) for name, table in tables.items()
+    }
     share = int8 / len(found) if found else None
     summary = f"{sum(scales.values())} ranges" if scales else "ranges from quantize nodes"
     if share is not None:

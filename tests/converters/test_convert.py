@@ -228,10 +228,16 @@ def test_calibrating_writes_a_table(tmp_path: Path, tftrt: Mapping[str, Any]) ->
 def test_calibration_by_signature(tmp_path: Path, tftrt: Mapping[str, Any]) -> None:
     source = save(tmp_path / "model", a="serve", b="twice")
     spec = ConversionSpec("INT8", input_shapes=SHAPES)
-    with pytest.raises(CalibrationError, match="several signatures are calibrated"):
-        here(source, tmp_path / "out", spec, calibration_data=[X[:4]])
-    here(source, tmp_path / "out", spec, calibration_data={"a": [X[:4]], "b": [X[4:8]] * 2})
-    assert set(tftrt["calls"][-1]["calibration"]) == {"a", "b"}
+    # One source serves signatures with the same inputs, though it can be read only once.
+    here(source, tmp_path / "out", spec, calibration_data=(X[i : i + 4] for i in (0, 4)))
+    spools = tftrt["calls"][-1]["calibration"]
+    assert spools["a"] == spools["b"]
+    by_name = {"a": [X[:4]], "b": [X[4:8]] * 2}
+    here(source, tmp_path / "by_name", spec, calibration_data=by_name)
+    spools = tftrt["calls"][-1]["calibration"]
+    assert spools["a"] != spools["b"]
+    with pytest.raises(CalibrationError, match="has nothing for signature 'b'"):
+        here(source, tmp_path / "no", spec, calibration_data={"a": [X[:4]]})
 
 
 def test_data_for_another_precision_is_an_error(tmp_path: Path, tftrt: Mapping[str, Any]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import gc
 import json
 import subprocess
 import sys
@@ -29,6 +30,7 @@ def images(batch: int, side: int = 16) -> np.ndarray:
 
 
 def run(folder: Path, signature: str = "serving_default", **inputs: np.ndarray) -> dict:
+    gc.collect()
     function = tf.saved_model.load(str(folder)).signatures[signature]
     results = function(**{name: tf.constant(value) for name, value in inputs.items()})
     return {name: value.numpy() for name, value in results.items()}
@@ -42,10 +44,12 @@ def digits(tmp_path_factory) -> tuple[Path, np.ndarray, np.ndarray, np.ndarray]:
     data = sklearn_datasets.load_digits()
     pictures = (data.images / 16).astype(np.float32).repeat(2, 1).repeat(2, 2)[..., None]
     order = np.random.default_rng(1).permutation(len(pictures))
-    pictures, labels = pictures[order], data.target[order]
-    model = gpu_models.classifier(16, 1, 10)
-    model.compile("adam", "sparse_categorical_crossentropy")
-    model.fit(pictures[:1397], labels[:1397], 64, epochs=12, verbose=0)
+    pictures = pictures[order]
+    labels = data.target[order]
+    with tf.device("CPU:0"):  # a GPU for inference may lack cuDNN's libraries for training
+        model = gpu_models.classifier(16, 1, 10)
+        model.compile(tf.keras.optimizers.Adam(0.003), "sparse_categorical_crossentropy")
+        model.fit(pictures[:1397], labels[:1397], 64, epochs=30, verbose=0)
     folder = tmp_path_factory.mktemp("digits") / "model"
     model.export(str(folder), verbose=False)
     return folder, pictures[:1397], pictures[1397:], labels[1397:]
@@ -56,6 +60,8 @@ def input_of(folder: Path) -> str:
 
 
 def accuracy(folder: Path, pictures: np.ndarray, labels: np.ndarray, batch: int = 100) -> float:
+    # A copy of this model that is collected later would take the engines of this one along.
+    gc.collect()
     function = tf.saved_model.load(str(folder)).signatures["serving_default"]
     name = input_of(folder)
     found = [
@@ -88,8 +94,9 @@ def test_accuracy_on_digits(digits, tmp_path, precision, loss, explicit) -> None
     )
     assert report.fresh.passed
     assert all(r.engines and not r.built and not r.native for r in report.fresh.runs)
+    # Keras exports one function under two names: one engine serves both.
+    assert {s.engines for s in report.signatures} == {report.signatures[0].engines}
     assert len(report.signatures[0].engines) == 1
-    assert report.verification is not None
     native = accuracy(folder, pictures, labels)
     converted = accuracy(tmp_path / "out", pictures, labels)
     print(f"{precision} {'explicit' if explicit else 'implicit'}: {converted:.4f} of {native:.4f}")
