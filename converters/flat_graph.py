@@ -120,7 +120,7 @@ class _Inliner:
                 prefix = "" if bare else f"{name}/"
                 self._returned[name] = self._expand(self._function(node), prefix, data, name)
             else:
-                self._put("", node, data)
+                self._put("", node, data, {})
 
     def main_tensor(self, name: str) -> str:
         node, _, port = name.partition(":")
@@ -156,19 +156,23 @@ class _Inliner:
                 inner = prefix + name
                 returned[name] = self._expand(self._function(node), inner + "/", data, inner)
             else:
-                self._put(prefix, node, data)
+                self._put(prefix, node, data, known)
         effects = [e for n in function.control_ret.values() for e in self._waited(prefix + n)]
         self.kept.update(effects)
         self._effects[call] = effects
         return [tensor(function.ret[arg.name]) for arg in function.signature.output_arg]
 
-    def _put(self, prefix: str, node: Any, inputs: list[str]) -> None:
+    def _put(self, prefix: str, node: Any, inputs: list[str], arguments: Mapping[str, str]) -> None:
         if len(self.nodes) >= _MOST_NODES:
             raise ModelError(
                 f"{self._path} has more than {_MOST_NODES} nodes once its functions are inlined. "
                 "Give the part of it that serves."
             )
-        waited = [prefix + name[1:] for name in node.input if name.startswith("^")]
+        waited = [
+            node_of(arguments[name[1:]]) if name[1:] in arguments else prefix + name[1:]
+            for name in node.input
+            if name.startswith("^")
+        ]
         controls = dict.fromkeys(c for name in waited for c in self._waited(name))
         name = prefix + node.name
         self.nodes[name] = FlatNode(name, node.op, tuple(inputs), tuple(controls), node)
