@@ -127,8 +127,8 @@ class _Job:
         if digest in self._digests:
             # Keras exports one function as "serve" and "serving_default".
             first = self._digests[digest]
-            self.shapes[name] = self.shapes[sample]
-            self._converted[name] = self._converted[sample]
+            self.shapes[name] = self.shapes[first]
+            self._converted[name] = self._converted[first]
             return self._converted[name]
         self._digests[digest] = name
         data = read_spool(spool) if spool is not None else None
