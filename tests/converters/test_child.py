@@ -124,9 +124,10 @@ def test_the_child_ends_with_its_parent(tmp_path, number, listens):
         f"import child_jobs; child_jobs.convert_and_hang({str(out)!r}, {str(started)!r}, {listens})"
     )
     paths = os.pathsep.join([str(HERE), os.environ.get("PYTHONPATH", "")])
+    (tmp_path / "tmp").mkdir()
     parent = subprocess.Popen(
         [sys.executable, "-c", code],
-        env={**os.environ, "PYTHONPATH": paths},
+        env={**os.environ, "PYTHONPATH": paths, "TMPDIR": str(tmp_path / "tmp")},
         stderr=subprocess.PIPE,
         text=True,
     )
@@ -144,5 +145,5 @@ def test_the_child_ends_with_its_parent(tmp_path, number, listens):
         return
     assert said.rstrip().endswith("KeyboardInterrupt")
     assert wait_for(lambda: not is_running(helper), 5)
-    started.unlink()
-    assert os.listdir(tmp_path) == []
+    assert os.listdir(tmp_path / "tmp") == []
+    assert sorted(os.listdir(tmp_path)) == ["started", "tmp"]

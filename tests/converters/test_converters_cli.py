@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import signal
@@ -359,6 +360,40 @@ def test_inspect(models, tmp_path, capsys):
     assert str(tmp_path / "none") in capsys.readouterr().err
     assert main(["inspect", str(models / "a"), "--no-ask", "--html", "/proc/page.html"]) == 1
     assert "/proc/page.html cannot be written" in capsys.readouterr().err
+
+
+def test_extract_plan_of_a_model_without_plans(models, tmp_path, capsys):
+    assert main(["extract-plan", str(models / "a"), str(tmp_path / "out"), "--no-compare"]) == 1
+    shown = capsys.readouterr()
+    assert shown.err.startswith("trt-convert: ") and shown.out == ""
+    assert str(models / "a") in shown.err and "Traceback" not in shown.err
+    assert os.listdir(tmp_path) == []
+
+
+def test_every_option_of_extract_plan(monkeypatch, capsys):
+    seen = []
+
+    def extract(*args, **kwargs):
+        seen.append((args, kwargs))
+        return Report()
+
+    monkeypatch.setattr(
+        importlib.import_module("converters.extract_plan"), "extract_plans", extract
+    )
+    assert main(["extract-plan", "in", "out"]) == 0
+    options = "--signature s --partial --no-compare --tag gpu --overwrite --tolerance 0.5 --json"
+    assert main(["extract-plan", "in", "out", *options.split()]) == 0
+    assert seen == [
+        (
+            ("in", "out", None, False, None),
+            {"tags": None, "overwrite": False, "tolerance": 0.0},
+        ),
+        (
+            ("in", "out", "s", True, False),
+            {"tags": ["gpu"], "overwrite": True, "tolerance": 0.5},
+        ),
+    ]
+    assert capsys.readouterr().out == 'the report\n{\n  "engines": 2\n}\n'
 
 
 def test_convert_where_nothing_can(models, tmp_path):

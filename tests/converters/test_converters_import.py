@@ -1,0 +1,111 @@
+"""`import converters` works anywhere, and quickly."""
+
+from __future__ import annotations
+
+import importlib
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import converters
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+
+# Stands in front of every import: the named packages are not there.
+BLOCKED = """
+import sys
+class Blocker:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in BLOCK:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+sys.meta_path.insert(0, Blocker())
+"""
+
+
+def python(code: str, block: tuple[str, ...] = ()) -> str:
+    done = subprocess.run(
+        [sys.executable, "-c", f"BLOCK = {block!r}\n{BLOCKED}\n{code}"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def test_importing_imports_neither_tensorflow_nor_tensorrt():
+    code = "import converters, sys; print([m for m in sys.modules if m.startswith('tensor')])"
+    assert python(code) == "[]"
+    # Nor anything else that takes long.
+    assert python("import converters, sys; print('numpy' in sys.modules)") == "False"
+
+
+def test_every_module_imports_without_them():
+    folder = ROOT / "converters"
+    # Packages only: data/ has a script that makes it.
+    files = [*folder.glob("*.py"), *folder.glob("cli/*.py")]
+    modules = sorted(".".join(f.relative_to(ROOT).with_suffix("").parts) for f in files)
+    wanted = [name.replace(".__init__", "") for name in modules if "__main__" not in name]
+    assert "converters.cli.app" in wanted and "converters" in wanted
+    code = f"import importlib\nfor name in {wanted!r}: importlib.import_module(name)"
+    python(code, block=("tensorflow", "tensorrt", "tqdm"))
+
+
+def test_what_works_without_tensorflow():
+    code = """
+import converters
+spec = converters.ConversionSpec(precision="fp16", input_shapes={"x": (8, 2)})
+assert spec.resolved().precision == "FP16"
+try:
+    converters.ConversionSpec(precision="fp17").resolved()
+except converters.SpecError as error:
+    print(error)
+from converters.cli import main
+assert main(["--help"]) == 0
+assert main(["convert", "in", "out", "--max-batch-size", "3"]) == 1
+report = converters.doctor()
+assert not report.ok
+print(report.to_text())
+"""
+    shown = python(code, block=("tensorflow", "tensorrt", "numpy"))
+    assert "precision='fp17'" in shown and "exit codes:" in shown
+
+
+def test_the_doctor_without_tensorflow(tmp_path):
+    """The child process that it asks has no TensorFlow either: the package there fails."""
+    (tmp_path / "tensorflow.py").write_text(
+        "raise ModuleNotFoundError(\"No module named 'tensorflow'\", name='tensorflow')"
+    )
+    code = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import converters\n"
+    shown = python(code + "print(converters.doctor().to_text())")
+    assert "TensorFlow is not installed" in shown
+    assert "pip install 'tensorflow[and-cuda]==2.17.1'" in shown
+
+
+def test_names_stay_functions_whatever_is_imported_first():
+    code = """
+import importlib
+module = importlib.import_module("converters.doctor")
+import converters
+from converters import doctor
+assert doctor is module.doctor is converters.doctor and callable(doctor)
+import converters.verify
+assert callable(converters.verify)
+from converters.verify import verify
+assert verify is converters.verify
+"""
+    python(code)
+
+
+def test_the_public_names():
+    assert set(converters.__all__) <= set(dir(converters))
+    for name in converters.__all__:
+        module = converters._ELSEWHERE.get(name, "errors")
+        assert (ROOT / "converters" / f"{module}.py").exists(), name
+        assert getattr(converters, name) is getattr(
+            importlib.import_module(f"converters.{module}"), name
+        )
+    with pytest.raises(AttributeError, match="no attribute 'convrt'"):
+        converters.convrt  # noqa: B018
