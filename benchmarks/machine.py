@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import os
 import platform
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -28,16 +29,23 @@ def _os_name() -> str:
     return platform.system()
 
 
+def _ffmpeg() -> str:
+    """The version, "" on a machine without the program (a host for GPU tests)."""
+    if shutil.which("ffmpeg") is None:
+        return ""
+    done = subprocess.run(["ffmpeg", "-version"], capture_output=True, text=True, check=True)
+    return done.stdout.split()[2]
+
+
 def describe() -> dict[str, str | int | float]:
     """CPU, cores, memory, system, FFmpeg, Python, the load before the run, and the date (UTC)."""
-    ffmpeg = subprocess.run(["ffmpeg", "-version"], capture_output=True, text=True, check=True)
     return {
         "cpu": _cpu(),
         "cores": len(os.sched_getaffinity(0)),
         "memory_gib": _memory_gib(),
         "system": _os_name(),
         "kernel": platform.release(),
-        "ffmpeg": ffmpeg.stdout.split()[2],
+        "ffmpeg": _ffmpeg(),
         "python": platform.python_version(),
         "load_before": round(os.getloadavg()[0], 2),
         "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d"),

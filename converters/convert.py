@@ -16,7 +16,7 @@ from converters.calibration_table import CalibrationTable, write_tables
 from converters.conversion import Conversion
 from converters.conversion_report import ConversionReport
 from converters.denylist_search import Denylist, check_new, find_denylist
-from converters.errors import ConverterError, SpecError
+from converters.errors import ConverterError, OutputError, SpecError
 from converters.output_folder import new_output
 from converters.progress import Progress
 from converters.spec import ConversionSpec
@@ -68,6 +68,7 @@ def convert(
     """
     began = time.monotonic()
     shown = Progress(progress)
+    _check_apart(Path(source), Path(output))
     with new_output(output, overwrite) as folder, tempfile.TemporaryDirectory(prefix=_WORK) as work:
         job = Conversion(
             source, spec or ConversionSpec(), Path(work), shown, child=child, shown=progress
@@ -140,6 +141,12 @@ def calibrate(
         tables = job.tables()
         write_tables(table, tables, overwrite)
     return CalibrationReport(os.fspath(table), tables)
+
+
+def _check_apart(source: Path, output: Path) -> None:
+    here, there = source.resolve(), output.resolve()
+    if here == there or there in here.parents:
+        raise OutputError(f"{output} holds the source {source}: name another output")
 
 
 def _bisect(

@@ -149,6 +149,14 @@ def test_stops_leave_nothing(tmp_path: Path, tftrt: dict[str, Any], error: BaseE
     assert left_in(tmp_path) == ["model"]
 
 
+def test_the_source_is_not_overwritten(tmp_path: Path, tftrt: Mapping[str, Any]) -> None:
+    source = save(tmp_path / "a" / "model")
+    for output in (source, tmp_path / "a", source / ".." / "model"):
+        with pytest.raises(OutputError, match="holds the source"):
+            here(source, output, ConversionSpec(input_shapes=SHAPES), overwrite=True)
+    assert left_in(source) == ["assets", "fingerprint.pb", "saved_model.pb", "variables"]
+
+
 def test_the_other_signatures_are_kept(tmp_path: Path, tftrt: Mapping[str, Any]) -> None:
     source = save(tmp_path / "model", a="serve", b="twice")
     spec = ConversionSpec(input_shapes=SHAPES, signatures=["b"])
