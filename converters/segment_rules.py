@@ -30,6 +30,8 @@ _BROADCASTING = frozenset(
         *("Maximum", "Minimum", "Mul", "Pow", "RealDiv", "SquaredDifference", "Sub"),
     )
 )
+# Types of outputs by default, which a SavedModel does not state.
+_OUTPUT_TYPES = {"ArgMax": "int64", "ArgMin": "int64", "Shape": "int32", "Size": "int32"}
 
 
 @dataclass(frozen=True)
@@ -194,7 +196,7 @@ def tensor_dtype(tensor: str, graph: FlatGraph) -> str:
     for name in ("DstT", "output_type", "out_type", "Tout"):
         if name in source.definition.attr and source.definition.attr[name].type:
             return dtype_name(source.definition.attr[name].type)
-    return _data_type(source) or ""
+    return _OUTPUT_TYPES.get(source.op) or _data_type(source) or ""
 
 
 def _shapes_known(node: FlatNode, graph: FlatGraph) -> bool:

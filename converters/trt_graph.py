@@ -47,7 +47,7 @@ class EngineNode:
     calibration_table: str
     use_calibration: bool
     max_cached_engines: int
-    max_batch_size: int  # implicit batch only; -1 is unset
+    max_batch_size: int  # static engines only; -1 is unset
     workspace_bytes: int
     implicit_batch: bool
     profile_strategy: str  # "" in implicit batch mode
@@ -148,11 +148,14 @@ def engine_node(node: Any, where: str, functions: Mapping[str, Any]) -> EngineNo
         # Dynamic engines of TensorFlow 1 kept their segment here, not a plan.
         plan=attr["serialized_segment"].s if static else b"",
         calibration_table=attr["calibration_data"].s.decode("utf-8", "replace"),
-        use_calibration=attr["use_calibration"].b,
-        max_cached_engines=attr["max_cached_engines_count"].i,
-        max_batch_size=attr["max_batch_size"].i if "max_batch_size" in attr else -1,
+        # Saving a SavedModel strips attributes that have the op's default.
+        use_calibration=attr["use_calibration"].b if "use_calibration" in attr else True,
+        max_cached_engines=(
+            attr["max_cached_engines_count"].i if "max_cached_engines_count" in attr else 1
+        ),
+        max_batch_size=attr["max_batch_size"].i if "max_batch_size" in attr else 1,
         workspace_bytes=attr["workspace_size_bytes"].i,
-        # TensorFlow's own defaults where an older converter left these two out.
+        # The kernel's defaults; the op does not know these two.
         implicit_batch=attr["_use_implicit_batch"].b if "_use_implicit_batch" in attr else True,
         profile_strategy=attr["profile_strategy"].s.decode("ascii", "replace"),
         allow_build=(

@@ -60,12 +60,14 @@ def test_a_static_engine_holds_its_plan_and_defaults_are_tensorflows() -> None:
     maker.node("Placeholder", "x")
     maker.engine("e", ["x"], {"a": "Relu"}, static_engine=True, serialized_segment=b"plan")
     node = maker.graph.node[1]
-    for name in ("_use_implicit_batch", "max_cached_engines_count"):
+    # Saving a SavedModel strips what has its default.
+    for name in ("_use_implicit_batch", "max_cached_engines_count", "static_engine"):
         del node.attr[name]
     (engine,) = engine_nodes(maker.graph)
     assert (engine.static, engine.plan) == (True, b"plan")
     assert (engine.implicit_batch, engine.allow_build) == (True, True)
-    assert engine.max_batch_size == -1
+    assert (engine.max_batch_size, engine.max_cached_engines) == (1, 1)
+    assert engine.use_calibration
     # What a dynamic engine of TensorFlow 1 keeps there is no plan.
     node.attr["static_engine"].b = False
     assert engine_nodes(maker.graph)[0].plan == b""
