@@ -35,7 +35,11 @@ import json
 job = json.load(open(sys.argv[1]))
 sys.path[:] = job["sys_path"]
 from converters.child import run_job
-sys.exit(run_job(job))
+code = run_job(job)
+sys.stdout.flush()
+sys.stderr.flush()
+import os
+os._exit(code)  # TensorFlow and CUDA take seconds to tidy up what ends with the process anyway
 """
 
 

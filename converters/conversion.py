@@ -56,8 +56,7 @@ class Conversion:
         self._tables: dict[str, str] | None = None
         self._built: Mapping[str, Any] = {}
         self._build_log: str | None = None
-        with progress.step("looking for TensorRT and the GPU"):
-            self.machine: Mapping[str, Any] = self._run("check_environment", {}, None)
+        self.machine: Mapping[str, Any] = {}
         self.source = self._prepare()
         chosen = self.spec.signatures or tuple(self.source.signatures)
         self.signatures = {name: self.source.signature(name) for name in chosen}
@@ -215,7 +214,7 @@ class Conversion:
 
     def _prepare(self) -> ModelSource:
         spec = self.spec
-        with self._progress.step("reading the model"):
+        with self._progress.step("looking for TensorRT and the GPU, reading the model"):
             found = self._run(
                 "prepare",
                 {
@@ -227,6 +226,7 @@ class Conversion:
                 None,
             )
             loaded = load_graph(found["saved_model"], found["tags"])
+        self.machine = found["environment"]
         names = found["signatures"]
         self.spec = dataclasses.replace(spec, tags=tuple(found["tags"]))
         return ModelSource(

@@ -42,9 +42,12 @@ def check_environment() -> dict[str, Any]:
 def prepare(
     source: str, work: str, tags: Sequence[str] | None, outputs: Sequence[str] | None
 ) -> dict[str, Any]:
-    """Exports the source into `work` where it is no SavedModel."""
+    """Looks for all that TF-TRT needs, and exports the source into `work` where it is no
+    SavedModel."""
+    environment = check_environment()
     found = open_source(source, Path(work), tags=tags, outputs=outputs)
     return {
+        "environment": environment,
         "saved_model": str(found.saved_model),
         "tags": list(found.tags),
         "signatures": list(found.signatures),
