@@ -30,6 +30,8 @@ _BROADCASTING = frozenset(
         *("Maximum", "Minimum", "Mul", "Pow", "RealDiv", "SquaredDifference", "Sub"),
     )
 )
+# Ops whose output has a type of its own, and what TF-TRT makes of them.
+_GIVEN_TYPES = {"ArgMax": ("int32",), "ArgMin": ("int32",), "Cast": ("float32", "float16")}
 # Types of outputs by default, which a SavedModel does not state.
 _OUTPUT_TYPES = {"ArgMax": "int64", "ArgMin": "int64", "Shape": "int32", "Size": "int32"}
 
@@ -124,6 +126,10 @@ def _reason(
             exclusions.DTYPE,
             f"its data is {kind}; TF-TRT converts {node.op} of {', '.join(rule.types)}",
         )
+    given = tensor_dtype(f"{node.name}:0", graph)
+    if given not in _GIVEN_TYPES.get(node.op, (given,)):
+        allowed = ", ".join(_GIVEN_TYPES[node.op])
+        return exclusions.DTYPE, f"it gives {given}; TF-TRT converts {node.op} to {allowed}"
     if options.implicit_batch:
         if rule.explicit_only:
             return exclusions.SHAPE, f"TF-TRT converts {node.op} with explicit batch only"

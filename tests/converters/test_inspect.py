@@ -314,6 +314,23 @@ def test_unsupported_types_and_ops_are_out() -> None:
     assert "float64" in found["a0"][1]
 
 
+def test_types_of_outputs_count_too() -> None:
+    import tensorflow as tf
+
+    maker = chain("Relu", "Relu", "Relu", "Relu")
+    maker.node("Cast", "cast", ["a2"], SrcT=tf.float32, DstT=tf.int64)
+    maker.node("Cast", "half", ["a2"], SrcT=tf.float32, DstT=tf.float16)
+    maker.node("ArgMax", "best", ["a2"])
+    maker.node("ArgMax", "short", ["a2"], output_type=tf.int32)
+    for name in ("cast", "half", "best", "short"):
+        maker.node("Identity", f"{name}_out", [name])
+    found = by_rule(maker)
+    for name in ("cast", "best"):
+        assert found[name][0] == exclusions.DTYPE
+        assert "int64" in found[name][1]
+    assert found["half"] == found["short"] == ("taken", "")
+
+
 def test_small_segments_are_out() -> None:
     maker = chain("Relu", "Identity", "Relu", "Cumsum", "Relu", "Relu", "Relu")
     found = by_rule(maker)

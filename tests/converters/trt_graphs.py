@@ -121,7 +121,9 @@ class GraphMaker:
 
 def set_attribute(node: Any, name: str, value: Any) -> None:
     attr = node.attr[name]
-    if isinstance(value, bool):
+    if hasattr(value, "as_datatype_enum"):
+        attr.type = value.as_datatype_enum
+    elif isinstance(value, bool):
         attr.b = value
     elif isinstance(value, int):
         attr.i = value
