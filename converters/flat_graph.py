@@ -110,6 +110,16 @@ class _Inliner:
         )
 
     def add_main(self, names: Iterable[str]) -> None:
+        """Adds nodes of the main graph and what they call."""
+        try:
+            self._add_main(names)
+        except (IndexError, KeyError, ValueError) as error:
+            raise ModelError(
+                f"{self._path}: a call and the function it calls do not fit together ({error!r}). "
+                "The model is damaged; export it again."
+            ) from error
+
+    def _add_main(self, names: Iterable[str]) -> None:
         chosen = {name: self.main[name] for name in names}
         order = _sorted({name: _main_inputs(node) for name, node in chosen.items()})
         for name in order:
@@ -160,7 +170,9 @@ class _Inliner:
         effects = [e for n in function.control_ret.values() for e in self._waited(prefix + n)]
         self.kept.update(effects)
         self._effects[call] = effects
-        return [tensor(function.ret[arg.name]) for arg in function.signature.output_arg]
+        # Protobuf's map would give "" for a name it lacks.
+        results = dict(function.ret)
+        return [tensor(results[arg.name]) for arg in function.signature.output_arg]
 
     def _put(self, prefix: str, node: Any, inputs: list[str], arguments: Mapping[str, str]) -> None:
         if len(self.nodes) >= _MOST_NODES:

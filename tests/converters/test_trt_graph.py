@@ -258,3 +258,24 @@ def test_loops_of_version_1_are_kept() -> None:
     maker.node("NextIteration", "next", ["merge"])
     maker.node("Exit", "exit", ["merge"])
     assert len(maker.flat(Path("graph.pb")).nodes) == 5
+
+
+@pytest.mark.parametrize("damage", ["arguments", "results", "result"])
+def test_calls_that_do_not_fit_are_refused(damage: str) -> None:
+    loaded = load_graph(SEGMENTED / "two_engines_native")
+    for function in loaded.graph_def.library.function:
+        if damage == "arguments":
+            function.signature.input_arg.add(name="more")
+        elif damage == "results":
+            del function.signature.output_arg[:]
+        else:
+            function.ret.clear()
+    with pytest.raises(ModelError, match="two_engines_native: a call and the function"):
+        flatten(loaded)
+
+
+def test_a_signature_of_nothing_is_refused() -> None:
+    loaded = load_graph(SEGMENTED / "two_engines_native")
+    del loaded.graph_def.node[:]
+    with pytest.raises(ModelError, match="'serving_default' gives .* which its graph has not"):
+        flatten(loaded)

@@ -88,8 +88,14 @@ class GraphMaker:
         made = self.graph.node.add(name=name, op="TRTEngineOp", input=list(inputs))
         function = self.graph.library.function.add()
         function.signature.name = f"{name}_native_segment"
+        last = ""
+        for i in range(len(inputs)):
+            last = function.signature.input_arg.add(name=f"tensorrtinputph_{i}").name
+        function.signature.output_arg.add(name="tensorrtoutputph_0")
         for node, op in segment.items():
-            function.node_def.add(name=node, op=op)
+            function.node_def.add(name=node, op=op, input=[] if op == "Const" else [last])
+            last = last if op == "Const" else f"{node}:out:0"
+        function.ret["tensorrtoutputph_0"] = last
         made.attr["segment_func"].func.name = function.signature.name
         made.attr["InT"].list.type.extend([1] * len(inputs))
         made.attr["OutT"].list.type.append(1)
