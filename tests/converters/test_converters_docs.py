@@ -1,0 +1,115 @@
+"""What README.md and docs/converters.md say of the converters is so, as far as no GPU is needed."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import inspect
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+import converters
+from converters import ConversionSpec, errors
+from converters.cli.app import build_parser
+from converters.cli.spec_options import spec_from
+from converters.compare import Thresholds, default_thresholds
+
+ROOT = Path(__file__).resolve().parents[2]
+README = (ROOT / "README.md").read_text()
+PAGE = (ROOT / "docs" / "converters.md").read_text()
+
+
+def block(text: str, language: str) -> str:
+    (found,) = re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL)
+    return found
+
+
+def commands(text: str) -> list[list[str]]:
+    lines = [shlex.split(line) for line in text.splitlines() if line]
+    assert all(line[0] == "trt-convert" for line in lines)
+    return [line[1:] for line in lines]
+
+
+def options() -> list[tuple[str, list[str]]]:
+    """Each option of each command: the command, and the option's long forms."""
+    (subparsers,) = (
+        action
+        for action in build_parser()._actions
+        if isinstance(action, argparse._SubParsersAction)
+    )
+    found = []
+    for name, parser in subparsers.choices.items():
+        for action in parser._actions:
+            long = [text for text in action.option_strings if text.startswith("--")]
+            if long and long != ["--help"]:
+                found.append((name, long))
+    return found
+
+
+def test_call_and_command_of_the_readme_ask_for_the_same(monkeypatch):
+    calls = []
+    signature = inspect.signature(converters.convert)
+
+    def convert(*args, **options):
+        calls.append(signature.bind(*args, **options))
+
+    monkeypatch.setattr(converters, "convert", convert)
+    exec(compile(block(README, "py"), "README.md", "exec"), {})
+    (called,) = calls
+    (command,) = commands(block(README, "bash"))
+    args = build_parser().parse_args(command)
+    assert (args.source, args.output) == (called.arguments["source"], called.arguments["output"])
+    assert spec_from(args).resolved() == called.arguments["spec"].resolved()
+
+
+@pytest.mark.parametrize("command", commands(block(PAGE, "sh")), ids=" ".join)
+def test_commands_of_the_page_parse(command):
+    args = build_parser().parse_args(command)
+    if command[0] in ("convert", "calibrate"):
+        spec_from(args).resolved()
+
+
+@pytest.mark.parametrize(("command", "forms"), options(), ids=str)
+def test_every_option_is_on_the_page(command, forms):
+    assert any(re.search(rf"(?<![\w-]){form}(?![\w-])", PAGE) for form in forms), command
+
+
+@pytest.mark.parametrize("field", [field.name for field in dataclasses.fields(ConversionSpec)])
+def test_every_field_of_the_spec_is_in_the_table(field):
+    assert f"\n| `{field}` | `--" in PAGE
+
+
+def test_every_error_is_in_the_table():
+    kinds = [
+        name
+        for name, kind in vars(errors).items()
+        if isinstance(kind, type) and issubclass(kind, errors.ConverterError)
+    ]
+    assert len(kinds) >= 9
+    for name in kinds:
+        assert f"| `{name}` |" in PAGE or name == "ConverterError", name
+
+
+@pytest.mark.parametrize("figure", [field.name for field in dataclasses.fields(Thresholds)])
+def test_thresholds_are_those_of_the_code(figure):
+    (row,) = re.findall(rf"^\| `{figure}` \| (.*) \|$", PAGE, re.MULTILINE)
+    shown = [cell.strip() for cell in row.split(" | ")[-3:]]
+    bounds = [getattr(default_thresholds(name), figure) for name in ("FP32", "FP16", "INT8")]
+    assert [None if cell == "-" else float(cell) for cell in shown] == bounds
+
+
+def test_files_and_names_on_the_pages_exist():
+    pages = README + PAGE + (ROOT / "docs" / "design.md").read_text()
+    files = set(re.findall(r"`(converters/[\w./]+)`", pages))
+    assert "converters/report.py" in files
+    for name in files:
+        assert (ROOT / name).exists(), name
+
+
+def test_picture_is_small_enough_for_a_readme():
+    data = (ROOT / "docs" / "converters_report.png").read_bytes()
+    assert data.startswith(b"\x89PNG")
+    assert len(data) < 300_000
