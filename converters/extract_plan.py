@@ -194,6 +194,10 @@ def _plans(
             file = f"{name}.plan"
             if len(stored) > 1:
                 file = f"{name}.{'_'.join(format_shape(shape) for shape in shapes)}.plan"
+            if file in data:
+                raise PlanError(
+                    f"{loaded.path} has {name} twice for {file}. Convert the model again."
+                )
             data[file] = plan
             plans.append(
                 ExtractedPlan(

@@ -70,7 +70,7 @@ def why_not_whole(graph: FlatGraph) -> str | None:
     engines = [node for node in graph.nodes.values() if node.op == ENGINE_OP]
     outside = excluded_nodes(graph)
     if len(engines) != 1 or outside:
-        count = f"{len(engines) or 'no'} engine{'' if len(engines) == 1 else 's'}"
+        count = f"{len(engines) or 'no'} engine{'s' if len(engines) > 1 else ''}"
         shown = ", ".join(f"{node.op} {node.name}" for node in outside[:_MOST_SHOWN])
         more = len(outside) - _MOST_SHOWN
         rest = f", and outside are {shown}" + (f" and {more} more" if more > 0 else "")

@@ -8,6 +8,7 @@ TensorRT's Python package each bring a copy of TensorRT's library.
 from __future__ import annotations
 
 import tempfile
+import uuid
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -137,7 +138,6 @@ def engine_function(loaded: LoadedGraph, engine: EngineNode) -> Any:
 
     graph = graph_pb2.GraphDef()
     graph.versions.CopyFrom(loaded.graph_def.versions)
-    graph.library.CopyFrom(loaded.graph_def.library)
     feeds = []
     node = graph.node.add()
     node.CopyFrom(_definition(loaded, engine))
@@ -146,6 +146,13 @@ def engine_function(loaded: LoadedGraph, engine: EngineNode) -> Any:
     node.device = ""
     del node.input[:]
     node.attr["_allow_build_at_runtime"].b = False
+    for function in loaded.graph_def.library.function:
+        if function.signature.name == engine.segment_func:
+            segment = graph.library.function.add()
+            segment.CopyFrom(function)
+            # TensorFlow keeps functions by name, and has one of this name from the model.
+            segment.signature.name = f"{engine.segment_func}_{uuid.uuid4().hex}"
+            node.attr["segment_func"].func.name = segment.signature.name
     for i, dtype in enumerate(engine.input_dtypes):
         feed = graph.node.add(name=f"feed_{i}", op="Placeholder")
         feed.attr["dtype"].type = tf.dtypes.as_dtype(dtype).as_datatype_enum

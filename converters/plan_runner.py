@@ -116,8 +116,10 @@ class PlanRunner:
 
     def close(self) -> None:
         """Gives the GPU's memory back."""
-        # TensorRT's objects must go before the context that they live in.
-        self._context = self._engine = None
+        # TensorRT's objects must go in this order, and before the memory that they live in.
+        self._context = None
+        self._engine = None
+        self._runtime = None
         self._device.close()
 
     def __enter__(self) -> PlanRunner:

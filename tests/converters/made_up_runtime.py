@@ -1,0 +1,201 @@
+"""Stands in for TensorRT's Python package and the CUDA driver: a plan is JSON, it doubles numbers.
+
+Only what PlanRunner calls is here, with TensorRT 8.6's names and its ways to refuse.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import enum
+import json
+from typing import Any
+
+import numpy as np
+
+HEADER = b"ftrt" + bytes(20) + bytes([8, 6, 0, 12])
+
+
+def made_up_plan(**values: Any) -> bytes:
+    """A plan of one input "x" and one output "y", which is twice the input."""
+    return HEADER + json.dumps(values).encode()
+
+
+class Memory:
+    """A device whose memory is the host's."""
+
+    open_devices = 0
+    name = "a GPU of paper"
+    stream = 7
+
+    def __init__(self, index: int = 0) -> None:
+        self.arrays: dict[int, np.ndarray] = {}
+        self.closed = False
+        Memory.open_devices += 1
+
+    def use(self) -> None:
+        assert not self.closed
+
+    def allocate(self, size: int) -> int:
+        array = np.zeros(max(size, 1), np.uint8)
+        self.arrays[array.ctypes.data] = array
+        return int(array.ctypes.data)
+
+    def upload(self, array: np.ndarray) -> int:
+        address = self.allocate(array.nbytes)
+        ctypes.memmove(address, array.ctypes.data, array.nbytes)
+        return address
+
+    def download(self, address: int, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+        found = np.empty(shape, dtype)
+        ctypes.memmove(found.ctypes.data, address, found.nbytes)
+        return found
+
+    def wait(self) -> None:
+        pass
+
+    def free(self) -> None:
+        self.arrays.clear()
+
+    def close(self) -> None:
+        if not self.closed:
+            Memory.open_devices -= 1
+        self.closed = True
+
+
+class DataType(enum.Enum):
+    FLOAT = 0
+    HALF = 1
+    INT32 = 3
+    FP8 = 6
+
+
+class TensorIOMode(enum.Enum):
+    INPUT = 1
+    OUTPUT = 2
+
+
+class TensorLocation(enum.Enum):
+    DEVICE = 0
+    HOST = 1
+
+
+class ILogger:
+    class Severity(enum.Enum):
+        INTERNAL_ERROR = 0
+        ERROR = 1
+        INFO = 3
+
+    def log(self, severity: Any, message: str) -> None:
+        raise NotImplementedError
+
+
+__version__ = "8.6.0"
+_NUMPY = {"FLOAT": np.float32, "HALF": np.float16, "INT32": np.int32}
+
+
+def init_libnvinfer_plugins(logger: ILogger, namespace: str) -> bool:
+    logger.log(ILogger.Severity.INFO, "plugins")
+    return True
+
+
+class Runtime:
+    def __init__(self, logger: ILogger) -> None:
+        self._logger = logger
+
+    def deserialize_cuda_engine(self, data: bytes) -> Any:
+        values = json.loads(data[len(HEADER) :] or b"{}")
+        if "refuse" in values:
+            self._logger.log(ILogger.Severity.INFO, "this is not an error")
+            self._logger.log(ILogger.Severity.ERROR, values["refuse"])
+            return None
+        return Engine(values)
+
+
+class Engine:
+    """`values`: profiles [[min, opt, max], ...] of x; or implicit [dims...] and max_batch."""
+
+    def __init__(self, values: dict[str, Any]) -> None:
+        self.values = values
+        self.has_implicit_batch_dimension = "implicit" in values
+        self.max_batch_size = values.get("max_batch", 1)
+        self.num_io_tensors = self.num_bindings = 2
+        self.num_optimization_profiles = len(values.get("profiles", []))
+
+    def create_execution_context(self) -> Any:
+        return None if self.values.get("no_context") else Context(self)
+
+    def get_tensor_name(self, i: int) -> str:
+        return ("TensorRTInputPH_0", "TensorRTOutputPH_0")[i]
+
+    get_binding_name = get_tensor_name
+
+    def get_tensor_mode(self, name: str) -> TensorIOMode:
+        return TensorIOMode.INPUT if "Input" in name else TensorIOMode.OUTPUT
+
+    def binding_is_input(self, i: int) -> bool:
+        return i == 0
+
+    def get_tensor_dtype(self, name: str) -> DataType:
+        return DataType[self.values.get("dtype", "FLOAT")]
+
+    def get_binding_dtype(self, i: int) -> DataType:
+        return self.get_tensor_dtype("")
+
+    def get_tensor_shape(self, name: str) -> tuple[int, ...]:
+        if "implicit" in self.values:
+            return tuple(self.values["implicit"])
+        return (-1,) * len(self.values["profiles"][0][0])
+
+    def get_binding_shape(self, i: int) -> tuple[int, ...]:
+        return self.get_tensor_shape("")
+
+    def get_tensor_location(self, name: str) -> TensorLocation:
+        return TensorLocation[self.values.get("location", "DEVICE")]
+
+    def get_tensor_profile_shape(self, name: str, profile: int) -> list[tuple[int, ...]]:
+        return [tuple(shape) for shape in self.values["profiles"][profile]]
+
+
+class Context:
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self.shape: tuple[int, ...] | None = None
+        self.addresses: dict[str, int] = {}
+        self.profile = 0
+
+    def set_optimization_profile_async(self, profile: int, stream: int) -> bool:
+        assert stream == Memory.stream
+        self.profile = profile
+        return True
+
+    def set_input_shape(self, name: str, shape: tuple[int, ...]) -> bool:
+        least, _, most = self.engine.get_tensor_profile_shape(name, self.profile)
+        assert all(a <= n <= b for a, n, b in zip(least, shape, most))
+        self.shape = tuple(shape)
+        return not self.engine.values.get("refuse_shapes")
+
+    def infer_shapes(self) -> list[str]:
+        return []
+
+    def get_tensor_shape(self, name: str) -> tuple[int, ...]:
+        assert self.shape is not None
+        return self.shape
+
+    def set_tensor_address(self, name: str, address: int) -> bool:
+        self.addresses[name] = address
+        return True
+
+    def execute_async_v3(self, stream: int) -> bool:
+        assert self.shape is not None
+        self._double(self.shape, *self.addresses.values())
+        return not self.engine.values.get("fail")
+
+    def execute(self, batch: int, bindings: list[int]) -> bool:
+        self._double((batch, *self.engine.get_binding_shape(0)), *bindings)
+        return not self.engine.values.get("fail")
+
+    def _double(self, shape: tuple[int, ...], source: int, target: int) -> None:
+        found = np.empty(shape, _NUMPY[self.engine.get_tensor_dtype("").name])
+        ctypes.memmove(found.ctypes.data, source, found.nbytes)
+        found *= 2
+        ctypes.memmove(target, found.ctypes.data, found.nbytes)
