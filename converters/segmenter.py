@@ -82,7 +82,7 @@ def ask_segmenter(
     with tempfile.TemporaryDirectory(prefix="segmenter-") as folder:
         result, log = Path(folder) / "segmented.pb", Path(folder) / "log"
         job = {
-            "path": str(path),
+            "path": str(Path(path).resolve()),
             "result": str(result),
             "options": asdict(options),
             "tags": None if tags is None else list(tags),
@@ -90,7 +90,7 @@ def ask_segmenter(
             "outputs": None if outputs is None else list(outputs),
         }
         with open(log, "wb") as stderr:
-            code = _run(job, options, stderr)
+            code = _run(job, options, stderr, folder)
         text = log.read_text("utf-8", "replace")
         if code != 0 or not result.is_file():
             raise UnavailableError(
@@ -101,7 +101,7 @@ def ask_segmenter(
         return SegmenterAnswer(graph, text)
 
 
-def _run(job: dict[str, Any], options: SegmenterOptions, stderr: Any) -> int:
+def _run(job: dict[str, Any], options: SegmenterOptions, stderr: Any, folder: str) -> int:
     root = str(Path(__file__).resolve().parent.parent)
     path = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")]))
     environment = {
@@ -120,6 +120,7 @@ def _run(job: dict[str, Any], options: SegmenterOptions, stderr: Any) -> int:
         done = subprocess.run(
             command,
             env=environment,
+            cwd=folder,  # Python looks for modules in the working folder first
             stdout=stderr,
             stderr=stderr,
             stdin=subprocess.DEVNULL,

@@ -1,64 +1,166 @@
-"""Makes tests/golden/converted: small models with the engines that TensorRT built for them.
+"""Makes tests/golden/converted: small models with real TensorRT plans, on a machine with a GPU.
 
-    PYTHONPATH=.:tests/converters python tests/golden/make_converted_models.py
+    PYTHONPATH=. python tests/golden/make_converted_models.py [FOLDER]
 
-It needs a GPU, TensorFlow 2.17 and TensorRT 8.6. Tests on machines without a GPU read the results:
-graphs, plans, tables and records as they really are. PROVENANCE.json says what made them.
+TensorFlow 2.17 with TensorRT 8.6, TensorRT's Python package and a GPU are needed; it takes some
+minutes. Each plan is also run by TensorRT's own runtime and compared with its TRTEngineOp.
+PROVENANCE.json tells versions, GPU, specs and hashes. Paths of the machine are not kept.
 """
 
 from __future__ import annotations
 
+import argparse
+import hashlib
 import json
+import os
 import shutil
 import sys
+import tempfile
 from pathlib import Path
+from typing import Any
 
-FOLDER = Path(__file__).resolve().parent / "converted"
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE.parent / "converters")]
+
+# What a conversion leaves that has paths or times of this machine in it.
+DROPPED = ("repeat.sh", "conversion.log", "fingerprint.pb")
+# A file over this is no small golden file.
+MOST_BYTES = 1_000_000
+ENVIRONMENT = ("tensorflow", "tensorrt_linked", "tensorrt_loaded", "gpus", "driver", "cuda")
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", nargs="?", type=Path, default=HERE / "converted")
+    folder = parser.parse_args().folder.resolve()
+    os.environ.setdefault("TF_FORCE_GPU_ALLOW_GROWTH", "true")
+    if folder.exists():
+        raise SystemExit(f"{folder} exists: remove it first")
+    folder.mkdir(parents=True)
+    os.chdir(folder)  # records then have relative paths
+    made = {name: make(name, *job) for name, job in jobs().items()}
+    write_provenance(folder, made)
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    for path in files:
+        if path.stat().st_size > MOST_BYTES:
+            raise SystemExit(f"{path} has {path.stat().st_size} bytes; make the model smaller")
+    print(f"{folder}: {len(files)} files, {sum(path.stat().st_size for path in files)} bytes")
+
+
+def jobs() -> dict[str, tuple[Any, ...]]:
+    """By name: how the source is made, its file, the spec, and calibration batches."""
     import gpu_models
     import numpy as np
-    import tensorflow as tf
 
-    from converters import ConversionSpec, ShapeRange, convert
-    from converters.record import file_hashes
+    from converters import ConversionSpec, ShapeRange
 
-    shutil.rmtree(FOLDER, ignore_errors=True)
-    native = FOLDER / "native"
-    native.mkdir(parents=True)
-    with tf.device("CPU:0"):
-        gpu_models.save_with_gap(native / "gap")
-        gpu_models.save_two_inputs(native / "two_inputs")
-    gpu_models.write_frozen_graph(native / "frozen.pb")
-    images = np.random.default_rng(0).normal(size=(16, 16, 16, 3)).astype(np.float32)
-    two = {
-        "left": ShapeRange((1, 16, 16, 3), (4, 16, 16, 3)),
-        "right": ShapeRange((1, 8, 8, 3), (4, 8, 8, 3)),
-    }
-    sets = [{"image": (4, 16, 16, 3)}, {"image": (8, 16, 16, 3)}]
-    frozen = ConversionSpec("FP16", max_batch_size=4, outputs=["scores", "half"])
-    jobs = {
-        "two_inputs_fp32_explicit": ("two_inputs", ConversionSpec("FP32", shape_ranges=two), None),
-        "frozen_fp16_static": ("frozen.pb", frozen, None),
-        "gap_int8": (
+    shape = ShapeRange(min=(1, 16, 16, 3), max=(8, 16, 16, 3))
+    generator = np.random.default_rng(3)
+    batches = [generator.normal(size=(4, 16, 16, 3)).astype(np.float32) for _ in range(4)]
+
+    def cnn(path: Path) -> None:
+        import tensorflow as tf
+
+        model = gpu_models.classifier(16, 3, 5)
+        module = tf.Module()
+        module.model = model
+        spec = tf.TensorSpec([None, 16, 16, 3], tf.float32, "image")
+        serve = tf.function(lambda image: {"scores": model(image)}, input_signature=[spec])
+        tf.saved_model.save(module, str(path), {"serving_default": serve})
+
+    return {
+        "fp16_explicit": (
+            cnn,
+            "cnn",
+            ConversionSpec("FP16", shape_ranges={"image": shape}),
+            None,
+        ),
+        "fp32_two_shapes": (
+            cnn,
+            "cnn",
+            ConversionSpec("FP32", input_shapes=[{"image": (n, 16, 16, 3)} for n in (1, 8)]),
+            None,
+        ),
+        "int8": (
+            cnn,
+            "cnn",
+            ConversionSpec("INT8", input_shapes={"image": (4, 16, 16, 3)}),
+            batches,
+        ),
+        "fp16_gap": (
+            gpu_models.save_with_gap,
             "gap",
-            ConversionSpec("INT8", input_shapes=sets),
-            [images[i : i + 4] for i in range(0, 16, 4)],
+            ConversionSpec("FP16", shape_ranges={"image": shape}),
+            None,
+        ),
+        "static": (
+            gpu_models.write_frozen_graph,
+            "frozen.pb",
+            ConversionSpec("FP32", mode="static", max_batch_size=8, outputs=["scores", "half"]),
+            None,
         ),
     }
-    for name, (source, spec, data) in jobs.items():
-        report = convert(native / source, FOLDER / name, spec, calibration_data=data)
-        print(report, flush=True)
-        (FOLDER / name / "conversion.log").unlink()  # paths and times of one machine
-    record = json.loads((FOLDER / name / "conversion.json").read_text())
-    provenance = {
-        "script": "tests/golden/make_converted_models.py",
-        "python": sys.version.split()[0],
-        "environment": record["environment"],
-        "files": file_hashes(FOLDER),
+
+
+def make(name: str, source: Any, file: str, spec: Any, batches: Any) -> dict[str, Any]:
+    from converters import convert
+
+    native = Path("native") / file
+    if not native.exists():
+        native.parent.mkdir(exist_ok=True)
+        source(native)
+    print(f"{name}: {spec}", flush=True)
+    report = convert(native, Path(name), spec, calibration_data=batches)
+    clean_record(Path(name))
+    compared = compare_plans(Path(name))
+    for dropped in DROPPED:
+        (Path(name) / dropped).unlink(missing_ok=True)
+    return {
+        "source": native.as_posix(),
+        "spec": report.spec.to_json(),
+        "calibration": None if batches is None else "4 batches of normal numbers, seed 3",
+        "comparisons": compared,
     }
-    (FOLDER / "PROVENANCE.json").write_text(json.dumps(provenance, indent=2) + "\n")
+
+
+def clean_record(folder: Path) -> None:
+    """Keeps of conversion.json what does not depend on the machine's folders."""
+    path = folder / "conversion.json"
+    values = json.loads(path.read_text("utf-8"))
+    environment = values.get("environment", {})
+    kept = {
+        "spec": values["spec"],
+        "environment": {key: environment.get(key) for key in ENVIRONMENT},
+    }
+    path.write_text(json.dumps(kept, indent=2) + "\n", "utf-8")
+
+
+def compare_plans(model: Path) -> list[Any]:
+    from converters import extract_plans
+
+    with tempfile.TemporaryDirectory() as work:
+        out = Path(work) / "plans"
+        made = extract_plans(model, out, partial=True, compare=True)
+        shutil.rmtree(out)
+    print(made, flush=True)
+    return [dict(comparison) for comparison in made.comparisons]
+
+
+def write_provenance(folder: Path, made: dict[str, Any]) -> None:
+    first = next(iter(made))
+    record = json.loads((folder / first / "conversion.json").read_text("utf-8"))
+    values = {
+        "command": "PYTHONPATH=. python tests/golden/make_converted_models.py",
+        "python": ".".join(map(str, sys.version_info[:3])),
+        "environment": record["environment"],
+        "models": made,
+        "sha256": {
+            path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
+            for path in sorted(folder.rglob("*"))
+            if path.is_file()
+        },
+    }
+    (folder / "PROVENANCE.json").write_text(json.dumps(values, indent=2) + "\n", "utf-8")
 
 
 if __name__ == "__main__":
