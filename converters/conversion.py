@@ -23,6 +23,7 @@ from converters.int8_proof import LOG_LAYERS, prove_int8, read_log, without_laye
 from converters.model_source import ModelSource, kind_of
 from converters.progress import Progress
 from converters.runnable import signature_specs
+from converters.segmenter import SEGMENTER_LOG
 from converters.spec import ConversionSpec
 from converters.trt_graph import engine_nodes, load_graph
 from converters.verify import VerificationReport, verify
@@ -116,7 +117,10 @@ class Conversion:
     ) -> None:
         """Converts into `folder`; `allow_none` is for trials that keep everything out."""
         log = self.work / LOG
-        with environment(LOG_LAYERS if spec.precision == "INT8" and self._child else {}):
+        log_level = dict(SEGMENTER_LOG)
+        if spec.precision == "INT8":
+            log_level["TF_CPP_VMODULE"] += f",{LOG_LAYERS}"
+        with environment(log_level if self._child else {}):
             self._built = self._run(
                 "convert_signatures",
                 {

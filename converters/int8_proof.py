@@ -2,7 +2,7 @@
 missing.
 
 TensorRT says in its build log which type each layer reads ("Layer(CaskConvolution): conv + relu,
-Tactic: 0x.., x[Int8(32,64,56,56)] -> y[Int8(...)]"); a finished plan keeps only layers' names.
+Tactic: 0x.., x (Int8[32,64:4,56,56]) -> y (Int8[...])"); a finished plan keeps only layers' names.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from converters.errors import CalibrationError
 from converters.spec import ConversionSpec
 from converters.trt_graph import EngineNode
 
-# Lets TensorRT's own log, which has the layers, into TensorFlow's.
-LOG_LAYERS = {"TF_CPP_MIN_LOG_LEVEL": "0", "TF_CPP_VMODULE": "trt_logger=3"}
+# For TF_CPP_VMODULE: lets TensorRT's own log, which has the layers, into TensorFlow's.
+LOG_LAYERS = "trt_logger=3"
 
 _LAYER = re.compile(r"Layer\((\w+)\): (.*), Tactic: \w+, (.*) -> (.*)$")
 _TRT_LINE = re.compile(r"trt_logger\.cc:\d+\]")
@@ -32,7 +32,7 @@ def layers(log: str) -> list[tuple[str, bool]]:
     for line in log.splitlines():
         match = _LAYER.search(line)
         if match and match[1] not in _PASSIVE:
-            found.append((match[2], "[Int8(" in match[3]))
+            found.append((match[2], "(Int8[" in match[3]))
     return found
 
 
@@ -76,10 +76,11 @@ def prove_int8(
             raise CalibrationError(f"engine {engine.canonical_name} has an empty calibration table")
     found = layers(build_log) if build_log is not None else []
     int8 = sum(reads for _, reads in found)
-    if found and not int8:
+    if found and not int8 and spec.require_int8:
         raise CalibrationError(
-            f"none of the {len(found)} layers that TensorRT built reads INT8: the ranges do not "
-            "reach them. Calibrate on real data, or check the quantize nodes' places"
+            f"TensorRT built {len(found)} computing layers and none reads INT8: it found other "
+            "kernels faster, or the ranges do not reach them. Use FP16, or require_int8=False if "
+            "that is fine; quantize nodes must be at the inputs of convolutions and matrix products"
         )
     scales = {
         name: len(table.scales) - len(table.without_scale()) for name, table in tables.items()

@@ -44,6 +44,8 @@ class ConversionSpec:
       calibration_batches: how many batches of the data to use. Default: all.
       calibration_table: a file to read the ranges from if it exists, else to write them to.
       custom_ranges: (min, max) by tensor name; INT8 only.
+      require_int8: INT8 only: whether it is an error when TensorRT, which takes the fastest kernel
+        of any precision, takes none of INT8. Default True; the report has the share either way.
       allow_build_at_runtime: whether the saved model may build engines for shapes that were not
         declared. Default False: such shapes run in TensorFlow.
       save_gpu_specific_engines: whether the built engines are saved. Default True.
@@ -70,6 +72,7 @@ class ConversionSpec:
     calibration_batches: int | None = None
     calibration_table: str | None = None
     custom_ranges: Mapping[str, tuple[float, float]] | None = None
+    require_int8: bool | None = None
     allow_build_at_runtime: bool | None = None
     save_gpu_specific_engines: bool | None = None
     signatures: Sequence[str] | None = None

@@ -59,6 +59,7 @@ _PARSERS = {
     "calibration_batches": values_of.whole(1, 2**31 - 1),
     "calibration_table": values_of.path,
     "custom_ranges": values_of.number_ranges,
+    "require_int8": values_of.flag,
     "allow_build_at_runtime": values_of.flag,
     "save_gpu_specific_engines": values_of.flag,
     "signatures": values_of.names,
@@ -125,6 +126,7 @@ def with_defaults(values: Mapping[str, Any]) -> dict[str, Any]:
     default("minimum_segment_size", 3)
     default("maximum_cached_engines", engines_needed(filled))
     default("use_calibration", filled["precision"] == "INT8")
+    default("require_int8", filled["precision"] == "INT8")
     default("allow_build_at_runtime", False)
     default("save_gpu_specific_engines", True)
     default("tags", ("serve",))
@@ -192,8 +194,9 @@ def _int8_faults(values: Mapping[str, Any]) -> list[Fault]:
         for name in ("calibration_batches", "calibration_table", "custom_ranges"):
             if values[name] is not None:
                 faults.append(Fault(name, values[name], (None,), why))
-        if values["use_calibration"]:
-            faults.append(Fault("use_calibration", True, (None, False), why))
+        for name in ("use_calibration", "require_int8"):
+            if values[name]:
+                faults.append(Fault(name, True, (None, False), why))
         return faults
     if values["use_calibration"] is False:
         why = "there is no calibration with use_calibration=False"

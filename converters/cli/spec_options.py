@@ -94,6 +94,12 @@ def _add_engines(group: Any) -> None:
 
 def _add_int8(group: Any) -> None:
     group.add_argument(
+        "--require-int8",
+        dest="require_int8",
+        action=argparse.BooleanOptionalAction,
+        help="fail if TensorRT finds other kernels faster than INT8 everywhere (default)",
+    )
+    group.add_argument(
         "--calibrate",
         dest="calibration_data",
         action="append",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import gc
 import json
 import subprocess
 import sys
@@ -30,9 +29,10 @@ def images(batch: int, side: int = 16) -> np.ndarray:
 
 
 def run(folder: Path, signature: str = "serving_default", **inputs: np.ndarray) -> dict:
-    gc.collect()
-    function = tf.saved_model.load(str(folder)).signatures[signature]
-    results = function(**{name: tf.constant(value) for name, value in inputs.items()})
+    model = tf.saved_model.load(str(folder))  # its engines live as long as it does
+    results = model.signatures[signature](
+        **{name: tf.constant(value) for name, value in inputs.items()}
+    )
     return {name: value.numpy() for name, value in results.items()}
 
 
@@ -60,9 +60,8 @@ def input_of(folder: Path) -> str:
 
 
 def accuracy(folder: Path, pictures: np.ndarray, labels: np.ndarray, batch: int = 100) -> float:
-    # A copy of this model that is collected later would take the engines of this one along.
-    gc.collect()
-    function = tf.saved_model.load(str(folder)).signatures["serving_default"]
+    model = tf.saved_model.load(str(folder))  # its engines live as long as it does
+    function = model.signatures["serving_default"]
     name = input_of(folder)
     found = [
         next(iter(function(**{name: tf.constant(pictures[i : i + batch])}).values())).numpy()
@@ -82,6 +81,8 @@ def test_accuracy_on_digits(digits, tmp_path, precision, loss, explicit) -> None
         spec = dataclasses.replace(spec, input_shapes=None, shape_ranges={name: shapes})
     options = {}
     if precision == "INT8":
+        # TensorRT finds no INT8 kernel faster for a network this small.
+        spec = dataclasses.replace(spec, require_int8=False)
         # Smaller than the batch that is served: stock TF-TRT builds again at the first request.
         options["calibration_data"] = (training[i : i + 50] for i in range(0, 1000, 50))
     report = convert(
@@ -105,24 +106,46 @@ def test_accuracy_on_digits(digits, tmp_path, precision, loss, explicit) -> None
     record = json.loads((tmp_path / "out" / "conversion.json").read_text())
     assert record["spec"]["precision"] == precision
     if precision == "INT8":
-        assert record["calibration"]["int8_share"] > 0.3
+        assert record["calibration"]["layers"] > 0
+
+
+def test_int8_kernels_are_proved(tmp_path) -> None:
+    """Where INT8 pays, the layers that read it are counted; where it does not, that is an error."""
+    with tf.device("CPU:0"):
+        tf.keras.utils.set_random_seed(0)
+        wide = tf.keras.Input((56, 56, 256), name="image")
+        model = tf.keras.Model(wide, gpu_models.blocks(wide, 512, 512, 512))
+        model.export(str(tmp_path / "wide"), verbose=False)
+        gpu_models.classifier(16, 3, 5).export(str(tmp_path / "small"), verbose=False)
+    shapes = {"wide": (32, 56, 56, 256), "small": (4, 16, 16, 3)}
+    for name, shape in shapes.items():
+        data = [RANDOM.normal(size=shape).astype(np.float32) for _ in range(3)]
+        given = input_of(tmp_path / name)
+        spec = ConversionSpec("INT8", input_shapes={given: shape}, signatures=["serving_default"])
+        if name == "small":
+            with pytest.raises(CalibrationError, match="none reads INT8"):
+                convert(tmp_path / name, tmp_path / "out", spec, calibration_data=data)
+            continue
+        done = convert(
+            tmp_path / name, tmp_path / "out_wide", spec, calibration_data=data, verify_data=data
+        )
+        assert done.calibration["int8_share"] > 0.5
 
 
 def test_int8_table_is_written_and_used_again(digits, tmp_path) -> None:
     folder, training, pictures, _ = digits
     name = input_of(folder)
     data = [training[i : i + 50] for i in range(0, 500, 50)]
-    spec = ConversionSpec("INT8", input_shapes={name: (50, 16, 16, 1)})
+    spec = ConversionSpec("INT8", input_shapes={name: (50, 16, 16, 1)}, require_int8=False)
     table = tmp_path / "digits.calib_table"
     calibrate(folder, table, spec, calibration_data=data, child=False)
     (found,) = read_tables(table).values()
     assert found.algorithm == "EntropyCalibration2"
     assert len(found.scales) > 5
     used = dataclasses.replace(spec, calibration_table=str(table))
-    report = convert(folder, tmp_path / "out", used, verify_data=[pictures[:50]], child=False)
+    convert(folder, tmp_path / "out", used, verify_data=[pictures[:50]], child=False)
     (engine,) = engine_nodes(load_graph(tmp_path / "out").graph_def)
     assert engine.calibration_table == found.serialize()
-    assert report.calibration["int8_share"] > 0.3
     with pytest.raises(CalibrationError, match="INT8 needs calibration data"):
         convert(folder, tmp_path / "none", spec, child=False)
     assert not (tmp_path / "none").exists()
@@ -218,8 +241,7 @@ def test_static_int8_by_custom_ranges(digits, tmp_path) -> None:
         use_calibration=False,
         custom_ranges=ranges_of(folder, pictures[:100]),
     )
-    report = convert(folder, tmp_path / "out", spec, verify_data=[pictures[:100]], child=False)
-    assert report.calibration["int8_share"] > 0.3
+    convert(folder, tmp_path / "out", spec, verify_data=[pictures[:100]], child=False)
     native = accuracy(folder, pictures, labels)
     assert accuracy(tmp_path / "out", pictures, labels) >= native - 0.02
 
@@ -228,7 +250,8 @@ def ranges_of(folder: Path, pictures: np.ndarray) -> dict[str, tuple[float, floa
     """The range of every float tensor that a node of the frozen graph gives for these inputs."""
     from converters.freeze import freeze
 
-    frozen = freeze(tf.saved_model.load(str(folder)).signatures["serving_default"])
+    model = tf.saved_model.load(str(folder))
+    frozen = freeze(model.signatures["serving_default"])
     graph_def = frozen.graph.as_graph_def()
     with tf.Graph().as_default() as graph, tf.compat.v1.Session() as session:
         tf.graph_util.import_graph_def(graph_def, name="")

@@ -56,6 +56,7 @@ def test_the_defaults():
         "calibration_batches": None,
         "calibration_table": None,
         "custom_ranges": None,
+        "require_int8": False,
         "allow_build_at_runtime": False,
         "save_gpu_specific_engines": True,
         "signatures": None,
@@ -69,6 +70,7 @@ def test_the_defaults():
     ("fields", "expected"),
     [
         ({"precision": "int8"}, {"precision": "INT8", "use_calibration": True}),
+        ({"precision": "int8"}, {"require_int8": True}),
         ({"precision": "fp16"}, {"precision": "FP16", "use_calibration": False}),
         ({"mode": "Static"}, {"mode": "static", "max_batch_size": 1}),
         ({"mode": "static", "input_shapes": SETS}, {"max_batch_size": 8}),
@@ -356,6 +358,7 @@ def test_json_of_every_field():
         calibration_batches=3,
         calibration_table="t.calib_table",
         custom_ranges={"conv:0": (-1.0, 6.0)},
+        require_int8=False,
         allow_build_at_runtime=True,
         save_gpu_specific_engines=False,
         signatures=("a", "b"),
