@@ -137,3 +137,13 @@ def set_attribute(node: Any, name: str, value: Any) -> None:
         attr.s = value
     else:
         raise TypeError(f"{name}: {value!r}")
+
+
+def chain(*ops: str, **attributes: object) -> GraphMaker:
+    """x -> a0 -> a1 -> ... -> y, with ops in between."""
+    maker = GraphMaker()
+    last = maker.node("Placeholder", "x")
+    for i, op in enumerate(ops):
+        last = maker.node(op, f"a{i}", [last], **attributes)  # type: ignore[arg-type]
+    maker.node("Identity", "y", [last])
+    return maker
