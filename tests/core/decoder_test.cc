@@ -58,6 +58,24 @@ TEST_F(DecoderTest, FrameThreadsGiveTheSamePictures) {
   EXPECT_EQ(Decode(Open(options).get(), 20), Decode(Open().get(), 20));
 }
 
+TEST_F(DecoderTest, APictureOutlivesItsDecoder) {
+  auto decoder = Open();
+  AvPacketPtr packet(av_packet_alloc());
+  AvFramePtr frame(av_frame_alloc());
+  ASSERT_TRUE(index_.ReadPacket(source_, 0, packet.get()).ok());
+  ASSERT_TRUE(decoder->Send(packet.get()).ok());
+  ASSERT_TRUE(decoder->Send(nullptr).ok());
+  ASSERT_TRUE(decoder->Receive(frame.get()).value());
+  const auto bytes = [&frame] {
+    return std::string(reinterpret_cast<const char*>(frame->data[0]),
+                       static_cast<size_t>(frame->linesize[0]) * frame->height);
+  };
+  const std::string before = bytes();
+  decoder.reset();
+  Decode(Open().get(), 20);
+  EXPECT_EQ(bytes(), before);
+}
+
 TEST_F(DecoderTest, RefusesPicturesAboveMaxPixels) {
   DecoderOptions options;
   options.max_pixels = 1000;

@@ -3,23 +3,52 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "tf_nvcodec/core/av_log.h"
+#include "tf_nvcodec/core/picture_pool.h"
 #include "tf_nvcodec/core/status.h"
 
 namespace nvc {
 namespace {
 
+// What FFmpeg's callbacks need of a decoder; AVCodecContext::opaque leads here.
+struct CallbackState : AvErrorFlag {
+  PicturePool pictures{&BlockCache::Shared()};
+};
+
+int GetPictureBuffer(AVCodecContext* context, AVFrame* frame, int) {
+  auto* const flag = static_cast<AvErrorFlag*>(context->opaque);
+  return static_cast<CallbackState*>(flag)->pictures.GetBuffer(context, frame);
+}
+
+#if FF_API_THREAD_SAFE_CALLBACKS
+// Else they have the thread that sends packets make the call, and wait for it.
+void AllowCallsByFrameThreads(AVCodecContext* context) {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+  context->thread_safe_callbacks = 1;
+#pragma GCC diagnostic pop
+}
+#endif
+
 class SoftwareDecoder : public Decoder {
  public:
   explicit SoftwareDecoder(AvCodecContextPtr context) : context_(std::move(context)) {
-    context_->opaque = errors_.opaque();
+    context_->opaque = state_.opaque();
   }
 
-  // Before the flag that the context's threads may still write to.
+  // Before the state that the context's threads may still write to.
   ~SoftwareDecoder() override { context_.reset(); }
 
-  int Open(const AVCodec* decoder) { return avcodec_open2(context_.get(), decoder, nullptr); }
+  int Open(const AVCodec* decoder) {
+    if ((decoder->capabilities & AV_CODEC_CAP_DR1) != 0) {
+      context_->get_buffer2 = GetPictureBuffer;
+#if FF_API_THREAD_SAFE_CALLBACKS
+      AllowCallsByFrameThreads(context_.get());
+#endif
+    }
+    return avcodec_open2(context_.get(), decoder, nullptr);
+  }
 
-  bool TakeErrors() override { return errors_.Take(); }
+  bool TakeErrors() override { return state_.Take(); }
 
   absl::Status Send(const AVPacket* packet) override {
     AvLogScope log;
@@ -49,7 +78,7 @@ class SoftwareDecoder : public Decoder {
     return FfmpegError(averror, absl::StrCat(context_->codec->name, detail));
   }
 
-  AvErrorFlag errors_;
+  CallbackState state_;
   AvCodecContextPtr context_;
 };
 
