@@ -2,7 +2,6 @@
 #ifndef TESTS_CORE_DECODED_HASHES_H_
 #define TESTS_CORE_DECODED_HASHES_H_
 
-#include <functional>
 #include <map>
 #include <mutex>
 #include <set>
@@ -10,12 +9,9 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "tests/core/picture_hash.h"
 #include "tf_nvcodec/core/frame_index.h"
 #include "tf_nvcodec/core/video_reader.h"
-
-extern "C" {
-#include <libavutil/imgutils.h>
-}
 
 namespace nvc {
 
@@ -24,15 +20,9 @@ class HashSink : public FrameSink {
  public:
   void Start(int) override {}
   absl::Status Write(int, int frame, const AVFrame& picture) override {
-    const auto format = static_cast<AVPixelFormat>(picture.format);
-    std::string bytes(
-        static_cast<size_t>(av_image_get_buffer_size(format, picture.width, picture.height, 1)),
-        '\0');
-    av_image_copy_to_buffer(reinterpret_cast<uint8_t*>(&bytes[0]), static_cast<int>(bytes.size()),
-                            picture.data, picture.linesize, format, picture.width, picture.height,
-                            1);
+    const size_t hash = PictureHash(picture);
     std::lock_guard<std::mutex> lock(mutex_);
-    hashes[frame] = std::hash<std::string>()(bytes);
+    hashes[frame] = hash;
     return absl::OkStatus();
   }
   std::map<int, size_t> hashes;

@@ -2,20 +2,16 @@
 
 #include <algorithm>
 #include <cstring>
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "gtest/gtest.h"
 #include "tests/core/golden_corpus.h"
+#include "tests/core/picture_hash.h"
 #include "tf_nvcodec/core/av_log.h"
 #include "tf_nvcodec/core/av_ptr.h"
 #include "tf_nvcodec/core/demuxer.h"
-
-extern "C" {
-#include <libavutil/imgutils.h>
-}
 
 namespace nvc {
 namespace {
@@ -191,13 +187,7 @@ std::vector<size_t> Decode(const std::string& clip, int threads, PicturePool* po
     if (avcodec_send_packet(context.get(), more ? packet.get() : nullptr) < 0) hashes.push_back(0);
     av_packet_unref(packet.get());
     while (avcodec_receive_frame(context.get(), frame.get()) >= 0) {
-      const auto format = static_cast<AVPixelFormat>(frame->format);
-      std::string bytes(
-          static_cast<size_t>(av_image_get_buffer_size(format, frame->width, frame->height, 1)),
-          '\0');
-      av_image_copy_to_buffer(reinterpret_cast<uint8_t*>(&bytes[0]), static_cast<int>(bytes.size()),
-                              frame->data, frame->linesize, format, frame->width, frame->height, 1);
-      hashes.push_back(std::hash<std::string>()(bytes));
+      hashes.push_back(PictureHash(*frame));
     }
   }
   return hashes;

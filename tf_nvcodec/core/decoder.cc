@@ -1,5 +1,8 @@
 #include "tf_nvcodec/core/decoder.h"
 
+#include <algorithm>
+#include <tuple>
+
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "tf_nvcodec/core/av_log.h"
@@ -45,12 +48,24 @@ class SoftwareDecoder : public Decoder {
       AllowCallsByFrameThreads(context_.get());
 #endif
     }
-    return avcodec_open2(context_.get(), decoder, nullptr);
+    const int opened = avcodec_open2(context_.get(), decoder, nullptr);
+    // Its flush forgets all it was sent, the sequence header too. FFmpeg's own decoders keep more:
+    // parameter sets, or which encoder's mistakes to make up for.
+    if (opened >= 0 && absl::string_view(decoder->name) == "libdav1d") {
+      as_opened_.reset(avcodec_parameters_alloc());
+      if (as_opened_ != nullptr) avcodec_parameters_from_context(as_opened_.get(), context_.get());
+    }
+    return opened;
   }
 
-  bool TakeErrors() override { return state_.Take(); }
+  bool TakeErrors() override {
+    const bool seen = state_.Take();
+    had_errors_ |= seen;
+    return seen;
+  }
 
   absl::Status Send(const AVPacket* packet) override {
+    is_reset_ = false;
     AvLogScope log;
     const int sent = avcodec_send_packet(context_.get(), packet);
     if (sent >= 0 || sent == AVERROR_EOF) return absl::OkStatus();
@@ -65,10 +80,24 @@ class SoftwareDecoder : public Decoder {
     return Error(received, log.Detail());
   }
 
-  void Reset() override { avcodec_flush_buffers(context_.get()); }
+  void Reset() override {
+    avcodec_flush_buffers(context_.get());
+    is_reset_ = true;
+  }
+
+  bool IsAsNew() override {
+    TakeErrors();
+    if (as_opened_ == nullptr || had_errors_ || !is_reset_) return false;
+    // Streams may say more of their colours than what they were opened with, or something else; it
+    // would be passed on to a stream that says nothing.
+    AvCodecParametersPtr now(avcodec_parameters_alloc());
+    return now != nullptr && avcodec_parameters_from_context(now.get(), context_.get()) >= 0 &&
+           SameParameters(*as_opened_, *now);
+  }
 
  private:
-  absl::Status Error(int averror, const std::string& detail) const {
+  absl::Status Error(int averror, const std::string& detail) {
+    had_errors_ = true;
     // FFmpeg has no code of its own for this.
     if (absl::StrContains(detail, "max pixel count")) {
       return absl::ResourceExhaustedError(absl::StrCat("pictures are above max_pixels, ",
@@ -80,6 +109,9 @@ class SoftwareDecoder : public Decoder {
 
   CallbackState state_;
   AvCodecContextPtr context_;
+  AvCodecParametersPtr as_opened_;  // null when decoding leaves traces
+  bool is_reset_ = true;
+  bool had_errors_ = false;
 };
 
 }  // namespace
@@ -124,6 +156,19 @@ absl::StatusOr<std::unique_ptr<Decoder>> OpenSoftwareDecoder(const AVCodecParame
         "decoder ", name, " refuses the stream: ", FfmpegErrorText(opened), log.Detail()));
   }
   return software;
+}
+
+bool SameParameters(const AVCodecParameters& a, const AVCodecParameters& b) {
+  // Not the bit rate and the aspect ratio, which no picture depends on.
+  const auto fields = [](const AVCodecParameters& codec) {
+    return std::make_tuple(codec.codec_id, codec.codec_tag, codec.format, codec.width, codec.height,
+                           codec.bits_per_coded_sample, codec.bits_per_raw_sample, codec.profile,
+                           codec.level, codec.field_order, codec.color_range, codec.color_primaries,
+                           codec.color_trc, codec.color_space, codec.chroma_location,
+                           codec.video_delay);
+  };
+  return fields(a) == fields(b) && a.extradata_size == b.extradata_size &&
+         std::equal(a.extradata, a.extradata + a.extradata_size, b.extradata);
 }
 
 bool IsDamaged(const AVFrame& frame) {

@@ -38,6 +38,9 @@ class Decoder {
   virtual bool TakeErrors() = 0;
   // Forgets everything sent, to start again at a random access point.
   virtual void Reset() = 0;
+  // Whether it is sure to decode any stream of the parameters it was opened with, not only the one
+  // it has decoded, exactly as a decoder just opened would.
+  virtual bool IsAsNew() { return false; }
 };
 
 // Unimplemented: no decoder for this codec in this FFmpeg; InvalidArgument: parameters that the
@@ -45,6 +48,9 @@ class Decoder {
 absl::StatusOr<std::unique_ptr<Decoder>> OpenSoftwareDecoder(const AVCodecParameters& codec,
                                                              AVRational time_base,
                                                              const DecoderOptions& options);
+
+// Whether a decoder is opened alike for both.
+bool SameParameters(const AVCodecParameters& a, const AVCodecParameters& b);
 
 // True when the decoder itself says that the picture is not what was encoded.
 bool IsDamaged(const AVFrame& frame);

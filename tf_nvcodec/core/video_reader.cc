@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "tf_nvcodec/core/decode_plan.h"
-#include "tf_nvcodec/core/decoder.h"
+#include "tf_nvcodec/core/decoder_cache.h"
 #include "tf_nvcodec/core/status.h"
 #include "tf_nvcodec/core/thread_budget.h"
 
@@ -69,7 +69,7 @@ class ReadRun {
     options.reorder_depth = index_.reorder_depth();
     options.max_pixels = options_.max_pixels;
     options.output_unreachable = true;
-    return OpenSoftwareDecoder(*index_.stream().codec, index_.stream().time_base, options);
+    return DecoderCache::Shared().Open(*index_.stream().codec, index_.stream().time_base, options);
   }
 
   void Fail(const absl::Status& status) {
