@@ -17,9 +17,15 @@ from converters.calibration_table import CalibrationTable, read_tables, usable_t
 from converters.child import run_in_child
 from converters.conversion_report import ConversionReport, SignatureReport
 from converters.declared_shapes import check_all_used, declared_shapes
-from converters.errors import CalibrationError, SpecError
+from converters.errors import CalibrationError, EngineError, SpecError
 from converters.fresh_check import FreshReport, environment, fresh_check
-from converters.int8_proof import LOG_LAYERS, prove_int8, read_log, without_layers
+from converters.int8_proof import (
+    LOG_LAYERS,
+    last_warnings,
+    prove_int8,
+    read_log,
+    without_layers,
+)
 from converters.model_source import ModelSource, kind_of
 from converters.progress import Progress
 from converters.runnable import signature_specs
@@ -56,7 +62,7 @@ class Conversion:
         self._spools: dict[str, str] = {}
         self._tables: dict[str, str] | None = None
         self._built: Mapping[str, Any] = {}
-        self._build_log: str | None = None
+        self._proof: Mapping[str, Any] | None = None
         self.machine: Mapping[str, Any] = {}
         self.source = self._prepare()
         chosen = self.spec.signatures or tuple(self.source.signatures)
@@ -120,26 +126,30 @@ class Conversion:
         log_level = dict(SEGMENTER_LOG)
         if spec.precision == "INT8":
             log_level["TF_CPP_VMODULE"] += f",{LOG_LAYERS}"
+        log_level["TF_FORCE_GPU_ALLOW_GROWTH"] = "true"
+        arguments = {
+            "saved_model": str(self.source.saved_model),
+            "folder": str(folder),
+            "spec": self._with_room(spec).to_json(),
+            "signatures": list(self.signatures),
+            "kept": self.kept,
+            "calibration": self._spools,
+            "tables": self._tables,
+            "progress": self._shown,
+            "save": save,
+            "allow_none": allow_none,
+        }
         with environment(log_level if self._child else {}):
-            self._built = self._run(
-                "convert_signatures",
-                {
-                    "saved_model": str(self.source.saved_model),
-                    "folder": str(folder),
-                    "spec": self._with_room(spec).to_json(),
-                    "signatures": list(self.signatures),
-                    "kept": self.kept,
-                    "calibration": self._spools,
-                    "tables": self._tables,
-                    "progress": self._shown,
-                    "save": save,
-                    "allow_none": allow_none,
-                },
-                log,
-            )
-        self._build_log = read_log(log)
-        if self._build_log is not None:
-            (folder / LOG).write_text(without_layers(self._build_log))
+            try:
+                self._built = self._run("convert_signatures", arguments, log)
+            except (CalibrationError, EngineError) as error:
+                raise type(error)(f"{error}{last_warnings(read_log(log))}") from error
+        build_log = read_log(log)
+        if build_log is not None:
+            (folder / LOG).write_text(without_layers(build_log))
+        if save:
+            engines = engine_nodes(load_graph(folder, self.source.tags).graph_def)
+            self._proof = prove_int8(spec, engines, self.tables(), build_log)
 
     def run_fresh(self, folder: Path) -> FreshReport:
         """Every shape that was built, in a fresh process; EngineError unless all is saved."""
@@ -152,6 +162,12 @@ class Conversion:
             report = fresh_check(folder, requests, self.source.tags)
         if self.spec.save_gpu_specific_engines:
             report.raise_if_failed()
+        for run in report.runs:
+            if self._built[run.signature]["engines"] and not (run.engines or run.native):
+                raise EngineError(
+                    f"signature {run.signature!r}: the log of the fresh process names no engine "
+                    "that ran: whether its saved engines work is not known"
+                )
         return report
 
     def verify(self, folder: Path, data: Any) -> VerificationReport:
@@ -212,7 +228,7 @@ class Conversion:
             signatures=(*signatures, *native),
             environment=self.machine,
             fresh=fresh,
-            calibration=prove_int8(spec, engines.values(), self.tables(), self._build_log),
+            calibration=self._proof,
             timings=tuple(self._progress.timings),
         )
 

@@ -16,7 +16,13 @@ from converters.calibration_table import CalibrationTable, write_tables
 from converters.conversion import Conversion
 from converters.conversion_report import ConversionReport
 from converters.denylist_search import Denylist, check_new, find_denylist
-from converters.errors import ConverterError, OutputError, SpecError
+from converters.errors import (
+    ConverterError,
+    EngineError,
+    OutputError,
+    SpecError,
+    VerificationError,
+)
 from converters.output_folder import new_output
 from converters.progress import Progress
 from converters.spec import ConversionSpec
@@ -68,6 +74,11 @@ def convert(
     """
     began = time.monotonic()
     shown = Progress(progress)
+    if bisect and verify_data is not None and iter_once(verify_data):
+        raise SpecError(
+            "verify_data can be read only once, and bisect compares many times: give a function "
+            "that makes it, a list, a dataset or files"
+        )
     _check_apart(Path(source), Path(output))
     with new_output(output, overwrite) as folder, tempfile.TemporaryDirectory(prefix=_WORK) as work:
         job = Conversion(
@@ -82,7 +93,13 @@ def convert(
         if compared is not None and not compared.passed and bisect:
             used, denied = _bisect(job, folder, verify_data, shown)
             _empty(folder)
-            job.build(used, folder)
+            try:
+                job.build(used, folder)
+            except EngineError as error:
+                out = ", ".join((*denied.op_denylist, *denied.node_denylist))
+                raise VerificationError(
+                    f"outputs agree only without {out}, and then no engine is left: {error}"
+                ) from error
             fresh = job.run_fresh(folder)
             compared = job.verify(folder, verify_data)
         if compared is not None:
@@ -143,10 +160,15 @@ def calibrate(
     return CalibrationReport(os.fspath(table), tables)
 
 
+def iter_once(data: Any) -> bool:
+    """Whether the data is an iterator, which ends with its first reader."""
+    return hasattr(data, "__next__")
+
+
 def _check_apart(source: Path, output: Path) -> None:
     here, there = source.resolve(), output.resolve()
-    if here == there or there in here.parents:
-        raise OutputError(f"{output} holds the source {source}: name another output")
+    if here == there or there in here.parents or here in there.parents:
+        raise OutputError(f"{output} and the source {source} are in one: name another output")
 
 
 def _bisect(
@@ -168,10 +190,10 @@ def _bisect(
         target.mkdir(parents=True)
         try:
             job.build(without(tuple(ops), tuple(nodes)), target, allow_none=True)
+            return job.verify(target, data).passed
         except ConverterError as error:
             progress.say(f"bisection: {error}")
             return False
-        return job.verify(target, data).passed
 
     graph = load_graph(folder, job.source.tags).graph_def
     found = find_denylist(passes, graph, progress=lambda trial: progress.say(str(trial)))

@@ -35,13 +35,13 @@ def declared_shapes(
         return [
             {name: tuple(d for d in shape or () if d is not None) for name, shape in own.items()}
         ]
-    if spec.allow_build_at_runtime:
-        return []
     if spec.mode == "static" and all(s is not None and None not in s[1:] for s in own.values()):
         batch = spec.max_batch_size or 1
         return [
             {name: (batch, *(d or 1 for d in (shape or ())[1:])) for name, shape in own.items()}
         ]
+    if spec.allow_build_at_runtime:
+        return []
     named = ",".join(f"{name}:{_open(shape)}" for name, shape in own.items())
     raise SpecError(
         f"signature {signature.name!r} has open shapes ({named}) and no declared shapes: give "

@@ -4,7 +4,6 @@ results are JSON: it runs in a child process as well as here."""
 from __future__ import annotations
 
 import hashlib
-import os
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -18,6 +17,7 @@ from converters.denylist import check_denied_nodes
 from converters.environment import require_tftrt
 from converters.errors import EngineError
 from converters.freeze import freeze
+from converters.fresh_check import environment
 from converters.missing_ranges import missing_in_engines, require_ranges
 from converters.model_source import open_source
 from converters.progress import Progress
@@ -35,7 +35,6 @@ LEFT_OUT = "left_out.{signature}.csv"
 
 def check_environment() -> dict[str, Any]:
     """The environment as JSON; UnavailableError when nothing can be converted in it."""
-    os.environ.setdefault("TF_FORCE_GPU_ALLOW_GROWTH", "true")
     return require_tftrt().to_json()
 
 
@@ -85,11 +84,11 @@ def convert_signatures(
         job.tables = {name: CalibrationTable.parse(text) for name, text in tables.items()}
     done = {}
     for name in signatures:
-        os.environ["TF_TRT_SHOW_DETAILED_REPORT"] = str(
-            Path(folder) / LEFT_OUT.format(signature=name)
-        )
-        done[name] = job.convert(name, calibration.get(name), allow_none)
-    check_denied_nodes(job.spec, job.node_names)
+        report = Path(folder) / LEFT_OUT.format(signature=name.replace("/", "_"))
+        with environment({"TF_TRT_SHOW_DETAILED_REPORT": str(report)}):
+            done[name] = job.convert(name, calibration.get(name), allow_none)
+    if not allow_none:
+        check_denied_nodes(job.spec, job.node_names)
     if save:
         job.save(list(kept))
     return {
@@ -178,7 +177,7 @@ class _Job:
         return found
 
     def save(self, kept: list[str]) -> None:
-        with self._progress.step("saving"), tempfile.TemporaryDirectory() as work:
+        with self._progress.step("saving"), tempfile.TemporaryDirectory(dir=self._folder) as work:
             engines: dict[str, Any] = {}
             functions = {}
             for name, found in self._converted.items():
@@ -188,8 +187,16 @@ class _Job:
                     if not self.spec.allow_build_at_runtime:
                         found.forbid_building()
                 functions[name] = found.function
+            loads = {id(found.native): found.native for found in self._converted.values()}
+            loads.pop(id(self._native), None)
             save_converted(
-                self._folder, functions, engines, self._native, kept, Path(self._saved_model)
+                self._folder,
+                functions,
+                engines,
+                [self._native, *loads.values()],
+                kept,
+                Path(self._saved_model),
+                self.spec.tags or (),
             )
 
     def _digest(self, name: str) -> str:

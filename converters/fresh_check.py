@@ -105,6 +105,11 @@ def fresh_check(
                 log,
             )
         parts = events(log.read_text(errors="replace"))
+    if len(parts) != len(requests):
+        raise EngineError(
+            f"the fresh process ran {len(requests)} shapes, and its log shows {len(parts)}: what "
+            "ran there is not known"
+        )
     runs = [
         ShapeRun(
             name, dict(shapes), seconds, *(part[kind] for kind in ("engine", "built", "native"))

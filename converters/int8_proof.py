@@ -47,6 +47,12 @@ def without_layers(log: str) -> str:
     return "\n".join(kept) + "\n"
 
 
+def last_warnings(log: str | None) -> str:
+    """TensorFlow's last warnings and errors, to follow an error's text; "" without any."""
+    lines = [line for line in without_layers(log or "").splitlines() if re.search(r": [EW] ", line)]
+    return "".join(f"\n  {line}" for line in lines[-8:])
+
+
 def prove_int8(
     spec: ConversionSpec,
     engines: Iterable[EngineNode],
@@ -76,6 +82,11 @@ def prove_int8(
             raise CalibrationError(f"engine {engine.canonical_name} has an empty calibration table")
     found = layers(build_log) if build_log is not None else []
     int8 = sum(reads for _, reads in found)
+    if engines and build_log is not None and not found and spec.require_int8:
+        raise CalibrationError(
+            "TensorRT's build log names no layer, so that INT8 is not proved; require_int8=False "
+            "takes the engines all the same"
+        )
     if found and not int8 and spec.require_int8:
         raise CalibrationError(
             f"TensorRT built {len(found)} computing layers and none reads INT8: it found other "

@@ -3,26 +3,31 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+from converters.graph_file import read_saved_model
 
 
 def save_converted(
     folder: Path,
     functions: Mapping[str, Any],
     engines: Mapping[str, Any],
-    native: Any,
+    natives: Sequence[Any],
     kept: list[str],
     source: Path,
+    tags: Sequence[str],
 ) -> None:
     """Writes the SavedModel `folder`.
 
     Args:
       functions: converted concrete functions by signature.
       engines: the trackable resources of their engines by name (tftrt_v2.serialize_engines).
-      native: the loaded model; its signatures `kept` go along as they are, with its variables.
+      natives: the loads of the native model that the functions come from. The signatures `kept`
+        of the first go along as they are, with its variables.
       source: the folder of the native model, whose assets.extra is copied.
+      tags: those that the SavedModel gets; tf.saved_model.save itself knows "serve" only.
 
     TF-TRT's own save keeps one signature and drops what a converted function captures, such as
     the lookup tables of a vocabulary; here they stay.
@@ -32,24 +37,32 @@ def save_converted(
     module = tf.Module()
     module.trt_engine_resources = dict(engines)
     signatures = dict(functions)
+    module.resources = _captured_resources(functions, natives)
     if kept:
-        module.native = native
-        signatures.update({name: native.signatures[name] for name in kept})
-    else:
-        module.resources = _captured_resources(functions, native)
+        module.native = natives[0]
+        signatures.update({name: natives[0].signatures[name] for name in kept})
     tf.saved_model.save(module, str(folder), signatures=signatures)
+    if tuple(tags) != ("serve",):
+        message = read_saved_model(folder)
+        del message.meta_graphs[0].meta_info_def.tags[:]
+        message.meta_graphs[0].meta_info_def.tags.extend(tags)
+        (folder / "saved_model.pb").write_bytes(message.SerializeToString())
     extra = source / "assets.extra"
     if extra.is_dir():
         shutil.copytree(extra, folder / "assets.extra", dirs_exist_ok=True)
 
 
-def _captured_resources(functions: Mapping[str, Any], native: Any) -> list[Any]:
-    """The native model's objects (tables, not variables: those are frozen) whose handles the
+def _captured_resources(functions: Mapping[str, Any], natives: Sequence[Any]) -> list[Any]:
+    """The native models' objects (tables, not variables: those are frozen) whose handles the
     functions capture."""
     import tensorflow as tf
 
     handles = {id(outer) for function in functions.values() for outer, _ in function.graph.captures}
     if not handles:
         return []
-    descendants = tf.train.TrackableView(native).descendants()
-    return [item for item in descendants if id(getattr(item, "resource_handle", None)) in handles]
+    return [
+        item
+        for native in natives
+        for item in tf.train.TrackableView(native).descendants()
+        if id(getattr(item, "resource_handle", None)) in handles
+    ]

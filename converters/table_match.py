@@ -8,6 +8,7 @@ the order of the engines decides.
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Mapping, Sequence
 
@@ -66,6 +67,15 @@ def match_tables(
             f"{names} is left over. The model or the spec changed; calibrate again"
         )
     return found
+
+
+def renamed(table: CalibrationTable, engine: str) -> CalibrationTable:
+    """The table with `engine` in place of the engine that its layers' names begin with."""
+    scales = {
+        _ENGINE_PREFIX.sub(f"{engine}/", name, count=1): scale
+        for name, scale in table.scales.items()
+    }
+    return dataclasses.replace(table, scales=scales)
 
 
 def unknown_tensors(table: CalibrationTable, engine: EngineNode) -> list[str]:

@@ -81,7 +81,7 @@ class SignatureV1:
             if not node.attr["serialized_segment"].s:
                 raise EngineError(
                     f"signature {self.name!r}: {node.name} has no plan: TensorRT could not build "
-                    "it; TensorFlow's log, above, says why"
+                    "it; TensorFlow's log says why"
                 )
             node.attr["_allow_build_at_runtime"].b = bool(self._spec.allow_build_at_runtime)
         self.function = trt_convert._construct_function_from_graph_def(
@@ -95,12 +95,15 @@ class SignatureV1:
     def _fix_shapes(self, graph_def: Any, frozen: Any) -> None:
         """Puts the declared dimensions into the placeholders, but for the batch."""
         nodes = {node.name: node for node in graph_def.node}
+        # Placeholders may have other names than the signature's inputs ("Image" is "image").
+        given = self.native.signatures[self.name].structured_input_signature[1]
+        keys = {spec.name: key for key, spec in given.items()}
         for tensor in frozen.inputs:
             name = input_name(tensor.name)
-            shape = self._shapes.get(name)
+            shape = self._shapes.get(keys.get(name, name))
+            own = None if tensor.shape.rank is None else tensor.shape.as_list()
             if shape is None:
-                known = tensor.shape.rank is not None and None not in tensor.shape.as_list()[1:]
-                if not known:
+                if own is None or None in own[1:]:
                     raise ModelError(
                         f"signature {self.name!r}: input {name!r} has the shape {tensor.shape}, "
                         "and a static plan needs all but the batch: give input_shapes, or "
@@ -110,5 +113,6 @@ class SignatureV1:
             proto = nodes[name].attr["shape"].shape
             proto.unknown_rank = False
             del proto.dim[:]
-            for size in (-1, *shape[1:]):
-                proto.dim.add(size=size)
+            open_batch = own is None or not own or own[0] is None
+            for index, size in enumerate(shape):
+                proto.dim.add(size=-1 if index == 0 and open_batch else size)

@@ -16,7 +16,7 @@ from converters.freeze import converter_freezes_so
 from converters.progress import Progress
 from converters.shapes import Shape, format_shape_set
 from converters.spec import ConversionSpec
-from converters.table_match import match_tables
+from converters.table_match import match_tables, renamed
 from converters.trt_graph import engine_nodes
 
 Batches = Callable[[], Iterable[Batch]]
@@ -149,7 +149,7 @@ class SignatureV2:
         if empty:
             raise CalibrationError(
                 f"signature {self.name!r}: calibration left {', '.join(empty)} without ranges; "
-                "TensorFlow's log, above, says why. The engine's inputs must have the shapes and "
+                "TensorFlow's log says why. The engine's inputs must have the shapes and "
                 "values of real data"
             )
 
@@ -220,7 +220,8 @@ def _converter_class() -> Any:
             found = self._tables(engine_nodes(self._converted_graph_def))
             for node in trt_nodes(self._converted_graph_def):
                 table = found[node.name.split("/")[-1]]
-                node.attr["calibration_data"].s = table.serialize().encode()
+                # TensorRT looks layers up by names that begin with the engine's, which is new.
+                node.attr["calibration_data"].s = renamed(table, node.name).serialize().encode()
             self._converted_func = _rebuilt(self._converted_func, self._converted_graph_def)
             self._calibrated = True
             # With explicit batch TF-TRT takes calibrating for building too.

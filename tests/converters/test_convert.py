@@ -27,6 +27,8 @@ from converters.errors import (
     UnavailableError,
     VerificationError,
 )
+from converters.freeze import freeze
+from converters.save_converted import save_converted
 from converters.trt_graph import load_graph
 
 SHAPES = {"x": (4, 3)}
@@ -153,8 +155,8 @@ def test_stops_leave_nothing(tmp_path: Path, tftrt: dict[str, Any], error: BaseE
 
 def test_the_source_is_not_overwritten(tmp_path: Path, tftrt: Mapping[str, Any]) -> None:
     source = save(tmp_path / "a" / "model")
-    for output in (source, tmp_path / "a", source / ".." / "model"):
-        with pytest.raises(OutputError, match="holds the source"):
+    for output in (source, tmp_path / "a", source / ".." / "model", source / "out"):
+        with pytest.raises(OutputError, match="and the source .* are in one"):
             here(source, output, ConversionSpec(input_shapes=SHAPES), overwrite=True)
     assert left_in(source) == ["assets", "fingerprint.pb", "saved_model.pb", "variables"]
 
@@ -287,3 +289,48 @@ def test_a_damaged_model(tmp_path: Path, tftrt: Mapping[str, Any]) -> None:
         here(source, tmp_path / "out", ConversionSpec(input_shapes=SHAPES))
     assert CalibrationTable.parse("TRT-8600-EntropyCalibration2\n").scales == {}
     assert left_in(tmp_path) == ["model"]
+
+
+def test_lookup_tables_of_another_load_are_saved(tmp_path: Path) -> None:
+    """TF-TRT's converter loads the model itself; its functions hold the tables of that load."""
+    words = tmp_path / "words.txt"
+    words.write_text("cat\ndog\n")
+
+    class Words(tf.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            line = tf.lookup.TextFileIndex
+            self.table = tf.lookup.StaticHashTable(
+                tf.lookup.TextFileInitializer(
+                    str(words), tf.string, line.WHOLE_LINE, tf.int64, line.LINE_NUMBER
+                ),
+                -1,
+            )
+
+        @tf.function(input_signature=[tf.TensorSpec([None], tf.string, "names")])
+        def ids(self, names: tf.Tensor) -> dict[str, tf.Tensor]:
+            return {"ids": self.table.lookup(names)}
+
+    module = Words()
+    signatures = {"a": module.ids, "b": module.ids}
+    tf.saved_model.save(module, str(tmp_path / "model"), signatures=signatures)
+    words.unlink()
+    first, second = (tf.saved_model.load(str(tmp_path / "model")) for _ in range(2))
+    for kept in ([], ["b"]):
+        out = tmp_path / f"out{len(kept)}"
+        functions = {"a": freeze(second.signatures["a"])}
+        functions["a"].graph.structured_outputs = {"ids": functions["a"].graph.outputs[0]}
+        source, tags = tmp_path / "model", ("serve", "gpu")
+        save_converted(out, functions, {}, [first, second], kept, source, tags)
+        again = tf.saved_model.load(str(out), tags=list(tags))
+        assert sorted(again.signatures) == ["a", *kept]
+        for function in again.signatures.values():
+            ids = next(iter(function(names=tf.constant(["dog", "cow"])).values()))
+            np.testing.assert_array_equal(ids, [1, -1])
+
+
+def test_bisect_needs_data_that_can_be_read_again(tmp_path: Path, tftrt: Mapping[str, Any]) -> None:
+    source = save(tmp_path / "model")
+    spec = ConversionSpec(input_shapes=SHAPES)
+    with pytest.raises(SpecError, match="read only once"):
+        here(source, tmp_path / "out", spec, bisect=True, verify_data=iter([X[:4]]))

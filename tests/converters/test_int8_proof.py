@@ -61,6 +61,8 @@ def test_no_int8_kernel_is_an_error_unless_that_is_fine():
     found = int8_engine()
     with pytest.raises(CalibrationError, match=r"2 computing layers and none reads INT8.*FP16"):
         prove_int8(INT8, [found], tables(found), FLOAT)
+    with pytest.raises(CalibrationError, match="names no layer"):
+        prove_int8(INT8, [found], tables(found), "nothing of layers")
     spec = dataclasses.replace(INT8, require_int8=False)
     assert prove_int8(spec, [found], tables(found), FLOAT)["int8_layers"] == 0
 
