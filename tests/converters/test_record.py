@@ -71,9 +71,11 @@ def test_what_cannot_be_recorded_is_an_error(out):
 
 
 def run(script: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess:
+    # `make test` has a PYTHON of its own.
+    inherited = {name: value for name, value in os.environ.items() if name != "PYTHON"}
     return subprocess.run(
         [str(script), *arguments],
-        env={**os.environ, **environment},
+        env={**inherited, **environment},
         capture_output=True,
         text=True,
         check=False,
