@@ -18,7 +18,7 @@ from converters.child import run_in_child
 from converters.conversion_report import ConversionReport, SignatureReport
 from converters.declared_shapes import check_all_used, declared_shapes
 from converters.errors import CalibrationError, EngineError, SpecError
-from converters.fresh_check import FreshReport, environment, fresh_check
+from converters.fresh_check import FreshReport, fresh_check
 from converters.int8_proof import (
     LOG_LAYERS,
     last_warnings,
@@ -26,16 +26,16 @@ from converters.int8_proof import (
     read_log,
     without_layers,
 )
-from converters.model_source import ModelSource, kind_of
+from converters.model_source import GRAPH_KINDS, ModelSource, kind_of
 from converters.progress import Progress
 from converters.runnable import signature_specs
 from converters.segmenter import SEGMENTER_LOG
 from converters.spec import ConversionSpec
-from converters.trt_graph import engine_nodes, load_graph
+from converters.trt_graph import EngineNode, engine_nodes, load_graph
+from converters.variables import variables
 from converters.verify import VerificationReport, verify
 
 LOG = "conversion.log"
-_GRAPHS = ("frozen_graph", "meta_graph")
 
 
 class Conversion:
@@ -62,6 +62,7 @@ class Conversion:
         self._spools: dict[str, str] = {}
         self._tables: dict[str, str] | None = None
         self._built: Mapping[str, Any] = {}
+        self._engines: list[EngineNode] = []  # of what was saved last
         self._proof: Mapping[str, Any] | None = None
         self.machine: Mapping[str, Any] = {}
         self.source = self._prepare()
@@ -139,7 +140,7 @@ class Conversion:
             "save": save,
             "allow_none": allow_none,
         }
-        with environment(log_level if self._child else {}):
+        with variables(log_level if self._child else {}):
             try:
                 self._built = self._run("convert_signatures", arguments, log)
             except (CalibrationError, EngineError) as error:
@@ -148,8 +149,8 @@ class Conversion:
         if build_log is not None:
             (folder / LOG).write_text(without_layers(build_log))
         if save:
-            engines = engine_nodes(load_graph(folder, self.source.tags).graph_def)
-            self._proof = prove_int8(spec, engines, self.tables(), build_log)
+            self._engines = engine_nodes(load_graph(folder, self.source.tags).graph_def)
+            self._proof = prove_int8(spec, self._engines, self.tables(), build_log)
 
     def run_fresh(self, folder: Path) -> FreshReport:
         """Every shape that was built, in a fresh process; EngineError unless all is saved."""
@@ -201,11 +202,8 @@ class Conversion:
         if path is not None and self._tables is None and self._calibrates:
             write_tables(path, self.tables())
 
-    def report(
-        self, folder: Path, output: Path, spec: ConversionSpec, fresh: FreshReport
-    ) -> ConversionReport:
-        graph = load_graph(folder, self.source.tags).graph_def
-        engines = {engine.canonical_name: engine for engine in engine_nodes(graph)}
+    def report(self, output: Path, spec: ConversionSpec, fresh: FreshReport) -> ConversionReport:
+        engines = {engine.canonical_name: engine for engine in self._engines}
         signatures = [
             SignatureReport(
                 name,
@@ -276,7 +274,7 @@ def with_mode(spec: ConversionSpec, kind: str) -> tuple[ConversionSpec, str]:
     """The resolved spec, static for a graph unless it says otherwise, and the reason."""
     if spec.mode is not None:
         reason = f"mode={spec.mode!r} was asked for"
-    elif kind in _GRAPHS:
+    elif kind in GRAPH_KINDS:
         with contextlib.suppress(SpecError):
             static = dataclasses.replace(spec, mode="static").resolved()
             return static, f"the source is a {kind.replace('_', ' ')}, which TensorFlow 1 made"

@@ -105,7 +105,7 @@ def convert(
         if compared is not None:
             compared.raise_if_failed()
         report = dataclasses.replace(
-            job.report(folder, Path(output), used, fresh),
+            job.report(Path(output), used, fresh),
             verification=compared,
             denylist=denied.to_json() if denied else None,
             seconds=time.monotonic() - began,

@@ -17,7 +17,6 @@ from converters.denylist import check_denied_nodes
 from converters.environment import require_tftrt
 from converters.errors import EngineError
 from converters.freeze import freeze
-from converters.fresh_check import environment
 from converters.missing_ranges import missing_in_engines, require_ranges
 from converters.model_source import open_source
 from converters.progress import Progress
@@ -28,6 +27,7 @@ from converters.spec import ConversionSpec
 from converters.tftrt_v1 import SignatureV1
 from converters.tftrt_v2 import SignatureV2, serialize_engines
 from converters.trt_graph import Signature, engine_nodes, load_graph
+from converters.variables import variables
 
 # TF-TRT writes what it left out, and why, to this file.
 LEFT_OUT = "left_out.{signature}.csv"
@@ -79,13 +79,13 @@ def convert_signatures(
       tables by engine, and the shapes that were built.
     """
     job = _Job(saved_model, ConversionSpec.from_json(spec), Progress(progress), Path(folder))
-    job.all_tables = len(signatures) == 1
+    job.alone = len(signatures) == 1
     if tables is not None:
         job.tables = {name: CalibrationTable.parse(text) for name, text in tables.items()}
     done = {}
     for name in signatures:
         report = Path(folder) / LEFT_OUT.format(signature=name.replace("/", "_"))
-        with environment({"TF_TRT_SHOW_DETAILED_REPORT": str(report)}):
+        with variables({"TF_TRT_SHOW_DETAILED_REPORT": str(report)}):
             done[name] = job.convert(name, calibration.get(name), allow_none)
     if not allow_none:
         check_denied_nodes(job.spec, job.node_names)
@@ -111,7 +111,7 @@ class _Job:
 
         self.spec = spec
         self.tables: Mapping[str, CalibrationTable] | None = None
-        self.all_tables = True
+        self.alone = True  # no other signature is converted
         self.node_names: set[str] = set()
         self.shapes: dict[str, list[dict[str, Shape]]] = {}
         self._saved_model = saved_model
@@ -125,7 +125,8 @@ class _Job:
 
     def convert(self, name: str, spool: str | None, allow_none: bool) -> Any:
         signature = self._loaded.signatures[name]
-        digest = self._digest(name)
+        # Freezing once more to compare is only worth it with something to compare to.
+        digest = name if self.alone else self._digest(name)
         if digest in self._digests:
             # Keras exports one function as "serve" and "serving_default".
             first = self._digests[digest]
@@ -158,7 +159,7 @@ class _Job:
                 self._progress,
                 edit=self._edit,
                 tables=self.tables,
-                all_tables=self.all_tables,
+                all_tables=self.alone,
             )
             found.convert(data, self.spec.calibration_batches)
             if shapes:

@@ -7,13 +7,11 @@ not guessed from times.
 
 from __future__ import annotations
 
-import contextlib
-import os
 import re
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +19,7 @@ from typing import Any
 from converters.child import run_in_child
 from converters.errors import EngineError
 from converters.shapes import Shape, format_shape_set
+from converters.variables import variables
 
 _MARK = "trt-convert:"
 _EVENTS = (
@@ -94,7 +93,7 @@ def fresh_check(
     """
     with tempfile.TemporaryDirectory(prefix="trt-convert-") as work:
         log = Path(work) / "log"
-        with environment(_LOG):
+        with variables(_LOG):
             times = run_in_child(
                 run_requests,
                 {
@@ -154,18 +153,3 @@ def run_requests(folder: str, requests: list[list[Any]], tags: list[str]) -> dic
         models[name](batch)
         seconds.append(time.monotonic() - start)
     return {"import": imported - began, "load": loaded - imported, "runs": seconds}
-
-
-@contextlib.contextmanager
-def environment(values: Mapping[str, str]) -> Iterator[None]:
-    """Sets variables for the child processes that start within."""
-    before = {name: os.environ.get(name) for name in values}
-    os.environ.update(values)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value

@@ -18,6 +18,8 @@ from converters.trt_graph import LoadedGraph, Signature, load_graph
 
 DEFAULT_SIGNATURE = "serving_default"
 KERAS_SUFFIXES = (".keras", ".h5", ".hdf5")
+# Graphs of TensorFlow 1, which TrtGraphConverter takes.
+GRAPH_KINDS = ("frozen_graph", "meta_graph")
 # Signatures that TensorFlow writes for itself.
 _INTERNAL = ("__saved_model_init_op", "__saved_model_train_op")
 
@@ -34,8 +36,8 @@ class ModelSource:
 
     @property
     def is_graph(self) -> bool:
-        """Whether it came as a graph of TensorFlow 1, which TrtGraphConverter takes."""
-        return self.kind in ("frozen_graph", "meta_graph")
+        """Whether it came as a graph of TensorFlow 1."""
+        return self.kind in GRAPH_KINDS
 
     def signature(self, name: str) -> Signature:
         if name not in self.signatures:

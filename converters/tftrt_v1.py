@@ -12,7 +12,8 @@ from converters.freeze import freeze
 from converters.progress import Progress
 from converters.shapes import Shape, input_name
 from converters.spec import ConversionSpec
-from converters.tftrt_v2 import trt_nodes, with_unique_names
+from converters.tftrt_v2 import with_unique_names
+from converters.trt_graph import trt_nodes
 
 
 class SignatureV1:

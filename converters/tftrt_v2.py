@@ -17,7 +17,7 @@ from converters.progress import Progress
 from converters.shapes import Shape, format_shape_set
 from converters.spec import ConversionSpec
 from converters.table_match import match_tables, renamed
-from converters.trt_graph import engine_nodes
+from converters.trt_graph import engine_nodes, trt_nodes
 
 Batches = Callable[[], Iterable[Batch]]
 
@@ -152,14 +152,6 @@ class SignatureV2:
                 "TensorFlow's log says why. The engine's inputs must have the shapes and "
                 "values of real data"
             )
-
-
-def trt_nodes(graph_def: Any) -> list[Any]:
-    """The TRTEngineOp nodes of the main graph and of the function library."""
-    functions = (function.node_def for function in graph_def.library.function)
-    return [
-        node for nodes in (graph_def.node, *functions) for node in nodes if node.op == "TRTEngineOp"
-    ]
 
 
 def with_unique_names(graph_def: Any) -> Any:

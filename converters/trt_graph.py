@@ -123,6 +123,11 @@ def engine_nodes(graph_def: Any) -> list[EngineNode]:
     return list(engines.values())
 
 
+def trt_nodes(graph_def: Any) -> list[Any]:
+    """The TRTEngineOp NodeDefs themselves, every one, for changing them."""
+    return [node for _, node in _all_nodes(graph_def) if node.op == ENGINE_OP]
+
+
 def engine_node(node: Any, where: str, functions: Mapping[str, Any]) -> EngineNode:
     """The EngineNode of one TRTEngineOp's NodeDef, `where` being the function it sits in."""
     attr = _Attributes(node.attr)
