@@ -11,6 +11,7 @@
 #include "tf_nvcodec/core/av_log.h"
 #include "tf_nvcodec/core/codec_settings.h"
 #include "tf_nvcodec/core/status.h"
+#include "tf_nvcodec/core/svt_av1_turn.h"
 
 extern "C" {
 #include <libavutil/dict.h>
@@ -47,8 +48,11 @@ class SoftwareEncoder : public Encoder {
     if (avcodec_is_open(context_.get()) && IsSvtAv1(context_->codec) && !finished_) DrainUnused();
   }
 
-  absl::Status Open(const CodecOptions& settings) {
+  absl::Status Open(const CodecOptions& settings, const Cancelled& cancelled) {
     if (packet_ == nullptr) return absl::ResourceExhaustedError("out of memory for a packet");
+    if (IsSvtAv1(context_->codec)) {
+      NVC_ASSIGN_OR_RETURN(turn_, WaitForSvtAv1Turn(cancelled));
+    }
     AVDictionary* dictionary = nullptr;
     for (const auto& [name, value] : settings) {
       av_dict_set(&dictionary, name.c_str(), value.c_str(), 0);
@@ -146,6 +150,7 @@ class SoftwareEncoder : public Encoder {
     }
   }
 
+  SvtAv1Turn turn_;  // outlives the context
   AvCodecContextPtr context_;
   AvPacketPtr packet_;
   const std::string label_;
@@ -167,7 +172,8 @@ void QuietEncoderLibraries() {
 absl::StatusOr<std::unique_ptr<Encoder>> NewSoftwareEncoder(const StreamSpec& stream,
                                                             const FrameTiming& timing,
                                                             const EncodeOptions& options,
-                                                            bool global_header) {
+                                                            bool global_header,
+                                                            const Cancelled& cancelled) {
   QuietEncoderLibraries();
   NVC_ASSIGN_OR_RETURN(const CodecOptions settings, MakeCodecSettings(stream, options));
   AvCodecContextPtr context(avcodec_alloc_context3(stream.encoder));
@@ -185,7 +191,7 @@ absl::StatusOr<std::unique_ptr<Encoder>> NewSoftwareEncoder(const StreamSpec& st
   if (global_header) context->flags |= AV_CODEC_FLAG_GLOBAL_HEADER;
   ApplyContextSettings(stream, timing, options, context.get());
   auto encoder = std::make_unique<SoftwareEncoder>(std::move(context), options);
-  NVC_RETURN_IF_ERROR(encoder->Open(settings));
+  NVC_RETURN_IF_ERROR(encoder->Open(settings, cancelled));
   return encoder;
 }
 

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
+#include "tf_nvcodec/core/cancellation.h"
 #include "tf_nvcodec/core/encode_options.h"
 #include "tf_nvcodec/core/encoder.h"
 #include "tf_nvcodec/core/frame_timing.h"
@@ -13,11 +14,13 @@
 namespace nvc {
 
 // `global_header`: parameter sets go to the container instead of every key frame. InvalidArgument
-// names a codec option that the codec doesn't have or whose value it refuses.
+// names a codec option that the codec doesn't have or whose value it refuses. An AV1 encoder waits
+// for those of other threads, until `cancelled`; the thread that made it destroys it.
 absl::StatusOr<std::unique_ptr<Encoder>> NewSoftwareEncoder(const StreamSpec& stream,
                                                             const FrameTiming& timing,
                                                             const EncodeOptions& options,
-                                                            bool global_header);
+                                                            bool global_header,
+                                                            const Cancelled& cancelled);
 
 // Keeps the encoder libraries that have loggers of their own off stderr. Changes the environment,
 // so call it before other threads run; the first encoder does it otherwise.

@@ -71,7 +71,8 @@ def encode_video(
 ) -> tf.Tensor:
     """Encodes frames to the bytes of one video file.
 
-    Equal frames and options give equal bytes on one machine.
+    Equal frames and options give equal bytes on one machine. AV1 encodes of one process run one
+    after another.
 
     Args:
       frames: [T, H, W, 3] for "rgb" and "bgr", [T, H, W, 1] for "gray": uint8, uint16 (0 to
