@@ -47,9 +47,9 @@ absl::Status WriteVideo(const FrameBatch& frames, const FrameTiming& timing,
   NVC_ASSIGN_OR_RETURN(const std::unique_ptr<FrameLoader> loader,
                        FrameLoader::Create(frames, stream));
   NVC_ASSIGN_OR_RETURN(const std::unique_ptr<Muxer> muxer, Muxer::Create(options, out));
-  NVC_ASSIGN_OR_RETURN(const std::unique_ptr<Encoder> encoder,
-                       NewSoftwareEncoder(stream, timing, options, muxer->wants_global_header(),
-                                          cancelled));
+  NVC_ASSIGN_OR_RETURN(
+      const std::unique_ptr<Encoder> encoder,
+      NewSoftwareEncoder(stream, timing, options, muxer->wants_global_header(), cancelled));
   NVC_RETURN_IF_ERROR(muxer->Start(encoder->context(), timing));
 
   const auto check = [&](int64_t done) {
