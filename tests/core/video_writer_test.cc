@@ -296,8 +296,8 @@ TEST(VideoWriterTest, ExtremeRatesAndThreadsEncode) {
   }
 }
 
-// Sizes and presets for which SVT-AV1 fills its globals differently. (HEVC 64 pixels wide is not the
-// same bytes twice with x265 3.5.)
+// Sizes and presets for which SVT-AV1 fills its globals differently. (HEVC 64 pixels wide is not
+// the same bytes twice with x265 3.5.)
 TEST(VideoWriterTest, EncodersOfDifferentStreamsRunBesideEachOther) {
   const Clip clips[] = {{96, 64, 4}, {128, 96, 4}, {320, 240, 4}};
   for (const EncodeCodec codec : kCodecs) {
