@@ -7,18 +7,18 @@ of the device's primary context, the one that TensorRT and TensorFlow use.
 from __future__ import annotations
 
 import ctypes
-from types import TracebackType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from converters.closing import Closing
 from converters.errors import UnavailableError
 
 _LIBRARY = "libcuda.so.1"
 
 
-class Device:
+class Device(Closing):
     """A GPU whose memory is given back when the `with` block ends."""
 
     def __init__(self, index: int = 0) -> None:
@@ -99,17 +99,6 @@ class Device:
         self._call("cuStreamDestroy_v2", self._stream)
         self._call("cuDevicePrimaryCtxRelease_v2", self._device)
         self._context = ctypes.c_void_p()
-
-    def __enter__(self) -> Device:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def _call(self, name: str, *arguments: Any) -> None:
         code = getattr(self._driver, name)(*arguments)

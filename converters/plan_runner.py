@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from converters.closing import Closing
 from converters.cuda_driver import Device
 from converters.errors import PlanError, UnavailableError
 from converters.plan_file import plan_header
@@ -25,7 +25,7 @@ _NUMPY_TYPES = {
 }
 
 
-class PlanRunner:
+class PlanRunner(Closing):
     """A plan, loaded and ready to run on a GPU.
 
     `names` maps the plan's bindings (TensorRTInputPH_0, ...) to the names that `run` takes and
@@ -121,17 +121,6 @@ class PlanRunner:
         self._engine = None
         self._runtime = None
         self._device.close()
-
-    def __enter__(self) -> PlanRunner:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def _load(self, data: bytes) -> Any:
         # TF-TRT's engines can use TensorRT's own plugins (non-maximum suppression).
