@@ -167,6 +167,21 @@ def read_tables(path: str | os.PathLike[str]) -> dict[str, CalibrationTable]:
     return parse_tables(data, os.fspath(path))
 
 
+def check_table_path(path: str | os.PathLike[str]) -> None:
+    """OutputError when no table could be written to `path`, nor read: told before hours of work."""
+    path = Path(path)
+    if path.is_dir():
+        raise OutputError(f"{path}: is a folder: name a file for the calibration table")
+    if path.exists():
+        return
+    folder = path.parent
+    if not folder.is_dir():
+        what = "is no folder" if folder.exists() else "does not exist"
+        raise OutputError(f"{path}: its folder {folder} {what}: make it, or name another file")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise OutputError(f"{path}: its folder {folder} cannot be written: name another file")
+
+
 def write_tables(
     path: str | os.PathLike[str], tables: Mapping[str, CalibrationTable], overwrite: bool = False
 ) -> None:

@@ -13,10 +13,16 @@ from typing import Any
 from converters import record
 from converters.calibration_data import batches, known_count
 from converters.calibration_spool import write_spool
-from converters.calibration_table import CalibrationTable, read_tables, usable_table, write_tables
+from converters.calibration_table import (
+    CalibrationTable,
+    check_table_path,
+    read_tables,
+    usable_table,
+    write_tables,
+)
 from converters.child import run_in_child
 from converters.conversion_report import ConversionReport, SignatureReport
-from converters.declared_shapes import check_all_used, declared_shapes
+from converters.declared_shapes import cannot_convert, check_all_used, with_graph_batch
 from converters.errors import CalibrationError, EngineError, SpecError
 from converters.fresh_check import FreshReport, fresh_check
 from converters.int8_proof import (
@@ -30,6 +36,7 @@ from converters.model_source import GRAPH_KINDS, ModelSource, kind_of
 from converters.progress import Progress
 from converters.runnable import signature_specs
 from converters.segmenter import SEGMENTER_LOG
+from converters.shapes import Shape
 from converters.spec import ConversionSpec
 from converters.trt_graph import EngineNode, engine_nodes, load_graph
 from converters.variables import variables
@@ -55,6 +62,13 @@ class Conversion:
         self.source_path = Path(source)
         self.kind = kind_of(source)
         self.spec, self.reason = with_mode(spec, self.kind)
+        if self.spec.outputs and self.kind == "saved_model":
+            raise SpecError(
+                f"outputs={self.spec.outputs}: {source} is a SavedModel, whose signatures name "
+                "their outputs: leave outputs (--output) out, or choose signatures (--signature)"
+            )
+        if self.spec.calibration_table is not None:
+            check_table_path(self.spec.calibration_table)
         self.work = work
         self._progress = progress
         self._child = child
@@ -65,18 +79,34 @@ class Conversion:
         self._engines: list[EngineNode] = []  # of what was saved last
         self._proof: Mapping[str, Any] | None = None
         self.machine: Mapping[str, Any] = {}
+        self._served: dict[str, list[Mapping[str, Shape]]] = {}  # run by saved engines alone
+        self.renamed: Mapping[str, str] = {}  # inputs of a graph whose names no signature can have
         self.source = self._prepare()
         chosen = self.spec.signatures or tuple(self.source.signatures)
         self.signatures = {name: self.source.signature(name) for name in chosen}
-        self.kept = [name for name in self.source.signatures if name not in chosen]
+        # Signatures that stay native, and why.
+        self.kept = dict.fromkeys((n for n in self.source.signatures if n not in chosen), "")
         check_all_used(self.spec, self.signatures)
-        if not self._calibrates:
-            for signature in self.signatures.values():
-                declared_shapes(self.spec, signature)
+        self._keep_what_cannot()
+        self.spec = with_graph_batch(self.spec, spec.max_batch_size, self.signatures.values())
 
     @property
     def _calibrates(self) -> bool:
         return self.spec.precision == "INT8" and bool(self.spec.use_calibration)
+
+    def _keep_what_cannot(self) -> None:
+        """Signatures that cannot be converted stay native, unless they were asked for by name or
+        nothing else is left: SpecError."""
+        reasons = {}
+        for name, signature in self.signatures.items():
+            why = cannot_convert(self.spec, signature, calibrated=self._calibrates)
+            if why is not None:
+                reasons[name] = why
+        if reasons and (self.spec.signatures or len(reasons) == len(self.signatures)):
+            named = ". Signatures that are not named stay native" if self.spec.signatures else ""
+            raise SpecError("; ".join(reasons.values()) + named)
+        self.signatures = {n: s for n, s in self.signatures.items() if n not in reasons}
+        self.kept.update(reasons)
 
     def calibration(self, data: Any) -> None:
         """Reads the calibration table, if there is one, or the batches, into files of `work`."""
@@ -133,7 +163,7 @@ class Conversion:
             "folder": str(folder),
             "spec": self._with_room(spec).to_json(),
             "signatures": list(self.signatures),
-            "kept": self.kept,
+            "kept": list(self.kept),
             "calibration": self._spools,
             "tables": self._tables,
             "progress": self._shown,
@@ -142,9 +172,11 @@ class Conversion:
         }
         with variables(log_level if self._child else {}):
             try:
-                self._built = self._run("convert_signatures", arguments, log)
+                done = self._run("convert_signatures", arguments, log)
             except (CalibrationError, EngineError) as error:
                 raise type(error)(f"{error}{last_warnings(read_log(log))}") from error
+        self._built = done["signatures"]
+        self._progress.timings += [(name, seconds) for name, seconds in done["timings"]]
         build_log = read_log(log)
         if build_log is not None:
             (folder / LOG).write_text(without_layers(build_log))
@@ -169,10 +201,15 @@ class Conversion:
                     f"signature {run.signature!r}: the log of the fresh process names no engine "
                     "that ran: whether its saved engines work is not known"
                 )
+        self._served = {name: [] for name in self._built}
+        for run in report.runs:
+            if not run.native:
+                self._served[run.signature].append(run.shapes)
         return report
 
-    def verify(self, folder: Path, data: Any) -> VerificationReport:
-        """The outputs of the converted signatures against the native ones."""
+    def verify(self, folder: Path, data: Any, check_engines: bool = True) -> VerificationReport:
+        """The outputs of the converted signatures against the native ones. `check_engines` looks
+        whether engines serve the shapes that run_fresh did not run."""
         shapes = [s for found in self._built.values() for s in found["shapes"]]
         with self._progress.step("comparing outputs with the native model") as step:
             return verify(
@@ -186,6 +223,8 @@ class Conversion:
                 tags=self.source.tags,
                 separate_processes=self._child,
                 progress=step.advance,
+                check_engines=check_engines,
+                served=self._served,
             )
 
     def tables(self) -> dict[str, CalibrationTable]:
@@ -215,7 +254,7 @@ class Conversion:
             )
             for name, built in self._built.items()
         ]
-        native = [SignatureReport(name, "native") for name in self.kept]
+        native = [SignatureReport(name, "native", reason=why) for name, why in self.kept.items()]
         return ConversionReport(
             source=str(self.source_path),
             source_hash=_hashes(self.source_path),
@@ -228,6 +267,7 @@ class Conversion:
             fresh=fresh,
             calibration=self._proof,
             timings=tuple(self._progress.timings),
+            renamed_inputs=self.renamed,
         )
 
     def _prepare(self) -> ModelSource:
@@ -246,13 +286,15 @@ class Conversion:
             loaded = load_graph(found["saved_model"], found["tags"])
         self.machine = found["environment"]
         names = found["signatures"]
-        self.spec = dataclasses.replace(spec, tags=tuple(found["tags"]))
+        self.renamed = found["renamed"]
+        self.spec = dataclasses.replace(_with_keys(spec, self.renamed), tags=tuple(found["tags"]))
         return ModelSource(
             self.source_path,
             self.kind,
             Path(found["saved_model"]),
             tuple(found["tags"]),
             {name: loaded.signatures[name] for name in names},
+            self.renamed,
         )
 
     def _with_room(self, spec: ConversionSpec) -> ConversionSpec:
@@ -282,6 +324,21 @@ def with_mode(spec: ConversionSpec, kind: str) -> tuple[ConversionSpec, str]:
     else:
         reason = f"the source is a {kind.replace('_', ' ')}"
     return spec.resolved(), reason
+
+
+def _with_keys(spec: ConversionSpec, renamed: Mapping[str, str]) -> ConversionSpec:
+    """The spec with the signature's names for a graph's inputs."""
+
+    def keys(given: Mapping[str, Any]) -> dict[str, Any]:
+        return {renamed.get(name, name): value for name, value in given.items()}
+
+    sets, ranges = spec.input_shapes, spec.shape_ranges
+    assert not isinstance(sets, Mapping)  # resolved() makes it a tuple
+    return dataclasses.replace(
+        spec,
+        input_shapes=None if sets is None else tuple(map(keys, sets)),
+        shape_ranges=None if ranges is None else keys(ranges),
+    )
 
 
 def _by_signature(data: Any, inputs: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, Any]]:

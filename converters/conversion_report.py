@@ -17,7 +17,7 @@ class SignatureReport:
     """One signature; `converter` is TF-TRT's class, or "native" for one that was kept as it is.
 
     `nodes_in_engines` of `nodes` are those of the frozen graph that run in TensorRT; `shapes` are
-    those that were built.
+    those that were built; `reason` says why it stayed native without being asked to.
     """
 
     name: str
@@ -26,10 +26,11 @@ class SignatureReport:
     nodes: int = 0
     nodes_in_engines: int = 0
     shapes: tuple[Mapping[str, Shape], ...] = ()
+    reason: str = ""
 
     def __str__(self) -> str:
         if self.converter == "native":
-            return f"{self.name}: kept as it is"
+            return f"{self.name}: kept as it is" + (f", since {self.reason}" if self.reason else "")
         share = 100 * self.nodes_in_engines / max(self.nodes, 1)
         shapes = "; ".join(map(format_shape_set, self.shapes)) or "none built"
         return (
@@ -41,7 +42,9 @@ class SignatureReport:
 @dataclasses.dataclass(frozen=True)
 class ConversionReport:
     """`spec` is resolved, and has the denylist that a bisection found. `reason` says why this
-    converter of TF-TRT; `calibration` has what proves INT8, or None."""
+    converter of TF-TRT; `calibration` has what proves INT8, or None. `renamed_inputs` are a graph's
+    inputs whose names no signature can have, with the names that they got. `timings` are seconds
+    by step, in a bisection those of every trial."""
 
     source: str
     source_hash: Mapping[str, str]
@@ -57,6 +60,7 @@ class ConversionReport:
     denylist: Mapping[str, Any] | None = None
     timings: tuple[tuple[str, float], ...] = ()
     seconds: float = 0.0
+    renamed_inputs: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         values = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
@@ -75,6 +79,9 @@ class ConversionReport:
             f"  fresh process: loaded in {self.fresh.load_seconds:.2f} s, slowest first request "
             f"{first:.3f} s, no engine built, nothing in TensorFlow instead",
         ]
+        if self.renamed_inputs:
+            names = ", ".join(f"{old} as {new}" for old, new in self.renamed_inputs.items())
+            lines.append(f"  inputs of the graph by the signature's names: {names}")
         if self.calibration:
             lines.append(f"  INT8: {self.calibration['summary']}")
         if self.denylist:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from converters import record
-from converters.calibration_table import CalibrationTable, write_tables
+from converters.calibration_table import CalibrationTable, check_table_path, write_tables
 from converters.conversion import Conversion
 from converters.conversion_report import ConversionReport
 from converters.denylist_search import Denylist, check_new, find_denylist
@@ -90,6 +90,8 @@ def convert(
         fresh = job.run_fresh(folder)
         compared = job.verify(folder, verify_data) if verify else None
         denied = None
+        if compared is not None and compared.native:
+            compared.raise_if_failed()  # what ran in TensorFlow says nothing to a bisection
         if compared is not None and not compared.passed and bisect:
             used, denied = _bisect(job, folder, verify_data, shown)
             _empty(folder)
@@ -147,6 +149,7 @@ def calibrate(
     """Measures the ranges of a model's tensors and writes them to `table`, for conversions with
     calibration_table=table. Arguments and errors are those of `convert`."""
     check_new(Path(table), overwrite)
+    check_table_path(table)
     asked = dataclasses.replace(spec or ConversionSpec(), calibration_table=None)
     if (asked.precision or "INT8").upper() != "INT8":
         raise SpecError(f"precision {asked.precision!r} has nothing to calibrate: use INT8")
@@ -190,7 +193,7 @@ def _bisect(
         target.mkdir(parents=True)
         try:
             job.build(without(tuple(ops), tuple(nodes)), target, allow_none=True)
-            return job.verify(target, data).passed
+            return job.verify(target, data, check_engines=False).passed
         except ConverterError as error:
             progress.say(f"bisection: {error}")
             return False

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import dataclasses
+from collections.abc import Iterable, Mapping
 
 from converters.errors import SpecError
 from converters.shapes import Shape, format_shape
 from converters.spec import ConversionSpec
 from converters.trt_graph import Signature
+
+# TensorFlow's types of which numpy has no random values.
+_NO_NUMBERS = ("string", "resource", "variant")
 
 
 def declared_shapes(
@@ -22,6 +26,58 @@ def declared_shapes(
     Raises:
       SpecError: a shape that does not fit the signature, or nothing that says which to build.
     """
+    found = _sets(spec, signature, calibration)
+    if found is None:
+        raise SpecError(_undeclared(spec, signature))
+    return found
+
+
+def cannot_convert(spec: ConversionSpec, signature: Signature, *, calibrated: bool) -> str | None:
+    """Why the signature must stay native, with the cure; None where it can be converted.
+
+    Calibrated signatures get the shapes of their batches. SpecError for a declared shape that does
+    not fit.
+    """
+    odd = [name for name, info in signature.inputs.items() if info.dtype in _NO_NUMBERS]
+    if odd:
+        dtype = signature.inputs[odd[0]].dtype
+        return (
+            f"signature {signature.name!r} has the input {odd[0]!r} of type {dtype}, for which no "
+            "values can be made up to build and to check engines: export a signature that takes "
+            "the tensor made of it (decoded images, ids), or convert other signatures (--signature)"
+        )
+    if calibrated or _sets(spec, signature, None) is not None:
+        return None
+    return _undeclared(spec, signature)
+
+
+def with_graph_batch(
+    spec: ConversionSpec, asked: int | None, signatures: Iterable[Signature]
+) -> ConversionSpec:
+    """The spec with a static plan's max_batch_size that the graphs need: where all inputs of a
+    signature have a fixed batch, that one. SpecError where `asked`, the user's, is less."""
+    if spec.mode != "static":
+        return spec
+    largest = spec.max_batch_size or 1
+    for signature in signatures:
+        batches = [info.shape[0] if info.shape else None for info in signature.inputs.values()]
+        fixed = [batch for batch in batches if batch is not None]
+        if len(fixed) < len(batches) or not fixed:
+            continue
+        if asked is not None and asked < max(fixed):
+            raise SpecError(
+                f"max_batch_size={asked}: signature {signature.name!r} has the batch {max(fixed)} "
+                "in its graph, which would run in TensorFlow; leave max_batch_size out, or give "
+                f"{max(fixed)} and more"
+            )
+        largest = max(largest, *fixed)
+    return dataclasses.replace(spec, max_batch_size=largest)
+
+
+def _sets(
+    spec: ConversionSpec, signature: Signature, calibration: Mapping[str, Shape] | None
+) -> list[dict[str, Shape]] | None:
+    """As declared_shapes; None where nothing says which shapes to build."""
     sets = spec.build_order(signature.inputs)
     for shapes in sets:
         for name, shape in shapes.items():
@@ -40,10 +96,13 @@ def declared_shapes(
         return [
             {name: (batch, *(d or 1 for d in (shape or ())[1:])) for name, shape in own.items()}
         ]
-    if spec.allow_build_at_runtime:
-        return []
+    return [] if spec.allow_build_at_runtime else None
+
+
+def _undeclared(spec: ConversionSpec, signature: Signature) -> str:
+    own = {name: info.shape for name, info in signature.inputs.items()}
     named = ",".join(f"{name}:{_open(shape)}" for name, shape in own.items())
-    raise SpecError(
+    return (
         f"signature {signature.name!r} has open shapes ({named}) and no declared shapes: give "
         "input_shapes (--shape input:32x224x224x3) or shape_ranges, to build engines for; or "
         "allow_build_at_runtime=True, to build at the first request" + _others(spec, signature)
@@ -51,17 +110,19 @@ def declared_shapes(
 
 
 def check_all_used(spec: ConversionSpec, signatures: Mapping[str, Signature]) -> None:
-    """SpecError for declared shapes whose names are no signature's inputs."""
+    """SpecError for declared shapes whose names are no signature's inputs: each set of shapes must
+    be for all inputs of a signature, the ranges for all inputs of one or several."""
     known = [set(signature.inputs) for signature in signatures.values()]
     given = [set(shapes) for shapes in spec.build_order()]
     if spec.shape_ranges is not None:
         given = [set(spec.shape_ranges)]
-        known.append(set().union(*known))
+        known.append(set().union(*(names for names in known if names <= given[0])))
     lost = [names for names in given if names not in known]
     if lost:
         has = "; ".join(f"{name}: {sorted(s.inputs)}" for name, s in signatures.items())
         raise SpecError(
-            f"input_shapes: {sorted(lost[0])} are not the inputs of a signature to convert ({has})"
+            f"{'input_shapes' if spec.shape_ranges is None else 'shape_ranges'}: "
+            f"{sorted(lost[0])} are not the inputs of a signature to convert ({has})"
         )
 
 

@@ -50,6 +50,7 @@ def prepare(
         "saved_model": str(found.saved_model),
         "tags": list(found.tags),
         "signatures": list(found.signatures),
+        "renamed": dict(found.renamed),
     }
 
 
@@ -75,10 +76,11 @@ def convert_signatures(
       allow_none: whether a signature without any engine is fine.
 
     Returns:
-      by signature, the converter, its engines, how many nodes the frozen graph had, calibration
-      tables by engine, and the shapes that were built.
+      "signatures": by signature, the converter, its engines, how many nodes the frozen graph had,
+      calibration tables by engine, and the shapes that were built; "timings": (step, seconds).
     """
-    job = _Job(saved_model, ConversionSpec.from_json(spec), Progress(progress), Path(folder))
+    shown = Progress(progress)
+    job = _Job(saved_model, ConversionSpec.from_json(spec), shown, Path(folder))
     job.alone = len(signatures) == 1
     if tables is not None:
         job.tables = {name: CalibrationTable.parse(text) for name, text in tables.items()}
@@ -91,7 +93,7 @@ def convert_signatures(
         check_denied_nodes(job.spec, job.node_names)
     if save:
         job.save(list(kept))
-    return {
+    built = {
         name: {
             "converter": found.converter,
             "engines": [engine.canonical_name for engine in engine_nodes(found.graph_def)],
@@ -101,6 +103,7 @@ def convert_signatures(
         }
         for name, found in done.items()
     }
+    return {"signatures": built, "timings": [list(step) for step in shown.timings]}
 
 
 class _Job:
@@ -220,11 +223,11 @@ class _Job:
 
 
 def _random(signature: Signature, shapes: Sequence[Mapping[str, Shape]]) -> Iterator[Any]:
-    import numpy as np
-
     from converters.calibration_data import InputSpec
+    from converters.runnable import numpy_dtype
 
     specs = {
-        name: InputSpec(info.shape, np.dtype(info.dtype)) for name, info in signature.inputs.items()
+        name: InputSpec(info.shape, numpy_dtype(info.dtype))
+        for name, info in signature.inputs.items()
     }
     return random_batches(specs, len(shapes), shapes, error=EngineError)

@@ -6,9 +6,11 @@ the caller's first; a SavedModel is used where it lies.
 
 from __future__ import annotations
 
+import keyword
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -26,13 +28,18 @@ _INTERNAL = ("__saved_model_init_op", "__saved_model_train_op")
 
 @dataclass(frozen=True)
 class ModelSource:
-    """`kind` is what the user gave: "saved_model", "frozen_graph", "meta_graph" or "keras"."""
+    """`kind` is what the user gave: "saved_model", "frozen_graph", "meta_graph" or "keras".
+
+    `renamed` has the inputs of a graph whose names ("import/x") no signature can have, with the
+    names that the signature gives them ("import_x").
+    """
 
     path: Path
     kind: str
     saved_model: Path
     tags: tuple[str, ...]
     signatures: Mapping[str, Signature]
+    renamed: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def is_graph(self) -> bool:
@@ -86,6 +93,7 @@ def open_source(
     path = Path(path)
     kind = kind_of(path)
     saved = work / "source"
+    renamed: dict[str, str] = {}
     if kind == "saved_model":
         saved = path.parent if path.is_file() else path
     elif outputs and kind == "keras":
@@ -94,9 +102,10 @@ def open_source(
         _export_keras(path, saved)
     elif kind == "frozen_graph":
         graph = load_graph(path).graph_def
-        export_graph(graph, _placeholders(graph, path), _outputs(graph, outputs, path), saved)
+        inputs = _placeholders(graph, path)
+        renamed = export_graph(graph, inputs, _outputs(graph, outputs, path), saved)
     else:
-        _export_meta_graph(path, load_graph(path), outputs, saved)
+        renamed = _export_meta_graph(path, load_graph(path), outputs, saved)
     loaded = load_graph(saved, tags if kind == "saved_model" else None)
     signatures = {n: s for n, s in loaded.signatures.items() if n not in _INTERNAL and s.outputs}
     if not signatures:
@@ -104,24 +113,50 @@ def open_source(
             f"{path} has no signature to convert: save it with signatures=..., or give a frozen "
             "graph with its outputs"
         )
-    return ModelSource(path, kind, saved, loaded.tags, signatures)
+    return ModelSource(path, kind, saved, loaded.tags, signatures, renamed)
 
 
 def export_graph(
     graph_def: Any, inputs: Mapping[str, str], outputs: Mapping[str, str], folder: Path
-) -> None:
+) -> dict[str, str]:
     """Writes a frozen graph as a SavedModel with one signature, serving_default.
 
-    `inputs` and `outputs` map the signature's names to tensors ("x:0").
+    `inputs` and `outputs` map the signature's names to tensors ("x:0"). Returns the inputs that
+    got another name, with that name.
     """
     import tensorflow as tf
 
     module = tf.Module()
+    keys = _argument_names(inputs)
     try:
-        serve = graph_function(graph_def, inputs, outputs)
+        serve = graph_function(graph_def, {keys[n]: t for n, t in inputs.items()}, outputs)
     except (ValueError, TypeError, tf.errors.OpError) as error:
         raise ModelError(f"the graph cannot be imported: {error}") from error
     tf.saved_model.save(module, str(folder), signatures={DEFAULT_SIGNATURE: serve})
+    return {name: key for name, key in keys.items() if name != key}
+
+
+def _argument_names(names: Iterable[str]) -> dict[str, str]:
+    """Names that a function's arguments can have, by the names given; as TensorFlow makes them,
+    but no two the same. Names that will do are kept."""
+    names = list(names)
+    keys = {name: name for name in names if _argument_name(name) == name}
+    for name in names:
+        if name not in keys:
+            key, number = _argument_name(name), 0
+            taken = set(keys.values())
+            while key in taken:
+                number += 1
+                key = f"{_argument_name(name)}_{number}"
+            keys[name] = key
+    return {name: keys[name] for name in names}
+
+
+def _argument_name(name: str) -> str:
+    plain = re.sub(r"[^0-9A-Za-z_]", "_", name)
+    if not plain[0].isalpha():
+        plain = f"arg_{plain}"
+    return f"{plain}_" if keyword.iskeyword(plain) or plain == "self" else plain
 
 
 def graph_function(graph_def: Any, inputs: Mapping[str, str], outputs: Mapping[str, str]) -> Any:
@@ -170,7 +205,7 @@ def _export_keras(path: Path, folder: Path) -> None:
 
 def _export_meta_graph(
     path: Path, loaded: LoadedGraph, outputs: Sequence[str] | None, folder: Path
-) -> None:
+) -> dict[str, str]:
     import tensorflow as tf
 
     v1 = tf.compat.v1
@@ -196,7 +231,7 @@ def _export_meta_graph(
             frozen = freeze(session, graph_def, list(dict.fromkeys(nodes)))
     kept = {node.name for node in frozen.node}
     used = {name: tensor for name, tensor in inputs.items() if input_name(tensor) in kept}
-    export_graph(frozen, used, results, folder)
+    return export_graph(frozen, used, results, folder)
 
 
 def _meta_graph_ends(

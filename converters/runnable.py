@@ -107,14 +107,15 @@ def _saved_model(path: str | os.PathLike[str], tags: Sequence[str] | None) -> Lo
 def _saved_specs(graph: LoadedGraph) -> dict[str, dict[str, InputSpec]]:
     return {
         name: {
-            key: InputSpec(info.shape, _numpy_dtype(info.dtype))
+            key: InputSpec(info.shape, numpy_dtype(info.dtype))
             for key, info in signature.inputs.items()
         }
         for name, signature in graph.signatures.items()
     }
 
 
-def _numpy_dtype(name: str) -> np.dtype[Any]:
+def numpy_dtype(name: str) -> np.dtype[Any]:
+    """NumPy's type for TensorFlow's name; strings are objects, bfloat16 is TensorFlow's own."""
     import tensorflow as tf
 
     return np.dtype(tf.as_dtype(name).as_numpy_dtype)
@@ -165,7 +166,7 @@ def _placeholder_specs(graph: LoadedGraph, inputs: Sequence[str] | None) -> dict
             raise ModelError(f"{graph.path} has no node {name!r} to be an input")
         attr = nodes[name].attr
         shape = partial_shape(attr["shape"].shape) if "shape" in attr else None
-        specs[name] = InputSpec(shape, _numpy_dtype(dtype_name(attr["dtype"].type)))
+        specs[name] = InputSpec(shape, numpy_dtype(dtype_name(attr["dtype"].type)))
     return specs
 
 

@@ -205,7 +205,8 @@ def _int8_faults(values: Mapping[str, Any]) -> list[Fault]:
                 faults.append(Fault(name, values[name], (None,), why))
     elif values["mode"] == "static":
         why = (
-            "TF-TRT turns dynamic mode on to calibrate; choose mode='dynamic', or "
+            "TF-TRT turns dynamic mode on to calibrate, and what calibrate() leaves has ranges but "
+            "no plan: it would build at the first request; choose mode='dynamic', or "
             "use_calibration=False with quantize nodes in the graph or custom_ranges"
         )
         faults.append(Fault("mode", "static", ("dynamic",), why))

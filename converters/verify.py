@@ -12,6 +12,7 @@ from typing import Any, Callable
 
 from converters.calibration_data import Batch, InputSpec, batches
 from converters.compare import DifferenceMeter, Thresholds, default_thresholds
+from converters.engine_use import EngineUse, Shapes, engine_use
 from converters.errors import ModelError, VerificationError
 from converters.random_inputs import random_batches
 from converters.runnable import (
@@ -22,7 +23,7 @@ from converters.runnable import (
     run_batch,
     signature_specs,
 )
-from converters.shapes import ShapeSet, format_shape_set, input_name
+from converters.shapes import Shape, ShapeSet, format_shape_set, input_name
 from converters.trt_graph import engine_nodes, load_graph
 from converters.verify_report import OutputResult, VerificationReport
 
@@ -48,6 +49,8 @@ def verify(
     tags: Sequence[str] | None = None,
     separate_processes: bool = False,
     progress: Callable[[], Any] | None = None,
+    check_engines: bool = True,
+    served: Shapes | None = None,
 ) -> VerificationReport:
     """Compares the outputs of two models; the report says which of them differ too much.
 
@@ -71,6 +74,9 @@ def verify(
       separate_processes: each model runs in a child process of its own, one after the other, so
         that both need not fit the GPU together; inputs and outputs go through temporary files.
       progress: called after each batch.
+      check_engines: whether a fresh process runs each shape that was compared once more, to see
+        that engines serve it. A signature of which no engine serves any is a failure.
+      served: shapes by signature that are known to run in engines, and are not run once more.
 
     Raises:
       ModelError: a model or a signature asked for is missing or cannot be loaded.
@@ -84,6 +90,7 @@ def verify(
     sources: dict[str, Iterator[Batch]] = {}
     bounds: dict[str, Thresholds] = {}
     generated = False
+    seen: dict[str, list[dict[str, Shape]]] = {}
     with (_InChildren if separate_processes else _InProcess)(native, converted, tags) as models:
         _check_shapes(sets, models)
         wanted = models.signatures(signatures)
@@ -100,6 +107,8 @@ def verify(
                 sources[name] = _random(models.specs(name), num_batches, sets, seed)
             else:
                 sources[name] = _batches(own_data, models.specs(name), num_batches, batch_size)
+            seen[name] = []
+            sources[name] = _noted(sources[name], seen[name])
         meters: dict[str, dict[str, DifferenceMeter]] = {name: {} for name in sources}
         counts = dict.fromkeys(sources, 0)
         for name, left, right in models.outputs(sources):
@@ -116,6 +125,7 @@ def verify(
             results.append(OutputResult(name, diff, bounds[name], failures))
     if not results and not problems:
         problems.append("the models have no output in common")
+    use = engine_use(converted, seen, tags, served) if check_engines else EngineUse()
     return VerificationReport(
         precision=precision.upper() if precision else None,
         generated=generated,
@@ -123,7 +133,18 @@ def verify(
         batches=counts,
         outputs=tuple(results),
         problems=tuple(problems),
+        native=use.native,
+        notes=use.notes,
     )
+
+
+def _noted(source: Iterator[Batch], seen: list[dict[str, Shape]]) -> Iterator[Batch]:
+    """The batches; their shapes go to `seen`, each set once."""
+    for batch in source:
+        shapes = {name: tuple(value.shape) for name, value in batch.items()}
+        if shapes not in seen:
+            seen.append(shapes)
+        yield batch
 
 
 class _Pair:

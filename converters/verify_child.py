@@ -8,17 +8,22 @@ process; on disk are all inputs and outputs.
 from __future__ import annotations
 
 import os
-import pickle
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from converters.batch_file import read_batch, write_batch
 from converters.calibration_data import Batch
 from converters.child import run_in_child
-from converters.errors import OutputError, VerificationError
+from converters.errors import VerificationError
 from converters.runnable import FrozenGraph, Model, load_signatures, run_batch
+
+_CURE = (
+    "separate_processes keeps all inputs and outputs there; set TMPDIR to a folder with room, or "
+    "give fewer batches"
+)
 
 
 class Children:
@@ -39,7 +44,7 @@ class Children:
         counts = dict.fromkeys(sources, 0)
         for number, (signature, source) in enumerate(sources.items()):
             for batch in source:
-                _write(self._file("input", number, counts[signature]), batch)
+                write_batch(self._file("input", number, counts[signature]), batch, _CURE)
                 counts[signature] += 1
         for role, model in self._models.items():
             run_in_child(
@@ -55,7 +60,7 @@ class Children:
         for number, (signature, count) in enumerate(counts.items()):
             for index in range(count):
                 files = [self._file(role, number, index) for role in self._models]
-                left, right = (_read(file) for file in files)
+                left, right = (read_batch(file) for file in files)
                 for file in (*files, self._file("input", number, index)):
                     file.unlink()
                 yield signature, left, right
@@ -75,9 +80,9 @@ def run_model(
     loaded = load_signatures(FrozenGraph(**model) if "outputs" in model else model["path"], tags)
     for number, (signature, count) in enumerate(counts.items()):
         for index in range(count):
-            batch = _read(_batch_file(Path(folder), "input", number, index))
+            batch = read_batch(_batch_file(Path(folder), "input", number, index))
             outputs = run_batch(loaded[signature], batch, role, index)
-            _write(_batch_file(Path(folder), role, number, index), outputs)
+            write_batch(_batch_file(Path(folder), role, number, index), outputs, _CURE)
 
 
 def _batch_file(folder: Path, role: str, signature: int, index: int) -> Path:
@@ -95,20 +100,3 @@ def _described(model: Model) -> dict[str, Any]:
             "FrozenGraph, or leave separate_processes out"
         )
     return {"path": os.path.abspath(os.fspath(model))}
-
-
-# Pickle, since numpy's files hold neither TensorFlow's bfloat16 nor strings; both ends are ours.
-def _write(path: Path, arrays: Mapping[str, Any]) -> None:
-    try:
-        with open(path, "wb") as file:
-            pickle.dump(dict(arrays), file, protocol=5)
-    except OSError as error:
-        raise OutputError(
-            f"{path}: cannot be written: {error}. separate_processes keeps all outputs there; set "
-            "TMPDIR to a folder with room, or give fewer batches"
-        ) from error
-
-
-def _read(path: Path) -> dict[str, Any]:
-    with open(path, "rb") as file:
-        return pickle.load(file)

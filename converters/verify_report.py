@@ -26,7 +26,9 @@ class OutputResult:
 
 @dataclasses.dataclass(frozen=True)
 class VerificationReport:
-    """`problems` are signatures and outputs that one of the models lacks; any fails the check."""
+    """`problems` are signatures and outputs that one of the models lacks, `native` signatures that
+    ran in TensorFlow instead of engines for all that was compared: any fails the check. `notes`
+    say what else is to be known of the engines."""
 
     precision: str | None
     generated: bool  # some inputs were random
@@ -34,14 +36,17 @@ class VerificationReport:
     batches: Mapping[str, int]  # by signature
     outputs: tuple[OutputResult, ...]
     problems: tuple[str, ...] = ()
+    native: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def passed(self) -> bool:
-        return not self.problems and all(output.passed for output in self.outputs)
+        exact = not self.problems and not self.native
+        return exact and all(output.passed for output in self.outputs)
 
     def failures(self) -> list[str]:
         """A sentence for each failure, naming the signature and the output."""
-        found = list(self.problems)
+        found = [*self.problems, *self.native]
         for output in self.outputs:
             where = f"signature {output.signature!r}, output {output.difference.name!r}: "
             found += [where + failure for failure in output.failures]
@@ -53,6 +58,12 @@ class VerificationReport:
             return
         precision = f" at {self.precision}" if self.precision else ""
         lines = "\n  ".join(self.failures())
+        if len(self.native) == len(self.failures()):
+            raise VerificationError(
+                f"the comparison proves nothing of the engines:\n  {lines}\nGive data of the "
+                "shapes that engines were built for, or convert for the shapes of the data "
+                "(input_shapes, shape_ranges)"
+            )
         raise VerificationError(
             f"the converted model differs from the native one{precision}:\n  {lines}\n"
             f"{self._cure()}"
@@ -66,6 +77,8 @@ class VerificationReport:
             "seed": self.seed,
             "batches": dict(self.batches),
             "problems": list(self.problems),
+            "native": list(self.native),
+            "notes": list(self.notes),
             "outputs": [
                 {
                     "signature": output.signature,
@@ -93,7 +106,8 @@ class VerificationReport:
         counts = ", ".join(f"{name}: {count}" for name, count in self.batches.items())
         title = f"{self.precision or 'converted'} against native on {inputs} (batches {counts})"
         verdict = ["passed"] if self.passed else ["failed:", *("  " + f for f in self.failures())]
-        return "\n".join([title, *lines, *verdict])
+        notes = [f"note: {note}" for note in self.notes]
+        return "\n".join([title, *lines, *notes, *verdict])
 
     def _cure(self) -> str:
         if self.precision == "FP32":

@@ -49,6 +49,12 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
         action="store_true",
         help="run one model after the other, where the GPU has no room for both",
     )
+    parser.add_argument(
+        "--check-engines",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="see in a fresh process that engines serve the shapes compared (default)",
+    )
     add_quiet(parser)
     return parser
 
@@ -78,8 +84,11 @@ def run(args: argparse.Namespace) -> int:
             tags=args.tags,
             separate_processes=args.separate_processes,
             progress=step.advance,
+            check_engines=args.check_engines,
         )
     show(args, report)
+    for note in report.notes:
+        print(f"trt-convert: note: {note}", file=sys.stderr)
     for failure in report.failures():
         print(f"trt-convert: {failure}", file=sys.stderr)
     return 0 if report.passed else 1

@@ -4,7 +4,6 @@ itself is replaced here by a copy of the model; test_convert_gpu.py has the real
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -13,11 +12,11 @@ from typing import Any
 import numpy as np
 import pytest
 import tensorflow as tf
+from copied_models import SHAPES, Model, X, here, left_in, save
 
 from converters import ConversionSpec, calibrate, convert, engine_job
 from converters.calibration_spool import read_spool, write_spool
 from converters.calibration_table import CalibrationTable
-from converters.declared_shapes import declared_shapes
 from converters.errors import (
     CalibrationError,
     ConverterError,
@@ -29,74 +28,6 @@ from converters.errors import (
 )
 from converters.freeze import freeze
 from converters.save_converted import save_converted
-from converters.trt_graph import load_graph
-
-SHAPES = {"x": (4, 3)}
-
-
-class Model(tf.Module):
-    def __init__(self, offset: float = 0.0) -> None:
-        super().__init__()
-        self.w = tf.Variable(np.arange(6, dtype=np.float32).reshape(3, 2) + offset)
-
-    @tf.function(input_signature=[tf.TensorSpec([None, 3], tf.float32, "x")])
-    def serve(self, x: tf.Tensor) -> dict[str, tf.Tensor]:
-        return {"y": tf.matmul(x, self.w)}
-
-    @tf.function(input_signature=[tf.TensorSpec([None, 3], tf.float32, "x")])
-    def twice(self, x: tf.Tensor) -> dict[str, tf.Tensor]:
-        return {"z": 2 * tf.matmul(x, self.w)}
-
-
-def save(folder: Path, model: Model | None = None, **signatures: str) -> Path:
-    model = model or Model()
-    names = signatures or {"serving_default": "serve"}
-    functions = {name: getattr(model, of) for name, of in names.items()}
-    tf.saved_model.save(model, str(folder), signatures=functions)
-    return folder
-
-
-@pytest.fixture
-def tftrt(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """TF-TRT that copies the model, or `result["model"]` in its place; `result` keeps the calls."""
-    result: dict[str, Any] = {"model": None, "calls": []}
-
-    def convert_signatures(**arguments: Any) -> dict[str, Any]:
-        result["calls"].append(arguments)
-        spec = ConversionSpec.from_json(arguments["spec"])
-        loaded = load_graph(arguments["saved_model"], spec.tags)
-        found = {}
-        for name in arguments["signatures"]:
-            spool = arguments["calibration"].get(name)
-            batches = list(read_spool(spool)()) if spool else []
-            shape = {key: value.shape for key, value in batches[0].items()} if batches else None
-            found[name] = {
-                "converter": "copy",
-                "engines": [],
-                "nodes": 1,
-                "tables": {"TRTEngineOp_000_000": "TRT-8600-EntropyCalibration2\nx: 3c010a14\n"}
-                if batches
-                else {},
-                "shapes": declared_shapes(spec, loaded.signatures[name], shape),
-            }
-        if arguments["save"]:
-            source = result["model"] or arguments["saved_model"]
-            shutil.copytree(source, arguments["folder"], dirs_exist_ok=True)
-        if "raise" in result:
-            raise result["raise"]
-        return found
-
-    monkeypatch.setattr(engine_job, "convert_signatures", convert_signatures)
-    monkeypatch.setattr(engine_job, "check_environment", lambda: {"tensorrt_loaded": "8.6.0"})
-    return result
-
-
-def left_in(folder: Path) -> list[str]:
-    return sorted(path.name for path in folder.iterdir())
-
-
-def here(source: Path, output: Path, spec: ConversionSpec, **options: Any) -> Any:
-    return convert(source, output, spec, child=False, progress=False, **options)
 
 
 def test_what_is_left(tmp_path: Path, tftrt: Mapping[str, Any]) -> None:
@@ -110,7 +41,9 @@ def test_what_is_left(tmp_path: Path, tftrt: Mapping[str, Any]) -> None:
     assert record["signatures"][0]["name"] == "serving_default"
     assert "saved_model.pb" in record["source_hash"]
     assert {step["step"] for step in record["timings"]} >= {
-        "looking for TensorRT and the GPU, reading the model"
+        "looking for TensorRT and the GPU, reading the model",
+        "copying",  # the child's
+        "running every shape in a fresh process",
     }
     script = tmp_path / "out" / "repeat.sh"
     subprocess.run(["sh", "-n", str(script)], check=True)
@@ -127,6 +60,9 @@ def test_a_graph_is_converted_in_static_mode(tmp_path: Path, tftrt: Mapping[str,
     spec = ConversionSpec(max_batch_size=4, outputs=["y"])
     with pytest.raises(SpecError, match="max_batch_size"):
         here(save(tmp_path / "model"), tmp_path / "no", spec)
+    only_outputs = ConversionSpec(input_shapes=SHAPES, outputs=["y"])
+    with pytest.raises(SpecError, match="is a SavedModel, whose signatures name their outputs"):
+        here(tmp_path / "model", tmp_path / "no", only_outputs)
     report = here(tmp_path / "frozen.pb", tmp_path / "out", spec)
     assert report.spec.mode == "static"
     assert "frozen graph" in report.reason
@@ -183,9 +119,6 @@ def test_shapes_must_be_declared_and_fit(tmp_path: Path, tftrt: Mapping[str, Any
     assert not tftrt["calls"]
 
 
-X = np.random.default_rng(0).normal(size=(40, 3)).astype(np.float32)
-
-
 def raises_later() -> Iterator[np.ndarray]:
     yield X[:4]
     raise RuntimeError("the disk is gone")
@@ -237,6 +170,31 @@ def test_calibrating_writes_a_table(tmp_path: Path, tftrt: Mapping[str, Any]) ->
         here(source, tmp_path / "no", spec)
 
 
+@pytest.mark.parametrize(
+    ("place", "text"),
+    [
+        ("none/x.calib_table", "folder .*none does not exist"),
+        ("model/saved_model.pb/x.calib_table", "is no folder"),
+        ("model", "is a folder: name a file"),
+    ],
+)
+def test_a_table_that_cannot_be_written_is_told_first(
+    tmp_path: Path, tftrt: Mapping[str, Any], place: str, text: str
+) -> None:
+    source = save(tmp_path / "model")
+    table = str(tmp_path / place)
+
+    def data() -> Iterator[np.ndarray]:
+        raise AssertionError("the data was read")
+
+    spec = ConversionSpec("INT8", input_shapes=SHAPES, calibration_table=table)
+    with pytest.raises(OutputError, match=text):
+        here(source, tmp_path / "out", spec, calibration_data=data)
+    with pytest.raises(OutputError):
+        calibrate(source, table, calibration_data=data, child=False, progress=False)
+    assert left_in(tmp_path) == ["model"]
+
+
 def test_calibration_by_signature(tmp_path: Path, tftrt: Mapping[str, Any]) -> None:
     source = save(tmp_path / "model", a="serve", b="twice")
     spec = ConversionSpec("INT8", input_shapes=SHAPES)
@@ -261,12 +219,14 @@ def test_data_for_another_precision_is_an_error(tmp_path: Path, tftrt: Mapping[s
 
 
 def test_spool_keeps_names_and_values(tmp_path: Path) -> None:
-    given = [{"scope/x": X[:4], "file": np.arange(i)} for i in range(1, 4)]
+    half = tf.constant(X[:4], tf.bfloat16).numpy()  # a type that numpy's files do not hold
+    given = [{"scope/x": X[:4], "file": np.arange(i), "b": half} for i in range(1, 4)]
     assert write_spool(tmp_path / "s", given) == 3
     for batch, again in zip(given, read_spool(str(tmp_path / "s"))()):
         assert list(again) == list(batch)
         for name, value in batch.items():
             np.testing.assert_array_equal(again[name], value)
+            assert again[name].dtype == value.dtype
 
 
 def test_without_a_gpu_it_says_what_is_missing(tmp_path: Path) -> None:

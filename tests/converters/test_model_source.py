@@ -54,6 +54,36 @@ def test_frozen_graph(tmp_path: Path) -> None:
     np.testing.assert_allclose(result["scope/half"], Y / 2, rtol=1e-6)
 
 
+def test_names_that_no_argument_can_have(tmp_path: Path) -> None:
+    names = ["import/x", "import_x", "2nd", "in", "self", "scope.y"]
+    with tf.Graph().as_default() as graph:
+        placeholders = [tf.compat.v1.placeholder(tf.float32, [3], name=name) for name in "yz"]
+        tf.add_n(placeholders, name="import/sum")
+    graph_def = graph.as_graph_def()
+    pattern = graph_def.node[0]
+    for name in names:
+        graph_def.node.add().CopyFrom(pattern)
+        graph_def.node[-1].name = name
+    total = next(node for node in graph_def.node if node.op == "AddN")
+    total.input.extend(names)
+    total.attr["N"].i += len(names)
+    path = tmp_path / "odd.pb"
+    path.write_bytes(graph_def.SerializeToString())
+    found = open_source(path, tmp_path, outputs=["import/sum"])
+    assert found.renamed == {
+        "import/x": "import_x_1",
+        "2nd": "arg_2nd",
+        "in": "in_",
+        "self": "self_",
+        "scope.y": "scope_y",
+    }
+    keys = ["y", "z", *(found.renamed.get(name, name) for name in names)]
+    assert sorted(found.signature("serving_default").inputs) == sorted(keys)
+    # Each has a value of its own, so that none stands for another.
+    values = {key: np.full(3, 10.0**place, np.float32) for place, key in enumerate(keys)}
+    np.testing.assert_allclose(run(found.saved_model, **values)["import/sum"], 11111111.0)
+
+
 def test_frozen_graph_finds_its_outputs(tmp_path: Path) -> None:
     session_graph(tmp_path)
     found = open_source(tmp_path / "frozen.pb", tmp_path)

@@ -1,0 +1,61 @@
+"""Conversions without a GPU: TF-TRT is replaced by a copy of the model."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from converters import ConversionSpec, engine_job
+from converters.calibration_spool import read_spool
+from converters.declared_shapes import declared_shapes
+from converters.fresh_check import FreshReport, ShapeRun
+from converters.trt_graph import load_graph
+
+
+@pytest.fixture
+def tftrt(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """TF-TRT that copies the model, or `result["model"]` in its place; `result` keeps the calls."""
+    result: dict[str, Any] = {"model": None, "calls": []}
+
+    def convert_signatures(**arguments: Any) -> dict[str, Any]:
+        result["calls"].append(arguments)
+        spec = ConversionSpec.from_json(arguments["spec"])
+        loaded = load_graph(arguments["saved_model"], spec.tags)
+        found = {}
+        for name in arguments["signatures"]:
+            spool = arguments["calibration"].get(name)
+            batches = list(read_spool(spool)()) if spool else []
+            shape = {key: value.shape for key, value in batches[0].items()} if batches else None
+            found[name] = {
+                "converter": "copy",
+                "engines": [],
+                "nodes": 1,
+                "tables": {"TRTEngineOp_000_000": "TRT-8600-EntropyCalibration2\nx: 3c010a14\n"}
+                if batches
+                else {},
+                "shapes": declared_shapes(spec, loaded.signatures[name], shape),
+            }
+        if arguments["save"]:
+            source = result["model"] or arguments["saved_model"]
+            shutil.copytree(source, arguments["folder"], dirs_exist_ok=True)
+        if "raise" in result:
+            raise result["raise"]
+        return {"signatures": found, "timings": [["copying", 0.5]]}
+
+    monkeypatch.setattr(engine_job, "convert_signatures", convert_signatures)
+    monkeypatch.setattr(engine_job, "check_environment", lambda: {"tensorrt_loaded": "8.6.0"})
+    return result
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No process of its own for the run of every shape, where that is not the point."""
+
+    def fresh_check(folder: Path, requests: Any, tags: Any) -> FreshReport:
+        runs = tuple(ShapeRun(name, shapes, 0.1, (), (), ()) for name, shapes in requests)
+        return FreshReport(0.1, 0.1, runs)
+
+    monkeypatch.setattr("converters.conversion.fresh_check", fresh_check)

@@ -1,0 +1,157 @@
+"""Which signatures, shapes and names a conversion takes, and what it says of the others. TF-TRT
+is replaced by a copy of the model, as in test_convert.py."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from copied_models import SHAPES, X, here, left_in, save
+
+from converters import ConversionSpec, ShapeRange, engine_use
+from converters.errors import SpecError, VerificationError
+from converters.fresh_check import FreshReport, ShapeRun
+
+
+class Words(tf.Module):
+    """Three signatures: "scores" of x, "pair" of x and a mask, "words" of strings."""
+
+    @tf.function(input_signature=[tf.TensorSpec([None, 3], tf.float32, "x")])
+    def scores(self, x: tf.Tensor) -> dict[str, tf.Tensor]:
+        return {"y": 2 * x}
+
+    @tf.function(
+        input_signature=[
+            tf.TensorSpec([None, 3], tf.float32, "x"),
+            tf.TensorSpec([None, 3], tf.float32, "mask"),
+        ]
+    )
+    def pair(self, x: tf.Tensor, mask: tf.Tensor) -> dict[str, tf.Tensor]:
+        return {"y": x * mask}
+
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.string, "names")])
+    def words(self, names: tf.Tensor) -> dict[str, tf.Tensor]:
+        return {"lengths": tf.strings.length(names)}
+
+
+def test_what_cannot_be_converted_stays_native(
+    tmp_path: Path, tftrt: Mapping[str, Any], quick: None
+) -> None:
+    module = Words()
+    signatures = {name: getattr(module, name) for name in ("scores", "pair", "words")}
+    tf.saved_model.save(module, str(tmp_path / "model"), signatures=signatures)
+    ranges = {"x": ShapeRange((1, 3), (4, 3))}
+    for spec in (ConversionSpec(shape_ranges=ranges), ConversionSpec(input_shapes=SHAPES)):
+        report = here(tmp_path / "model", tmp_path / "out", spec, overwrite=True)
+        assert {s.name: s.converter for s in report.signatures} == {
+            "scores": "copy",
+            "pair": "native",
+            "words": "native",
+        }
+        assert sorted(tftrt["calls"][-1]["kept"]) == ["pair", "words"]
+        text = str(report)
+        assert "pair: kept as it is, since signature 'pair' has open shapes" in text
+        assert "words: kept as it is, since signature 'words' has the input 'names'" in text
+        record = json.loads((tmp_path / "out" / "conversion.json").read_text())
+        reasons = {s["name"]: s["reason"] for s in record["signatures"]}
+        assert "type string" in reasons["words"] and not reasons["scores"]
+    # Ranges of two of three.
+    both = {**ranges, "mask": ShapeRange((1, 3), (4, 3))}
+    report = here(tmp_path / "model", tmp_path / "two", ConversionSpec(shape_ranges=both))
+    assert [s.converter for s in report.signatures] == ["copy", "copy", "native"]
+    # Asked for by name, it is an error that tells the cure.
+    for name, given, text in (
+        ("words", ranges, "'names' of type string.*export a signature that takes the tensor"),
+        ("pair", ranges, r"shape_ranges: \['x'\] are not the inputs of a signature to convert"),
+    ):
+        named = ConversionSpec(shape_ranges=given, signatures=["scores", name][name == "pair" :])
+        with pytest.raises(SpecError, match=text):
+            here(tmp_path / "model", tmp_path / "no", named)
+    with pytest.raises(SpecError, match="'pair' has open shapes.*not named stay native"):
+        named = ConversionSpec(shape_ranges=ranges, signatures=["scores", "pair"])
+        here(tmp_path / "model", tmp_path / "no", named)
+
+
+def frozen_graph(path: Path, shape: list[int | None], scope: str = "") -> Path:
+    with tf.Graph().as_default() as graph:
+        x = tf.compat.v1.placeholder(tf.float32, shape, name=f"{scope}x")
+        tf.matmul(x, np.ones((3, 2), np.float32), name=f"{scope}y")
+    path.write_bytes(graph.as_graph_def().SerializeToString())
+    return path
+
+
+def test_a_batch_that_the_graph_fixes(
+    tmp_path: Path, tftrt: Mapping[str, Any], quick: None
+) -> None:
+    fixed = frozen_graph(tmp_path / "fixed.pb", [7, 3])
+    report = here(fixed, tmp_path / "out", ConversionSpec())
+    assert report.spec.mode == "static" and report.spec.max_batch_size == 7
+    assert [run.shapes for run in report.fresh.runs] == [{"x": (7, 3)}]
+    assert tftrt["calls"][-1]["spec"]["max_batch_size"] == 7
+    with pytest.raises(SpecError, match="max_batch_size=4: .* has the batch 7 in its graph"):
+        here(fixed, tmp_path / "no", ConversionSpec(max_batch_size=4))
+    here(fixed, tmp_path / "more", ConversionSpec(max_batch_size=9))
+    assert tftrt["calls"][-1]["spec"]["max_batch_size"] == 9
+    open_batch = frozen_graph(tmp_path / "open.pb", [None, 3])
+    assert here(open_batch, tmp_path / "one", ConversionSpec()).spec.max_batch_size == 1
+
+
+def test_names_that_no_signature_can_have(tmp_path: Path, tftrt: Mapping[str, Any]) -> None:
+    source = frozen_graph(tmp_path / "scoped.pb", [None, 3], "import/")
+    spec = ConversionSpec(input_shapes={"import/x:0": (4, 3)}, outputs=["import/y"])
+    report = here(source, tmp_path / "out", spec)
+    assert [run.shapes for run in report.fresh.runs] == [{"import_x": (4, 3)}]
+    assert report.renamed_inputs == {"import/x": "import_x"}
+    assert "import/x as import_x" in str(report)
+    record = json.loads((tmp_path / "out" / "conversion.json").read_text())
+    assert record["renamed_inputs"] == {"import/x": "import_x"}
+    again = ConversionSpec.from_json(record["spec"])
+    here(source, tmp_path / "again", again)
+
+
+class Engines:
+    """A conversion whose result has one engine, which serves the shapes given."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, *served: tuple[int, ...]) -> None:
+        self.asked: list[Any] = []
+        self.served = served
+        monkeypatch.setattr(engine_use, "engine_nodes", lambda graph: ["one"])
+        monkeypatch.setattr(engine_use, "fresh_check", self.check)
+
+    def check(self, folder: Path, requests: Any, tags: Any) -> FreshReport:
+        self.asked += requests
+        runs = []
+        for name, shapes in requests:
+            ran = shapes["x"] in self.served
+            engines, native = (("one",), ()) if ran else ((), ("one",))
+            runs.append(ShapeRun(name, shapes, 0.1, engines, (), native))
+        return FreshReport(0.1, 0.1, tuple(runs))
+
+
+def test_data_that_no_engine_serves(
+    tmp_path: Path, tftrt: Mapping[str, Any], quick: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """TensorFlow computes it on both sides, and both agree."""
+    source = save(tmp_path / "model")
+    spec = ConversionSpec(input_shapes=SHAPES)
+    engines = Engines(monkeypatch)
+    with pytest.raises(VerificationError, match="proves nothing of the engines"):
+        here(source, tmp_path / "out", spec, verify_data=[X[:5], X[:6]], bisect=True)
+    assert [shapes["x"] for _, shapes in engines.asked] == [(5, 3), (6, 3)]
+    assert len(tftrt["calls"]) == 1  # and nothing was bisected
+    assert left_in(tmp_path) == ["model"]
+    # Shapes that the fresh process ran already are not run again.
+    engines.asked.clear()
+    report = here(source, tmp_path / "out", spec, verify_data=[X[:4], X[:4]])
+    assert report.verification.passed and not engines.asked
+    report = here(source, tmp_path / "some", spec, verify_data=[X[:4], X[:5]])
+    assert report.verification.passed
+    assert report.verification.notes == (
+        "signature 'serving_default': TensorFlow ran instead of engines for x:5x3",
+    )
+    assert "note: signature 'serving_default'" in str(report)
