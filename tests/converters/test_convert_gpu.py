@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -13,15 +15,19 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from converters import ConversionSpec, ShapeRange, calibrate, convert
+from converters import ConversionSpec, ShapeRange, calibrate, convert, verify
 from converters.calibration_table import read_tables
-from converters.errors import CalibrationError, EngineError
+from converters.compare import Thresholds
+from converters.errors import CalibrationError, EngineError, VerificationError
 from converters.fresh_check import fresh_check
 from converters.trt_graph import engine_nodes, load_graph
 
 pytestmark = [pytest.mark.gpu, pytest.mark.timeout(600)]
 
 RANDOM = np.random.default_rng(0)
+# Dynamic with implicit and with explicit batch, and static. INT8 is calibrated, which TF-TRT does
+# in dynamic mode only.
+MODES = ("implicit", "explicit", "static")
 
 
 def images(batch: int, side: int = 16) -> np.ndarray:
@@ -70,15 +76,30 @@ def accuracy(folder: Path, pictures: np.ndarray, labels: np.ndarray, batch: int 
     return float(np.mean(np.argmax(np.concatenate(found), 1) == labels))
 
 
-@pytest.mark.parametrize("explicit", [False, True], ids=["implicit", "explicit"])
-@pytest.mark.parametrize(("precision", "loss"), [("FP32", 0.001), ("FP16", 0.001), ("INT8", 0.01)])
-def test_accuracy_on_digits(digits, tmp_path, precision, loss, explicit) -> None:
+def spec_of(precision: str, mode: str, *sets: dict[str, tuple[int, ...]]) -> ConversionSpec:
+    """A spec for these shapes; "explicit" also takes all smaller batches."""
+    if mode == "static":
+        return ConversionSpec(precision, mode="static", input_shapes=sets)
+    if mode == "implicit":
+        return ConversionSpec(precision, mode="dynamic", input_shapes=sets)
+    ranges = {
+        name: ShapeRange((1, *shape[1:]), shape)
+        for shapes in sets
+        for name, shape in shapes.items()
+    }
+    return ConversionSpec(precision, mode="dynamic", shape_ranges=ranges)
+
+
+DIGITS = [
+    *itertools.product([("FP32", 0.001), ("FP16", 0.001), ("INT8", 0.01)], MODES[:2]),
+    (("FP16", 0.001), "static"),  # test_static_int8_by_custom_ranges has INT8
+]
+
+
+@pytest.mark.parametrize(("precision", "loss", "mode"), [(*first, mode) for first, mode in DIGITS])
+def test_accuracy_on_digits(digits, tmp_path, precision, loss, mode) -> None:
     folder, training, pictures, labels = digits
-    name = input_of(folder)
-    spec = ConversionSpec(precision, input_shapes={name: (100, 16, 16, 1)}, explicit_batch=explicit)
-    if explicit:
-        shapes = ShapeRange((1, 16, 16, 1), (100, 16, 16, 1))
-        spec = dataclasses.replace(spec, input_shapes=None, shape_ranges={name: shapes})
+    spec = spec_of(precision, mode, {input_of(folder): (100, 16, 16, 1)})
     options = {}
     if precision == "INT8":
         # TensorRT finds no INT8 kernel faster for a network this small.
@@ -100,7 +121,7 @@ def test_accuracy_on_digits(digits, tmp_path, precision, loss, explicit) -> None
     assert len(report.signatures[0].engines) == 1
     native = accuracy(folder, pictures, labels)
     converted = accuracy(tmp_path / "out", pictures, labels)
-    print(f"{precision} {'explicit' if explicit else 'implicit'}: {converted:.4f} of {native:.4f}")
+    print(f"{precision} {mode}: {converted:.4f} of {native:.4f}")
     assert native > 0.95
     assert converted >= native - loss
     record = json.loads((tmp_path / "out" / "conversion.json").read_text())
@@ -149,6 +170,99 @@ def test_int8_table_is_written_and_used_again(digits, tmp_path) -> None:
     with pytest.raises(CalibrationError, match="INT8 needs calibration data"):
         convert(folder, tmp_path / "none", spec, child=False)
     assert not (tmp_path / "none").exists()
+
+
+# Input shapes by signature.
+MODELS = {
+    "gap": {"serving_default": {"image": (4, 16, 16, 3)}},
+    "two_inputs": {"serving_default": {"left": (4, 16, 16, 3), "right": (4, 8, 8, 3)}},
+    "two_signatures": {
+        "scores": {"image": (4, 16, 16, 3)},
+        "features": {"picture": (2, 16, 16, 3)},
+    },
+    "frozen": {"serving_default": {"x": (4, 16, 16, 3)}},
+}
+# Each model with each precision and each mode once; the tests below have more of them. With
+# TF_NVCODEC_ALL_CONVERSIONS all there are, which takes some ten minutes.
+CHOSEN = [
+    ("gap", "FP32", "static"),
+    ("gap", "FP16", "explicit"),
+    ("gap", "INT8", "implicit"),
+    ("two_inputs", "FP32", "implicit"),
+    ("two_inputs", "FP16", "static"),
+    ("two_inputs", "INT8", "explicit"),
+    ("two_signatures", "FP32", "static"),
+    ("two_signatures", "INT8", "explicit"),
+    ("frozen", "FP16", "explicit"),
+    ("frozen", "INT8", "implicit"),
+]
+if os.environ.get("TF_NVCODEC_ALL_CONVERSIONS"):
+    CHOSEN = [
+        case
+        for case in itertools.product(MODELS, ("FP32", "FP16", "INT8"), MODES)
+        if case[1:] != ("INT8", "static")
+    ]
+
+
+@pytest.mark.parametrize(("model", "precision", "mode"), CHOSEN)
+def test_every_model_precision_and_mode(tmp_path, model, precision, mode) -> None:
+    make = {
+        "gap": gpu_models.save_with_gap,
+        "two_inputs": gpu_models.save_two_inputs,
+        "two_signatures": gpu_models.save_two_signatures,
+        "frozen": gpu_models.write_frozen_graph,
+    }[model]
+    source = make(tmp_path / ("frozen.pb" if model == "frozen" else "model"))
+    inputs = MODELS[model]
+    data = {
+        signature: [
+            {name: RANDOM.normal(size=shape).astype(np.float32) for name, shape in shapes.items()}
+            for _ in range(4)
+        ]
+        for signature, shapes in inputs.items()
+    }
+    spec = spec_of(precision, mode, *inputs.values())
+    if model == "frozen":
+        spec = dataclasses.replace(spec, outputs=["scores", "half"])
+    options = {}
+    if precision == "INT8":
+        # Random weights and few images: how far INT8 may be off is for the digits to show.
+        loose = Thresholds(max_abs=0.5, cosine=0.9)
+        spec = dataclasses.replace(spec, require_int8=False, thresholds=loose)
+        options["calibration_data"] = data
+    report = convert(source, tmp_path / "out", spec, verify_data=data, child=False, **options)
+    assert report.fresh.passed and report.verification.passed and not report.verification.notes
+    assert {run.signature for run in report.fresh.runs} == set(inputs)
+    assert all(run.engines for run in report.fresh.runs)
+    converter = "TrtGraphConverter" if mode == "static" else "TrtGraphConverterV2"
+    converted = {s.name: s for s in report.signatures if s.converter != "native"}
+    assert set(converted) == set(inputs)
+    assert {s.converter for s in converted.values()} == {converter}
+    if model == "gap":
+        assert len(converted["serving_default"].engines) == 2
+    if model == "two_signatures":  # its third takes strings
+        (words,) = (s for s in report.signatures if s.converter == "native")
+        assert words.name == "words" and "'names' of type string" in words.reason
+    for engine in engine_nodes(load_graph(tmp_path / "out").graph_def):
+        assert engine.precision == precision
+        assert bool(engine.plan) == engine.static == (mode == "static")
+        assert engine.implicit_batch == (mode != "explicit")
+        assert bool(engine.calibration_table) == (precision == "INT8")
+
+
+def test_verify_notices_shapes_that_no_engine_serves(digits, tmp_path) -> None:
+    folder, _, pictures, _ = digits
+    one = {"signatures": ["serving_default"]}
+    name = input_of(folder)
+    spec = ConversionSpec("FP16", input_shapes={name: (100, 16, 16, 1)}, explicit_batch=True, **one)
+    report = convert(folder, tmp_path / "out", spec, verify_data=[pictures[:100]], child=False)
+    assert not report.verification.notes
+    compared = verify(folder, tmp_path / "out", [pictures[:50]], **one)
+    assert not compared.passed and not any(output.failures for output in compared.outputs)
+    with pytest.raises(VerificationError, match="no engine serves .*:50x16x16x1"):
+        compared.raise_if_failed()
+    both = verify(folder, tmp_path / "out", [pictures[:100], pictures[:50]], **one)
+    assert both.passed and "ran instead of engines for" in both.notes[0]
 
 
 def test_an_op_that_tensorrt_does_not_have(tmp_path) -> None:
