@@ -5,6 +5,10 @@ convert, and the first request in a fresh process. Needs a GPU and what converte
 
 A peer is a function in PEERS that leaves a SavedModel. Latencies are of one process that holds all
 peers' models and calls them in turn, from a tensor on the GPU to the result on the host.
+
+The file of results is written after each model and precision, so that a run that is cut keeps
+what it has. A later run on the same machine puts its rows in place of those of the same model,
+precision and peer, and leaves the others; a file of another machine is kept under another name.
 """
 
 from __future__ import annotations
@@ -141,6 +145,12 @@ def job_latency(source: str, paths: dict[str, str], rounds: int) -> dict[str, di
     return result
 
 
+def job_machine() -> dict[str, Any]:
+    from converters.environment import describe
+
+    return {"machine": machine.describe(), "tensorrt": describe().to_json()}
+
+
 def in_process(job: str, **arguments: Any) -> Any:
     """Runs a job in a fresh process, so that no peer warms another."""
     command = [sys.executable, "-m", "benchmarks.tftrt_convert", "--job", job]
@@ -168,20 +178,55 @@ def main() -> None:
     peers = options.peers.split(",")
     if unknown := set(peers) - set(PEERS):
         parser.error(f"no peer named {', '.join(unknown)}; there are {', '.join(PEERS)}")
-    rows = []
+    options.results.mkdir(parents=True, exist_ok=True)
+    results = Results(options.results / "tftrt_convert.json", in_process("machine"))
     with tempfile.TemporaryDirectory() as work:
         for model in options.models.split(","):
             source = Path(work) / model
             in_process("export", model=model, source=str(source))
             for precision in options.precisions.split(","):
-                rows += measure(source, precision, peers, Path(work), options.rounds)
-    from converters.environment import describe
+                results.add(measure(source, precision, peers, Path(work), options.rounds))
 
-    document = {"machine": machine.describe(), "tensorrt": describe().to_json(), "rows": rows}
-    options.results.mkdir(parents=True, exist_ok=True)
-    target = options.results / "tftrt_convert.json"
-    target.write_text(json.dumps(document, indent=1) + "\n")
-    print(f"wrote {target}")
+
+class Results:
+    """The file of results; `described` is job_machine's."""
+
+    def __init__(self, path: Path, described: dict[str, Any]) -> None:
+        self._path = path
+        self._document = {**described, "rows": []}
+        if not path.exists():
+            return
+        older = json.loads(path.read_text())
+        if _same_machine(older, described):
+            self._document["rows"] = older["rows"]
+            return
+        kept = path.with_name(f"{path.stem}.{older['machine']['date']}.json")
+        path.rename(kept)
+        print(f"{path} is of another machine or TensorRT: kept as {kept}")
+
+    def add(self, rows: list[dict[str, Any]]) -> None:
+        """Puts rows in and writes the file, which is whole at any time."""
+        new = {_key(row) for row in rows}
+        kept = [row for row in self._document["rows"] if _key(row) not in new]
+        self._document["rows"] = [*kept, *rows]
+        part = self._path.with_name(self._path.name + ".part")
+        part.write_text(json.dumps(self._document, indent=1) + "\n")
+        part.replace(self._path)
+        print(f"wrote {self._path}", flush=True)
+
+
+def _key(row: dict[str, Any]) -> tuple[str, ...]:
+    return row["model"], row["precision"], row["peer"]
+
+
+def _same_machine(one: dict[str, Any], other: dict[str, Any]) -> bool:
+    """But for what changes from run to run."""
+
+    def lasting(described: dict[str, Any]) -> dict[str, Any]:
+        fixed = described["machine"].items()
+        return {name: value for name, value in fixed if name not in ("date", "load_before")}
+
+    return lasting(one) == lasting(other) and one["tensorrt"] == other["tensorrt"]
 
 
 def measure(
