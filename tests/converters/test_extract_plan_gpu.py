@@ -51,8 +51,8 @@ def save_cnn(folder: Path) -> Path:
 
 def run(folder: Path, image: np.ndarray) -> np.ndarray:
     gc.collect()
-    function = tf.saved_model.load(str(folder)).signatures["serving_default"]
-    return function(image=tf.constant(image))["scores"].numpy()
+    model = tf.saved_model.load(str(folder))  # engines live as long as this
+    return model.signatures["serving_default"](image=tf.constant(image))["scores"].numpy()
 
 
 @pytest.fixture(scope="module")

@@ -84,7 +84,8 @@ def jobs() -> dict[str, tuple[Any, ...]]:
         "int8": (
             cnn,
             "cnn",
-            ConversionSpec("INT8", input_shapes={"image": (4, 16, 16, 3)}),
+            # TensorRT has faster kernels than INT8's for so small a network.
+            ConversionSpec("INT8", input_shapes={"image": (4, 16, 16, 3)}, require_int8=False),
             batches,
         ),
         "fp16_gap": (
