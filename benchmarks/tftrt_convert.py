@@ -115,7 +115,8 @@ def job_cold(source: str, path: str, batch: int) -> dict[str, float]:
     began = time.monotonic()
     import tensorflow as tf
 
-    function = tf.saved_model.load(path).signatures["serving_default"]
+    model = tf.saved_model.load(path)  # engines live as long as this
+    function = model.signatures["serving_default"]
     x = tf.constant(images(Path(source), batch))
     ready = time.monotonic()
     next(iter(function(x).values())).numpy()
