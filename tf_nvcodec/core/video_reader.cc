@@ -1,8 +1,10 @@
 #include "tf_nvcodec/core/video_reader.h"
 
+#include <algorithm>
 #include <atomic>
 #include <mutex>
 #include <thread>
+#include <utility>
 
 #include "tf_nvcodec/core/decode_plan.h"
 #include "tf_nvcodec/core/decoder_cache.h"
@@ -11,6 +13,16 @@
 
 namespace nvc {
 namespace {
+
+// Opening a decoder costs about as much as decoding so many pictures.
+constexpr int kPicturesWorthAWorker = 8;
+
+int PlanWorkers(const std::vector<Segment>& segments, int max_workers) {
+  int cost = 0;
+  for (const Segment& segment : segments) cost += segment.cost;
+  const int useful = std::max(1, cost / kPicturesWorthAWorker);
+  return std::max(1, std::min({max_workers, static_cast<int>(segments.size()), useful}));
+}
 
 class ReadRun {
  public:
@@ -36,26 +48,43 @@ class ReadRun {
 
  private:
   void Work(int worker, int decoder_threads) {
-    auto decoder = Open(decoder_threads);
-    if (!decoder.ok()) return Fail(decoder.status());
+    std::unique_ptr<Decoder> decoder;
     const EmitFrame emit = [this, worker](int frame, const AVFrame& picture) {
       return sink_->Write(worker, frame, picture);
     };
     const Cancelled cancelled = [this] { return failed_ || IsCancelled(options_.cancelled); };
+    const auto decode = [&](const Segment& segment, DamagedFrames* damaged) {
+      return DecodeSegment(index_, source_, segment, decoder.get(), cancelled, emit, damaged);
+    };
+    bool careful = options_.other.open == nullptr && decoder_threads == 1;
     while (!failed_) {
       const size_t next = next_segment_++;
       if (next >= segments_.size()) return;
       const Segment& segment = segments_[next];
+      if (decoder == nullptr) {
+        auto opened = careful ? OpenSoftware(1) : Open(decoder_threads);
+        if (!opened.ok()) return Fail(opened.status());
+        decoder = std::move(opened).value();
+      }
       DamagedFrames damaged;
-      absl::Status status =
-          DecodeSegment(index_, source_, segment, decoder->get(), cancelled, emit, &damaged);
-      if (status.ok() && decoder_threads > 1 && ((*decoder)->TakeErrors() || !damaged.empty())) {
-        // Frame threads report errors late: only one thread tells which packet is to blame.
+      absl::Status status = decode(segment, &damaged);
+      if (status.ok() && !careful && (decoder->TakeErrors() || !damaged.empty())) {
+        if (options_.other.before_decoding_again != nullptr) {
+          status = options_.other.before_decoding_again(damaged);
+          if (!status.ok()) return Fail(status);
+        }
+        // Only a software decoder of one thread tells which packet is to blame: frame threads
+        // report errors late, and hardware may say no more than that there are some.
         damaged.clear();
-        decoder = Open(1);
-        if (!decoder.ok()) return Fail(decoder.status());
-        decoder_threads = 1;
-        status = DecodeSegment(index_, source_, segment, decoder->get(), cancelled, emit, &damaged);
+        auto opened = OpenSoftware(1);
+        if (!opened.ok()) return Fail(opened.status());
+        decoder = std::move(opened).value();
+        status = decode(segment, &damaged);
+        if (options_.other.open == nullptr) {
+          careful = true;
+        } else {
+          decoder.reset();
+        }
       }
       if (!status.ok()) return Fail(status);
       std::lock_guard<std::mutex> lock(mutex_);
@@ -63,13 +92,24 @@ class ReadRun {
     }
   }
 
-  absl::StatusOr<std::unique_ptr<Decoder>> Open(int threads) const {
+  DecoderOptions Options(int threads) const {
     DecoderOptions options;
     options.num_threads = threads;
     options.reorder_depth = index_.reorder_depth();
     options.max_pixels = options_.max_pixels;
     options.output_unreachable = true;
-    return DecoderCache::Shared().Open(*index_.stream().codec, index_.stream().time_base, options);
+    return options;
+  }
+
+  absl::StatusOr<std::unique_ptr<Decoder>> Open(int threads) const {
+    if (options_.other.open == nullptr) return OpenSoftware(threads);
+    const StreamInfo& stream = index_.stream();
+    return options_.other.open(*stream.codec, stream.time_base, Options(1));
+  }
+
+  absl::StatusOr<std::unique_ptr<Decoder>> OpenSoftware(int threads) const {
+    const StreamInfo& stream = index_.stream();
+    return DecoderCache::Shared().Open(*stream.codec, stream.time_base, Options(threads));
   }
 
   void Fail(const absl::Status& status) {
@@ -97,9 +137,12 @@ absl::Status ReadFrames(const FrameIndex& index, const ByteSource& source,
                         FrameSink* sink, DamagedFrames* damaged) {
   if (frames.empty()) return absl::OkStatus();
   const std::vector<Segment> segments = PlanSegments(index, frames);
+  ReadRun run(index, source, options, segments, sink, damaged);
+  if (options.other.open != nullptr) {
+    return run.Run({PlanWorkers(segments, options.other.max_workers), 1});
+  }
   const ThreadGrant grant(options.num_threads);
-  return ReadRun(index, source, options, segments, sink, damaged)
-      .Run(PlanThreads(segments, grant.threads()));
+  return run.Run(PlanThreads(segments, grant.threads()));
 }
 
 }  // namespace nvc
