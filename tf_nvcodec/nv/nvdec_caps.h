@@ -22,6 +22,9 @@ struct NvdecFormat {
   int width = 0, height = 0;
 };
 
+// What its pictures are mapped as. Not for 4:2:2.
+cudaVideoSurfaceFormat NvdecSurfaceFormat(cudaVideoChromaFormat chroma, int bit_depth);
+
 // Unimplemented for codecs that NVDEC never has.
 absl::StatusOr<cudaVideoCodec> NvdecCodec(AVCodecID codec);
 

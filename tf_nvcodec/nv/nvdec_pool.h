@@ -65,7 +65,6 @@ class NvdecPool {
                                                        int min_surfaces);
   std::shared_ptr<NvdecSession> Lend(std::unique_ptr<NvdecSession> session);
   void GiveBack(std::unique_ptr<NvdecSession> session);
-  void CountDestroyed(const Sessions& sessions);
 
   GpuDevice* const device_;
   const CuvidDriver* const cuvid_;
