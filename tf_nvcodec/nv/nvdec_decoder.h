@@ -12,12 +12,16 @@
 
 namespace nvc {
 
-// Unimplemented: the GPU does not take this stream, and why. Frames come in display order, some
-// pictures after their packet so that the engine always has the next ones to work on; each names
-// its packet in pkt_pos. A frame may be held, and read, after the decoder is gone; but of one
-// stream only NvdecSession::kOutputSurfaces - 1 at a time.
-// Internal and FailedPrecondition are about the GPU, not about the packet: nothing will decode
-// after them.
+// Unimplemented: the GPU does not take this stream, and why; also from Send, where only the
+// stream's own headers tell, and then from every Send after it.
+//
+// Pictures come some packets late, so that the engine always has the next ones to work on; each
+// names its packet in pkt_pos. A frame may be held, and read, after the decoder is gone, but of one
+// decoder fewer than NvdecSession::kOutputSurfaces at a time.
+//
+// DataLoss is about the packet. Internal and FailedPrecondition are about the GPU: nothing will
+// decode after them. num_threads and reorder_depth don't matter here; pictures that the decoder
+// holds for unreachable are always given.
 absl::StatusOr<std::unique_ptr<Decoder>> OpenNvdecDecoder(GpuDevice* device,
                                                           const AVCodecParameters& codec,
                                                           AVRational time_base,
