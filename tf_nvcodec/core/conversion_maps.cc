@@ -116,8 +116,7 @@ LinearMap MakePlaneMap(const ConversionPlan& plan, int component, int output_dep
     map.offset = static_cast<float>(1 << (output_depth - 1));
     return map;
   }
-  const YuvToRgb from =
-      MakeYuvToRgb(plan.weights, plan.range, DepthOf(plan.source, component));
+  const YuvToRgb from = MakeYuvToRgb(plan.weights, plan.range, DepthOf(plan.source, component));
   const YuvToRgb to = MakeYuvToRgb(plan.weights, plan.range, output_depth);
   const double factor = from.matrix[0][0] / to.matrix[0][0];
   map.factor[0] = static_cast<float>(factor);
