@@ -3,16 +3,21 @@
 #ifndef TF_NVCODEC_NV_NVRTC_H_
 #define TF_NVCODEC_NV_NVRTC_H_
 
+#include <cstddef>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 
 namespace nvc {
 
-// Where to look for libnvrtc before the system's own folders. Counts before the first use only.
+class DynamicLibrary;
+
+// Where to look for libnvrtc first. Without it: where the loader looks, then beside the Python
+// packages that are loaded. Counts before the first use only.
 void SetNvrtcFolders(std::vector<std::string> folders);
 
 struct CudaSource {
@@ -23,7 +28,8 @@ struct CudaSource {
 
 class Nvrtc {
  public:
-  // FailedPrecondition names what was tried and the package to install. Answers the same ever after.
+  // FailedPrecondition names what was tried and the package to install. Answers the same ever
+  // after.
   static absl::StatusOr<const Nvrtc*> Get();
 
   // An image for cuModuleLoadData: a cubin where this NVRTC knows the GPU (compute capability 9.0
@@ -36,7 +42,7 @@ class Nvrtc {
   int version() const { return version_; }                 // 12.3 is 1203
 
  private:
-  using Program = struct _nvrtcProgram*;
+  using Program = struct NvrtcProgram*;
   struct Functions {
     int (*version)(int*, int*) = nullptr;
     int (*num_archs)(int*) = nullptr;
@@ -55,7 +61,9 @@ class Nvrtc {
   };
 
   static absl::StatusOr<Nvrtc> Open();
-  absl::Status Check(int result, const char* doing) const;
+  absl::Status Load(const DynamicLibrary& library);
+  // Internal, "<doing> of <library>: <NVRTC's words>".
+  absl::Status Check(int result, absl::string_view doing) const;
   absl::Status CompileProgram(Program program, const std::vector<std::string>& options) const;
 
   std::string library_;
