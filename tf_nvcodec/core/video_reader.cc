@@ -56,7 +56,8 @@ class ReadRun {
     const auto decode = [&](const Segment& segment, DamagedFrames* damaged) {
       return DecodeSegment(index_, source_, segment, decoder.get(), cancelled, emit, damaged);
     };
-    bool careful = options_.other.open == nullptr && decoder_threads == 1;
+    const bool software = options_.other.open == nullptr;
+    bool careful = software && decoder_threads == 1;
     while (!failed_) {
       const size_t next = next_segment_++;
       if (next >= segments_.size()) return;
@@ -68,7 +69,11 @@ class ReadRun {
       }
       DamagedFrames damaged;
       absl::Status status = decode(segment, &damaged);
-      if (status.ok() && !careful && (decoder->TakeErrors() || !damaged.empty())) {
+      // Frame threads tell of errors, but not always with the frame; that may only be about pictures
+      // which a start in the middle does not reach.
+      const bool suspicious =
+          !damaged.empty() || (software && !careful && decoder->TakeErrors());
+      if (status.ok() && !careful && suspicious) {
         if (options_.other.before_decoding_again != nullptr) {
           status = options_.other.before_decoding_again(damaged);
           if (!status.ok()) return Fail(status);
@@ -80,7 +85,7 @@ class ReadRun {
         if (!opened.ok()) return Fail(opened.status());
         decoder = std::move(opened).value();
         status = decode(segment, &damaged);
-        if (options_.other.open == nullptr) {
+        if (software) {
           careful = true;
         } else {
           decoder.reset();
