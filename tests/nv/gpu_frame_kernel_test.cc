@@ -285,6 +285,23 @@ TEST(GpuFrameKernelTest, AnyAlignmentOfTheOutputAndThePicture) {
   }
 }
 
+// Windows that several threads share.
+TEST(GpuFrameKernelTest, AreaOfLargeWindows) {
+  for (AVPixelFormat format : kFewFormats) {
+    for (int rotation : {0, 90}) {
+      for (const auto& size : {std::pair(1, 1), std::pair(2, 40), std::pair(30, 3)}) {
+        for (SampleType type : {SampleType::kUint8, SampleType::kFloat32}) {
+          OutputSpec output;
+          output.sample_type = type;
+          output.resize_method = ResizeMethod::kArea;
+          output.height = size.first, output.width = size.second;
+          ExpectKernelMatches(output, format, 333, 171, rotation);
+        }
+      }
+    }
+  }
+}
+
 SourceSpec Source(AVPixelFormat format, int width, int height) {
   SourceSpec source;
   source.format = format;
@@ -342,7 +359,7 @@ TEST(GpuFrameKernelTest, ManySizesShareFewKernels) {
       kernels.insert(absl::StrJoin(KernelMacros(plan->jobs[0].config), " "));
     }
   }
-  EXPECT_LE(kernels.size(), 12u);
+  EXPECT_LE(kernels.size(), 14u);
 }
 
 TEST(GpuFrameKernelTest, WholeFramesAreConvertedEightPixelsAtATimeWithoutTables) {
@@ -362,6 +379,11 @@ TEST(GpuFrameKernelTest, AreaReadsOnlyWhatItCovers) {
   ASSERT_TRUE(plan.ok());
   EXPECT_LE(plan->jobs[0].params.x[0].taps, 10);
   EXPECT_LE(plan->jobs[0].params.y[0].taps, 6);
+  EXPECT_EQ(plan->jobs[0].config.lanes, 8);
+  output.height = output.width = 32;
+  EXPECT_EQ(
+      MakeFrameKernelPlan(output, Source(AV_PIX_FMT_YUV420P, 1920, 1080))->jobs[0].config.lanes,
+      32);
 }
 
 }  // namespace

@@ -44,7 +44,7 @@ class HostKernelConverter : public FrameConverter {
           job.At(addresses, reinterpret_cast<uint64_t>(plan_.tables.data()),
                  reinterpret_cast<uint64_t>(out));
       // Threads outside of the picture too, as whole blocks have them.
-      RunOnHost(job.config, params, params.width / job.config.pixels + 2, params.height + 3);
+      RunOnHost(job.config, params, job.ThreadsAcross() + 33, params.height + 3);
     }
     return absl::OkStatus();
   }

@@ -85,6 +85,7 @@ FrameKernelConfig ParseOptions(const char* image) {
   config.planar = macros.at("NVC_PLANAR");
   config.element = macros.at("NVC_ELEMENT");
   config.pixels = macros.at("NVC_PIXELS");
+  config.lanes = macros.at("NVC_LANES");
   return config;
 }
 

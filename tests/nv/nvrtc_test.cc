@@ -53,7 +53,7 @@ std::set<std::vector<std::string>> AllKernels() {
           output.pixel_format = to;
           output.sample_type = static_cast<SampleType>(type);
           output.layout = type % 2 == 0 ? Layout::kThwc : Layout::kTchw;
-          if (method >= 0) output.height = 224, output.width = 398;
+          if (method >= 0) output.height = 224, output.width = type == 0 ? 398 : 30;
           if (method >= 0) output.resize_method = static_cast<ResizeMethod>(method);
           SourceSpec source;
           source.width = 1280, source.height = 720, source.format = format;

@@ -94,13 +94,13 @@ NVC_DEVICE Codes ReadCodes(const Config& c, const Params& p, bool chroma, int ro
   return codes;
 }
 
-// At stored position (sx, sy), by way of the axes' tables.
-NVC_DEVICE Codes Resample(const Config& c, const Params& p, bool chroma, int sx, int sy) {
+// The part of lane `lane` in the window of stored position (sx, sy).
+NVC_DEVICE Codes SumWindow(const Config& c, const Params& p, bool chroma, int sx, int sy,
+                           int lane) {
   const Axis& x = p.x[chroma];
   const Axis& y = p.y[chroma];
   const int taps = chroma ? c.chroma_taps : c.luma_taps;
   const int x0 = x.start[sx], y0 = y.start[sy];
-  if (taps == 1) return ReadCodes(c, p, chroma, y0, x0);
   const int columns = taps != 0 ? taps : x.taps, rows = taps != 0 ? taps : y.taps;
   const float* const wx = x.weights + static_cast<long long>(sx) * columns;
   const float* const wy = y.weights + static_cast<long long>(sy) * rows;
@@ -110,7 +110,7 @@ NVC_DEVICE Codes Resample(const Config& c, const Params& p, bool chroma, int sx,
     // Row by row, which also keeps the rounding errors of a large window small.
     Codes row = {0, 0};
     NVC_UNROLL
-    for (int i = 0; i < columns; ++i) {
+    for (int i = lane; i < columns; i += c.lanes) {
       const Codes codes = ReadCodes(c, p, chroma, y0 + j, x0 + i);
       row.first += wx[i] * codes.first;
       row.second += wx[i] * codes.second;
@@ -118,6 +118,35 @@ NVC_DEVICE Codes Resample(const Config& c, const Params& p, bool chroma, int sx,
     sum.first += wy[j] * row.first;
     sum.second += wy[j] * row.second;
   }
+  return sum;
+}
+
+// At stored position (sx, sy), by way of the axes' tables; the same in all lanes of a pixel.
+NVC_DEVICE Codes Resample(const Config& c, const Params& p, bool chroma, int sx, int sy) {
+  if ((chroma ? c.chroma_taps : c.luma_taps) == 1) {
+    return ReadCodes(c, p, chroma, p.y[chroma].start[sy], p.x[chroma].start[sx]);
+  }
+#ifdef __CUDACC_RTC__
+  const unsigned int lane = threadIdx.x % c.lanes;
+  Codes sum = SumWindow(c, p, chroma, sx, sy, lane);
+  if (c.lanes > 1) {
+    // Blocks are a multiple of 32 threads wide: a pixel's lanes are neighbours in a warp.
+    const unsigned int first = threadIdx.x % 32 - lane;
+    const unsigned int pixel = (0xffffffffu >> (32 - c.lanes)) << first;
+    NVC_UNROLL
+    for (int distance = c.lanes / 2; distance > 0; distance /= 2) {
+      sum.first += __shfl_xor_sync(pixel, sum.first, distance);
+      sum.second += __shfl_xor_sync(pixel, sum.second, distance);
+    }
+  }
+#else
+  Codes sum = {0, 0};
+  for (int lane = 0; lane < c.lanes; ++lane) {
+    const Codes part = SumWindow(c, p, chroma, sx, sy, lane);
+    sum.first += part.first;
+    sum.second += part.second;
+  }
+#endif
   return sum;
 }
 
@@ -305,9 +334,10 @@ NVC_DEVICE void StorePixels(const Config& c, const Params& p, int first, int cha
   StoreWords(c, out, c.pixels * channels * element, words);
 }
 
-// All that thread (thread_x, thread_y) of the grid does: c.pixels pixels of output row thread_y.
+// All that thread (thread_x, thread_y) of the grid does: c.pixels pixels of output row thread_y, or
+// a lane's share of one.
 NVC_DEVICE void ConvertPixels(const Config& c, const Params& p, int thread_x, int thread_y) {
-  const int x = thread_x * c.pixels, y = thread_y;
+  const int x = thread_x / c.lanes * c.pixels, y = thread_y;
   if (x >= p.width || y >= p.height) return;
   const int sx = p.column_origin + x * p.column_by_x + y * p.column_by_y;
   const int sy = p.row_origin + x * p.row_by_x + y * p.row_by_y;
@@ -323,6 +353,7 @@ NVC_DEVICE void ConvertPixels(const Config& c, const Params& p, int thread_x, in
       code[0][1] = chroma.first;
       code[0][2] = chroma.second;
     }
+    if (thread_x % c.lanes != 0) return;
   }
   const long long pixel = static_cast<long long>(y) * p.width + x;
   const int element = ElementBytes(c);
@@ -353,8 +384,8 @@ NVC_DEVICE void ConvertPixels(const Config& c, const Params& p, int thread_x, in
 #ifdef __CUDACC_RTC__
 extern "C" __global__ void __launch_bounds__(256) NvcConvertFrame(const nvc::FrameKernelParams p) {
   constexpr nvc::FrameKernelConfig kConfig = {
-      NVC_SAMPLE_BYTES, NVC_LUMA,     NVC_CHROMA, NVC_LUMA_TAPS, NVC_CHROMA_TAPS,
-      NVC_SHIFT_X,      NVC_CHANNELS, NVC_PLANAR, NVC_ELEMENT,   NVC_PIXELS};
+      NVC_SAMPLE_BYTES, NVC_LUMA,   NVC_CHROMA,  NVC_LUMA_TAPS, NVC_CHROMA_TAPS, NVC_SHIFT_X,
+      NVC_CHANNELS,     NVC_PLANAR, NVC_ELEMENT, NVC_PIXELS,    NVC_LANES};
   nvc::frame_kernel::ConvertPixels(kConfig, p, blockIdx.x * blockDim.x + threadIdx.x,
                                    blockIdx.y * blockDim.y + threadIdx.y);
 }

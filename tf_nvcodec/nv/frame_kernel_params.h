@@ -19,7 +19,8 @@ struct FrameKernelConfig {
   int channels;      // of the output, 1 to 3
   int planar;        // 1: each channel is a plane of its own
   int element;       // FrameElement
-  int pixels;  // neighbours that a thread makes; more than 1 only where no tap tables are used
+  int pixels;        // neighbours that a thread makes; more than 1 only where nothing is resampled
+  int lanes;         // threads that share a pixel's columns: 1, or more where windows are large
 };
 
 // core/axis.h in device memory. Weights are there unless taps is 1.

@@ -20,6 +20,9 @@ namespace {
 // Taps that a kernel is compiled for: bilinear has 2, bicubic 4; area has any number.
 int TapsClass(int taps) { return taps <= 2 ? taps : taps <= 4 ? 4 : 0; }
 
+// How many threads to spread a window over: one of few columns is not worth sharing.
+int LanesFor(int columns) { return columns >= 24 ? 32 : columns >= 6 ? 8 : 1; }
+
 // Two axes of one kind of sample, made alike enough for one kernel.
 struct AxisPair {
   Axis x, y;
@@ -93,7 +96,7 @@ class Planner {
     config.channels = channels;
     config.planar = planar && channels > 1;
     config.element = element;
-    config.pixels = 1;
+    config.pixels = config.lanes = 1;
     FrameKernelParams& params = job.params;
     params.code_shift = 16 - depth_;
     Turn(log2, &params);
@@ -106,6 +109,7 @@ class Planner {
       (k == 0 ? config.luma_taps : config.chroma_taps) = axes[k].taps;
       job.x[k] = AddTable(axes[k].x, &params.x[k]);
       job.y[k] = AddTable(axes[k].y, &params.y[k]);
+      if (axes[k].taps == 0) config.lanes = std::max(config.lanes, LanesFor(axes[k].x.taps));
     }
     return job;
   }
@@ -273,6 +277,10 @@ absl::StatusOr<FrameKernelPlan> PlanNative(const OutputSpec& output, const Sourc
 
 }  // namespace
 
+int FrameKernelJob::ThreadsAcross() const {
+  return (params.width + config.pixels - 1) / config.pixels * config.lanes;
+}
+
 FrameKernelParams FrameKernelJob::At(const PlaneAddresses& picture, uint64_t tables,
                                      uint64_t frame) const {
   FrameKernelParams filled = params;
@@ -335,7 +343,8 @@ std::vector<std::string> KernelMacros(const FrameKernelConfig& config) {
           absl::StrCat("NVC_CHANNELS=", config.channels),
           absl::StrCat("NVC_PLANAR=", config.planar),
           absl::StrCat("NVC_ELEMENT=", config.element),
-          absl::StrCat("NVC_PIXELS=", config.pixels)};
+          absl::StrCat("NVC_PIXELS=", config.pixels),
+          absl::StrCat("NVC_LANES=", config.lanes)};
 }
 
 }  // namespace nvc

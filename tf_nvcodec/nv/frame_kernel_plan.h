@@ -32,6 +32,8 @@ struct FrameKernelJob {
   Table x[2], y[2];
   size_t out[3] = {};  // bytes into a frame
 
+  // The grid has a row of threads for each row of the output, this long.
+  int ThreadsAcross() const;
   // The parameters with every address filled in.
   FrameKernelParams At(const PlaneAddresses& picture, uint64_t tables, uint64_t frame) const;
 };

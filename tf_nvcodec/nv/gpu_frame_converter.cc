@@ -20,9 +20,10 @@ extern "C" {
 namespace nvc {
 namespace {
 
-// Of a block of threads. Wide enough for whole lines of memory; low, so that rotated pictures are
-// read in whole lines too.
-constexpr unsigned kBlockWidth = 32, kBlockHeight = 8;
+// Of a block of threads: wide enough for whole lines of memory; high enough that rotated pictures
+// are read in whole lines too, but lower where there would be too few blocks for all of the GPU.
+constexpr unsigned kBlockWidth = 32, kBlockHeight = 8, kSmallBlockHeight = 2;
+constexpr int64_t kFewThreads = 132 * 2048 / 2;
 
 unsigned Blocks(int size, unsigned block) {
   return (static_cast<unsigned>(size) + block - 1) / block;
@@ -86,11 +87,13 @@ class GpuFrameConverter : public FrameConverter {
       FrameKernelParams params =
           jobs[i].At(addresses, conversion_->tables.get(), reinterpret_cast<uint64_t>(out));
       void* arguments[] = {&params};
-      const int threads = (params.width + jobs[i].config.pixels - 1) / jobs[i].config.pixels;
+      const int threads = jobs[i].ThreadsAcross();
+      const bool few = int64_t{threads} * params.height < kFewThreads;
+      const unsigned block_height = few ? kSmallBlockHeight : kBlockHeight;
       NVC_RETURN_IF_ERROR(device_->Check(
           device_->cuda().cuLaunchKernel(conversion_->kernels[i], Blocks(threads, kBlockWidth),
-                                         Blocks(params.height, kBlockHeight), 1, kBlockWidth,
-                                         kBlockHeight, 1, 0, stream_, arguments, nullptr),
+                                         Blocks(params.height, block_height), 1, kBlockWidth,
+                                         block_height, 1, 0, stream_, arguments, nullptr),
           "starting the colour kernel"));
     }
     return absl::OkStatus();
