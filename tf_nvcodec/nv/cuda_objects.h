@@ -12,8 +12,8 @@
 
 namespace nvc {
 
-// Movable, empty when default-constructed or moved from. `Destroy` has a static Run(device, handle).
-// Streams, events and memory of 0 handles are none.
+// Movable, empty when default-constructed or moved from. `Destroy` has a static Run(device,
+// handle). Streams, events and memory of 0 handles are none.
 template <typename Handle, typename Destroy>
 class CudaOwner {
  public:

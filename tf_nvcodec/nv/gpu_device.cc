@@ -76,12 +76,12 @@ absl::Status GpuDevice::Initialize() {
       cuda_.Check(cuda_.cuDeviceGetName(name, sizeof(name), device), "cuDeviceGetName"));
   name_ = name;
   int major = 0, minor = 0;
-  NVC_RETURN_IF_ERROR(
-      Check(cuda_.cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device),
-            "cuDeviceGetAttribute"));
-  NVC_RETURN_IF_ERROR(
-      Check(cuda_.cuDeviceGetAttribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device),
-            "cuDeviceGetAttribute"));
+  NVC_RETURN_IF_ERROR(Check(
+      cuda_.cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device),
+      "cuDeviceGetAttribute"));
+  NVC_RETURN_IF_ERROR(Check(
+      cuda_.cuDeviceGetAttribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device),
+      "cuDeviceGetAttribute"));
   compute_capability_ = 10 * major + minor;
   NVC_RETURN_IF_ERROR(
       Check(cuda_.cuDevicePrimaryCtxRetain(&context_, device), "creating a CUDA context"));

@@ -99,8 +99,8 @@ bool IsTaken(const CUVIDDECODECAPS& caps, cudaVideoChromaFormat chroma, int bit_
 
 absl::StatusOr<std::string> KindsTaken(GpuDevice* device, cudaVideoCodec codec) {
   std::vector<std::string> kinds;
-  for (const auto chroma : {cudaVideoChromaFormat_Monochrome, cudaVideoChromaFormat_420,
-                            cudaVideoChromaFormat_444}) {
+  for (const auto chroma :
+       {cudaVideoChromaFormat_Monochrome, cudaVideoChromaFormat_420, cudaVideoChromaFormat_444}) {
     for (const int bit_depth : {8, 10, 12}) {
       NVC_ASSIGN_OR_RETURN(const CUVIDDECODECAPS caps, CapsOf(device, codec, chroma, bit_depth));
       if (IsTaken(caps, chroma, bit_depth)) kinds.push_back(KindOf(chroma, bit_depth));
@@ -120,7 +120,8 @@ absl::Status CheckKind(GpuDevice* device, const NvdecFormat& format, CUVIDDECODE
   NVC_ASSIGN_OR_RETURN(const std::string kinds, KindsTaken(device, format.codec));
   const std::string codec = NameOf(format.codec);
   if (kinds.empty()) {
-    return absl::UnimplementedError(absl::StrCat(device->name(), "'s NVDEC does not decode ", codec));
+    return absl::UnimplementedError(
+        absl::StrCat(device->name(), "'s NVDEC does not decode ", codec));
   }
   return absl::UnimplementedError(absl::StrCat(device->name(), "'s NVDEC does not decode ", codec,
                                                " in ", KindOf(format.chroma, format.bit_depth),
@@ -158,8 +159,8 @@ absl::Status CheckNvdecTakes(GpuDevice* device, const NvdecFormat& format) {
                                                  width, "x", height));
   }
   if ((width >> 4) * (height >> 4) > caps.nMaxMBCount) {
-    return absl::UnimplementedError(absl::StrCat(of, "at most ", caps.nMaxMBCount,
-                                                 " macroblocks, not ", width, "x", height));
+    return absl::UnimplementedError(
+        absl::StrCat(of, "at most ", caps.nMaxMBCount, " macroblocks, not ", width, "x", height));
   }
   return absl::OkStatus();
 }

@@ -145,10 +145,9 @@ class NvdecDecoder : public Decoder, private NvdecParserEvents {
     if (max_pixels_ <= 0 || pixels <= max_pixels_ + kAlignment * stream.height) {
       return absl::OkStatus();
     }
-    return absl::ResourceExhaustedError(
-        absl::StrCat("pictures of ", stream.coded.width, "x", stream.coded.height,
-                     " are above max_pixels, ", max_pixels_,
-                     "; raise it if the file is to be trusted"));
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "pictures of ", stream.coded.width, "x", stream.coded.height, " are above max_pixels, ",
+        max_pixels_, "; raise it if the file is to be trusted"));
   }
 
   absl::Status UseSessionFor(const NvdecStream& stream) {

@@ -61,8 +61,7 @@ class NvdecPool {
   using Sessions = std::list<std::unique_ptr<NvdecSession>>;
 
   std::unique_ptr<NvdecSession> TakeIdle(const NvdecFormat& format, int min_surfaces);
-  absl::StatusOr<std::unique_ptr<NvdecSession>> Create(const NvdecFormat& format,
-                                                       int min_surfaces);
+  absl::StatusOr<std::unique_ptr<NvdecSession>> Create(const NvdecFormat& format, int min_surfaces);
   std::shared_ptr<NvdecSession> Lend(std::unique_ptr<NvdecSession> session);
   void GiveBack(std::unique_ptr<NvdecSession> session);
 

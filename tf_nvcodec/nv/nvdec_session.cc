@@ -87,10 +87,9 @@ absl::Status NvdecSession::Initialize() {
   SetWhole(width, height, &info.display_area);
   info.ulNumDecodeSurfaces = static_cast<tcu_ulong>(num_surfaces_);
   info.ulNumOutputSurfaces = kOutputSurfaces;
-  return device_->Check(
-      cuvid_.cuvidCreateDecoder(&decoder_, &info),
-      absl::StrCat("opening an NVDEC session of ", width, "x", height, " (about ",
-                   bytes() >> 20, " MiB, ", num_surfaces_, " surfaces)"));
+  return device_->Check(cuvid_.cuvidCreateDecoder(&decoder_, &info),
+                        absl::StrCat("opening an NVDEC session of ", width, "x", height, " (about ",
+                                     bytes() >> 20, " MiB, ", num_surfaces_, " surfaces)"));
 }
 
 NvdecSession::~NvdecSession() {
@@ -131,9 +130,9 @@ absl::Status NvdecSession::Reconfigure(const NvdecFormat& format) {
   info.ulHeight = info.ulTargetHeight = static_cast<unsigned int>(height);
   info.ulNumDecodeSurfaces = static_cast<unsigned int>(num_surfaces_);
   SetWhole(width, height, &info.display_area);
-  const absl::Status status = device_->Check(
-      cuvid_.cuvidReconfigureDecoder(decoder_, &info),
-      absl::StrCat("reconfiguring an NVDEC session to ", width, "x", height));
+  const absl::Status status =
+      device_->Check(cuvid_.cuvidReconfigureDecoder(decoder_, &info),
+                     absl::StrCat("reconfiguring an NVDEC session to ", width, "x", height));
   if (!status.ok()) return Fail(status);
   format_ = format;
   return absl::OkStatus();

@@ -123,9 +123,9 @@ absl::StatusOr<NvdecStream> NvdecStream::Of(const CUVIDEOFORMAT& format,
   stream.progressive = format.progressive_sequence != 0;
   if (format.chroma_format != cudaVideoChromaFormat_Monochrome &&
       format.bit_depth_chroma_minus8 != format.bit_depth_luma_minus8) {
-    return absl::UnimplementedError(absl::StrCat(
-        "NVDEC does not give pictures of ", stream.coded.bit_depth, "-bit luma and ",
-        format.bit_depth_chroma_minus8 + 8, "-bit chroma"));
+    return absl::UnimplementedError(
+        absl::StrCat("NVDEC does not give pictures of ", stream.coded.bit_depth, "-bit luma and ",
+                     format.bit_depth_chroma_minus8 + 8, "-bit chroma"));
   }
   const AVPixFmtDescriptor* described =
       av_pix_fmt_desc_get(static_cast<AVPixelFormat>(codec.format));
@@ -140,10 +140,9 @@ absl::StatusOr<NvdecStream> NvdecStream::Of(const CUVIDEOFORMAT& format,
                       area.bottom > area.top && area.right <= stream.coded.width &&
                       area.bottom <= stream.coded.height;
   if (!inside) {
-    return absl::DataLossError(absl::StrCat("the displayed area, ", area.left, ",", area.top,
-                                            " to ", area.right, ",", area.bottom,
-                                            ", is not within the ", stream.coded.width, "x",
-                                            stream.coded.height, " picture"));
+    return absl::DataLossError(absl::StrCat(
+        "the displayed area, ", area.left, ",", area.top, " to ", area.right, ",", area.bottom,
+        ", is not within the ", stream.coded.width, "x", stream.coded.height, " picture"));
   }
   stream.layout = Layout(stream.coded);
   stream.stream_format = StreamFormat(stream.coded, described);
