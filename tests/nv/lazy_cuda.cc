@@ -231,7 +231,10 @@ void FailNext(const std::string& function, int error) { Fake().failures[function
 
 GpuDevice* NewDevice() {
   static const CudaDriver* table = MakeTable();
-  return GpuDevice::Make(table, absl::FailedPreconditionError("no video"), 0).value();
+  // Never destroyed, and no leak either.
+  static auto* devices = new std::vector<GpuDevice*>;
+  devices->push_back(GpuDevice::Make(table, absl::FailedPreconditionError("no video"), 0).value());
+  return devices->back();
 }
 
 }  // namespace lazy_cuda
