@@ -50,6 +50,16 @@ def measure(peer: Peer, path: str, rounds: int) -> dict[str, Any]:
         except NotImplementedError:
             return None
 
+    def counted(call: Callable[[], int]) -> tuple[int, float | None]:
+        """What the call returns, and how long it takes."""
+        returned = [0]
+
+        def once() -> None:
+            returned[0] = call()
+
+        taken = median(once)
+        return returned[0], taken
+
     found: dict[str, Any] = {}
     try:
         found["first_cold_ms"] = 1e3 * seconds(lambda: peer.frames_at(path, [0]))
@@ -60,14 +70,12 @@ def measure(peer: Peer, path: str, rounds: int) -> dict[str, Any]:
     taken = median(lambda: peer.frames_at(path, draw(RANDOM, FRAMES)))
     found["random_ms"] = taken and 1e3 * taken
     for count in STREAMS:
-        frames: list[int] = []
-        taken = median(lambda count=count: frames.append(peer.streams(path, count)))  # type: ignore
-        found[f"whole_{count}_fps"] = taken and frames[-1] / taken
-        found[f"whole_{count}_frames"] = frames[-1] if frames else None
+        decoded, taken = counted(lambda count=count: peer.streams(path, count))  # type: ignore
+        found[f"whole_{count}_frames"] = decoded
+        found[f"whole_{count}_fps"] = taken and decoded / taken
     starts = draw(CLIPS, FRAMES - 16, seed=3)
-    clips: list[int] = []
-    taken = median(lambda: clips.append(peer.clips(path, starts)))
-    found["clips_per_s"] = taken and clips[-1] / taken
+    clips, taken = counted(lambda: peer.clips(path, starts))
+    found["clips_per_s"] = taken and clips / taken
     return found
 
 
@@ -118,9 +126,7 @@ def table(results: dict[str, dict[str, Any]]) -> str:
     for codec in CODECS:
         rows = {name: r[codec] for name, r in results.items() if codec in r}
         for figure in sorted({key for row in rows.values() for key in row if key != "error"}):
-            cells = [
-                f"{name} {row[figure]:.4g}" for name, row in rows.items() if row.get(figure)
-            ]
+            cells = [f"{name} {row[figure]:.4g}" for name, row in rows.items() if row.get(figure)]
             lines.append(f"{codec} {figure:16} " + ", ".join(cells))
     return "\n".join(lines)
 

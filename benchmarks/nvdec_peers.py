@@ -204,7 +204,10 @@ class Dali(Peer):
         @self._dali.pipeline_def(batch_size=batch, num_threads=4, device_id=0)
         def pipeline() -> Any:
             frames = fn.readers.video(
-                device="gpu", filenames=[path], sequence_length=self.sequence, name="video",
+                device="gpu",
+                filenames=[path],
+                sequence_length=self.sequence,
+                name="video",
                 **options,
             )
             if resized:

@@ -279,9 +279,9 @@ class OtherDecoderTest : public VideoReaderTest {
   absl::Status Read(int max_workers, Result* result) {
     HashSink sink;
     ReadOptions options;
-    options.other.open = [this](const AVCodecParameters& codec, AVRational time_base,
-                                const DecoderOptions& options)
-        -> absl::StatusOr<std::unique_ptr<Decoder>> {
+    options.other.open =
+        [this](const AVCodecParameters& codec, AVRational time_base,
+               const DecoderOptions& options) -> absl::StatusOr<std::unique_ptr<Decoder>> {
       EXPECT_EQ(options.num_threads, 1);
       ++opened_;
       auto decoder = OpenSoftwareDecoder(codec, time_base, options);
@@ -294,8 +294,7 @@ class OtherDecoderTest : public VideoReaderTest {
       EXPECT_FALSE(damaged.empty());
       return answer_;
     };
-    const absl::Status status =
-        ReadFrames(index_, source_, all_, options, &sink, &result->damaged);
+    const absl::Status status = ReadFrames(index_, source_, all_, options, &sink, &result->damaged);
     result->hashes = std::move(sink.hashes);
     return status;
   }

@@ -17,9 +17,7 @@ NAMES = ["h264.mp4", "h264_open_gop.mp4", "h264_cropped.mp4"]
 
 def elements(backend: str, **options: object) -> list[dict[str, np.ndarray]]:
     paths = [str(folder() / name) for name in NAMES]
-    dataset = nvc.VideoDataset(
-        paths, clip_length=8, backend=backend, index_cache=False, **options
-    )
+    dataset = nvc.VideoDataset(paths, clip_length=8, backend=backend, index_cache=False, **options)
     return list(dataset.as_numpy_iterator())
 
 

@@ -1,4 +1,4 @@
-"""Where frames are, and what decodes them: the GPU device, the CPU device, graphs and SavedModels."""
+"""Where frames are and what decodes them: on the GPU, on the CPU, in graphs and SavedModels."""
 
 from __future__ import annotations
 
@@ -82,7 +82,9 @@ def test_auto_falls_back_where_the_gpu_cannot() -> None:
     np.testing.assert_array_equal(got.frames, on_cpu(contents).frames)
     native = on_gpu(contents, backend="auto", pixel_format="native", indices=[7, 2, 7]).frames
     check_equal(
-        native.numpy(), on_cpu(contents, pixel_format="native", indices=[7, 2, 7]).frames.numpy(), ""
+        native.numpy(),
+        on_cpu(contents, pixel_format="native", indices=[7, 2, 7]).frames.numpy(),
+        "",
     )
     for refused in (on_gpu, on_cpu):
         with pytest.raises(tf.errors.UnimplementedError, match=r'backend="nvdec".*backend="auto"'):
@@ -100,7 +102,10 @@ for _ in range(3):
     if "av1" in codecs():
         pytest.skip("this GPU decodes AV1")
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=False,
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=False,
         env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "1"},
     )
     assert done.returncode == 0, done.stderr
@@ -146,9 +151,7 @@ def test_results_are_ready_for_whatever_uses_them() -> None:
 @pytest.mark.parametrize("place", [on_gpu, on_cpu])
 def test_eight_threads_at_once(place: object) -> None:
     names = ["h264.mp4", CLIP, "h264_long_gop.mp4", "h264_cropped.mp4"] * 6
-    want = {
-        name: on_cpu(data(name), pixel_format="native").frames.numpy() for name in set(names)
-    }
+    want = {name: on_cpu(data(name), pixel_format="native").frames.numpy() for name in set(names)}
     barrier = threading.Barrier(8)
 
     def work(part: int) -> None:

@@ -92,9 +92,7 @@ def test_limits() -> None:
 def test_more_than_the_gpu_holds() -> None:
     """ResourceExhausted, and the next call works."""
     with pytest.raises(tf.errors.ResourceExhaustedError):
-        on_gpu(
-            data(GOOD), indices=[0] * 40, size=(30000, 30000), dtype=tf.float32, max_bytes=0
-        )
+        on_gpu(data(GOOD), indices=[0] * 40, size=(30000, 30000), dtype=tf.float32, max_bytes=0)
     check_good_one_decodes()
 
 

@@ -69,10 +69,9 @@ class ReadRun {
       }
       DamagedFrames damaged;
       absl::Status status = decode(segment, &damaged);
-      // Frame threads tell of errors, but not always with the frame; that may only be about pictures
-      // which a start in the middle does not reach.
-      const bool suspicious =
-          !damaged.empty() || (software && !careful && decoder->TakeErrors());
+      // Frame threads tell of errors, but not always with the frame; that may only be about
+      // pictures which a start in the middle does not reach.
+      const bool suspicious = !damaged.empty() || (software && !careful && decoder->TakeErrors());
       if (status.ok() && !careful && suspicious) {
         if (options_.other.before_decoding_again != nullptr) {
           status = options_.other.before_decoding_again(damaged);

@@ -74,9 +74,9 @@ class DecodeOp : public OpKernel {
     if (on_gpu_) {
       NVC_ASSIGN_OR_RETURN(gpu, GpuStreamOf(context));
     }
-    NVC_ASSIGN_OR_RETURN(const DecodeSetup setup,
-                         SetUpDecoding(attributes_, on_gpu_ ? &gpu : nullptr, index->stream(),
-                                       cancelled));
+    NVC_ASSIGN_OR_RETURN(
+        const DecodeSetup setup,
+        SetUpDecoding(attributes_, on_gpu_ ? &gpu : nullptr, index->stream(), cancelled));
     Tensor batch;
     FrameCollector collected(
         output, index->stream().rotation, frames,

@@ -130,8 +130,7 @@ OtherDecoder DecodeOnGpu(GpuDevice* device, Backend backend, int sessions,
     return OpenNvdecDecoder(device, codec, time_base, options);
   };
   decoder.max_workers = sessions;
-  decoder.before_decoding_again = [backend,
-                                   say = std::move(say)](const DamagedFrames& damaged) {
+  decoder.before_decoding_again = [backend, say = std::move(say)](const DamagedFrames& damaged) {
     const absl::Status unsupported = Unsupported(damaged);
     if (!unsupported.ok()) {
       if (backend == Backend::kNvdec) return WithCure(unsupported);

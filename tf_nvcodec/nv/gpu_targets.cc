@@ -56,8 +56,9 @@ SourceSpec DeviceTarget::SourceOf(const AVFrame& picture, int rotation) const {
   return SourceOfAny(picture, rotation);
 }
 
-absl::StatusOr<std::unique_ptr<FrameConverter>> DeviceTarget::NewConverter(
-    const OutputSpec& output, const AVFrame& picture, int rotation) {
+absl::StatusOr<std::unique_ptr<FrameConverter>> DeviceTarget::NewConverter(const OutputSpec& output,
+                                                                           const AVFrame& picture,
+                                                                           int rotation) {
   if (GpuPictureOf(picture) != nullptr) {
     return NewGpuConverter(device_, stream_, output, picture, rotation);
   }
@@ -116,8 +117,8 @@ absl::StatusOr<std::unique_ptr<FrameConverter>> DownloadTarget::NewConverter(
     const OutputSpec& output, const AVFrame& picture, int rotation) {
   if (GpuPictureOf(picture) == nullptr) return host_.NewConverter(output, picture, rotation);
   NVC_ASSIGN_OR_RETURN(auto lane, DownloadLane::Take(device_));
-  NVC_ASSIGN_OR_RETURN(
-      auto gpu, NewGpuConverter(device_, lane->stream(), output, picture, rotation));
+  NVC_ASSIGN_OR_RETURN(auto gpu,
+                       NewGpuConverter(device_, lane->stream(), output, picture, rotation));
   NVC_RETURN_IF_ERROR(lane->Reserve(gpu->shape().bytes));
   return std::make_unique<Converter>(this, std::move(lane), std::move(gpu));
 }
