@@ -32,6 +32,8 @@ constexpr size_t kBytes = kWidth * kHeight * 3 / 2;
 
 // lazy_cuda has no streams of its own.
 GpuDevice* DeviceWithStreams() {
+  // Devices are never destroyed.
+  static auto* const devices = new std::vector<std::pair<CudaDriver*, GpuDevice*>>;
   auto* const cuda = new CudaDriver(lazy_cuda::NewDevice()->cuda());
   cuda->cuStreamCreate = [](CUstream* stream, unsigned) {
     static uintptr_t next = 64;
@@ -39,7 +41,9 @@ GpuDevice* DeviceWithStreams() {
     return CUDA_SUCCESS;
   };
   cuda->cuStreamDestroy = [](CUstream) { return CUDA_SUCCESS; };
-  return GpuDevice::Make(cuda, absl::UnimplementedError("no video"), 0).value();
+  auto device = GpuDevice::Make(cuda, absl::UnimplementedError("no video"), 0);
+  devices->emplace_back(cuda, device.value());
+  return *device;
 }
 
 // As a GPU decoder gives it.
