@@ -128,16 +128,12 @@ CUresult GetCaps(CUVIDDECODECAPS* caps) {
 CUresult Parse(CUvideoparser, CUVIDSOURCEDATAPACKET* packet) {
   const bool end = (packet->flags & CUVID_PKT_ENDOFSTREAM) != 0;
   const bool whole = (packet->flags & CUVID_PKT_ENDOFPICTURE) != 0;
-  const bool timed = (packet->flags & CUVID_PKT_TIMESTAMP) != 0;
   const std::string words =
       end ? gpu->at_end
           : std::string(reinterpret_cast<const char*>(packet->payload), packet->payload_size);
-  const CUresult result = gpu->Call(
-      "Parse",
-      end ? " end" : absl::StrCat(whole ? " whole " : " ", timed ? "" : "headers ", words));
-  if (result != kOk) return result;
-  if (timed) gpu->last_timestamp = packet->timestamp;
-  return gpu->ParseWords(words, gpu->last_timestamp);
+  const CUresult result =
+      gpu->Call("Parse", end ? " end" : absl::StrCat(whole ? " whole " : " ", words));
+  return result == kOk ? gpu->ParseWords(words) : result;
 }
 
 CuvidDriver MakeCuvid() {
@@ -252,10 +248,10 @@ void FakeGpu::Close(const std::string& kind, void* handle) {
   EXPECT_EQ(open[kind].erase(handle), 1u) << "a " << kind << " that is not open";
 }
 
-CUresult FakeGpu::ParseWords(const std::string& words, long long timestamp) {
+CUresult FakeGpu::ParseWords(const std::string& words) {
   std::istringstream stream(words);
   for (std::string word; stream >> word;) {
-    int index = 0, before = 0, width = 0, height = 0, depth = 8, hidden = 0;
+    int index = 0, width = 0, height = 0, depth = 8, hidden = 0;
     int went_on = 1;
     if (word[0] == 'S') {
       std::sscanf(word.c_str(), "S%dx%d", &width, &height);
@@ -284,11 +280,10 @@ CUresult FakeGpu::ParseWords(const std::string& words, long long timestamp) {
       picture.CodecSpecific.h264.frame_mbs_only_flag = 1;
       went_on = parser.pfnDecodePicture(parser.pUserData, &picture);
     } else {
-      std::sscanf(word.c_str(), "%*c%d-%d", &index, &before);
+      std::sscanf(word.c_str(), "%*c%d", &index);
       CUVIDPARSERDISPINFO info = {};
       info.picture_index = index;
       info.top_field_first = 1;
-      info.timestamp = word[0] == 'X' ? -12345 : timestamp - before;
       went_on = parser.pfnDisplayPicture(parser.pUserData, &info);
     }
     // The driver's does not say either that a callback failed.

@@ -18,8 +18,7 @@ namespace nvc {
 // The parser's bytes are words:
 //   S96x64    a sequence header of that size; S96x64/10 of 10 bits, S96x64+4 shows all but 4 rows
 //   I3, P3    decode a picture into surface 3, intra or not
-//   D3, D3-2  show surface 3, with the timestamp of this packet or of the one sent 2 before
-//   X3        show surface 3 with a timestamp that was never given
+//   D3        show surface 3
 class FakeGpu {
  public:
   FakeGpu();
@@ -54,8 +53,7 @@ class FakeGpu {
   int contexts = 0;
   std::map<std::string, std::set<void*>> open;
   CUVIDPARSERPARAMS parser = {};
-  long long last_timestamp = 0;
-  CUresult ParseWords(const std::string& words, long long timestamp);
+  CUresult ParseWords(const std::string& words);
 
  private:
   struct Failure {

@@ -2,7 +2,6 @@
 
 #include <deque>
 #include <map>
-#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -13,9 +12,6 @@
 
 namespace nvc {
 namespace {
-
-// Packets whose pictures may still come; more than any codec reorders, in parts or not.
-constexpr size_t kMaxSent = 1024;
 
 bool IsAboutThePacket(const absl::Status& status) {
   return absl::IsDataLoss(status) || absl::IsResourceExhausted(status);
@@ -53,9 +49,11 @@ class NvdecDecoder : public Decoder, private NvdecParserEvents {
         continue;
       }
       if (!mapped.ok()) return Note(mapped);
-      NVC_RETURN_IF_ERROR(MakeFrame(*next.stream, std::move(next.session), next.surface, frame));
-      frame->pts = next.sent.pts;
-      frame->pkt_pos = next.sent.pos;
+      Picture& picture = next.picture;
+      NVC_RETURN_IF_ERROR(
+          MakeFrame(*picture.stream, std::move(picture.session), next.surface, frame));
+      frame->pts = picture.sent.pts;
+      frame->pkt_pos = picture.sent.pos;
       return true;
     }
     return false;
@@ -75,12 +73,18 @@ class NvdecDecoder : public Decoder, private NvdecParserEvents {
     bool discard = false;
   };
 
-  // Shown by the parser; mapped as late as can be, since that waits for the engine.
-  struct Pending {
+  // In a surface of the decoder.
+  struct Picture {
     std::shared_ptr<NvdecSession> session;
     std::shared_ptr<const NvdecStream> stream;
-    CUVIDPARSERDISPINFO info;
     Sent sent;
+    bool shown = false;
+  };
+
+  // Shown by the parser; mapped as late as can be, since that waits for the engine.
+  struct Pending {
+    Picture picture;
+    CUVIDPARSERDISPINFO info;
     NvdecSurface* surface = nullptr;  // null: not mapped yet
   };
 
@@ -96,32 +100,27 @@ class NvdecDecoder : public Decoder, private NvdecParserEvents {
                          NvdecParser::Create(pool_->device(), &pool_->cuvid(), kind_, this));
     const auto& headers = packets_.headers();
     if (headers.empty()) return absl::OkStatus();
-    return parser_->ParseHeaders(headers.data(), headers.size());
+    return parser_->Parse(headers.data(), headers.size(), /*whole=*/false);
   }
 
   absl::Status Parse(const AVPacket& packet) {
     if (parser_ == nullptr) NVC_RETURN_IF_ERROR(Start());
-    NVC_ASSIGN_OR_RETURN(const AVPacket* const data, packets_.Convert(packet));
-    if (data == nullptr || data->size == 0) return absl::OkStatus();
-    Sent& sent = sent_[++last_stamp_];
-    sent.pos = data->pos;
-    sent.pts = data->pts;
-    sent.discard = (data->flags & AV_PKT_FLAG_DISCARD) != 0;
-    if (sent_.size() > kMaxSent) sent_.erase(sent_.begin());
-    whole_ = IsOnePicture();
-    return parser_->Parse(data->data, static_cast<size_t>(data->size), last_stamp_, whole_);
+    current_.pos = packet.pos;
+    current_.pts = packet.pts;
+    current_.discard = (packet.flags & AV_PKT_FLAG_DISCARD) != 0;
+    NVC_RETURN_IF_ERROR(packets_.Send(packet, /*may_have_fields=*/!frames_only_));
+    while (true) {
+      NVC_ASSIGN_OR_RETURN(const NvdecPackets::Piece piece, packets_.Next());
+      if (piece.data == nullptr) return absl::OkStatus();
+      has_decoded_ = false;
+      NVC_RETURN_IF_ERROR(parser_->Parse(piece.data, piece.size, piece.whole));
+      if (!error_.ok()) return error_;
+    }
   }
 
   absl::Status Finish() {
     finished_ = true;
-    whole_ = false;
     return parser_ != nullptr ? parser_->Finish() : absl::OkStatus();
-  }
-
-  // Whether packets are sure to hold no second picture, which the parser would drop if told so. A
-  // packet of H.264 may hold both fields of a frame.
-  bool IsOnePicture() const {
-    return kind_ == cudaVideoCodec_HEVC || (kind_ == cudaVideoCodec_H264 && frames_only_);
   }
 
   int OnSequence(const CUVIDEOFORMAT& format) override {
@@ -155,13 +154,16 @@ class NvdecDecoder : public Decoder, private NvdecParserEvents {
       return absl::OkStatus();
     }
     // Pictures of the old size keep the old session until they are out.
-    needs_intra_ = session_ != nullptr && parser_has_decoded_ &&
-                   (kind_ == cudaVideoCodec_VP9 || kind_ == cudaVideoCodec_AV1);
+    needs_intra_ = CanShowAgain() && !pictures_.empty();
+    if (CanShowAgain()) pictures_.clear();  // none can wait to be shown
     session_.reset();
     NVC_ASSIGN_OR_RETURN(session_, pool_->Acquire(stream.coded, stream.min_surfaces));
-    undecoded_.clear();
     return absl::OkStatus();
   }
+
+  // Whether a packet may show a picture that came in an earlier one. These codecs also may change
+  // the size without a key frame.
+  bool CanShowAgain() const { return kind_ == cudaVideoCodec_VP9 || kind_ == cudaVideoCodec_AV1; }
 
   bool OnPicture(CUVIDPICPARAMS* picture) override {
     if (session_ == nullptr) {
@@ -176,7 +178,7 @@ class NvdecDecoder : public Decoder, private NvdecParserEvents {
     if (kind_ == cudaVideoCodec_H264) {
       frames_only_ = picture->CodecSpecific.h264.frame_mbs_only_flag != 0;
     }
-    parser_has_decoded_ = true;
+    has_decoded_ = true;
     const int index = picture->CurrPicIdx;
     if (!picture->second_field) {
       const absl::Status kept = KeepPicturesOf(index);
@@ -184,21 +186,20 @@ class NvdecDecoder : public Decoder, private NvdecParserEvents {
         Blame(kept);
         return false;
       }
-      undecoded_.erase(index);
+      pictures_[index] = {session_, stream_, current_, /*shown=*/false};
     }
     const absl::Status status = session_->Decode(picture);
     if (status.ok()) return true;
-    undecoded_.insert(index);
-    had_errors_ = true;
-    // Else the picture may be of an earlier packet, and that it does not come out will tell.
-    if (whole_ || !absl::IsDataLoss(status)) Blame(status);
+    pictures_.erase(index);
+    Blame(status);
     return IsAboutThePacket(status);
   }
 
   // Before the parser has something else decoded into that surface.
   absl::Status KeepPicturesOf(int index) {
     for (auto pending = pending_.begin(); pending != pending_.end();) {
-      const bool overwritten = pending->surface == nullptr && pending->session == session_ &&
+      const bool overwritten = pending->surface == nullptr &&
+                               pending->picture.session == session_ &&
                                pending->info.picture_index == index;
       const absl::Status status = overwritten ? Map(&*pending) : absl::OkStatus();
       if (!status.ok() && !absl::IsDataLoss(status)) return status;
@@ -209,13 +210,16 @@ class NvdecDecoder : public Decoder, private NvdecParserEvents {
   }
 
   void OnDisplay(const CUVIDPARSERDISPINFO& info) override {
-    // Without a packet of its own: one that the parser made up for a missing reference.
-    const auto sent = sent_.find(info.timestamp);
-    if (sent == sent_.end()) return;
-    if (!sent->second.discard && session_ != nullptr && undecoded_.count(info.picture_index) == 0) {
-      pending_.push_back({session_, stream_, info, sent->second, nullptr});
-    }
-    sent_.erase(sent);
+    const auto picture = pictures_.find(info.picture_index);
+    if (picture == pictures_.end()) return;  // made up by the parser, or not decoded
+    // A packet that shows a picture again holds none of its own.
+    const bool again = CanShowAgain() && !has_decoded_ && !finished_;
+    if (picture->second.shown && !again) return;
+    Pending pending{picture->second, info};
+    if (again) pending.picture.sent = current_;
+    if (!pending.picture.sent.discard) pending_.push_back(std::move(pending));
+    picture->second.shown = true;
+    if (!CanShowAgain()) pictures_.erase(picture);
   }
 
   bool IsDue() const {
@@ -226,7 +230,7 @@ class NvdecDecoder : public Decoder, private NvdecParserEvents {
 
   absl::Status Map(Pending* pending) {
     if (pending->surface != nullptr) return absl::OkStatus();
-    NVC_ASSIGN_OR_RETURN(pending->surface, pending->session->Map(pending->info));
+    NVC_ASSIGN_OR_RETURN(pending->surface, pending->picture.session->Map(pending->info));
     return absl::OkStatus();
   }
 
@@ -237,12 +241,11 @@ class NvdecDecoder : public Decoder, private NvdecParserEvents {
   void Forget() {
     parser_.reset();
     for (const Pending& pending : pending_) {
-      if (pending.surface != nullptr) pending.session->Release(pending.surface);
+      if (pending.surface != nullptr) pending.picture.session->Release(pending.surface);
     }
     pending_.clear();
-    sent_.clear();
-    undecoded_.clear();
-    finished_ = needs_intra_ = parser_has_decoded_ = frames_only_ = false;
+    pictures_.clear();
+    finished_ = needs_intra_ = frames_only_ = false;
   }
 
   NvdecPool* const pool_;
@@ -254,14 +257,12 @@ class NvdecDecoder : public Decoder, private NvdecParserEvents {
   std::shared_ptr<NvdecSession> session_;      // kept from run to run
   std::shared_ptr<const NvdecStream> stream_;  // of the pictures that come now
   std::unique_ptr<NvdecParser> parser_;        // null before the first packet of a run
-  std::map<int64_t, Sent> sent_;               // by timestamp given to the parser
-  int64_t last_stamp_ = 0;
-  std::deque<Pending> pending_;  // in the order shown
-  std::set<int> undecoded_;      // surfaces that the driver would not decode into
+  Sent current_;                               // the packet being parsed
+  std::map<int, Picture> pictures_;            // by surface; those that may still be shown
+  std::deque<Pending> pending_;                // in the order shown
   bool finished_ = false;
-  bool whole_ = false;        // the bytes being parsed are one picture
+  bool has_decoded_ = false;  // the piece being parsed had a picture
   bool frames_only_ = false;  // no fields, says the sequence of the last picture
-  bool parser_has_decoded_ = false;
   bool needs_intra_ = false;  // the next picture can't refer to another
   absl::Status error_;        // what a callback has to say, the first
   absl::Status lost_;         // nothing will decode any more

@@ -52,20 +52,11 @@ NvdecParser::~NvdecParser() {
   cuvid_.cuvidDestroyVideoParser(parser_);
 }
 
-absl::Status NvdecParser::ParseHeaders(const uint8_t* data, size_t size) {
+absl::Status NvdecParser::Parse(const uint8_t* data, size_t size, bool whole) {
   CUVIDSOURCEDATAPACKET packet = {};
+  packet.flags = whole ? CUVID_PKT_ENDOFPICTURE : 0;
   packet.payload = data;
   packet.payload_size = static_cast<tcu_ulong>(size);
-  return Parse(&packet);
-}
-
-absl::Status NvdecParser::Parse(const uint8_t* data, size_t size, int64_t timestamp, bool whole) {
-  CUVIDSOURCEDATAPACKET packet = {};
-  packet.flags = CUVID_PKT_TIMESTAMP;
-  if (whole) packet.flags |= CUVID_PKT_ENDOFPICTURE;
-  packet.payload = data;
-  packet.payload_size = static_cast<tcu_ulong>(size);
-  packet.timestamp = timestamp;
   return Parse(&packet);
 }
 

@@ -37,12 +37,9 @@ class NvdecParser {
   NvdecParser(const NvdecParser&) = delete;
   NvdecParser& operator=(const NvdecParser&) = delete;
 
-  // Sequence headers and the like that no picture belongs to.
-  absl::Status ParseHeaders(const uint8_t* data, size_t size);
-  // `timestamp` comes back with the picture that begins in these bytes. `whole`: they are exactly
-  // one picture or one field, which need not wait for the next bytes then; anything behind it
-  // would be lost.
-  absl::Status Parse(const uint8_t* data, size_t size, int64_t timestamp, bool whole);
+  // `whole`: the bytes are exactly one picture or one field, which is then decoded at once, not
+  // only when the next one begins; anything behind it would be lost.
+  absl::Status Parse(const uint8_t* data, size_t size, bool whole);
   // No more bytes: all pictures are decoded and shown.
   absl::Status Finish();
 
