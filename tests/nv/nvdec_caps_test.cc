@@ -80,6 +80,13 @@ TEST_F(NvdecCapsTest, AFailureIsNoAnswer) {
   EXPECT_TRUE(Check(AV_CODEC_ID_H264, AV_PIX_FMT_YUV420P).ok());
 }
 
+TEST_F(NvdecCapsTest, AFailureForOtherKindsIsNotInTheWay) {
+  gpu_.Fail("GetDecoderCaps", 999, /*times=*/1, /*good=*/1);
+  ExpectRefused(Check(AV_CODEC_ID_H264, AV_PIX_FMT_YUV420P10LE), "only in 8-bit 4:2:0");
+  gpu_.Fail("GetDecoderCaps", 719, /*times=*/9);
+  EXPECT_EQ(Check(AV_CODEC_ID_VP8, AV_PIX_FMT_NONE).code(), absl::StatusCode::kInternal);
+}
+
 TEST(NvdecCapsWithoutNvdecTest, SaysWhichLibraryIsMissing) {
   FakeGpu gpu;
   const auto device = GpuDevice::Make(&gpu.device()->cuda(),

@@ -99,13 +99,19 @@ bool IsTaken(const CUVIDDECODECAPS& caps, cudaVideoChromaFormat chroma, int bit_
 
 absl::StatusOr<std::string> KindsTaken(GpuDevice* device, cudaVideoCodec codec) {
   std::vector<std::string> kinds;
+  absl::Status failure;
   for (const auto chroma :
        {cudaVideoChromaFormat_Monochrome, cudaVideoChromaFormat_420, cudaVideoChromaFormat_444}) {
     for (const int bit_depth : {8, 10, 12}) {
-      NVC_ASSIGN_OR_RETURN(const CUVIDDECODECAPS caps, CapsOf(device, codec, chroma, bit_depth));
-      if (IsTaken(caps, chroma, bit_depth)) kinds.push_back(KindOf(chroma, bit_depth));
+      const auto caps = CapsOf(device, codec, chroma, bit_depth);
+      // Drivers may have errors of their own for a combination that they never heard of.
+      if (!caps.ok()) failure = caps.status();
+      if (caps.ok() && IsTaken(*caps, chroma, bit_depth)) {
+        kinds.push_back(KindOf(chroma, bit_depth));
+      }
     }
   }
+  if (kinds.empty() && !failure.ok()) return failure;
   return absl::StrJoin(kinds, ", ");
 }
 

@@ -105,9 +105,9 @@ absl::Status NvdecPackets::Send(const AVPacket& packet, bool may_have_fields) {
   }
   AvLogScope log;
   // What an error left inside would keep the filter from taking more.
-  while (av_bsf_receive_packet(filter_.get(), filtered_.get()) >= 0) {
+  do {
     av_packet_unref(filtered_.get());
-  }
+  } while (av_bsf_receive_packet(filter_.get(), filtered_.get()) >= 0);
   // The filter takes what it is given.
   AvPacketPtr given(av_packet_alloc());
   if (given == nullptr) return absl::ResourceExhaustedError("out of memory");
