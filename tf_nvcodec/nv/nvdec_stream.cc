@@ -120,7 +120,6 @@ absl::StatusOr<NvdecStream> NvdecStream::Of(const CUVIDEOFORMAT& format,
   stream.coded.width = static_cast<int>(format.coded_width);
   stream.coded.height = static_cast<int>(format.coded_height);
   stream.min_surfaces = std::max<int>(format.min_num_decode_surfaces, 1);
-  stream.progressive = format.progressive_sequence != 0;
   if (format.chroma_format != cudaVideoChromaFormat_Monochrome &&
       format.bit_depth_chroma_minus8 != format.bit_depth_luma_minus8) {
     return absl::UnimplementedError(

@@ -20,7 +20,6 @@ namespace nvc {
 struct NvdecStream {
   NvdecFormat coded;
   int min_surfaces = 0;
-  bool progressive = false;                      // no packet holds two fields
   int left = 0, top = 0, width = 0, height = 0;  // displayed, of the coded picture
   AVPixelFormat layout = AV_PIX_FMT_NONE;        // see GpuPicture
   AVPixelFormat stream_format = AV_PIX_FMT_NONE;
