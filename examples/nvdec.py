@@ -111,6 +111,9 @@ def main() -> int:
     parser.add_argument("--backend", choices=("nvdec", "auto", "cpu"), default="auto")
     args = parser.parse_args()
 
+    for gpu in tf.config.list_physical_devices("GPU"):
+        # Decoders need memory beside TensorFlow's, which takes nearly all of it unless told.
+        tf.config.experimental.set_memory_growth(gpu, True)
     available, reason = nvc.is_available("nvdec", reason=True)
     print(f"NVDEC      {reason}" if available else f"no NVDEC   {reason}")
     print(f"backend    {args.backend}")

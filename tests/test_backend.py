@@ -16,8 +16,11 @@ from tensorflow.python.framework import kernels
 import tf_nvcodec as nvc
 from tf_nvcodec.python import loader
 
-HAS_NVDEC, WHY_NOT = nvc.is_available("nvdec", reason=True)
-needs_none = pytest.mark.skipif(HAS_NVDEC, reason="this machine has an NVDEC")
+
+@pytest.fixture
+def no_nvdec() -> None:
+    if nvc.is_available("nvdec"):
+        pytest.skip("this machine has an NVDEC")
 
 
 def test_auto_in_host_memory_is_the_cpu(clips: Clips) -> None:
@@ -28,7 +31,7 @@ def test_auto_in_host_memory_is_the_cpu(clips: Clips) -> None:
     assert nvc.decoder_pool() == before
 
 
-@needs_none
+@pytest.mark.usefixtures("no_nvdec")
 def test_nvdec_without_one_says_what_is_missing_and_what_to_do(clips: Clips) -> None:
     for call in (
         lambda: nvc.decode_video(clips.data("h264.mp4"), backend="nvdec"),
@@ -43,7 +46,7 @@ def test_nvdec_without_one_says_what_is_missing_and_what_to_do(clips: Clips) -> 
         assert 'backend="auto" or "cpu" decodes with FFmpeg' in caught.value.message
 
 
-@needs_none
+@pytest.mark.usefixtures("no_nvdec")
 def test_the_pool_of_no_gpu_is_empty() -> None:
     assert nvc.decoder_pool() == (0,) * 8
     assert nvc.decoder_pool()._fields[:3] == ("created", "reused", "reconfigured")

@@ -265,6 +265,7 @@ class OtherDecoderTest : public VideoReaderTest {
     ~Wrapped() override { --test_->open_; }
     absl::Status Send(const AVPacket* packet) override {
       if (packet != nullptr && packet->pos == test_->fault_at_) return test_->fault_;
+      if (test_->open_ > test_->most_that_fit_) return absl::ResourceExhaustedError("full");
       return decoder_->Send(packet);
     }
     absl::StatusOr<bool> Receive(AVFrame* frame) override { return decoder_->Receive(frame); }
@@ -302,6 +303,7 @@ class OtherDecoderTest : public VideoReaderTest {
   std::mutex mutex_;
   std::atomic<int> open_{0}, opened_{0}, asked_{0};
   int most_open_ = 0;
+  int most_that_fit_ = 1000;
   int64_t fault_at_ = -1;
   absl::Status fault_ = absl::DataLossError("a fault");
   absl::Status answer_;
@@ -331,6 +333,22 @@ TEST_F(OtherDecoderTest, AFewPicturesAreNotWorthManyDecoders) {
   ASSERT_TRUE(Read(8, &result).ok());
   EXPECT_EQ(result.hashes.size(), all_.size());
   EXPECT_EQ(opened_, 1);
+}
+
+TEST_F(OtherDecoderTest, FewerWorkWhereThereIsNoMemoryForMore) {
+  const auto wanted = nvc::Read(index_, source_, all_).hashes;
+  for (int i = 0; i < 20; ++i) {
+    most_that_fit_ = 1 + i % 2;
+    Result result;
+    const absl::Status status = Read(3, &result);
+    ASSERT_TRUE(status.ok()) << status;
+    EXPECT_EQ(result.hashes, wanted);
+    EXPECT_TRUE(result.damaged.empty());
+    EXPECT_EQ(open_, 0);
+  }
+  most_that_fit_ = 0;
+  Result result;
+  EXPECT_TRUE(absl::IsResourceExhausted(Read(3, &result)));
 }
 
 TEST_F(OtherDecoderTest, ASoftwareDecoderHasTheLastWordOnWhatIsDamaged) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <mutex>
+#include <numeric>
 #include <thread>
 #include <utility>
 
@@ -33,7 +34,10 @@ class ReadRun {
         options_(options),
         segments_(segments),
         sink_(sink),
-        damaged_(damaged) {}
+        damaged_(damaged),
+        todo_(segments.size()) {
+    std::iota(todo_.begin(), todo_.end(), size_t{0});
+  }
 
   absl::Status Run(const ThreadPlan& plan) {
     sink_->Start(plan.workers);
@@ -43,6 +47,13 @@ class ReadRun {
     }
     Work(0, plan.threads_per_decoder);
     for (std::thread& thread : others) thread.join();
+    if (!failed_ && !put_back_.empty()) {
+      // What there was no memory for: now there is only one decoder.
+      todo_.swap(put_back_);
+      next_ = 0;
+      last_try_ = true;
+      Work(0, plan.threads_per_decoder);
+    }
     return status_;
   }
 
@@ -59,16 +70,22 @@ class ReadRun {
     const bool software = options_.other.open == nullptr;
     bool careful = software && decoder_threads == 1;
     while (!failed_) {
-      const size_t next = next_segment_++;
-      if (next >= segments_.size()) return;
-      const Segment& segment = segments_[next];
+      const size_t next = next_++;
+      if (next >= todo_.size()) return;
+      const Segment& segment = segments_[todo_[next]];
+      DamagedFrames damaged;
+      absl::Status status;
       if (decoder == nullptr) {
         auto opened = careful ? OpenSoftware(1) : Open(decoder_threads);
-        if (!opened.ok()) return Fail(opened.status());
-        decoder = std::move(opened).value();
+        status = opened.status();
+        if (opened.ok()) decoder = std::move(opened).value();
       }
-      DamagedFrames damaged;
-      absl::Status status = decode(segment, &damaged);
+      if (status.ok()) status = decode(segment, &damaged);
+      if (!software && !last_try_ && absl::IsResourceExhausted(status)) {
+        std::lock_guard<std::mutex> lock(mutex_);
+        put_back_.push_back(todo_[next]);
+        return;  // with the decoder
+      }
       // Frame threads tell of errors, but not always with the frame; that may only be about
       // pictures which a start in the middle does not reach.
       const bool suspicious = !damaged.empty() || (software && !careful && decoder->TakeErrors());
@@ -128,9 +145,12 @@ class ReadRun {
   const std::vector<Segment>& segments_;
   FrameSink* const sink_;
   DamagedFrames* const damaged_;
-  std::atomic<size_t> next_segment_{0};
+  std::vector<size_t> todo_;  // numbers of segments
+  std::atomic<size_t> next_{0};
   std::atomic<bool> failed_{false};
+  bool last_try_ = false;
   std::mutex mutex_;
+  std::vector<size_t> put_back_;
   absl::Status status_;  // the first failure
 };
 

@@ -31,7 +31,8 @@ class FrameSink {
 using OpenDecoder = std::function<absl::StatusOr<std::unique_ptr<Decoder>>(
     const AVCodecParameters& codec, AVRational time_base, const DecoderOptions& options)>;
 
-// A decoder that is not made of CPU threads, and how many of them may work side by side.
+// A decoder that is not made of CPU threads, and how many of them may work side by side; fewer do
+// where there is no memory for so many.
 struct OtherDecoder {
   OpenDecoder open;
   int max_workers = 1;
