@@ -229,6 +229,21 @@ TEST_F(VideoReaderTest, TimesThatNoDecoderCouldReorder) {
   EXPECT_EQ(Read(index, source, all_).hashes.size(), all_.size());
 }
 
+TEST_F(VideoReaderTest, ADecoderThatDoesNotOpenIsTheReadsError) {
+  // The same stream, said to be of a codec whose decoder refuses its headers.
+  const FrameIndex index = FrameIndex::Build(source_, {}, nullptr).value();
+  index.stream().codec->codec_id = AV_CODEC_ID_FFV1;
+  for (const int threads : {1, 3}) {
+    HashSink sink;
+    DamagedFrames damaged;
+    ReadOptions options;
+    options.num_threads = threads;
+    const absl::Status status = ReadFrames(index, source_, all_, options, &sink, &damaged);
+    EXPECT_FALSE(status.ok());
+    EXPECT_TRUE(sink.hashes.empty());
+  }
+}
+
 TEST_F(VideoReaderTest, CancelStopsIt) {
   HashSink sink;
   DamagedFrames damaged;

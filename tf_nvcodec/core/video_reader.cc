@@ -86,10 +86,11 @@ class ReadRun {
         put_back_.push_back(todo_[next]);
         return;  // with the decoder
       }
+      if (!status.ok()) return Fail(status);
       // Frame threads tell of errors, but not always with the frame; that may only be about
       // pictures which a start in the middle does not reach.
       const bool suspicious = !damaged.empty() || (software && !careful && decoder->TakeErrors());
-      if (status.ok() && !careful && suspicious) {
+      if (!careful && suspicious) {
         if (options_.other.before_decoding_again != nullptr) {
           status = options_.other.before_decoding_again(damaged);
           if (!status.ok()) return Fail(status);
