@@ -13,6 +13,7 @@
 #include "tf_nvcodec/kernels/decode_setup.h"
 #include "tf_nvcodec/kernels/gpu_stream.h"
 #include "tf_nvcodec/kernels/kernel_util.h"
+#include "tf_nvcodec/nv/decode_backend.h"
 
 namespace nvc {
 namespace {
@@ -197,26 +198,32 @@ REGISTER_KERNEL_BUILDER(Name("VideoDecodeFramesAt").Device(::tensorflow::DEVICE_
                         DecodeFramesAtOp);
 
 // All but the frames is the host's.
-REGISTER_KERNEL_BUILDER(Name("VideoDecode")
-                            .Device(::tensorflow::DEVICE_GPU)
-                            .HostMemory("contents")
-                            .HostMemory("start")
-                            .HostMemory("stop")
-                            .HostMemory("stride")
-                            .HostMemory("size")
-                            .HostMemory("crop")
-                            .HostMemory("pts")
-                            .HostMemory("valid"),
-                        DecodeRangeOp);
-REGISTER_KERNEL_BUILDER(Name("VideoDecodeFramesAt")
-                            .Device(::tensorflow::DEVICE_GPU)
-                            .HostMemory("contents")
-                            .HostMemory("positions")
-                            .HostMemory("size")
-                            .HostMemory("crop")
-                            .HostMemory("pts")
-                            .HostMemory("valid"),
-                        DecodeFramesAtOp);
+bool RegisterGpuKernels() {
+  if (!NvdecIsOn()) return false;
+  REGISTER_KERNEL_BUILDER(Name("VideoDecode")
+                              .Device(::tensorflow::DEVICE_GPU)
+                              .HostMemory("contents")
+                              .HostMemory("start")
+                              .HostMemory("stop")
+                              .HostMemory("stride")
+                              .HostMemory("size")
+                              .HostMemory("crop")
+                              .HostMemory("pts")
+                              .HostMemory("valid"),
+                          DecodeRangeOp);
+  REGISTER_KERNEL_BUILDER(Name("VideoDecodeFramesAt")
+                              .Device(::tensorflow::DEVICE_GPU)
+                              .HostMemory("contents")
+                              .HostMemory("positions")
+                              .HostMemory("size")
+                              .HostMemory("crop")
+                              .HostMemory("pts")
+                              .HostMemory("valid"),
+                          DecodeFramesAtOp);
+  return true;
+}
+
+const bool gpu_kernels = RegisterGpuKernels();
 
 }  // namespace
 }  // namespace nvc
