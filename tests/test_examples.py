@@ -59,6 +59,15 @@ def test_train(clips):
     assert re.search(r"loss \d+\.\d{4} after 3 steps", printed)
 
 
+def test_nvdec_without_a_gpu(clips):
+    """With one it is the same program; backend="cpu" is what any machine runs."""
+    clip = clips.path("h264.mp4")
+    printed = run("nvdec.py", clip, clip, "--steps", 2, "--backend", "cpu")
+    for way in ("tf.data decodes", "the step decodes"):
+        assert re.search(rf"{way} +\d+\.\d clips/s, loss \d+\.\d{{4}}", printed)
+    assert "decoder sessions    0 created" in printed
+
+
 def test_distributed():
     lines = run("distributed.py").splitlines()
     assert lines[-1] == "every clip came exactly once, twice"

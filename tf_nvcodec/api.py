@@ -10,6 +10,7 @@ from tf_nvcodec.python.decode import (
     decode_frames_at,
     decode_video,
 )
+from tf_nvcodec.python.decoder_pool import DecoderPoolStatistics, decoder_pool
 from tf_nvcodec.python.encode import encode_video
 from tf_nvcodec.python.probe import VideoInfo, probe
 from tf_nvcodec.python.video_index import VideoIndexReport, index_videos
@@ -18,6 +19,7 @@ __all__ = [
     "DecodeOptions",
     "DecodedVideo",
     "DecodedVideoWithValidity",
+    "DecoderPoolStatistics",
     "VideoDataset",
     "VideoDatasetOptions",
     "VideoDatasetStatistics",
@@ -26,6 +28,7 @@ __all__ = [
     "build_info",
     "decode_frames_at",
     "decode_video",
+    "decoder_pool",
     "encode_video",
     "index_videos",
     "is_available",

@@ -81,8 +81,12 @@ std::string Describe(const OutputSpec& o, const SourceSpec& s) {
 }  // namespace
 
 double ExpectMatches(const OutputSpec& output, const SourceSpec& source, const AVFrame& frame) {
+  return ExpectMatches(FrameConverter::Create(output, source), output, source, frame);
+}
+
+double ExpectMatches(absl::StatusOr<std::unique_ptr<FrameConverter>> converter,
+                     const OutputSpec& output, const SourceSpec& source, const AVFrame& frame) {
   SCOPED_TRACE(Describe(output, source));
-  auto converter = FrameConverter::Create(output, source);
   EXPECT_TRUE(converter.ok()) << converter.status().ToString();
   if (!converter.ok()) return 0;
   const std::vector<double> expected = ReferenceConvert(output, source, frame);

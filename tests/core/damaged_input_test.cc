@@ -24,11 +24,14 @@ absl::Status Use(absl::string_view bytes) {
   OutputSpec output;
   output.height = output.width = 32;
   std::vector<uint8_t> memory;
-  FrameCollector collector(output, index->stream().rotation, frames,
-                           [&](const FrameShape& shape, int64_t count) {
-                             memory.resize(shape.bytes * static_cast<size_t>(count));
-                             return memory.data();
-                           });
+  HostTarget target;
+  FrameCollector collector(
+      output, index->stream().rotation, frames,
+      [&](const FrameShape& shape, int64_t count) {
+        memory.resize(shape.bytes * static_cast<size_t>(count));
+        return memory.data();
+      },
+      &target);
   ReadOptions options;
   options.num_threads = 1;
   options.max_pixels = limits.max_pixels;

@@ -1,5 +1,9 @@
 #include "tf_nvcodec/core/frame_collector.h"
 
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/core/test_media.h"
@@ -36,10 +40,14 @@ class FrameCollectorTest : public ::testing::Test {
     OutputSpec output;
     output.pixel_format = PixelFormat::kNative;
     std::vector<uint8_t> memory;
-    FrameCollector collector(output, 0, frames, [&](const FrameShape& shape, int64_t count) {
-      memory.resize(shape.bytes * static_cast<size_t>(count));
-      return memory.data();
-    });
+    HostTarget target;
+    FrameCollector collector(
+        output, 0, frames,
+        [&](const FrameShape& shape, int64_t count) {
+          memory.resize(shape.bytes * static_cast<size_t>(count));
+          return memory.data();
+        },
+        &target);
     collector.Start(1);
     for (const int64_t frame : frames) {
       const auto picture = GrayPicture(static_cast<uint8_t>(10 * frame));
@@ -96,13 +104,118 @@ TEST_F(FrameCollectorTest, AnotherSizeInsideTheStreamIsAnError) {
   std::vector<uint8_t> memory(2 * kSide * kSide);
   OutputSpec output;
   output.pixel_format = PixelFormat::kNative;
-  FrameCollector collector(output, 0, frames,
-                           [&](const FrameShape&, int64_t) { return memory.data(); });
+  HostTarget target;
+  FrameCollector collector(
+      output, 0, frames, [&](const FrameShape&, int64_t) { return memory.data(); }, &target);
   collector.Start(1);
   ASSERT_TRUE(collector.Write(0, 0, *GrayPicture(1)).ok());
   const absl::Status changed = collector.Write(0, 1, *GrayPicture(1, 4));
   EXPECT_TRUE(absl::IsInvalidArgument(changed));
   EXPECT_THAT(changed.message(), HasSubstr("size="));
+}
+
+// Memory that frames reach late: what was written and copied shows when the target is finished.
+class LateTarget : public HostTarget {
+ public:
+  class Converter : public FrameConverter {
+   public:
+    Converter(LateTarget* target, std::unique_ptr<FrameConverter> host)
+        : FrameConverter(host->source(), host->shape()), target_(target), host_(std::move(host)) {
+      ++target_->alive;
+    }
+    ~Converter() override { --target_->alive; }
+    absl::Status Convert(const AVFrame& frame, void* out) override {
+      target_->log.push_back(absl::StrCat("convert ", int{frame.data[0][0]}));
+      return host_->Convert(frame, out);
+    }
+
+   private:
+    LateTarget* const target_;
+    std::unique_ptr<FrameConverter> host_;
+  };
+
+  absl::StatusOr<std::unique_ptr<FrameConverter>> NewConverter(const OutputSpec& output,
+                                                               const AVFrame& picture,
+                                                               int rotation) override {
+    log.push_back(absl::StrCat("new ", picture.format == AV_PIX_FMT_GRAY8 ? "host" : "gpu"));
+    AVFrame host = picture;
+    host.format = AV_PIX_FMT_GRAY8;
+    auto converter = HostTarget::NewConverter(output, host, rotation);
+    if (!converter.ok()) return converter.status();
+    return std::make_unique<Converter>(this, std::move(converter).value());
+  }
+  SourceSpec SourceOf(const AVFrame& picture, int rotation) const override {
+    SourceSpec source = SourceSpec::Of(picture, rotation);
+    source.format = AV_PIX_FMT_GRAY8;
+    return source;
+  }
+  absl::Status Copy(void* to, const void* from, size_t bytes) override {
+    log.push_back("copy");
+    return HostTarget::Copy(to, from, bytes);
+  }
+  absl::Status Finish() override {
+    log.push_back(absl::StrCat("finish with ", alive));
+    return finished;
+  }
+
+  std::vector<std::string> log;
+  int alive = 0;
+  absl::Status finished;
+};
+
+TEST_F(FrameCollectorTest, ATargetIsFinishedAfterTheConvertersAndTheCopies) {
+  const std::vector<int64_t> frames = {0, 1, 0, 2};
+  const DamagedFrames damaged = {{2, absl::DataLossError("bits")}};
+  std::vector<uint8_t> memory(4 * kSide * kSide);
+  OutputSpec output;
+  output.pixel_format = PixelFormat::kNative;
+  for (const OnError policy : {OnError::kRepeat, OnError::kRaise}) {
+    LateTarget target;
+    FrameCollector collector(
+        output, 0, frames, [&](const FrameShape&, int64_t) { return memory.data(); }, &target);
+    collector.Start(1);
+    for (const uint8_t frame : {0, 1}) {
+      ASSERT_TRUE(collector.Write(0, frame, *GrayPicture(10 * frame + 5)).ok());
+    }
+    const auto valid = collector.Finish(index_, damaged, policy, &slots_);
+    EXPECT_EQ(valid.ok(), policy == OnError::kRepeat);
+    if (policy == OnError::kRaise) continue;
+    EXPECT_THAT(target.log, ElementsAre("new host", "convert 5", "copy", "convert 15", "copy",
+                                        "finish with 0"));
+    EXPECT_EQ(memory[3 * kSide * kSide], 5) << "frame 0, the last good one";
+  }
+  LateTarget failing;
+  failing.finished = absl::InternalError("the copy failed");
+  const std::vector<int64_t> one = {0};
+  FrameCollector collector(
+      output, 0, one, [&](const FrameShape&, int64_t) { return memory.data(); }, &failing);
+  collector.Start(1);
+  ASSERT_TRUE(collector.Write(0, 0, *GrayPicture(1)).ok());
+  EXPECT_TRUE(absl::IsInternal(collector.Finish(index_, {}, OnError::kRaise, &slots_).status()));
+}
+
+TEST_F(FrameCollectorTest, PicturesOfTheGpuAndOfTheHostHaveConvertersOfTheirOwn) {
+  const std::vector<int64_t> frames = {0, 1, 2};
+  std::vector<uint8_t> memory(3 * kSide * kSide);
+  OutputSpec output;
+  output.pixel_format = PixelFormat::kNative;
+  LateTarget target;
+  FrameCollector collector(
+      output, 0, frames, [&](const FrameShape&, int64_t) { return memory.data(); }, &target);
+  collector.Start(1);
+  for (const int frame : {0, 1, 2}) {
+    const auto picture = GrayPicture(static_cast<uint8_t>(frame));
+    if (frame < 2) {
+      ASSERT_TRUE(collector.Write(0, frame, *picture).ok());
+      continue;
+    }
+    // The pixels are the host's here too; only the format says otherwise.
+    picture->format = AV_PIX_FMT_CUDA;
+    EXPECT_TRUE(absl::IsInvalidArgument(collector.Write(0, frame, *picture)));
+    EXPECT_EQ(target.alive, 1);
+  }
+  EXPECT_THAT(target.log,
+              ElementsAre("new host", "convert 0", "convert 1", "new gpu", "convert 2"));
 }
 
 TEST(ParseOnErrorTest, ListsWhatIsAllowed) {

@@ -1,7 +1,10 @@
 #include "tf_nvcodec/core/video_reader.h"
 
 #include <algorithm>
+#include <atomic>
 #include <map>
+#include <memory>
+#include <mutex>
 #include <numeric>
 #include <random>
 #include <string>
@@ -226,6 +229,21 @@ TEST_F(VideoReaderTest, TimesThatNoDecoderCouldReorder) {
   EXPECT_EQ(Read(index, source, all_).hashes.size(), all_.size());
 }
 
+TEST_F(VideoReaderTest, ADecoderThatDoesNotOpenIsTheReadsError) {
+  // The same stream, said to be of a codec whose decoder refuses its headers.
+  const FrameIndex index = FrameIndex::Build(source_, {}, nullptr).value();
+  index.stream().codec->codec_id = AV_CODEC_ID_FFV1;
+  for (const int threads : {1, 3}) {
+    HashSink sink;
+    DamagedFrames damaged;
+    ReadOptions options;
+    options.num_threads = threads;
+    const absl::Status status = ReadFrames(index, source_, all_, options, &sink, &damaged);
+    EXPECT_FALSE(status.ok());
+    EXPECT_TRUE(sink.hashes.empty());
+  }
+}
+
 TEST_F(VideoReaderTest, CancelStopsIt) {
   HashSink sink;
   DamagedFrames damaged;
@@ -246,6 +264,139 @@ TEST_F(VideoReaderTest, ASinksErrorEndsTheRead) {
   ReadOptions options;
   options.num_threads = 2;
   EXPECT_TRUE(absl::IsAborted(ReadFrames(index_, source_, all_, options, &sink, &damaged)));
+}
+
+// Another decoder, which may find faults of its own.
+class OtherDecoderTest : public VideoReaderTest {
+ protected:
+  class Wrapped : public Decoder {
+   public:
+    Wrapped(OtherDecoderTest* test, std::unique_ptr<Decoder> decoder)
+        : test_(test), decoder_(std::move(decoder)) {
+      const int open = ++test_->open_;
+      std::lock_guard<std::mutex> lock(test_->mutex_);
+      test_->most_open_ = std::max(test_->most_open_, open);
+    }
+    ~Wrapped() override { --test_->open_; }
+    absl::Status Send(const AVPacket* packet) override {
+      if (packet != nullptr && packet->pos == test_->fault_at_) return test_->fault_;
+      if (test_->open_ > test_->most_that_fit_) return absl::ResourceExhaustedError("full");
+      return decoder_->Send(packet);
+    }
+    absl::StatusOr<bool> Receive(AVFrame* frame) override { return decoder_->Receive(frame); }
+    bool TakeErrors() override { return decoder_->TakeErrors(); }
+    void Reset() override { decoder_->Reset(); }
+
+   private:
+    OtherDecoderTest* const test_;
+    std::unique_ptr<Decoder> decoder_;
+  };
+
+  absl::Status Read(int max_workers, Result* result) {
+    HashSink sink;
+    ReadOptions options;
+    options.other.open =
+        [this](const AVCodecParameters& codec, AVRational time_base,
+               const DecoderOptions& options) -> absl::StatusOr<std::unique_ptr<Decoder>> {
+      EXPECT_EQ(options.num_threads, 1);
+      ++opened_;
+      auto decoder = OpenSoftwareDecoder(codec, time_base, options);
+      if (!decoder.ok()) return decoder.status();
+      return std::make_unique<Wrapped>(this, std::move(decoder).value());
+    };
+    options.other.max_workers = max_workers;
+    options.other.before_decoding_again = [this](const DamagedFrames& damaged) {
+      ++asked_;
+      EXPECT_FALSE(damaged.empty());
+      return answer_;
+    };
+    const absl::Status status = ReadFrames(index_, source_, all_, options, &sink, &result->damaged);
+    result->hashes = std::move(sink.hashes);
+    return status;
+  }
+
+  std::mutex mutex_;
+  std::atomic<int> open_{0}, opened_{0}, asked_{0};
+  int most_open_ = 0;
+  int most_that_fit_ = 1000;
+  int64_t fault_at_ = -1;
+  absl::Status fault_ = absl::DataLossError("a fault");
+  absl::Status answer_;
+};
+
+TEST_F(OtherDecoderTest, ItsWorkersShareTheSegments) {
+  const auto wanted = nvc::Read(index_, source_, all_).hashes;
+  for (const int workers : {1, 3}) {
+    opened_ = most_open_ = 0;
+    Result result;
+    ASSERT_TRUE(Read(workers, &result).ok());
+    EXPECT_EQ(result.hashes, wanted);
+    EXPECT_LE(opened_, workers);
+    EXPECT_LE(most_open_, workers);
+    EXPECT_EQ(asked_, 0);
+  }
+}
+
+TEST_F(OtherDecoderTest, AFewPicturesAreNotWorthManyDecoders) {
+  all_.clear();
+  for (int64_t i = 0; i < index_.num_frames(); ++i) {
+    const FrameEntry& frame = index_.frames()[static_cast<size_t>(i)];
+    if (frame.packet == frame.start_packet) all_.push_back(i);
+  }
+  ASSERT_GE(all_.size(), 3u);
+  Result result;
+  ASSERT_TRUE(Read(8, &result).ok());
+  EXPECT_EQ(result.hashes.size(), all_.size());
+  EXPECT_EQ(opened_, 1);
+}
+
+TEST_F(OtherDecoderTest, FewerWorkWhereThereIsNoMemoryForMore) {
+  const auto wanted = nvc::Read(index_, source_, all_).hashes;
+  for (int i = 0; i < 20; ++i) {
+    most_that_fit_ = 1 + i % 2;
+    Result result;
+    const absl::Status status = Read(3, &result);
+    ASSERT_TRUE(status.ok()) << status;
+    EXPECT_EQ(result.hashes, wanted);
+    EXPECT_TRUE(result.damaged.empty());
+    EXPECT_EQ(open_, 0);
+  }
+  most_that_fit_ = 0;
+  Result result;
+  EXPECT_TRUE(absl::IsResourceExhausted(Read(3, &result)));
+}
+
+TEST_F(OtherDecoderTest, ASoftwareDecoderHasTheLastWordOnWhatIsDamaged) {
+  const auto wanted = nvc::Read(index_, source_, all_).hashes;
+  fault_at_ = 3;
+  Result result;
+  ASSERT_TRUE(Read(1, &result).ok());
+  EXPECT_EQ(result.hashes, wanted);
+  EXPECT_TRUE(result.damaged.empty()) << "the fault is the other decoder's alone";
+  EXPECT_EQ(asked_, 1);
+  EXPECT_EQ(opened_, 2) << "the next segment is the other decoder's again, with a new one";
+}
+
+TEST_F(OtherDecoderTest, TheReadFailsWhereItMayNotDecodeAgain) {
+  fault_at_ = 3;
+  answer_ = absl::UnimplementedError("not here");
+  Result result;
+  EXPECT_EQ(Read(2, &result), answer_);
+  EXPECT_EQ(open_, 0);
+}
+
+TEST_F(OtherDecoderTest, ABrokenDecoderIsNotTheStreamsFault) {
+  fault_at_ = 3;
+  for (const absl::Status& fault :
+       {absl::InternalError("the GPU is gone"), absl::ResourceExhaustedError("no memory"),
+        absl::FailedPreconditionError("no driver")}) {
+    fault_ = fault;
+    asked_ = 0;
+    Result result;
+    EXPECT_EQ(Read(2, &result), fault);
+    EXPECT_EQ(asked_, 0);
+    EXPECT_TRUE(result.damaged.empty());
+  }
 }
 
 }  // namespace

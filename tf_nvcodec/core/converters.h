@@ -13,7 +13,7 @@
 
 namespace nvc {
 
-// What Create found out about the source. `space` and `range` are resolved.
+// What Create found out about the source. `weights` and `range` are resolved.
 struct ConversionPlan {
   OutputSpec output;
   SourceSpec source;
@@ -22,6 +22,15 @@ struct ConversionPlan {
   LumaWeights weights = {0, 0};
   ColorRange range = ColorRange::kLimited;
 };
+
+// The checks of FrameConverter::Create: of a request for any format, then of one other than native,
+// with what follows from it, then of one for native.
+absl::Status CheckRequest(const OutputSpec& output, const SourceSpec& source);
+absl::StatusOr<ConversionPlan> MakeConversionPlan(const OutputSpec& output,
+                                                  const SourceSpec& source);
+absl::StatusOr<FrameShape> MakeNativeShape(const SourceSpec& source);
+// Of rgb, bgr and gray outputs.
+FrameShape MakeImageShape(const ConversionPlan& plan);
 
 // A batch of frames of at least this size outgrows the caches; writing past them leaves room for
 // the decoder's pictures and saves reading every line before it is overwritten.
@@ -37,15 +46,6 @@ bool CanMakeRgbCopyConverter(const ConversionPlan& plan);
 std::unique_ptr<FrameConverter> MakeRgbCopyConverter(const ConversionPlan& plan,
                                                      const FrameShape& shape);
 std::unique_ptr<FrameConverter> MakeYuvConverter(const ConversionPlan& plan);
-
-// Rows of R', G', B' in [0, 1] from the source's components in code values, not clamped. A gray
-// source has one component, which is all three.
-struct SourceToRgb {
-  int components = 3;
-  double matrix[3][3] = {};
-  double offset[3] = {};
-};
-SourceToRgb MakeSourceToRgb(const ConversionPlan& plan);
 
 // InvalidArgument when `frame` is not what the converter was made for.
 absl::Status CheckFrame(const AVFrame& frame, const SourceSpec& source);

@@ -1,25 +1,11 @@
 #include "tf_nvcodec/core/frame_collector.h"
 
-#include <sys/mman.h>
-
-#include <cstring>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "tf_nvcodec/core/status.h"
 
 namespace nvc {
-namespace {
-
-// Fresh memory of gigabytes costs as much in page faults as the colour conversion; huge pages make
-// that go away where the kernel offers them on request.
-void PreferHugePages(void* memory, size_t bytes) {
-  constexpr size_t kHugePage = size_t{2} << 20;
-  const auto begin = (reinterpret_cast<uintptr_t>(memory) + kHugePage - 1) & ~(kHugePage - 1);
-  const auto end = (reinterpret_cast<uintptr_t>(memory) + bytes) & ~(kHugePage - 1);
-  if (end > begin) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
-}
-
-}  // namespace
 
 absl::StatusOr<OnError> ParseOnError(absl::string_view name) {
   if (name == "raise") return OnError::kRaise;
@@ -30,8 +16,13 @@ absl::StatusOr<OnError> ParseOnError(absl::string_view name) {
 }
 
 FrameCollector::FrameCollector(const OutputSpec& output, int rotation,
-                               const std::vector<int64_t>& frames, AllocateFrames allocate)
-    : output_(output), rotation_(rotation), frames_(frames), allocate_(std::move(allocate)) {
+                               const std::vector<int64_t>& frames, AllocateFrames allocate,
+                               FrameTarget* target)
+    : output_(output),
+      rotation_(rotation),
+      frames_(frames),
+      allocate_(std::move(allocate)),
+      target_(*target) {
   for (size_t i = 0; i < frames.size(); ++i) {
     slots_of_frame_[static_cast<int>(frames[i])].push_back(i);
   }
@@ -40,10 +31,13 @@ FrameCollector::FrameCollector(const OutputSpec& output, int rotation,
 void FrameCollector::Start(int workers) { converters_.resize(static_cast<size_t>(workers)); }
 
 absl::StatusOr<FrameConverter*> FrameCollector::ConverterFor(int worker, const AVFrame& picture) {
-  auto& converter = converters_[static_cast<size_t>(worker)];
-  const SourceSpec source = SourceSpec::Of(picture, rotation_);
-  if (converter == nullptr || !(converter->source() == source)) {
-    NVC_ASSIGN_OR_RETURN(converter, FrameConverter::Create(output_, source));
+  auto& [converter, format] = converters_[static_cast<size_t>(worker)];
+  // Pictures of the GPU and of the host may be alike in all else.
+  if (converter == nullptr || format != picture.format ||
+      !(converter->source() == target_.SourceOf(picture, rotation_))) {
+    converter.reset();
+    NVC_ASSIGN_OR_RETURN(converter, target_.NewConverter(output_, picture, rotation_));
+    format = picture.format;
   }
   return converter.get();
 }
@@ -55,7 +49,7 @@ absl::Status FrameCollector::Allocate(const FrameShape& shape) {
   base_ = static_cast<uint8_t*>(memory);
   shape_ = shape;
   allocated_ = true;
-  if (base_ != nullptr) PreferHugePages(base_, shape.bytes * frames_.size());
+  if (base_ != nullptr) target_.SetMemory(base_, shape.bytes * frames_.size());
   return absl::OkStatus();
 }
 
@@ -74,7 +68,7 @@ absl::Status FrameCollector::Write(int worker, int frame, const AVFrame& picture
   const std::vector<size_t>& slots = found->second;
   NVC_RETURN_IF_ERROR(converter->Convert(picture, Slot(slots[0])));
   for (size_t i = 1; i < slots.size(); ++i) {
-    std::memcpy(Slot(slots[i]), Slot(slots[0]), shape_.bytes);
+    NVC_RETURN_IF_ERROR(target_.Copy(Slot(slots[i]), Slot(slots[0]), shape_.bytes));
   }
   return absl::OkStatus();
 }
@@ -103,13 +97,17 @@ absl::StatusOr<std::vector<bool>> FrameCollector::Finish(const FrameIndex& index
   if (!first_error.ok() && (on_error == OnError::kRaise || nothing_to_repeat || !allocated_)) {
     return first_error;
   }
+  converters_.clear();
   slots->clear();
   if (on_error == OnError::kSkip) {
     for (size_t i = 0; i < valid.size(); ++i) {
       if (!valid[i]) continue;
-      if (slots->size() != i) std::memmove(Slot(slots->size()), Slot(i), shape_.bytes);
+      if (slots->size() != i) {
+        NVC_RETURN_IF_ERROR(target_.Copy(Slot(slots->size()), Slot(i), shape_.bytes));
+      }
       slots->push_back(i);
     }
+    NVC_RETURN_IF_ERROR(target_.Finish());
     return std::vector<bool>(slots->size(), true);
   }
   while (first_good < valid.size() && !valid[first_good]) ++first_good;
@@ -119,9 +117,10 @@ absl::StatusOr<std::vector<bool>> FrameCollector::Finish(const FrameIndex& index
     if (valid[i]) {
       last_good = i;
     } else {
-      std::memcpy(Slot(i), Slot(last_good), shape_.bytes);
+      NVC_RETURN_IF_ERROR(target_.Copy(Slot(i), Slot(last_good), shape_.bytes));
     }
   }
+  NVC_RETURN_IF_ERROR(target_.Finish());
   return valid;
 }
 

@@ -14,6 +14,7 @@
 #include "absl/status/statusor.h"
 #include "tf_nvcodec/core/frame_converter.h"
 #include "tf_nvcodec/core/frame_format.h"
+#include "tf_nvcodec/core/frame_target.h"
 #include "tf_nvcodec/core/video_reader.h"
 
 namespace nvc {
@@ -29,8 +30,9 @@ using AllocateFrames = std::function<absl::StatusOr<void*>(const FrameShape& sha
 class FrameCollector : public FrameSink {
  public:
   // `frames`: display indices in the order wanted, duplicates allowed. `rotation`: of the stream.
+  // `target` is where `allocate` takes memory from; it must outlive the collector.
   FrameCollector(const OutputSpec& output, int rotation, const std::vector<int64_t>& frames,
-                 AllocateFrames allocate);
+                 AllocateFrames allocate, FrameTarget* target);
 
   void Start(int workers) override;
   // InvalidArgument when the picture's size differs from the first one's and the output spec has
@@ -46,6 +48,11 @@ class FrameCollector : public FrameSink {
                                            OnError on_error, std::vector<size_t>* slots);
 
  private:
+  struct WorkersConverter {
+    std::unique_ptr<FrameConverter> converter;
+    int format = -1;  // of the pictures' AVFrames
+  };
+
   absl::Status Allocate(const FrameShape& shape);
   absl::StatusOr<FrameConverter*> ConverterFor(int worker, const AVFrame& picture);
   uint8_t* Slot(size_t i) const { return base_ + i * shape_.bytes; }
@@ -55,7 +62,8 @@ class FrameCollector : public FrameSink {
   const std::vector<int64_t>& frames_;
   const AllocateFrames allocate_;
   std::unordered_map<int, std::vector<size_t>> slots_of_frame_;
-  std::vector<std::unique_ptr<FrameConverter>> converters_;  // by worker
+  FrameTarget& target_;
+  std::vector<WorkersConverter> converters_;  // by worker
 
   std::mutex mutex_;  // guards the allocation
   bool allocated_ = false;

@@ -35,21 +35,6 @@ class NativeConverter : public FrameConverter {
   }
 };
 
-absl::StatusOr<std::unique_ptr<FrameConverter>> MakeNativeConverter(const SourceSpec& source) {
-  const AVPixFmtDescriptor* descriptor = av_pix_fmt_desc_get(source.format);
-  const int bytes =
-      av_image_get_buffer_size(source.format, source.width, source.height, /*align=*/1);
-  if (descriptor == nullptr || (descriptor->flags & AV_PIX_FMT_FLAG_HWACCEL) != 0 || bytes <= 0) {
-    return absl::UnimplementedError(
-        absl::StrCat("frames stored as ", FormatName(source.format), " can't be packed as bytes"));
-  }
-  FrameShape shape;
-  shape.height = source.height;
-  shape.width = source.width;
-  shape.bytes = static_cast<size_t>(bytes);
-  return std::unique_ptr<FrameConverter>(new NativeConverter(source, shape));
-}
-
 }  // namespace
 
 SourceSpec SourceSpec::Of(const AVFrame& frame, int rotation) {
@@ -90,17 +75,34 @@ absl::Status CheckFrame(const AVFrame& frame, const SourceSpec& source) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::unique_ptr<FrameConverter>> FrameConverter::Create(const OutputSpec& output,
-                                                                       const SourceSpec& source) {
+absl::Status CheckRequest(const OutputSpec& output, const SourceSpec& source) {
   NVC_RETURN_IF_ERROR(output.Validate());
   if (source.width <= 0 || source.height <= 0 ||
       av_image_check_size(source.width, source.height, 0, nullptr) < 0) {
     return absl::InvalidArgumentError(
         absl::StrCat("frames have an impossible size, ", source.width, "x", source.height));
   }
-  if (output.pixel_format == PixelFormat::kNative) return MakeNativeConverter(source);
-  NVC_RETURN_IF_ERROR(CheckReadable(source.format));
+  return absl::OkStatus();
+}
 
+absl::StatusOr<FrameShape> MakeNativeShape(const SourceSpec& source) {
+  const AVPixFmtDescriptor* descriptor = av_pix_fmt_desc_get(source.format);
+  const int bytes =
+      av_image_get_buffer_size(source.format, source.width, source.height, /*align=*/1);
+  if (descriptor == nullptr || (descriptor->flags & AV_PIX_FMT_FLAG_HWACCEL) != 0 || bytes <= 0) {
+    return absl::UnimplementedError(
+        absl::StrCat("frames stored as ", FormatName(source.format), " can't be packed as bytes"));
+  }
+  FrameShape shape;
+  shape.height = source.height;
+  shape.width = source.width;
+  shape.bytes = static_cast<size_t>(bytes);
+  return shape;
+}
+
+absl::StatusOr<ConversionPlan> MakeConversionPlan(const OutputSpec& output,
+                                                  const SourceSpec& source) {
+  NVC_RETURN_IF_ERROR(CheckReadable(source.format));
   ConversionPlan plan;
   plan.output = output;
   plan.source = source;
@@ -119,7 +121,18 @@ absl::StatusOr<std::unique_ptr<FrameConverter>> FrameConverter::Create(const Out
     NVC_ASSIGN_OR_RETURN(plan.weights,
                          ResolveLumaWeights(source.color_space, source.width, source.height));
   }
-  return to_image ? MakeImageConverter(plan) : MakeYuvConverter(plan);
+  return plan;
+}
+
+absl::StatusOr<std::unique_ptr<FrameConverter>> FrameConverter::Create(const OutputSpec& output,
+                                                                       const SourceSpec& source) {
+  NVC_RETURN_IF_ERROR(CheckRequest(output, source));
+  if (output.pixel_format == PixelFormat::kNative) {
+    NVC_ASSIGN_OR_RETURN(const FrameShape shape, MakeNativeShape(source));
+    return std::make_unique<NativeConverter>(source, shape);
+  }
+  NVC_ASSIGN_OR_RETURN(const ConversionPlan plan, MakeConversionPlan(output, source));
+  return Channels(output.pixel_format) != 0 ? MakeImageConverter(plan) : MakeYuvConverter(plan);
 }
 
 }  // namespace nvc

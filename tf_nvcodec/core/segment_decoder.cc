@@ -10,6 +10,12 @@
 namespace nvc {
 namespace {
 
+// An error that no packet is to blame for, after which the decoder is of no use.
+bool EndsDecoding(const absl::Status& status) {
+  return absl::IsResourceExhausted(status) || absl::IsInternal(status) ||
+         absl::IsFailedPrecondition(status) || absl::IsCancelled(status);
+}
+
 class SegmentRun {
  public:
   SegmentRun(const FrameIndex& index, const Segment& segment, Decoder* decoder,
@@ -77,11 +83,11 @@ class SegmentRun {
   template <typename OnError>
   absl::Status Feed(const AVPacket* data, const OnError& on_error) {
     const absl::Status sent = decoder_->Send(data);
-    if (absl::IsResourceExhausted(sent)) return sent;
+    if (EndsDecoding(sent)) return sent;
     if (!sent.ok()) on_error(sent);
     while (true) {
       const auto received = decoder_->Receive(frame_.get());
-      if (absl::IsResourceExhausted(received.status())) return received.status();
+      if (EndsDecoding(received.status())) return received.status();
       if (!received.ok()) on_error(received.status());
       if (!received.ok() || !*received) return absl::OkStatus();
       NVC_RETURN_IF_ERROR(Take(*frame_));

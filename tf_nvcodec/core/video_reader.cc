@@ -1,8 +1,11 @@
 #include "tf_nvcodec/core/video_reader.h"
 
+#include <algorithm>
 #include <atomic>
 #include <mutex>
+#include <numeric>
 #include <thread>
+#include <utility>
 
 #include "tf_nvcodec/core/decode_plan.h"
 #include "tf_nvcodec/core/decoder_cache.h"
@@ -11,6 +14,16 @@
 
 namespace nvc {
 namespace {
+
+// Opening a decoder costs about as much as decoding so many pictures.
+constexpr int kPicturesWorthAWorker = 8;
+
+int PlanWorkers(const std::vector<Segment>& segments, int max_workers) {
+  int cost = 0;
+  for (const Segment& segment : segments) cost += segment.cost;
+  const int useful = std::max(1, cost / kPicturesWorthAWorker);
+  return std::max(1, std::min({max_workers, static_cast<int>(segments.size()), useful}));
+}
 
 class ReadRun {
  public:
@@ -21,7 +34,10 @@ class ReadRun {
         options_(options),
         segments_(segments),
         sink_(sink),
-        damaged_(damaged) {}
+        damaged_(damaged),
+        todo_(segments.size()) {
+    std::iota(todo_.begin(), todo_.end(), size_t{0});
+  }
 
   absl::Status Run(const ThreadPlan& plan) {
     sink_->Start(plan.workers);
@@ -31,31 +47,66 @@ class ReadRun {
     }
     Work(0, plan.threads_per_decoder);
     for (std::thread& thread : others) thread.join();
+    if (!failed_ && !put_back_.empty()) {
+      // What there was no memory for: now there is only one decoder.
+      todo_.swap(put_back_);
+      next_ = 0;
+      last_try_ = true;
+      Work(0, plan.threads_per_decoder);
+    }
     return status_;
   }
 
  private:
   void Work(int worker, int decoder_threads) {
-    auto decoder = Open(decoder_threads);
-    if (!decoder.ok()) return Fail(decoder.status());
+    std::unique_ptr<Decoder> decoder;
     const EmitFrame emit = [this, worker](int frame, const AVFrame& picture) {
       return sink_->Write(worker, frame, picture);
     };
     const Cancelled cancelled = [this] { return failed_ || IsCancelled(options_.cancelled); };
+    const auto decode = [&](const Segment& segment, DamagedFrames* damaged) {
+      return DecodeSegment(index_, source_, segment, decoder.get(), cancelled, emit, damaged);
+    };
+    const bool software = options_.other.open == nullptr;
+    bool careful = software && decoder_threads == 1;
     while (!failed_) {
-      const size_t next = next_segment_++;
-      if (next >= segments_.size()) return;
-      const Segment& segment = segments_[next];
+      const size_t next = next_++;
+      if (next >= todo_.size()) return;
+      const Segment& segment = segments_[todo_[next]];
       DamagedFrames damaged;
-      absl::Status status =
-          DecodeSegment(index_, source_, segment, decoder->get(), cancelled, emit, &damaged);
-      if (status.ok() && decoder_threads > 1 && ((*decoder)->TakeErrors() || !damaged.empty())) {
-        // Frame threads report errors late: only one thread tells which packet is to blame.
+      absl::Status status;
+      if (decoder == nullptr) {
+        auto opened = careful ? OpenSoftware(1) : Open(decoder_threads);
+        status = opened.status();
+        if (opened.ok()) decoder = std::move(opened).value();
+      }
+      if (status.ok()) status = decode(segment, &damaged);
+      if (!software && !last_try_ && absl::IsResourceExhausted(status)) {
+        std::lock_guard<std::mutex> lock(mutex_);
+        put_back_.push_back(todo_[next]);
+        return;  // with the decoder
+      }
+      if (!status.ok()) return Fail(status);
+      // Frame threads tell of errors, but not always with the frame; that may only be about
+      // pictures which a start in the middle does not reach.
+      const bool suspicious = !damaged.empty() || (software && !careful && decoder->TakeErrors());
+      if (!careful && suspicious) {
+        if (options_.other.before_decoding_again != nullptr) {
+          status = options_.other.before_decoding_again(damaged);
+          if (!status.ok()) return Fail(status);
+        }
+        // Only a software decoder of one thread tells which packet is to blame: frame threads
+        // report errors late, and hardware may say no more than that there are some.
         damaged.clear();
-        decoder = Open(1);
-        if (!decoder.ok()) return Fail(decoder.status());
-        decoder_threads = 1;
-        status = DecodeSegment(index_, source_, segment, decoder->get(), cancelled, emit, &damaged);
+        auto opened = OpenSoftware(1);
+        if (!opened.ok()) return Fail(opened.status());
+        decoder = std::move(opened).value();
+        status = decode(segment, &damaged);
+        if (software) {
+          careful = true;
+        } else {
+          decoder.reset();
+        }
       }
       if (!status.ok()) return Fail(status);
       std::lock_guard<std::mutex> lock(mutex_);
@@ -63,13 +114,24 @@ class ReadRun {
     }
   }
 
-  absl::StatusOr<std::unique_ptr<Decoder>> Open(int threads) const {
+  DecoderOptions Options(int threads) const {
     DecoderOptions options;
     options.num_threads = threads;
     options.reorder_depth = index_.reorder_depth();
     options.max_pixels = options_.max_pixels;
     options.output_unreachable = true;
-    return DecoderCache::Shared().Open(*index_.stream().codec, index_.stream().time_base, options);
+    return options;
+  }
+
+  absl::StatusOr<std::unique_ptr<Decoder>> Open(int threads) const {
+    if (options_.other.open == nullptr) return OpenSoftware(threads);
+    const StreamInfo& stream = index_.stream();
+    return options_.other.open(*stream.codec, stream.time_base, Options(1));
+  }
+
+  absl::StatusOr<std::unique_ptr<Decoder>> OpenSoftware(int threads) const {
+    const StreamInfo& stream = index_.stream();
+    return DecoderCache::Shared().Open(*stream.codec, stream.time_base, Options(threads));
   }
 
   void Fail(const absl::Status& status) {
@@ -84,9 +146,12 @@ class ReadRun {
   const std::vector<Segment>& segments_;
   FrameSink* const sink_;
   DamagedFrames* const damaged_;
-  std::atomic<size_t> next_segment_{0};
+  std::vector<size_t> todo_;  // numbers of segments
+  std::atomic<size_t> next_{0};
   std::atomic<bool> failed_{false};
+  bool last_try_ = false;
   std::mutex mutex_;
+  std::vector<size_t> put_back_;
   absl::Status status_;  // the first failure
 };
 
@@ -97,9 +162,12 @@ absl::Status ReadFrames(const FrameIndex& index, const ByteSource& source,
                         FrameSink* sink, DamagedFrames* damaged) {
   if (frames.empty()) return absl::OkStatus();
   const std::vector<Segment> segments = PlanSegments(index, frames);
+  ReadRun run(index, source, options, segments, sink, damaged);
+  if (options.other.open != nullptr) {
+    return run.Run({PlanWorkers(segments, options.other.max_workers), 1});
+  }
   const ThreadGrant grant(options.num_threads);
-  return ReadRun(index, source, options, segments, sink, damaged)
-      .Run(PlanThreads(segments, grant.threads()));
+  return run.Run(PlanThreads(segments, grant.threads()));
 }
 
 }  // namespace nvc

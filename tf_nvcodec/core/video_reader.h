@@ -4,11 +4,15 @@
 #define TF_NVCODEC_CORE_VIDEO_READER_H_
 
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "tf_nvcodec/core/byte_source.h"
 #include "tf_nvcodec/core/cancellation.h"
+#include "tf_nvcodec/core/decoder.h"
 #include "tf_nvcodec/core/frame_index.h"
 #include "tf_nvcodec/core/segment_decoder.h"
 
@@ -23,10 +27,25 @@ class FrameSink {
   virtual absl::Status Write(int worker, int frame, const AVFrame& picture) = 0;
 };
 
+// As DecoderCache::Open; called from several threads at once.
+using OpenDecoder = std::function<absl::StatusOr<std::unique_ptr<Decoder>>(
+    const AVCodecParameters& codec, AVRational time_base, const DecoderOptions& options)>;
+
+// A decoder that is not made of CPU threads, and how many of them may work side by side; fewer do
+// where there is no memory for so many.
+struct OtherDecoder {
+  OpenDecoder open;
+  int max_workers = 1;
+  // Called for a segment in which it found errors. OK: a software decoder takes the segment again,
+  // and its word holds; else the read fails with this status. Null: always OK.
+  std::function<absl::Status(const DamagedFrames& damaged)> before_decoding_again;
+};
+
 struct ReadOptions {
   int num_threads = 0;     // 0: the cores that are free
   int64_t max_pixels = 0;  // of a coded picture; 0: no limit
   Cancelled cancelled;
+  OtherDecoder other;  // without `open`: the software decoder, with the process's DecoderCache
 };
 
 // Decodes each of `frames` (display indices within the index; order and duplicates don't matter)

@@ -5,30 +5,11 @@
 #include <utility>
 
 #include "tf_nvcodec/core/component_axis.h"
+#include "tf_nvcodec/core/conversion_maps.h"
 #include "tf_nvcodec/core/pack_rows.h"
 
 namespace nvc {
 namespace {
-
-struct YuvLayout {
-  int chroma_log2;
-  bool interleaved;  // Cb and Cr share a plane
-  int depth;
-  int shift;  // of a code value in its element
-};
-
-YuvLayout LayoutOf(PixelFormat format) {
-  switch (format) {
-    case PixelFormat::kNv12:
-      return {1, true, 8, 0};
-    case PixelFormat::kP010:
-      return {1, true, 10, 6};
-    case PixelFormat::kYuv444p:
-      return {0, false, 8, 0};
-    default:
-      return {1, false, 8, 0};
-  }
-}
 
 size_t ElementBytes(const YuvLayout& layout) { return layout.depth > 8 ? 2 : 1; }
 
@@ -162,41 +143,11 @@ class CopiedPlane : public OutputPlane {
   std::vector<uint16_t> rows_[2];
 };
 
-LinearMap MapFor(const ConversionPlan& plan, int component, int output_depth) {
-  LinearMap map;
-  map.low = 0;
-  map.high = static_cast<float>((1 << output_depth) - 1);
-  if (plan.model == ColorModel::kRgb) {
-    const SourceToRgb to_rgb = MakeSourceToRgb(plan);
-    const RgbToYuv to_yuv = MakeRgbToYuv(plan.weights, ColorRange::kLimited, output_depth);
-    double offset = to_yuv.offset[component];
-    for (int k = 0; k < 3; ++k) {
-      map.factor[k] = static_cast<float>(to_yuv.matrix[component][k] * to_rgb.matrix[k][k]);
-      offset += to_yuv.matrix[component][k] * to_rgb.offset[k];
-    }
-    map.offset = static_cast<float>(offset);
-    return map;
-  }
-  if (component > 0 && plan.model == ColorModel::kGray) {
-    map.offset = static_cast<float>(1 << (output_depth - 1));
-    return map;
-  }
-  const SourceSpec& source = plan.source;
-  const int depth = PlaneReader(source.format, source.width, source.height, component).depth();
-  const YuvToRgb from = MakeYuvToRgb(plan.weights, plan.range, depth);
-  const YuvToRgb to = MakeYuvToRgb(plan.weights, plan.range, output_depth);
-  const double factor = from.matrix[0][0] / to.matrix[0][0];
-  map.factor[0] = static_cast<float>(factor);
-  map.offset = static_cast<float>(component == 0 ? to.luma_offset - from.luma_offset * factor
-                                                 : to.chroma_offset - from.chroma_offset * factor);
-  return map;
-}
-
 MappedComponent MakeMapped(const ConversionPlan& plan, const YuvLayout& layout, int component,
                            int width) {
   const int log2 = component == 0 ? 0 : layout.chroma_log2;
   MappedComponent made;
-  made.map = MapFor(plan, component, layout.depth);
+  made.map = MakePlaneMap(plan, component, layout.depth);
   made.row.assign(width, made.map.offset);
   if (plan.model == ColorModel::kGray && component > 0) return made;
   const bool rgb = plan.model == ColorModel::kRgb;
@@ -259,7 +210,7 @@ void OutputPlane::Convert(const AVFrame& frame, uint8_t* out) {
 }
 
 std::vector<std::unique_ptr<OutputPlane>> MakeOutputPlanes(const ConversionPlan& plan) {
-  const YuvLayout layout = LayoutOf(plan.output.pixel_format);
+  const YuvLayout layout = YuvLayoutOf(plan.output.pixel_format);
   std::vector<std::unique_ptr<OutputPlane>> planes;
   planes.push_back(MakePlane(plan, layout, 0, 1));
   const int together = layout.interleaved ? 2 : 1;

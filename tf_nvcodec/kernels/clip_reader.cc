@@ -13,6 +13,7 @@
 #include "tf_nvcodec/core/status.h"
 #include "tf_nvcodec/core/video_reader.h"
 #include "tf_nvcodec/kernels/batch_shape.h"
+#include "tf_nvcodec/kernels/decode_setup.h"
 
 namespace nvc {
 namespace {
@@ -50,14 +51,13 @@ absl::Status Decode(const IndexedVideo& video, const Clip& clip, const DecodeAtt
   if (video.index->only_sample_table()) {
     NVC_RETURN_IF_ERROR(CheckStarts(*video.index, *video.source, clip.frames));
   }
-  FrameCollector collected(decode.output, video.index->stream().rotation, clip.frames, allocate);
-  ReadOptions options;
-  options.num_threads = decode.num_threads;
-  options.max_pixels = decode.max_pixels;
-  options.cancelled = cancelled;
+  NVC_ASSIGN_OR_RETURN(const DecodeSetup setup,
+                       SetUpDecoding(decode, /*gpu=*/nullptr, video.index->stream(), cancelled));
+  FrameCollector collected(decode.output, video.index->stream().rotation, clip.frames, allocate,
+                           setup.target.get());
   DamagedFrames damaged;
   NVC_RETURN_IF_ERROR(
-      ReadFrames(*video.index, *video.source, clip.frames, options, &collected, &damaged));
+      ReadFrames(*video.index, *video.source, clip.frames, setup.options, &collected, &damaged));
   if (video.index->only_sample_table() && !damaged.empty()) {
     return absl::AbortedError(damaged.begin()->second.message());
   }

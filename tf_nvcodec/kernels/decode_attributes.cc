@@ -6,7 +6,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "tf_nvcodec/core/status.h"
-#include "tf_nvcodec/nv/availability.h"
 
 namespace nvc {
 namespace {
@@ -41,19 +40,19 @@ absl::Status ReadPerChannel(OpKernelConstruction* context, const char* name, int
   return absl::OkStatus();
 }
 
-absl::Status ReadBackend(OpKernelConstruction* context) {
-  std::string backend;
-  NVC_RETURN_IF_ERROR(context->GetAttr("backend", &backend));
-  if (backend != "nvdec") return absl::OkStatus();
-  const auto found = FindNvdec();
-  if (!found.ok()) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("backend=\"nvdec\": ", found.status().message(),
-                     "; backend=\"auto\" or \"cpu\" decodes with FFmpeg"));
-  }
+absl::Status ReadBackend(OpKernelConstruction* context, Backend* backend) {
+  std::string name;
+  NVC_RETURN_IF_ERROR(context->GetAttr("backend", &name));
+  NVC_ASSIGN_OR_RETURN(*backend, ParseBackend(name));
+  const bool gpu_is_given = context->device_type() == ::tensorflow::DEVICE_GPU;
+  if (*backend != Backend::kNvdec || gpu_is_given) return absl::OkStatus();
+  // Now, not at the first video: a dataset is made long before it is read.
+  NVC_RETURN_IF_ERROR(DefaultNvdec().status());
+  if (NvdecIsOn()) return absl::OkStatus();
   return absl::UnimplementedError(
-      absl::StrCat("backend=\"nvdec\": this version decodes on the CPU only (found: ", *found,
-                   "); use backend=\"auto\" or \"cpu\""));
+      "backend=\"nvdec\": this version's NVDEC code has not run on a GPU yet and is off; use "
+      "backend=\"auto\" or \"cpu\", or set TF_NVCODEC_EXPERIMENTAL_NVDEC=1 before importing "
+      "tf_nvcodec to try it");
 }
 
 absl::StatusOr<std::vector<int32_t>> ReadVector(OpKernelContext* context, int input,
@@ -101,7 +100,7 @@ absl::Status DecodeAttributes::Read(OpKernelConstruction* context) {
   NVC_RETURN_IF_ERROR(ReadPerChannel(context, "mean", channels, &output.mean));
   NVC_RETURN_IF_ERROR(ReadPerChannel(context, "std", channels, &output.std_dev));
   NVC_RETURN_IF_ERROR(output.Validate());
-  return ReadBackend(context);
+  return ReadBackend(context, &backend);
 }
 
 absl::Status ReadGeometry(OpKernelContext* context, int size_input, int crop_input,

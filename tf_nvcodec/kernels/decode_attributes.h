@@ -9,12 +9,14 @@
 #include "tensorflow/core/framework/types.pb.h"
 #include "tf_nvcodec/core/frame_collector.h"
 #include "tf_nvcodec/core/frame_format.h"
+#include "tf_nvcodec/nv/decode_backend.h"
 
 namespace nvc {
 
 struct DecodeAttributes {
   OutputSpec output;  // without size and crop, which are inputs
   ::tensorflow::DataType dtype = ::tensorflow::DT_UINT8;
+  Backend backend = Backend::kAuto;
   OnError on_error = OnError::kRaise;
   int num_threads = 0;
   int64_t max_pixels = 0, max_frames = 0, max_bytes = 0;

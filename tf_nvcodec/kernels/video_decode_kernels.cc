@@ -6,10 +6,14 @@
 #include "tensorflow/core/framework/op_kernel.h"
 #include "tf_nvcodec/core/frame_collector.h"
 #include "tf_nvcodec/core/frame_index.h"
+#include "tf_nvcodec/core/status.h"
 #include "tf_nvcodec/core/video_reader.h"
 #include "tf_nvcodec/kernels/batch_shape.h"
 #include "tf_nvcodec/kernels/decode_attributes.h"
+#include "tf_nvcodec/kernels/decode_setup.h"
+#include "tf_nvcodec/kernels/gpu_stream.h"
 #include "tf_nvcodec/kernels/kernel_util.h"
+#include "tf_nvcodec/nv/decode_backend.h"
 
 namespace nvc {
 namespace {
@@ -28,9 +32,15 @@ int64_t ClampToSlice(int64_t position, int64_t count) {
 
 class DecodeOp : public OpKernel {
  public:
-  DecodeOp(OpKernelConstruction* context, int size_input) : OpKernel(context), size_(size_input) {
+  DecodeOp(OpKernelConstruction* context, int size_input)
+      : OpKernel(context),
+        size_(size_input),
+        on_gpu_(context->device_type() == ::tensorflow::DEVICE_GPU) {
     OP_REQUIRES_OK(context, attributes_.Read(context));
   }
+
+  // TensorFlow takes a GPU's kernels for short and runs them one after the other.
+  bool IsExpensive() final { return true; }
 
   void Compute(OpKernelContext* context) final { OP_REQUIRES_OK(context, Decode(context)); }
 
@@ -61,22 +71,27 @@ class DecodeOp : public OpKernel {
                        "; decode the video in ranges or raise max_frames"));
     }
 
+    GpuStream gpu;
+    if (on_gpu_) {
+      NVC_ASSIGN_OR_RETURN(gpu, GpuStreamOf(context));
+    }
+    NVC_ASSIGN_OR_RETURN(
+        const DecodeSetup setup,
+        SetUpDecoding(attributes_, on_gpu_ ? &gpu : nullptr, index->stream(), cancelled));
     Tensor batch;
-    FrameCollector collected(output, index->stream().rotation, frames,
-                             [&](const FrameShape& shape, int64_t n) {
-                               return Allocate(context, output, shape, n, &batch);
-                             });
-    ReadOptions options;
-    options.num_threads = attributes_.num_threads;
-    options.max_pixels = attributes_.max_pixels;
-    options.cancelled = cancelled;
+    FrameCollector collected(
+        output, index->stream().rotation, frames,
+        [&](const FrameShape& shape, int64_t n) {
+          return Allocate(context, output, shape, n, &batch);
+        },
+        setup.target.get());
     DamagedFrames damaged;
-    TF_RETURN_IF_ERROR(ReadFrames(*index, source, frames, options, &collected, &damaged));
+    TF_RETURN_IF_ERROR(ReadFrames(*index, source, frames, setup.options, &collected, &damaged));
     // An empty batch still has a frame's shape, which only a decoded frame tells.
     DamagedFrames others;
     const bool may_be_empty = frames.empty() || attributes_.on_error == OnError::kSkip;
     for (int64_t i = 0; may_be_empty && !collected.has_shape() && i < index->num_frames(); ++i) {
-      TF_RETURN_IF_ERROR(ReadFrames(*index, source, {i}, options, &collected, &others));
+      TF_RETURN_IF_ERROR(ReadFrames(*index, source, {i}, setup.options, &collected, &others));
     }
     std::vector<size_t> slots;
     auto valid = collected.Finish(*index, damaged, attributes_.on_error, &slots);
@@ -111,6 +126,7 @@ class DecodeOp : public OpKernel {
   }
 
   const int size_;  // input of that name; crop is the next one
+  const bool on_gpu_;
   DecodeAttributes attributes_;
 };
 
@@ -180,6 +196,34 @@ class DecodeFramesAtOp : public DecodeOp {
 REGISTER_KERNEL_BUILDER(Name("VideoDecode").Device(::tensorflow::DEVICE_CPU), DecodeRangeOp);
 REGISTER_KERNEL_BUILDER(Name("VideoDecodeFramesAt").Device(::tensorflow::DEVICE_CPU),
                         DecodeFramesAtOp);
+
+// All but the frames is the host's.
+bool RegisterGpuKernels() {
+  if (!NvdecIsOn()) return false;
+  REGISTER_KERNEL_BUILDER(Name("VideoDecode")
+                              .Device(::tensorflow::DEVICE_GPU)
+                              .HostMemory("contents")
+                              .HostMemory("start")
+                              .HostMemory("stop")
+                              .HostMemory("stride")
+                              .HostMemory("size")
+                              .HostMemory("crop")
+                              .HostMemory("pts")
+                              .HostMemory("valid"),
+                          DecodeRangeOp);
+  REGISTER_KERNEL_BUILDER(Name("VideoDecodeFramesAt")
+                              .Device(::tensorflow::DEVICE_GPU)
+                              .HostMemory("contents")
+                              .HostMemory("positions")
+                              .HostMemory("size")
+                              .HostMemory("crop")
+                              .HostMemory("pts")
+                              .HostMemory("valid"),
+                          DecodeFramesAtOp);
+  return true;
+}
+
+const bool gpu_kernels = RegisterGpuKernels();
 
 }  // namespace
 }  // namespace nvc

@@ -25,12 +25,44 @@ absl::StatusOr<CudaDriver> LoadCuda() {
   NVC_RETURN_IF_ERROR(library.Resolve("cuDeviceGetCount", &cuda.cuDeviceGetCount));
   NVC_RETURN_IF_ERROR(library.Resolve("cuDeviceGet", &cuda.cuDeviceGet));
   NVC_RETURN_IF_ERROR(library.Resolve("cuDeviceGetName", &cuda.cuDeviceGetName));
+  NVC_RETURN_IF_ERROR(library.Resolve("cuDeviceGetAttribute", &cuda.cuDeviceGetAttribute));
   NVC_RETURN_IF_ERROR(library.Resolve("cuDevicePrimaryCtxRetain", &cuda.cuDevicePrimaryCtxRetain));
   NVC_RETURN_IF_ERROR(
       library.Resolve("cuDevicePrimaryCtxRelease_v2", &cuda.cuDevicePrimaryCtxRelease));
   NVC_RETURN_IF_ERROR(library.Resolve("cuCtxPushCurrent_v2", &cuda.cuCtxPushCurrent));
   NVC_RETURN_IF_ERROR(library.Resolve("cuCtxPopCurrent_v2", &cuda.cuCtxPopCurrent));
-  NVC_RETURN_IF_ERROR(cuda.Check(cuda.cuInit(0), "cuInit of libcuda.so.1"));
+  NVC_RETURN_IF_ERROR(library.Resolve("cuCtxGetDevice", &cuda.cuCtxGetDevice));
+
+  NVC_RETURN_IF_ERROR(library.Resolve("cuMemGetInfo_v2", &cuda.cuMemGetInfo));
+  NVC_RETURN_IF_ERROR(library.Resolve("cuMemAlloc_v2", &cuda.cuMemAlloc));
+  NVC_RETURN_IF_ERROR(library.Resolve("cuMemFree_v2", &cuda.cuMemFree));
+  NVC_RETURN_IF_ERROR(library.Resolve("cuMemHostAlloc", &cuda.cuMemHostAlloc));
+  NVC_RETURN_IF_ERROR(library.Resolve("cuMemFreeHost", &cuda.cuMemFreeHost));
+  NVC_RETURN_IF_ERROR(library.Resolve("cuMemcpyHtoDAsync_v2", &cuda.cuMemcpyHtoDAsync));
+  NVC_RETURN_IF_ERROR(library.Resolve("cuMemcpyDtoHAsync_v2", &cuda.cuMemcpyDtoHAsync));
+  NVC_RETURN_IF_ERROR(library.Resolve("cuMemcpyDtoDAsync_v2", &cuda.cuMemcpyDtoDAsync));
+  NVC_RETURN_IF_ERROR(library.Resolve("cuMemcpy2DAsync_v2", &cuda.cuMemcpy2DAsync));
+  NVC_RETURN_IF_ERROR(library.Resolve("cuMemsetD8Async", &cuda.cuMemsetD8Async));
+
+  NVC_RETURN_IF_ERROR(library.Resolve("cuStreamCreate", &cuda.cuStreamCreate));
+  NVC_RETURN_IF_ERROR(library.Resolve("cuStreamDestroy_v2", &cuda.cuStreamDestroy));
+  NVC_RETURN_IF_ERROR(library.Resolve("cuStreamQuery", &cuda.cuStreamQuery));
+  NVC_RETURN_IF_ERROR(library.Resolve("cuStreamSynchronize", &cuda.cuStreamSynchronize));
+  NVC_RETURN_IF_ERROR(library.Resolve("cuStreamWaitEvent", &cuda.cuStreamWaitEvent));
+  NVC_RETURN_IF_ERROR(library.Resolve("cuEventCreate", &cuda.cuEventCreate));
+  NVC_RETURN_IF_ERROR(library.Resolve("cuEventDestroy_v2", &cuda.cuEventDestroy));
+  NVC_RETURN_IF_ERROR(library.Resolve("cuEventRecord", &cuda.cuEventRecord));
+  NVC_RETURN_IF_ERROR(library.Resolve("cuEventQuery", &cuda.cuEventQuery));
+  NVC_RETURN_IF_ERROR(library.Resolve("cuEventSynchronize", &cuda.cuEventSynchronize));
+
+  NVC_RETURN_IF_ERROR(library.Resolve("cuModuleLoadData", &cuda.cuModuleLoadData));
+  NVC_RETURN_IF_ERROR(library.Resolve("cuModuleUnload", &cuda.cuModuleUnload));
+  NVC_RETURN_IF_ERROR(library.Resolve("cuModuleGetFunction", &cuda.cuModuleGetFunction));
+  NVC_RETURN_IF_ERROR(library.Resolve("cuFuncSetAttribute", &cuda.cuFuncSetAttribute));
+  NVC_RETURN_IF_ERROR(library.Resolve("cuLaunchKernel", &cuda.cuLaunchKernel));
+
+  const absl::Status started = cuda.Check(cuda.cuInit(0), "cuInit of libcuda.so.1");
+  if (!started.ok()) return absl::FailedPreconditionError(started.message());
   return cuda;
 }
 
@@ -39,6 +71,16 @@ absl::StatusOr<CuvidDriver> LoadCuvid() {
                        DynamicLibrary::Open("libnvcuvid.so.1", kVideoCure));
   CuvidDriver cuvid;
   NVC_RETURN_IF_ERROR(library.Resolve("cuvidGetDecoderCaps", &cuvid.cuvidGetDecoderCaps));
+  NVC_RETURN_IF_ERROR(library.Resolve("cuvidCreateDecoder", &cuvid.cuvidCreateDecoder));
+  NVC_RETURN_IF_ERROR(library.Resolve("cuvidDestroyDecoder", &cuvid.cuvidDestroyDecoder));
+  NVC_RETURN_IF_ERROR(library.Resolve("cuvidReconfigureDecoder", &cuvid.cuvidReconfigureDecoder));
+  NVC_RETURN_IF_ERROR(library.Resolve("cuvidDecodePicture", &cuvid.cuvidDecodePicture));
+  NVC_RETURN_IF_ERROR(library.Resolve("cuvidGetDecodeStatus", &cuvid.cuvidGetDecodeStatus));
+  NVC_RETURN_IF_ERROR(library.Resolve("cuvidMapVideoFrame64", &cuvid.cuvidMapVideoFrame64));
+  NVC_RETURN_IF_ERROR(library.Resolve("cuvidUnmapVideoFrame64", &cuvid.cuvidUnmapVideoFrame64));
+  NVC_RETURN_IF_ERROR(library.Resolve("cuvidCreateVideoParser", &cuvid.cuvidCreateVideoParser));
+  NVC_RETURN_IF_ERROR(library.Resolve("cuvidParseVideoData", &cuvid.cuvidParseVideoData));
+  NVC_RETURN_IF_ERROR(library.Resolve("cuvidDestroyVideoParser", &cuvid.cuvidDestroyVideoParser));
   return cuvid;
 }
 
@@ -69,6 +111,25 @@ absl::StatusOr<NvencDriver> LoadNvenc() {
   return nvenc;
 }
 
+absl::StatusCode CodeOf(CUresult result) {
+  switch (static_cast<int>(result)) {
+    case kCudaOutOfMemory:
+      return absl::StatusCode::kResourceExhausted;
+    case kCudaNotInitialized:
+    case kCudaDeviceUnavailable:
+    case kCudaNoDevice:
+    case kCudaInvalidDevice:
+    case kCudaSystemNotReady:
+    case kCudaDriverMismatch:
+    case kCudaCompatNotSupported:
+      return absl::StatusCode::kFailedPrecondition;
+    case kCudaNotSupported:
+      return absl::StatusCode::kUnimplemented;
+    default:
+      return absl::StatusCode::kInternal;
+  }
+}
+
 template <typename Table>
 absl::StatusOr<const Table*> AddressOf(const absl::StatusOr<Table>& table) {
   if (!table.ok()) return table.status();
@@ -83,9 +144,10 @@ absl::Status CudaDriver::Check(CUresult result, absl::string_view doing) const {
   const char* words = nullptr;
   cuGetErrorName(result, &name);
   cuGetErrorString(result, &words);
-  return absl::FailedPreconditionError(absl::StrCat(doing, ": ", name ? name : "CUDA error ",
-                                                    name ? "" : absl::StrCat(int{result}), ", ",
-                                                    words ? words : "unknown to the driver"));
+  return absl::Status(
+      CodeOf(result),
+      absl::StrCat(doing, ": ", name != nullptr ? name : absl::StrCat("CUDA error ", int{result}),
+                   ", ", words != nullptr ? words : "unknown to the driver"));
 }
 
 absl::StatusOr<const CudaDriver*> GetCudaDriver() {

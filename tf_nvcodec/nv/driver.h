@@ -5,8 +5,10 @@
 
 #include <ffnvcodec/dynlink_cuda.h>
 #include <ffnvcodec/dynlink_cuviddec.h>
+#include <ffnvcodec/dynlink_nvcuvid.h>
 #include <ffnvcodec/nvEncodeAPI.h>
 
+#include <cstddef>
 #include <cstdint>
 
 #include "absl/status/status.h"
@@ -15,26 +17,90 @@
 
 namespace nvc {
 
+// Of CUDA's error numbers, which the headers leave out, those that are told apart here.
+enum : int {
+  kCudaInvalidValue = 1,
+  kCudaOutOfMemory = 2,
+  kCudaNotInitialized = 3,
+  kCudaDeviceUnavailable = 46,
+  kCudaNoDevice = 100,
+  kCudaInvalidDevice = 101,
+  kCudaInvalidImage = 200,
+  kCudaNotSupported = 801,
+  kCudaSystemNotReady = 802,
+  kCudaDriverMismatch = 803,
+  kCudaCompatNotSupported = 804,
+};
+
 // libcuda.so.1, after a successful cuInit.
 struct CudaDriver {
+  // Signatures that the headers leave out.
+  using MemGetInfo = CUresult CUDAAPI(size_t* free, size_t* total);
+  using MemHostAlloc = CUresult CUDAAPI(void** memory, size_t bytes, unsigned int flags);
+  using MemFreeHost = CUresult CUDAAPI(void* memory);
+  using StreamWaitEvent = CUresult CUDAAPI(CUstream stream, CUevent event, unsigned int flags);
+  using FuncSetAttribute = CUresult CUDAAPI(CUfunction function, int attribute, int value);
+
   tcuInit* cuInit = nullptr;
   tcuGetErrorName* cuGetErrorName = nullptr;
   tcuGetErrorString* cuGetErrorString = nullptr;
   tcuDeviceGetCount* cuDeviceGetCount = nullptr;
   tcuDeviceGet* cuDeviceGet = nullptr;
   tcuDeviceGetName* cuDeviceGetName = nullptr;
+  tcuDeviceGetAttribute* cuDeviceGetAttribute = nullptr;
   tcuDevicePrimaryCtxRetain* cuDevicePrimaryCtxRetain = nullptr;
   tcuDevicePrimaryCtxRelease* cuDevicePrimaryCtxRelease = nullptr;
   tcuCtxPushCurrent_v2* cuCtxPushCurrent = nullptr;
   tcuCtxPopCurrent_v2* cuCtxPopCurrent = nullptr;
+  tcuCtxGetDevice* cuCtxGetDevice = nullptr;
 
-  // OK, or FailedPrecondition that reads "<doing>: <CUDA's name and words for the error>".
+  MemGetInfo* cuMemGetInfo = nullptr;
+  tcuMemAlloc_v2* cuMemAlloc = nullptr;
+  tcuMemFree_v2* cuMemFree = nullptr;
+  MemHostAlloc* cuMemHostAlloc = nullptr;
+  MemFreeHost* cuMemFreeHost = nullptr;
+  tcuMemcpyHtoDAsync_v2* cuMemcpyHtoDAsync = nullptr;
+  tcuMemcpyDtoHAsync_v2* cuMemcpyDtoHAsync = nullptr;
+  tcuMemcpyDtoDAsync_v2* cuMemcpyDtoDAsync = nullptr;
+  tcuMemcpy2DAsync_v2* cuMemcpy2DAsync = nullptr;
+  tcuMemsetD8Async* cuMemsetD8Async = nullptr;
+
+  tcuStreamCreate* cuStreamCreate = nullptr;
+  tcuStreamDestroy_v2* cuStreamDestroy = nullptr;
+  tcuStreamQuery* cuStreamQuery = nullptr;
+  tcuStreamSynchronize* cuStreamSynchronize = nullptr;
+  StreamWaitEvent* cuStreamWaitEvent = nullptr;
+  tcuEventCreate* cuEventCreate = nullptr;
+  tcuEventDestroy_v2* cuEventDestroy = nullptr;
+  tcuEventRecord* cuEventRecord = nullptr;
+  tcuEventQuery* cuEventQuery = nullptr;
+  tcuEventSynchronize* cuEventSynchronize = nullptr;
+
+  tcuModuleLoadData* cuModuleLoadData = nullptr;
+  tcuModuleUnload* cuModuleUnload = nullptr;
+  tcuModuleGetFunction* cuModuleGetFunction = nullptr;
+  FuncSetAttribute* cuFuncSetAttribute = nullptr;
+  tcuLaunchKernel* cuLaunchKernel = nullptr;
+
+  // OK, or a status that reads "<doing>: <CUDA's name and words for the error>": ResourceExhausted
+  // when memory is out, FailedPrecondition without a usable driver or GPU, Unimplemented for what
+  // they don't support, else Internal.
   absl::Status Check(CUresult result, absl::string_view doing) const;
 };
 
 // libnvcuvid.so.1.
 struct CuvidDriver {
   tcuvidGetDecoderCaps* cuvidGetDecoderCaps = nullptr;
+  tcuvidCreateDecoder* cuvidCreateDecoder = nullptr;
+  tcuvidDestroyDecoder* cuvidDestroyDecoder = nullptr;
+  tcuvidReconfigureDecoder* cuvidReconfigureDecoder = nullptr;
+  tcuvidDecodePicture* cuvidDecodePicture = nullptr;
+  tcuvidGetDecodeStatus* cuvidGetDecodeStatus = nullptr;
+  tcuvidMapVideoFrame64* cuvidMapVideoFrame64 = nullptr;
+  tcuvidUnmapVideoFrame64* cuvidUnmapVideoFrame64 = nullptr;
+  tcuvidCreateVideoParser* cuvidCreateVideoParser = nullptr;
+  tcuvidParseVideoData* cuvidParseVideoData = nullptr;
+  tcuvidDestroyVideoParser* cuvidDestroyVideoParser = nullptr;
 };
 
 // libnvidia-encode.so.1, with the function list that it hands out.

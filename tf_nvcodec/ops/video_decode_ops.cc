@@ -128,8 +128,9 @@ color_space: Overrides the stream's matrix.
 color_range: Overrides the stream's range.
 mean: One value a channel, or one for all; subtracted from float frames.
 std: One value a channel, or one for all; float frames are divided by it.
-backend: "auto" takes the CPU in this version; "nvdec" fails where there is no NVDEC.
-num_threads: 0: the cores that no other decode of the process uses.
+backend: "nvdec" decodes on the op's GPU (on the CPU device: the first one) or fails; "auto" does so
+  for ops on a GPU where it is exact, else as "cpu" by FFmpeg.
+num_threads: 0: the cores that no other decode of the process uses; with NVDEC sessions of one call.
 on_error: What damaged frames do: fail the call, go missing, or repeat the last good one.
 max_pixels: Larger coded pictures are refused; 0: no limit.
 max_frames: More frames asked for, or in the stream, are refused; 0: no limit.

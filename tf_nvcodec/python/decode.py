@@ -174,8 +174,11 @@ def decode_video(
       color_space: "bt601", "bt709" or "bt2020" instead of the stream's tag or the guess for
         streams without (docs/decode.md).
       color_range: "limited" or "full" instead of the stream's.
-      backend: "auto", "cpu" or "nvdec".
-      num_threads: 0: the cores that no other decode of this process uses.
+      backend: "cpu" decodes with FFmpeg; "nvdec" on the GPU that the op is on, for an op on the CPU
+        on the first one, or fails; "auto" is "cpu" for an op on the CPU, and on a GPU "nvdec" for
+        streams that it decodes exactly (docs/nvdec.md). The op's device is where the frames are.
+      num_threads: 0: the cores that no other decode of this process uses. With NVDEC: parts of the
+        stream decoded side by side; 0: up to 8.
       on_error: What a damaged frame does: "raise" fails the call, "skip" leaves it out, "repeat"
         puts the last good frame (for leading ones the first good one) in its place. A frame is
         damaged when its packet is, or one that its decoding depends on.
@@ -194,6 +197,8 @@ def decode_video(
       tf.errors.DataLossError: A frame asked for is damaged; the message names frame and packet.
       tf.errors.ResourceExhaustedError: A limit was passed, or memory ran out.
       tf.errors.FailedPreconditionError: backend="nvdec" without one; the message says why.
+      tf.errors.UnimplementedError: A codec, format or matrix that can't be handled; with
+        backend="nvdec", also a stream that this GPU does not take.
     """
     outputs = loader.ops.video_decode(
         contents=contents,

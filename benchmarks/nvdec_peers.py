@@ -1,0 +1,248 @@
+"""Who decodes on the GPU for nvdec_decode.py: tf_nvcodec, PyNvVideoCodec and DALI.
+
+Each method returns once the frames are in GPU memory and complete. A peer that lacks something
+raises NotImplementedError; one that is not installed, ImportError.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import random
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+CLIP, SIDE = 16, 224
+
+
+class Peer:
+    name = ""
+
+    def version(self) -> str:
+        raise NotImplementedError
+
+    def whole(self, path: str) -> int:
+        """Every frame to 8-bit RGB; the number of frames."""
+        raise NotImplementedError
+
+    def frames_at(self, path: str, indices: Sequence[int]) -> int:
+        """These frames to 8-bit RGB, from opening the file on."""
+        raise NotImplementedError
+
+    def clips(self, path: str, starts: Sequence[int]) -> int:
+        """Clips of CLIP frames as float16 of SIDE x SIDE; the number of clips."""
+        raise NotImplementedError
+
+    def streams(self, path: str, count: int) -> int:
+        with ThreadPoolExecutor(count) as threads:
+            return sum(threads.map(self.whole, [path] * count))
+
+    def extra(self) -> dict[str, Any]:
+        """Figures of its own, after everything."""
+        return {}
+
+
+class TfNvcodec(Peer):
+    """`device` is where the ops are; `backend` is passed on."""
+
+    name = "tf_nvcodec"
+    device, backend = "/GPU:0", "nvdec"
+
+    def __init__(self) -> None:
+        import tensorflow as tf
+
+        for gpu in tf.config.list_physical_devices("GPU"):
+            tf.config.experimental.set_memory_growth(gpu, True)
+        import tf_nvcodec as nvc
+
+        self._tf, self._nvc = tf, nvc
+
+    def version(self) -> str:
+        return f"{self._nvc.build_info()['version']}, TensorFlow {self._tf.__version__}"
+
+    def _on(self) -> Any:
+        return self._tf.device(self.device)
+
+    def _done(self, frames: Any) -> None:
+        """Waits for the GPU: the last value of the last frame."""
+        self._tf.reshape(frames[-1], [-1])[-1].numpy()
+
+    def _decode(self, call: Callable[..., Any], path: str, *arguments: Any, **options: Any) -> int:
+        with self._on():
+            contents = self._tf.constant(Path(path).read_bytes())
+            frames = call(contents, *arguments, backend=self.backend, **options).frames
+            self._done(frames)
+        return int(frames.shape[0])
+
+    def whole(self, path: str) -> int:
+        return self._decode(self._nvc.decode_video, path)
+
+    def frames_at(self, path: str, indices: Sequence[int]) -> int:
+        return self._decode(self._nvc.decode_frames_at, path, list(indices))
+
+    def clips(self, path: str, starts: Sequence[int]) -> int:
+        dtype = self._tf.float16
+
+        def one(start: int) -> int:
+            return self._decode(
+                self._nvc.decode_video,
+                path,
+                start,
+                start + CLIP,
+                size=(SIDE, SIDE),
+                dtype=dtype,
+                num_threads=1,
+            )
+
+        with ThreadPoolExecutor(16) as threads:
+            return sum(threads.map(one, starts)) // CLIP
+
+    def extra(self) -> dict[str, Any]:
+        return {"pool": self._nvc.decoder_pool()._asdict()}
+
+
+class TfNvcodecDataset(TfNvcodec):
+    """VideoDataset, whose clips go by way of host memory."""
+
+    name = "tf_nvcodec VideoDataset"
+    device = "/CPU:0"
+    whole = Peer.whole
+    frames_at = Peer.frames_at
+
+    def clips(self, path: str, starts: Sequence[int]) -> int:
+        info = self._nvc.probe(Path(path).read_bytes())
+        dataset = self._nvc.VideoDataset(
+            [path],
+            clip_length=CLIP,
+            size=(SIDE, SIDE),
+            clip_at=[start / float(info.fps) + 1e-3 for start in starts],
+            dtype=self._tf.float16,
+            backend=self.backend,
+            num_parallel_calls=16,
+        )
+        count = 0
+        for clip in dataset.prefetch(4):
+            with self._tf.device("/GPU:0"):
+                self._done(self._tf.identity(clip["frames"]))
+            count += 1
+        return count
+
+
+class TfNvcodecCpu(TfNvcodec):
+    """FFmpeg on the CPU, and a copy to the GPU."""
+
+    name, backend = "tf_nvcodec cpu", "cpu"
+
+
+class PyNv(Peer):
+    """ThreadedDecoder for whole files, SimpleDecoder for frames by index."""
+
+    name = "PyNvVideoCodec"
+    native = False
+    batch, buffer = 8, 24
+
+    def __init__(self) -> None:
+        import PyNvVideoCodec
+
+        self._nvc = PyNvVideoCodec
+        colors = PyNvVideoCodec.OutputColorType
+        self._color = colors.NATIVE if self.native else colors.RGB
+
+    def version(self) -> str:
+        from importlib.metadata import version
+
+        return version("PyNvVideoCodec")
+
+    def whole(self, path: str) -> int:
+        decoder = self._nvc.ThreadedDecoder(
+            path, self.buffer, gpu_id=0, use_device_memory=True, output_color_type=self._color
+        )
+        count = 0
+        while True:
+            frames = decoder.get_batch_frames(self.batch)
+            if not frames:
+                break
+            count += len(frames)
+        with contextlib.suppress(Exception):  # its own thread may be through
+            decoder.end()
+        return count
+
+    def frames_at(self, path: str, indices: Sequence[int]) -> int:
+        if self.native:
+            raise NotImplementedError
+        decoder = self._nvc.SimpleDecoder(
+            path, gpu_id=0, use_device_memory=True, output_color_type=self._color
+        )
+        return len(decoder.get_batch_frames_by_index(list(indices)))
+
+
+class PyNvNative(PyNv):
+    """NV12 as it leaves the engines: the limit that they set."""
+
+    name, native = "PyNvVideoCodec NV12", True
+
+
+class Dali(Peer):
+    """fn.readers.video; one pipeline a stream."""
+
+    name = "DALI"
+    sequence = 16
+
+    def __init__(self) -> None:
+        from nvidia import dali
+
+        self._dali = dali
+
+    def version(self) -> str:
+        return str(self._dali.__version__)
+
+    def _pipeline(self, path: str, batch: int, **options: Any) -> Any:
+        fn, types = self._dali.fn, self._dali.types
+        resized = options.pop("resized", False)
+
+        @self._dali.pipeline_def(batch_size=batch, num_threads=4, device_id=0)
+        def pipeline() -> Any:
+            frames = fn.readers.video(
+                device="gpu",
+                filenames=[path],
+                sequence_length=self.sequence,
+                name="video",
+                **options,
+            )
+            if resized:
+                frames = fn.resize(frames, size=(SIDE, SIDE), antialias=False)
+                frames = fn.cast(frames / 255.0, dtype=types.FLOAT16)
+            return frames
+
+        made = pipeline()
+        made.build()
+        return made
+
+    def _run(self, pipeline: Any, runs: int) -> int:
+        count = 0
+        for _ in range(runs):
+            (frames,) = pipeline.run()
+            count += len(frames)
+        frames.as_cpu()  # waits for the last one
+        return count
+
+    def whole(self, path: str) -> int:
+        pipeline = self._pipeline(path, 1)
+        sequences = pipeline.epoch_size("video")
+        return self._run(pipeline, sequences) * self.sequence
+
+    def clips(self, path: str, starts: Sequence[int]) -> int:
+        """It draws its own clips."""
+        batch = 8
+        pipeline = self._pipeline(path, batch, resized=True, random_shuffle=True, initial_fill=16)
+        return self._run(pipeline, max(1, len(starts) // batch))
+
+
+PEERS: dict[str, type[Peer]] = {
+    peer.name: peer for peer in (TfNvcodec, TfNvcodecDataset, TfNvcodecCpu, PyNv, PyNvNative, Dali)
+}
+
+
+def draw(count: int, frames: int, seed: int = 2) -> list[int]:
+    return random.Random(seed).sample(range(frames), count)

@@ -1,0 +1,73 @@
+"""What NVDEC gives beside what the CPU gives."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+from collections.abc import Iterator
+from typing import Any
+
+# Decoders need memory beside TensorFlow's.
+os.environ.setdefault("TF_FORCE_GPU_ALLOW_GROWTH", "true")
+
+import numpy as np
+import numpy.typing as npt
+import tensorflow as tf
+
+import tf_nvcodec as nvc
+
+GPU = "/GPU:0"
+# What every GPU with NVDEC takes of the corpus; of the rest, some take 4:4:4, 10 and 12 bits.
+EVERYWHERE = {"h264": {"yuv420p", "yuvj420p"}, "hevc": {"yuv420p"}, "vp8": {"yuv420p"}}
+
+
+def codecs() -> set[str]:
+    """NVDEC's, of the first GPU: "NVIDIA H200: h264, hevc"."""
+    _, reason = nvc.is_available("nvdec", reason=True)
+    return set(re.findall(r"\w+", reason.rpartition(":")[2]))
+
+
+def must_take(contents: bytes) -> bool:
+    info = nvc.probe(contents)
+    codec, pixel_format = info.codec.numpy().decode(), info.pixel_format.numpy().decode()
+    large = min(int(info.width), int(info.height)) >= 144
+    return large and codec in codecs() and pixel_format in EVERYWHERE.get(codec, set())
+
+
+def on_gpu(contents: bytes | tf.Tensor, *, backend: str = "nvdec", **options: Any) -> Any:
+    """decode_video, or decode_frames_at with `indices`, on the GPU device."""
+    call = nvc.decode_frames_at if "indices" in options else nvc.decode_video
+    with tf.device(GPU):
+        return call(contents, backend=backend, **options)
+
+
+def on_cpu(contents: bytes | tf.Tensor, *, backend: str = "cpu", **options: Any) -> Any:
+    call = nvc.decode_frames_at if "indices" in options else nvc.decode_video
+    with tf.device("/CPU:0"):
+        return call(contents, backend=backend, **options)
+
+
+def check_equal(got: npt.NDArray[Any], want: npt.NDArray[Any], what: str) -> None:
+    assert got.dtype == want.dtype, what
+    assert got.shape == want.shape, f"{what}: {got.shape}, the CPU gives {want.shape}"
+    wrong = [i for i in range(len(want)) if not np.array_equal(got[i], want[i])]
+    assert not wrong, (
+        f"{what}: {len(wrong)} of {len(want)} frames differ from the CPU's, the first ones at "
+        f"{wrong[:10]}: {_differences(got[wrong[0]], want[wrong[0]])}"
+    )
+
+
+def _differences(got: npt.NDArray[Any], want: npt.NDArray[Any]) -> str:
+    off = np.abs(got.astype(np.float64) - want.astype(np.float64)).ravel()
+    where = np.flatnonzero(off)
+    return f"{len(where)} of {off.size} samples, up to {off.max()}, from {where[0]} on"
+
+
+@contextlib.contextmanager
+def nvdec_alone() -> Iterator[None]:
+    """Fails when FFmpeg had to decode a part again: it would hide what NVDEC gave."""
+    before = nvc.decoder_pool().decoded_again
+    yield
+    again = nvc.decoder_pool().decoded_again - before
+    assert again == 0, f"FFmpeg decoded {again} segments again"

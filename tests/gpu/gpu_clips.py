@@ -1,0 +1,94 @@
+"""The golden corpus of the codecs that NVDEC has, at sizes that it takes (HEVC from 144x144 on).
+
+    python tests/gpu/gpu_clips.py      # makes them, prints their folder
+
+They go beside the golden clips. A host for GPU tests may have no ffmpeg: there a folder made
+elsewhere is taken ($TF_NVCODEC_GOLDEN names what holds it).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import hashlib
+import shutil
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "golden"))
+
+from clip_table import CLIPS, Clip  # noqa: E402
+from make_clips import READY, cache_key, cache_root, make, needed  # noqa: E402
+
+FACTOR = 3
+SMALLEST = 144
+CODECS = ("h264", "hevc", "vp8", "vp9")
+OTHERS = ("vp9_as_second.mp4", "one_frame.mp4", "two_frames.mkv", "size_change.h264")
+
+
+def enlarged(clip: Clip) -> Clip:
+    width, height = (int(side) for side in clip.size.split("x"))
+    if clip.of or min(width, height) >= SMALLEST or "colour" in clip.tags:
+        return clip
+    return dataclasses.replace(clip, size=f"{width * FACTOR}x{height * FACTOR}")
+
+
+def _corpus() -> dict[str, Clip]:
+    """In the order of making."""
+    wanted = [
+        name
+        for name, clip in CLIPS.items()
+        if name.removeprefix("broken_").removeprefix("garbled_").startswith(CODECS)
+        or name in OTHERS
+    ]
+    ordered: dict[str, Clip] = {}
+
+    def add(name: str) -> None:
+        for other in needed(CLIPS[name]):
+            add(other)
+        ordered.setdefault(name, enlarged(CLIPS[name]))
+
+    for name in wanted:
+        add(name)
+    return ordered
+
+
+CORPUS = _corpus()
+SOUND = sorted(name for name, clip in CORPUS.items() if not clip.tags & {"damaged", "mixed"})
+DAMAGED = sorted(name for name, clip in CORPUS.items() if "damaged" in clip.tags)
+
+
+def _make_missing() -> Path:
+    digest = hashlib.sha256((cache_key() + Path(__file__).read_text()).encode()).hexdigest()
+    folder = cache_root() / f"gpu-{digest[:16]}"
+    if not (folder / READY).is_file():
+        unfinished = folder.with_name(f"{folder.name}.unfinished")
+        shutil.rmtree(unfinished, ignore_errors=True)
+        unfinished.mkdir(parents=True)
+        lines = [make(clip, unfinished) for clip in CORPUS.values()]
+        (unfinished / READY).write_text("".join(f"{line}\n" for line in lines))
+        unfinished.rename(folder)
+    return folder
+
+
+@functools.cache
+def folder() -> Path:
+    if shutil.which("ffmpeg"):
+        return _make_missing()
+    found = [path.parent for path in cache_root().glob(f"gpu-*/{READY}")]
+    if not found:
+        raise FileNotFoundError(
+            f"there is no ffmpeg to make the clips, and no gpu-* in {cache_root()}: run "
+            "tests/gpu/gpu_clips.py elsewhere and bring its folder"
+        )
+    return max(found, key=lambda path: path.stat().st_mtime)
+
+
+@functools.cache
+def data(name: str) -> bytes:
+    return (folder() / name).read_bytes()
+
+
+if __name__ == "__main__":
+    print(folder())

@@ -1,0 +1,164 @@
+"""Where frames are and what decodes them: on the GPU, on the CPU, in graphs and SavedModels."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from gpu_checks import GPU, check_equal, codecs, nvdec_alone, on_cpu, on_gpu
+from gpu_clips import data
+
+import tf_nvcodec as nvc
+
+pytestmark = pytest.mark.gpu
+
+MEDIA = Path(__file__).resolve().parents[1] / "golden" / "media"
+CLIP = "h264_open_gop.mp4"
+
+
+def is_on_gpu(tensor: tf.Tensor) -> bool:
+    return tensor.device.endswith("GPU:0")
+
+
+def close(got: tf.Tensor, want: tf.Tensor) -> bool:
+    off = np.abs(got.numpy().astype(np.int32) - want.numpy().astype(np.int32))
+    return got.shape == want.shape and off.max() <= 1
+
+
+@pytest.mark.parametrize("backend", ["auto", "nvdec", "cpu"])
+def test_frames_stay_on_the_gpu(backend: str) -> None:
+    video = on_gpu(data(CLIP), backend=backend)
+    assert is_on_gpu(video.frames)
+    assert is_on_gpu(video.frames + 1)
+    want = on_cpu(data(CLIP))
+    assert close(video.frames, want.frames)
+    np.testing.assert_array_equal(video.pts, want.pts)
+
+
+def test_auto_is_nvdec_on_the_gpu_and_ffmpeg_on_the_cpu() -> None:
+    def sessions() -> int:
+        pool = nvc.decoder_pool()
+        return pool.created + pool.reused
+
+    before = sessions()
+    on_cpu(data(CLIP), backend="auto")
+    on_gpu(data(CLIP), backend="cpu")
+    assert sessions() == before
+    with nvdec_alone():
+        on_gpu(data(CLIP), backend="auto")
+    assert sessions() > before
+
+
+def test_the_cpu_device_gets_nvdecs_frames_in_host_memory() -> None:
+    before = nvc.decoder_pool()
+    video = on_cpu(data(CLIP), backend="nvdec", pixel_format="native")
+    after = nvc.decoder_pool()
+    assert after.created + after.reused > before.created + before.reused
+    assert video.frames.device.endswith("CPU:0")
+    check_equal(
+        video.frames.numpy(), on_cpu(data(CLIP), pixel_format="native").frames.numpy(), CLIP
+    )
+    wanted = [5, 3, 5, 40, 3, 3]
+    for options in ({}, {"size": (112, 112), "dtype": tf.float32}, {"pixel_format": "nv12"}):
+        got = on_cpu(data(CLIP), backend="nvdec", indices=wanted, **options).frames.numpy()
+        gpu = on_gpu(data(CLIP), indices=wanted, **options).frames.numpy()
+        check_equal(got, gpu, f"{options}")
+
+
+def test_auto_falls_back_where_the_gpu_cannot() -> None:
+    """AV1 here; on a GPU that has it, 4:2:2."""
+    contents = (MEDIA / "av1_160x90.mp4").read_bytes()
+    if "av1" in codecs():
+        contents = data("h264_yuv422p10le.mp4")
+    got = on_gpu(contents, backend="auto")
+    assert is_on_gpu(got.frames)
+    np.testing.assert_array_equal(got.frames, on_cpu(contents).frames)
+    native = on_gpu(contents, backend="auto", pixel_format="native", indices=[7, 2, 7]).frames
+    check_equal(
+        native.numpy(),
+        on_cpu(contents, pixel_format="native", indices=[7, 2, 7]).frames.numpy(),
+        "",
+    )
+    for refused in (on_gpu, on_cpu):
+        with pytest.raises(tf.errors.UnimplementedError, match=r'backend="nvdec".*backend="auto"'):
+            refused(contents, backend="nvdec")
+
+
+def test_the_fallback_is_logged_once() -> None:
+    """In a process of its own, whose stderr is read."""
+    code = f"""
+import tensorflow as tf, tf_nvcodec as nvc
+for _ in range(3):
+    with tf.device("{GPU}"):
+        nvc.decode_video(open({str(MEDIA / "av1_160x90.mp4")!r}, "rb").read(), stop=1)
+"""
+    if "av1" in codecs():
+        pytest.skip("this GPU decodes AV1")
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "1"},
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("decodes on the CPU, not with NVDEC") == 1, done.stderr
+    assert "av1" in done.stderr.lower()
+
+
+def test_in_a_function() -> None:
+    @tf.function
+    def mean_of(contents: tf.Tensor, start: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        with tf.device(GPU):
+            video = nvc.decode_video(contents, start, stride=2, size=(64, 64), dtype=tf.float32)
+            # The frames are used by the next op of the stream, nothing waits in between.
+            return tf.reduce_mean(video.frames, [1, 2, 3]), video.pts
+
+    for start in (0, 7, 30):
+        means, pts = mean_of(tf.constant(data(CLIP)), tf.constant(start))
+        want = on_cpu(data(CLIP), start=start, stride=2, size=(64, 64), dtype=tf.float32)
+        np.testing.assert_allclose(means, want.frames.numpy().mean((1, 2, 3)), atol=1e-4)
+        np.testing.assert_array_equal(pts, want.pts)
+
+
+def test_in_a_saved_model(tmp_path: Path) -> None:
+    class Model(tf.Module):
+        @tf.function(input_signature=[tf.TensorSpec([], tf.string)])
+        def __call__(self, contents: tf.Tensor) -> tf.Tensor:
+            with tf.device(GPU):
+                return nvc.decode_frames_at(contents, [0, 11, 3], size=(32, 48)).frames
+
+    tf.saved_model.save(Model(), str(tmp_path))
+    got = tf.saved_model.load(str(tmp_path))(tf.constant(data(CLIP)))
+    assert close(got, on_cpu(data(CLIP), indices=[0, 11, 3], size=(32, 48)).frames)
+
+
+def test_results_are_ready_for_whatever_uses_them() -> None:
+    """Kernels read the frames at once, again and again, while memory is handed on."""
+    contents = tf.constant(data(CLIP))
+    want = float(tf.reduce_sum(tf.cast(on_gpu(contents).frames, tf.float64)))
+    for _ in range(50):
+        assert float(tf.reduce_sum(tf.cast(on_gpu(contents).frames, tf.float64))) == want
+
+
+@pytest.mark.parametrize("place", [on_gpu, on_cpu])
+def test_eight_threads_at_once(place: object) -> None:
+    names = ["h264.mp4", CLIP, "h264_long_gop.mp4", "h264_cropped.mp4"] * 6
+    want = {name: on_cpu(data(name), pixel_format="native").frames.numpy() for name in set(names)}
+    barrier = threading.Barrier(8)
+
+    def work(part: int) -> None:
+        barrier.wait()
+        for name in names[part::8]:
+            got = place(data(name), backend="nvdec", pixel_format="native")  # type: ignore
+            check_equal(got.frames.numpy(), want[name], name)
+
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(work, range(8)))

@@ -1,0 +1,118 @@
+"""Bad input on the GPU: the CPU's errors and policies, and a GPU that works on afterwards."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import bad_bytes
+import numpy as np
+import pytest
+import tensorflow as tf
+from gpu_checks import GPU, check_equal, on_cpu, on_gpu
+from gpu_clips import DAMAGED, data
+from tensorflow.python.eager import cancellation
+
+import tf_nvcodec as nvc
+
+pytestmark = pytest.mark.gpu
+
+GOOD = "h264.mp4"
+
+
+def outcome(place: object, contents: bytes, **options: object) -> tuple[str, object]:
+    """("", result) or the error's class and message, without the name of the op's device."""
+    try:
+        return "", place(contents, **options)  # type: ignore[operator]
+    except tf.errors.OpError as error:
+        return type(error).__name__, error.message.rpartition("}} ")[2].partition(" [Op:")[0]
+
+
+def check_good_one_decodes() -> None:
+    got = on_gpu(data(GOOD), pixel_format="native").frames.numpy()
+    check_equal(got, on_cpu(data(GOOD), pixel_format="native").frames.numpy(), "a good stream")
+
+
+@pytest.mark.parametrize("name", DAMAGED)
+def test_a_damaged_clip_raises(name: str) -> None:
+    """What NVDEC takes for whole may be: then its frames are the result."""
+    contents = data(name)
+    error, message = outcome(on_cpu, contents)
+    ours, said = outcome(on_gpu, contents, backend="auto")
+    if error and ours:
+        assert (ours, said) == (error, message)
+    elif error:
+        # A hardware decoder that finds nothing wrong is believed; the packet's headers were whole.
+        assert name.startswith("garbled_"), f"{name}: the CPU says {message}"
+    else:
+        assert not ours, said
+    check_good_one_decodes()
+
+
+@pytest.mark.parametrize("name", [name for name in DAMAGED if name.startswith("broken_")])
+@pytest.mark.parametrize("on_error", ["skip", "repeat"])
+def test_policies_are_the_cpus(name: str, on_error: str) -> None:
+    options = {"on_error": on_error, "return_valid": True, "pixel_format": "native"}
+    error, want = outcome(on_cpu, data(name), **options)
+    ours, got = outcome(on_gpu, data(name), backend="auto", **options)
+    assert ours == error
+    if not error:
+        check_equal(got.frames.numpy(), want.frames.numpy(), name)
+        np.testing.assert_array_equal(got.pts, want.pts)
+        np.testing.assert_array_equal(got.valid, want.valid)
+
+
+@pytest.mark.parametrize("name", ["h264.mp4", "hevc.mp4"])
+def test_truncations_and_bit_flips(name: str) -> None:
+    whole = data(name)
+    cases = [*bad_bytes.truncations(whole, 20), *bad_bytes.bit_flips(whole, 60)]
+    kinds = {"InvalidArgumentError", "DataLossError", "ResourceExhaustedError"}
+    for what, contents in cases:
+        for options in ({"size": (16, 16)}, {"size": (16, 16), "on_error": "repeat"}):
+            error, result = outcome(on_gpu, contents, backend="auto", **options)
+            if error:
+                assert error in kinds, f"{what}: {error} {result}"
+            else:
+                assert result.frames.shape[0] > 0, what
+    check_good_one_decodes()
+
+
+def test_limits() -> None:
+    contents = data(GOOD)
+    for options, match in (
+        ({"max_pixels": 100}, "max_pixels"),
+        ({"max_frames": 3}, "max_frames"),
+        ({"max_bytes": 1000}, "max_bytes"),
+    ):
+        with pytest.raises(tf.errors.ResourceExhaustedError, match=match):
+            on_gpu(contents, **options)
+    check_good_one_decodes()
+
+
+def test_more_than_the_gpu_holds() -> None:
+    """ResourceExhausted, and the next call works."""
+    with pytest.raises(tf.errors.ResourceExhaustedError):
+        on_gpu(data(GOOD), indices=[0] * 40, size=(30000, 30000), dtype=tf.float32, max_bytes=0)
+    check_good_one_decodes()
+
+
+def test_cancelling_in_the_middle() -> None:
+    contents = tf.constant(data("h264_long_gop.mp4"))
+
+    @tf.function
+    def decode(contents: tf.Tensor) -> tf.Tensor:
+        with tf.device(GPU):
+            total = tf.constant(0, tf.int64)
+            for _ in tf.range(1000):
+                frames = nvc.decode_video(contents, backend="nvdec").frames
+                total += tf.cast(tf.shape(frames)[0], tf.int64)
+            return total
+
+    manager = cancellation.CancellationManager()
+    function = manager.get_cancelable_function(decode.get_concrete_function(contents))
+    threading.Timer(1.0, manager.start_cancel).start()
+    began = time.monotonic()
+    with pytest.raises(tf.errors.CancelledError):
+        function(contents)
+    assert time.monotonic() - began < 30
+    check_good_one_decodes()

@@ -1,0 +1,76 @@
+"""Sessions are kept for the next stream, brought to its size, and never outlive an error."""
+
+from __future__ import annotations
+
+import resource
+
+import pytest
+import tensorflow as tf
+from gpu_checks import on_cpu, on_gpu
+from gpu_clips import data
+
+import tf_nvcodec as nvc
+
+pytestmark = pytest.mark.gpu
+
+
+def test_a_session_is_reused() -> None:
+    on_gpu(data("h264.mp4"), num_threads=1)
+    before = nvc.decoder_pool()
+    assert before.idle > 0
+    for _ in range(10):
+        on_gpu(data("h264.mp4"), num_threads=1)
+    after = nvc.decoder_pool()
+    assert after.created == before.created
+    assert after.reused >= before.reused + 10
+    assert after.in_use == 0
+
+
+def test_another_size_takes_no_new_session() -> None:
+    """A smaller picture of the same codec, chroma and depth."""
+    on_gpu(data("h264.mp4"), num_threads=1)
+    before = nvc.decoder_pool()
+    for name in ("h264_tall.mp4", "h264_cropped.mp4", "h264.mp4"):
+        got = on_gpu(data(name), num_threads=1, pixel_format="native").frames.numpy()
+        want = on_cpu(data(name), pixel_format="native").frames.numpy()
+        assert (got == want).all(), name
+    after = nvc.decoder_pool()
+    assert after.reused > before.reused
+    assert after.created - before.created <= 2
+
+
+def test_the_numbers_add_up() -> None:
+    for name in ("h264.mp4", "broken_h264.mp4", "hevc_slices.mp4", "size_change.h264"):
+        try:
+            on_gpu(data(name), backend="auto", size=(32, 32))
+        except tf.errors.DataLossError:
+            assert name.startswith("broken_")
+    pool = nvc.decoder_pool()
+    assert pool.in_use == 0
+    assert pool.idle == pool.created - pool.destroyed
+    assert pool.failed <= pool.destroyed
+    assert pool.reconfigured <= pool.reused
+
+
+@pytest.mark.slow
+def test_many_decodes_take_no_more_memory() -> None:
+    """Of the host and, as its pool counts it, of the GPU."""
+    names = ["h264.mp4", "h264_cropped.mp4", "broken_h264.mp4", "h264_open_gop.mp4"]
+
+    def rounds(count: int) -> None:
+        for i in range(count):
+            on_gpu(data(names[i % 4]), indices=[i % 20, 3], backend="auto", on_error="repeat")
+
+    def resident_kb() -> int:
+        with open("/proc/self/statm") as statm:
+            return int(statm.read().split()[1]) * resource.getpagesize() // 1024
+
+    rounds(200)
+    tf.config.experimental.reset_memory_stats("GPU:0")
+    before, host = nvc.decoder_pool(), resident_kb()
+    device = tf.config.experimental.get_memory_info("GPU:0")["current"]
+    rounds(1000)
+    after = nvc.decoder_pool()
+    assert after.idle <= before.idle + 2
+    assert tf.config.experimental.get_memory_info("GPU:0")["current"] <= device + (1 << 20)
+    assert resident_kb() - host < 100_000

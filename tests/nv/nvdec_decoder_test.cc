@@ -1,0 +1,426 @@
+#include "tf_nvcodec/nv/nvdec_decoder.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "tests/nv/nvdec_fake.h"
+#include "tf_nvcodec/core/av_ptr.h"
+#include "tf_nvcodec/nv/gpu_picture.h"
+
+namespace nvc {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class NvdecDecoderTest : public ::testing::Test {
+ protected:
+  NvdecDecoderTest() : frame_(av_frame_alloc()) { pool_ = MakePool(); }
+
+  std::unique_ptr<NvdecPool> MakePool() {
+    NvdecPool::Limits limits;
+    limits.max_idle = 4;
+    limits.max_idle_bytes = size_t{1} << 30;
+    return std::make_unique<NvdecPool>(gpu_.device(), gpu_.cuvid(), limits);
+  }
+
+  // VP8's packets are parsed as they are.
+  void Open(AVCodecID codec = AV_CODEC_ID_VP8, const std::string& headers = "",
+            const DecoderOptions& options = {}) {
+    AvCodecParametersPtr parameters(avcodec_parameters_alloc());
+    parameters->codec_type = AVMEDIA_TYPE_VIDEO;
+    parameters->codec_id = codec;
+    parameters->color_space = AVCOL_SPC_BT470BG;
+    if (!headers.empty()) {
+      parameters->extradata_size = static_cast<int>(headers.size());
+      parameters->extradata =
+          static_cast<uint8_t*>(av_mallocz(headers.size() + AV_INPUT_BUFFER_PADDING_SIZE));
+      std::memcpy(parameters->extradata, headers.data(), headers.size());
+    }
+    auto decoder = OpenNvdecDecoder(pool_.get(), *parameters, {1, 25}, options);
+    ASSERT_TRUE(decoder.ok()) << decoder.status();
+    decoder_ = std::move(decoder).value();
+    next_packet_ = 0;
+  }
+
+  absl::Status Send(const std::string& words, int flags = 0) {
+    AvPacketPtr packet(av_packet_alloc());
+    av_new_packet(packet.get(), static_cast<int>(words.size()));
+    std::memcpy(packet->data, words.data(), words.size());
+    packet->pos = next_packet_;
+    packet->pts = 100 + next_packet_++;
+    packet->flags = flags;
+    return decoder_->Send(packet.get());
+  }
+
+  // The packets of the frames that are out; each is let go at once.
+  std::vector<int64_t> Receive() {
+    std::vector<int64_t> packets;
+    while (true) {
+      const absl::StatusOr<bool> received = decoder_->Receive(frame_.get());
+      EXPECT_TRUE(received.ok()) << received.status();
+      if (!received.ok() || !*received) return packets;
+      packets.push_back(frame_->pkt_pos);
+      EXPECT_EQ(frame_->pts, 100 + frame_->pkt_pos);
+      EXPECT_NE(GpuPictureOf(*frame_), nullptr);
+      av_frame_unref(frame_.get());
+    }
+  }
+
+  std::vector<int64_t> SendAndReceive(const std::string& words) {
+    const absl::Status sent = Send(words);
+    EXPECT_TRUE(sent.ok()) << sent;
+    return Receive();
+  }
+
+  std::vector<int64_t> Finish() {
+    const absl::Status sent = decoder_->Send(nullptr);
+    EXPECT_TRUE(sent.ok()) << sent;
+    return Receive();
+  }
+
+  FakeGpu gpu_;
+  std::unique_ptr<NvdecPool> pool_;
+  std::unique_ptr<Decoder> decoder_;
+  AvFramePtr frame_;
+  int next_packet_ = 0;
+};
+
+TEST_F(NvdecDecoderTest, TheEngineHasThreeMorePicturesToWorkOn) {
+  Open();
+  EXPECT_THAT(SendAndReceive("S96x64 I0 D0"), IsEmpty());
+  EXPECT_THAT(SendAndReceive("P1 D1"), IsEmpty());
+  EXPECT_THAT(SendAndReceive("P2 D2"), IsEmpty());
+  EXPECT_EQ(gpu_.Count("Map"), 0);
+  EXPECT_THAT(SendAndReceive("P3 D3"), ElementsAre(0));
+  EXPECT_THAT(SendAndReceive("P4 D4"), ElementsAre(1));
+  EXPECT_THAT(Finish(), ElementsAre(2, 3, 4));
+  EXPECT_FALSE(decoder_->TakeErrors());
+}
+
+TEST_F(NvdecDecoderTest, FramesNamePacketsInTheOrderShown) {
+  Open();
+  SendAndReceive("S96x64 I0 D0");
+  SendAndReceive("P1");
+  SendAndReceive("P2 D2");
+  EXPECT_THAT(SendAndReceive("P3 D1"), IsEmpty());
+  gpu_.at_end = "D3";
+  EXPECT_THAT(Finish(), ElementsAre(0, 2, 1, 3));
+}
+
+TEST_F(NvdecDecoderTest, TheEndShowsWhatTheParserHeldBack) {
+  Open();
+  SendAndReceive("S96x64 I0");
+  gpu_.at_end = "D0";
+  EXPECT_THAT(Finish(), ElementsAre(0));
+  EXPECT_THAT(gpu_.CallsOf("Parse"), ElementsAre("Parse whole S96x64 I0", "Parse end"));
+}
+
+TEST_F(NvdecDecoderTest, FramesCarryThePicture) {
+  Open();
+  SendAndReceive("S96x64+4 I0 D0");
+  ASSERT_TRUE(decoder_->Send(nullptr).ok());
+  ASSERT_TRUE(decoder_->Receive(frame_.get()).value());
+  EXPECT_EQ(frame_->format, AV_PIX_FMT_CUDA);
+  EXPECT_EQ(frame_->width, 96);
+  EXPECT_EQ(frame_->height, 60);
+  EXPECT_EQ(frame_->colorspace, AVCOL_SPC_BT470BG);
+  EXPECT_EQ(frame_->decode_error_flags, 0);
+  const GpuPicture* const picture = GpuPictureOf(*frame_);
+  ASSERT_NE(picture, nullptr);
+  EXPECT_EQ(picture->device, gpu_.device());
+  EXPECT_EQ(picture->layout, AV_PIX_FMT_NV12);
+  EXPECT_EQ(picture->stream_format, AV_PIX_FMT_YUV420P);
+  EXPECT_EQ(picture->pitch, 512u);
+  EXPECT_EQ(picture->planes[1] - picture->planes[0], 512u * 64u);  // rows as coded, not as shown
+  EXPECT_NE(picture->ready, nullptr);
+  ASSERT_TRUE(picture->UsedOn(reinterpret_cast<CUstream>(uintptr_t{48})).ok());
+  EXPECT_EQ(gpu_.calls.back(), "EventRecord 48");
+  av_frame_unref(frame_.get());
+}
+
+TEST_F(NvdecDecoderTest, DamageIsInTheFrame) {
+  Open();
+  gpu_.decode_status[1] = cuvidDecodeStatus_Error;
+  SendAndReceive("S96x64 I0 D0");
+  SendAndReceive("P1 D1");
+  ASSERT_TRUE(decoder_->Send(nullptr).ok());
+  for (const bool damaged : {false, true}) {
+    ASSERT_TRUE(decoder_->Receive(frame_.get()).value());
+    EXPECT_EQ(IsDamaged(*frame_), damaged);
+    av_frame_unref(frame_.get());
+  }
+}
+
+TEST_F(NvdecDecoderTest, APictureIsMappedBeforeItsSurfaceIsDecodedInto) {
+  Open();
+  SendAndReceive("S96x64 I0 D0");
+  gpu_.calls.clear();
+  EXPECT_THAT(SendAndReceive("P0 D0"), ElementsAre(0));  // mapped already: no use in waiting
+  ASSERT_GE(gpu_.calls.size(), 5u);
+  EXPECT_THAT(gpu_.calls[1], "Map 0");
+  EXPECT_EQ(gpu_.calls[4], "Decode 0");
+  EXPECT_THAT(Finish(), ElementsAre(1));
+}
+
+TEST_F(NvdecDecoderTest, SurfacesAreForThePictureTheStreamNeedsAndThoseThatWait) {
+  gpu_.min_surfaces = 7;
+  Open();
+  SendAndReceive("S96x64 I0 D0");
+  EXPECT_THAT(gpu_.CallsOf("sequence"), ElementsAre("sequence 12"));
+  EXPECT_EQ(gpu_.created[0].ulNumDecodeSurfaces, 12u);
+}
+
+TEST_F(NvdecDecoderTest, ANewSizeTakesAnotherSessionAndLosesNothing) {
+  Open();
+  SendAndReceive("S96x64 I0 D0");
+  SendAndReceive("P1 D1");
+  EXPECT_THAT(SendAndReceive("S320x240 I0 D0"), IsEmpty());
+  EXPECT_EQ(pool_->stats().in_use, 2);
+  std::vector<int> widths;
+  ASSERT_TRUE(decoder_->Send(nullptr).ok());
+  while (decoder_->Receive(frame_.get()).value()) {
+    widths.push_back(frame_->width);
+    av_frame_unref(frame_.get());
+  }
+  EXPECT_THAT(widths, ElementsAre(96, 96, 320));
+  EXPECT_EQ(pool_->stats().in_use, 1);
+  EXPECT_EQ(pool_->stats().idle, 1);
+  // And back: the large session can be made small, but the small one needs no change.
+  decoder_->Reset();
+  SendAndReceive("S96x64 I0 D0");
+  EXPECT_THAT(Finish(), ElementsAre(3));
+  EXPECT_EQ(pool_->stats().created, 2);
+  EXPECT_EQ(pool_->stats().reconfigured, 0);
+}
+
+TEST_F(NvdecDecoderTest, AnotherDisplayedAreaKeepsTheSession) {
+  Open();
+  SendAndReceive("S96x64 I0 D0");
+  SendAndReceive("S96x64+8 I1 D1");
+  ASSERT_TRUE(decoder_->Send(nullptr).ok());
+  for (const int height : {64, 56}) {
+    ASSERT_TRUE(decoder_->Receive(frame_.get()).value());
+    EXPECT_EQ(frame_->height, height);
+    av_frame_unref(frame_.get());
+  }
+  EXPECT_EQ(pool_->stats().created, 1);
+}
+
+TEST_F(NvdecDecoderTest, Vp9MayNotChangeItsSizeBetweenKeyFrames) {
+  Open(AV_CODEC_ID_VP9);
+  SendAndReceive("S96x64 I0 D0");
+  EXPECT_THAT(SendAndReceive("S128x96 I0 D0"), IsEmpty());
+  const absl::Status status = Send("S64x48 P1 D1");
+  EXPECT_TRUE(absl::IsUnimplemented(status)) << status;
+}
+
+TEST_F(NvdecDecoderTest, PicturesThatTheContainerDropsAreNotShown) {
+  Open();
+  ASSERT_TRUE(Send("S96x64 I0 D0", AV_PKT_FLAG_DISCARD).ok());
+  SendAndReceive("P1 D1");
+  EXPECT_THAT(Finish(), ElementsAre(1));
+}
+
+TEST_F(NvdecDecoderTest, PicturesThatTheParserMadeUpAreNotShown) {
+  Open();
+  SendAndReceive("S96x64 I0 D3 D0 D0");
+  EXPECT_THAT(Finish(), ElementsAre(0));
+}
+
+TEST_F(NvdecDecoderTest, APictureThatCantBeDecodedIsAnErrorOfItsPacket) {
+  Open();
+  SendAndReceive("S96x64 I0 D0");
+  gpu_.Fail("Decode", kCudaInvalidValue);
+  EXPECT_TRUE(absl::IsDataLoss(Send("P1 D1")));
+  EXPECT_TRUE(decoder_->TakeErrors());
+  EXPECT_FALSE(decoder_->TakeErrors());
+  SendAndReceive("P2 D2");
+  SendAndReceive("P1 D1");  // into the same surface
+  EXPECT_THAT(Finish(), ElementsAre(0, 2, 3));
+  decoder_.reset();
+  EXPECT_EQ(pool_->stats().failed, 1);
+}
+
+TEST_F(NvdecDecoderTest, APictureThatCantBeMappedIsLeftOut) {
+  Open();
+  SendAndReceive("S96x64 I0 D0");
+  SendAndReceive("P1 D1");
+  gpu_.Fail("Map", kCudaInvalidValue, /*times=*/1, /*good=*/1);
+  EXPECT_THAT(Finish(), ElementsAre(0));
+  EXPECT_TRUE(decoder_->TakeErrors());
+}
+
+TEST_F(NvdecDecoderTest, ALostContextIsToldAgainAndAgain) {
+  Open();
+  SendAndReceive("S96x64 I0 D0");
+  gpu_.Fail("Decode", 700);
+  EXPECT_EQ(Send("P1 D1").code(), absl::StatusCode::kInternal);
+  EXPECT_EQ(Send("P2 D2").code(), absl::StatusCode::kInternal);
+  EXPECT_EQ(decoder_->Receive(frame_.get()).status().code(), absl::StatusCode::kInternal);
+}
+
+TEST_F(NvdecDecoderTest, ALostContextWhileMapping) {
+  Open();
+  SendAndReceive("S96x64 I0 D0");
+  gpu_.Fail("Map", 700);
+  ASSERT_TRUE(decoder_->Send(nullptr).ok());
+  EXPECT_EQ(decoder_->Receive(frame_.get()).status().code(), absl::StatusCode::kInternal);
+  EXPECT_EQ(decoder_->Send(nullptr).code(), absl::StatusCode::kInternal);
+}
+
+TEST_F(NvdecDecoderTest, OutOfMemoryPassesWithTheMemory) {
+  Open();
+  gpu_.Fail("CreateDecoder", kCudaOutOfMemory, /*times=*/2);
+  EXPECT_TRUE(absl::IsResourceExhausted(Send("S96x64 I0 D0")));
+  decoder_->Reset();
+  SendAndReceive("S96x64 I0 D0");
+  EXPECT_THAT(Finish(), ElementsAre(1));
+}
+
+TEST_F(NvdecDecoderTest, WhatOnlyTheStreamsHeadersTellIsRefusedThen) {
+  Open();
+  const absl::Status status = Send("S96x64/10 I0 D0");
+  ASSERT_TRUE(absl::IsUnimplemented(status)) << status;
+  EXPECT_THAT(status.message(), HasSubstr("vp8 in 10-bit 4:2:0, only in 8-bit 4:2:0"));
+  EXPECT_TRUE(absl::IsUnimplemented(Send("S96x64 I0 D0")));
+  EXPECT_EQ(pool_->stats().created, 0);
+}
+
+TEST_F(NvdecDecoderTest, RefusesPicturesAboveMaxPixels) {
+  DecoderOptions options;
+  options.max_pixels = 1000;
+  Open(AV_CODEC_ID_VP8, "", options);
+  const absl::Status status = Send("S192x128 I0 D0");
+  ASSERT_TRUE(absl::IsResourceExhausted(status)) << status;
+  EXPECT_THAT(status.message(), HasSubstr("max_pixels"));
+}
+
+TEST_F(NvdecDecoderTest, ACodedPictureMayBeALittleAboveMaxPixels) {
+  DecoderOptions options;
+  options.max_pixels = 1920 * 1080;
+  Open(AV_CODEC_ID_VP8, "", options);
+  EXPECT_TRUE(Send("S1920x1088+8 I0 D0").ok());
+}
+
+TEST_F(NvdecDecoderTest, APictureBeforeAnySequenceIsAnErrorOfItsPacket) {
+  Open();
+  EXPECT_TRUE(absl::IsDataLoss(Send("P0 D0")));
+  SendAndReceive("S96x64 I0 D0");
+  EXPECT_THAT(Finish(), ElementsAre(1));
+}
+
+TEST_F(NvdecDecoderTest, APacketThatTheParserCantReadIsAnErrorOfIt) {
+  Open();
+  gpu_.Fail("Parse", 999);
+  EXPECT_TRUE(absl::IsDataLoss(Send("S96x64 I0 D0")));
+  SendAndReceive("S96x64 I0 D0");
+  EXPECT_THAT(Finish(), ElementsAre(1));
+}
+
+TEST_F(NvdecDecoderTest, StartsAgainWithNothingOfBefore) {
+  Open(AV_CODEC_ID_MPEG2VIDEO, "S96x64");
+  SendAndReceive("I0 D0");
+  SendAndReceive("P1 D1");
+  SendAndReceive("P0 D0");  // maps 0
+  decoder_->Reset();
+  SendAndReceive("I0 D0");
+  EXPECT_THAT(Finish(), ElementsAre(3));
+  EXPECT_EQ(gpu_.Count("CreateParser"), 2);
+  EXPECT_EQ(gpu_.Count("DestroyParser"), 1);
+  // The headers that the container keeps come first each time, and belong to no picture.
+  const auto parsed = gpu_.CallsOf("Parse");
+  ASSERT_EQ(parsed.size(), 7u);
+  EXPECT_EQ(parsed[0], "Parse S96x64");
+  EXPECT_EQ(parsed[4], "Parse S96x64");
+  EXPECT_EQ(pool_->stats().created, 1);
+}
+
+TEST_F(NvdecDecoderTest, TheNextDecoderTakesTheSession) {
+  for (int i = 0; i < 3; ++i) {
+    Open();
+    SendAndReceive("S96x64 I0 D0");
+    EXPECT_THAT(Finish(), ElementsAre(0));
+    decoder_.reset();
+  }
+  EXPECT_EQ(pool_->stats().created, 1);
+  EXPECT_EQ(pool_->stats().reused, 2);
+  EXPECT_EQ(gpu_.Count("CreateDecoder"), 1);
+}
+
+TEST_F(NvdecDecoderTest, AFrameOutlivesItsDecoder) {
+  Open();
+  SendAndReceive("S96x64 I0 D0");
+  ASSERT_TRUE(decoder_->Send(nullptr).ok());
+  ASSERT_TRUE(decoder_->Receive(frame_.get()).value());
+  decoder_.reset();
+  EXPECT_EQ(pool_->stats().in_use, 1);
+  EXPECT_TRUE(GpuPictureOf(*frame_)->UsedOn(nullptr).ok());
+  EXPECT_EQ(gpu_.Count("Unmap"), 0);
+  av_frame_unref(frame_.get());
+  EXPECT_EQ(pool_->stats().in_use, 0);
+  EXPECT_EQ(pool_->stats().idle, 1);
+}
+
+TEST_F(NvdecDecoderTest, HoldingAllPicturesIsSaid) {
+  Open();
+  for (int i = 0; i < 5; ++i)
+    ASSERT_TRUE(Send(absl::StrCat(i == 0 ? "S96x64 I" : "P", i, " D", i)).ok());
+  ASSERT_TRUE(decoder_->Send(nullptr).ok());
+  std::vector<AvFramePtr> held;
+  for (int i = 0; i < NvdecSession::kOutputSurfaces; ++i) {
+    held.emplace_back(av_frame_alloc());
+    ASSERT_TRUE(decoder_->Receive(held.back().get()).value());
+  }
+  EXPECT_TRUE(absl::IsResourceExhausted(decoder_->Receive(frame_.get()).status()));
+}
+
+TEST_F(NvdecDecoderTest, Vp9MayShowAHiddenPictureLater) {
+  Open(AV_CODEC_ID_VP9);
+  SendAndReceive("S96x64 I0 D0");
+  SendAndReceive("P1");  // hidden
+  SendAndReceive("P2 D2");
+  EXPECT_THAT(SendAndReceive("D1"), IsEmpty());       // shown by a packet of its own
+  EXPECT_THAT(SendAndReceive("D0"), ElementsAre(0));  // and one that was shown before
+  EXPECT_THAT(Finish(), ElementsAre(2, 3, 4));
+}
+
+TEST_F(NvdecDecoderTest, ASizeMayChangeWhileOldPicturesWaitToBeShown) {
+  Open(AV_CODEC_ID_MPEG2VIDEO);
+  SendAndReceive("S96x64 I0");
+  SendAndReceive("S320x240 D0 I0 D0");
+  std::vector<int> widths;
+  ASSERT_TRUE(decoder_->Send(nullptr).ok());
+  while (decoder_->Receive(frame_.get()).value()) {
+    widths.push_back(frame_->width);
+    av_frame_unref(frame_.get());
+  }
+  EXPECT_THAT(widths, ElementsAre(96, 320));
+}
+
+TEST_F(NvdecDecoderTest, TheStreamsMatrixIsTakenFromItsHeaders) {
+  gpu_.matrix_coefficients = AVCOL_SPC_BT709;
+  for (const auto codec : {AV_CODEC_ID_HEVC, AV_CODEC_ID_VP8}) {
+    Open(codec);
+    SendAndReceive("S96x64 I0 D0");
+    ASSERT_TRUE(decoder_->Send(nullptr).ok());
+    ASSERT_TRUE(decoder_->Receive(frame_.get()).value());
+    // VP8's headers have none.
+    EXPECT_EQ(frame_->colorspace, codec == AV_CODEC_ID_HEVC ? AVCOL_SPC_BT709 : AVCOL_SPC_BT470BG);
+    av_frame_unref(frame_.get());
+  }
+}
+
+TEST_F(NvdecDecoderTest, RefusesCodecsAtOnce) {
+  AvCodecParametersPtr parameters(avcodec_parameters_alloc());
+  parameters->codec_id = AV_CODEC_ID_FFV1;
+  const auto decoder = OpenNvdecDecoder(pool_.get(), *parameters, {1, 25}, {});
+  EXPECT_TRUE(absl::IsUnimplemented(decoder.status())) << decoder.status();
+}
+
+}  // namespace
+}  // namespace nvc

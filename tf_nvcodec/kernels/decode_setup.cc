@@ -1,0 +1,67 @@
+#include "tf_nvcodec/kernels/decode_setup.h"
+
+#include <cstdlib>
+#include <mutex>
+#include <set>
+#include <string>
+
+#include "absl/strings/str_split.h"
+#include "tensorflow/core/platform/logging.h"
+#include "tf_nvcodec/core/status.h"
+#include "tf_nvcodec/nv/gpu_targets.h"
+#include "tf_nvcodec/nv/nvrtc.h"
+
+namespace nvc {
+namespace {
+
+// Reasons name sizes and formats, of which a file may have any.
+constexpr size_t kMostReasons = 100;
+
+void LogFallback(const std::string& why) {
+  static std::mutex mutex;
+  static auto* const logged = new std::set<std::string>;
+  std::lock_guard<std::mutex> lock(mutex);
+  if (logged->size() >= kMostReasons || !logged->insert(why).second) return;
+  LOG(WARNING) << "tf_nvcodec decodes on the CPU, not with NVDEC: " << why;
+}
+
+// The Python package says where pip put NVRTC.
+void FindNvrtc() {
+  static const bool done = [] {
+    const char* const folders = std::getenv("TF_NVCODEC_NVRTC_FOLDERS");
+    if (folders != nullptr) SetNvrtcFolders(absl::StrSplit(folders, ':', absl::SkipEmpty()));
+    return true;
+  }();
+  (void)done;
+}
+
+}  // namespace
+
+absl::StatusOr<DecodeSetup> SetUpDecoding(const DecodeAttributes& attributes, const GpuStream* gpu,
+                                          const StreamInfo& stream, const Cancelled& cancelled) {
+  DecodeSetup setup;
+  setup.options.num_threads = attributes.num_threads;
+  setup.options.max_pixels = attributes.max_pixels;
+  setup.options.cancelled = cancelled;
+  std::string why_not;
+  NVC_ASSIGN_OR_RETURN(GpuDevice* const decoder,
+                       ChooseDecoder(attributes.backend, gpu == nullptr ? nullptr : gpu->device,
+                                     *stream.codec, &why_not));
+  if (!why_not.empty()) LogFallback(why_not);
+  if (decoder != nullptr) {
+    FindNvrtc();
+    setup.grant = std::make_unique<NvdecGrant>(*decoder, attributes.num_threads);
+    setup.options.other =
+        DecodeOnGpu(decoder, attributes.backend, setup.grant->sessions(), LogFallback);
+  }
+  if (gpu != nullptr) {
+    setup.target = std::make_unique<DeviceTarget>(gpu->device, gpu->stream);
+  } else if (decoder != nullptr) {
+    setup.target = std::make_unique<DownloadTarget>(decoder);
+  } else {
+    setup.target = std::make_unique<HostTarget>();
+  }
+  return setup;
+}
+
+}  // namespace nvc

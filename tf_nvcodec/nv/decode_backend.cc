@@ -1,0 +1,153 @@
+#include "tf_nvcodec/nv/decode_backend.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <map>
+#include <mutex>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "tf_nvcodec/core/status.h"
+#include "tf_nvcodec/nv/nvdec_caps.h"
+#include "tf_nvcodec/nv/nvdec_decoder.h"
+#include "tf_nvcodec/nv/nvdec_pool.h"
+
+namespace nvc {
+namespace {
+
+// The GPUs with most engines have seven or eight; two sessions keep one busy while pictures are
+// mapped and read.
+constexpr int kSessionsOfACall = 8;
+constexpr int kBusySessions = 16;
+
+std::mutex grants_mutex;
+std::map<int, int>& SessionsInUse() {
+  static auto* const by_ordinal = new std::map<int, int>;
+  return *by_ordinal;
+}
+
+std::atomic<int64_t> decoded_again{0};
+
+absl::StatusOr<GpuDevice*> FindDefaultNvdec() {
+  NVC_ASSIGN_OR_RETURN(const int count, GpuDevice::Count());
+  absl::Status status = absl::FailedPreconditionError("libcuda.so.1 sees no GPU");
+  for (int ordinal = 0; ordinal < count; ++ordinal) {
+    const auto device = GpuDevice::Get(ordinal);
+    status = device.status();
+    if (status.ok()) status = NvdecPool::Of(*device).status();
+    if (status.ok()) return device;
+  }
+  return status;
+}
+
+// The standards of the others leave the last bit of the inverse transform to the decoder.
+absl::Status CheckExact(AVCodecID codec) {
+  switch (codec) {
+    case AV_CODEC_ID_H264:
+    case AV_CODEC_ID_HEVC:
+    case AV_CODEC_ID_VP8:
+    case AV_CODEC_ID_VP9:
+    case AV_CODEC_ID_AV1:
+      return absl::OkStatus();
+    default:
+      return absl::UnimplementedError(
+          absl::StrCat("decoders of ", avcodec_get_name(codec),
+                       " may differ in the last bit; backend=\"nvdec\" takes the GPU's"));
+  }
+}
+
+absl::Status WithCure(const absl::Status& status) {
+  return absl::Status(status.code(),
+                      absl::StrCat("backend=\"nvdec\": ", status.message(),
+                                   "; backend=\"auto\" or \"cpu\" decodes with FFmpeg"));
+}
+
+// The first one that says that the GPU can't decode such streams.
+absl::Status Unsupported(const DamagedFrames& damaged) {
+  for (const auto& [frame, status] : damaged) {
+    if (absl::IsUnimplemented(status)) return status;
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+bool NvdecIsOn() {
+  const char* const value = std::getenv("TF_NVCODEC_EXPERIMENTAL_NVDEC");
+  return value != nullptr && absl::string_view(value) == "1";
+}
+
+absl::StatusOr<Backend> ParseBackend(absl::string_view name) {
+  if (name == "auto") return Backend::kAuto;
+  if (name == "cpu") return Backend::kCpu;
+  if (name == "nvdec") return Backend::kNvdec;
+  return absl::InvalidArgumentError(
+      absl::StrCat("backend is '", name, "'; it must be one of: auto, cpu, nvdec"));
+}
+
+absl::StatusOr<GpuDevice*> DefaultNvdec() {
+  static const auto* const found = new absl::StatusOr<GpuDevice*>(FindDefaultNvdec());
+  if (!found->ok()) return WithCure(found->status());
+  return *found;
+}
+
+absl::StatusOr<GpuDevice*> ChooseDecoder(Backend backend, GpuDevice* frames_on,
+                                         const AVCodecParameters& codec, std::string* why_not) {
+  why_not->clear();
+  if (backend == Backend::kCpu) return nullptr;
+  if (backend == Backend::kAuto) {
+    if (frames_on == nullptr) return nullptr;
+    absl::Status status = CheckExact(codec.codec_id);
+    if (status.ok()) status = CheckNvdecTakes(frames_on, codec);
+    if (status.ok()) return frames_on;
+    // Not a GPU out of memory, or one that is gone.
+    if (!absl::IsUnimplemented(status) && !absl::IsFailedPrecondition(status)) return status;
+    *why_not = std::string(status.message());
+    return nullptr;
+  }
+  GpuDevice* device = frames_on;
+  if (device == nullptr) {
+    NVC_ASSIGN_OR_RETURN(device, DefaultNvdec());
+  }
+  const absl::Status status = CheckNvdecTakes(device, codec);
+  if (!status.ok()) return WithCure(status);
+  return device;
+}
+
+NvdecGrant::NvdecGrant(const GpuDevice& device, int wanted) : ordinal_(device.ordinal()) {
+  std::lock_guard<std::mutex> lock(grants_mutex);
+  int& in_use = SessionsInUse()[ordinal_];
+  const int most = wanted > 0 ? std::min(wanted, kSessionsOfACall) : kSessionsOfACall;
+  sessions_ = std::max(1, std::min(most, kBusySessions - in_use));
+  in_use += sessions_;
+}
+
+NvdecGrant::~NvdecGrant() {
+  std::lock_guard<std::mutex> lock(grants_mutex);
+  SessionsInUse()[ordinal_] -= sessions_;
+}
+
+OtherDecoder DecodeOnGpu(GpuDevice* device, Backend backend, int sessions,
+                         std::function<void(const std::string& why)> say) {
+  OtherDecoder decoder;
+  decoder.open = [device](const AVCodecParameters& codec, AVRational time_base,
+                          const DecoderOptions& options) {
+    return OpenNvdecDecoder(device, codec, time_base, options);
+  };
+  decoder.max_workers = sessions;
+  decoder.before_decoding_again = [backend, say = std::move(say)](const DamagedFrames& damaged) {
+    const absl::Status unsupported = Unsupported(damaged);
+    if (!unsupported.ok()) {
+      if (backend == Backend::kNvdec) return WithCure(unsupported);
+      say(std::string(unsupported.message()));
+    }
+    ++decoded_again;
+    return absl::OkStatus();
+  };
+  return decoder;
+}
+
+int64_t SegmentsDecodedAgain() { return decoded_again; }
+
+}  // namespace nvc

@@ -1,0 +1,67 @@
+// Chooses between NVDEC and FFmpeg for a stream, and sets the reading up for the choice.
+#ifndef TF_NVCODEC_NV_DECODE_BACKEND_H_
+#define TF_NVCODEC_NV_DECODE_BACKEND_H_
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "tf_nvcodec/core/video_reader.h"
+#include "tf_nvcodec/nv/gpu_device.h"
+
+extern "C" {
+#include <libavcodec/avcodec.h>
+}
+
+namespace nvc {
+
+// kAuto: NVDEC for frames that are to be on a GPU, where it decodes the stream exactly as FFmpeg.
+enum class Backend { kAuto, kCpu, kNvdec };
+
+// Whether TF_NVCODEC_EXPERIMENTAL_NVDEC=1 is set. Until it has run on a GPU, this code is off:
+// without it ops have no kernels for GPUs and "nvdec" is refused.
+bool NvdecIsOn();
+
+absl::StatusOr<Backend> ParseBackend(absl::string_view name);
+
+// The GPU for frames in host memory. FailedPrecondition: why there is none; asked once.
+absl::StatusOr<GpuDevice*> DefaultNvdec();
+
+// The GPU whose NVDEC is to decode the stream; null: FFmpeg is to. `frames_on`: the GPU that the
+// frames are for; null: host memory. With kAuto, `why_not` says why a GPU's frames come from
+// FFmpeg; with kNvdec that is the status.
+absl::StatusOr<GpuDevice*> ChooseDecoder(Backend backend, GpuDevice* frames_on,
+                                         const AVCodecParameters& codec, std::string* why_not);
+
+// Shares a GPU's engines among all decodes of the process: holds a share of the sessions that keep
+// them busy until destroyed, at least one.
+class NvdecGrant {
+ public:
+  // `wanted` 0: as many as one call can use.
+  NvdecGrant(const GpuDevice& device, int wanted);
+  ~NvdecGrant();
+  NvdecGrant(const NvdecGrant&) = delete;
+  NvdecGrant& operator=(const NvdecGrant&) = delete;
+
+  int sessions() const { return sessions_; }
+
+ private:
+  const int ordinal_;
+  int sessions_;
+};
+
+// What ReadFrames needs for decoding on `device`. Where a segment turns out to be damaged, FFmpeg
+// decodes it again: its word on what is damaged is the one that counts. So it does, with kAuto,
+// where the stream's own headers tell that it is none for this GPU; `say` gets the reason.
+OtherDecoder DecodeOnGpu(GpuDevice* device, Backend backend, int sessions,
+                         std::function<void(const std::string& why)> say);
+
+// Segments that FFmpeg decoded again, since the process began.
+int64_t SegmentsDecodedAgain();
+
+}  // namespace nvc
+
+#endif  // TF_NVCODEC_NV_DECODE_BACKEND_H_

@@ -1,0 +1,78 @@
+// A GPU and its primary context, the one that TensorFlow uses too.
+#ifndef TF_NVCODEC_NV_GPU_DEVICE_H_
+#define TF_NVCODEC_NV_GPU_DEVICE_H_
+
+#include <cstddef>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "tf_nvcodec/nv/driver.h"
+
+namespace nvc {
+
+// One for each ordinal, made on first use and never destroyed: pointers to it stay valid.
+class GpuDevice {
+ public:
+  // FailedPrecondition without a driver or a GPU of that ordinal, as CUDA counts them (after
+  // CUDA_VISIBLE_DEVICES).
+  static absl::StatusOr<GpuDevice*> Get(int ordinal);
+  static absl::StatusOr<int> Count();
+  // For work that no device was named for.
+  static absl::StatusOr<GpuDevice*> GetFirst() { return Get(0); }
+  // Of the context that is current on this thread.
+  static absl::StatusOr<GpuDevice*> Current();
+  // With other tables than the driver's, as in tests; another one at each call. The tables must
+  // outlive the process.
+  static absl::StatusOr<GpuDevice*> Make(const CudaDriver* cuda,
+                                         absl::StatusOr<const CuvidDriver*> cuvid, int ordinal);
+
+  GpuDevice(const GpuDevice&) = delete;
+  GpuDevice& operator=(const GpuDevice&) = delete;
+
+  const CudaDriver& cuda() const { return cuda_; }
+  // FailedPrecondition where the driver came without its video libraries.
+  const absl::StatusOr<const CuvidDriver*>& cuvid() const { return cuvid_; }
+  CUcontext context() const { return context_; }
+  int ordinal() const { return ordinal_; }
+  const std::string& name() const { return name_; }
+  int compute_capability() const { return compute_capability_; }  // 90 for 9.0
+  size_t total_memory() const { return total_memory_; }           // bytes
+
+  // As CudaDriver::Check, with the GPU's name.
+  absl::Status Check(CUresult result, absl::string_view doing) const;
+
+ private:
+  GpuDevice(const CudaDriver* cuda, absl::StatusOr<const CuvidDriver*> cuvid, int ordinal)
+      : cuda_(*cuda), cuvid_(std::move(cuvid)), ordinal_(ordinal) {}
+  absl::Status Initialize();
+
+  const CudaDriver& cuda_;
+  const absl::StatusOr<const CuvidDriver*> cuvid_;
+  const int ordinal_;
+  std::string name_;
+  int compute_capability_ = 0;
+  size_t total_memory_ = 0;
+  CUcontext context_ = nullptr;
+};
+
+// Makes the device's context current on this thread while it lives.
+class ScopedContext {
+ public:
+  explicit ScopedContext(const GpuDevice& device);
+  ~ScopedContext();
+  ScopedContext(const ScopedContext&) = delete;
+  ScopedContext& operator=(const ScopedContext&) = delete;
+
+  const absl::Status& status() const { return status_; }
+
+ private:
+  const GpuDevice& device_;
+  const absl::Status status_;
+};
+
+}  // namespace nvc
+
+#endif  // TF_NVCODEC_NV_GPU_DEVICE_H_
