@@ -6,6 +6,7 @@
 #include "gtest/gtest.h"
 #include "tests/core/test_media.h"
 #include "tf_nvcodec/core/byte_source.h"
+#include "tf_nvcodec/core/decoder.h"
 
 namespace nvc {
 namespace {
@@ -181,7 +182,7 @@ TEST(PlanThreadsTest, ManySegmentsGoSideBySide) {
 TEST(PlanThreadsTest, OneSegmentGetsFrameThreads) {
   const ThreadPlan plan = PlanThreads(OfCosts({100}), 4);
   EXPECT_EQ(plan.workers, 1);
-  EXPECT_EQ(plan.threads_per_decoder, 5);
+  EXPECT_EQ(plan.threads_per_decoder, 4 + kSpareThreads);
 }
 
 TEST(PlanThreadsTest, ASingleFrameNeedsNoSecondThread) {

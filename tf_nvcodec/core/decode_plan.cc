@@ -4,6 +4,8 @@
 #include <map>
 #include <numeric>
 
+#include "tf_nvcodec/core/decoder.h"
+
 namespace nvc {
 
 namespace {
@@ -167,8 +169,7 @@ ThreadPlan PlanThreads(const std::vector<Segment>& segments, int num_threads) {
   constexpr double kFrameThreadEfficiency = 0.7;
   const double frame_threads = total / (num_threads * kFrameThreadEfficiency);
   if (total > num_threads && frame_threads < side_by_side) {
-    // One more than the cores, so that none idles while the caller converts a picture.
-    plan.threads_per_decoder = num_threads + 1;
+    plan.threads_per_decoder = num_threads + kSpareThreads;
   } else {
     plan.workers = std::min(num_threads, static_cast<int>(segments.size()));
   }

@@ -132,9 +132,11 @@ absl::StatusOr<std::unique_ptr<Decoder>> OpenSoftwareDecoder(const AVCodecParame
   }
   context->pkt_timebase = time_base;
   context->thread_count = options.num_threads;
-  // dav1d's threads take any work of any frame and never wait for the caller, so that the spare one
-  // of the plan only gets in their way.
-  if (codec.codec_id == AV_CODEC_ID_AV1 && options.num_threads > 2) --context->thread_count;
+  // dav1d's threads take any work of any frame and never wait for the caller, so that the spare ones
+  // of the plan only get in their way.
+  if (codec.codec_id == AV_CODEC_ID_AV1 && options.num_threads > kSpareThreads) {
+    context->thread_count -= kSpareThreads;
+  }
   context->thread_type = FF_THREAD_FRAME | FF_THREAD_SLICE;
   if (options.reorder_depth >= 0 && codec.codec_id == AV_CODEC_ID_H264) {
     context->has_b_frames = options.reorder_depth;
