@@ -132,8 +132,8 @@ absl::StatusOr<std::unique_ptr<Decoder>> OpenSoftwareDecoder(const AVCodecParame
   }
   context->pkt_timebase = time_base;
   context->thread_count = options.num_threads;
-  // dav1d's threads take any work of any frame and never wait for the caller, so that the spare ones
-  // of the plan only get in their way.
+  // dav1d's threads take any work of any frame and never wait for the caller, so that the spare
+  // ones of the plan only get in their way.
   if (codec.codec_id == AV_CODEC_ID_AV1 && options.num_threads > kSpareThreads) {
     context->thread_count -= kSpareThreads;
   }
