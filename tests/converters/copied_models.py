@@ -1,4 +1,4 @@
-"""A small model, and converting it where TF-TRT is replaced by a copy (conftest.py)."""
+"""A small model, and converting it where TF-TRT is replaced by a copy (copied_tftrt.py)."""
 
 from __future__ import annotations
 

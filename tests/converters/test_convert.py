@@ -29,6 +29,8 @@ from converters.errors import (
 from converters.freeze import freeze
 from converters.save_converted import save_converted
 
+pytest_plugins = ["copied_tftrt"]  # fixtures tftrt and quick
+
 
 def test_what_is_left(tmp_path: Path, tftrt: Mapping[str, Any]) -> None:
     source = save(tmp_path / "model")

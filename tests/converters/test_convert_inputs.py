@@ -17,6 +17,8 @@ from converters import ConversionSpec, ShapeRange, engine_use
 from converters.errors import SpecError, VerificationError
 from converters.fresh_check import FreshReport, ShapeRun
 
+pytest_plugins = ["copied_tftrt"]  # fixtures tftrt and quick
+
 
 class Words(tf.Module):
     """Three signatures: "scores" of x, "pair" of x and a mask, "words" of strings."""

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
+
+# Last: the packages under test are the installed ones.
+sys.path.append(str(Path(__file__).resolve().parents[2]))
 
 from benchmarks.tftrt_convert import Results
 
