@@ -1,11 +1,14 @@
-// Draws output specs at random from everything that can be asked for.
+// Draws output specs, and pictures for them, at random from everything that can be asked for.
 #ifndef TF_NVCODEC_TESTS_CORE_CONVERT_DRAW_H_
 #define TF_NVCODEC_TESTS_CORE_CONVERT_DRAW_H_
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <random>
 
+#include "tests/core/convert_reference.h"
+#include "tf_nvcodec/core/frame_converter.h"
 #include "tf_nvcodec/core/frame_format.h"
 
 namespace nvc {
@@ -61,6 +64,28 @@ class Draw {
  private:
   std::mt19937 random_;
 };
+
+// Calls expect(output, source, frame) for `count` conversions of small pictures in the formats.
+template <size_t num_formats, typename Expect>
+void ForDrawnConversions(uint32_t seed, const AVPixelFormat (&formats)[num_formats], int count,
+                         Expect expect) {
+  Draw draw(seed);
+  for (int converted = 0; converted < count;) {
+    const AVPixelFormat format = formats[draw.Between(0, static_cast<int>(num_formats) - 1)];
+    const bool wide = draw.Between(0, 9) == 0;
+    const int width = draw.Between(1, wide ? 150 : 40), height = draw.Between(1, wide ? 60 : 40);
+    const int rotation = 90 * draw.Between(0, 3);
+    const bool turned = rotation % 180 != 0;
+    OutputSpec output = draw.Output(turned ? width : height, turned ? height : width);
+    if (!output.Validate().ok()) continue;
+    TestFrame frame(format, width, height, draw.Seed(), 3 * draw.Between(0, 2));
+    frame.frame().color_range = static_cast<AVColorRange>(draw.Between(0, 2));
+    frame.frame().colorspace = draw.Coin() ? AVCOL_SPC_BT709 : AVCOL_SPC_SMPTE170M;
+    frame.frame().chroma_location = static_cast<AVChromaLocation>(draw.Between(0, 6));
+    expect(output, SourceSpec::Of(frame.frame(), rotation), frame.frame());
+    ++converted;
+  }
+}
 
 }  // namespace nvc
 

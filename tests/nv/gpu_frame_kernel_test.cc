@@ -203,23 +203,10 @@ TEST(GpuFrameKernelTest, EveryWidthUpTo70) {
 }
 
 TEST(GpuFrameKernelTest, DrawnAtRandom) {
-  Draw draw(31);
-  for (int converted = 0; converted < 2500;) {
-    const AVPixelFormat format =
-        kFormats[draw.Between(0, static_cast<int>(sizeof(kFormats) / sizeof(*kFormats)) - 1)];
-    const bool wide = draw.Between(0, 9) == 0;
-    const int width = draw.Between(1, wide ? 150 : 40), height = draw.Between(1, wide ? 60 : 40);
-    const int rotation = 90 * draw.Between(0, 3);
-    const bool turned = rotation % 180 != 0;
-    OutputSpec output = draw.Output(turned ? width : height, turned ? height : width);
-    if (!output.Validate().ok()) continue;
-    TestFrame frame(format, width, height, draw.Seed(), 3 * draw.Between(0, 2));
-    frame.frame().color_range = static_cast<AVColorRange>(draw.Between(0, 2));
-    frame.frame().colorspace = draw.Coin() ? AVCOL_SPC_BT709 : AVCOL_SPC_SMPTE170M;
-    frame.frame().chroma_location = static_cast<AVChromaLocation>(draw.Between(0, 6));
-    ExpectKernelMatches(output, SourceSpec::Of(frame.frame(), rotation), frame.frame());
-    ++converted;
-  }
+  ForDrawnConversions(31, kFormats, 2500,
+                      [](const OutputSpec& output, const SourceSpec& source, const AVFrame& frame) {
+                        ExpectKernelMatches(output, source, frame);
+                      });
 }
 
 std::vector<uint8_t> Converted(absl::StatusOr<std::unique_ptr<FrameConverter>> converter,
