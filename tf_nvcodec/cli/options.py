@@ -69,6 +69,8 @@ def add_decoder(parser: argparse.ArgumentParser) -> None:
 
 def add_encoder(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("encoder")
+    # --backend is the decoder's, where a command has both.
+    group.add_argument("--encoder", choices=("auto", "cpu", "nvenc"), help="who encodes")
     group.add_argument("--codec", help="h264, hevc, av1, vp9, mjpeg, ffv1 (default: OUT's usual)")
     group.add_argument("--container", help="mp4, mkv, ... (default: from OUT's extension)")
     group.add_argument("--crf", type=float, help="constant quality, lower is better")
@@ -123,4 +125,5 @@ def encode_keywords(args: argparse.Namespace) -> dict[str, Any]:
         pixel_format=args.pixel_format,
         options=dict(args.option) if args.option else None,
         fragmented=True if args.fragmented else None,
+        backend=args.encoder,
     )
