@@ -62,6 +62,9 @@ def add_decoder(parser: argparse.ArgumentParser) -> None:
         choices=("raise", "skip", "repeat"),
         help="what a broken frame does (default raise)",
     )
+    group.add_argument(
+        "--deinterlace", choices=("none", "bob"), help="of interlaced frames (default none)"
+    )
     group.add_argument("--chroma-upsampling", choices=("nearest", "bilinear"))
     group.add_argument("--color-space", choices=COLOR_SPACES, help="instead of the stream's own")
     group.add_argument("--color-range", choices=COLOR_RANGES, help="instead of the stream's own")
@@ -106,6 +109,7 @@ def decode_keywords(args: argparse.Namespace) -> dict[str, Any]:
         backend=args.backend,
         num_threads=args.threads,
         on_error=args.on_error,
+        deinterlace=args.deinterlace,
         chroma_upsampling=args.chroma_upsampling,
         color_space=args.color_space,
         color_range=args.color_range,
