@@ -14,7 +14,7 @@ from tensorflow.core.framework import kernel_def_pb2
 from tensorflow.python.framework import kernels
 
 import tf_nvcodec as nvc
-from tf_nvcodec.python import loader
+from tf_nvcodec.nvrtc_folders import nvrtc_folders
 
 
 @pytest.fixture
@@ -118,4 +118,4 @@ def test_pips_nvrtc_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert str(folder) in found()
     monkeypatch.setenv("TF_NVCODEC_NVRTC_FOLDERS", "/somewhere")
     assert found() == ["/somewhere"]
-    assert all(Path(name).is_dir() for name in loader._nvrtc_folders())
+    assert all(Path(name).is_dir() for name in nvrtc_folders())

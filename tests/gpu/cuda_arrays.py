@@ -31,6 +31,13 @@ def check(result: int) -> None:
     assert result == 0, f"CUDA error {result}"
 
 
+def free_memory() -> int:
+    """Bytes of the first GPU that nobody has."""
+    free, total = ctypes.c_size_t(), ctypes.c_size_t()
+    check(_cuda().cuMemGetInfo_v2(ctypes.byref(free), ctypes.byref(total)))
+    return int(free.value)
+
+
 class Stream:
     """One that does not wait for the default stream."""
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tf_nvcodec.cli.doctor_child import ask_child
+from tf_nvcodec.nvrtc_folders import nvrtc_folders
 from tf_nvcodec.version import __version__
 
 _FFMPEG_CURE = "apt-get install -y ffmpeg"
@@ -40,6 +41,12 @@ _ENCODERS: dict[str, tuple[str, ...]] = {
     "MJPEG": ("mjpeg",),
     "FFV1": ("ffv1",),
 }
+_NVENC_ENCODERS: dict[str, tuple[str, ...]] = {
+    "H.264": ("h264_nvenc",),
+    "HEVC": ("hevc_nvenc",),
+    "AV1": ("av1_nvenc",),
+}
+_NVRTC_NAMES = ("libnvrtc.so.12", "libnvrtc.so.13", "libnvrtc.so", "libnvrtc.so.11.2")
 # Only building from source and the project's tests need these: (any of, what for, cure).
 _TOOLS = (
     (("bazelisk", "bazel"), "building from source", "apt-get install -y bazel-bootstrap"),
@@ -154,7 +161,10 @@ def _ffmpeg(build_info: dict[str, Any]) -> list[Finding]:
     if "avcodec" in libraries:
         avcodec = libraries["avcodec"]
         findings.append(_codecs("decoders", _DECODERS, avcodec.avcodec_find_decoder_by_name))
-        findings.append(_codecs("encoders", _ENCODERS, avcodec.avcodec_find_encoder_by_name))
+        find_encoder = avcodec.avcodec_find_encoder_by_name
+        findings.append(_codecs("encoders", _ENCODERS, find_encoder))
+        cure = "an FFmpeg from 6.0 on, built with nv-codec-headers"
+        findings.append(_codecs("NVENC encoders", _NVENC_ENCODERS, find_encoder, cure))
     return findings
 
 
@@ -167,7 +177,12 @@ def _open_library(soname: str | None) -> ctypes.CDLL | None:
         return None
 
 
-def _codecs(kind: str, wanted: dict[str, tuple[str, ...]], find: Any) -> Finding:
+def _codecs(
+    kind: str,
+    wanted: dict[str, tuple[str, ...]],
+    find: Any,
+    cure: str = _FFMPEG_CURE + " (Debian's has them all)",
+) -> Finding:
     find.restype = ctypes.c_void_p
     find.argtypes = [ctypes.c_char_p]
     present, lacking = [], []
@@ -179,8 +194,10 @@ def _codecs(kind: str, wanted: dict[str, tuple[str, ...]], find: Any) -> Finding
             present.append(f"{codec} ({name})")
     if not lacking:
         return Finding(kind, Status.OK, ", ".join(present))
-    detail = f"{', '.join(present)}; this FFmpeg lacks {', '.join(lacking)}"
-    return Finding(kind, Status.ABSENT, detail, _FFMPEG_CURE + " (Debian's has them all)")
+    detail = "; ".join(
+        filter(None, (", ".join(present), f"this FFmpeg lacks {', '.join(lacking)}"))
+    )
+    return Finding(kind, Status.ABSENT, detail, cure)
 
 
 def _gpu(child: dict[str, Any]) -> list[Finding]:
@@ -206,7 +223,25 @@ def _gpu(child: dict[str, Any]) -> list[Finding]:
                 " docker run --gpus all -e NVIDIA_DRIVER_CAPABILITIES=all"
             )
             findings.append(Finding(soname, Status.ABSENT, detail, cure))
+    findings.append(_nvrtc())
     return findings
+
+
+def _nvrtc() -> Finding:
+    """As nv/nvrtc.cc looks for it, but for what only a process with TensorFlow has loaded."""
+    named = os.environ.get("TF_NVCODEC_NVRTC_FOLDERS")
+    folders = nvrtc_folders() if named is None else named.split(os.pathsep)
+    for folder in (*filter(None, folders), None, "/usr/local/cuda/lib64"):
+        for name in _NVRTC_NAMES:
+            path = name if folder is None else os.path.join(folder, name)
+            library = _open_library(path)
+            if library is None or not hasattr(library, "nvrtcVersion"):
+                continue
+            major, minor = ctypes.c_int(), ctypes.c_int()
+            if library.nvrtcVersion(ctypes.byref(major), ctypes.byref(minor)) == 0:
+                return Finding("NVRTC", Status.OK, f"{major.value}.{minor.value} ({path})")
+    detail = "not found; converting frames on the GPU needs it"
+    return Finding("NVRTC", Status.ABSENT, detail, "pip install nvidia-cuda-nvrtc-cu12")
 
 
 def _tools() -> list[Finding]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import re
@@ -11,6 +10,8 @@ from types import ModuleType
 from typing import Any
 
 import tensorflow as tf
+
+from tf_nvcodec.nvrtc_folders import nvrtc_folders
 
 _LIBRARY = "libtf_nvcodec.so"
 _BUILD_INFO = "build_info.json"
@@ -65,25 +66,10 @@ def _advice(error: str, info: dict[str, Any]) -> str:
     return "Build it again on this machine (make wheel)."
 
 
-def _nvrtc_folders() -> list[str]:
-    """Where pip put NVIDIA's run-time compiler; TensorFlow's GPU packages bring it along."""
-    folders = []
-    for package in ("nvidia.cuda_nvrtc", "nvidia.cu13"):
-        try:
-            spec = importlib.util.find_spec(package)
-        except ImportError:
-            continue
-        for place in (spec and spec.submodule_search_locations) or ():
-            folder = Path(place) / "lib"
-            if folder.is_dir():
-                folders.append(str(folder))
-    return folders
-
-
 def _load() -> ModuleType:
     # The library looks there when a GPU's first frame is due. Not a call into it: that would start
     # TensorFlow's runtime.
-    os.environ.setdefault("TF_NVCODEC_NVRTC_FOLDERS", os.pathsep.join(_nvrtc_folders()))
+    os.environ.setdefault("TF_NVCODEC_NVRTC_FOLDERS", os.pathsep.join(nvrtc_folders()))
     library = library_path()
     info = read_build_info(library)
     check_tensorflow(info["tensorflow"], tf.__version__)

@@ -1,0 +1,80 @@
+"""An op decodes on the GPU that it is placed on. Needs a host with two."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import gpu_checks
+import numpy as np
+import pytest
+import tensorflow as tf
+from gpu_checks import check_equal, on_cpu
+from gpu_clips import data
+
+import tf_nvcodec as nvc
+
+pytestmark = pytest.mark.gpu
+
+CLIP = "h264_open_gop.mp4"
+
+
+@pytest.fixture(autouse=True)
+def gpus() -> list[str]:
+    found = [device.name for device in tf.config.list_logical_devices("GPU")]
+    if len(found) < 2:
+        pytest.skip(f"TensorFlow has {len(found)} GPU here")
+    return found
+
+
+def decode(gpu: str, contents: bytes, **options: object) -> tf.Tensor:
+    with tf.device(gpu):
+        return nvc.decode_video(contents, backend="nvdec", **options).frames  # type: ignore
+
+
+def test_frames_are_on_the_gpu_of_the_op(gpus: list[str]) -> None:
+    want = on_cpu(data(CLIP), pixel_format="native").frames.numpy()
+    for gpu in gpus:
+        with gpu_checks.nvdec_alone():
+            frames = decode(gpu, data(CLIP), pixel_format="native")
+        assert frames.backing_device.endswith(gpu.rpartition("device:")[2])
+        check_equal(frames.numpy(), want, gpu)
+
+
+def test_all_at_once(gpus: list[str]) -> None:
+    names = [CLIP, "h264.mp4", "hevc.mp4"]
+    want = {name: on_cpu(data(name), pixel_format="native").frames.numpy() for name in names}
+
+    def work(i: int) -> None:
+        name, gpu = names[i % len(names)], gpus[i % len(gpus)]
+        got = decode(gpu, data(name), pixel_format="native")
+        assert got.backing_device.endswith(gpu.rpartition("device:")[2])
+        check_equal(got.numpy(), want[name], f"{name} on {gpu}")
+
+    with ThreadPoolExecutor(4 * len(gpus)) as threads:
+        list(threads.map(work, range(24 * len(gpus))))
+    assert nvc.decoder_pool().in_use == 0
+
+
+def test_in_a_graph_of_both(gpus: list[str]) -> None:
+    @tf.function
+    def means(contents: tf.Tensor) -> list[tf.Tensor]:
+        found = []
+        for gpu in gpus:
+            with tf.device(gpu):
+                frames = nvc.decode_video(contents, size=(64, 64), dtype=tf.float32).frames
+                found.append(tf.reduce_mean(frames, [1, 2, 3]))
+        return found
+
+    want = on_cpu(data(CLIP), size=(64, 64), dtype=tf.float32).frames.numpy().mean((1, 2, 3))
+    for got in means(tf.constant(data(CLIP))):
+        np.testing.assert_allclose(got, want, atol=1e-4)
+
+
+def test_memory_is_shared_where_it_is(gpus: list[str]) -> None:
+    for number, gpu in enumerate(gpus):
+        frames = decode(gpu, data(CLIP), stop=2)
+        shared = nvc.DeviceFrames(frames)
+        assert shared.__dlpack_device__() == (2, number)
+        again = nvc.from_dlpack(shared)
+        assert again.backing_device == frames.backing_device
+        np.testing.assert_array_equal(again, frames)

@@ -1,0 +1,70 @@
+"""What `tf-nvcodec doctor` says of NVRTC and of NVENC's encoders."""
+
+from __future__ import annotations
+
+import ctypes
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tf_nvcodec.cli import doctor_checks
+from tf_nvcodec.cli.doctor_checks import Status
+
+
+class MadeUpNvrtc:
+    """An NVRTC 12.3, as ctypes shows it."""
+
+    def nvrtcVersion(self, major: Any, minor: Any) -> int:  # noqa: N802
+        ctypes.cast(major, ctypes.POINTER(ctypes.c_int))[0] = 12
+        ctypes.cast(minor, ctypes.POINTER(ctypes.c_int))[0] = 3
+        return 0
+
+
+def test_nvrtc_is_found_where_the_loader_is_told_to_look(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = str(tmp_path / "libnvrtc.so.13")
+    monkeypatch.setenv("TF_NVCODEC_NVRTC_FOLDERS", f"/nowhere:{tmp_path}")
+    monkeypatch.setattr(
+        doctor_checks, "_open_library", lambda name: MadeUpNvrtc() if name == here else None
+    )
+    finding = doctor_checks._nvrtc()
+    assert finding.status is Status.OK
+    assert finding.detail == f"12.3 ({here})"
+
+
+def test_nvrtc_that_is_missing_is_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried = []
+    monkeypatch.delenv("TF_NVCODEC_NVRTC_FOLDERS", raising=False)
+    monkeypatch.setattr(doctor_checks, "nvrtc_folders", lambda: [str(tmp_path)])
+    monkeypatch.setattr(doctor_checks, "_open_library", tried.append)
+    finding = doctor_checks._nvrtc()
+    assert finding.status is Status.ABSENT
+    assert finding.cure == "pip install nvidia-cuda-nvrtc-cu12"
+    assert tried.index(f"{tmp_path}/libnvrtc.so.12") < tried.index("libnvrtc.so.12")
+
+
+def test_a_library_that_is_no_nvrtc_is_passed_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(doctor_checks, "_open_library", lambda name: object())
+    assert doctor_checks._nvrtc().status is Status.ABSENT
+
+
+def test_nvenc_encoders_are_named() -> None:
+    def find(name: bytes) -> int:
+        return int(name == b"h264_nvenc")
+
+    finding = doctor_checks._codecs("NVENC encoders", doctor_checks._NVENC_ENCODERS, find, "mend")
+    assert finding.status is Status.ABSENT
+    assert finding.cure == "mend"
+    assert finding.detail.startswith("H.264 (h264_nvenc); this FFmpeg lacks HEVC (hevc_nvenc)")
+
+
+def test_the_report_has_both() -> None:
+    names = [finding.name for finding in doctor_checks.examine()]
+    for name in ("NVENC", "NVENC encoders", "NVRTC"):
+        assert names.count(name) == 1
