@@ -11,6 +11,7 @@ from tf_nvcodec.python.decode import (
     decode_video,
 )
 from tf_nvcodec.python.decoder_pool import DecoderPoolStatistics, decoder_pool
+from tf_nvcodec.python.dlpack import DeviceFrames, from_dlpack
 from tf_nvcodec.python.encode import encode_video
 from tf_nvcodec.python.probe import VideoInfo, probe
 from tf_nvcodec.python.video_index import VideoIndexReport, index_videos
@@ -20,6 +21,7 @@ __all__ = [
     "DecodedVideo",
     "DecodedVideoWithValidity",
     "DecoderPoolStatistics",
+    "DeviceFrames",
     "VideoDataset",
     "VideoDatasetOptions",
     "VideoDatasetStatistics",
@@ -30,6 +32,7 @@ __all__ = [
     "decode_video",
     "decoder_pool",
     "encode_video",
+    "from_dlpack",
     "index_videos",
     "is_available",
     "probe",

@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "tests/nv/host_kernel.h"
+#include "tf_nvcodec/nv/deinterlace_kernel.h"
 #include "tf_nvcodec/nv/frame_kernel_params.h"
 
 namespace nvc {
@@ -75,6 +76,7 @@ FrameKernelConfig ParseOptions(const char* image) {
     if (absl::SimpleAtoi(parts.second, &value)) macros[parts.first] = value;
   }
   FrameKernelConfig config = {};
+  if (macros.count("NVC_BOB") != 0) return config;  // of no sample: the deinterlacing kernel
   config.sample_bytes = macros.at("NVC_SAMPLE_BYTES");
   config.luma = macros.at("NVC_LUMA");
   config.chroma = macros.at("NVC_CHROMA");
@@ -198,6 +200,16 @@ CudaDriver* MakeTable() {
                             unsigned block_x, unsigned block_y, unsigned, unsigned, CUstream,
                             void** arguments, void**) {
     const auto* config = reinterpret_cast<const FrameKernelConfig*>(function);
+    if (config->sample_bytes == 0) {
+      const auto bob = *static_cast<const BobParams*>(arguments[0]);
+      return Queue("bob", [=] {
+        for (unsigned y = 0; y < grid_y * block_y; ++y) {
+          for (unsigned x = 0; x < grid_x * block_x; ++x) {
+            bob_kernel::KeepField(bob, static_cast<int>(x), static_cast<int>(y));
+          }
+        }
+      });
+    }
     const auto params = *static_cast<const FrameKernelParams*>(arguments[0]);
     return Queue("launch", [=] {
       RunOnHost(*config, params, static_cast<int>(grid_x * block_x),

@@ -92,6 +92,7 @@ CudaDriver MakeCuda() {
   cuda.cuEventRecord = [](CUevent, CUstream stream) {
     return gpu->Call("EventRecord", absl::StrCat(" ", Address(stream)));
   };
+  cuda.cuEventQuery = [](CUevent) { return gpu->Call("EventQuery"); };
   cuda.cuEventSynchronize = [](CUevent) { return gpu->Call("EventSynchronize"); };
   cuda.cuMemAlloc = [](CUdeviceptr* memory, size_t bytes) {
     const CUresult result = gpu->Call("MemAlloc", absl::StrCat(" ", bytes));

@@ -62,6 +62,9 @@ def add_decoder(parser: argparse.ArgumentParser) -> None:
         choices=("raise", "skip", "repeat"),
         help="what a broken frame does (default raise)",
     )
+    group.add_argument(
+        "--deinterlace", choices=("none", "bob"), help="of interlaced frames (default none)"
+    )
     group.add_argument("--chroma-upsampling", choices=("nearest", "bilinear"))
     group.add_argument("--color-space", choices=COLOR_SPACES, help="instead of the stream's own")
     group.add_argument("--color-range", choices=COLOR_RANGES, help="instead of the stream's own")
@@ -69,6 +72,8 @@ def add_decoder(parser: argparse.ArgumentParser) -> None:
 
 def add_encoder(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("encoder")
+    # --backend is the decoder's, where a command has both.
+    group.add_argument("--encoder", choices=("auto", "cpu", "nvenc"), help="who encodes")
     group.add_argument("--codec", help="h264, hevc, av1, vp9, mjpeg, ffv1 (default: OUT's usual)")
     group.add_argument("--container", help="mp4, mkv, ... (default: from OUT's extension)")
     group.add_argument("--crf", type=float, help="constant quality, lower is better")
@@ -104,6 +109,7 @@ def decode_keywords(args: argparse.Namespace) -> dict[str, Any]:
         backend=args.backend,
         num_threads=args.threads,
         on_error=args.on_error,
+        deinterlace=args.deinterlace,
         chroma_upsampling=args.chroma_upsampling,
         color_space=args.color_space,
         color_range=args.color_range,
@@ -123,4 +129,5 @@ def encode_keywords(args: argparse.Namespace) -> dict[str, Any]:
         pixel_format=args.pixel_format,
         options=dict(args.option) if args.option else None,
         fragmented=True if args.fragmented else None,
+        backend=args.encoder,
     )

@@ -9,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
+#include "tf_nvcodec/core/nvenc_settings.h"
 #include "tf_nvcodec/core/status.h"
 
 extern "C" {
@@ -82,6 +83,9 @@ constexpr int kMinCuTreeWidth = 49;
 
 constexpr int kMaxX265FrameThreads = 16;
 
+// As x264 and x265 have it.
+constexpr int kNvencGop = 250;
+
 struct DictionaryDeleter {
   void operator()(AVDictionary* dictionary) const { av_dict_free(&dictionary); }
 };
@@ -129,24 +133,6 @@ std::string JoinParams(const CodecOptions& params) {
     absl::StrAppend(&text, text.empty() ? "" : ":", key, "=", value);
   }
   return text;
-}
-
-absl::Status CheckOption(const AVCodec* encoder, absl::string_view codec, const std::string& name) {
-  for (const auto& [option, argument] : kArguments) {
-    if (name != option) continue;
-    return absl::InvalidArgumentError(absl::StrCat("options[\"", name, "\"] is what the argument ",
-                                                   argument, " sets; give that instead"));
-  }
-  const bool generic = std::find(std::begin(kGenericOptions), std::end(kGenericOptions), name) !=
-                       std::end(kGenericOptions);
-  const AVClass* own = encoder->priv_class;
-  if (generic || (own != nullptr &&
-                  av_opt_find(&own, name.c_str(), nullptr, 0, AV_OPT_SEARCH_FAKE_OBJ) != nullptr)) {
-    return absl::OkStatus();
-  }
-  return absl::InvalidArgumentError(absl::StrCat("codec ", codec, " (", encoder->name,
-                                                 ") has no option \"", name,
-                                                 "\" (see ffmpeg -h encoder=", encoder->name, ")"));
 }
 
 // The encoder's own parameters that the op sets; the caller's come after the first and before the
@@ -218,11 +204,32 @@ void AppendQuality(const CodecTraits& traits, const EncodeOptions& options,
 }  // namespace
 
 bool ForcesKeyFrames(const EncodeOptions& options) {
-  return options.codec == EncodeCodec::kAv1 && options.gop == 1;
+  return options.codec == EncodeCodec::kAv1 && options.gop == 1 &&
+         options.engine == EncodeEngine::kCpu;
+}
+
+absl::Status CheckCodecOption(const AVCodec* encoder, absl::string_view codec,
+                              const std::string& name) {
+  for (const auto& [option, argument] : kArguments) {
+    if (name != option) continue;
+    return absl::InvalidArgumentError(absl::StrCat("options[\"", name, "\"] is what the argument ",
+                                                   argument, " sets; give that instead"));
+  }
+  const bool generic = std::find(std::begin(kGenericOptions), std::end(kGenericOptions), name) !=
+                       std::end(kGenericOptions);
+  const AVClass* own = encoder->priv_class;
+  if (generic || (own != nullptr &&
+                  av_opt_find(&own, name.c_str(), nullptr, 0, AV_OPT_SEARCH_FAKE_OBJ) != nullptr)) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(absl::StrCat("codec ", codec, " (", encoder->name,
+                                                 ") has no option \"", name,
+                                                 "\" (see ffmpeg -h encoder=", encoder->name, ")"));
 }
 
 absl::StatusOr<CodecOptions> MakeCodecSettings(const StreamSpec& stream,
                                                const EncodeOptions& options) {
+  if (options.engine == EncodeEngine::kNvenc) return MakeNvencSettings(stream.encoder, options);
   const CodecTraits& traits = TraitsOf(options.codec);
   CodecOptions settings;
   AppendQuality(traits, options, &settings);
@@ -232,7 +239,7 @@ absl::StatusOr<CodecOptions> MakeCodecSettings(const StreamSpec& stream,
   CodecOptions params, after;
   OwnParams(stream, options, &params, &after);
   for (const auto& [name, value] : options.codec_options) {
-    NVC_RETURN_IF_ERROR(CheckOption(stream.encoder, traits.name, name));
+    NVC_RETURN_IF_ERROR(CheckCodecOption(stream.encoder, traits.name, name));
     if (options.codec == EncodeCodec::kH264) NVC_RETURN_IF_ERROR(CheckX264Choice(name, value));
     if (name == params_option || name == "x264opts") {
       NVC_ASSIGN_OR_RETURN(const CodecOptions given, ParseParams(name, value));
@@ -256,12 +263,18 @@ void ApplyContextSettings(const StreamSpec& stream, const FrameTiming& timing,
   const CodecTraits& traits = TraitsOf(options.codec);
   context->time_base = timing.time_base();
   context->framerate = EncoderRate(timing.frame_rate(), traits);
+  context->bit_rate = options.bitrate;
+  if (options.engine == EncodeEngine::kNvenc) {
+    // 0 is every frame for itself.
+    context->gop_size = options.gop == 1 ? 0 : options.gop > 0 ? options.gop : kNvencGop;
+    context->max_b_frames = NvencBFrames(options);
+    return;
+  }
   context->thread_count = options.num_threads;
   // x265 takes that many frames at once at most; more threads are for its pool.
   if (options.codec == EncodeCodec::kHevc) {
     context->thread_count = std::min(context->thread_count, kMaxX265FrameThreads);
   }
-  context->bit_rate = options.bitrate;
   const int gop = options.gop > 0 ? options.gop : traits.default_gop;
   if (gop > 0) context->gop_size = ForcesKeyFrames(options) ? 2 : gop;
   if (options.max_b_frames >= 0) context->max_b_frames = options.max_b_frames;

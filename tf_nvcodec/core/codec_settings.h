@@ -2,7 +2,11 @@
 #ifndef TF_NVCODEC_CORE_CODEC_SETTINGS_H_
 #define TF_NVCODEC_CORE_CODEC_SETTINGS_H_
 
+#include <string>
+
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "tf_nvcodec/core/encode_options.h"
 #include "tf_nvcodec/core/frame_timing.h"
 #include "tf_nvcodec/core/stream_spec.h"
@@ -12,6 +16,11 @@ namespace nvc {
 // Whether each frame must be marked as a key frame: SVT-AV1 makes intra-only frames, which nothing
 // can start from, of a period of 1.
 bool ForcesKeyFrames(const EncodeOptions& options);
+
+// InvalidArgument for a name in the caller's codec options that the encoder lacks, or that is an
+// argument's.
+absl::Status CheckCodecOption(const AVCodec* encoder, absl::string_view codec,
+                              const std::string& name);
 
 // Settings for avcodec_open2's dictionary: quality, preset, thread count and the caller's own codec
 // options. InvalidArgument for an option that the encoder lacks, or that would contradict an

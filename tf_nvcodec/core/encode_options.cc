@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "tf_nvcodec/core/nvenc_codec.h"
 #include "tf_nvcodec/core/status.h"
 
 namespace nvc {
@@ -55,7 +56,8 @@ absl::Status CheckPictureTypes(const EncodeOptions& options, const CodecTraits& 
     return absl::InvalidArgumentError(absl::StrCat("every frame of codec ", traits.name,
                                                    " is a key frame: gop must be 1; got ", gop));
   }
-  if (gop == 1 && options.codec == EncodeCodec::kAv1 && options.bitrate != 0) {
+  if (gop == 1 && options.codec == EncodeCodec::kAv1 && options.bitrate != 0 &&
+      options.engine == EncodeEngine::kCpu) {
     return absl::InvalidArgumentError(
         "codec av1 makes every frame a key frame by crf only: gop 1 and bitrate exclude each "
         "other");
@@ -85,13 +87,19 @@ absl::Status EncodeOptions::Validate() const {
   NVC_RETURN_IF_ERROR(CheckContainer(container, codec));
   NVC_RETURN_IF_ERROR(CheckRate(*this, traits));
   NVC_RETURN_IF_ERROR(CheckPictureTypes(*this, traits));
-  if (!preset.empty() &&
-      std::find(traits.presets.begin(), traits.presets.end(), preset) == traits.presets.end()) {
+  if (engine == EncodeEngine::kNvenc) NVC_RETURN_IF_ERROR(FindNvencEncoder(codec).status());
+  const bool known =
+      preset.empty() ||
+      std::find(traits.presets.begin(), traits.presets.end(), preset) != traits.presets.end() ||
+      (engine == EncodeEngine::kNvenc && !NvencPreset(codec, preset).empty());
+  if (!known) {
     return absl::InvalidArgumentError(
         traits.presets.empty()
             ? absl::StrCat("codec ", traits.name, " has no presets; got preset \"", preset, "\"")
             : absl::StrCat("preset of codec ", traits.name, " must be one of ",
-                           absl::StrJoin(traits.presets, ", "), "; got \"", preset, "\""));
+                           absl::StrJoin(traits.presets, ", "),
+                           engine == EncodeEngine::kNvenc ? ", p1 to p7" : "", "; got \"", preset,
+                           "\""));
   }
   if (num_threads < 0 || num_threads > kMaxThreads) {
     return absl::InvalidArgumentError(

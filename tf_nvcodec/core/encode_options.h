@@ -15,6 +15,9 @@
 
 namespace nvc {
 
+// kNvenc: NVIDIA's hardware, by way of libavcodec.
+enum class EncodeEngine { kCpu, kNvenc };
+
 // Names and values.
 using CodecOptions = std::vector<std::pair<std::string, std::string>>;
 
@@ -34,6 +37,10 @@ struct EncodeOptions {
   bool faststart = true;                  // MP4 and MOV: index before the frames
   // The codec's own options, as FFmpeg names them.
   CodecOptions codec_options;
+  EncodeEngine engine = EncodeEngine::kCpu;
+  // With kNvenc: the GPU as libavcodec knows it (AV_HWDEVICE_TYPE_CUDA), which outlives the call;
+  // null: libavcodec's choice, with a CUDA context of its own.
+  AVBufferRef* gpu = nullptr;
 
   // InvalidArgument names the option, its value and what would be accepted.
   absl::Status Validate() const;

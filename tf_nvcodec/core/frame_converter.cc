@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "tf_nvcodec/core/converters.h"
+#include "tf_nvcodec/core/deinterlace.h"
 #include "tf_nvcodec/core/status.h"
 
 extern "C" {
@@ -127,12 +128,17 @@ absl::StatusOr<ConversionPlan> MakeConversionPlan(const OutputSpec& output,
 absl::StatusOr<std::unique_ptr<FrameConverter>> FrameConverter::Create(const OutputSpec& output,
                                                                        const SourceSpec& source) {
   NVC_RETURN_IF_ERROR(CheckRequest(output, source));
+  std::unique_ptr<FrameConverter> converter;
   if (output.pixel_format == PixelFormat::kNative) {
     NVC_ASSIGN_OR_RETURN(const FrameShape shape, MakeNativeShape(source));
-    return std::make_unique<NativeConverter>(source, shape);
+    converter = std::make_unique<NativeConverter>(source, shape);
+  } else {
+    NVC_ASSIGN_OR_RETURN(const ConversionPlan plan, MakeConversionPlan(output, source));
+    converter =
+        Channels(output.pixel_format) != 0 ? MakeImageConverter(plan) : MakeYuvConverter(plan);
   }
-  NVC_ASSIGN_OR_RETURN(const ConversionPlan plan, MakeConversionPlan(output, source));
-  return Channels(output.pixel_format) != 0 ? MakeImageConverter(plan) : MakeYuvConverter(plan);
+  if (output.deinterlace == Deinterlace::kNone) return converter;
+  return NewBobConverter(std::move(converter));
 }
 
 }  // namespace nvc

@@ -37,6 +37,10 @@ constexpr Named<ChromaUpsampling> kChromaUpsamplings[] = {
     {ChromaUpsampling::kNearest, "nearest"},
     {ChromaUpsampling::kBilinear, "bilinear"},
 };
+constexpr Named<Deinterlace> kDeinterlaces[] = {
+    {Deinterlace::kNone, "none"},
+    {Deinterlace::kBob, "bob"},
+};
 constexpr Named<ColorSpace> kColorSpaces[] = {
     {ColorSpace::kBt601, "bt601"},
     {ColorSpace::kBt709, "bt709"},
@@ -91,6 +95,9 @@ absl::StatusOr<ResizeMethod> ParseResizeMethod(absl::string_view name) {
 }
 absl::StatusOr<ChromaUpsampling> ParseChromaUpsampling(absl::string_view name) {
   return Parse("chroma_upsampling", kChromaUpsamplings, name);
+}
+absl::StatusOr<Deinterlace> ParseDeinterlace(absl::string_view name) {
+  return Parse("deinterlace", kDeinterlaces, name);
 }
 absl::StatusOr<ColorSpace> ParseColorSpace(absl::string_view name) {
   return Parse("color_space", kColorSpaces, name);

@@ -25,6 +25,8 @@ enum class Layout { kThwc, kTchw };
 // of the source area under each output pixel.
 enum class ResizeMethod { kNearest, kBilinear, kBicubic, kArea };
 enum class ChromaUpsampling { kNearest, kBilinear };
+// What becomes of frames that are marked as interlaced; core/deinterlace.h has the rule.
+enum class Deinterlace { kNone, kBob };
 enum class ColorSpace { kBt601, kBt709, kBt2020 };
 enum class ColorRange { kLimited, kFull };
 
@@ -34,6 +36,7 @@ absl::StatusOr<PixelFormat> ParsePixelFormat(absl::string_view name);
 absl::StatusOr<Layout> ParseLayout(absl::string_view name);
 absl::StatusOr<ResizeMethod> ParseResizeMethod(absl::string_view name);
 absl::StatusOr<ChromaUpsampling> ParseChromaUpsampling(absl::string_view name);
+absl::StatusOr<Deinterlace> ParseDeinterlace(absl::string_view name);
 absl::StatusOr<ColorSpace> ParseColorSpace(absl::string_view name);
 absl::StatusOr<ColorRange> ParseColorRange(absl::string_view name);
 
@@ -64,6 +67,7 @@ struct OutputSpec {
   ResizeMethod resize_method = ResizeMethod::kBilinear;
   ChromaUpsampling chroma_upsampling = ChromaUpsampling::kNearest;
   bool apply_rotation = true;
+  Deinterlace deinterlace = Deinterlace::kNone;  // before all else, for native too
   // Read the source as this instead of as it is tagged; for packed YUV outputs too, which keep it.
   std::optional<ColorSpace> color_space;
   std::optional<ColorRange> color_range;

@@ -27,6 +27,8 @@ AVPixelFormat MemoryFormat(const FrameBatch& frames) {
       return bytes ? AV_PIX_FMT_GRAY8 : words ? AV_PIX_FMT_GRAY16 : AV_PIX_FMT_NONE;
     case PixelFormat::kNv12:
       return AV_PIX_FMT_NV12;
+    case PixelFormat::kP010:
+      return AV_PIX_FMT_P010;
     case PixelFormat::kYuv420p:
       return AV_PIX_FMT_YUV420P;
     case PixelFormat::kYuv444p:

@@ -1,5 +1,6 @@
 #include "tf_nvcodec/core/software_encoder.h"
 
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
@@ -34,6 +35,19 @@ absl::Status EncoderError(int averror, const std::string& doing, const AvLogScop
   return absl::Status(status.code(), message);
 }
 
+// What the GPU or its driver can't do comes as one of these.
+absl::Status NvencError(int averror, const std::string& doing, const AvLogScope& log) {
+  const absl::Status status = EncoderError(averror, doing, log);
+  // EPERM is libavcodec's -1 for a driver that it can't open.
+  if (averror == AVERROR_EXTERNAL || averror == AVERROR_UNKNOWN || averror == AVERROR(EPERM)) {
+    return absl::FailedPreconditionError(status.message());
+  }
+  if (averror == AVERROR(ENOSYS) || averror == AVERROR(ENOTSUP)) {
+    return absl::UnimplementedError(status.message());
+  }
+  return status;
+}
+
 class SoftwareEncoder : public Encoder {
  public:
   SoftwareEncoder(AvCodecContextPtr context, const EncodeOptions& options)
@@ -41,7 +55,8 @@ class SoftwareEncoder : public Encoder {
         packet_(av_packet_alloc()),
         label_(
             absl::StrCat("codec ", TraitsOf(options.codec).name, " (", context_->codec->name, ")")),
-        force_key_frames_(ForcesKeyFrames(options)) {}
+        force_key_frames_(ForcesKeyFrames(options)),
+        nvenc_(options.engine == EncodeEngine::kNvenc) {}
 
   ~SoftwareEncoder() override {
     // SVT-AV1 1.4 never returns from closing an encoder that got no frame or no end of stream.
@@ -66,7 +81,7 @@ class SoftwareEncoder : public Encoder {
         av_dict_get(dictionary, "", nullptr, AV_DICT_IGNORE_SUFFIX);
     const std::string unknown = unused != nullptr ? unused->key : "";
     av_dict_free(&dictionary);
-    if (opened < 0) return EncoderError(opened, absl::StrCat("opening ", label_), log);
+    if (opened < 0) return Error(opened, absl::StrCat("opening ", label_), log);
     if (!unknown.empty()) {
       return absl::InvalidArgumentError(absl::StrCat(label_, " has no option \"", unknown, "\""));
     }
@@ -84,7 +99,7 @@ class SoftwareEncoder : public Encoder {
     if (force_key_frames_) frame->pict_type = AV_PICTURE_TYPE_I;
     sent_pts_.push_back(frame->pts);
     const int sent = avcodec_send_frame(context_.get(), frame.get());
-    if (sent < 0) return EncoderError(sent, Doing(), log);
+    if (sent < 0) return Error(sent, Doing(), log);
     ++frames_;
     return Receive(sink);
   }
@@ -92,7 +107,7 @@ class SoftwareEncoder : public Encoder {
   absl::Status Finish(const PacketSink& sink) override {
     AvLogScope log;
     const int sent = avcodec_send_frame(context_.get(), nullptr);
-    if (sent < 0) return EncoderError(sent, absl::StrCat("finishing ", label_), log);
+    if (sent < 0) return Error(sent, absl::StrCat("finishing ", label_), log);
     NVC_RETURN_IF_ERROR(Receive(sink));
     finished_ = true;
     return absl::OkStatus();
@@ -101,6 +116,10 @@ class SoftwareEncoder : public Encoder {
   const AVCodecContext& context() const override { return *context_; }
 
  private:
+  absl::Status Error(int averror, const std::string& doing, const AvLogScope& log) const {
+    return nvenc_ ? NvencError(averror, doing, log) : EncoderError(averror, doing, log);
+  }
+
   std::string Doing() const { return absl::StrCat("encoding frame ", frames_, " with ", label_); }
 
   absl::Status Receive(const PacketSink& sink) {
@@ -108,8 +127,8 @@ class SoftwareEncoder : public Encoder {
     for (;;) {
       const int received = avcodec_receive_packet(context_.get(), packet_.get());
       if (received == AVERROR(EAGAIN) || received == AVERROR_EOF) return absl::OkStatus();
-      if (received < 0) return EncoderError(received, Doing(), log);
-      if (context_->codec_id == AV_CODEC_ID_HEVC) packet_->dts = DecodingTime(packets_);
+      if (received < 0) return Error(received, Doing(), log);
+      if (nvenc_ || context_->codec_id == AV_CODEC_ID_HEVC) packet_->dts = DecodingTime(packets_);
       ++packets_;
       const absl::Status stored = sink(packet_.get());
       av_packet_unref(packet_.get());
@@ -117,11 +136,13 @@ class SoftwareEncoder : public Encoder {
     }
   }
 
-  // x265 leaves the dts of streams shorter than its reordering undefined. The k-th packet is
-  // decoded when the frame that it is `delay` behind is shown.
+  // x265 leaves the dts of streams shorter than its reordering undefined, and libavcodec's NVENC
+  // before 6.1 takes a frame for one tick. The k-th packet is decoded when the frame that it is
+  // `delay` behind is shown.
   int64_t DecodingTime(size_t packet) const {
-    // At most a pyramid of two levels.
-    const size_t delay = context_->max_b_frames == 0 ? 0 : 2;
+    // x265 makes at most a pyramid of two levels; NVENC can make deeper ones.
+    const auto b_frames = static_cast<size_t>(context_->max_b_frames);
+    const size_t delay = nvenc_ ? b_frames : b_frames == 0 ? 0 : 2;
     if (packet >= delay) return sent_pts_[packet - delay];
     const int64_t step = sent_pts_.size() > 1 ? sent_pts_[1] - sent_pts_[0] : 1;
     return sent_pts_[0] - static_cast<int64_t>(delay - packet) * step;
@@ -155,6 +176,7 @@ class SoftwareEncoder : public Encoder {
   AvPacketPtr packet_;
   const std::string label_;
   const bool force_key_frames_;
+  const bool nvenc_;
   int64_t frames_ = 0;
   std::vector<int64_t> sent_pts_;  // of the frames so far, in display order
   size_t packets_ = 0;
@@ -189,6 +211,12 @@ absl::StatusOr<std::unique_ptr<Encoder>> NewSoftwareEncoder(const StreamSpec& st
   // No version strings or dates, so that equal input gives equal bytes.
   context->flags |= AV_CODEC_FLAG_BITEXACT;
   if (global_header) context->flags |= AV_CODEC_FLAG_GLOBAL_HEADER;
+  if (options.gpu != nullptr) {
+    context->hw_device_ctx = av_buffer_ref(options.gpu);
+    if (context->hw_device_ctx == nullptr) {
+      return absl::ResourceExhaustedError("out of memory for an encoder");
+    }
+  }
   ApplyContextSettings(stream, timing, options, context.get());
   auto encoder = std::make_unique<SoftwareEncoder>(std::move(context), options);
   NVC_RETURN_IF_ERROR(encoder->Open(settings, cancelled));

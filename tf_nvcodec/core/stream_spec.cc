@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "tf_nvcodec/core/color.h"
+#include "tf_nvcodec/core/nvenc_codec.h"
 #include "tf_nvcodec/core/status.h"
 
 extern "C" {
@@ -50,7 +51,12 @@ AVPixelFormat DefaultFormat(const FrameBatch& frames, EncodeCodec codec,
 }
 
 absl::StatusOr<AVPixelFormat> ChooseFormat(const FrameBatch& frames, const EncodeOptions& options) {
-  NVC_ASSIGN_OR_RETURN(const std::vector<AVPixelFormat> formats, StreamFormats(options.codec));
+  std::vector<AVPixelFormat> formats;
+  if (options.engine == EncodeEngine::kNvenc) {
+    formats = NvencStreamFormats(options.codec, frames.pixel_format);
+  } else {
+    NVC_ASSIGN_OR_RETURN(formats, StreamFormats(options.codec));
+  }
   if (options.pixel_format.empty()) return DefaultFormat(frames, options.codec, formats);
   const AVPixelFormat format = av_get_pix_fmt(options.pixel_format.c_str());
   if (!Contains(formats, format)) {
@@ -58,9 +64,13 @@ absl::StatusOr<AVPixelFormat> ChooseFormat(const FrameBatch& frames, const Encod
     for (const AVPixelFormat allowed : formats) {
       absl::StrAppend(&names, names.empty() ? "" : ", ", av_get_pix_fmt_name(allowed));
     }
-    return absl::InvalidArgumentError(
-        absl::StrCat("pixel_format \"", options.pixel_format, "\" is none that codec ",
-                     TraitsOf(options.codec).name, " can store; these are: ", names));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "pixel_format \"", options.pixel_format, "\" is none that codec ",
+        TraitsOf(options.codec).name,
+        options.engine == EncodeEngine::kNvenc
+            ? absl::StrCat(" can store of ", Name(frames.pixel_format), " frames with NVENC")
+            : " can store",
+        "; these are: ", names));
   }
   if (IsRgb(format) && IsPackedYuv(frames)) {
     return absl::InvalidArgumentError(absl::StrCat(
@@ -181,9 +191,11 @@ absl::StatusOr<StreamSpec> ChooseStream(const FrameBatch& frames, const EncodeOp
   StreamSpec spec;
   spec.width = frames.width;
   spec.height = frames.height;
-  NVC_ASSIGN_OR_RETURN(spec.encoder, FindEncoder(TraitsOf(options.codec).encoder));
+  const bool nvenc = options.engine == EncodeEngine::kNvenc;
+  NVC_ASSIGN_OR_RETURN(spec.encoder, nvenc ? FindNvencEncoder(options.codec)
+                                           : FindEncoder(TraitsOf(options.codec).encoder));
   NVC_ASSIGN_OR_RETURN(spec.format, ChooseFormat(frames, options));
-  spec.encoder_format = spec.format;
+  spec.encoder_format = nvenc ? NvencInputFormat(spec.format) : spec.format;
   if (options.codec == EncodeCodec::kH264 && IsRgb(spec.format)) {
     NVC_ASSIGN_OR_RETURN(spec.encoder, FindEncoder("libx264rgb"));
     spec.encoder_format =

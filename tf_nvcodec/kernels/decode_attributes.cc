@@ -70,13 +70,14 @@ absl::StatusOr<std::vector<int32_t>> ReadVector(OpKernelContext* context, int in
 }  // namespace
 
 absl::Status DecodeAttributes::Read(OpKernelConstruction* context) {
-  std::string format, layout, method, chroma, space, range, policy;
+  std::string format, layout, method, chroma, deinterlace, space, range, policy;
   NVC_RETURN_IF_ERROR(context->GetAttr("dtype", &dtype));
   NVC_RETURN_IF_ERROR(context->GetAttr("pixel_format", &format));
   NVC_RETURN_IF_ERROR(context->GetAttr("layout", &layout));
   NVC_RETURN_IF_ERROR(context->GetAttr("resize_method", &method));
   NVC_RETURN_IF_ERROR(context->GetAttr("chroma_upsampling", &chroma));
   NVC_RETURN_IF_ERROR(context->GetAttr("apply_rotation", &output.apply_rotation));
+  NVC_RETURN_IF_ERROR(context->GetAttr("deinterlace", &deinterlace));
   NVC_RETURN_IF_ERROR(context->GetAttr("color_space", &space));
   NVC_RETURN_IF_ERROR(context->GetAttr("color_range", &range));
   NVC_RETURN_IF_ERROR(context->GetAttr("num_threads", &num_threads));
@@ -89,6 +90,7 @@ absl::Status DecodeAttributes::Read(OpKernelConstruction* context) {
   NVC_ASSIGN_OR_RETURN(output.layout, ParseLayout(layout));
   NVC_ASSIGN_OR_RETURN(output.resize_method, ParseResizeMethod(method));
   NVC_ASSIGN_OR_RETURN(output.chroma_upsampling, ParseChromaUpsampling(chroma));
+  NVC_ASSIGN_OR_RETURN(output.deinterlace, ParseDeinterlace(deinterlace));
   if (!space.empty()) {
     NVC_ASSIGN_OR_RETURN(output.color_space, ParseColorSpace(space));
   }

@@ -25,6 +25,17 @@ void LogFallback(const std::string& why) {
   LOG(WARNING) << "tf_nvcodec decodes on the CPU, not with NVDEC: " << why;
 }
 
+bool MayBeInterlaced(const AVCodecParameters& codec) {
+  switch (codec.codec_id) {
+    case AV_CODEC_ID_VP8:
+    case AV_CODEC_ID_VP9:
+    case AV_CODEC_ID_AV1:
+      return false;
+    default:
+      return codec.field_order != AV_FIELD_PROGRESSIVE;
+  }
+}
+
 // The Python package says where pip put NVRTC.
 void FindNvrtc() {
   static const bool done = [] {
@@ -44,9 +55,16 @@ absl::StatusOr<DecodeSetup> SetUpDecoding(const DecodeAttributes& attributes, co
   setup.options.max_pixels = attributes.max_pixels;
   setup.options.cancelled = cancelled;
   std::string why_not;
-  NVC_ASSIGN_OR_RETURN(GpuDevice* const decoder,
+  NVC_ASSIGN_OR_RETURN(GpuDevice * decoder,
                        ChooseDecoder(attributes.backend, gpu == nullptr ? nullptr : gpu->device,
                                      *stream.codec, &why_not));
+  if (decoder != nullptr && attributes.backend == Backend::kAuto &&
+      attributes.output.deinterlace != Deinterlace::kNone && MayBeInterlaced(*stream.codec)) {
+    decoder = nullptr;
+    why_not =
+        "deinterlace goes by which frames FFmpeg's decoder marks, NVDEC's may mark others; "
+        "backend=\"nvdec\" takes those";
+  }
   if (!why_not.empty()) LogFallback(why_not);
   if (decoder != nullptr) {
     FindNvrtc();

@@ -1,4 +1,6 @@
 #include <cstdint>
+#include <mutex>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -6,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "tensorflow/core/framework/op_kernel.h"
+#include "tensorflow/core/platform/logging.h"
 #include "tf_nvcodec/core/encode_options.h"
 #include "tf_nvcodec/core/frame_batch.h"
 #include "tf_nvcodec/core/frame_timing.h"
@@ -13,7 +16,7 @@
 #include "tf_nvcodec/core/status.h"
 #include "tf_nvcodec/core/video_writer.h"
 #include "tf_nvcodec/kernels/kernel_util.h"
-#include "tf_nvcodec/nv/availability.h"
+#include "tf_nvcodec/nv/encode_backend.h"
 
 namespace nvc {
 namespace {
@@ -108,8 +111,17 @@ absl::StatusOr<EncodeOptions> ReadOptions(OpKernelConstruction* context) {
                        Attribute<std::vector<std::string>>(context, "options"));
   NVC_ASSIGN_OR_RETURN(options.codec_options, ParseCodecOptions(entries));
   NVC_RETURN_IF_ERROR(ReadColors(context, &options));
-  NVC_RETURN_IF_ERROR(options.Validate());
   return options;
+}
+
+// Once for each reason. Reasons name sizes and formats, of which there may be any number.
+void LogFallback(const std::string& why) {
+  constexpr size_t kMostReasons = 100;
+  static std::mutex mutex;
+  static auto* const logged = new std::set<std::string>;
+  std::lock_guard<std::mutex> lock(mutex);
+  if (logged->size() >= kMostReasons || !logged->insert(why).second) return;
+  LOG(WARNING) << "tf_nvcodec encodes on the CPU, not with NVENC: " << why;
 }
 
 class EncodeOp : public OpKernel {
@@ -127,23 +139,20 @@ class EncodeOp : public OpKernel {
     NVC_ASSIGN_OR_RETURN(const DataType dtype, Attribute<DataType>(context, "T"));
     NVC_ASSIGN_OR_RETURN(sample_type_, SampleTypeOf(dtype));
     NVC_ASSIGN_OR_RETURN(const std::string backend, Attribute<std::string>(context, "backend"));
-    nvenc_ = backend == "nvenc";
+    NVC_ASSIGN_OR_RETURN(backend_, ParseEncodeBackend(backend));
     NVC_ASSIGN_OR_RETURN(options_, ReadOptions(context));
-    return absl::OkStatus();
+    if (backend_ == EncodeBackend::kNvenc) options_.engine = EncodeEngine::kNvenc;
+    return options_.Validate();
   }
 
   absl::Status Encode(OpKernelContext* context) const {
-    if (nvenc_) {
-      NVC_ASSIGN_OR_RETURN(const std::string gpu, FindNvenc());
-      return absl::UnimplementedError(absl::StrCat(
-          "this version does not encode with NVENC (found on ", gpu, "); use backend=\"cpu\""));
-    }
     NVC_ASSIGN_OR_RETURN(const FrameBatch frames, ReadFrames(context));
     NVC_ASSIGN_OR_RETURN(const FrameTiming timing, ReadTiming(context, frames.count));
     Tensor* contents = nullptr;
     TF_RETURN_IF_ERROR(context->allocate_output(0, TensorShape({}), &contents));
     TstringBytes bytes(&contents->scalar<tstring>()());
-    return WriteVideo(frames, timing, options_, StepCancelled(context), &bytes);
+    return EncodeWith(EncodeEngines(), backend_, frames, timing, options_, StepCancelled(context),
+                      &bytes, LogFallback);
   }
 
   absl::StatusOr<FrameBatch> ReadFrames(OpKernelContext* context) const {
@@ -217,7 +226,7 @@ class EncodeOp : public OpKernel {
 
   PixelFormat input_format_ = PixelFormat::kRgb;
   SampleType sample_type_ = SampleType::kUint8;
-  bool nvenc_ = false;
+  EncodeBackend backend_ = EncodeBackend::kAuto;
   EncodeOptions options_;
 };
 

@@ -7,6 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "tf_nvcodec/core/status.h"
 #include "tf_nvcodec/nv/driver.h"
+#include "tf_nvcodec/nv/nvenc_gpu.h"
 
 namespace nvc {
 namespace {
@@ -80,22 +81,9 @@ absl::StatusOr<std::string> DecodableCodecs(const CuvidDriver& cuvid, const Curr
 }
 
 absl::StatusOr<std::string> EncodableCodecs(const NvencDriver& nvenc, const CurrentDevice& device) {
-  NV_ENC_OPEN_ENCODE_SESSION_EX_PARAMS params = {};
-  params.version = NV_ENC_OPEN_ENCODE_SESSION_EX_PARAMS_VER;
-  params.deviceType = NV_ENC_DEVICE_TYPE_CUDA;
-  params.device = device.context();
-  params.apiVersion = NVENCAPI_VERSION;
-  void* session = nullptr;
-  const NVENCSTATUS status = nvenc.api.nvEncOpenEncodeSessionEx(&params, &session);
-  uint32_t count = 0;
-  if (status == NV_ENC_SUCCESS) nvenc.api.nvEncGetEncodeGUIDCount(session, &count);
-  // NVENC's manual asks for this after a failed open too.
-  if (session != nullptr) nvenc.api.nvEncDestroyEncoder(session);
-  if (status != NV_ENC_SUCCESS || count == 0) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        device.name(), " has no NVENC (nvEncOpenEncodeSessionEx: NVENCSTATUS ", int{status}, ")"));
-  }
-  return absl::StrCat(device.name(), ": ", count, " codecs");
+  NVC_ASSIGN_OR_RETURN(const std::vector<std::string> names,
+                       NvencCodecs(nvenc, device.context(), device.name()));
+  return absl::StrCat(device.name(), ": ", absl::StrJoin(names, ", "));
 }
 
 // The first device that `describe` is content with, else what it said of the last one.

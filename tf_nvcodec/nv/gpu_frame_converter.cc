@@ -10,6 +10,7 @@
 #include "tf_nvcodec/core/status.h"
 #include "tf_nvcodec/nv/frame_kernel_plan.h"
 #include "tf_nvcodec/nv/gpu_conversion.h"
+#include "tf_nvcodec/nv/gpu_deinterlace.h"
 #include "tf_nvcodec/nv/gpu_device.h"
 #include "tf_nvcodec/nv/gpu_picture.h"
 
@@ -124,7 +125,10 @@ absl::StatusOr<std::unique_ptr<FrameConverter>> NewGpuFrameConverter(GpuDevice* 
                                                                      const SourceSpec& source) {
   NVC_ASSIGN_OR_RETURN(std::shared_ptr<const GpuConversion> conversion,
                        GetGpuConversion(device, stream, output, source));
-  return std::make_unique<GpuFrameConverter>(device, stream, source, std::move(conversion));
+  auto converter =
+      std::make_unique<GpuFrameConverter>(device, stream, source, std::move(conversion));
+  if (output.deinterlace == Deinterlace::kNone) return converter;
+  return NewGpuBobConverter(device, stream, std::move(converter));
 }
 
 }  // namespace nvc

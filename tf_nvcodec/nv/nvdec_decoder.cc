@@ -56,6 +56,8 @@ class NvdecDecoder : public Decoder, private NvdecParserEvents {
           MakeFrame(*picture.stream, std::move(picture.session), next.surface, frame));
       frame->pts = picture.sent.pts;
       frame->pkt_pos = picture.sent.pos;
+      frame->interlaced_frame = !next.info.progressive_frame;
+      frame->top_field_first = next.info.top_field_first;
       return true;
     }
     return false;

@@ -11,6 +11,7 @@
       .Attr("resize_method: {'nearest', 'bilinear', 'bicubic', 'area'} = 'bilinear'") \
       .Attr("chroma_upsampling: {'nearest', 'bilinear'} = 'nearest'")                 \
       .Attr("apply_rotation: bool = true")                                            \
+      .Attr("deinterlace: {'none', 'bob'} = 'none'")                                  \
       .Attr("color_space: {'', 'bt601', 'bt709', 'bt2020'} = ''")                     \
       .Attr("color_range: {'', 'limited', 'full'} = ''")                              \
       .Attr("mean: list(float) = []")                                                 \

@@ -124,6 +124,7 @@ layout: Place of the channels.
 resize_method: As in tf.image.resize with antialias=False.
 chroma_upsampling: How full-resolution chroma is made from subsampled planes.
 apply_rotation: Turn the frames as the stream's display matrix asks.
+deinterlace: "bob" keeps the first field of interlaced frames and makes the other rows from it.
 color_space: Overrides the stream's matrix.
 color_range: Overrides the stream's range.
 mean: One value a channel, or one for all; subtracted from float frames.

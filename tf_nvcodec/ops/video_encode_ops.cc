@@ -147,7 +147,8 @@ num_threads: 0 for what the encoder finds sensible on this machine.
 fragmented: Write a fragmented MP4 or MOV.
 faststart: Put the index of an MP4 or MOV in front of the frames.
 options: The encoder's own options, each "name=value".
-backend: "auto" takes the CPU in this version; "nvenc" fails where there is no NVENC.
+backend: "cpu"; "nvenc" encodes on the first GPU that has an NVENC, or fails; "auto" is "nvenc" where
+  that is switched on and the options mean the same there, else "cpu".
 )doc");
 
 }  // namespace nvc

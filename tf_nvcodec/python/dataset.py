@@ -31,6 +31,7 @@ class VideoDatasetOptions(TypedDict, total=False):
     mean: Any
     std: Any
     apply_rotation: bool
+    deinterlace: str
     chroma_upsampling: str
     color_space: str | None
     color_range: str | None

@@ -54,6 +54,7 @@ class DecodeOptions(TypedDict, total=False):
     mean: float | Sequence[float] | None
     std: float | Sequence[float] | None
     apply_rotation: bool
+    deinterlace: str
     chroma_upsampling: str
     color_space: str | None
     color_range: str | None
@@ -170,6 +171,9 @@ def decode_video(
       layout: "thwc" or "tchw".
       mean, std: Float frames become (x - mean) / std; a number or one for each channel.
       apply_rotation: Turn the frames as the stream's display matrix asks.
+      deinterlace: "none": interlaced frames as they are stored, both fields woven; "bob": the field
+        shown first stays, each row of the other becomes the mean of the rows beside it, in code
+        values, rounded half up. The number of frames stays. Done first, for "native" too.
       chroma_upsampling: "nearest", or "bilinear" with the stream's chroma siting.
       color_space: "bt601", "bt709" or "bt2020" instead of the stream's tag or the guess for
         streams without (docs/decode.md).

@@ -116,7 +116,10 @@ def encode_video(
       faststart: Put the index of an MP4 or MOV in front of the frames.
       options: The encoder's own options by FFmpeg's names, such as {"tune": "film"} or
         {"x265-params": "lossless=1"}.
-      backend: "auto", "cpu" or "nvenc".
+      backend: "cpu", as all of the above says; "nvenc": h264, hevc and av1 by the first GPU that
+        has an NVENC, with crf and preset in its terms (docs/encode.md), or an error; "auto": "cpu",
+        unless TF_NVCODEC_EXPERIMENTAL_NVENC=1 is set and NVENC takes these frames and options in
+        the same meaning, so without crf, preset and options.
       name: Of the op.
 
     Returns:
@@ -126,7 +129,10 @@ def encode_video(
       TypeError: frames of another dtype.
       ValueError: gop or bitrate below 1.
       tf.errors.InvalidArgumentError: What codec or container can't take, and what they would.
-      tf.errors.FailedPreconditionError: backend="nvenc" without one; the message says why.
+      tf.errors.FailedPreconditionError: backend="nvenc" without one; the message names the GPU or
+        the library that is missing.
+      tf.errors.UnimplementedError: An encoder that this FFmpeg lacks; with backend="nvenc", also
+        what this GPU can't make.
       tf.errors.CancelledError: The step was cancelled.
     """
     return loader.ops.video_encode(

@@ -1,0 +1,137 @@
+"""from_dlpack and DeviceFrames on a GPU: the same memory, in the order of the streams."""
+
+from __future__ import annotations
+
+import gc
+import time
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from cuda_arrays import CudaArray, Stream
+from gpu_checks import GPU
+
+import tf_nvcodec as nvc
+
+pytestmark = pytest.mark.gpu
+
+
+def busy(seed: int, rounds: int = 8) -> tf.Tensor:
+    """A matrix that takes the GPU some time to make."""
+    with tf.device(GPU):
+        matrix = tf.random.stateless_uniform((4096, 4096), (seed, 1))
+        for _ in range(rounds):
+            matrix = tf.matmul(matrix, matrix)
+            matrix /= tf.reduce_max(matrix)
+        return matrix
+
+
+def address(tensor: tf.Tensor) -> int:
+    return int(nvc.DeviceFrames(tensor).__cuda_array_interface__["data"][0])
+
+
+def test_there_and_back_is_the_same_memory() -> None:
+    with tf.device(GPU):
+        frames = tf.random.stateless_uniform((4, 32, 48, 3), (1, 2), 0, 256, tf.int32)
+        frames = tf.cast(frames, tf.uint8)
+    shared = nvc.DeviceFrames(frames)
+    assert shared.__dlpack_device__() == (2, 0)
+    again = nvc.from_dlpack(shared)
+    assert again.device.endswith("GPU:0")
+    assert address(again) == address(frames)
+    np.testing.assert_array_equal(again, frames)
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "float16", "float32", "int64", "bool"])
+def test_a_cuda_array_is_taken_as_it_is(dtype: str) -> None:
+    array = CudaArray((5, 7), dtype, None)
+    tensor = nvc.from_dlpack(array)
+    assert tensor.shape == (5, 7)
+    assert tensor.dtype == tf.as_dtype(dtype)
+    assert address(tensor) == array.address
+
+
+def test_consumers_wait_for_tensorflow_and_tensorflow_for_producers() -> None:
+    """Each hand-over is checked: a copy that came too early would have old bytes."""
+    stream = Stream()
+    for seed in range(10):
+        made = busy(seed)
+        shared = nvc.DeviceFrames(made)
+        capsule = shared.__dlpack__(stream=stream.handle)
+        array = CudaArray((4096, 4096), "float32", stream)
+        stream.copy(array.address, address(made), array.size)
+        result = nvc.from_dlpack(array) + 1.0
+        shared.wait_for(stream.handle)
+        np.testing.assert_array_equal(result, made + 1.0)
+        del capsule, result
+
+
+def test_the_interface_names_the_stream_to_wait_for() -> None:
+    interface = nvc.DeviceFrames(busy(0)).__cuda_array_interface__
+    assert interface["version"] == 3
+    assert interface["shape"] == (4096, 4096)
+    assert interface["typestr"] == "<f4"
+    assert interface["stream"] not in (None, 0)
+    assert interface["data"][0] != 0
+
+
+def test_the_host_waits_for_nothing() -> None:
+    stream = Stream()
+    float(tf.reduce_sum(busy(0)))  # what the first time takes
+    started = time.monotonic()
+    made = busy(1, rounds=400)
+    queued = time.monotonic()
+    nvc.DeviceFrames(made).__dlpack__(stream=stream.handle)
+    tensor = nvc.from_dlpack(nvc.DeviceFrames(made))
+    shared = time.monotonic()
+    float(tf.reduce_sum(tensor))
+    finished = time.monotonic()
+    if finished - shared < 0.2:
+        pytest.skip(f"queueing took most of {finished - started:.2f} s")
+    assert shared - queued < (finished - shared) / 2
+
+
+def test_memory_goes_back_to_its_owner_after_tensorflows_work() -> None:
+    before = CudaArray.living
+    stream = Stream()
+    for _ in range(100):
+        array = CudaArray((1 << 22,), "float32", stream)
+        tensor = nvc.from_dlpack(array)
+        del array
+        total = tf.reduce_sum(tensor)
+        del tensor
+    float(total)
+    nvc.from_dlpack(CudaArray((64,), "float32", None))
+    gc.collect()
+    nvc.DeviceFrames(tf.constant(1)).__dlpack_device__()  # gives back what is due
+    assert CudaArray.living <= before + 1
+
+
+def test_decoded_frames_are_shared() -> None:
+    with tf.device(GPU):
+        frames = tf.cast(tf.fill((3, 16, 16, 3), 77), tf.uint8)
+    stream = Stream()
+    capsule = nvc.DeviceFrames(frames).__dlpack__(stream=stream.handle)
+    array = CudaArray((3, 16, 16, 3), "uint8", stream)
+    stream.copy(array.address, address(frames), array.size)
+    stream.synchronize()
+    np.testing.assert_array_equal(nvc.from_dlpack(array), np.full((3, 16, 16, 3), 77, np.uint8))
+    del capsule
+
+
+def test_a_stream_must_have_a_number() -> None:
+    shared = nvc.DeviceFrames(busy(0, 1))
+    for none in (0, -7):
+        with pytest.raises(tf.errors.InvalidArgumentError, match="stream must be 1"):
+            shared.__dlpack__(stream=none)
+    for stream in (None, 1, 2, -1):
+        assert "dltensor" in repr(shared.__dlpack__(stream=stream))
+
+
+def test_arrays_of_another_shape_in_memory_are_refused() -> None:
+    array = CudaArray((4, 8), "float32", None)
+    array.__cuda_array_interface__["strides"] = (4, 16)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="not row-major"):
+        nvc.from_dlpack(array)
+    array.__cuda_array_interface__["strides"] = (32, 4)
+    assert nvc.from_dlpack(array).shape == (4, 8)

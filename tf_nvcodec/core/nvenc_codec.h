@@ -1,0 +1,35 @@
+// What NVIDIA's NVENC makes by way of libavcodec: codecs, stream formats, presets.
+#ifndef TF_NVCODEC_CORE_NVENC_CODEC_H_
+#define TF_NVCODEC_CORE_NVENC_CODEC_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "tf_nvcodec/core/encode_codec.h"
+#include "tf_nvcodec/core/frame_format.h"
+
+extern "C" {
+#include <libavcodec/avcodec.h>
+}
+
+namespace nvc {
+
+// libavcodec's encoder. InvalidArgument for a codec that NVENC never makes; Unimplemented when this
+// libavcodec was built without it.
+absl::StatusOr<const AVCodec*> FindNvencEncoder(EncodeCodec codec);
+
+// Formats of the stream that NVENC makes of frames of `input`, in the order that an error lists
+// them. Ten bits only of p010 frames: NVENC reads no other layout of them.
+std::vector<AVPixelFormat> NvencStreamFormats(EncodeCodec codec, PixelFormat input);
+// The layout in which NVENC reads a stream of `format`.
+AVPixelFormat NvencInputFormat(AVPixelFormat format);
+
+// NVENC's p1 (fastest) to p7 for a preset of the codec's CPU encoder or of NVENC's own; "" for any
+// other name.
+std::string NvencPreset(EncodeCodec codec, absl::string_view preset);
+
+}  // namespace nvc
+
+#endif  // TF_NVCODEC_CORE_NVENC_CODEC_H_

@@ -1,0 +1,39 @@
+// Which GPU encodes, and the same GPU as libavcodec knows it.
+#ifndef TF_NVCODEC_NV_NVENC_GPU_H_
+#define TF_NVCODEC_NV_NVENC_GPU_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "tf_nvcodec/nv/driver.h"
+#include "tf_nvcodec/nv/gpu_device.h"
+
+extern "C" {
+#include <libavutil/buffer.h>
+}
+
+namespace nvc {
+
+// What the GPU of `context` encodes, by the names of the Python API. FailedPrecondition reads
+// "no NVENC on NVIDIA H200 (...)".
+absl::StatusOr<std::vector<std::string>> NvencCodecs(const NvencDriver& nvenc, CUcontext context,
+                                                     absl::string_view gpu_name);
+
+struct NvencGpu {
+  std::string name;
+  std::vector<std::string> codecs;
+  // libavcodec's view of the GPU: its primary context, so that an encoder makes none of its own.
+  // Shared by the process and never freed.
+  AVBufferRef* device = nullptr;
+};
+
+// The first GPU with an NVENC. FailedPrecondition names the library or the GPU that lacks it.
+// Found once; a failure is asked again, since sessions may be short for a while.
+absl::StatusOr<const NvencGpu*> FindNvencGpu();
+
+}  // namespace nvc
+
+#endif  // TF_NVCODEC_NV_NVENC_GPU_H_

@@ -1,0 +1,143 @@
+"""DLPack's capsules, made and read with ctypes."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+# Device types of dlpack.h.
+CPU, CUDA, CUDA_HOST, CUDA_MANAGED = 1, 2, 3, 13
+
+_NAME, _USED = b"dltensor", b"used_dltensor"
+
+
+class View(ctypes.Structure):
+    """DLTensor."""
+
+    _fields_ = (
+        ("data", ctypes.c_void_p),
+        ("device_type", ctypes.c_int32),
+        ("device_id", ctypes.c_int32),
+        ("ndim", ctypes.c_int32),
+        ("code", ctypes.c_uint8),
+        ("bits", ctypes.c_uint8),
+        ("lanes", ctypes.c_uint16),
+        ("shape", ctypes.POINTER(ctypes.c_int64)),
+        ("strides", ctypes.POINTER(ctypes.c_int64)),
+        ("byte_offset", ctypes.c_uint64),
+    )
+
+
+_Deleter = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+
+
+class _Managed(ctypes.Structure):
+    """DLManagedTensor."""
+
+    _fields_ = (("view", View), ("context", ctypes.c_void_p), ("deleter", _Deleter))
+
+
+# By DLPack's type code, then bits.
+_DTYPES: dict[int, dict[int, tf.DType]] = {
+    0: {8: tf.int8, 16: tf.int16, 32: tf.int32, 64: tf.int64},
+    1: {8: tf.uint8, 16: tf.uint16, 32: tf.uint32, 64: tf.uint64},
+    2: {16: tf.float16, 32: tf.float32, 64: tf.float64},
+    4: {16: tf.bfloat16},
+    5: {64: tf.complex64, 128: tf.complex128},
+    6: {8: tf.bool},
+}
+_CODES = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}
+
+# A table of our own: others give these functions other argument types.
+_python = ctypes.PyDLL(None)
+_python.PyCapsule_New.restype = ctypes.py_object
+_python.PyCapsule_New.argtypes = (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
+_python.PyCapsule_GetPointer.restype = ctypes.c_void_p
+_python.PyCapsule_GetPointer.argtypes = (ctypes.c_void_p, ctypes.c_char_p)
+_python.PyCapsule_IsValid.restype = ctypes.c_int
+_python.PyCapsule_IsValid.argtypes = (ctypes.c_void_p, ctypes.c_char_p)
+_python.PyCapsule_SetName.restype = ctypes.c_int
+_python.PyCapsule_SetName.argtypes = (ctypes.py_object, ctypes.c_char_p)
+
+
+# By address: the capsule is on its way out, and must not be referred to.
+@ctypes.PYFUNCTYPE(None, ctypes.c_void_p)
+def _free_unused(capsule: int) -> None:
+    if _python.PyCapsule_IsValid(capsule, _NAME):
+        pointer = _python.PyCapsule_GetPointer(capsule, _NAME)
+        deleter = _Managed.from_address(pointer).deleter
+        if deleter:
+            deleter(pointer)
+
+
+def new(managed: int) -> Any:
+    """A capsule that owns the DLManagedTensor at an address."""
+    return _python.PyCapsule_New(managed, _NAME, ctypes.cast(_free_unused, ctypes.c_void_p))
+
+
+def address(capsule: Any) -> int:
+    """Of its DLManagedTensor. TypeError: it is none, or was used."""
+    if not _python.PyCapsule_IsValid(id(capsule), _NAME):
+        raise TypeError(f'__dlpack__ must give an unused capsule named "dltensor", got {capsule!r}')
+    return int(_python.PyCapsule_GetPointer(id(capsule), _NAME))
+
+
+def mark_used(capsule: Any) -> None:
+    """Its array now belongs to someone else."""
+    _python.PyCapsule_SetName(capsule, _USED)
+
+
+def view(capsule: Any) -> View:
+    """What the capsule points at, as long as that lives."""
+    return _Managed.from_address(address(capsule)).view
+
+
+def dtype(array: View) -> tf.DType:
+    """TypeError: TensorFlow has no such type."""
+    found = _DTYPES.get(array.code, {}).get(array.bits)
+    if found is None or array.lanes != 1:
+        raise TypeError(
+            f"no tensor has elements of DLPack type {array.code}, {array.bits} bits,"
+            f" {array.lanes} lanes"
+        )
+    return found
+
+
+# What keeps a wrapped array and its structures alive, by their address.
+_wrapped: dict[int, tuple[Any, ...]] = {}
+
+
+@_Deleter
+def _forget(pointer: int) -> None:
+    _wrapped.pop(pointer, None)
+
+
+def wrap(
+    owner: Any,
+    pointer: int,
+    element: np.dtype[Any],
+    shape: Sequence[int],
+    strides: Sequence[int] | None,
+    gpu: int,
+) -> Any:
+    """A capsule for memory of a GPU; `owner` lives as long as it. Strides are in elements."""
+    if element.kind not in _CODES or not element.isnative:
+        raise TypeError(f"no tensor has elements of type {element.str!r}")
+    sizes = (ctypes.c_int64 * len(shape))(*shape)
+    steps = None if strides is None else (ctypes.c_int64 * len(shape))(*strides)
+    managed = _Managed()
+    managed.view.data = pointer
+    managed.view.device_type, managed.view.device_id = CUDA, gpu
+    managed.view.ndim = len(shape)
+    managed.view.code, managed.view.bits = _CODES[element.kind], 8 * element.itemsize
+    managed.view.lanes = 1
+    managed.view.shape = ctypes.cast(sizes, ctypes.POINTER(ctypes.c_int64))
+    if steps is not None:
+        managed.view.strides = ctypes.cast(steps, ctypes.POINTER(ctypes.c_int64))
+    managed.deleter = _forget
+    _wrapped[ctypes.addressof(managed)] = (owner, managed, sizes, steps)
+    return new(ctypes.addressof(managed))
