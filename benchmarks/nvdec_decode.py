@@ -8,7 +8,8 @@ folder that has h264_1080p.mp4 and hevc_1080p.mp4, for machines without ffmpeg.
 
     whole N     N streams at once, every frame to RGB: frames/s of all together
     random      32 random frames to RGB, from opening the file: ms
-    first       open plus first frame: ms of the first call in a process, and of later ones
+    first       open plus first frame: ms of the first call in a process, of later ones, and of a
+                file whose bytes are in memory
     clips       random clips of 16 frames as float16 at 224x224: clips/s
 """
 
@@ -67,6 +68,11 @@ def measure(peer: Peer, path: str, rounds: int) -> dict[str, Any]:
         found["first_cold_ms"] = None
     warm = median(lambda: peer.frames_at(path, [0]), 9)
     found["first_warm_ms"] = warm and 1e3 * warm
+    try:
+        taken = median(peer.in_memory(path), 9)
+    except NotImplementedError:
+        taken = None
+    found["first_memory_ms"] = taken and 1e3 * taken
     taken = median(lambda: peer.frames_at(path, draw(RANDOM, FRAMES)))
     found["random_ms"] = taken and 1e3 * taken
     for count in STREAMS:

@@ -34,6 +34,10 @@ class Peer:
         """Clips of CLIP frames as float16 of SIDE x SIDE; the number of clips."""
         raise NotImplementedError
 
+    def in_memory(self, path: str) -> Callable[[], int]:
+        """What decodes the first frame of the file's bytes, which are in memory already."""
+        raise NotImplementedError
+
     def streams(self, path: str, count: int) -> int:
         with ThreadPoolExecutor(count) as threads:
             return sum(threads.map(self.whole, [path] * count))
@@ -68,26 +72,34 @@ class TfNvcodec(Peer):
         """Waits for the GPU: the last value of the last frame."""
         self._tf.reshape(frames[-1], [-1])[-1].numpy()
 
-    def _decode(self, call: Callable[..., Any], path: str, *arguments: Any, **options: Any) -> int:
+    def _decode(
+        self, call: Callable[..., Any], contents: Any, *arguments: Any, **options: Any
+    ) -> int:
         with self._on():
-            contents = self._tf.constant(Path(path).read_bytes())
             frames = call(contents, *arguments, backend=self.backend, **options).frames
             self._done(frames)
         return int(frames.shape[0])
 
     def whole(self, path: str) -> int:
-        return self._decode(self._nvc.decode_video, path)
+        return self._decode(self._nvc.decode_video, self._tf.io.read_file(path))
 
     def frames_at(self, path: str, indices: Sequence[int]) -> int:
-        return self._decode(self._nvc.decode_frames_at, path, list(indices))
+        contents = self._tf.io.read_file(path)
+        return self._decode(self._nvc.decode_frames_at, contents, list(indices))
+
+    def in_memory(self, path: str) -> Callable[[], int]:
+        contents = self._tf.io.read_file(path)
+        return lambda: self._decode(self._nvc.decode_frames_at, contents, [0])
 
     def clips(self, path: str, starts: Sequence[int]) -> int:
+        """The file is read once, as a data set that is cached in memory would be."""
         dtype = self._tf.float16
+        contents = self._tf.io.read_file(path)
 
         def one(start: int) -> int:
             return self._decode(
                 self._nvc.decode_video,
-                path,
+                contents,
                 start,
                 start + CLIP,
                 size=(SIDE, SIDE),
@@ -109,6 +121,7 @@ class TfNvcodecDataset(TfNvcodec):
     device = "/CPU:0"
     whole = Peer.whole
     frames_at = Peer.frames_at
+    in_memory = Peer.in_memory
 
     def clips(self, path: str, starts: Sequence[int]) -> int:
         info = self._nvc.probe(Path(path).read_bytes())

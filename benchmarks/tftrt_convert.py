@@ -31,6 +31,7 @@ BATCHES = (32, 8, 1)
 SIZES = {"InceptionV3": 299}
 CALIBRATION_BATCHES = 4
 OURS, STOCK, NATIVE = "converters", "TF-TRT", "native"
+_BEGAN = time.monotonic()
 
 
 def native(source: Path, out: Path, precision: str) -> Path:
@@ -163,6 +164,10 @@ def in_process(job: str, **arguments: Any) -> Any:
     return json.loads(done.stdout.splitlines()[-1])
 
 
+def say(text: str) -> None:
+    print(f"[{time.monotonic() - _BEGAN:7.1f} s] {text}", file=sys.stderr, flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--models", default="ResNet50,MobileNetV2,VGG16,InceptionV3")
@@ -240,7 +245,9 @@ def measure(
             "convert", peer=peer, source=str(source), out=str(out), precision=precision
         )
         row.update(model=source.name, precision=precision, peer=peer)
+        say(f"{source.name} {precision} {peer}: converted in {row['convert_s']:.1f} s")
         row.update(in_process("cold", source=str(source), path=row["path"], batch=BATCHES[0]))
+        say(f"{source.name} {precision} {peer}: first result after {row['cold_start_s']:.1f} s")
         rows.append(row)
     paths = {row["peer"]: row.pop("path") for row in rows}
     latency = in_process("latency", source=str(source), paths=paths, rounds=rounds)

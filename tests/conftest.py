@@ -12,8 +12,6 @@ from pathlib import Path
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
-# The library looks at it when it is loaded.
-os.environ.setdefault("TF_NVCODEC_EXPERIMENTAL_NVDEC", "1")
 sys.path.insert(0, str(Path(__file__).resolve().parent / "golden"))
 
 import pytest

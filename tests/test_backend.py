@@ -70,17 +70,6 @@ def test_gpu_kernels_are_registered_with_all_but_the_frames_on_the_host(
     assert found == {"CPU": [], "GPU": [*inputs, "pts", "valid"]}
 
 
-def test_gpu_kernels_are_off_by_default(monkeypatch: pytest.MonkeyPatch) -> None:
-    code = (
-        "import tf_nvcodec; from tensorflow.python.framework import kernels; "
-        "found = kernels.get_registered_kernels_for_op('VideoDecode').kernel; "
-        "print([kernel.device_type for kernel in found])"
-    )
-    monkeypatch.delenv("TF_NVCODEC_EXPERIMENTAL_NVDEC")
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines()[-1] == "['CPU']"
-
-
 def test_a_graph_for_the_gpu_runs_where_there_is_none(clips: Clips) -> None:
     """Soft placement, as when a SavedModel is loaded on a smaller machine."""
     if tf.config.list_physical_devices("GPU"):

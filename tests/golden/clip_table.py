@@ -81,6 +81,11 @@ def _codecs() -> None:
         "-c copy -bsf:v h264_metadata=crop_left=6:crop_top=4:crop_right=2:crop_bottom=10",
         of="h264.mp4",
     )
+    _add(
+        "hevc_crop_left_top.mp4",
+        "-c copy -bsf:v hevc_metadata=crop_left=6:crop_top=4:crop_right=2:crop_bottom=10",
+        of="hevc.mp4",
+    )
     _add("h264_tall.mp4", _x264(_GOP), size="48x160")
     for fmt in ("yuv422p", "yuv444p", "gray", "yuv420p10le", "yuv422p10le", "yuv444p10le"):
         _add(f"hevc_{fmt}.mp4", _x265(_GOP, fmt))
@@ -318,6 +323,12 @@ def _colour() -> None:
         _add(
             f"h264_siting_{siting}.mp4",
             _x264(f"keyint=1:chromaloc={number}", extra="-crf 10"),
+            filters=f"format=yuv420p,{_NOISE.format(top=255)}",
+            frames=2,
+        )
+        _add(
+            f"hevc_siting_{siting}.mp4",
+            _x265(f"keyint=1:chromaloc={number}", extra="-crf 10"),
             filters=f"format=yuv420p,{_NOISE.format(top=255)}",
             frames=2,
         )

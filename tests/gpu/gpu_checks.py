@@ -14,6 +14,7 @@ os.environ.setdefault("TF_FORCE_GPU_ALLOW_GROWTH", "true")
 import numpy as np
 import numpy.typing as npt
 import tensorflow as tf
+from gpu_clips import data
 
 import tf_nvcodec as nvc
 
@@ -28,10 +29,12 @@ def codecs() -> set[str]:
     return set(re.findall(r"\w+", reason.rpartition(":")[2]))
 
 
-def must_take(contents: bytes) -> bool:
-    info = nvc.probe(contents)
+def must_take(name: str) -> bool:
+    info = nvc.probe(data(name))
     codec, pixel_format = info.codec.numpy().decode(), info.pixel_format.numpy().decode()
     large = min(int(info.width), int(info.height)) >= 144
+    # FFmpeg decodes H.264 without chroma as yuv420p; NVDEC need not.
+    large = large and "gray" not in name
     return large and codec in codecs() and pixel_format in EVERYWHERE.get(codec, set())
 
 

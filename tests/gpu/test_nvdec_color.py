@@ -99,9 +99,10 @@ def test_crops(name: str) -> None:
         check(decoded(name, **options), [f.rgb(view) for f in frames], 255, f"{name} {view}")
 
 
+@pytest.mark.parametrize("codec", ["h264", "hevc"])
 @pytest.mark.parametrize("siting", ["left", "center", "topleft"])
-def test_bilinear_chroma_follows_the_siting(siting: str) -> None:
-    name = f"h264_siting_{siting}.mp4"
+def test_bilinear_chroma_follows_the_siting(siting: str, codec: str) -> None:
+    name = f"{codec}_siting_{siting}.mp4"
     view = View(siting={"left": (-1, 0), "center": (0, 0), "topleft": (-1, -1)}[siting])
     want = [frame.rgb(view) for frame in stored(name, *guess(name))]
     check(decoded(name, chroma_upsampling="bilinear"), want, 255, name)

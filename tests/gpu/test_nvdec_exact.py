@@ -24,7 +24,7 @@ def native(name: str, **options: object) -> nvc.DecodedVideo:
     try:
         return on_gpu(data(name), pixel_format="native", **options)
     except tf.errors.UnimplementedError as error:
-        assert not must_take(data(name)), f"{name} was refused: {error.message}"
+        assert not must_take(name), f"{name} was refused: {error.message}"
         assert "backend=" in error.message
         pytest.skip(error.message[:200])
 

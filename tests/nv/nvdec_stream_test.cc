@@ -35,13 +35,14 @@ class NvdecStreamTest : public ::testing::Test {
   }
 
   NvdecStream Of() {
-    auto stream = NvdecStream::Of(format_, *codec_);
+    auto stream = NvdecStream::Of(format_, *codec_, window_);
     EXPECT_TRUE(stream.ok()) << stream.status();
     return std::move(stream).value();
   }
 
   CUVIDEOFORMAT format_ = {};
   AvCodecParametersPtr codec_;
+  std::optional<PictureWindow> window_;
 };
 
 TEST_F(NvdecStreamTest, FormatsAreThoseOfSoftwareDecoders) {
@@ -77,21 +78,37 @@ TEST_F(NvdecStreamTest, FormatsAreThoseOfSoftwareDecoders) {
 
 TEST_F(NvdecStreamTest, RefusesWhatSurfacesCantHold) {
   format_.bit_depth_chroma_minus8 = 2;
-  EXPECT_TRUE(absl::IsUnimplemented(NvdecStream::Of(format_, *codec_).status()));
+  EXPECT_TRUE(absl::IsUnimplemented(NvdecStream::Of(format_, *codec_, window_).status()));
   format_.bit_depth_chroma_minus8 = 0;
   format_.chroma_format = cudaVideoChromaFormat_444;
   format_.video_signal_description.matrix_coefficients = 0;
-  EXPECT_THAT(NvdecStream::Of(format_, *codec_).status().message(), HasSubstr("RGB"));
+  EXPECT_THAT(NvdecStream::Of(format_, *codec_, window_).status().message(), HasSubstr("RGB"));
   format_.video_signal_description.matrix_coefficients = 1;
   codec_->format = AV_PIX_FMT_GBRP;
-  EXPECT_THAT(NvdecStream::Of(format_, *codec_).status().message(), HasSubstr("RGB"));
+  EXPECT_THAT(NvdecStream::Of(format_, *codec_, window_).status().message(), HasSubstr("RGB"));
 }
 
 TEST_F(NvdecStreamTest, ADisplayedAreaOutsideThePictureIsDataLoss) {
   format_.display_area.right = 257;
-  EXPECT_TRUE(absl::IsDataLoss(NvdecStream::Of(format_, *codec_).status()));
+  EXPECT_TRUE(absl::IsDataLoss(NvdecStream::Of(format_, *codec_, window_).status()));
   format_.display_area.right = 0;
-  EXPECT_TRUE(absl::IsDataLoss(NvdecStream::Of(format_, *codec_).status()));
+  EXPECT_TRUE(absl::IsDataLoss(NvdecStream::Of(format_, *codec_, window_).status()));
+}
+
+TEST_F(NvdecStreamTest, TheStreamsOwnWindowGoesBeforeTheParsers) {
+  window_.emplace();
+  window_->left = 70, window_->top = 4, window_->width = 100, window_->height = 96;
+  window_->chroma_location = AVCHROMA_LOC_TOPLEFT;
+  const NvdecStream stream = Of();
+  EXPECT_EQ(stream.left, 64);
+  EXPECT_EQ(stream.top, 4);
+  EXPECT_EQ(stream.width, 106);
+  EXPECT_EQ(stream.height, 96);
+  EXPECT_EQ(stream.chroma_location, AVCHROMA_LOC_TOPLEFT);
+  window_->width = 256 + 1 - 70;  // an odd size that the parser rounds
+  EXPECT_EQ(Of().coded.width, 257);
+  window_->width = 256 + 2 - 70;  // of another sequence
+  EXPECT_EQ(Of().width, 250);
 }
 
 TEST_F(NvdecStreamTest, CropsAtTheLeftAsFfmpegDoes) {

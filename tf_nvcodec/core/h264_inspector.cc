@@ -1,6 +1,5 @@
 #include "tf_nvcodec/core/h264_inspector.h"
 
-#include <algorithm>
 #include <vector>
 
 #include "tf_nvcodec/core/bit_reader.h"
@@ -10,26 +9,9 @@ namespace {
 
 enum NalType { kSlice = 1, kPartitionA = 2, kIdr = 5, kSei = 6, kSps = 7, kPps = 8 };
 
-// The payload after the one-byte header with emulation prevention (7.4.1.1) taken out.
-std::vector<uint8_t> Unescape(const NalUnit& nal, size_t limit) {
-  std::vector<uint8_t> out;
-  const size_t size = std::min(nal.size, limit);
-  out.reserve(size);
-  int zeros = 0;
-  for (size_t i = 1; i < size; ++i) {
-    if (zeros >= 2 && nal.data[i] == 3) {
-      zeros = 0;
-      continue;
-    }
-    zeros = nal.data[i] == 0 ? zeros + 1 : 0;
-    out.push_back(nal.data[i]);
-  }
-  return out;
-}
-
 // True for an SEI that holds a recovery point exact from this picture on.
 bool HasExactRecoveryPoint(const NalUnit& nal) {
-  const std::vector<uint8_t> sei = Unescape(nal, 4096);
+  const std::vector<uint8_t> sei = NalPayload(nal, 1, 4096);
   size_t at = 0;
   while (at + 2 < sei.size()) {
     int type = 0, size = 0;
@@ -42,24 +24,6 @@ bool HasExactRecoveryPoint(const NalUnit& nal) {
     at += static_cast<size_t>(size);
   }
   return false;
-}
-
-// scaling_list(): 7.3.2.1.1.1.
-void SkipScalingList(BitReader* bits, int size) {
-  int last = 8, next = 8;
-  for (int i = 0; i < size && !bits->overrun(); ++i) {
-    if (next != 0) {
-      const uint32_t code = bits->UnsignedGolomb();
-      const int delta = (code & 1) ? static_cast<int>((code + 1) / 2) : -static_cast<int>(code / 2);
-      next = (last + delta + 256) % 256;
-    }
-    last = next == 0 ? last : next;
-  }
-}
-
-bool HasChromaFormat(int profile) {
-  constexpr int kProfiles[] = {100, 110, 122, 244, 44, 83, 86, 118, 128, 138, 139, 134, 135};
-  return std::find(std::begin(kProfiles), std::end(kProfiles), profile) != std::end(kProfiles);
 }
 
 }  // namespace
@@ -96,50 +60,13 @@ void H264Inspector::ReadParameterSets(const uint8_t* data, size_t size) {
 }
 
 void H264Inspector::ReadSps(const NalUnit& nal) {
-  if ((nal.data[0] & 31) != kSps) return;
-  const std::vector<uint8_t> payload = Unescape(nal, 1024);
-  BitReader bits(payload.data(), payload.size());
-  const int profile = static_cast<int>(bits.Read(8));
-  bits.Skip(16);
-  const uint32_t id = bits.UnsignedGolomb();
-  if (id >= sps_.size()) return;
-  Sps sps;
-  if (HasChromaFormat(profile)) {
-    const uint32_t chroma_format = bits.UnsignedGolomb();
-    if (chroma_format == 3) sps.separate_planes = bits.Flag();
-    bits.UnsignedGolomb();  // bit_depth_luma_minus8
-    bits.UnsignedGolomb();  // bit_depth_chroma_minus8
-    bits.Skip(1);           // qpprime_y_zero_transform_bypass_flag
-    if (bits.Flag()) {
-      for (int i = 0; i < (chroma_format == 3 ? 12 : 8); ++i) {
-        if (bits.Flag()) SkipScalingList(&bits, i < 6 ? 16 : 64);
-      }
-    }
-  }
-  sps.frame_num_bits = static_cast<int>(bits.UnsignedGolomb()) + 4;
-  const uint32_t poc_type = bits.UnsignedGolomb();
-  if (poc_type == 0) {
-    bits.UnsignedGolomb();  // log2_max_pic_order_cnt_lsb_minus4
-  } else if (poc_type == 1) {
-    bits.Skip(1);           // delta_pic_order_always_zero_flag
-    bits.UnsignedGolomb();  // offset_for_non_ref_pic: a signed code has the same length
-    bits.UnsignedGolomb();  // offset_for_top_to_bottom_field
-    for (uint32_t left = std::min(bits.UnsignedGolomb(), 255u); left > 0; --left) {
-      bits.UnsignedGolomb();
-    }
-  }
-  bits.UnsignedGolomb();  // max_num_ref_frames
-  bits.Skip(1);           // gaps_in_frame_num_value_allowed_flag
-  bits.UnsignedGolomb();  // pic_width_in_mbs_minus1
-  bits.UnsignedGolomb();  // pic_height_in_map_units_minus1
-  sps.frames_only = bits.Flag();
-  sps.known = !bits.overrun() && sps.frame_num_bits <= 16;
-  sps_[id] = sps;
+  const std::optional<H264Sps> sps = ReadH264Sps(nal);
+  if (sps.has_value() && sps->id < sps_.size()) sps_[sps->id] = sps;
 }
 
 void H264Inspector::ReadPps(const NalUnit& nal) {
   if ((nal.data[0] & 31) != kPps) return;
-  const std::vector<uint8_t> payload = Unescape(nal, 64);
+  const std::vector<uint8_t> payload = NalPayload(nal, 1, 64);
   BitReader bits(payload.data(), payload.size());
   const uint32_t id = bits.UnsignedGolomb();
   const uint32_t sps = bits.UnsignedGolomb();
@@ -149,17 +76,17 @@ void H264Inspector::ReadPps(const NalUnit& nal) {
 }
 
 bool H264Inspector::IsField(const NalUnit& slice) const {
-  const std::vector<uint8_t> payload = Unescape(slice, 64);
+  const std::vector<uint8_t> payload = NalPayload(slice, 1, 64);
   BitReader bits(payload.data(), payload.size());
   bits.UnsignedGolomb();  // first_mb_in_slice
   bits.UnsignedGolomb();  // slice_type
   const uint32_t pps = bits.UnsignedGolomb();
   if (pps >= sps_of_pps_.size() || sps_of_pps_[pps] < 0) return true;
-  const Sps& sps = sps_[static_cast<size_t>(sps_of_pps_[pps])];
-  if (!sps.known) return true;
-  if (sps.frames_only) return false;
-  if (sps.separate_planes) bits.Skip(2);
-  bits.Skip(sps.frame_num_bits);
+  const std::optional<H264Sps>& sps = sps_[static_cast<size_t>(sps_of_pps_[pps])];
+  if (!sps.has_value()) return true;
+  if (sps->frames_only) return false;
+  if (sps->separate_planes) bits.Skip(2);
+  bits.Skip(sps->frame_num_bits);
   return bits.Flag();
 }
 

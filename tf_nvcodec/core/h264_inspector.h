@@ -3,7 +3,9 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 
+#include "tf_nvcodec/core/h264_sps.h"
 #include "tf_nvcodec/core/nal_units.h"
 #include "tf_nvcodec/core/packet_info.h"
 
@@ -18,18 +20,13 @@ class H264Inspector : public PacketInspector {
   PacketInfo Inspect(const AVPacket& packet) override;
 
  private:
-  struct Sps {
-    bool known = false, frames_only = true, separate_planes = false;
-    int frame_num_bits = 4;
-  };
-
   void ReadParameterSets(const uint8_t* data, size_t size);
   void ReadSps(const NalUnit& nal);
   void ReadPps(const NalUnit& nal);
   bool IsField(const NalUnit& slice) const;
 
   int length_bytes_;
-  std::array<Sps, 32> sps_;
+  std::array<std::optional<H264Sps>, 32> sps_;
   std::array<int16_t, 256> sps_of_pps_;
 };
 

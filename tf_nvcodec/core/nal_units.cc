@@ -1,5 +1,6 @@
 #include "tf_nvcodec/core/nal_units.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace nvc {
@@ -42,6 +43,22 @@ bool NalWalker::Next(NalUnit* nal) {
   *nal = {at_, length};
   at_ += length;
   return true;
+}
+
+std::vector<uint8_t> NalPayload(const NalUnit& nal, size_t header_bytes, size_t limit) {
+  std::vector<uint8_t> out;
+  const size_t size = std::min(nal.size, limit);
+  out.reserve(size);
+  int zeros = 0;
+  for (size_t i = header_bytes; i < size; ++i) {
+    if (zeros >= 2 && nal.data[i] == 3) {
+      zeros = 0;
+      continue;
+    }
+    zeros = nal.data[i] == 0 ? zeros + 1 : 0;
+    out.push_back(nal.data[i]);
+  }
+  return out;
 }
 
 int NalLengthBytes(const uint8_t* extradata, size_t size, bool hevc) {

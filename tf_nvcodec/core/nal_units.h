@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 namespace nvc {
 
@@ -26,6 +27,10 @@ class NalWalker {
   int length_bytes_;
   bool damaged_ = false;
 };
+
+// The payload after a header of `header_bytes`, of the first `limit` bytes of the unit, with
+// emulation prevention (H.264's 7.4.1.1, HEVC's 7.4.2.1) taken out.
+std::vector<uint8_t> NalPayload(const NalUnit& nal, size_t header_bytes, size_t limit);
 
 // The length prefix that a stream's extradata declares: 0 when it is Annex B.
 int NalLengthBytes(const uint8_t* extradata, size_t size, bool hevc);

@@ -47,12 +47,7 @@ absl::Status ReadBackend(OpKernelConstruction* context, Backend* backend) {
   const bool gpu_is_given = context->device_type() == ::tensorflow::DEVICE_GPU;
   if (*backend != Backend::kNvdec || gpu_is_given) return absl::OkStatus();
   // Now, not at the first video: a dataset is made long before it is read.
-  NVC_RETURN_IF_ERROR(DefaultNvdec().status());
-  if (NvdecIsOn()) return absl::OkStatus();
-  return absl::UnimplementedError(
-      "backend=\"nvdec\": this version's NVDEC code has not run on a GPU yet and is off; use "
-      "backend=\"auto\" or \"cpu\", or set TF_NVCODEC_EXPERIMENTAL_NVDEC=1 before importing "
-      "tf_nvcodec to try it");
+  return DefaultNvdec().status();
 }
 
 absl::StatusOr<std::vector<int32_t>> ReadVector(OpKernelContext* context, int input,

@@ -65,9 +65,13 @@ absl::StatusOr<DecodeSetup> SetUpDecoding(const DecodeAttributes& attributes, co
         "deinterlace goes by which frames FFmpeg's decoder marks, NVDEC's may mark others; "
         "backend=\"nvdec\" takes those";
   }
+  if (decoder != nullptr) FindNvrtc();
+  if (decoder != nullptr && attributes.backend == Backend::kAuto && !Nvrtc::Get().ok()) {
+    decoder = nullptr;
+    why_not = std::string(Nvrtc::Get().status().message());
+  }
   if (!why_not.empty()) LogFallback(why_not);
   if (decoder != nullptr) {
-    FindNvrtc();
     setup.grant = std::make_unique<NvdecGrant>(*decoder, attributes.num_threads);
     setup.options.other =
         DecodeOnGpu(decoder, attributes.backend, setup.grant->sessions(), LogFallback);

@@ -198,32 +198,26 @@ REGISTER_KERNEL_BUILDER(Name("VideoDecodeFramesAt").Device(::tensorflow::DEVICE_
                         DecodeFramesAtOp);
 
 // All but the frames is the host's.
-bool RegisterGpuKernels() {
-  if (!NvdecIsOn()) return false;
-  REGISTER_KERNEL_BUILDER(Name("VideoDecode")
-                              .Device(::tensorflow::DEVICE_GPU)
-                              .HostMemory("contents")
-                              .HostMemory("start")
-                              .HostMemory("stop")
-                              .HostMemory("stride")
-                              .HostMemory("size")
-                              .HostMemory("crop")
-                              .HostMemory("pts")
-                              .HostMemory("valid"),
-                          DecodeRangeOp);
-  REGISTER_KERNEL_BUILDER(Name("VideoDecodeFramesAt")
-                              .Device(::tensorflow::DEVICE_GPU)
-                              .HostMemory("contents")
-                              .HostMemory("positions")
-                              .HostMemory("size")
-                              .HostMemory("crop")
-                              .HostMemory("pts")
-                              .HostMemory("valid"),
-                          DecodeFramesAtOp);
-  return true;
-}
-
-const bool gpu_kernels = RegisterGpuKernels();
+REGISTER_KERNEL_BUILDER(Name("VideoDecode")
+                            .Device(::tensorflow::DEVICE_GPU)
+                            .HostMemory("contents")
+                            .HostMemory("start")
+                            .HostMemory("stop")
+                            .HostMemory("stride")
+                            .HostMemory("size")
+                            .HostMemory("crop")
+                            .HostMemory("pts")
+                            .HostMemory("valid"),
+                        DecodeRangeOp);
+REGISTER_KERNEL_BUILDER(Name("VideoDecodeFramesAt")
+                            .Device(::tensorflow::DEVICE_GPU)
+                            .HostMemory("contents")
+                            .HostMemory("positions")
+                            .HostMemory("size")
+                            .HostMemory("crop")
+                            .HostMemory("pts")
+                            .HostMemory("valid"),
+                        DecodeFramesAtOp);
 
 }  // namespace
 }  // namespace nvc

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstdlib>
 #include <map>
 #include <mutex>
 #include <utility>
@@ -72,11 +71,6 @@ absl::Status Unsupported(const DamagedFrames& damaged) {
 }
 
 }  // namespace
-
-bool NvdecIsOn() {
-  const char* const value = std::getenv("TF_NVCODEC_EXPERIMENTAL_NVDEC");
-  return value != nullptr && absl::string_view(value) == "1";
-}
 
 absl::StatusOr<Backend> ParseBackend(absl::string_view name) {
   if (name == "auto") return Backend::kAuto;

@@ -21,10 +21,6 @@ namespace nvc {
 // kAuto: NVDEC for frames that are to be on a GPU, where it decodes the stream exactly as FFmpeg.
 enum class Backend { kAuto, kCpu, kNvdec };
 
-// Whether TF_NVCODEC_EXPERIMENTAL_NVDEC=1 is set. Until it has run on a GPU, this code is off:
-// without it ops have no kernels for GPUs and "nvdec" is refused.
-bool NvdecIsOn();
-
 absl::StatusOr<Backend> ParseBackend(absl::string_view name);
 
 // The GPU for frames in host memory. FailedPrecondition: why there is none; asked once.

@@ -2,10 +2,12 @@
 
 #include <deque>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "tf_nvcodec/core/status.h"
+#include "tf_nvcodec/nv/nvdec_headers.h"
 #include "tf_nvcodec/nv/nvdec_packets.h"
 #include "tf_nvcodec/nv/nvdec_parser.h"
 #include "tf_nvcodec/nv/nvdec_stream.h"
@@ -114,8 +116,14 @@ class NvdecDecoder : public Decoder, private NvdecParserEvents {
     while (true) {
       NVC_ASSIGN_OR_RETURN(const NvdecPackets::Piece piece, packets_.Next());
       if (piece.data == nullptr) return absl::OkStatus();
+      if (kind_ == cudaVideoCodec_VP9) {
+        NVC_RETURN_IF_ERROR(CheckVp9Profile(piece.data, piece.size));
+      }
       has_decoded_ = false;
-      NVC_RETURN_IF_ERROR(parser_->Parse(piece.data, piece.size, piece.whole));
+      parsed_ = piece;
+      const absl::Status parsed = parser_->Parse(piece.data, piece.size, piece.whole);
+      parsed_ = {};
+      NVC_RETURN_IF_ERROR(parsed);
       if (!error_.ok()) return error_;
     }
   }
@@ -126,7 +134,7 @@ class NvdecDecoder : public Decoder, private NvdecParserEvents {
   }
 
   int OnSequence(const CUVIDEOFORMAT& format) override {
-    absl::StatusOr<NvdecStream> stream = NvdecStream::Of(format, *codec_);
+    absl::StatusOr<NvdecStream> stream = NvdecStream::Of(format, *codec_, Window());
     absl::Status status = stream.status();
     if (status.ok()) status = CheckPixels(*stream);
     if (status.ok()) status = CheckNvdecTakes(pool_->device(), stream->coded);
@@ -137,6 +145,13 @@ class NvdecDecoder : public Decoder, private NvdecParserEvents {
     }
     stream_ = std::make_shared<const NvdecStream>(*std::move(stream));
     return session_->num_surfaces();
+  }
+
+  std::optional<PictureWindow> Window() const {
+    const auto& headers = packets_.headers();
+    auto window = FindWindow(codec_->codec_id, parsed_.data, parsed_.size);
+    if (!window) window = FindWindow(codec_->codec_id, headers.data(), headers.size());
+    return window;
   }
 
   // As FFmpeg's decoders count, which compare the width rounded up.
@@ -260,6 +275,7 @@ class NvdecDecoder : public Decoder, private NvdecParserEvents {
   std::shared_ptr<const NvdecStream> stream_;  // of the pictures that come now
   std::unique_ptr<NvdecParser> parser_;        // null before the first packet of a run
   Sent current_;                               // the packet being parsed
+  NvdecPackets::Piece parsed_;                 // and the part of it; while it is
   std::map<int, Picture> pictures_;            // by surface; those that may still be shown
   std::deque<Pending> pending_;                // in the order shown
   bool finished_ = false;

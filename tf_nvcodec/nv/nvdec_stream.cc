@@ -97,6 +97,32 @@ void SetColor(const CUVIDEOFORMAT& format, const AVCodecParameters& codec, Nvdec
   }
 }
 
+absl::StatusOr<PictureWindow> WindowOf(const CUVIDEOFORMAT& format) {
+  const auto& area = format.display_area;
+  PictureWindow window;
+  window.coded_width = static_cast<int>(format.coded_width);
+  window.coded_height = static_cast<int>(format.coded_height);
+  const bool inside = area.left >= 0 && area.top >= 0 && area.right > area.left &&
+                      area.bottom > area.top && area.right <= window.coded_width &&
+                      area.bottom <= window.coded_height;
+  if (!inside) {
+    return absl::DataLossError(absl::StrCat(
+        "the displayed area, ", area.left, ",", area.top, " to ", area.right, ",", area.bottom,
+        ", is not within the ", window.coded_width, "x", window.coded_height, " picture"));
+  }
+  window.left = area.left;
+  window.top = area.top;
+  window.width = area.right - area.left;
+  window.height = area.bottom - area.top;
+  return window;
+}
+
+// But for the parser's rounding; else it is of another sequence.
+bool Fits(const PictureWindow& window, const CUVIDEOFORMAT& format) {
+  return window.left + window.width <= static_cast<int>(format.coded_width) + 1 &&
+         window.top + window.height <= static_cast<int>(format.coded_height) + 1;
+}
+
 struct HeldPicture {
   GpuPicture picture;
   std::shared_ptr<NvdecSession> session;
@@ -112,7 +138,8 @@ void ReleasePicture(void* opaque, uint8_t*) {
 }  // namespace
 
 absl::StatusOr<NvdecStream> NvdecStream::Of(const CUVIDEOFORMAT& format,
-                                            const AVCodecParameters& codec) {
+                                            const AVCodecParameters& codec,
+                                            const std::optional<PictureWindow>& window) {
   NvdecStream stream;
   stream.coded.codec = format.codec;
   stream.coded.chroma = format.chroma_format;
@@ -134,22 +161,21 @@ absl::StatusOr<NvdecStream> NvdecStream::Of(const CUVIDEOFORMAT& format,
   if (rgb || (described != nullptr && (described->flags & AV_PIX_FMT_FLAG_RGB) != 0)) {
     return absl::UnimplementedError("NVDEC does not give RGB pictures");
   }
-  const auto& area = format.display_area;
-  const bool inside = area.left >= 0 && area.top >= 0 && area.right > area.left &&
-                      area.bottom > area.top && area.right <= stream.coded.width &&
-                      area.bottom <= stream.coded.height;
-  if (!inside) {
-    return absl::DataLossError(absl::StrCat(
-        "the displayed area, ", area.left, ",", area.top, " to ", area.right, ",", area.bottom,
-        ", is not within the ", stream.coded.width, "x", stream.coded.height, " picture"));
-  }
+  NVC_ASSIGN_OR_RETURN(const PictureWindow parsed, WindowOf(format));
+  const PictureWindow& shown = window.has_value() && Fits(*window, format) ? *window : parsed;
+  // Surfaces also hold the last column and row of an odd size.
+  stream.coded.width = std::max(stream.coded.width, shown.left + shown.width);
+  stream.coded.height = std::max(stream.coded.height, shown.top + shown.height);
   stream.layout = Layout(stream.coded);
   stream.stream_format = StreamFormat(stream.coded, described);
-  stream.left = CropAsFfmpeg(area.left, stream.stream_format);
-  stream.top = area.top;
-  stream.width = area.right - stream.left;
-  stream.height = area.bottom - area.top;
+  stream.left = CropAsFfmpeg(shown.left, stream.stream_format);
+  stream.top = shown.top;
+  stream.width = shown.left + shown.width - stream.left;
+  stream.height = shown.height;
   SetColor(format, codec, &stream);
+  if (shown.chroma_location != AVCHROMA_LOC_UNSPECIFIED) {
+    stream.chroma_location = shown.chroma_location;
+  }
   return stream;
 }
 

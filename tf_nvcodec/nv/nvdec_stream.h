@@ -3,9 +3,11 @@
 #define TF_NVCODEC_NV_NVDEC_STREAM_H_
 
 #include <memory>
+#include <optional>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "tf_nvcodec/core/picture_window.h"
 #include "tf_nvcodec/nv/nvdec_caps.h"
 #include "tf_nvcodec/nv/nvdec_session.h"
 
@@ -29,10 +31,11 @@ struct NvdecStream {
   AVColorTransferCharacteristic color_trc = AVCOL_TRC_UNSPECIFIED;
   AVChromaLocation chroma_location = AVCHROMA_LOC_UNSPECIFIED;
 
-  // `codec`: as the container describes it, for what the parser does not tell. Unimplemented for
-  // pictures that FFmpeg's decoders give in a format that can't be had from NVDEC's.
-  static absl::StatusOr<NvdecStream> Of(const CUVIDEOFORMAT& format,
-                                        const AVCodecParameters& codec);
+  // `codec`: as the container describes it, and `window`: as FindWindow does, for what the parser
+  // does not tell. Unimplemented for pictures that FFmpeg's decoders give in a format that can't
+  // be had from NVDEC's.
+  static absl::StatusOr<NvdecStream> Of(const CUVIDEOFORMAT& format, const AVCodecParameters& codec,
+                                        const std::optional<PictureWindow>& window);
 };
 
 // Makes `frame` the owner of a mapped picture: the last reference releases the surface.

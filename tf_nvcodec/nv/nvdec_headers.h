@@ -1,0 +1,28 @@
+// What NVDEC's parser keeps to itself of the headers that it reads.
+#ifndef TF_NVCODEC_NV_NVDEC_HEADERS_H_
+#define TF_NVCODEC_NV_NVDEC_HEADERS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "absl/status/status.h"
+#include "tf_nvcodec/core/picture_window.h"
+
+extern "C" {
+#include <libavcodec/codec_id.h>
+}
+
+namespace nvc {
+
+// H.264 and HEVC in Annex B form: of the last parameter set before the first slice; the parser
+// leaves out what is cropped at the left and top, and the siting of chroma. VP8: of a key frame;
+// the parser rounds sizes to even ones.
+std::optional<PictureWindow> FindWindow(AVCodecID codec, const uint8_t* data, size_t size);
+
+// Unimplemented for VP9's profiles of 4:2:2, 4:4:0 and 4:4:4, for which the parser shows nothing.
+absl::Status CheckVp9Profile(const uint8_t* data, size_t size);
+
+}  // namespace nvc
+
+#endif  // TF_NVCODEC_NV_NVDEC_HEADERS_H_
