@@ -146,6 +146,30 @@ TEST_F(GpuFrameDeviceTest, NativeIsTheSameBytes) {
   }
 }
 
+TEST_F(GpuFrameDeviceTest, DeinterlacedIsTheSameBytes) {
+  for (AVPixelFormat format : {AV_PIX_FMT_YUV420P, AV_PIX_FMT_YUV420P10, AV_PIX_FMT_YUV444P,
+                               AV_PIX_FMT_YUV444P12, AV_PIX_FMT_GRAY8}) {
+    for (const int height : {2, 77, 128}) {
+      for (const bool top_first : {true, false}) {
+        TestFrame frame(format, 333, height, 4);
+        frame.frame().interlaced_frame = 1;
+        frame.frame().top_field_first = top_first;
+        const SourceSpec source = SourceSpec::Of(frame.frame(), 0);
+        OutputSpec output;
+        output.pixel_format = PixelFormat::kNative;
+        output.deinterlace = Deinterlace::kBob;
+        const auto cpu = FrameConverter::Create(output, source);
+        const auto gpu = NewRoundTrip(output, source);
+        ASSERT_TRUE(cpu.ok() && gpu.ok()) << gpu.status();
+        std::vector<uint8_t> expected((*cpu)->shape().bytes), got((*gpu)->shape().bytes);
+        ASSERT_TRUE((*cpu)->Convert(frame.frame(), expected.data()).ok());
+        ASSERT_TRUE((*gpu)->Convert(frame.frame(), got.data()).ok());
+        EXPECT_EQ(got, expected) << format << " of " << height << " rows, " << top_first;
+      }
+    }
+  }
+}
+
 // Not a check: the share of the memory's bandwidth is for people to read.
 TEST_F(GpuFrameDeviceTest, TimeOfA1080pFrame) {
   struct Case {
