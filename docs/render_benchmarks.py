@@ -93,12 +93,12 @@ def _footer(documents: list[dict[str, Any]]) -> str:
     )
 
 
-def insert(readme: str, table: str) -> str:
+def insert(readme: str, table: str, begin: str = BEGIN, end: str = END) -> str:
     """`readme` with `table` between the markers; ValueError when they are not there."""
-    before, begin, rest = readme.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not begin or not end:
-        raise ValueError(f"{README.name} lacks the markers {BEGIN} and {END}")
+    before, found_begin, rest = readme.partition(begin)
+    _, found_end, after = rest.partition(end)
+    if not found_begin or not found_end:
+        raise ValueError(f"{README.name} lacks the markers {begin} and {end}")
     return f"{before}{begin}\n{table}\n{end}{after}"
 
 

@@ -25,8 +25,8 @@ def outcome(place: object, contents: bytes, **options: object) -> tuple[str, obj
     try:
         return "", place(contents, **options)  # type: ignore[operator]
     except tf.errors.OpError as error:
-        message = error.message.rpartition("__wrapped__")[2].partition("}} ")[2]
-        return type(error).__name__, message.partition("\n")[0].partition(" [Op:")[0]
+        message = error.message.partition("\n\t [[")[0].rpartition("}} ")[2]
+        return type(error).__name__, message.partition(" [Op:")[0]
 
 
 def check_good_one_decodes() -> None:

@@ -56,7 +56,7 @@ class NvdecDecoder : public Decoder, private NvdecParserEvents {
           MakeFrame(*picture.stream, std::move(picture.session), next.surface, frame));
       frame->pts = picture.sent.pts;
       frame->pkt_pos = picture.sent.pos;
-      frame->interlaced_frame = !next.info.progressive_frame;
+      frame->interlaced_frame = picture.interlaced || !next.info.progressive_frame;
       frame->top_field_first = next.info.top_field_first;
       return true;
     }
@@ -82,6 +82,7 @@ class NvdecDecoder : public Decoder, private NvdecParserEvents {
     std::shared_ptr<NvdecSession> session;
     std::shared_ptr<const NvdecStream> stream;
     Sent sent;
+    bool interlaced = false;  // coded so
     bool shown = false;
   };
 
@@ -203,13 +204,20 @@ class NvdecDecoder : public Decoder, private NvdecParserEvents {
         Blame(kept);
         return false;
       }
-      pictures_[index] = {session_, stream_, current_, /*shown=*/false};
+      pictures_[index] = {session_, stream_, current_, IsInterlaced(*picture), /*shown=*/false};
     }
     const absl::Status status = session_->Decode(picture);
     if (status.ok()) return true;
     pictures_.erase(index);
     Blame(status);
     return IsAboutThePacket(status);
+  }
+
+  // As FFmpeg's decoder takes H.264 where no message of the stream tells. (The parser's flag is not
+  // set for all such pictures.)
+  bool IsInterlaced(const CUVIDPICPARAMS& picture) const {
+    if (picture.field_pic_flag) return true;
+    return kind_ == cudaVideoCodec_H264 && picture.CodecSpecific.h264.MbaffFrameFlag != 0;
   }
 
   // Before the parser has something else decoded into that surface.

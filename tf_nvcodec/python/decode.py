@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
 import tensorflow as tf
 from typing_extensions import TypeAlias, TypedDict, Unpack
 
-from tf_nvcodec.python import loader
+from tf_nvcodec.python import gpu_call, loader
 from tf_nvcodec.python.probe import MAX_PIXELS
 
 _END = tf.int64.max
@@ -86,6 +86,17 @@ def op_arguments(
         if key in arguments:
             arguments[key] = _per_channel(arguments[key])
     return arguments
+
+
+def _decode(
+    op: Callable[..., Any],
+    inputs: dict[str, Any],
+    size: TensorLike | None,
+    options: Mapping[str, Any],
+) -> Any:
+    attributes = op_arguments(size, options)
+    geometry = {name: attributes.pop(name) for name in ("size", "crop")}
+    return gpu_call.call(op, {**inputs, **geometry}, attributes)
 
 
 def _integers(value: TensorLike, name: str) -> tf.Tensor:
@@ -204,14 +215,13 @@ def decode_video(
       tf.errors.UnimplementedError: A codec, format or matrix that can't be handled; with
         backend="nvdec", also a stream that this GPU does not take.
     """
-    outputs = loader.ops.video_decode(
-        contents=contents,
-        start=_integers(start, "start"),
-        stop=_integers(_END if stop is None else stop, "stop"),
-        stride=_integers(stride, "stride"),
-        **op_arguments(size, options),
-    )
-    return _result(outputs, return_valid)
+    inputs = {
+        "contents": contents,
+        "start": _integers(start, "start"),
+        "stop": _integers(_END if stop is None else stop, "stop"),
+        "stride": _integers(stride, "stride"),
+    }
+    return _result(_decode(loader.ops.video_decode, inputs, size, options), return_valid)
 
 
 @overload
@@ -268,7 +278,5 @@ def decode_frames_at(
     if (indices is None) == (timestamps is None):
         raise ValueError("pass exactly one of indices and timestamps")
     positions = _seconds(timestamps) if indices is None else _integers(indices, "indices")
-    outputs = loader.ops.video_decode_frames_at(
-        contents=contents, positions=positions, **op_arguments(size, options)
-    )
-    return _result(outputs, return_valid)
+    inputs = {"contents": contents, "positions": positions}
+    return _result(_decode(loader.ops.video_decode_frames_at, inputs, size, options), return_valid)

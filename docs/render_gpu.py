@@ -1,0 +1,97 @@
+"""Writes the table of benchmarks/results/h200/nvdec_decode.json into README.md, between its markers.
+
+    python docs/render_gpu.py [--check]
+
+`--check` changes nothing and exits with 1 when the README does not show the results as they are.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from render_benchmarks import README, ROOT, insert
+
+RESULTS = ROOT / "benchmarks" / "results" / "h200" / "nvdec_decode.json"
+PLOT = ROOT / "docs" / "nvdec.svg"
+BEGIN = "<!-- gpu: written by docs/render_gpu.py -->"
+END = "<!-- /gpu -->"
+OURS = "tf_nvcodec"
+CODECS = {"h264": "H.264", "hevc": "HEVC"}
+# Name in the results, what it is, unit; of ms, less is better.
+FIGURES = (
+    ("whole_1_fps", "1 stream to RGB", "frames/s"),
+    ("whole_7_fps", "7 streams to RGB", "frames/s"),
+    ("whole_14_fps", "14 streams to RGB", "frames/s"),
+    ("random_ms", "32 random frames", "ms"),
+    ("first_warm_ms", "open a file, first frame", "ms"),
+    ("first_memory_ms", "first frame, bytes in memory", "ms"),
+    ("clips_per_s", "clips of 16 at 224x224, float16", "clips/s"),
+)
+
+
+def ratio(ours: float | None, theirs: float | None, unit: str) -> float | None:
+    """How many times as fast we are; None when one of the two was not measured."""
+    if not ours or not theirs:
+        return None
+    return theirs / ours if unit == "ms" else ours / theirs
+
+
+def render(document: dict[str, Any]) -> str:
+    """Markdown: a row for each codec and figure, a column for each peer."""
+    measured = {name: row for name, row in document["peers"].items() if CODECS.keys() & row.keys()}
+    peers = [OURS, *(name for name in measured if name != OURS)]
+    lines = [
+        "| 1080p | unit | " + " | ".join(peers) + " |",
+        "|---|---|" + "---:|" * len(peers),
+    ]
+    for codec, shown in CODECS.items():
+        for figure, title, unit in FIGURES:
+            values = {peer: measured[peer].get(codec, {}).get(figure) for peer in peers}
+            cells = [_cell(values[OURS], values[peer], unit, peer == OURS) for peer in peers]
+            lines.append(f"| {shown}, {title} | {unit} | " + " | ".join(cells) + " |")
+    plot = [f"![speed beside the peers on a GPU]({PLOT.relative_to(ROOT)})"] if PLOT.exists() else []
+    return "\n\n".join([*plot, "\n".join(lines), _footer(document)])
+
+
+def _cell(ours: float | None, value: float | None, unit: str, is_ours: bool) -> str:
+    if not value:
+        return "-"
+    text = f"{value:.0f}" if value >= 100 else f"{value:.3g}"
+    if is_ours:
+        return f"**{text}**"
+    times = ratio(ours, value, unit)
+    return text if times is None else f"{text} ({times:.2f}x)"
+
+
+def _footer(document: dict[str, Any]) -> str:
+    machine = document["machine"]
+    versions = ", ".join(
+        f"{name} {row['version']}" for name, row in document["peers"].items() if "version" in row
+    )
+    return (
+        f"Medians of {document['rounds']} on {machine['gpu']}, {machine['cores']} cores,"
+        f" {machine['date']}; 663 frames, a GOP of 50. In brackets: how many times as fast"
+        f" {OURS} is. {versions}."
+    )
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--check", action="store_true")
+    args = parser.parse_args()
+    current = README.read_text()
+    wanted = insert(current, render(json.loads(RESULTS.read_text())), BEGIN, END)
+    if args.check:
+        if wanted != current:
+            print("README.md is behind its results: python docs/render_gpu.py")
+        return int(wanted != current)
+    README.write_text(wanted)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

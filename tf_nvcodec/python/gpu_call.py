@@ -1,0 +1,85 @@
+"""Eager calls of ops that have kernels for GPUs, from any number of threads.
+
+TensorFlow hands the tensors of eager ops from device to device in one place for the whole process,
+under names that all calls of an op share: of threads that call it at the same time, one may get
+another's inputs (TensorFlow's issues 62523 and 123980; seen here with 2.17.1). Each call of a
+function has a place of its own.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import tensorflow as tf
+from tensorflow.python.eager import context
+
+# Attributes differ from call to call in few programs.
+_MOST_FUNCTIONS = 256
+
+
+def call(
+    op: Callable[..., Any], inputs: Mapping[str, Any], attributes: Mapping[str, Any]
+) -> Any:
+    """`op(**inputs, **attributes)`; eagerly, and where it may run on a GPU, as a function of its
+    own, which is traced once for each device, set of dtypes and set of attributes."""
+    if not _may_run_on_gpu():
+        return op(**inputs, **attributes)
+    with tf.device("CPU:0"):  # host memory, where the kernels want them
+        tensors = [tf.convert_to_tensor(value, name=name) for name, value in inputs.items()]
+    function = _function(
+        op,
+        context.context().device_name or "",
+        tuple(inputs),
+        tuple(tensor.dtype for tensor in tensors),
+        tuple((name, _hashable(value)) for name, value in attributes.items()),
+    )
+    try:
+        return function(*tensors)
+    except tf.errors.OpError as error:
+        raise type(error)(error.node_def, error.op, _kernels_words(error.message)) from None
+
+
+# What TensorFlow puts around the message of a kernel in a function: where the function was traced,
+# which is some earlier call of the op, and the function's own name.
+_TRACED = re.compile(
+    r"\AGraph execution error:\n\nDetected at node [^\n]*\n"
+    r"(?:(?:  File [^\n]*\n\n)+|<stack traces unavailable>\n)"
+)
+
+
+def _kernels_words(message: str) -> str:
+    return _TRACED.sub("", message).partition("\n\t [[{{node")[0]
+
+
+def _may_run_on_gpu() -> bool:
+    if not tf.executing_eagerly():
+        return False
+    here = context.context()
+    here.ensure_initialized()
+    return here.num_gpus() > 0 and "CPU" not in (here.device_name or "").upper()
+
+
+def _hashable(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
+
+
+@functools.lru_cache(maxsize=_MOST_FUNCTIONS)
+def _function(
+    op: Callable[..., Any],
+    device: str,
+    names: tuple[str, ...],
+    dtypes: tuple[tf.DType, ...],
+    attributes: tuple[tuple[str, Any], ...],
+) -> Callable[..., Any]:
+    # Of any shape: the kernels' messages are those of eager calls, and a new shape no new trace.
+    @tf.function(
+        input_signature=[tf.TensorSpec(None, dtype) for dtype in dtypes], autograph=False
+    )
+    def run(*inputs: tf.Tensor) -> Any:
+        with tf.device(device or None):
+            return op(**dict(zip(names, inputs)), **dict(attributes))
+
+    return run.get_concrete_function()
