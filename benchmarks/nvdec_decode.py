@@ -110,7 +110,7 @@ def in_process(name: str, folder: str, rounds: int) -> dict[str, Any]:
     except subprocess.TimeoutExpired:
         return {"error": f"took more than {TIMEOUT_S} s"}
     if done.returncode:
-        return {"error": done.stderr[-2000:]}
+        return {"error": f"exit status {done.returncode}: {done.stderr[-2000:]}"}
     return json.loads(done.stdout.splitlines()[-1])
 
 

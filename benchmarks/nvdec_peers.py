@@ -6,7 +6,6 @@ raises NotImplementedError; one that is not installed, ImportError.
 
 from __future__ import annotations
 
-import contextlib
 import random
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -61,6 +60,8 @@ class TfNvcodec(Peer):
         import tf_nvcodec as nvc
 
         self._tf, self._nvc = tf, nvc
+        # A function, since eager ops of several threads on a GPU get each other's inputs.
+        self._last = tf.function(lambda frames: tf.reshape(frames[-1], [-1])[-1])
 
     def version(self) -> str:
         return f"{self._nvc.build_info()['version']}, TensorFlow {self._tf.__version__}"
@@ -70,7 +71,7 @@ class TfNvcodec(Peer):
 
     def _done(self, frames: Any) -> None:
         """Waits for the GPU: the last value of the last frame."""
-        self._tf.reshape(frames[-1], [-1])[-1].numpy()
+        self._last(frames).numpy()
 
     def _decode(
         self, call: Callable[..., Any], contents: Any, *arguments: Any, **options: Any
@@ -177,8 +178,6 @@ class PyNv(Peer):
             if not frames:
                 break
             count += len(frames)
-        with contextlib.suppress(Exception):  # its own thread may be through
-            decoder.end()
         return count
 
     def frames_at(self, path: str, indices: Sequence[int]) -> int:
