@@ -57,7 +57,8 @@ class NvdecDecoder : public Decoder, private NvdecParserEvents {
       frame->pts = picture.sent.pts;
       frame->pkt_pos = picture.sent.pos;
       frame->interlaced_frame = picture.interlaced || !next.info.progressive_frame;
-      frame->top_field_first = next.info.top_field_first;
+      frame->top_field_first =
+          picture.first_field < 0 ? next.info.top_field_first : picture.first_field == 0;
       return true;
     }
     return false;
@@ -83,6 +84,7 @@ class NvdecDecoder : public Decoder, private NvdecParserEvents {
     std::shared_ptr<const NvdecStream> stream;
     Sent sent;
     bool interlaced = false;  // coded so
+    int first_field = -1;     // 0: the top one, 1: the bottom one, -1: the parser is to tell
     bool shown = false;
   };
 
@@ -204,7 +206,8 @@ class NvdecDecoder : public Decoder, private NvdecParserEvents {
         Blame(kept);
         return false;
       }
-      pictures_[index] = {session_, stream_, current_, IsInterlaced(*picture), /*shown=*/false};
+      pictures_[index] = {session_,       stream_, current_, IsInterlaced(*picture),
+                          FirstField(*picture), /*shown=*/false};
     }
     const absl::Status status = session_->Decode(picture);
     if (status.ok()) return true;
@@ -218,6 +221,14 @@ class NvdecDecoder : public Decoder, private NvdecParserEvents {
   bool IsInterlaced(const CUVIDPICPARAMS& picture) const {
     if (picture.field_pic_flag) return true;
     return kind_ == cudaVideoCodec_H264 && picture.CodecSpecific.h264.MbaffFrameFlag != 0;
+  }
+
+  // As FFmpeg's decoder takes H.264: by the fields' order counts, where they differ.
+  int FirstField(const CUVIDPICPARAMS& picture) const {
+    if (kind_ != cudaVideoCodec_H264) return -1;
+    if (picture.field_pic_flag) return picture.bottom_field_flag;
+    const int* const counts = picture.CodecSpecific.h264.CurrFieldOrderCnt;
+    return counts[0] == counts[1] ? -1 : counts[1] < counts[0];
   }
 
   // Before the parser has something else decoded into that surface.
