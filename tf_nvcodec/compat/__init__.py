@@ -5,6 +5,39 @@
 is all that a script written for PyNvVideoCodec changes; docs/pynvvideocodec.md has what differs.
 """
 
+from tf_nvcodec.compat.decoder import CreateDecoder, GetDecoderCaps, PyNvDecoder
+from tf_nvcodec.compat.demuxer import CreateDemuxer, PyNvDemuxer
+from tf_nvcodec.compat.enums import (
+    ColorRange,
+    ColorSpace,
+    DisplayDecodeLatencyType,
+    OutputColorType,
+    Pixel_Format,
+    cudaVideoChromaFormat,
+    cudaVideoCodec,
+    cudaVideoSurfaceFormat,
+)
 from tf_nvcodec.compat.errors import PyNvVCException, PyNvVCExceptionUnsupported
+from tf_nvcodec.compat.frame import CAIMemoryView, DecodedFrame
+from tf_nvcodec.compat.packet import PacketData
 
-__all__ = ["PyNvVCException", "PyNvVCExceptionUnsupported"]
+__all__ = [
+    "CAIMemoryView",
+    "ColorRange",
+    "ColorSpace",
+    "CreateDecoder",
+    "CreateDemuxer",
+    "DecodedFrame",
+    "DisplayDecodeLatencyType",
+    "GetDecoderCaps",
+    "OutputColorType",
+    "PacketData",
+    "Pixel_Format",
+    "PyNvDecoder",
+    "PyNvDemuxer",
+    "PyNvVCException",
+    "PyNvVCExceptionUnsupported",
+    "cudaVideoChromaFormat",
+    "cudaVideoCodec",
+    "cudaVideoSurfaceFormat",
+]
