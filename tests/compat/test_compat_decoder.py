@@ -311,7 +311,7 @@ def test_device_memory_without_a_gpu_is_host_memory_with_a_warning(clips: Clips)
     frame = decode(demuxer, decoder)[0]
     assert frame.__dlpack_device__() == (1, 0)
     assert raw_bytes(frame, "yuv420p")
-    with pytest.raises(nvc.PyNvVCExceptionUnsupported, match="usedevicememory=False decodes"):
+    with pytest.raises(nvc.PyNvVCExceptionUnsupported, match="FFmpeg decodes, to host memory"):
         nvc.CreateDecoder(usedevicememory=True, backend="nvdec")
     with warnings.catch_warnings():
         warnings.simplefilter("error")

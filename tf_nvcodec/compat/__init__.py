@@ -20,6 +20,13 @@ from tf_nvcodec.compat.enums import (
 from tf_nvcodec.compat.errors import PyNvVCException, PyNvVCExceptionUnsupported
 from tf_nvcodec.compat.frame import CAIMemoryView, DecodedFrame
 from tf_nvcodec.compat.packet import PacketData
+from tf_nvcodec.compat.simple_decoder import (
+    CreateSimpleDecoder,
+    ScannedStreamMetadata,
+    SimpleDecoder,
+    StreamMetadata,
+)
+from tf_nvcodec.compat.threaded_decoder import CreateThreadedDecoder, ThreadedDecoder
 
 __all__ = [
     "CAIMemoryView",
@@ -27,6 +34,8 @@ __all__ = [
     "ColorSpace",
     "CreateDecoder",
     "CreateDemuxer",
+    "CreateSimpleDecoder",
+    "CreateThreadedDecoder",
     "DecodedFrame",
     "DisplayDecodeLatencyType",
     "GetDecoderCaps",
@@ -37,6 +46,10 @@ __all__ = [
     "PyNvDemuxer",
     "PyNvVCException",
     "PyNvVCExceptionUnsupported",
+    "ScannedStreamMetadata",
+    "SimpleDecoder",
+    "StreamMetadata",
+    "ThreadedDecoder",
     "cudaVideoChromaFormat",
     "cudaVideoCodec",
     "cudaVideoSurfaceFormat",

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import ctypes
 import time
-import warnings
 from typing import Any
 
-from tf_nvcodec.compat.decoder_options import DecoderOptions, decoder_options, gpu_count
+from tf_nvcodec.compat.decoder_options import (
+    DecoderOptions,
+    codec_number,
+    host_where_no_gpu,
+    shared_options,
+)
 from tf_nvcodec.compat.enums import (
     DisplayDecodeLatencyType,
     OutputColorType,
@@ -15,11 +19,7 @@ from tf_nvcodec.compat.enums import (
     cudaVideoChromaFormat,
     cudaVideoCodec,
 )
-from tf_nvcodec.compat.errors import (
-    InvalidValueError,
-    PyNvVCException,
-    PyNvVCExceptionUnsupported,
-)
+from tf_nvcodec.compat.errors import InvalidValueError, PyNvVCException
 from tf_nvcodec.compat.frame import DecodedFrame
 from tf_nvcodec.compat.library import Exclusive, check, declare
 from tf_nvcodec.compat.packet import PacketData
@@ -292,28 +292,20 @@ def CreateDecoder(
     """
     if isinstance(maxwidth, bool):  # where 1.0 has enableasyncallocations
         maxwidth = 0
-    for name, value in (
-        ("enableSEIMessage", enableSEIMessage),
-        ("enableDecodeStats", enableDecodeStats),
-    ):
-        if value:
-            raise PyNvVCExceptionUnsupported(f"{name} is not supported: leave it out")
-    options = decoder_options(
-        gpuid, codec, cudacontext, cudastream, maxwidth, maxheight, outputColorType, backend
+    options = shared_options(
+        gpuid,
+        cudacontext,
+        cudastream,
+        maxwidth,
+        maxheight,
+        outputColorType,
+        backend,
+        enableSEIMessage=enableSEIMessage,
+        enableDecodeStats=enableDecodeStats,
     )
+    options.codec = codec_number(codec)
     options.low_latency = latency != DisplayDecodeLatencyType.NATIVE
-    options.device_memory = bool(usedevicememory)
-    if usedevicememory and backend == "cpu":
-        raise InvalidValueError(
-            'backend="cpu" decodes to host memory: usedevicememory must be False'
-        )
-    if usedevicememory and backend == "auto" and gpu_count() == 0:
-        warnings.warn(
-            "usedevicememory=True on a machine without a GPU: frames are in host memory",
-            RuntimeWarning,
-            stacklevel=2,
-        )
-        options.device_memory = False
+    options.device_memory = host_where_no_gpu(usedevicememory, backend)
     return PyNvDecoder(options)
 
 
