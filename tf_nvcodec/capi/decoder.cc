@@ -10,7 +10,7 @@
 #include "tf_nvcodec/capi/packet_decoder.h"
 #include "tf_nvcodec/core/frame_format.h"
 #include "tf_nvcodec/core/status.h"
-#include "tf_nvcodec/nv/decode_backend.h"
+#include "tf_nvcodec/nv/gpu_device.h"
 #include "tf_nvcodec/nv/gpu_surface.h"
 #include "tf_nvcodec/nv/nvdec_caps.h"
 

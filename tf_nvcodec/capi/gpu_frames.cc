@@ -5,7 +5,6 @@
 #include "absl/strings/str_cat.h"
 #include "tf_nvcodec/capi/dlpack_abi.h"
 #include "tf_nvcodec/core/status.h"
-#include "tf_nvcodec/nv/decode_backend.h"
 #include "tf_nvcodec/nv/gpu_copy.h"
 #include "tf_nvcodec/nv/gpu_frame_converter.h"
 #include "tf_nvcodec/nv/gpu_surface.h"
@@ -16,10 +15,6 @@ namespace nvc {
 namespace {
 
 absl::StatusOr<GpuDevice*> FindNvdec(int gpu) {
-  if (!NvdecIsOn()) {
-    return absl::FailedPreconditionError(
-        "NVDEC is off in this version; TF_NVCODEC_EXPERIMENTAL_NVDEC=1 turns it on");
-  }
   NVC_ASSIGN_OR_RETURN(GpuDevice* const device, GpuDevice::Get(gpu));
   NVC_RETURN_IF_ERROR(NvdecPool::Of(device).status());
   return device;
