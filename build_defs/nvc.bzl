@@ -32,8 +32,12 @@ def nvc_op_kernel(name, srcs, deps = [], **kwargs):
         **kwargs
     )
 
+def nvc_c_api(name, deps = [], **kwargs):
+    """Functions of the C API; linked whole, since only Python calls them."""
+    nvc_cc_library(name = name, alwayslink = True, deps = deps, **kwargs)
+
 def nvc_op_library(name, deps, **kwargs):
-    """The shared library that tf.load_op_library opens; it exports nothing."""
+    """The shared library that tf.load_op_library opens; it exports the C API only."""
     native.cc_binary(
         name = name,
         linkopts = [

@@ -19,6 +19,7 @@ OWN = {
     "nv": ("core", "nv"),
     "ops": ("ops",),
     "kernels": ("core", "nv", "kernels"),
+    "capi": ("core", "nv", "capi"),
 }
 TENSORFLOW = ("tensorflow/", "tsl/", "xla/", "third_party/", "google/protobuf/")
 NVIDIA = ("ffnvcodec/", "cuda", "nvcuvid", "nvEncodeAPI")
@@ -28,6 +29,7 @@ FORBIDDEN = {
     "nv": TENSORFLOW,
     "ops": (*NVIDIA, *FFMPEG, "dlfcn.h"),
     "kernels": (*NVIDIA, *FFMPEG, "dlfcn.h"),
+    "capi": (*TENSORFLOW, *NVIDIA, "dlfcn.h"),
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s+["<]([^">]+)[">]', re.MULTILINE)
 
@@ -63,6 +65,8 @@ def test_includes_follow_the_layers(layer: str) -> None:
         ("ops", "#include <libavutil/frame.h>"),
         ("ops", '#include "tf_nvcodec/core/decoder.h"'),
         ("kernels", "  #  include <ffnvcodec/dynlink_cuda.h>"),
+        ("capi", '#include "tf_nvcodec/kernels/kernel_util.h"'),
+        ("capi", '#include "tensorflow/core/framework/tensor.h"'),
     ],
 )
 def test_the_include_rule_catches(layer: str, line: str) -> None:
@@ -70,7 +74,7 @@ def test_the_include_rule_catches(layer: str, line: str) -> None:
 
 
 def test_only_nv_opens_libraries() -> None:
-    for layer in ("core", "ops", "kernels"):
+    for layer in ("core", "ops", "kernels", "capi"):
         for path in cpp_files(layer):
             assert not re.search(r"\bdl(m?open|sym)\b", path.read_text()), path
 
@@ -92,6 +96,16 @@ def test_only_the_loader_opens_the_op_library() -> None:
         if opens.search(path.read_text())
     }
     assert openers == {"python/loader.py"}
+
+
+def test_only_one_module_calls_the_c_api() -> None:
+    """So that every function's argument types are declared, and checked, in one place."""
+    users = {
+        path.relative_to(PACKAGE).as_posix()
+        for path in PACKAGE.rglob("compat/*.py")
+        if re.search(r"ctypes\.(CDLL|PyDLL|cdll)\b", path.read_text())
+    }
+    assert users == {"compat/library.py"}
 
 
 def test_the_two_packages_never_import_each_other() -> None:

@@ -1,0 +1,73 @@
+"""Calls into the op library's C API (tf_nvcodec/capi). Nothing else in the package does.
+
+ctypes lets other Python threads run during a call.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+from tf_nvcodec.compat.errors import PyNvVCException, of_status
+from tf_nvcodec.python.loader import library_path
+
+# The one that the ops come from: the dynamic linker gives the same library again.
+_library = ctypes.CDLL(str(library_path()))
+
+
+def declare(name: str, argtypes: Sequence[Any], restype: Any = ctypes.c_int) -> Any:
+    """The C function nvc_`name`, with its types; functions that can fail return an int, which goes
+    through `check`.
+
+    Raises:
+      ImportError: The library is older than the Python sources.
+    """
+    try:
+        function = getattr(_library, f"nvc_{name}")
+    except AttributeError as error:
+        raise ImportError(
+            f"{library_path()} has no function nvc_{name}: it was built from older sources. Build "
+            "it again (make wheel)."
+        ) from error
+    function.argtypes = list(argtypes)
+    function.restype = restype
+    return function
+
+
+_last_error = declare("last_error", [], ctypes.c_char_p)
+_ffmpeg_version = declare(
+    "ffmpeg_version", [ctypes.c_char_p, ctypes.POINTER(ctypes.c_char), ctypes.c_size_t]
+)
+
+
+def check(code: int) -> None:
+    """Raises what the call that just returned `code` on this thread failed with."""
+    if code != 0:
+        raise of_status(code, _last_error().decode("utf-8", "replace"))
+
+
+def ffmpeg_version(library: str) -> str:
+    """The version of FFmpeg's `library` that is loaded, e.g. "59.37.100" of "libavcodec"."""
+    text = ctypes.create_string_buffer(64)
+    check(_ffmpeg_version(library.encode(), text, len(text)))
+    return text.value.decode()
+
+
+class Exclusive:
+    """Refuses a second thread, since other threads run during a call: for objects of the C API that
+    are for one thread at a time."""
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> None:
+        if not self._lock.acquire(blocking=False):
+            raise PyNvVCException(
+                f"{self._what} is in use by another call: it is for one thread at a time"
+            )
+
+    def __exit__(self, *error: object) -> None:
+        self._lock.release()
