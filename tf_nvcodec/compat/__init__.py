@@ -5,6 +5,28 @@
 is all that a script written for PyNvVideoCodec changes; docs/pynvvideocodec.md has what differs.
 """
 
+from tf_nvcodec.compat.encode_parameters import IgnoredParameterWarning
+from tf_nvcodec.compat.encode_reconfigure import EncodeReconfigureParams
+from tf_nvcodec.compat.encoder import CreateEncoder, PyNvEncoder
+from tf_nvcodec.compat.encoder_enums import (
+    NV_ENC_MULTI_PASS,
+    NV_ENC_PARAMS_RC_MODE,
+    NV_ENC_PIC_FLAGS,
+    NV_ENC_PIC_PARAMS,
+    NV_ENC_PIC_TYPE,
+)
 from tf_nvcodec.compat.errors import PyNvVCException, PyNvVCExceptionUnsupported
 
-__all__ = ["PyNvVCException", "PyNvVCExceptionUnsupported"]
+__all__ = [
+    "NV_ENC_MULTI_PASS",
+    "NV_ENC_PARAMS_RC_MODE",
+    "NV_ENC_PIC_FLAGS",
+    "NV_ENC_PIC_PARAMS",
+    "NV_ENC_PIC_TYPE",
+    "CreateEncoder",
+    "EncodeReconfigureParams",
+    "IgnoredParameterWarning",
+    "PyNvEncoder",
+    "PyNvVCException",
+    "PyNvVCExceptionUnsupported",
+]
