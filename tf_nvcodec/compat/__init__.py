@@ -16,8 +16,10 @@ from tf_nvcodec.compat.encoder_enums import (
     NV_ENC_PIC_TYPE,
 )
 from tf_nvcodec.compat.errors import PyNvVCException, PyNvVCExceptionUnsupported
+from tf_nvcodec.compat.muxer import MEDIA_FORMAT, FFmpegMuxer, GetMediaFormat
 
 __all__ = [
+    "MEDIA_FORMAT",
     "NV_ENC_MULTI_PASS",
     "NV_ENC_PARAMS_RC_MODE",
     "NV_ENC_PIC_FLAGS",
@@ -25,6 +27,8 @@ __all__ = [
     "NV_ENC_PIC_TYPE",
     "CreateEncoder",
     "EncodeReconfigureParams",
+    "FFmpegMuxer",
+    "GetMediaFormat",
     "IgnoredParameterWarning",
     "PyNvEncoder",
     "PyNvVCException",

@@ -43,27 +43,6 @@ EncodeOptions CoreOptions(const SessionSpec& spec) {
   return options;
 }
 
-// The sequence header OBU of a temporal unit (AV1, 5.3), or "".
-std::string SequenceHeader(const uint8_t* at, const uint8_t* end) {
-  constexpr int kSequenceHeaderType = 1;
-  while (at < end) {
-    const uint8_t* const begin = at;
-    const int header = *at++;
-    if ((header & 4) != 0) ++at;       // extension
-    if ((header & 2) == 0) return "";  // no size
-    uint64_t size = 0;
-    for (int shift = 0; at < end && shift < 56; shift += 7) {
-      const uint8_t byte = *at++;
-      size |= static_cast<uint64_t>(byte & 127) << shift;
-      if (byte < 128) break;
-    }
-    if (size > static_cast<uint64_t>(end - at)) return "";
-    at += size;
-    if (((header >> 3) & 15) == kSequenceHeaderType) return std::string(begin, at);
-  }
-  return "";
-}
-
 AVPictureType TypeOf(const AVPacket& packet) {
   size_t size = 0;
   const uint8_t* const stats = av_packet_get_side_data(&packet, AV_PKT_DATA_QUALITY_STATS, &size);
@@ -154,7 +133,10 @@ absl::Status EncodeSession::Store(AVPacket* packet) {
   if (!av1 && stored.key && (spec_.repeat_headers || stored_ == 0)) stored.data = parameter_sets_;
   // What SVT-AV1 announces before the first frame lacks tools that it then uses.
   if (av1 && stored_ == 0) {
-    std::string header = SequenceHeader(packet->data, packet->data + packet->size);
+    AVCodecParameters stream = {};
+    stream.codec_type = AVMEDIA_TYPE_VIDEO;
+    stream.codec_id = AV_CODEC_ID_AV1;
+    NVC_ASSIGN_OR_RETURN(std::string header, ParameterSetsIn(*packet, stream));
     if (!header.empty()) parameter_sets_ = std::move(header);
   }
   stored.data.append(reinterpret_cast<const char*>(packet->data), packet->size);

@@ -16,11 +16,15 @@ namespace nvc {
 
 class PacketFilter {
  public:
-  // For packets of a stream as `encoder` makes it. Unimplemented when this machine's FFmpeg lacks
-  // the filter.
+  // For packets of a stream as `encoder` makes it, or `stream` describes it. Unimplemented when
+  // this machine's FFmpeg lacks the filter.
   static absl::StatusOr<std::unique_ptr<PacketFilter>> Create(const char* name,
                                                               const CodecOptions& options,
                                                               const AVCodecContext& encoder);
+  static absl::StatusOr<std::unique_ptr<PacketFilter>> Create(const char* name,
+                                                              const CodecOptions& options,
+                                                              const AVCodecParameters& stream,
+                                                              AVRational time_base);
   ~PacketFilter() { av_bsf_free(&context_); }
   PacketFilter(const PacketFilter&) = delete;
   PacketFilter& operator=(const PacketFilter&) = delete;
@@ -33,6 +37,10 @@ class PacketFilter {
   PacketFilter() = default;
   AVBSFContext* context_ = nullptr;
 };
+
+// The parameter sets among the bytes of a packet of `stream`, "" when it has none.
+absl::StatusOr<std::string> ParameterSetsIn(const AVPacket& packet,
+                                            const AVCodecParameters& stream);
 
 }  // namespace nvc
 
