@@ -49,8 +49,11 @@ TEST(AvErrorFlagTest, SeesErrorsOfItsContextOnAnyThread) {
   std::thread([&] { av_log(ours, AV_LOG_ERROR, "broken\n"); }).join();
   EXPECT_TRUE(flag.Take());
   EXPECT_FALSE(flag.Take());
+  EXPECT_FALSE(flag.TakeConcealment());
   av_log(ours, AV_LOG_INFO, "concealing %d errors\n", 3);
   EXPECT_TRUE(flag.Take());
+  EXPECT_TRUE(flag.TakeConcealment());
+  EXPECT_FALSE(flag.TakeConcealment());
   avcodec_free_context(&ours);
   avcodec_free_context(&other);
 }

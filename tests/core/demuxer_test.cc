@@ -1,6 +1,9 @@
 #include "tf_nvcodec/core/demuxer.h"
 
+#include <algorithm>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -71,6 +74,72 @@ TEST(DemuxerTest, ATruncatedContainerEndsEarly) {
   int packets = 0;
   while ((*demuxer)->Next(packet.get()).value()) ++packets;
   EXPECT_LT(packets, kRealClipFrames);
+}
+
+// A stream: read once, in pieces, from the beginning to the end.
+class Pipe : public ByteSource {
+ public:
+  explicit Pipe(const std::string& bytes) : bytes_(bytes) {}
+  bool IsSequential() const override { return true; }
+  int64_t Size() const override { return position_; }
+  absl::StatusOr<size_t> ReadAt(int64_t offset, void* out, size_t count) const override {
+    EXPECT_EQ(offset, position_);
+    const size_t read = bytes_.copy(static_cast<char*>(out), std::min<size_t>(count, 1000),
+                                    static_cast<size_t>(offset));
+    position_ += static_cast<int64_t>(read);
+    return read;
+  }
+
+ private:
+  const std::string& bytes_;
+  mutable int64_t position_ = 0;
+};
+
+TEST(DemuxerTest, ReadsAStreamOnce) {
+  const Pipe pipe(BFramesClip());
+  auto demuxer = Demuxer::Open(pipe, nullptr);
+  ASSERT_TRUE(demuxer.ok()) << demuxer.status();
+  AvPacketPtr packet(av_packet_alloc());
+  int packets = 0;
+  while ((*demuxer)->Next(packet.get()).value()) ++packets;
+  EXPECT_EQ(packets, kBFramesClipFrames);
+  EXPECT_TRUE(absl::IsUnimplemented((*demuxer)->Seek(0)));
+}
+
+TEST(DemuxerTest, AnEmptyStreamIsNoVideo) {
+  const std::string nothing;
+  const Pipe pipe(nothing);
+  EXPECT_TRUE(absl::IsInvalidArgument(Demuxer::Open(pipe, nullptr).status()));
+}
+
+TEST(DemuxerTest, LooksAtTheSamplesWhenAsked) {
+  const MemorySource source(BFramesClip());
+  auto demuxer = Demuxer::Open(source, nullptr, Demuxer::Look::kEverything);
+  ASSERT_TRUE(demuxer.ok());
+  const StreamInfo& stream = (*demuxer)->stream();
+  EXPECT_EQ(stream.codec->format, AV_PIX_FMT_YUV420P);
+  EXPECT_EQ(av_q2d(stream.lowest_rate), 25);
+  EXPECT_EQ(stream.index, 0);
+}
+
+TEST(DemuxerTest, SeeksToTheKeyFrameBefore) {
+  const MemorySource source(BFramesClip());
+  auto demuxer = Demuxer::Open(source, nullptr);
+  ASSERT_TRUE(demuxer.ok());
+  AvPacketPtr packet(av_packet_alloc());
+  std::vector<int64_t> keys;
+  int64_t last = 0;
+  while ((*demuxer)->Next(packet.get()).value()) {
+    if ((packet->flags & AV_PKT_FLAG_KEY) != 0) keys.push_back(packet->pts);
+    last = std::max(last, packet->pts);
+  }
+  ASSERT_EQ(keys.size(), 3);
+  for (const auto& [timestamp, key] : std::vector<std::pair<int64_t, int64_t>>{
+           {last, keys[2]}, {keys[1], keys[1]}, {keys[1] - 1, keys[0]}, {keys[0] - 999, keys[0]}}) {
+    ASSERT_TRUE((*demuxer)->Seek(timestamp).ok());
+    ASSERT_TRUE((*demuxer)->Next(packet.get()).value());
+    EXPECT_EQ(packet->pts, key) << timestamp;
+  }
 }
 
 }  // namespace

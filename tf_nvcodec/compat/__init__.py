@@ -5,6 +5,8 @@
 is all that a script written for PyNvVideoCodec changes; docs/pynvvideocodec.md has what differs.
 """
 
+from tf_nvcodec.compat.decoder import CreateDecoder, GetDecoderCaps, PyNvDecoder
+from tf_nvcodec.compat.demuxer import CreateDemuxer, PyNvDemuxer
 from tf_nvcodec.compat.encode_parameters import IgnoredParameterWarning
 from tf_nvcodec.compat.encode_reconfigure import EncodeReconfigureParams
 from tf_nvcodec.compat.encoder import CreateEncoder, PyNvEncoder
@@ -15,8 +17,20 @@ from tf_nvcodec.compat.encoder_enums import (
     NV_ENC_PIC_PARAMS,
     NV_ENC_PIC_TYPE,
 )
+from tf_nvcodec.compat.enums import (
+    ColorRange,
+    ColorSpace,
+    DisplayDecodeLatencyType,
+    OutputColorType,
+    Pixel_Format,
+    cudaVideoChromaFormat,
+    cudaVideoCodec,
+    cudaVideoSurfaceFormat,
+)
 from tf_nvcodec.compat.errors import PyNvVCException, PyNvVCExceptionUnsupported
+from tf_nvcodec.compat.frame import CAIMemoryView, DecodedFrame
 from tf_nvcodec.compat.muxer import MEDIA_FORMAT, FFmpegMuxer, GetMediaFormat
+from tf_nvcodec.compat.packet import PacketData
 
 __all__ = [
     "MEDIA_FORMAT",
@@ -25,12 +39,28 @@ __all__ = [
     "NV_ENC_PIC_FLAGS",
     "NV_ENC_PIC_PARAMS",
     "NV_ENC_PIC_TYPE",
+    "CAIMemoryView",
+    "ColorRange",
+    "ColorSpace",
+    "CreateDecoder",
+    "CreateDemuxer",
     "CreateEncoder",
+    "DecodedFrame",
+    "DisplayDecodeLatencyType",
     "EncodeReconfigureParams",
     "FFmpegMuxer",
+    "GetDecoderCaps",
     "GetMediaFormat",
     "IgnoredParameterWarning",
+    "OutputColorType",
+    "PacketData",
+    "Pixel_Format",
+    "PyNvDecoder",
+    "PyNvDemuxer",
     "PyNvEncoder",
     "PyNvVCException",
     "PyNvVCExceptionUnsupported",
+    "cudaVideoChromaFormat",
+    "cudaVideoCodec",
+    "cudaVideoSurfaceFormat",
 ]

@@ -32,18 +32,21 @@ struct AvLogSink {
     std::call_once(installed, [] { av_log_set_callback(&AvLogSink::Write); });
   }
 
-  static void Flag(void* context) {
+  static void Flag(void* context, bool concealed) {
     if (context == nullptr) return;
     const AVClass* kind = *static_cast<const AVClass**>(context);
     if (kind == nullptr || kind != avcodec_get_class()) return;
     auto* flag = static_cast<AvErrorFlag*>(static_cast<AVCodecContext*>(context)->opaque);
     std::lock_guard<std::mutex> lock(flags_mutex);
-    if (Flags().count(flag) > 0) flag->seen_ = true;
+    if (Flags().count(flag) == 0) return;
+    flag->seen_ = true;
+    if (concealed) flag->concealed_ = true;
   }
 
   static void Write(void* context, int level, const char* format, va_list arguments) {
     // Error concealment, the only trace of some damage, is announced as information.
-    if (level <= AV_LOG_ERROR || std::strncmp(format, "concealing", 10) == 0) Flag(context);
+    const bool concealed = std::strncmp(format, "concealing", 10) == 0;
+    if (level <= AV_LOG_ERROR || concealed) Flag(context, concealed);
     if (level > AV_LOG_ERROR) return;
     if (innermost == nullptr) {
       if (level <= AV_LOG_FATAL) av_log_default_callback(context, level, format, arguments);

@@ -44,10 +44,13 @@ class AvErrorFlag {
   void* opaque() { return this; }
   // Whether there was an error since the last call.
   bool Take() { return seen_.exchange(false); }
+  // Whether a picture was patched up since the last call: all of a damaged one was seen then, while
+  // errors may also be about what was never needed.
+  bool TakeConcealment() { return concealed_.exchange(false); }
 
  private:
   friend struct AvLogSink;
-  std::atomic<bool> seen_{false};
+  std::atomic<bool> seen_{false}, concealed_{false};
 };
 
 }  // namespace nvc

@@ -16,6 +16,9 @@ class ByteSource {
  public:
   virtual ~ByteSource() = default;
   virtual int64_t Size() const = 0;
+  // Can only be read once, from its beginning to its end, as a live stream; Size is what has been
+  // read so far.
+  virtual bool IsSequential() const { return false; }
   // Reads up to `count` bytes at `offset`; fewer only at the end, 0 past it.
   virtual absl::StatusOr<size_t> ReadAt(int64_t offset, void* out, size_t count) const = 0;
   // Bytes that come in the time a read takes to begin. What lies closer together than this is

@@ -64,6 +64,8 @@ class SoftwareDecoder : public Decoder {
     return seen;
   }
 
+  bool TakeConcealment() override { return state_.TakeConcealment(); }
+
   absl::Status Send(const AVPacket* packet) override {
     is_reset_ = false;
     AvLogScope log;

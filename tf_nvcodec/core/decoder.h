@@ -40,6 +40,8 @@ class Decoder {
   // Whether anything was wrong since the last call, also where Send and Receive said nothing: with
   // several threads FFmpeg does not always tell with the frame.
   virtual bool TakeErrors() = 0;
+  // Whether a picture was damaged, and patched up, since the last call; it may not say so itself.
+  virtual bool TakeConcealment() { return false; }
   // Forgets everything sent, to start again at a random access point.
   virtual void Reset() = 0;
   // Whether it is sure to decode any stream of the parameters it was opened with, not only the one

@@ -63,8 +63,8 @@ int RotationOf(const AVStream& stream) {
 
 }  // namespace
 
-Demuxer::Demuxer(const ByteSource& source, const Cancelled& cancelled)
-    : source_(&source), cancelled_(cancelled) {}
+Demuxer::Demuxer(const ByteSource& source, const Cancelled& cancelled, Look look)
+    : source_(&source), cancelled_(cancelled), look_(look) {}
 
 Demuxer::~Demuxer() {
   avformat_close_input(&format_);
@@ -109,12 +109,12 @@ int64_t Demuxer::SeekCallback(void* opaque, int64_t offset, int whence) {
 }
 
 absl::StatusOr<std::unique_ptr<Demuxer>> Demuxer::Open(const ByteSource& source,
-                                                       const Cancelled& cancelled) {
-  if (source.Size() == 0) {
+                                                       const Cancelled& cancelled, Look look) {
+  if (source.Size() == 0 && !source.IsSequential()) {
     return absl::InvalidArgumentError(
         "contents is empty: pass the bytes of a video file, e.g. tf.io.read_file(path)");
   }
-  std::unique_ptr<Demuxer> demuxer(new Demuxer(source, cancelled));
+  std::unique_ptr<Demuxer> demuxer(new Demuxer(source, cancelled, look));
   NVC_RETURN_IF_ERROR(demuxer->Initialize());
   return demuxer;
 }
@@ -123,7 +123,8 @@ absl::Status Demuxer::Initialize() {
   AvLogScope log;
   auto* buffer = static_cast<uint8_t*>(av_malloc(kIoBufferBytes));
   if (buffer == nullptr) return absl::ResourceExhaustedError("out of memory opening contents");
-  io_ = avio_alloc_context(buffer, kIoBufferBytes, 0, this, &ReadCallback, nullptr, &SeekCallback);
+  io_ = avio_alloc_context(buffer, kIoBufferBytes, 0, this, &ReadCallback, nullptr,
+                           source_->IsSequential() ? nullptr : &SeekCallback);
   format_ = avformat_alloc_context();
   if (io_ == nullptr || format_ == nullptr) {
     return absl::ResourceExhaustedError("out of memory opening contents");
@@ -155,7 +156,8 @@ absl::Status Demuxer::SelectStream() {
     return av_find_best_stream(format_, AVMEDIA_TYPE_VIDEO, -1, -1, nullptr, 0);
   };
   stream_index_ = find();
-  if (stream_index_ < 0 || !HeaderIsEnough(*format_, *format_->streams[stream_index_]->codecpar)) {
+  if (stream_index_ < 0 || look_ == Look::kEverything ||
+      !HeaderIsEnough(*format_, *format_->streams[stream_index_]->codecpar)) {
     const int found = avformat_find_stream_info(format_, nullptr);
     if (found == AVERROR_EXIT || IsCancelled(cancelled_)) {
       return absl::CancelledError("cancelled while reading the stream's parameters");
@@ -186,9 +188,11 @@ absl::Status Demuxer::SelectStream() {
   }
   stream_.time_base = stream->time_base;
   stream_.frame_rate = stream->avg_frame_rate;
+  stream_.lowest_rate = stream->r_frame_rate;
   stream_.sample_aspect_ratio = av_guess_sample_aspect_ratio(format_, stream, nullptr);
   stream_.rotation = RotationOf(*stream);
   stream_.has_audio = has_audio;
+  stream_.index = stream_index_;
   return absl::OkStatus();
 }
 
@@ -207,8 +211,29 @@ absl::StatusOr<bool> Demuxer::Next(AVPacket* packet) {
           absl::StrCat(damage_, damage_.empty() ? "" : "; ", FfmpegErrorText(read), log.Detail());
       return false;
     }
-    if (packet->stream_index == stream_index_ && packet->size > 0) return true;
+    if (packet->stream_index != stream_index_ || packet->size == 0) continue;
+    if (wants_key_ && (packet->flags & AV_PKT_FLAG_KEY) == 0) continue;
+    wants_key_ = false;
+    return true;
   }
+}
+
+absl::Status Demuxer::Seek(int64_t timestamp) {
+  AvLogScope log;
+  const char* container = format_->iformat->name;
+  if (source_->IsSequential()) {
+    return absl::UnimplementedError("there is no way back in a source that is only read once");
+  }
+  int error = av_seek_frame(format_, stream_index_, timestamp, AVSEEK_FLAG_BACKWARD);
+  // Nothing at or before it: the first key frame.
+  if (error < 0) error = av_seek_frame(format_, stream_index_, timestamp, 0);
+  if (error < 0) {
+    return absl::UnimplementedError(absl::StrCat(
+        "contents (", container, ") has no way to seek: ", FfmpegErrorText(error), log.Detail()));
+  }
+  damage_.clear();
+  wants_key_ = true;
+  return absl::OkStatus();
 }
 
 }  // namespace nvc

@@ -25,18 +25,25 @@ struct StreamInfo {
   std::string container;  // FFmpeg's demuxer name, e.g. "mov,mp4,m4a,3gp,3g2,mj2"
   AvCodecParametersPtr codec;
   AVRational time_base{0, 1};
-  AVRational frame_rate{0, 1};           // 0/1 when unknown
+  AVRational frame_rate{0, 1};   // average; 0/1 when unknown
+  AVRational lowest_rate{0, 1};  // that has every timestamp, by FFmpeg's guess; 0/1: unknown
   AVRational sample_aspect_ratio{0, 1};  // 0/1 when unknown
   int rotation = 0;                      // degrees clockwise to turn a stored frame for display
   bool has_audio = false;
+  int index = 0;  // among the container's streams
 };
 
 class Demuxer {
  public:
+  // How much to find out of the stream before its first packet. kEverything also tells the sample
+  // format and an estimate of the frame delay, where only decoding the first frames does.
+  enum class Look { kHeaders, kEverything };
+
   // InvalidArgument: empty, no known container, or no video stream. DataLoss: a container that
   // breaks off before its first packet. `source` must outlive the demuxer.
   static absl::StatusOr<std::unique_ptr<Demuxer>> Open(const ByteSource& source,
-                                                       const Cancelled& cancelled);
+                                                       const Cancelled& cancelled,
+                                                       Look look = Look::kHeaders);
   ~Demuxer();
 
   const StreamInfo& stream() const { return stream_; }
@@ -59,8 +66,13 @@ class Demuxer {
   absl::StatusOr<bool> Next(AVPacket* packet);
   const std::string& damage() const { return damage_; }
 
+  // The next packet will be the first one, in the order of the file, of the last key frame at or
+  // before `timestamp` that the container's index knows; of the first key frame when none is.
+  // Unimplemented where the source or the container has no way back.
+  absl::Status Seek(int64_t timestamp);
+
  private:
-  Demuxer(const ByteSource& source, const Cancelled& cancelled);
+  Demuxer(const ByteSource& source, const Cancelled& cancelled, Look look);
   absl::Status Initialize();
   absl::Status SelectStream();
   static int ReadCallback(void* opaque, uint8_t* buffer, int size);
@@ -69,12 +81,14 @@ class Demuxer {
   const ByteSource* source_;
   std::unique_ptr<const ByteSource> other_source_;
   Cancelled cancelled_;
+  const Look look_;
   int64_t position_ = 0;
   AVIOContext* io_ = nullptr;
   AVFormatContext* format_ = nullptr;
   int stream_index_ = -1;
   StreamInfo stream_;
   std::string damage_;
+  bool wants_key_ = false;  // after a seek
 };
 
 }  // namespace nvc

@@ -1,0 +1,122 @@
+#include "tf_nvcodec/core/elementary_packets.h"
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/core/test_media.h"
+#include "tf_nvcodec/core/demuxer.h"
+
+namespace nvc {
+namespace {
+
+absl::string_view BytesOf(const AVPacket& packet) {
+  return {reinterpret_cast<const char*>(packet.data), static_cast<size_t>(packet.size)};
+}
+
+// The packets of a clip, converted.
+std::vector<std::string> Convert(const std::string& clip) {
+  const MemorySource source(clip);
+  auto demuxer = Demuxer::Open(source, nullptr);
+  EXPECT_TRUE(demuxer.ok()) << demuxer.status();
+  const StreamInfo& stream = (*demuxer)->stream();
+  auto packets = ElementaryPackets::Create(*stream.codec, stream.time_base);
+  EXPECT_TRUE(packets.ok()) << packets.status();
+  std::vector<std::string> converted;
+  AvPacketPtr packet(av_packet_alloc());
+  while ((*demuxer)->Next(packet.get()).value()) {
+    const int64_t pts = packet->pts;
+    EXPECT_TRUE((*packets)->Convert(packet.get()).ok());
+    EXPECT_EQ(packet->pts, pts);
+    converted.emplace_back(BytesOf(*packet));
+  }
+  return converted;
+}
+
+TEST(ElementaryPacketsTest, H264GetsStartCodesAndParameterSets) {
+  const auto packets = Convert(BFramesClip());
+  ASSERT_EQ(packets.size(), kBFramesClipFrames);
+  for (const std::string& packet : packets) {
+    EXPECT_EQ(packet.substr(0, 4), std::string("\0\0\0\1", 4));
+  }
+  EXPECT_NE(packets[0].find(std::string("\0\0\0\1\x67", 5)), std::string::npos);
+  EXPECT_NE(packets[0].find(std::string("\0\0\0\1\x68", 5)), std::string::npos);
+}
+
+TEST(ElementaryPacketsTest, TheCodecIsThatOfTheConvertedPackets) {
+  const MemorySource source(BFramesClip());
+  auto demuxer = Demuxer::Open(source, nullptr);
+  ASSERT_TRUE(demuxer.ok());
+  const StreamInfo& stream = (*demuxer)->stream();
+  ASSERT_EQ(stream.codec->extradata[0], 1);  // avcC
+  auto packets = ElementaryPackets::Create(*stream.codec, stream.time_base);
+  ASSERT_TRUE(packets.ok());
+  EXPECT_EQ((*packets)->codec().extradata[0], 0);
+  EXPECT_EQ((*packets)->codec().width, 160);
+}
+
+// A temporal delimiter, then a frame's OBU, as in a stream that keeps its sequence header apart.
+std::string Av1Packet(bool with_sequence) {
+  std::string packet("\x12\0", 2);
+  if (with_sequence) packet += std::string("\x0a\x01\x55", 3);
+  return packet + std::string("\x32\x02\xaa\xbb", 4);
+}
+
+std::string ConvertAv1(const std::string& bytes, int flags) {
+  AvCodecParametersPtr codec(avcodec_parameters_alloc());
+  codec->codec_type = AVMEDIA_TYPE_VIDEO;
+  codec->codec_id = AV_CODEC_ID_AV1;
+  const std::string record("\x81\0\x0c\0\x0a\x01\x77", 7);
+  codec->extradata =
+      static_cast<uint8_t*>(av_mallocz(record.size() + AV_INPUT_BUFFER_PADDING_SIZE));
+  codec->extradata_size =
+      static_cast<int>(record.copy(reinterpret_cast<char*>(codec->extradata), record.size()));
+  auto packets = ElementaryPackets::Create(*codec, AVRational{1, 25});
+  EXPECT_TRUE(packets.ok());
+  AvPacketPtr packet(av_packet_alloc());
+  av_new_packet(packet.get(), static_cast<int>(bytes.size()));
+  bytes.copy(reinterpret_cast<char*>(packet->data), bytes.size());
+  packet->flags = flags;
+  packet->pts = 7;
+  EXPECT_TRUE((*packets)->Convert(packet.get()).ok());
+  EXPECT_EQ(packet->pts, 7);
+  EXPECT_EQ(packet->flags, flags);
+  return std::string(BytesOf(*packet));
+}
+
+TEST(ElementaryPacketsTest, Av1KeyFramesGetTheHeaderThatTheyLack) {
+  EXPECT_EQ(ConvertAv1(Av1Packet(false), AV_PKT_FLAG_KEY),
+            std::string("\x0a\x01\x77", 3) + Av1Packet(false));
+  EXPECT_EQ(ConvertAv1(Av1Packet(true), AV_PKT_FLAG_KEY), Av1Packet(true));
+  EXPECT_EQ(ConvertAv1(Av1Packet(false), 0), Av1Packet(false));
+}
+
+TEST(ElementaryPacketsTest, BrokenObusAreLeftToTheDecoder) {
+  const std::string sequence("\x0a\x01\x77", 3);
+  for (const std::string& broken : {std::string("\x12"), std::string("\x12\xff"),
+                                    std::string("\x12\xff\xff\xff\xff\xff\xff\xff"),
+                                    std::string("\x10\0", 2), std::string("\x12\x7f\x0a", 3)}) {
+    EXPECT_EQ(ConvertAv1(broken, AV_PKT_FLAG_KEY), sequence + broken);
+  }
+}
+
+TEST(ElementaryPacketsTest, BrokenFramingIsAnErrorOfThatPacket) {
+  const MemorySource source(BFramesClip());
+  auto demuxer = Demuxer::Open(source, nullptr);
+  ASSERT_TRUE(demuxer.ok());
+  const StreamInfo& stream = (*demuxer)->stream();
+  auto packets = ElementaryPackets::Create(*stream.codec, stream.time_base);
+  ASSERT_TRUE(packets.ok());
+  AvPacketPtr packet(av_packet_alloc());
+  ASSERT_TRUE((*demuxer)->Next(packet.get()).value());
+  ASSERT_EQ(av_packet_make_writable(packet.get()), 0);
+  packet->data[0] = 0x7f;  // a length beyond the packet
+  EXPECT_TRUE(absl::IsDataLoss((*packets)->Convert(packet.get())));
+  ASSERT_TRUE((*demuxer)->Next(packet.get()).value());
+  EXPECT_TRUE((*packets)->Convert(packet.get()).ok());
+}
+
+}  // namespace
+}  // namespace nvc

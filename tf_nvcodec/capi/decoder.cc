@@ -1,0 +1,143 @@
+#include "tf_nvcodec/capi/decoder.h"
+
+#include <climits>
+#include <cstring>
+#include <memory>
+
+#include "absl/strings/str_cat.h"
+#include "tf_nvcodec/capi/error.h"
+#include "tf_nvcodec/capi/gpu_frames.h"
+#include "tf_nvcodec/capi/packet_decoder.h"
+#include "tf_nvcodec/core/frame_format.h"
+#include "tf_nvcodec/core/status.h"
+#include "tf_nvcodec/nv/decode_backend.h"
+#include "tf_nvcodec/nv/gpu_surface.h"
+#include "tf_nvcodec/nv/nvdec_caps.h"
+
+struct nvc_decoder {
+  explicit nvc_decoder(const nvc::PacketDecoderOptions& options) : decoder(options) {}
+  nvc::PacketDecoder decoder;
+};
+
+namespace nvc {
+namespace {
+
+enum { kAuto = 0, kFfmpeg = 1, kNvdec = 2 };
+
+absl::StatusOr<AVCodecID> CodecOf(int kind) {
+  for (const AVCodecID codec :
+       {AV_CODEC_ID_MPEG1VIDEO, AV_CODEC_ID_MPEG2VIDEO, AV_CODEC_ID_MPEG4, AV_CODEC_ID_H264,
+        AV_CODEC_ID_MJPEG, AV_CODEC_ID_HEVC, AV_CODEC_ID_VP8, AV_CODEC_ID_VP9, AV_CODEC_ID_AV1}) {
+    const auto nv = NvdecCodec(codec);
+    if (nv.ok() && static_cast<int>(*nv) == kind) return codec;
+  }
+  return absl::UnimplementedError(
+      absl::StrCat("codec ", kind,
+                   " is none of those that can be decoded: H264, HEVC, AV1, VP8, "
+                   "VP9, MPEG1, MPEG2, MPEG4, JPEG"));
+}
+
+absl::Status Create(const nvc_decoder_options& given, nvc_decoder** out) {
+  PacketDecoderOptions options;
+  NVC_ASSIGN_OR_RETURN(options.codec, CodecOf(given.codec));
+  options.color = static_cast<SurfaceColor>(given.color);
+  options.max_width = given.max_width;
+  options.max_height = given.max_height;
+  options.num_threads = given.low_latency != 0 ? 1 : 0;
+  if (given.backend != kFfmpeg) {
+    NVC_ASSIGN_OR_RETURN(options.gpu,
+                         ChooseGpu(given.gpu, given.device_memory != 0, given.backend == kNvdec,
+                                   given.cuda_context, given.cuda_stream));
+  }
+  *out = new nvc_decoder(options);
+  return absl::OkStatus();
+}
+
+absl::Status Decode(PacketDecoder* decoder, const nvc_packet_input* input) {
+  if (input == nullptr) return decoder->Finish();
+  AvPacketPtr packet(av_packet_alloc());
+  const absl::Status no_memory = absl::ResourceExhaustedError("out of memory for a packet");
+  if (packet == nullptr) return no_memory;
+  const nvc_packet* of = input->packet;
+  const bool as_demuxed =
+      of != nullptr && of->packet->data == input->data && of->packet->size == input->size;
+  if (as_demuxed) {
+    if (av_packet_ref(packet.get(), of->packet.get()) < 0) return no_memory;
+  } else {
+    if (input->size > INT_MAX - AV_INPUT_BUFFER_PADDING_SIZE) {
+      return absl::InvalidArgumentError(absl::StrCat("a packet of ", input->size, " bytes"));
+    }
+    if (av_new_packet(packet.get(), static_cast<int>(input->size)) < 0) return no_memory;
+    std::memcpy(packet->data, input->data, static_cast<size_t>(input->size));
+  }
+  packet->pts = input->pts;
+  packet->dts = input->dts;
+  packet->pos = input->pos;
+  packet->flags &= ~(AV_PKT_FLAG_KEY | AV_PKT_FLAG_DISCARD);
+  if (input->is_key != 0) packet->flags |= AV_PKT_FLAG_KEY;
+  if (input->is_discarded != 0) packet->flags |= AV_PKT_FLAG_DISCARD;
+  return decoder->Decode(*packet, of != nullptr ? of->stream : nullptr);
+}
+
+absl::Status GetCaps(int gpu, int codec, int chroma_format, int bit_depth, nvc_decoder_caps* caps) {
+  *caps = nvc_decoder_caps{};
+  NVC_ASSIGN_OR_RETURN(const AVCodecID id, CodecOf(codec));
+  NVC_ASSIGN_OR_RETURN(const GpuChoice choice, ChooseGpu(gpu, /*frames_stay=*/false,
+                                                         /*must=*/false, /*context=*/0,
+                                                         /*stream=*/0));
+  if (choice.device == nullptr) {
+    if (avcodec_find_decoder(id) == nullptr) {
+      return absl::UnimplementedError(
+          absl::StrCat("this FFmpeg has no decoder for codec '", avcodec_get_name(id), "'"));
+    }
+    // No engine's limits, only those of a frame.
+    caps->min_width = caps->min_height = 1;
+    caps->max_width = caps->max_height = kMaxSide;
+    caps->max_macroblocks = int64_t{kMaxSide / 16} * (kMaxSide / 16);
+    return absl::OkStatus();
+  }
+  NVC_ASSIGN_OR_RETURN(const NvdecCapabilities answer,
+                       AskNvdec(choice.device, static_cast<cudaVideoCodec>(codec),
+                                static_cast<cudaVideoChromaFormat>(chroma_format), bit_depth));
+  if (!answer.is_supported) {
+    return absl::UnimplementedError(absl::StrCat(
+        choice.device->name(), "'s NVDEC does not decode codec '", avcodec_get_name(id), "' of ",
+        bit_depth, " bits with chroma format ", chroma_format));
+  }
+  caps->num_engines = answer.num_engines;
+  caps->min_width = answer.min_width;
+  caps->min_height = answer.min_height;
+  caps->max_width = answer.max_width;
+  caps->max_height = answer.max_height;
+  caps->max_macroblocks = answer.max_macroblocks;
+  return absl::OkStatus();
+}
+
+}  // namespace
+}  // namespace nvc
+
+int nvc_decoder_create(const nvc_decoder_options* options, nvc_decoder** decoder) {
+  return nvc::Guarded([&] { return nvc::Create(*options, decoder); });
+}
+
+void nvc_decoder_free(nvc_decoder* decoder) { delete decoder; }
+
+int nvc_decoder_decode(nvc_decoder* decoder, const nvc_packet_input* input, int64_t* num_frames) {
+  const int code = nvc::Guarded([&] { return nvc::Decode(&decoder->decoder, input); });
+  *num_frames = static_cast<int64_t>(decoder->decoder.num_frames());
+  return code;
+}
+
+nvc_frame* nvc_decoder_take_frame(nvc_decoder* decoder) {
+  return decoder->decoder.TakeFrame().release();
+}
+
+int nvc_decoder_get_caps(int gpu, int codec, int chroma_format, int bit_depth,
+                         nvc_decoder_caps* caps) {
+  return nvc::Guarded([&] { return nvc::GetCaps(gpu, codec, chroma_format, bit_depth, caps); });
+}
+
+int nvc_gpu_count() {
+  const absl::StatusOr<int> count = nvc::GpuDevice::Count();
+  return count.ok() ? *count : 0;
+}

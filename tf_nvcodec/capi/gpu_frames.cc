@@ -1,0 +1,135 @@
+#include "tf_nvcodec/capi/gpu_frames.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "tf_nvcodec/capi/dlpack_abi.h"
+#include "tf_nvcodec/core/status.h"
+#include "tf_nvcodec/nv/decode_backend.h"
+#include "tf_nvcodec/nv/gpu_copy.h"
+#include "tf_nvcodec/nv/gpu_frame_converter.h"
+#include "tf_nvcodec/nv/gpu_surface.h"
+#include "tf_nvcodec/nv/nvdec_decoder.h"
+#include "tf_nvcodec/nv/nvdec_pool.h"
+
+namespace nvc {
+namespace {
+
+absl::StatusOr<GpuDevice*> FindNvdec(int gpu) {
+  if (!NvdecIsOn()) {
+    return absl::FailedPreconditionError(
+        "NVDEC is off in this version; TF_NVCODEC_EXPERIMENTAL_NVDEC=1 turns it on");
+  }
+  NVC_ASSIGN_OR_RETURN(GpuDevice* const device, GpuDevice::Get(gpu));
+  NVC_RETURN_IF_ERROR(NvdecPool::Of(device).status());
+  return device;
+}
+
+class DeviceFrameMemory : public FrameMemory {
+ public:
+  DeviceFrameMemory(std::shared_ptr<DeviceMemoryPool> pool, DeviceMemory memory)
+      : pool_(std::move(pool)), memory_(std::move(memory)) {}
+  ~DeviceFrameMemory() override { pool_->Give(std::move(memory_)); }
+
+  void* data() const override { return reinterpret_cast<void*>(memory_.get()); }
+  int device_type() const override { return dlpack::kCuda; }
+  int device_id() const override { return memory_.device()->ordinal(); }
+  CUdeviceptr pointer() const { return memory_.get(); }
+
+ private:
+  const std::shared_ptr<DeviceMemoryPool> pool_;
+  DeviceMemory memory_;
+};
+
+class GpuFrameMaker : public FrameMaker {
+ public:
+  GpuFrameMaker(const GpuChoice& gpu, SurfaceColor color, BorrowedStream stream)
+      : gpu_(gpu),
+        color_(color),
+        stream_(std::move(stream)),
+        pool_(std::make_shared<DeviceMemoryPool>(gpu.device)) {}
+
+  absl::StatusOr<std::unique_ptr<nvc_frame>> Make(const AVFrame& frame) override {
+    const GpuPicture* picture = GpuPictureOf(frame);
+    if (picture == nullptr) return absl::InternalError("a frame that is not on the GPU");
+    auto made = std::make_unique<nvc_frame>();
+    NVC_ASSIGN_OR_RETURN(made->layout,
+                         SurfaceLayout::Of(picture->layout, color_, frame.width, frame.height));
+    const size_t bytes = made->layout.bytes;
+    NVC_ASSIGN_OR_RETURN(DeviceMemory memory, pool_->Take(bytes));
+    auto on_device = std::make_shared<DeviceFrameMemory>(pool_, std::move(memory));
+    made->pts = TimestampOf(frame);
+    NVC_RETURN_IF_ERROR(Fill(frame, *picture, made->layout, on_device->pointer()));
+    if (gpu_.frames_stay) {
+      NVC_RETURN_IF_ERROR(stream_.Synchronize());
+      made->memory = std::move(on_device);
+      return made;
+    }
+    NVC_ASSIGN_OR_RETURN(made->memory, AllocateHostFrame(bytes));
+    NVC_RETURN_IF_ERROR(
+        CopyToHost(gpu_.device, stream_.get(), made->memory->data(), on_device->pointer(), bytes));
+    return made;
+  }
+
+ private:
+  absl::Status Fill(const AVFrame& frame, const GpuPicture& picture, const SurfaceLayout& layout,
+                    CUdeviceptr to) {
+    if (color_ == SurfaceColor::kNative) return CopyPicture(picture, layout, to, stream_.get());
+    const SourceSpec source = GpuSourceSpec(frame, /*rotation=*/0);
+    if (converter_ == nullptr || !(converter_->source() == source)) {
+      OutputSpec output;
+      output.apply_rotation = false;
+      if (color_ == SurfaceColor::kRgbPlanar) output.layout = Layout::kTchw;
+      NVC_ASSIGN_OR_RETURN(converter_,
+                           NewGpuFrameConverter(gpu_.device, stream_.get(), output, source));
+    }
+    return converter_->Convert(frame, reinterpret_cast<void*>(to));
+  }
+
+  const GpuChoice gpu_;
+  const SurfaceColor color_;
+  const BorrowedStream stream_;
+  const std::shared_ptr<DeviceMemoryPool> pool_;
+  std::unique_ptr<FrameConverter> converter_;  // for the last picture's kind
+};
+
+}  // namespace
+
+absl::StatusOr<GpuChoice> ChooseGpu(int gpu, bool frames_stay, bool must, uint64_t context,
+                                    uint64_t stream) {
+  GpuChoice choice;
+  const absl::StatusOr<GpuDevice*> found = FindNvdec(gpu);
+  if (!found.ok()) {
+    if (!frames_stay && !must) return choice;
+    return absl::Status(found.status().code(),
+                        absl::StrCat("GPU ", gpu, " can't decode: ", found.status().message(),
+                                     "; usedevicememory=False decodes to host memory, without a "
+                                     "GPU where there is none"));
+  }
+  choice.device = *found;
+  choice.frames_stay = frames_stay;
+  choice.stream = stream;
+  if (context != 0 && reinterpret_cast<CUcontext>(context) != choice.device->context()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("cudacontext is not the primary context of GPU ", gpu,
+                     ", which TensorFlow and PyTorch use: pass 0, or with pycuda the one of "
+                     "Device(",
+                     gpu, ").retain_primary_context()"));
+  }
+  return choice;
+}
+
+absl::StatusOr<std::unique_ptr<Decoder>> OpenGpuDecoder(const GpuChoice& gpu,
+                                                        const AVCodecParameters& codec,
+                                                        AVRational time_base,
+                                                        const DecoderOptions& options) {
+  return OpenNvdecDecoder(gpu.device, codec, time_base, options);
+}
+
+absl::StatusOr<std::unique_ptr<FrameMaker>> MakeGpuFrames(const GpuChoice& gpu,
+                                                          SurfaceColor color) {
+  NVC_ASSIGN_OR_RETURN(BorrowedStream stream, BorrowedStream::Create(gpu.device, gpu.stream));
+  return std::make_unique<GpuFrameMaker>(gpu, color, std::move(stream));
+}
+
+}  // namespace nvc

@@ -1,0 +1,165 @@
+#include "tf_nvcodec/capi/packet_decoder.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "tf_nvcodec/capi/gpu_frames.h"
+#include "tf_nvcodec/core/frame_index.h"
+#include "tf_nvcodec/core/status.h"
+#include "tf_nvcodec/core/thread_budget.h"
+
+namespace nvc {
+namespace {
+
+// Each thread more holds a frame more back.
+constexpr int kMaxThreads = 16;
+
+void Note(const absl::Status& status, absl::Status* first) {
+  if (first->ok()) *first = status;
+}
+
+}  // namespace
+
+absl::Status PacketDecoder::Decode(const AVPacket& packet,
+                                   const std::shared_ptr<const PacketStream>& stream) {
+  absl::Status first = Follow(stream);
+  // Of the frames before; what comes now is another matter.
+  if (decoder_ == nullptr) return first;
+  if (std::exchange(finished_, false)) {
+    decoder_->Reset();
+    at_start_ = true;
+  }
+  if (parser_ == nullptr) {
+    Note(DecodeWhole(&packet), &first);
+  } else {
+    Note(parser_->Parse(packet, [this](const AVPacket& whole) { return DecodeWhole(&whole); }),
+         &first);
+  }
+  return first;
+}
+
+absl::Status PacketDecoder::Finish() {
+  absl::Status first;
+  if (parser_ != nullptr) {
+    first = parser_->Finish([this](const AVPacket& whole) { return DecodeWhole(&whole); });
+    absl::StatusOr<std::unique_ptr<PacketParser>> fresh = PacketParser::Create(options_.codec);
+    if (fresh.ok()) parser_ = std::move(fresh).value();
+  }
+  Note(Drain(), &first);
+  return first;
+}
+
+std::unique_ptr<nvc_frame> PacketDecoder::TakeFrame() {
+  if (frames_.empty()) return nullptr;
+  std::unique_ptr<nvc_frame> frame = std::move(frames_.front());
+  frames_.pop_front();
+  return frame;
+}
+
+absl::Status PacketDecoder::Follow(const std::shared_ptr<const PacketStream>& stream) {
+  if (decoder_ != nullptr && stream == stream_) return absl::OkStatus();
+  absl::Status first;
+  if (decoder_ != nullptr) {
+    first = Finish();
+    const bool alike =
+        stream != nullptr && stream_ != nullptr && SameParameters(*stream->codec, *stream_->codec);
+    if (!alike) decoder_.reset();
+  }
+  at_start_ = true;
+  joining_ = false;
+  stream_ = stream;
+  if (decoder_ == nullptr) Note(Open(), &first);
+  return first;
+}
+
+absl::Status PacketDecoder::Open() {
+  AvCodecParametersPtr codec(avcodec_parameters_alloc());
+  if (codec == nullptr ||
+      (stream_ != nullptr && avcodec_parameters_copy(codec.get(), stream_->codec.get()) < 0)) {
+    return absl::ResourceExhaustedError("out of memory opening a decoder");
+  }
+  parser_.reset();
+  if (stream_ == nullptr) {
+    codec->codec_type = AVMEDIA_TYPE_VIDEO;
+    codec->codec_id = options_.codec;
+    NVC_ASSIGN_OR_RETURN(parser_, PacketParser::Create(options_.codec));
+  } else if (codec->codec_id != options_.codec) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the packet is of codec '", avcodec_get_name(codec->codec_id),
+                     "', but the decoder was created for '", avcodec_get_name(options_.codec),
+                     "': pass codec=demuxer.GetNvCodecId() to CreateDecoder"));
+  }
+  DecoderOptions options;
+  options.num_threads = options_.num_threads > 0
+                            ? options_.num_threads
+                            : std::min(AvailableCores() + kSpareThreads, kMaxThreads);
+  // Where nobody looked into the stream, H.264 that does not tell its delay is given the longest.
+  const bool unknown_delay = stream_ == nullptr && options_.num_threads != 1;
+  if (unknown_delay) options.reorder_depth = FrameIndex::kMaxReorderDepth;
+  const AVRational time_base = stream_ != nullptr ? stream_->time_base : AVRational{0, 1};
+  finished_ = false;
+  if (options_.gpu.device != nullptr) {
+    absl::StatusOr<std::unique_ptr<Decoder>> decoder =
+        OpenGpuDecoder(options_.gpu, *codec, time_base, options);
+    const bool may_be_cpu = !options_.gpu.frames_stay && absl::IsUnimplemented(decoder.status());
+    if (!may_be_cpu) {
+      NVC_RETURN_IF_ERROR(decoder.status());
+      decoder_ = std::move(decoder).value();
+      NVC_ASSIGN_OR_RETURN(maker_, MakeGpuFrames(options_.gpu, options_.color));
+      return absl::OkStatus();
+    }
+  }
+  NVC_ASSIGN_OR_RETURN(decoder_, OpenSoftwareDecoder(*codec, time_base, options));
+  maker_ = MakeHostFrames(options_.color);
+  return absl::OkStatus();
+}
+
+absl::Status PacketDecoder::DecodeWhole(const AVPacket* packet) {
+  if (std::exchange(at_start_, false) && packet != nullptr) {
+    joining_ = (packet->flags & AV_PKT_FLAG_KEY) == 0;
+  }
+  absl::Status first = decoder_->Send(packet);
+  AvFramePtr frame(av_frame_alloc());
+  if (frame == nullptr) return absl::ResourceExhaustedError("out of memory for a frame");
+  while (true) {
+    const absl::StatusOr<bool> received = decoder_->Receive(frame.get());
+    Note(received.status(), &first);
+    if (!received.ok() || !*received) break;
+    const absl::Status kept = Keep(*frame);
+    Note(kept, &first);
+    if (kept.ok()) joining_ = false;
+    av_frame_unref(frame.get());
+  }
+  if (decoder_->TakeConcealment()) {
+    Note(absl::DataLossError("a frame around here is damaged; FFmpeg patched it up"), &first);
+  }
+  // The frames before the first that can be decoded refer to what never came.
+  if (joining_ && absl::IsDataLoss(first)) return absl::OkStatus();
+  if (first.ok() || packet == nullptr || packet->pts == AV_NOPTS_VALUE) return first;
+  return absl::Status(first.code(),
+                      absl::StrCat("packet with timestamp ", packet->pts, ": ", first.message()));
+}
+
+absl::Status PacketDecoder::Drain() {
+  if (decoder_ == nullptr || std::exchange(finished_, true)) return absl::OkStatus();
+  return DecodeWhole(nullptr);
+}
+
+absl::Status PacketDecoder::Keep(const AVFrame& frame) {
+  if ((options_.max_width > 0 && frame.width > options_.max_width) ||
+      (options_.max_height > 0 && frame.height > options_.max_height)) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "frames are ", frame.width, "x", frame.height, ", above maxwidth and maxheight (",
+        options_.max_width, "x", options_.max_height, ")"));
+  }
+  if (IsDamaged(frame)) {
+    return absl::DataLossError(
+        absl::StrCat("the frame with timestamp ", TimestampOf(frame), " is damaged"));
+  }
+  NVC_ASSIGN_OR_RETURN(std::unique_ptr<nvc_frame> made, maker_->Make(frame));
+  frames_.push_back(std::move(made));
+  return absl::OkStatus();
+}
+
+}  // namespace nvc

@@ -1,0 +1,66 @@
+// Decodes packets as they come, from one stream after another, into frames for Python.
+#ifndef TF_NVCODEC_CAPI_PACKET_DECODER_H_
+#define TF_NVCODEC_CAPI_PACKET_DECODER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "tf_nvcodec/capi/demuxer.h"
+#include "tf_nvcodec/capi/frame.h"
+#include "tf_nvcodec/capi/frame_maker.h"
+#include "tf_nvcodec/capi/packet_parser.h"
+#include "tf_nvcodec/core/av_ptr.h"
+#include "tf_nvcodec/core/decoder.h"
+
+namespace nvc {
+
+struct PacketDecoderOptions {
+  AVCodecID codec = AV_CODEC_ID_NONE;
+  SurfaceColor color = SurfaceColor::kNative;
+  int max_width = 0, max_height = 0;  // 0: any
+  int num_threads = 0;                // 0: by the cores; 1: each frame as soon as it can come
+  GpuChoice gpu;
+};
+
+// Not thread-safe.
+class PacketDecoder {
+ public:
+  explicit PacketDecoder(const PacketDecoderOptions& options) : options_(options) {}
+
+  // Decodes the packet; its frames, and others that it lets go, come from TakeFrame in the order
+  // shown. An error does not keep frames from coming, nor the next packet from being decoded.
+  // `stream`: what the packet is of, and then it is a whole one; null: any piece of an elementary
+  // stream.
+  absl::Status Decode(const AVPacket& packet, const std::shared_ptr<const PacketStream>& stream);
+  // Lets go of all frames still held back. A new stream, or a new part of this one, may follow.
+  absl::Status Finish();
+
+  size_t num_frames() const { return frames_.size(); }
+  // Null when there is none.
+  std::unique_ptr<nvc_frame> TakeFrame();
+
+ private:
+  absl::Status Follow(const std::shared_ptr<const PacketStream>& stream);
+  absl::Status Open();
+  absl::Status DecodeWhole(const AVPacket* packet);
+  absl::Status Drain();
+  absl::Status Keep(const AVFrame& frame);
+
+  const PacketDecoderOptions options_;
+  std::shared_ptr<const PacketStream> stream_;  // null: pieces without one
+  std::unique_ptr<PacketParser> parser_;        // for those
+  std::unique_ptr<Decoder> decoder_;
+  std::unique_ptr<FrameMaker> maker_;
+  bool finished_ = false;  // nothing may be sent before a Reset
+  bool at_start_ = true;   // nothing was sent of this run of packets
+  bool joining_ = false;   // which began without a key frame, and no frame has come of it
+  std::deque<std::unique_ptr<nvc_frame>> frames_;
+};
+
+}  // namespace nvc
+
+#endif  // TF_NVCODEC_CAPI_PACKET_DECODER_H_

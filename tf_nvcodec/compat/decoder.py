@@ -1,0 +1,343 @@
+"""Packets in, frames out: CreateDecoder, PyNvDecoder and GetDecoderCaps."""
+
+from __future__ import annotations
+
+import ctypes
+import time
+import warnings
+from typing import Any
+
+from tf_nvcodec.compat.decoder_options import DecoderOptions, decoder_options, gpu_count
+from tf_nvcodec.compat.enums import (
+    DisplayDecodeLatencyType,
+    OutputColorType,
+    Pixel_Format,
+    cudaVideoChromaFormat,
+    cudaVideoCodec,
+)
+from tf_nvcodec.compat.errors import (
+    InvalidValueError,
+    PyNvVCException,
+    PyNvVCExceptionUnsupported,
+)
+from tf_nvcodec.compat.frame import DecodedFrame
+from tf_nvcodec.compat.library import Exclusive, check, declare
+from tf_nvcodec.compat.packet import PacketData
+
+
+class _PacketInput(ctypes.Structure):
+    """nvc_packet_input of capi/decoder.h."""
+
+    _fields_ = (
+        ("data", ctypes.c_void_p),
+        ("size", ctypes.c_int64),
+        ("pts", ctypes.c_int64),
+        ("dts", ctypes.c_int64),
+        ("pos", ctypes.c_int64),
+        ("is_key", ctypes.c_int32),
+        ("is_discarded", ctypes.c_int32),
+        ("packet", ctypes.c_void_p),
+    )
+
+
+class _Caps(ctypes.Structure):
+    """nvc_decoder_caps of capi/decoder.h."""
+
+    _fields_ = (
+        ("mb_num_max", ctypes.c_int64),
+        ("num_decoder_engines", ctypes.c_int32),
+        ("width_min", ctypes.c_int32),
+        ("height_min", ctypes.c_int32),
+        ("width_max", ctypes.c_int32),
+        ("height_max", ctypes.c_int32),
+    )
+
+
+_HANDLE = ctypes.POINTER(ctypes.c_void_p)
+_create = declare("decoder_create", [ctypes.POINTER(DecoderOptions), _HANDLE])
+_free = declare("decoder_free", [ctypes.c_void_p], None)
+_decode = declare(
+    "decoder_decode",
+    [ctypes.c_void_p, ctypes.POINTER(_PacketInput), ctypes.POINTER(ctypes.c_int64)],
+)
+_take_frame = declare("decoder_take_frame", [ctypes.c_void_p], ctypes.c_void_p)
+_get_caps = declare(
+    "decoder_get_caps",
+    [ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.POINTER(_Caps)],
+)
+
+
+class PyNvDecoder:
+    """A decoder of packets; see CreateDecoder. For one thread at a time.
+
+    The packets of one demuxer follow those of another without more ado: the frames that are held
+    back of the first come out, and the size may change.
+    """
+
+    def __init__(self, options: DecoderOptions) -> None:
+        begin = time.perf_counter()
+        self._handle = ctypes.c_void_p()
+        self._alone = Exclusive("this decoder")
+        self._options = options
+        check(_create(ctypes.byref(options), ctypes.byref(self._handle)))
+        self._shown: DecodedFrame | None = None
+        self._locked: dict[int, list[DecodedFrame]] = {}
+        self._seek_pts: int | None = None
+        self._init_ms = round((time.perf_counter() - begin) * 1000)
+
+    def __del__(self) -> None:
+        handle = getattr(self, "_handle", None)
+        if handle:
+            _free(handle)
+
+    def Decode(self, packet: PacketData) -> list[DecodedFrame]:
+        """Decodes a packet.
+
+        Args:
+          packet: A packet of a demuxer; or one of your own with data of the codec's elementary
+            stream, cut anywhere. Without data (`bsl` is 0): no more packets, all frames still held
+            back come out; afterwards decoding may begin anew.
+
+        Returns:
+          The frames that are now complete, in the order shown: none, one or several. They come some
+          packets late, unless `latency` is LOW.
+
+        Raises:
+          PyNvVCException: The packet, or a frame that came out, is damaged; its timestamp is named.
+            Later packets can be decoded, and frames that were complete come with the next call.
+        """
+        self._send(packet)
+        return self._take_all()
+
+    def GetNumDecodedFrame(self, packet: PacketData) -> int:
+        """Decodes a packet as Decode, and tells how many frames GetFrame or GetLockedFrame now
+        give."""
+        return self._send(packet)
+
+    def GetFrame(self) -> DecodedFrame:
+        """The next frame of those that GetNumDecodedFrame counted.
+
+        Raises:
+          PyNvVCException: There is none.
+        """
+        frame = self._take()
+        if frame is None:
+            raise PyNvVCException(
+                "there is no frame: call GetNumDecodedFrame(packet) first, and GetFrame as often "
+                "as it says"
+            )
+        return frame
+
+    def GetLockedFrame(self) -> int:
+        """Address of the next frame of those that GetNumDecodedFrame counted; the memory stays
+        until UnlockFrame.
+
+        Raises:
+          PyNvVCException: There is none.
+        """
+        frame = self.GetFrame()
+        address = frame.GetPtrToPlane(0)
+        self._locked.setdefault(address, []).append(frame)
+        return address
+
+    def UnlockFrame(self, frame: int) -> None:
+        """Lets go of the memory that GetLockedFrame gave.
+
+        Raises:
+          ValueError: It is not locked.
+        """
+        if frame not in self._locked:
+            raise InvalidValueError(f"{frame} is no address that GetLockedFrame gave")
+        self._locked.pop(frame)
+
+    def GetWidth(self) -> int:
+        """Of the last frame that came out; 0 before the first."""
+        return self._shown._info.width if self._shown is not None else 0
+
+    def GetHeight(self) -> int:
+        """Of the last frame that came out; 0 before the first."""
+        return self._shown._info.height if self._shown is not None else 0
+
+    def GetFrameSize(self) -> int:
+        """Bytes of the last frame that came out; 0 before the first."""
+        return self._shown.framesize() if self._shown is not None else 0
+
+    def GetPixelFormat(self) -> Pixel_Format:
+        """Of the last frame that came out.
+
+        Raises:
+          PyNvVCException: None has come out yet.
+        """
+        if self._shown is None:
+            raise PyNvVCException("no frame has come out yet: decode packets first")
+        return self._shown.format
+
+    def SetSeekPTS(self, pts: int) -> None:
+        """Leaves out the frames before the one with this timestamp, after a Seek to the key frame
+        before it."""
+        self._seek_pts = int(pts)
+
+    def WaitOnCUStream(self, stream: int) -> None:
+        """Returns at once: frames are complete when they come out, for any stream."""
+        int(stream)
+
+    def SyncOnCUStream(self) -> None:
+        """Returns at once: frames are complete when they come out."""
+
+    def setReconfigParams(self, width: int = 0, height: int = 0) -> int:
+        """Announces the size of the stream that comes next; 1. Frames have the size of their
+        stream without being told, so this only checks that it may come.
+
+        Raises:
+          ValueError: It is negative, or above maxwidth and maxheight.
+        """
+        limits = (self._options.max_width, self._options.max_height)
+        for name, value, limit in zip(("width", "height"), (width, height), limits):
+            if value < 0 or 0 < limit < value:
+                raise InvalidValueError(
+                    f"{name} is {value}; the decoder was created for "
+                    f"{'any' if limit == 0 else f'at most {limit}'}"
+                )
+        return 1
+
+    def GetSessionInitTime(self) -> int:
+        """Milliseconds that creating this object took."""
+        return self._init_ms
+
+    def _send(self, packet: PacketData) -> int:
+        if not isinstance(packet, PacketData):
+            raise TypeError(f"a PacketData is decoded, not {type(packet).__name__}")
+        count = ctypes.c_int64()
+        given = None
+        if packet.bsl != 0:
+            if packet.bsl < 0 or packet.bsl_data == 0:
+                raise InvalidValueError(
+                    f"a packet of {packet.bsl} bytes at address {packet.bsl_data}: set bsl_data to "
+                    "the bytes"
+                )
+            given = ctypes.byref(
+                _PacketInput(
+                    packet.bsl_data,
+                    packet.bsl,
+                    packet.pts,
+                    packet.dts,
+                    packet.pos,
+                    bool(packet.key),
+                    bool(packet.discardable),
+                    packet._handle,
+                )
+            )
+        with self._alone:
+            check(_decode(self._handle, given, ctypes.byref(count)))
+        return count.value
+
+    def _take(self) -> DecodedFrame | None:
+        with self._alone:
+            handle = _take_frame(self._handle)
+        if handle is None:
+            return None
+        frame = DecodedFrame(ctypes.c_void_p(handle))
+        self._shown = frame
+        return frame
+
+    def _take_all(self) -> list[DecodedFrame]:
+        frames = []
+        frame = self._take()
+        while frame is not None:
+            if self._seek_pts is None or frame.timestamp >= self._seek_pts:
+                self._seek_pts = None
+                frames.append(frame)
+            frame = self._take()
+        return frames
+
+
+def CreateDecoder(
+    gpuid: int = 0,
+    codec: cudaVideoCodec = cudaVideoCodec.H264,
+    cudacontext: Any = 0,
+    cudastream: Any = 0,
+    usedevicememory: bool = False,
+    maxwidth: int = 0,
+    maxheight: int = 0,
+    outputColorType: OutputColorType = OutputColorType.NATIVE,
+    enableSEIMessage: bool = False,
+    bWaitForSessionWarmUp: bool = False,
+    latency: DisplayDecodeLatencyType = DisplayDecodeLatencyType.NATIVE,
+    enableDecodeStats: bool = False,
+    *,
+    enableasyncallocations: bool = False,
+    backend: str = "auto",
+) -> PyNvDecoder:
+    """A decoder on GPU `gpuid`'s NVDEC, or on the CPU with FFmpeg where there is none.
+
+    Args:
+      gpuid: As CUDA counts GPUs.
+      codec: Of the packets; a demuxer's GetNvCodecId().
+      cudacontext: 0, or the primary context of that GPU, as a number.
+      cudastream: The CUDA stream on which frames are copied, as a number; 0: one of the decoder's.
+      usedevicememory: Whether frames are in the GPU's memory or the host's. On a machine without a
+        GPU frames are in host memory either way, and a warning says so.
+      maxwidth, maxheight: Larger frames are refused; 0: none are.
+      outputColorType: The stream's own samples (NV12, P016, ...), or uint8 RGB by its own matrix
+        and range.
+      latency: LOW, and ZERO which is the same here: on the CPU each frame comes with the packet
+        that completes it, decoded by one thread. Frames come in the order shown.
+      enableSEIMessage, enableDecodeStats: Refused: neither can be had here.
+      bWaitForSessionWarmUp, enableasyncallocations: Of no effect.
+      backend: "cpu" decodes with FFmpeg, "nvdec" on the GPU or not at all; "auto" as described.
+
+    Raises:
+      PyNvVCExceptionUnsupported: The machine has no such decoder; it tells what to do.
+      ValueError: An argument is out of its range.
+    """
+    if isinstance(maxwidth, bool):  # where 1.0 has enableasyncallocations
+        maxwidth = 0
+    for name, value in (
+        ("enableSEIMessage", enableSEIMessage),
+        ("enableDecodeStats", enableDecodeStats),
+    ):
+        if value:
+            raise PyNvVCExceptionUnsupported(f"{name} is not supported: leave it out")
+    options = decoder_options(
+        gpuid, codec, cudacontext, cudastream, maxwidth, maxheight, outputColorType, backend
+    )
+    options.low_latency = latency != DisplayDecodeLatencyType.NATIVE
+    options.device_memory = bool(usedevicememory)
+    if usedevicememory and backend == "cpu":
+        raise InvalidValueError(
+            'backend="cpu" decodes to host memory: usedevicememory must be False'
+        )
+    if usedevicememory and backend == "auto" and gpu_count() == 0:
+        warnings.warn(
+            "usedevicememory=True on a machine without a GPU: frames are in host memory",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+        options.device_memory = False
+    return PyNvDecoder(options)
+
+
+def GetDecoderCaps(
+    gpuid: int = 0,
+    codec: cudaVideoCodec = cudaVideoCodec.H264,
+    chromaformat: Any = cudaVideoChromaFormat["420"],
+    bitdepth: int = 8,
+) -> dict[str, int]:
+    """What a decoder created with these arguments takes.
+
+    Returns:
+      "num_decoder_engines": of the GPU, 0 where FFmpeg decodes; "width_min", "width_max",
+      "height_min", "height_max" in pixels; "mb_num_max" in macroblocks of 16x16; and the arguments,
+      "codec_id", "chromaformat_id" and "bitdepth".
+
+    Raises:
+      PyNvVCExceptionUnsupported: Such streams can't be decoded here.
+    """
+    caps = _Caps()
+    check(_get_caps(gpuid, codec, chromaformat, bitdepth, ctypes.byref(caps)))
+    return {
+        "codec_id": int(codec),
+        "chromaformat_id": int(chromaformat),
+        "bitdepth": bitdepth,
+        **{name: getattr(caps, name) for name, _ in _Caps._fields_},
+    }

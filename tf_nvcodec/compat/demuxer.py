@@ -1,0 +1,230 @@
+"""Packets out of a container: CreateDemuxer, PyNvDemuxer and PacketData."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+from tf_nvcodec.compat import enums
+from tf_nvcodec.compat.errors import PyNvVCExceptionUnsupported
+from tf_nvcodec.compat.library import Exclusive, check, declare
+from tf_nvcodec.compat.packet import PacketData, PacketInfo
+from tf_nvcodec.compat.source import Source
+
+
+class _StreamInfo(ctypes.Structure):
+    """nvc_stream_info of capi/demuxer.h."""
+
+    _fields_ = (
+        ("codec", ctypes.c_char * 32),
+        ("container", ctypes.c_char * 64),
+        ("pixel_format", ctypes.c_char * 32),
+        ("frame_bytes", ctypes.c_int64),
+        ("nv_codec", ctypes.c_int32),
+        ("width", ctypes.c_int32),
+        ("height", ctypes.c_int32),
+        ("chroma_format", ctypes.c_int32),
+        ("bit_depth", ctypes.c_int32),
+        ("color_space", ctypes.c_int32),
+        ("color_range", ctypes.c_int32),
+        ("time_base_num", ctypes.c_int32),
+        ("time_base_den", ctypes.c_int32),
+        ("frame_rate_num", ctypes.c_int32),
+        ("frame_rate_den", ctypes.c_int32),
+        ("lowest_rate_num", ctypes.c_int32),
+        ("lowest_rate_den", ctypes.c_int32),
+        ("stream_index", ctypes.c_int32),
+    )
+
+
+_HANDLE = ctypes.POINTER(ctypes.c_void_p)
+_open = declare("demuxer_open", [ctypes.c_void_p, _HANDLE])
+_free = declare("demuxer_free", [ctypes.c_void_p], None)
+_get_info = declare("demuxer_get_info", [ctypes.c_void_p, ctypes.POINTER(_StreamInfo)])
+_next = declare("demuxer_next", [ctypes.c_void_p, _HANDLE, ctypes.POINTER(PacketInfo)])
+_seek = declare("demuxer_seek", [ctypes.c_void_p, ctypes.c_int64])
+
+# FFmpeg's numbers (AVColorSpace, AVColorRange).
+_BT_709 = 1
+_BT_601 = (5, 6)
+_RANGES = {1: enums.ColorRange.MPEG, 2: enums.ColorRange.JPEG}
+
+
+def _ratio(num: int, den: int) -> float:
+    return num / den if den > 0 else 0.0
+
+
+class PyNvDemuxer:
+    """Reads the packets of a container's video stream.
+
+    H.264 and HEVC packets have start codes (Annex B) and, at key frames, the parameter sets, also
+    where the container keeps them apart; so a decoder needs nothing but the packets. Other streams
+    of the container are passed over. Nothing but the given bytes is ever opened.
+
+    Iterating gives each packet and, last, one without data (`bsl` is 0), which makes a decoder let
+    go of the frames that it still holds.
+
+    Raises:
+      PyNvVCException: The bytes are no video, or broken; it names the file and the cause. A
+        container that ends early raises that in the place of the next packet, once; what follows is
+        the end. Also a ValueError where the input can't be used at all, and a FileNotFoundError
+        where there is no such file.
+    """
+
+    def __init__(self, source: Any) -> None:
+        self._handle = ctypes.c_void_p()
+        self._source = Source(source)
+        self._alone = Exclusive("this demuxer")
+        self._source.check(_open(self._source.handle, ctypes.byref(self._handle)))
+        self._info = _StreamInfo()
+        check(_get_info(self._handle, ctypes.byref(self._info)))
+        self._ended = False
+
+    def __del__(self) -> None:
+        handle = getattr(self, "_handle", None)
+        if handle:
+            _free(handle)
+
+    def __iter__(self) -> PyNvDemuxer:
+        return self
+
+    def __next__(self) -> PacketData:
+        if self._ended:
+            raise StopIteration
+        return self.Demux()
+
+    def Demux(self) -> PacketData:
+        """The next packet, or one without data at the end."""
+        handle, info = ctypes.c_void_p(), PacketInfo()
+        with self._alone:
+            code = _next(self._handle, ctypes.byref(handle), ctypes.byref(info))
+            self._source.check(code)
+            self._ended = not handle
+        if self._ended:
+            return PacketData()
+        return PacketData._of(handle, info, self._info.stream_index)
+
+    def Seek(self, timestamp: int) -> PacketData:
+        """The packet of the last key frame at or before `timestamp`, in units of the stream's time
+        base as `PacketData.pts`, that the container's index knows; of the first key frame where
+        there is none. The packets after it come next.
+
+        Raises:
+          PyNvVCExceptionUnsupported: The input has no way back (a function), or its container no
+            timestamps (an elementary stream).
+        """
+        with self._alone:
+            self._source.check(_seek(self._handle, int(timestamp)))
+            self._ended = False
+        packet = self.Demux()
+        packet.seek_pts = int(timestamp)
+        packet.bDiscontinuity = True
+        return packet
+
+    def isSeekDone(self, timestamp: int, pts: int) -> int:
+        """1 when a frame with `pts` is at or after the `timestamp` sought, else 0."""
+        return int(pts >= timestamp)
+
+    def GetNvCodecId(self) -> enums.cudaVideoCodec:
+        """What CreateDecoder takes as `codec`.
+
+        Raises:
+          PyNvVCExceptionUnsupported: NVIDIA has no number for this codec.
+        """
+        if self._info.nv_codec < 0:
+            raise PyNvVCExceptionUnsupported(
+                f"{self._source.name}: codec '{self._info.codec.decode()}' has no cudaVideoCodec; "
+                "SimpleDecoder and tf_nvcodec.decode_video decode it"
+            )
+        return enums.cudaVideoCodec(self._info.nv_codec)
+
+    def GetContainerName(self) -> str:
+        """FFmpeg's name of the container, e.g. "mov,mp4,m4a,3gp,3g2,mj2"."""
+        return self._info.container.decode()
+
+    def Width(self) -> int:
+        """Of a frame, in pixels."""
+        return self._info.width
+
+    def Height(self) -> int:
+        """Of a frame, in pixels."""
+        return self._info.height
+
+    def BitDepth(self) -> int:
+        """Bits of a sample."""
+        return self._info.bit_depth
+
+    def ChromaFormat(self) -> Any:
+        """A cudaVideoChromaFormat.
+
+        Raises:
+          PyNvVCExceptionUnsupported: The samples are none of these (RGB, 4:1:1, 4:4:0).
+        """
+        if self._info.chroma_format < 0:
+            raise PyNvVCExceptionUnsupported(
+                f"{self._source.name}: frames are {self._info.pixel_format.decode()}, which has no "
+                "cudaVideoChromaFormat"
+            )
+        return enums.cudaVideoChromaFormat(self._info.chroma_format)
+
+    def ColorSpace(self) -> enums.ColorSpace:
+        """UNSPEC also where the stream names a matrix that has no name here, as BT.2020."""
+        if self._info.color_space == _BT_709:
+            return enums.ColorSpace.BT_709
+        if self._info.color_space in _BT_601:
+            return enums.ColorSpace.BT_601
+        return enums.ColorSpace.UNSPEC
+
+    def ColorRange(self) -> enums.ColorRange:
+        return _RANGES.get(self._info.color_range, enums.ColorRange.UDEF)
+
+    def FrameRate(self) -> float:
+        """Frames a second on average; 0 when unknown."""
+        return _ratio(self._info.frame_rate_num, self._info.frame_rate_den)
+
+    def AvgFrameRateNum(self) -> int:
+        return self._info.frame_rate_num
+
+    def AvgFrameRateDen(self) -> int:
+        return self._info.frame_rate_den
+
+    def RFrameRate(self) -> float:
+        """The lowest rate that has every timestamp, by FFmpeg's guess; 0 when unknown."""
+        return _ratio(self._info.lowest_rate_num, self._info.lowest_rate_den)
+
+    def RFrameRateNum(self) -> int:
+        return self._info.lowest_rate_num
+
+    def RFrameRateDen(self) -> int:
+        return self._info.lowest_rate_den
+
+    def FrameSize(self) -> int:
+        """Bytes of a decoded frame; 0 where its samples have no Pixel_Format."""
+        return self._info.frame_bytes
+
+    def GetTimebaseNum(self) -> int:
+        return self._info.time_base_num
+
+    def GetTimebaseDen(self) -> int:
+        """Timestamps count GetTimebaseNum() / GetTimebaseDen() seconds."""
+        return self._info.time_base_den
+
+    def GetVideoStreamId(self) -> int:
+        return self._info.stream_index
+
+
+def CreateDemuxer(filename: Any = None, callback: Any = None) -> PyNvDemuxer:
+    """A demuxer of a file, of bytes, or of what a function gives.
+
+    Args:
+      filename: A path, also of TensorFlow's file systems ("gs://..."); bytes; or an object that has
+        read() and seek(). A function is taken as `callback`.
+      callback: Called with a bytearray whenever more bytes are needed; it puts the next ones at the
+        beginning and returns how many, 0 at the end. Containers whose header is at the end (MP4
+        without faststart) can't be read so.
+
+    Raises: See PyNvDemuxer; TypeError unless there is exactly one of both.
+    """
+    if (filename is None) == (callback is None):
+        raise TypeError("CreateDemuxer takes either a filename or a callback")
+    return PyNvDemuxer(callback if filename is None else filename)

@@ -1,0 +1,85 @@
+"""PyNvVideoCodec's enumerations, with its names and values."""
+
+from __future__ import annotations
+
+import enum
+
+
+class cudaVideoCodec(enum.IntEnum):
+    """Of NVIDIA's decoder. The last five are raw video, which nothing here decodes."""
+
+    MPEG1 = 0
+    MPEG2 = 1
+    MPEG4 = 2
+    VC1 = 3
+    H264 = 4
+    JPEG = 5
+    H264_SVC = 6
+    H264_MVC = 7
+    HEVC = 8
+    VP8 = 9
+    VP9 = 10
+    AV1 = 11
+    YUV420 = 0x49595556
+    YV12 = 0x59563132
+    NV12 = 0x4E563132
+    YUYV = 0x59555956
+    UYVY = 0x55595659
+
+
+# Functional, since its names are no identifiers: cudaVideoChromaFormat["420"].
+cudaVideoChromaFormat = enum.IntEnum(
+    "cudaVideoChromaFormat",
+    {"Monochrome": 0, "420": 1, "422": 2, "444": 3},
+    module=__name__,
+)
+
+
+class cudaVideoSurfaceFormat(enum.IntEnum):
+    NV12 = 0
+    P016 = 1
+    YUV444 = 2
+    YUV444_16Bit = 3
+    NV16 = 4
+    P216 = 5
+
+
+class Pixel_Format(enum.IntEnum):
+    """Of decoded frames. The samples of P016, P216 and YUV444_16Bit are in the high bits."""
+
+    NV12 = 3
+    YUV444 = 4
+    P016 = 5
+    YUV444_16Bit = 6
+    NV16 = 7
+    P216 = 8
+    RGB = 9
+    RGBP = 10
+
+
+class OutputColorType(enum.IntEnum):
+    """The stream's own samples, or uint8 RGB as [H, W, 3] or [3, H, W]."""
+
+    NATIVE = 0
+    RGB = 1
+    RGBP = 2
+
+
+class DisplayDecodeLatencyType(enum.IntEnum):
+    NATIVE = 0
+    LOW = 1
+    ZERO = 2
+
+
+class ColorSpace(enum.IntEnum):
+    BT_601 = 0
+    BT_709 = 1
+    UNSPEC = 2
+
+
+class ColorRange(enum.IntEnum):
+    """MPEG is the limited range, JPEG the full one."""
+
+    MPEG = 0
+    JPEG = 1
+    UDEF = 2

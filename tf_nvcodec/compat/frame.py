@@ -1,0 +1,243 @@
+"""DecodedFrame: a decoded picture in memory of its own, for NumPy, TensorFlow, PyTorch and CUDA."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+from tf_nvcodec.compat import dlpack
+from tf_nvcodec.compat.enums import Pixel_Format
+from tf_nvcodec.compat.errors import IndexRangeError, PyNvVCExceptionUnsupported
+from tf_nvcodec.compat.library import declare
+
+
+class _PlaneInfo(ctypes.Structure):
+    """nvc_plane_info of capi/frame.h."""
+
+    _fields_ = (
+        ("data", ctypes.c_uint64),
+        ("stride", ctypes.c_int64),
+        ("height", ctypes.c_int32),
+        ("width", ctypes.c_int32),
+        ("channels", ctypes.c_int32),
+    )
+
+
+class _FrameInfo(ctypes.Structure):
+    """nvc_frame_info of capi/frame.h."""
+
+    _fields_ = (
+        ("pts", ctypes.c_int64),
+        ("data", ctypes.c_uint64),
+        ("bytes", ctypes.c_uint64),
+        ("shape", ctypes.c_int64 * 3),
+        ("strides", ctypes.c_int64 * 3),
+        ("planes", _PlaneInfo * 3),
+        ("num_dims", ctypes.c_int32),
+        ("num_planes", ctypes.c_int32),
+        ("format", ctypes.c_int32),
+        ("sample_bytes", ctypes.c_int32),
+        ("width", ctypes.c_int32),
+        ("height", ctypes.c_int32),
+        ("device_type", ctypes.c_int32),
+        ("device_id", ctypes.c_int32),
+    )
+
+
+_free = declare("frame_free", [ctypes.c_void_p], None)
+_get_info = declare("frame_get_info", [ctypes.c_void_p, ctypes.POINTER(_FrameInfo)], None)
+
+
+class CAIMemoryView:
+    """Memory of a frame, or of one of its planes, on a GPU, by CUDA's array interface.
+
+    Attributes:
+      shape: In samples.
+      stride: Samples from one to the next along each dimension.
+      dataptr: Address on the GPU.
+    """
+
+    def __init__(
+        self, shape: list[int], stride: list[int], typestr: str, dataptr: int, owner: object
+    ) -> None:
+        self.shape = shape
+        self.stride = stride
+        self.dataptr = dataptr
+        self._typestr = typestr
+        self._owner = owner  # whose memory it is
+
+    @property
+    def data(self) -> int:
+        return self.dataptr
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        # Without "stream": the memory is complete, and nobody needs to wait.
+        size = int(self._typestr[2:])
+        return {
+            "version": 3,
+            "shape": tuple(self.shape),
+            "strides": tuple(step * size for step in self.stride),
+            "typestr": self._typestr,
+            "data": (self.dataptr, False),
+        }
+
+    def __repr__(self) -> str:
+        return f"<CAIMemoryView {self.shape}>"
+
+
+class DecodedFrame:
+    """A decoded frame. Its memory belongs to it, and to the arrays and tensors made of it: later
+    calls of the decoder don't change it.
+
+    In host memory it is what NumPy calls an array: `np.asarray(frame)`, `np.from_dlpack(frame)` and
+    `tf.experimental.dlpack.from_dlpack(frame.__dlpack__())` share the memory without a copy.
+
+    Attributes:
+      timestamp: The `pts` of its packet, in units of the stream's time base.
+      format: A Pixel_Format.
+      shape: Of the whole frame. NV12 and P016: [H + H/2, W], luma above interleaved chroma; NV16
+        and P216: [2 H, W]; YUV444 and YUV444_16Bit: [3 H, W]; RGB: [H, W, 3]; RGBP: [3, H, W].
+        Halves are rounded up.
+      strides: Samples from one to the next along each dimension. Rows of NV12, P016, NV16 and P216
+        are of an even number of samples, whatever W.
+      dtype: "|u1", or "<u2" of the 16-bit formats, whose samples are in the high bits.
+    """
+
+    def __init__(self, handle: ctypes.c_void_p) -> None:
+        self._handle = handle
+        self._info = _FrameInfo()
+        _get_info(handle, ctypes.byref(self._info))
+        self.timestamp: int = self._info.pts
+        self.format = Pixel_Format(self._info.format)
+
+    def __del__(self) -> None:
+        if getattr(self, "_handle", None):
+            _free(self._handle)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return tuple(self._info.shape[: self._info.num_dims])
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        return tuple(self._info.strides[: self._info.num_dims])
+
+    @property
+    def dtype(self) -> str:
+        return "|u1" if self._info.sample_bytes == 1 else "<u2"
+
+    @property
+    def decoder_stream_event(self) -> int:
+        """0: the frame is complete, there is nothing to wait for."""
+        return 0
+
+    def framesize(self) -> int:
+        """Bytes of the whole frame."""
+        return self._info.bytes
+
+    def getPTS(self) -> int:
+        return self.timestamp
+
+    def GetPtrToPlane(self, planeIdx: int) -> int:
+        """Address of a plane, in host memory or on the GPU, valid as long as this object.
+
+        Raises:
+          IndexError: There is no such plane.
+        """
+        if not 0 <= planeIdx < self._info.num_planes:
+            raise IndexRangeError(
+                f"plane {planeIdx} of a frame in {self.format.name}, which has "
+                f"{self._info.num_planes}"
+            )
+        return self._info.planes[planeIdx].data
+
+    def cuda(self) -> list[CAIMemoryView]:
+        """The planes on the GPU: luma [H, W, 1], chroma [H/2, W/2, 2] or as the format has it; RGB
+        is one view [H, W, 3].
+
+        Raises:
+          PyNvVCExceptionUnsupported: The frame is in host memory.
+        """
+        self._need_gpu("cuda()")
+        return self._views()
+
+    def nvcv_image(self) -> list[CAIMemoryView]:
+        """One view of the whole frame, [H + H/2, W, 1] of NV12 and [3 H, W, 1] of YUV444.
+
+        Raises:
+          PyNvVCExceptionUnsupported: The frame is in host memory, or of another format.
+        """
+        self._need_gpu("nvcv_image()")
+        if self.format not in (Pixel_Format.NV12, Pixel_Format.YUV444):
+            raise PyNvVCExceptionUnsupported(
+                f"nvcv_image() is for NV12 and YUV444, not {self.format.name}: use __dlpack__ or "
+                "cuda()"
+            )
+        shape, strides = [*self.shape, 1], [*self.strides, 1]
+        return [CAIMemoryView(shape, strides, self.dtype, self._info.data, self)]
+
+    def _views(self) -> list[CAIMemoryView]:
+        views = []
+        for plane in self._info.planes[: self._info.num_planes]:
+            shape = [plane.height, plane.width, plane.channels]
+            row = plane.stride // self._info.sample_bytes
+            views.append(
+                CAIMemoryView(shape, [row, plane.channels, 1], self.dtype, plane.data, self)
+            )
+        return views
+
+    def _need_gpu(self, what: str) -> None:
+        if self._info.device_type != dlpack.CUDA:
+            raise PyNvVCExceptionUnsupported(
+                f"{what} is for frames on a GPU, and this one is in host memory: use "
+                "numpy.asarray(frame), or usedevicememory=True on a machine whose GPU decodes"
+            )
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self._info.device_type, self._info.device_id
+
+    def __dlpack__(
+        self,
+        stream: Any = None,
+        *,
+        max_version: Any = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any:
+        """A DLPack capsule of the whole frame, which shares its memory.
+
+        Args:
+          stream: Of no matter: the frame is complete.
+          max_version: Of no matter: the capsule is of the kind that all consumers know.
+          dl_device: Must be where the frame is.
+          copy: True is refused.
+        """
+        if copy or (dl_device is not None and tuple(dl_device) != self.__dlpack_device__()):
+            raise BufferError("a frame is exported where it is, without a copy")
+        return dlpack.capsule_of(self._handle, -1)
+
+    @property
+    def __array_interface__(self) -> dict[str, Any]:
+        if self._info.device_type != dlpack.CPU:
+            raise AttributeError("the frame is on a GPU: NumPy can't see its memory")
+        size = self._info.sample_bytes
+        return {
+            "version": 3,
+            "shape": self.shape,
+            "strides": tuple(step * size for step in self.strides),
+            "typestr": self.dtype,
+            "data": (self._info.data, False),
+        }
+
+    def __bytes__(self) -> bytes:
+        """A copy of a frame in host memory."""
+        if self._info.device_type != dlpack.CPU:
+            raise TypeError("the frame is on a GPU: its bytes can't be had from here")
+        return ctypes.string_at(self._info.data, self._info.bytes)
+
+    def __repr__(self) -> str:
+        return (
+            f"<DecodedFrame [timestamp={self.timestamp}, format={self.format.name}, "
+            f"{self._views()}]>"
+        )

@@ -1,0 +1,108 @@
+"""PacketData: an encoded packet."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+from tf_nvcodec.compat.library import declare
+
+# What timestamps are where the stream has none: FFmpeg's AV_NOPTS_VALUE.
+NO_TIMESTAMP = -(2**63)
+
+
+class PacketInfo(ctypes.Structure):
+    """nvc_packet_info of capi/demuxer.h."""
+
+    _fields_ = (
+        ("pts", ctypes.c_int64),
+        ("dts", ctypes.c_int64),
+        ("duration", ctypes.c_int64),
+        ("pos", ctypes.c_int64),
+        ("data", ctypes.c_uint64),
+        ("size", ctypes.c_int64),
+        ("is_key", ctypes.c_int32),
+        ("is_discarded", ctypes.c_int32),
+    )
+
+
+_free = declare("packet_free", [ctypes.c_void_p], None)
+
+
+class PacketData:
+    """An encoded packet, or without data the end of a stream.
+
+    Attributes:
+      bsl: Bytes of data.
+      bsl_data: Address of the data, which are the packet's own and live as long as it. Assigning
+        bytes (or what has a buffer) makes a packet of data from elsewhere and sets `bsl`; assigning
+        an address of foreign memory leaves its life, and `bsl`, to the caller.
+      pts, dts, duration: In units of the stream's time base; NO_TIMESTAMP where it does not say.
+      pos: Offset in the container; -1 when unknown.
+      key: Whether decoding may begin here.
+      discardable: Whether an edit list hides its frame: it is decoded for others, never shown.
+      stream_index, is_video: Of the container; packets are always of video.
+      seek_pts, bDiscontinuity: Set by PyNvDemuxer.Seek.
+      decode_flag: Of no meaning here; kept for scripts that set it.
+    """
+
+    def __init__(self) -> None:
+        self.key = False
+        self.pts = 0
+        self.dts = 0
+        self.pos = -1
+        self.duration = 0
+        self.bsl = 0
+        self.seek_pts = 0
+        self.bDiscontinuity = False
+        self.decode_flag = 0
+        self.stream_index = 0
+        self.is_video = 1
+        self.discardable = False
+        self._data = 0
+        self._kept: Any = None
+        self._handle: ctypes.c_void_p | None = None
+
+    @classmethod
+    def _of(cls, handle: ctypes.c_void_p, info: PacketInfo, stream_index: int) -> PacketData:
+        packet = cls()
+        packet._handle = handle
+        packet.key = bool(info.is_key)
+        packet.pts, packet.dts = info.pts, info.dts
+        packet.pos, packet.duration = info.pos, info.duration
+        packet.bsl, packet._data = info.size, info.data
+        packet.discardable = bool(info.is_discarded)
+        packet.stream_index = stream_index
+        return packet
+
+    def __del__(self) -> None:
+        if getattr(self, "_handle", None):
+            _free(self._handle)
+
+    @property
+    def bsl_data(self) -> int:
+        return self._data
+
+    @bsl_data.setter
+    def bsl_data(self, data: Any) -> None:
+        if isinstance(data, int):
+            self._kept = None
+            self._data = data
+            return
+        self._kept = bytes(memoryview(data))
+        self._data = ctypes.cast(ctypes.c_char_p(self._kept), ctypes.c_void_p).value or 0
+        self.bsl = len(self._kept)
+
+    def __bytes__(self) -> bytes:
+        """A copy of the data."""
+        return ctypes.string_at(self._data, self.bsl) if self.bsl > 0 else b""
+
+    def __len__(self) -> int:
+        return self.bsl
+
+    def __bool__(self) -> bool:
+        return True  # also without data
+
+    def __repr__(self) -> str:
+        names = ("key", "pts", "dts", "pos", "bsl", "bsl_data", "duration")
+        return f"<PacketData [{', '.join(f'{name}={getattr(self, name)}' for name in names)}]>"

@@ -1,0 +1,145 @@
+"""What a demuxer or a decoder reads from: files, bytes, file objects, functions."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import threading
+from typing import Any, Callable
+
+from tf_nvcodec.compat.errors import PyNvVCException
+from tf_nvcodec.compat.library import check, declare
+
+# int64 read(int64 offset, void* out, size_t count)
+_READ = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p, ctypes.c_size_t)
+_HANDLE = ctypes.POINTER(ctypes.c_void_p)
+
+_of_file = declare("source_of_file", [ctypes.c_char_p, _HANDLE])
+_of_memory = declare(
+    "source_of_memory", [ctypes.c_char_p, ctypes.c_void_p, ctypes.c_size_t, _HANDLE]
+)
+_of_function = declare("source_of_function", [ctypes.c_char_p, _READ, ctypes.c_int64, _HANDLE])
+_free = declare("source_free", [ctypes.c_void_p], None)
+
+
+class Source:
+    """A handle of the C API, and what must live as long as it, or what was opened with it.
+
+    Args:
+      data: A path (also of TensorFlow's file systems, as "gs://..."), bytes or what has a buffer of
+        bytes, an object that has read() and seek(), or a function that is given a bytearray, puts
+        the next bytes at its beginning, and returns how many; 0 at the end.
+
+    Raises:
+      TypeError: None of these.
+      PyNvVCException: The file can't be opened.
+    """
+
+    def __init__(self, data: Any) -> None:
+        self._error: BaseException | None = None
+        self._kept: Any = None
+        self.handle = ctypes.c_void_p()
+        self.is_stream = False
+        if isinstance(data, (str, os.PathLike)):
+            self.name = os.fspath(data)
+            if isinstance(self.name, bytes):
+                self.name = os.fsdecode(self.name)
+            if "://" in self.name:
+                self._open_remote(self.name)
+            else:
+                check(_of_file(os.fsencode(self.name), ctypes.byref(self.handle)))
+        elif isinstance(data, (bytes, bytearray, memoryview)):
+            self.name = "contents"
+            self._open_bytes(bytes(data))
+        elif hasattr(data, "read") and hasattr(data, "seek"):
+            self.name = str(getattr(data, "name", "the file object"))
+            self._open_file_object(data)
+        elif callable(data):
+            self.name = "the bytes of the function"
+            self.is_stream = True
+            self._open_function(self._reader_of_stream(data), -1)
+        else:
+            raise TypeError(
+                "the video must be a path, bytes, a file object with read() and seek(), or a "
+                f"function that fills a bytearray, not {type(data).__name__}"
+            )
+
+    def __del__(self) -> None:
+        handle = getattr(self, "handle", None)
+        if handle:
+            _free(handle)
+
+    def check(self, code: int) -> None:
+        """As library.check; what Python's own function raised comes first."""
+        error, self._error = self._error, None
+        if error is not None:
+            raise error
+        check(code)
+
+    def _open_bytes(self, data: bytes) -> None:
+        self._kept = data
+        address = ctypes.cast(ctypes.c_char_p(data), ctypes.c_void_p)
+        check(_of_memory(b"", address, len(data), ctypes.byref(self.handle)))
+
+    def _open_remote(self, name: str) -> None:
+        import tensorflow as tf
+
+        try:
+            file = tf.io.gfile.GFile(name, "rb")
+            size = file.size()
+        except tf.errors.OpError as error:
+            raise PyNvVCException(f"{name}: {error.message}") from error
+        self._open_function(self._reader_of_file(file), size)
+
+    def _open_file_object(self, file: Any) -> None:
+        seekable = getattr(file, "seekable", None)
+        if seekable is not None and not seekable():
+            raise ValueError(
+                f"{self.name} can't seek: pass a function that fills a bytearray instead"
+            )
+        size = file.seek(0, os.SEEK_END)
+        if size is None:
+            size = file.tell()
+        self._open_function(self._reader_of_file(file), size)
+
+    def _open_function(self, read: Callable[[int, int, int], int], size: int) -> None:
+        def guarded(offset: int, out: int, count: int) -> int:
+            try:
+                return read(offset, out, count)
+            except BaseException as error:  # can't go through the C++ code
+                self._error = error
+                return -1
+
+        self._kept = _READ(guarded)
+        check(_of_function(self.name.encode(), self._kept, size, ctypes.byref(self.handle)))
+
+    @staticmethod
+    def _reader_of_file(file: Any) -> Callable[[int, int, int], int]:
+        lock = threading.Lock()  # a seek and its read belong together
+
+        def read(offset: int, out: int, count: int) -> int:
+            with lock:
+                file.seek(offset)
+                data = file.read(count)
+            if not isinstance(data, bytes):
+                raise TypeError(f"read() gave {type(data).__name__}, not bytes: open it with 'rb'")
+            ctypes.memmove(out, data, len(data))
+            return len(data)
+
+        return read
+
+    @staticmethod
+    def _reader_of_stream(fill: Callable[[bytearray], int]) -> Callable[[int, int, int], int]:
+        def read(offset: int, out: int, count: int) -> int:
+            buffer = bytearray(count)
+            given = fill(buffer)
+            # `buffer[:] = rest` makes it shorter, which is fine.
+            if not isinstance(given, int) or not 0 <= given <= min(count, len(buffer)):
+                raise ValueError(
+                    f"the function returned {given!r} for a bytearray of {count} bytes: it must "
+                    "return how many bytes it put there, 0 at the end"
+                )
+            ctypes.memmove(out, bytes(buffer[:given]), given)
+            return given
+
+        return read

@@ -1,0 +1,143 @@
+#include "tf_nvcodec/core/elementary_packets.h"
+
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "tf_nvcodec/core/av_log.h"
+#include "tf_nvcodec/core/status.h"
+
+namespace nvc {
+namespace {
+
+const char* FilterFor(AVCodecID codec) {
+  if (codec == AV_CODEC_ID_H264) return "h264_mp4toannexb";
+  if (codec == AV_CODEC_ID_HEVC) return "hevc_mp4toannexb";
+  // Two pictures in a packet, as DivX has them in AVI.
+  if (codec == AV_CODEC_ID_MPEG4) return "mpeg4_unpack_bframes";
+  return nullptr;
+}
+
+// An av1C record is four bytes before the OBUs that we want.
+constexpr int kAv1RecordBytes = 4;
+
+std::vector<uint8_t> HeadersOf(const AVCodecParameters& codec) {
+  const uint8_t* begin = codec.extradata;
+  const uint8_t* const end = begin + (begin != nullptr ? codec.extradata_size : 0);
+  switch (codec.codec_id) {
+    case AV_CODEC_ID_MPEG4:
+      break;
+    case AV_CODEC_ID_AV1:
+      if (end - begin < kAv1RecordBytes || (begin[0] & 0x80) == 0) return {};
+      begin += kAv1RecordBytes;
+      break;
+    default:
+      return {};
+  }
+  return std::vector<uint8_t>(begin, end);
+}
+
+// Whether the OBUs before the first frame have a sequence header (AV1 specification, 5.3).
+bool HasAv1Sequence(const AVPacket& packet) {
+  constexpr int kSequenceHeader = 1, kTemporalDelimiter = 2, kPadding = 15, kMetadata = 5;
+  const uint8_t* at = packet.data;
+  const uint8_t* const end = at + packet.size;
+  while (at < end) {
+    const int type = at[0] >> 3 & 15;
+    if (type == kSequenceHeader) return true;
+    const bool passed = type == kTemporalDelimiter || type == kPadding || type == kMetadata;
+    const bool has_size = (at[0] & 2) != 0;
+    if (!passed || !has_size) return false;
+    at += (at[0] & 4) != 0 ? 2 : 1;
+    uint64_t size = 0;
+    for (int shift = 0; at < end && shift < 56; shift += 7) {
+      size |= static_cast<uint64_t>(*at & 0x7f) << shift;
+      if ((*at++ & 0x80) == 0) break;
+    }
+    if (size > static_cast<uint64_t>(end - at)) return false;
+    at += size;
+  }
+  return false;
+}
+
+// A picture, or a group of them, comes first: no visual object sequence and no object layer.
+bool LacksMpeg4Headers(const AVPacket& packet) {
+  constexpr uint8_t kGroup = 0xb3, kPicture = 0xb6;
+  return packet.size >= 4 && std::memcmp(packet.data, "\0\0\1", 3) == 0 &&
+         (packet.data[3] == kGroup || packet.data[3] == kPicture);
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<ElementaryPackets>> ElementaryPackets::Create(
+    const AVCodecParameters& codec, AVRational time_base) {
+  AvLogScope log;
+  auto packets = std::make_unique<ElementaryPackets>();
+  packets->codec_.reset(avcodec_parameters_alloc());
+  if (packets->codec_ == nullptr) return absl::ResourceExhaustedError("out of memory");
+  const AVCodecParameters* converted = &codec;
+  if (const char* name = FilterFor(codec.codec_id)) {
+    const AVBitStreamFilter* filter = av_bsf_get_by_name(name);
+    if (filter == nullptr) {
+      return absl::UnimplementedError(
+          absl::StrCat("this FFmpeg has no bitstream filter '", name, "'"));
+    }
+    AVBSFContext* context = nullptr;
+    int error = av_bsf_alloc(filter, &context);
+    packets->filter_.reset(context);
+    if (error >= 0) error = avcodec_parameters_copy(context->par_in, &codec);
+    if (error >= 0) {
+      context->time_base_in = time_base;
+      error = av_bsf_init(context);
+    }
+    if (error == AVERROR(ENOMEM)) return FfmpegError(error, name);
+    if (error < 0) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(name, " refuses the stream: ", FfmpegErrorText(error), log.Detail()));
+    }
+    converted = context->par_out;
+  }
+  if (avcodec_parameters_copy(packets->codec_.get(), converted) < 0) {
+    return absl::ResourceExhaustedError("out of memory");
+  }
+  packets->headers_ = HeadersOf(*packets->codec_);
+  return packets;
+}
+
+absl::Status ElementaryPackets::Convert(AVPacket* packet) {
+  if (filter_ != nullptr) NVC_RETURN_IF_ERROR(Filter(packet));
+  if (headers_.empty() || (packet->flags & AV_PKT_FLAG_KEY) == 0) return absl::OkStatus();
+  const bool lacking =
+      codec_->codec_id == AV_CODEC_ID_AV1 ? !HasAv1Sequence(*packet) : LacksMpeg4Headers(*packet);
+  return lacking ? PutHeadersBefore(packet) : absl::OkStatus();
+}
+
+absl::Status ElementaryPackets::Filter(AVPacket* packet) {
+  AvLogScope log;
+  int error = av_bsf_send_packet(filter_.get(), packet);
+  if (error >= 0) error = av_bsf_receive_packet(filter_.get(), packet);
+  if (error >= 0) return absl::OkStatus();
+  // What an error left inside would keep the filter from taking more.
+  av_bsf_flush(filter_.get());
+  return FfmpegError(error, absl::StrCat(filter_->filter->name, log.Detail()));
+}
+
+absl::Status ElementaryPackets::PutHeadersBefore(AVPacket* packet) const {
+  AvPacketPtr joined(av_packet_alloc());
+  const int headers = static_cast<int>(headers_.size());
+  if (joined == nullptr || av_new_packet(joined.get(), headers + packet->size) < 0 ||
+      av_packet_copy_props(joined.get(), packet) < 0) {
+    return absl::ResourceExhaustedError("out of memory converting a packet");
+  }
+  std::memcpy(joined->data, headers_.data(), headers_.size());
+  std::memcpy(joined->data + headers, packet->data, static_cast<size_t>(packet->size));
+  av_packet_unref(packet);
+  av_packet_move_ref(packet, joined.get());
+  return absl::OkStatus();
+}
+
+void ElementaryPackets::Reset() {
+  if (filter_ != nullptr) av_bsf_flush(filter_.get());
+}
+
+}  // namespace nvc

@@ -1,0 +1,53 @@
+// Packets as they are in an elementary stream, so that a decoder that has seen nothing of the
+// container can take them: H.264 and HEVC with start codes (Annex B) and parameter sets at random
+// access points, MPEG-4 and AV1 with their headers.
+#ifndef TF_NVCODEC_CORE_ELEMENTARY_PACKETS_H_
+#define TF_NVCODEC_CORE_ELEMENTARY_PACKETS_H_
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "tf_nvcodec/core/av_ptr.h"
+
+extern "C" {
+#if __has_include(<libavcodec/bsf.h>)
+#include <libavcodec/bsf.h>
+#endif
+#include <libavcodec/avcodec.h>
+}
+
+namespace nvc {
+
+class ElementaryPackets {
+ public:
+  // InvalidArgument when the container's headers of the stream can't be read.
+  static absl::StatusOr<std::unique_ptr<ElementaryPackets>> Create(const AVCodecParameters& codec,
+                                                                   AVRational time_base);
+
+  // As a decoder of the converted packets wants it.
+  const AVCodecParameters& codec() const { return *codec_; }
+
+  // Converts in place. DataLoss when the packet's framing is broken.
+  absl::Status Convert(AVPacket* packet);
+  // Before packets from another place of the stream.
+  void Reset();
+
+ private:
+  struct FilterDeleter {
+    void operator()(AVBSFContext* filter) const { av_bsf_free(&filter); }
+  };
+
+  absl::Status Filter(AVPacket* packet);
+  absl::Status PutHeadersBefore(AVPacket* packet) const;
+
+  std::unique_ptr<AVBSFContext, FilterDeleter> filter_;  // null: packets are right as they are
+  AvCodecParametersPtr codec_;
+  std::vector<uint8_t> headers_;  // to be put before key frames that lack them
+};
+
+}  // namespace nvc
+
+#endif  // TF_NVCODEC_CORE_ELEMENTARY_PACKETS_H_

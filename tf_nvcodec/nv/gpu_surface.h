@@ -1,0 +1,69 @@
+// Pictures of NVDEC's as surfaces without a pitch, in device memory of their own.
+#ifndef TF_NVCODEC_NV_GPU_SURFACE_H_
+#define TF_NVCODEC_NV_GPU_SURFACE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "tf_nvcodec/core/surface_layout.h"
+#include "tf_nvcodec/nv/cuda_objects.h"
+#include "tf_nvcodec/nv/gpu_device.h"
+#include "tf_nvcodec/nv/gpu_picture.h"
+
+namespace nvc {
+
+// Device memory that was a frame's and will be another's: allocating and freeing it makes the whole
+// GPU wait. Thread-safe.
+class DeviceMemoryPool {
+ public:
+  explicit DeviceMemoryPool(GpuDevice* device) : device_(device) {}
+
+  // Of at least `bytes`. ResourceExhausted when the GPU has not got that much.
+  absl::StatusOr<DeviceMemory> Take(size_t bytes);
+  void Give(DeviceMemory memory);
+
+ private:
+  static constexpr size_t kIdle = 16;
+
+  GpuDevice* const device_;
+  std::mutex mutex_;
+  std::vector<DeviceMemory> idle_;
+};
+
+// The caller's stream, or one of our own where `handle` is 0.
+class BorrowedStream {
+ public:
+  static absl::StatusOr<BorrowedStream> Create(GpuDevice* device, uint64_t handle);
+
+  CUstream get() const { return borrowed_ != nullptr ? borrowed_ : own_.get(); }
+  // Waits for all that is queued on it.
+  absl::Status Synchronize() const;
+
+ private:
+  GpuDevice* device_ = nullptr;
+  CUstream borrowed_ = nullptr;
+  CudaStream own_;
+};
+
+// Queues the copy of the picture's displayed area on `stream`; the picture may be let go on return.
+absl::Status CopyPicture(const GpuPicture& picture, const SurfaceLayout& layout, CUdeviceptr to,
+                         CUstream stream);
+
+// What cuvidGetDecoderCaps says.
+struct NvdecCapabilities {
+  bool is_supported = false;
+  int num_engines = 0;
+  int min_width = 0, min_height = 0, max_width = 0, max_height = 0;
+  int64_t max_macroblocks = 0;
+};
+absl::StatusOr<NvdecCapabilities> AskNvdec(GpuDevice* device, cudaVideoCodec codec,
+                                           cudaVideoChromaFormat chroma, int bit_depth);
+
+}  // namespace nvc
+
+#endif  // TF_NVCODEC_NV_GPU_SURFACE_H_
