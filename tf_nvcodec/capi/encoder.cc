@@ -33,6 +33,7 @@ absl::StatusOr<nvc::SessionSpec> ReadConfig(const NvcEncoderConfig& config) {
   spec.height = config.height;
   spec.frame_rate = {config.fps_num, config.fps_den};
   spec.gop = config.gop;
+  spec.full_range = config.full_range != 0;
   spec.repeat_headers = config.repeat_headers != 0;
   if (config.tick_units != 0) spec.tick = AVRational{config.tick_units, config.tick_scale};
   return spec;
@@ -109,5 +110,14 @@ int nvc_encoder_set_rate(NvcEncoder* encoder, int64_t bitrate, int64_t max_bitra
                          int64_t vbv_size, int32_t fps_num, int32_t fps_den) {
   return Locked(encoder, [&](nvc::EncodeSession& session) {
     return session.SetRate({bitrate, max_bitrate, vbv_size}, {fps_num, fps_den});
+  });
+}
+
+int nvc_encoder_check_options(const char* encoder, const char* const* names,
+                              const char* const* values, int count) {
+  return Guarded([&]() -> absl::Status {
+    nvc::CodecOptions options;
+    for (int i = 0; i < count; ++i) options.emplace_back(names[i], values[i]);
+    return nvc::CheckEncoderOptions(encoder, options);
   });
 }

@@ -19,7 +19,7 @@ struct NvcEncoderConfig {
   int32_t width, height;
   int32_t fps_num, fps_den;
   int32_t gop;
-  int32_t repeat_headers;
+  int32_t repeat_headers, full_range;
   int32_t tick_units, tick_scale;
 };
 
@@ -47,5 +47,8 @@ NVC_API int nvc_encoder_packet(NvcEncoder* encoder, NvcPacket* out);
 NVC_API int nvc_encoder_parameter_sets(NvcEncoder* encoder, const uint8_t** data, uint64_t* size);
 NVC_API int nvc_encoder_set_rate(NvcEncoder* encoder, int64_t bitrate, int64_t max_bitrate,
                                  int64_t vbv_size, int32_t fps_num, int32_t fps_den);
+// Whether libavcodec's `encoder` has `count` options of these names and takes these values.
+NVC_API int nvc_encoder_check_options(const char* encoder, const char* const* names,
+                                      const char* const* values, int count);
 
 #endif  // TF_NVCODEC_CAPI_ENCODER_H_

@@ -31,6 +31,7 @@ from tf_nvcodec.compat.errors import PyNvVCException, PyNvVCExceptionUnsupported
 from tf_nvcodec.compat.frame import CAIMemoryView, DecodedFrame
 from tf_nvcodec.compat.muxer import MEDIA_FORMAT, FFmpegMuxer, GetMediaFormat
 from tf_nvcodec.compat.packet import PacketData
+from tf_nvcodec.compat.transcoder import Transcoder
 
 __all__ = [
     "MEDIA_FORMAT",
@@ -60,6 +61,7 @@ __all__ = [
     "PyNvEncoder",
     "PyNvVCException",
     "PyNvVCExceptionUnsupported",
+    "Transcoder",
     "cudaVideoChromaFormat",
     "cudaVideoCodec",
     "cudaVideoSurfaceFormat",

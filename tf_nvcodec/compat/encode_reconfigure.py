@@ -27,14 +27,14 @@ _PASSES = {
 class EncodeReconfigureParams:
     """Rates in bits per second, buffers in bits; 0 is unset."""
 
-    rateControlMode: int  # noqa: N815
-    multiPass: int  # noqa: N815
-    averageBitrate: int  # noqa: N815
-    vbvBufferSize: int  # noqa: N815
-    maxBitRate: int  # noqa: N815
-    vbvInitialDelay: int  # noqa: N815
-    frameRateNum: int  # noqa: N815
-    frameRateDen: int  # noqa: N815
+    rateControlMode: int
+    multiPass: int
+    averageBitrate: int
+    vbvBufferSize: int
+    maxBitRate: int
+    vbvInitialDelay: int
+    frameRateNum: int
+    frameRateDen: int
 
     def copy(self) -> EncodeReconfigureParams:
         return copy.copy(self)

@@ -29,7 +29,7 @@ _PICTURE_TYPES = {
 EncodeResult = Union[bytes, list[dict[str, Any]]]
 
 
-def CreateEncoder(  # noqa: N802
+def CreateEncoder(
     width: int,
     height: int,
     format: str | None = None,
@@ -71,7 +71,14 @@ def CreateEncoder(  # noqa: N802
 class PyNvEncoder:
     """Made by CreateEncoder. Calls from several threads take turns."""
 
-    def __init__(self, width: int, height: int, fmt: str, params: Mapping[str, Any]) -> None:
+    def __init__(
+        self,
+        width: int,
+        height: int,
+        fmt: str,
+        params: Mapping[str, Any],
+        full_range: bool = False,
+    ) -> None:
         values = encode_parameters.read(params, width, height)
         encode_parameters.apply_cpu_rules(params, values.codec)
         settings = encode_cpu.settings_for(values, width, height, fmt.upper() in _DEEP_FORMATS)
@@ -83,6 +90,7 @@ class PyNvEncoder:
             fps=values.fps,
             gop=values.gop,
             color_space=values.color_space,
+            full_range=full_range,
             tick=values.tick,
             repeat_sets=values.repeat_sets,
             options=settings.options,
@@ -98,7 +106,7 @@ class PyNvEncoder:
         self._in_dicts = False
         self._ended = False
 
-    def Encode(  # noqa: N802
+    def Encode(
         self,
         frame: Any,
         params: NV_ENC_PIC_PARAMS | NV_ENC_PIC_FLAGS | int | None = None,
@@ -139,7 +147,7 @@ class PyNvEncoder:
             self._in_dicts |= timestamp is not None
             return self._result(packets, timestamp is not None)
 
-    def EndEncode(self) -> EncodeResult:  # noqa: N802
+    def EndEncode(self) -> EncodeResult:
         """Ends the stream and returns what the encoder still held, in the form of Encode's; no
         frame may follow. An AV1 encoder makes room for the next one."""
         with self._lock:
@@ -151,18 +159,18 @@ class PyNvEncoder:
             self._close()
             return self._result(packets, self._in_dicts)
 
-    def GetSequenceParams(self) -> bytes:  # noqa: N802
+    def GetSequenceParams(self) -> bytes:
         """SPS and PPS, with the VPS in HEVC, in Annex B; AV1's sequence header OBU, which is final
         from the first packet on: SVT-AV1 announces less than it uses."""
         with self._lock:
             return self._sets
 
-    def GetEncodeReconfigureParams(self) -> EncodeReconfigureParams:  # noqa: N802
+    def GetEncodeReconfigureParams(self) -> EncodeReconfigureParams:
         """What Reconfigure can change, as it is now; a copy."""
         with self._lock:
             return self._rate.copy()
 
-    def Reconfigure(self, params: EncodeReconfigureParams) -> bool:  # noqa: N802
+    def Reconfigure(self, params: EncodeReconfigureParams) -> bool:
         """Changes bitrate, VBV buffer and frame rate from the next frame on, in the same stream.
 
         libx264 can; libx265 and SVT-AV1 can't, and neither can leave or enter rc constqp.

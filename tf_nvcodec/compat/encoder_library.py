@@ -20,7 +20,8 @@ class _Config(ctypes.Structure):
         ("names", ctypes.POINTER(ctypes.c_char_p)),
         ("values", ctypes.POINTER(ctypes.c_char_p)),
         *((name, ctypes.c_int32) for name in ("options", "params", "width", "height")),
-        *((name, ctypes.c_int32) for name in ("fps_num", "fps_den", "gop", "repeat_headers")),
+        *((name, ctypes.c_int32) for name in ("fps_num", "fps_den", "gop")),
+        *((name, ctypes.c_int32) for name in ("repeat_headers", "full_range")),
         *((name, ctypes.c_int32) for name in ("tick_units", "tick_scale")),
     )
 
@@ -76,6 +77,7 @@ class NativeEncoder:
         fps: Fraction,
         gop: int,
         color_space: str | None,
+        full_range: bool,
         tick: tuple[int, int] | None,
         repeat_sets: bool,
         options: Mapping[str, str],
@@ -98,6 +100,7 @@ class NativeEncoder:
             fps_den=fps.denominator,
             gop=gop,
             repeat_headers=repeat_sets,
+            full_range=full_range,
             tick_units=tick[0] if tick else 0,
             tick_scale=tick[1] if tick else 0,
         )

@@ -32,8 +32,8 @@ def _as_array(frame: Any) -> np.ndarray:
         return np.asarray(memoryview(frame))
     except TypeError:
         pass
-    if hasattr(frame, "__array__"):
-        return np.asarray(frame)  # TensorFlow's tensors are not copied
+    if hasattr(frame, "__array__") or hasattr(frame, "__array_interface__"):
+        return np.asarray(frame)  # TensorFlow's tensors and decoded frames are not copied
     if hasattr(frame, "__dlpack__"):
         return np.from_dlpack(frame)
     raise InvalidValueError(

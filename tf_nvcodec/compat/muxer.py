@@ -15,7 +15,7 @@ from tf_nvcodec.compat.errors import InvalidValueError, PyNvVCException, PyNvVCE
 from tf_nvcodec.compat.muxer_library import NativeMuxer
 
 
-class MEDIA_FORMAT(IntEnum):  # noqa: N801
+class MEDIA_FORMAT(IntEnum):
     MP4 = 0
     MOV = 1
     MKV = 2
@@ -24,7 +24,7 @@ class MEDIA_FORMAT(IntEnum):  # noqa: N801
     TS = 5
 
 
-def GetMediaFormat(filename: str | os.PathLike[str]) -> MEDIA_FORMAT:  # noqa: N802
+def GetMediaFormat(filename: str | os.PathLike[str]) -> MEDIA_FORMAT:
     """The container that the extension of `filename` names.
 
     Raises:
@@ -125,7 +125,7 @@ class FFmpegMuxer:
         self._queue: list[tuple[bytes, bool, int]] = []
         self._done = False
 
-    def Mux(  # noqa: N802
+    def Mux(
         self,
         data: Any,
         pts: int,
@@ -148,19 +148,19 @@ class FFmpegMuxer:
             self._native.write(bytes(data), pts, dts, duration or self._frame, bool(is_key_frame))
         return True
 
-    def SetUniformPtsIncrement(self, pts_inc: int) -> None:  # noqa: N802
+    def SetUniformPtsIncrement(self, pts_inc: int) -> None:
         """Frames are shown `pts_inc` units of the time base apart."""
         if not isinstance(pts_inc, int) or pts_inc < 1:
             raise InvalidValueError(f"pts_inc must be a whole number from 1 on; got {pts_inc!r}")
         self._step = pts_inc
 
-    def RecordSourceVideoPacket(self, packet: Any) -> None:  # noqa: N802
+    def RecordSourceVideoPacket(self, packet: Any) -> None:
         """Takes the times of a frame from `packet` (its pts and duration, in the time base)."""
         if getattr(packet, "bsl", 1) == 0 or getattr(packet, "discardable", False):
             return
         self._sources.append((int(packet.pts), int(packet.duration)))
 
-    def MuxVideoPacket(self, data: Any, picture_type: int, input_timestamp: int) -> bool:  # noqa: N802
+    def MuxVideoPacket(self, data: Any, picture_type: int, input_timestamp: int) -> bool:
         """Keeps a packet of Encode(frame, NV_ENC_PIC_PARAMS), for Finalize to write."""
         with self._lock:
             self._check_open()
@@ -168,11 +168,11 @@ class FFmpegMuxer:
             self._queue.append((bytes(data), key, int(input_timestamp)))
         return True
 
-    def MuxPassthroughPacket(self, packet: Any) -> bool:  # noqa: N802
+    def MuxPassthroughPacket(self, packet: Any) -> bool:
         """False: streams beside the video are not copied."""
         return False
 
-    def Finalize(self) -> None:  # noqa: N802
+    def Finalize(self) -> None:
         """Writes what MuxVideoPacket kept, and the file's end. Calling it again does nothing.
 
         Raises:

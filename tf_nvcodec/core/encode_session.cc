@@ -30,7 +30,7 @@ void DropTags(StreamSpec* stream) {
   stream->matrix = AVCOL_SPC_UNSPECIFIED;
   stream->primaries = AVCOL_PRI_UNSPECIFIED;
   stream->transfer = AVCOL_TRC_UNSPECIFIED;
-  stream->range = AVCOL_RANGE_UNSPECIFIED;
+  if (stream->color_range != ColorRange::kFull) stream->range = AVCOL_RANGE_UNSPECIFIED;
 }
 
 EncodeOptions CoreOptions(const SessionSpec& spec) {
@@ -38,6 +38,7 @@ EncodeOptions CoreOptions(const SessionSpec& spec) {
   options.codec = spec.codec;
   options.container = EncodeContainer::kRaw;
   options.color_space = spec.color_space;
+  if (spec.full_range) options.color_range = ColorRange::kFull;
   options.pixel_format = StreamFormatName(spec.format);
   options.gop = spec.gop;
   return options;

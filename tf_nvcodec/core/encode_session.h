@@ -24,6 +24,7 @@ struct SessionSpec {
   AVRational frame_rate = {30, 1};
   // How RGB is converted, and the tags; unset: RGB by the size of the frame, YUV without tags.
   std::optional<ColorSpace> color_space;
+  bool full_range = false;
   // Parameter sets before every key frame instead of the first only.
   bool repeat_headers = false;
   // num_units_in_tick and time_scale of the stream's timing information; unset: by frame_rate.
