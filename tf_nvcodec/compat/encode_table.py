@@ -91,7 +91,7 @@ PARAMETERS: tuple[Parameter, ...] = (
         *(mapped("bitrate"), mapped("target bit rate; at most 100000000")),
     ),
     _row(
-        *("fps", FrameRate(), "30", "frames a second, for rate control and timing", ("framerate",)),
+        *("fps", FrameRate(), "30", "frames a second, for rate control and timing", ()),
         mapped("frame rate"),
     ),
     _row(
