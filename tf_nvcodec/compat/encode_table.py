@@ -21,8 +21,8 @@ CODECS = ("h264", "hevc", "av1")
 @dataclass(frozen=True)
 class Rule:
     """What a CPU encoder does with a parameter. `how` is "mapped" (to `text`), "ignored" with a
-    warning (it is about the hardware, or only trades quality for time), or "refused" (the stream
-    would not be what was asked for)."""
+    warning (it is about the hardware, or only steers time, quality and rate), or "refused" (it says
+    what the stream has to hold, and the encoder can't)."""
 
     how: str
     text: str
@@ -253,12 +253,13 @@ def _cell(rule: Rule) -> str:
 
 def as_markdown() -> str:
     """The table of docs/pynvvideocodec_encoding.md."""
-    head = ("parameter", "takes", "default", "means", "libx264", "libx265", "libsvtav1")
+    head = ("parameter", "takes", "default", "means", "libx264", "libx265", "libsvtav1", "NVENC")
     rows = [head, ("---",) * len(head)]
     for row in PARAMETERS:
         takes = row.kind.allowed("h264")
         if isinstance(row.kind, Quantisers):
             takes = takes.replace("51", "51 (255 for av1)", 1)
         cells = [_cell(row.rule(codec)) for codec in CODECS]
-        rows.append((f"`{row.name}`", takes, row.default, row.meaning, *cells))
+        nvenc = ", ".join(row.nvenc) or "-"
+        rows.append((f"`{row.name}`", takes, row.default, row.meaning, *cells, nvenc))
     return "".join("| " + " | ".join(row) + " |\n" for row in rows)
