@@ -185,7 +185,8 @@ def test_an_encoder_that_can_not_be(
 
 
 def test_format_has_two_names() -> None:
-    by_fmt = nvc.CreateEncoder(width=WIDTH, height=HEIGHT, fmt="NV12", usecpuinputbuffer=True)
+    sides = {"width": np.int64(WIDTH), "height": np.int32(HEIGHT)}
+    by_fmt = nvc.CreateEncoder(**sides, fmt="NV12", usecpuinputbuffer=True)
     by_format = nvc.CreateEncoder(WIDTH, HEIGHT, format="NV12", cudacontext=0, cudastream=0)
     frame = noise(1.5)
     assert by_fmt.Encode(frame) + by_fmt.EndEncode() == (

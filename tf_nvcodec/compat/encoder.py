@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import threading
 import weakref
 from collections.abc import Mapping
@@ -18,6 +19,7 @@ from tf_nvcodec.compat.encoder_library import EncodedPacket, NativeEncoder
 from tf_nvcodec.compat.errors import InvalidValueError, PyNvVCException, PyNvVCExceptionUnsupported
 from tf_nvcodec.compat.frames_in import address, host_bytes
 
+_LONGEST_SIDE = 65536
 _DEEP_FORMATS = ("P010", "YUV420_10BIT", "YUV444_16BIT", "YUV444_10BIT")
 _PICTURE_TYPES = {
     "I": NV_ENC_PIC_TYPE.I,
@@ -62,10 +64,17 @@ def CreateEncoder(
         raise InvalidValueError(f'format must be a name such as "NV12"; got {format!r}')
     for name in ("cudacontext", "cudastream"):
         params.pop(name, None)
-    for name, side in (("width", width), ("height", height)):
-        if isinstance(side, bool) or not isinstance(side, int) or not 0 < side <= 65536:
-            raise InvalidValueError(f"{name} must be a whole number of pixels; got {side!r}")
-    return PyNvEncoder(width, height, format, params)
+    return PyNvEncoder(_side("width", width), _side("height", height), format, params)
+
+
+def _side(name: str, value: Any) -> int:
+    try:
+        side = -1 if isinstance(value, bool) else operator.index(value)
+    except TypeError:
+        side = -1
+    if not 0 < side <= _LONGEST_SIDE:
+        raise InvalidValueError(f"{name} must be a whole number of pixels; got {value!r}")
+    return side
 
 
 class PyNvEncoder:
