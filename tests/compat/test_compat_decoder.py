@@ -150,6 +150,24 @@ def test_seek_and_decode_to_a_frame(clips: Clips) -> None:
     assert [md5_of(frame, "yuv420p") for frame in frames] == golden.md5[29:]
 
 
+@pytest.mark.parametrize("name", ["h264_open_gop.mp4", "hevc_open_gop.mkv", "h264.mp4"])
+def test_seeking_with_the_same_decoder_gives_no_wrong_frame(clips: Clips, name: str) -> None:
+    """The first pictures of an open GOP refer to those before it, which are not these."""
+    golden = clips.frames(name)
+    demuxer = nvc.CreateDemuxer(clips.path(name))
+    decoder = decoder_for(demuxer)
+    whole = decode(demuxer, decoder)
+    md5 = {frame.timestamp: md5 for frame, md5 in zip(whole, golden.md5)}
+    for begin, end in ((30, 47), (20, 40), (40, 47)):
+        target = whole[begin].timestamp
+        packets = [demuxer.Seek(target)]
+        packets += [demuxer.Demux() for _ in range(end - begin)]
+        frames = decode([*packets, nvc.PacketData()], decoder)
+        assert frames
+        assert all(md5_of(frame, golden.pixel_format) == md5[frame.timestamp] for frame in frames)
+        assert frames[0].timestamp >= packets[0].pts
+
+
 @pytest.mark.parametrize("color", ["RGB", "RGBP"])
 @pytest.mark.parametrize("name", ["h264_bt709_full.mp4", "hevc_bt2020.mp4", "h264_rgb.mp4"])
 def test_rgb_is_that_of_the_op(clips: Clips, name: str, color: str) -> None:
@@ -311,7 +329,7 @@ def test_device_memory_without_a_gpu_is_host_memory_with_a_warning(clips: Clips)
     frame = decode(demuxer, decoder)[0]
     assert frame.__dlpack_device__() == (1, 0)
     assert raw_bytes(frame, "yuv420p")
-    with pytest.raises(nvc.PyNvVCExceptionUnsupported, match="usedevicememory=False decodes"):
+    with pytest.raises(nvc.PyNvVCExceptionUnsupported, match="FFmpeg decodes, to host memory"):
         nvc.CreateDecoder(usedevicememory=True, backend="nvdec")
     with warnings.catch_warnings():
         warnings.simplefilter("error")

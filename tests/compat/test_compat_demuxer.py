@@ -204,6 +204,8 @@ def test_bad_sources_are_named(clips: Clips, tmp_path: Path) -> None:
         nvc.CreateDemuxer(b"")
     with pytest.raises(ValueError, match="no video stream, only audio"):
         nvc.CreateDemuxer(clips.path("audio_only.mp4"))
+    with pytest.raises(ValueError, match="null character"):
+        nvc.CreateDemuxer(f"{clips.path('h264.mp4')}\0.txt")
     with pytest.raises(TypeError, match="not list"):
         nvc.CreateDemuxer([1])
     with pytest.raises(TypeError, match="either a filename or a callback"):

@@ -22,8 +22,6 @@ struct nvc_decoder {
 namespace nvc {
 namespace {
 
-enum { kAuto = 0, kFfmpeg = 1, kNvdec = 2 };
-
 absl::StatusOr<AVCodecID> CodecOf(int kind) {
   for (const AVCodecID codec :
        {AV_CODEC_ID_MPEG1VIDEO, AV_CODEC_ID_MPEG2VIDEO, AV_CODEC_ID_MPEG4, AV_CODEC_ID_H264,
@@ -39,16 +37,15 @@ absl::StatusOr<AVCodecID> CodecOf(int kind) {
 
 absl::Status Create(const nvc_decoder_options& given, nvc_decoder** out) {
   PacketDecoderOptions options;
-  NVC_ASSIGN_OR_RETURN(options.codec, CodecOf(given.codec));
+  if (given.codec >= 0) {
+    NVC_ASSIGN_OR_RETURN(options.codec, CodecOf(given.codec));
+  }
   options.color = static_cast<SurfaceColor>(given.color);
   options.max_width = given.max_width;
   options.max_height = given.max_height;
   options.num_threads = given.low_latency != 0 ? 1 : 0;
-  if (given.backend != kFfmpeg) {
-    NVC_ASSIGN_OR_RETURN(options.gpu,
-                         ChooseGpu(given.gpu, given.device_memory != 0, given.backend == kNvdec,
-                                   given.cuda_context, given.cuda_stream));
-  }
+  options.must_be_gpu = given.backend == kBackendNvdec;
+  NVC_ASSIGN_OR_RETURN(options.gpu, ChooseGpu(given));
   *out = new nvc_decoder(options);
   return absl::OkStatus();
 }
@@ -82,9 +79,9 @@ absl::Status Decode(PacketDecoder* decoder, const nvc_packet_input* input) {
 absl::Status GetCaps(int gpu, int codec, int chroma_format, int bit_depth, nvc_decoder_caps* caps) {
   *caps = nvc_decoder_caps{};
   NVC_ASSIGN_OR_RETURN(const AVCodecID id, CodecOf(codec));
-  NVC_ASSIGN_OR_RETURN(const GpuChoice choice, ChooseGpu(gpu, /*frames_stay=*/false,
-                                                         /*must=*/false, /*context=*/0,
-                                                         /*stream=*/0));
+  nvc_decoder_options any = {};
+  any.gpu = gpu;
+  NVC_ASSIGN_OR_RETURN(const GpuChoice choice, ChooseGpu(any));
   if (choice.device == nullptr) {
     if (avcodec_find_decoder(id) == nullptr) {
       return absl::UnimplementedError(

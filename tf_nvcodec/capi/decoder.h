@@ -11,7 +11,7 @@
 // ctypes mirrors these field by field.
 struct nvc_decoder_options {
   uint64_t cuda_context, cuda_stream;  // 0: none
-  int32_t codec;                       // cudaVideoCodec
+  int32_t codec;                       // cudaVideoCodec; -1: that of the packets' stream
   int32_t gpu;
   int32_t backend;  // 0: NVDEC where it can, 1: FFmpeg, 2: NVDEC
   int32_t device_memory;

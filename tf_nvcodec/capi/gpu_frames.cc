@@ -46,12 +46,13 @@ class GpuFrameMaker : public FrameMaker {
   GpuFrameMaker(const GpuChoice& gpu, SurfaceColor color, BorrowedStream stream)
       : gpu_(gpu),
         color_(color),
+        host_(MakeHostFrames(color)),
         stream_(std::move(stream)),
         pool_(std::make_shared<DeviceMemoryPool>(gpu.device)) {}
 
   absl::StatusOr<std::unique_ptr<nvc_frame>> Make(const AVFrame& frame) override {
     const GpuPicture* picture = GpuPictureOf(frame);
-    if (picture == nullptr) return absl::InternalError("a frame that is not on the GPU");
+    if (picture == nullptr) return MakeOfHost(frame);
     auto made = std::make_unique<nvc_frame>();
     NVC_ASSIGN_OR_RETURN(made->layout,
                          SurfaceLayout::Of(picture->layout, color_, frame.width, frame.height));
@@ -72,6 +73,20 @@ class GpuFrameMaker : public FrameMaker {
   }
 
  private:
+  // FFmpeg decodes what the GPU can't.
+  absl::StatusOr<std::unique_ptr<nvc_frame>> MakeOfHost(const AVFrame& frame) {
+    NVC_ASSIGN_OR_RETURN(std::unique_ptr<nvc_frame> made, host_->Make(frame));
+    if (!gpu_.frames_stay) return made;
+    const size_t bytes = made->layout.bytes;
+    NVC_ASSIGN_OR_RETURN(DeviceMemory memory, pool_->Take(bytes));
+    auto on_device = std::make_shared<DeviceFrameMemory>(pool_, std::move(memory));
+    NVC_RETURN_IF_ERROR(CopyToDevice(gpu_.device, stream_.get(), on_device->pointer(),
+                                     made->memory->data(), bytes));
+    NVC_RETURN_IF_ERROR(stream_.Synchronize());
+    made->memory = std::move(on_device);
+    return made;
+  }
+
   absl::Status Fill(const AVFrame& frame, const GpuPicture& picture, const SurfaceLayout& layout,
                     CUdeviceptr to) {
     if (color_ == SurfaceColor::kNative) return CopyPicture(picture, layout, to, stream_.get());
@@ -88,6 +103,7 @@ class GpuFrameMaker : public FrameMaker {
 
   const GpuChoice gpu_;
   const SurfaceColor color_;
+  const std::unique_ptr<FrameMaker> host_;
   const BorrowedStream stream_;
   const std::shared_ptr<DeviceMemoryPool> pool_;
   std::unique_ptr<FrameConverter> converter_;  // for the last picture's kind
@@ -95,26 +111,27 @@ class GpuFrameMaker : public FrameMaker {
 
 }  // namespace
 
-absl::StatusOr<GpuChoice> ChooseGpu(int gpu, bool frames_stay, bool must, uint64_t context,
-                                    uint64_t stream) {
+absl::StatusOr<GpuChoice> ChooseGpu(const nvc_decoder_options& options) {
   GpuChoice choice;
+  if (options.backend == kBackendFfmpeg) return choice;
+  const int gpu = options.gpu;
   const absl::StatusOr<GpuDevice*> found = FindNvdec(gpu);
   if (!found.ok()) {
-    if (!frames_stay && !must) return choice;
+    if (options.device_memory == 0 && options.backend == kBackendAuto) return choice;
     return absl::Status(found.status().code(),
                         absl::StrCat("GPU ", gpu, " can't decode: ", found.status().message(),
-                                     "; usedevicememory=False decodes to host memory, without a "
-                                     "GPU where there is none"));
+                                     "; without usedevicememory=True and backend=\"nvdec\" FFmpeg "
+                                     "decodes, to host memory"));
   }
   choice.device = *found;
-  choice.frames_stay = frames_stay;
-  choice.stream = stream;
-  if (context != 0 && reinterpret_cast<CUcontext>(context) != choice.device->context()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("cudacontext is not the primary context of GPU ", gpu,
-                     ", which TensorFlow and PyTorch use: pass 0, or with pycuda the one of "
-                     "Device(",
-                     gpu, ").retain_primary_context()"));
+  choice.frames_stay = options.device_memory != 0;
+  choice.stream = options.cuda_stream;
+  if (options.cuda_context != 0 &&
+      reinterpret_cast<CUcontext>(options.cuda_context) != choice.device->context()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the CUDA context is not the primary one of GPU ", gpu,
+        ", which TensorFlow and PyTorch use: pass 0, or with pycuda the one of Device(", gpu,
+        ").retain_primary_context()"));
   }
   return choice;
 }
@@ -126,8 +143,8 @@ absl::StatusOr<std::unique_ptr<Decoder>> OpenGpuDecoder(const GpuChoice& gpu,
   return OpenNvdecDecoder(gpu.device, codec, time_base, options);
 }
 
-absl::StatusOr<std::unique_ptr<FrameMaker>> MakeGpuFrames(const GpuChoice& gpu,
-                                                          SurfaceColor color) {
+absl::StatusOr<std::unique_ptr<FrameMaker>> MakeFrames(const GpuChoice& gpu, SurfaceColor color) {
+  if (gpu.device == nullptr) return MakeHostFrames(color);
   NVC_ASSIGN_OR_RETURN(BorrowedStream stream, BorrowedStream::Create(gpu.device, gpu.stream));
   return std::make_unique<GpuFrameMaker>(gpu, color, std::move(stream));
 }

@@ -6,24 +6,27 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
+#include "tf_nvcodec/capi/decoder.h"
 #include "tf_nvcodec/capi/frame_maker.h"
 #include "tf_nvcodec/core/decoder.h"
 
 namespace nvc {
 
-// With PyNvVideoCodec's arguments. Without NVDEC the CPU decodes, unless frames are to stay on the
-// GPU or `must` says that it has to be NVDEC: FailedPrecondition tells why there is none.
-// InvalidArgument: a context that is not the primary one of GPU `gpu`.
-absl::StatusOr<GpuChoice> ChooseGpu(int gpu, bool frames_stay, bool must, uint64_t context,
-                                    uint64_t stream);
+// Of nvc_decoder_options.
+enum { kBackendAuto = 0, kBackendFfmpeg = 1, kBackendNvdec = 2 };
+
+// Without NVDEC the CPU decodes, unless frames are to stay on the GPU or the backend is NVDEC:
+// FailedPrecondition tells why there is none. InvalidArgument: a context that is not the primary
+// one of the GPU.
+absl::StatusOr<GpuChoice> ChooseGpu(const nvc_decoder_options& options);
 
 absl::StatusOr<std::unique_ptr<Decoder>> OpenGpuDecoder(const GpuChoice& gpu,
                                                         const AVCodecParameters& codec,
                                                         AVRational time_base,
                                                         const DecoderOptions& options);
 
-// Of NVDEC's pictures, in the GPU's memory or the host's.
-absl::StatusOr<std::unique_ptr<FrameMaker>> MakeGpuFrames(const GpuChoice& gpu, SurfaceColor color);
+// Of NVDEC's pictures and FFmpeg's, in the memory that was chosen.
+absl::StatusOr<std::unique_ptr<FrameMaker>> MakeFrames(const GpuChoice& gpu, SurfaceColor color);
 
 }  // namespace nvc
 

@@ -81,10 +81,13 @@ absl::Status PacketDecoder::Open() {
   }
   parser_.reset();
   if (stream_ == nullptr) {
+    if (options_.codec == AV_CODEC_ID_NONE) {
+      return absl::InvalidArgumentError("a packet of no known codec");
+    }
     codec->codec_type = AVMEDIA_TYPE_VIDEO;
     codec->codec_id = options_.codec;
     NVC_ASSIGN_OR_RETURN(parser_, PacketParser::Create(options_.codec));
-  } else if (codec->codec_id != options_.codec) {
+  } else if (options_.codec != AV_CODEC_ID_NONE && codec->codec_id != options_.codec) {
     return absl::InvalidArgumentError(
         absl::StrCat("the packet is of codec '", avcodec_get_name(codec->codec_id),
                      "', but the decoder was created for '", avcodec_get_name(options_.codec),
@@ -99,19 +102,18 @@ absl::Status PacketDecoder::Open() {
   if (unknown_delay) options.reorder_depth = FrameIndex::kMaxReorderDepth;
   const AVRational time_base = stream_ != nullptr ? stream_->time_base : AVRational{0, 1};
   finished_ = false;
+  NVC_ASSIGN_OR_RETURN(maker_, MakeFrames(options_.gpu, options_.color));
   if (options_.gpu.device != nullptr) {
     absl::StatusOr<std::unique_ptr<Decoder>> decoder =
         OpenGpuDecoder(options_.gpu, *codec, time_base, options);
-    const bool may_be_cpu = !options_.gpu.frames_stay && absl::IsUnimplemented(decoder.status());
+    const bool may_be_cpu = !options_.must_be_gpu && absl::IsUnimplemented(decoder.status());
     if (!may_be_cpu) {
       NVC_RETURN_IF_ERROR(decoder.status());
       decoder_ = std::move(decoder).value();
-      NVC_ASSIGN_OR_RETURN(maker_, MakeGpuFrames(options_.gpu, options_.color));
       return absl::OkStatus();
     }
   }
   NVC_ASSIGN_OR_RETURN(decoder_, OpenSoftwareDecoder(*codec, time_base, options));
-  maker_ = MakeHostFrames(options_.color);
   return absl::OkStatus();
 }
 

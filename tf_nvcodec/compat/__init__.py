@@ -31,6 +31,13 @@ from tf_nvcodec.compat.errors import PyNvVCException, PyNvVCExceptionUnsupported
 from tf_nvcodec.compat.frame import CAIMemoryView, DecodedFrame
 from tf_nvcodec.compat.muxer import MEDIA_FORMAT, FFmpegMuxer, GetMediaFormat
 from tf_nvcodec.compat.packet import PacketData
+from tf_nvcodec.compat.simple_decoder import (
+    CreateSimpleDecoder,
+    ScannedStreamMetadata,
+    SimpleDecoder,
+    StreamMetadata,
+)
+from tf_nvcodec.compat.threaded_decoder import CreateThreadedDecoder, ThreadedDecoder
 from tf_nvcodec.compat.transcoder import Transcoder
 
 __all__ = [
@@ -46,6 +53,8 @@ __all__ = [
     "CreateDecoder",
     "CreateDemuxer",
     "CreateEncoder",
+    "CreateSimpleDecoder",
+    "CreateThreadedDecoder",
     "DecodedFrame",
     "DisplayDecodeLatencyType",
     "EncodeReconfigureParams",
@@ -61,6 +70,10 @@ __all__ = [
     "PyNvEncoder",
     "PyNvVCException",
     "PyNvVCExceptionUnsupported",
+    "ScannedStreamMetadata",
+    "SimpleDecoder",
+    "StreamMetadata",
+    "ThreadedDecoder",
     "Transcoder",
     "cudaVideoChromaFormat",
     "cudaVideoCodec",

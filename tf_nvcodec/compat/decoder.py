@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import ctypes
 import time
-import warnings
 from typing import Any
 
-from tf_nvcodec.compat.decoder_options import DecoderOptions, decoder_options, gpu_count
+from tf_nvcodec.compat.decoder_options import (
+    DecoderOptions,
+    codec_number,
+    host_where_no_gpu,
+    shared_options,
+)
 from tf_nvcodec.compat.enums import (
     DisplayDecodeLatencyType,
     OutputColorType,
@@ -15,11 +19,7 @@ from tf_nvcodec.compat.enums import (
     cudaVideoChromaFormat,
     cudaVideoCodec,
 )
-from tf_nvcodec.compat.errors import (
-    InvalidValueError,
-    PyNvVCException,
-    PyNvVCExceptionUnsupported,
-)
+from tf_nvcodec.compat.errors import InvalidValueError, PyNvVCException
 from tf_nvcodec.compat.frame import DecodedFrame
 from tf_nvcodec.compat.library import Exclusive, check, declare
 from tf_nvcodec.compat.packet import PacketData
@@ -61,6 +61,7 @@ _decode = declare(
     [ctypes.c_void_p, ctypes.POINTER(_PacketInput), ctypes.POINTER(ctypes.c_int64)],
 )
 _take_frame = declare("decoder_take_frame", [ctypes.c_void_p], ctypes.c_void_p)
+_free_frame = declare("frame_free", [ctypes.c_void_p], None)
 _get_caps = declare(
     "decoder_get_caps",
     [ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.POINTER(_Caps)],
@@ -96,7 +97,8 @@ class PyNvDecoder:
         Args:
           packet: A packet of a demuxer; or one of your own with data of the codec's elementary
             stream, cut anywhere. Without data (`bsl` is 0): no more packets, all frames still held
-            back come out; afterwards decoding may begin anew.
+            back come out; afterwards decoding may begin anew. With `bDiscontinuity`, as after a
+            Seek: the frames held back are dropped, and decoding begins anew with this packet.
 
         Returns:
           The frames that are now complete, in the order shown: none, one or several. They come some
@@ -208,6 +210,8 @@ class PyNvDecoder:
         if not isinstance(packet, PacketData):
             raise TypeError(f"a PacketData is decoded, not {type(packet).__name__}")
         count = ctypes.c_int64()
+        if packet.bDiscontinuity:
+            self._forget(count)
         given = None
         if packet.bsl != 0:
             if packet.bsl < 0 or packet.bsl_data == 0:
@@ -230,6 +234,13 @@ class PyNvDecoder:
         with self._alone:
             check(_decode(self._handle, given, ctypes.byref(count)))
         return count.value
+
+    def _forget(self, count: Any) -> None:
+        """Drops what is held back from before a seek: what comes now must not refer to it."""
+        with self._alone:
+            _decode(self._handle, None, ctypes.byref(count))
+            for _ in range(count.value):
+                _free_frame(_take_frame(self._handle))
 
     def _take(self) -> DecodedFrame | None:
         with self._alone:
@@ -292,28 +303,20 @@ def CreateDecoder(
     """
     if isinstance(maxwidth, bool):  # where 1.0 has enableasyncallocations
         maxwidth = 0
-    for name, value in (
-        ("enableSEIMessage", enableSEIMessage),
-        ("enableDecodeStats", enableDecodeStats),
-    ):
-        if value:
-            raise PyNvVCExceptionUnsupported(f"{name} is not supported: leave it out")
-    options = decoder_options(
-        gpuid, codec, cudacontext, cudastream, maxwidth, maxheight, outputColorType, backend
+    options = shared_options(
+        gpuid,
+        cudacontext,
+        cudastream,
+        maxwidth,
+        maxheight,
+        outputColorType,
+        backend,
+        enableSEIMessage=enableSEIMessage,
+        enableDecodeStats=enableDecodeStats,
     )
+    options.codec = codec_number(codec)
     options.low_latency = latency != DisplayDecodeLatencyType.NATIVE
-    options.device_memory = bool(usedevicememory)
-    if usedevicememory and backend == "cpu":
-        raise InvalidValueError(
-            'backend="cpu" decodes to host memory: usedevicememory must be False'
-        )
-    if usedevicememory and backend == "auto" and gpu_count() == 0:
-        warnings.warn(
-            "usedevicememory=True on a machine without a GPU: frames are in host memory",
-            RuntimeWarning,
-            stacklevel=2,
-        )
-        options.device_memory = False
+    options.device_memory = host_where_no_gpu(usedevicememory, backend)
     return PyNvDecoder(options)
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ctypes
+import warnings
 from typing import Any
 
 from tf_nvcodec.compat.enums import OutputColorType, cudaVideoCodec
-from tf_nvcodec.compat.errors import InvalidValueError
+from tf_nvcodec.compat.errors import InvalidValueError, PyNvVCExceptionUnsupported
 from tf_nvcodec.compat.library import declare
 
 _BACKENDS = {"auto": 0, "cpu": 1, "nvdec": 2}
@@ -51,33 +52,71 @@ def _size(name: str, value: int) -> int:
     return value
 
 
-def decoder_options(
+def shared_options(
     gpuid: int,
-    codec: int,
     cudacontext: Any,
     cudastream: Any,
     maxwidth: int,
     maxheight: int,
     color: int,
     backend: str,
+    **refused: bool,
 ) -> DecoderOptions:
-    """Raises ValueError for what no decoder takes."""
+    """For packets of any codec that their stream tells, with frames in host memory.
+
+    Raises:
+      ValueError: What no decoder takes.
+      PyNvVCExceptionUnsupported: One of `refused` is asked for.
+    """
+    for name, value in refused.items():
+        if value:
+            raise PyNvVCExceptionUnsupported(f"{name} is not supported: leave it out")
     if not isinstance(gpuid, int) or not 0 <= gpuid < 2**31:
         raise InvalidValueError(f"gpuid is {gpuid!r}: it must be a GPU's number, from 0")
     if backend not in _BACKENDS:
         raise InvalidValueError(f"backend is {backend!r}: it must be one of {', '.join(_BACKENDS)}")
-    try:
-        codec = cudaVideoCodec(codec)
-        color = OutputColorType(color)
-    except ValueError as error:
-        raise InvalidValueError(f"{error}: pass one of its names") from error
     return DecoderOptions(
         cuda_context=_handle_number("cudacontext", cudacontext),
         cuda_stream=_handle_number("cudastream", cudastream),
-        codec=codec,
+        codec=-1,
         gpu=gpuid,
         backend=_BACKENDS[backend],
         max_width=_size("maxwidth", maxwidth),
         max_height=_size("maxheight", maxheight),
-        color=color,
+        color=_member(OutputColorType, color),
     )
+
+
+def codec_number(codec: int) -> int:
+    """Raises ValueError for a number that is no cudaVideoCodec."""
+    return _member(cudaVideoCodec, codec)
+
+
+def _member(kind: Any, value: int) -> int:
+    try:
+        return int(kind(value))
+    except ValueError as error:
+        raise InvalidValueError(f"{error}: pass one of its names") from error
+
+
+def host_where_no_gpu(usedevicememory: bool, backend: str) -> bool:
+    """Whether frames are to be in a GPU's memory; not, with a warning to the caller's caller, on a
+    machine without one: nothing there could use an address on a GPU.
+
+    Raises:
+      ValueError: The CPU is to decode into it.
+    """
+    if not usedevicememory:
+        return False
+    if backend == "cpu":
+        raise InvalidValueError(
+            'backend="cpu" decodes to host memory: usedevicememory must be False'
+        )
+    if backend == "auto" and gpu_count() == 0:
+        warnings.warn(
+            "device memory is asked for on a machine without a GPU: frames are in host memory",
+            RuntimeWarning,
+            stacklevel=3,
+        )
+        return False
+    return True

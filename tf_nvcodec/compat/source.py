@@ -7,7 +7,7 @@ import os
 import threading
 from typing import Any, Callable
 
-from tf_nvcodec.compat.errors import PyNvVCException
+from tf_nvcodec.compat.errors import InvalidValueError, PyNvVCException
 from tf_nvcodec.compat.library import check, declare
 
 # int64 read(int64 offset, void* out, size_t count)
@@ -36,7 +36,7 @@ class Source:
     """
 
     def __init__(self, data: Any) -> None:
-        self._error: BaseException | None = None
+        self._errors: list[BaseException] = []
         self._kept: Any = None
         self.handle = ctypes.c_void_p()
         self.is_stream = False
@@ -44,6 +44,8 @@ class Source:
             self.name = os.fspath(data)
             if isinstance(self.name, bytes):
                 self.name = os.fsdecode(self.name)
+            if "\0" in self.name:
+                raise InvalidValueError(f"{self.name!r} is no path: it has a null character")
             if "://" in self.name:
                 self._open_remote(self.name)
             else:
@@ -71,8 +73,9 @@ class Source:
 
     def check(self, code: int) -> None:
         """As library.check; what Python's own function raised comes first."""
-        error, self._error = self._error, None
-        if error is not None:
+        if self._errors:
+            error = self._errors[0]
+            self._errors.clear()
             raise error
         check(code)
 
@@ -103,15 +106,21 @@ class Source:
         self._open_function(self._reader_of_file(file), size)
 
     def _open_function(self, read: Callable[[int, int, int], int], size: int) -> None:
+        errors = self._errors  # not self, which keeps this function
+
         def guarded(offset: int, out: int, count: int) -> int:
             try:
                 return read(offset, out, count)
             except BaseException as error:  # can't go through the C++ code
-                self._error = error
+                errors.append(error)
                 return -1
 
         self._kept = _READ(guarded)
-        check(_of_function(self.name.encode(), self._kept, size, ctypes.byref(self.handle)))
+        check(
+            _of_function(
+                self.name.encode("utf-8", "replace"), self._kept, size, ctypes.byref(self.handle)
+            )
+        )
 
     @staticmethod
     def _reader_of_file(file: Any) -> Callable[[int, int, int], int]:

@@ -1,0 +1,319 @@
+"""SimpleDecoder: any frames of a file, by index, by slice or by time."""
+
+from __future__ import annotations
+
+import ctypes
+import operator
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from tf_nvcodec.compat.decoder_options import DecoderOptions, host_where_no_gpu, shared_options
+from tf_nvcodec.compat.enums import OutputColorType
+from tf_nvcodec.compat.errors import IndexRangeError, InvalidValueError
+from tf_nvcodec.compat.frame import DecodedFrame
+from tf_nvcodec.compat.library import Exclusive, check, declare
+from tf_nvcodec.compat.source import Source
+
+
+class _ReaderInfo(ctypes.Structure):
+    """nvc_reader_info of capi/reader.h."""
+
+    _fields_ = (
+        ("codec", ctypes.c_char * 32),
+        ("num_frames", ctypes.c_int64),
+        ("num_packets", ctypes.c_int64),
+        ("size", ctypes.c_int64),
+        ("frame_rate", ctypes.c_double),
+        ("duration", ctypes.c_double),
+        ("width", ctypes.c_int32),
+        ("height", ctypes.c_int32),
+    )
+
+
+class _ReaderPacket(ctypes.Structure):
+    """nvc_reader_packet of capi/reader.h."""
+
+    _fields_ = (
+        ("pts", ctypes.c_int64),
+        ("dts", ctypes.c_int64),
+        ("frame", ctypes.c_int64),
+        ("size", ctypes.c_int32),
+        ("is_key", ctypes.c_int32),
+    )
+
+
+_HANDLE = ctypes.POINTER(ctypes.c_void_p)
+_INDICES = ctypes.POINTER(ctypes.c_int64)
+_open = declare("reader_open", [ctypes.c_void_p, ctypes.POINTER(DecoderOptions), _HANDLE])
+_free = declare("reader_free", [ctypes.c_void_p], None)
+_get_info = declare("reader_get_info", [ctypes.c_void_p, ctypes.POINTER(_ReaderInfo)], None)
+_get_packets = declare("reader_get_packets", [ctypes.c_void_p, ctypes.POINTER(_ReaderPacket)], None)
+_frame_at = declare("reader_frame_at", [ctypes.c_void_p, ctypes.c_double, _INDICES])
+_read = declare("reader_read", [ctypes.c_void_p, _INDICES, ctypes.c_int64, _HANDLE])
+
+# Frames that iterating decodes at a time.
+_AHEAD = 16
+
+
+@dataclass
+class StreamMetadata:
+    """What a stream is, counted rather than believed.
+
+    Attributes:
+      width, height: Of a frame, in pixels.
+      num_frames: That decoding the whole stream shows.
+      average_fps: Frames a second.
+      duration: Seconds.
+      bitrate: Bits a second of the video's packets.
+      codec_name: FFmpeg's, e.g. "h264".
+    """
+
+    width: int
+    height: int
+    num_frames: int
+    average_fps: float
+    duration: float
+    bitrate: int
+    codec_name: str
+
+
+@dataclass
+class ScannedStreamMetadata(StreamMetadata):
+    """Also of each packet, in decoding order.
+
+    Attributes:
+      pts, dts: In units of the stream's time base.
+      packet_size: Bytes.
+      key_frame_indices: Indices of the frames from which decoding may begin.
+    """
+
+    pts: list[int] = field(default_factory=list, repr=False)
+    dts: list[int] = field(default_factory=list, repr=False)
+    packet_size: list[int] = field(default_factory=list, repr=False)
+    key_frame_indices: list[int] = field(default_factory=list, repr=False)
+
+
+class SimpleDecoder:
+    """The frames of a file, in any order. For one thread at a time.
+
+    Opening it reads the file once, to know exactly which frames there are; what a call gives is
+    the same, bit for bit, as decoding the whole stream in order.
+
+    Args:
+      enc_file_path: A path (also of TensorFlow's file systems), bytes, or a file object with read()
+        and seek().
+      gpu_id, cuda_context, cuda_stream, use_device_memory, max_width, max_height,
+        output_color_type, backend: See CreateDecoder.
+      need_scanned_stream_metadata, decoder_cache_size, bWaitForSessionWarmUp: Of no effect: the
+        metadata are always there, and decoders are shared by the process.
+      enableDecodeStats: Refused.
+
+    Raises:
+      PyNvVCException: See PyNvDemuxer and CreateDecoder.
+    """
+
+    def __init__(
+        self,
+        enc_file_path: Any,
+        gpu_id: int = 0,
+        cuda_context: Any = 0,
+        cuda_stream: Any = 0,
+        use_device_memory: bool = True,
+        max_width: int = 0,
+        max_height: int = 0,
+        need_scanned_stream_metadata: bool = False,
+        decoder_cache_size: int = 4,
+        output_color_type: OutputColorType = OutputColorType.NATIVE,
+        bWaitForSessionWarmUp: bool = False,
+        enableDecodeStats: bool = False,
+        *,
+        backend: str = "auto",
+    ) -> None:
+        self._handle = ctypes.c_void_p()
+        self._alone = Exclusive("this decoder")
+        self._options = shared_options(
+            gpu_id,
+            cuda_context,
+            cuda_stream,
+            max_width,
+            max_height,
+            output_color_type,
+            backend,
+            enableDecodeStats=enableDecodeStats,
+        )
+        self._options.device_memory = host_where_no_gpu(use_device_memory, backend)
+        begin = time.perf_counter()
+        self._use(enc_file_path)
+        self._init_ms = round((time.perf_counter() - begin) * 1000)
+
+    def __del__(self) -> None:
+        handle = getattr(self, "_handle", None)
+        if handle:
+            _free(handle)
+
+    def _use(self, data: Any) -> None:
+        source, handle = Source(data), ctypes.c_void_p()
+        source.check(_open(source.handle, ctypes.byref(self._options), ctypes.byref(handle)))
+        if self._handle:
+            _free(self._handle)
+        self._source, self._handle, self._next = source, handle, 0
+        self._info = _ReaderInfo()
+        _get_info(self._handle, ctypes.byref(self._info))
+
+    def __len__(self) -> int:
+        """Frames that decoding the whole stream shows."""
+        return self._info.num_frames
+
+    def __getitem__(self, key: Any) -> Any:
+        """A frame, or with a slice a list of frames; as of any Python sequence.
+
+        Raises:
+          IndexError: There is no such frame.
+        """
+        if isinstance(key, slice):
+            return self._read(range(*key.indices(len(self))))
+        try:
+            index = operator.index(key)
+        except TypeError:
+            raise TypeError(
+                f"a frame's index, or a slice of them, not {type(key).__name__}"
+            ) from None
+        if not -len(self) <= index < len(self):
+            raise IndexRangeError(f"frame {index} of {len(self)}")
+        return self._read([index % len(self)])[0]
+
+    def __iter__(self) -> Iterator[DecodedFrame]:
+        for begin in range(0, len(self), _AHEAD):
+            yield from self._read(range(begin, min(begin + _AHEAD, len(self))))
+
+    def get_batch_frames(self, batch_size: int) -> list[DecodedFrame]:
+        """The next frames, from the first or from where seek_to_index or the last such call left
+        off; fewer at the end of the stream, then none.
+
+        Raises:
+          ValueError: The size is not positive.
+        """
+        if batch_size < 1:
+            raise InvalidValueError(f"batch_size is {batch_size}: it must be positive")
+        end = min(self._next + batch_size, len(self))
+        frames = self._read(range(self._next, end))
+        self._next = end
+        return frames
+
+    def get_batch_frames_by_index(self, indices: Sequence[int]) -> list[DecodedFrame]:
+        """These frames, in this order, duplicates too: always as many as indices.
+
+        Raises:
+          IndexError: There is no frame of one of these indices, from 0; nothing is decoded.
+        """
+        return self._read([operator.index(index) for index in indices])
+
+    def get_index_from_time_in_seconds(self, time_in_seconds: float) -> int:
+        """The index of the frame on screen then, in the stream's own time, which need not begin at
+        0.
+
+        Raises:
+          ValueError: It is before the first frame or after the end of the last.
+        """
+        index = ctypes.c_int64()
+        check(_frame_at(self._handle, time_in_seconds, ctypes.byref(index)))
+        return index.value
+
+    def seek_to_index(self, index: int) -> None:
+        """get_batch_frames goes on from there.
+
+        Raises:
+          IndexError: There is no such frame.
+        """
+        if not 0 <= index < len(self):
+            raise IndexRangeError(f"frame {index} of {len(self)}")
+        self._next = index
+
+    def get_stream_metadata(self) -> StreamMetadata:
+        scanned = self.get_scanned_stream_metadata()
+        return StreamMetadata(
+            scanned.width,
+            scanned.height,
+            scanned.num_frames,
+            scanned.average_fps,
+            scanned.duration,
+            scanned.bitrate,
+            scanned.codec_name,
+        )
+
+    def get_scanned_stream_metadata(self) -> ScannedStreamMetadata:
+        packets = (_ReaderPacket * self._info.num_packets)()
+        _get_packets(self._handle, packets)
+        sizes = [packet.size for packet in packets]
+        duration = self._info.duration
+        return ScannedStreamMetadata(
+            width=self._info.width,
+            height=self._info.height,
+            num_frames=self._info.num_frames,
+            average_fps=self._info.frame_rate,
+            duration=duration,
+            bitrate=round(8 * sum(sizes) / duration) if duration > 0 else 0,
+            codec_name=self._info.codec.decode(),
+            pts=[packet.pts for packet in packets],
+            dts=[packet.dts for packet in packets],
+            packet_size=sizes,
+            key_frame_indices=sorted(
+                packet.frame for packet in packets if packet.is_key and packet.frame >= 0
+            ),
+        )
+
+    def reconfigure_decoder(self, new_source: Any) -> None:
+        """Goes over to another file, at its first frame. When that fails, this one stays."""
+        with self._alone:
+            self._use(new_source)
+
+    def get_session_init_time(self) -> int:
+        """Milliseconds that opening the first file took."""
+        return self._init_ms
+
+    def _read(self, indices: Sequence[int]) -> list[DecodedFrame]:
+        count = len(indices)
+        if count == 0:
+            return []
+        for index in indices:
+            if not -(2**63) <= index < 2**63:  # ctypes would cut it off
+                raise IndexRangeError(f"frame {index} of {len(self)}")
+        handles = (ctypes.c_void_p * count)()
+        wanted = (ctypes.c_int64 * count)(*indices)
+        with self._alone:
+            code = _read(self._handle, wanted, count, handles)
+            self._source.check(code)
+        return [DecodedFrame(ctypes.c_void_p(handle)) for handle in handles]
+
+
+def CreateSimpleDecoder(
+    encSource: Any,
+    gpuid: int = 0,
+    cudaContext: Any = 0,
+    cudaStream: Any = 0,
+    useDeviceMemory: bool = False,
+    maxWidth: int = 0,
+    maxHeight: int = 0,
+    needScannedStreamMetadata: bool = False,
+    decoderCacheSize: int = 0,
+    outputColorType: OutputColorType = OutputColorType.NATIVE,
+    bWaitForSessionWarmUp: bool = False,
+    enableDecodeStats: bool = False,
+) -> SimpleDecoder:
+    """SimpleDecoder with other names of its arguments."""
+    return SimpleDecoder(
+        encSource,
+        gpuid,
+        cudaContext,
+        cudaStream,
+        useDeviceMemory,
+        maxWidth,
+        maxHeight,
+        needScannedStreamMetadata,
+        decoderCacheSize,
+        outputColorType,
+        bWaitForSessionWarmUp,
+        enableDecodeStats,
+    )

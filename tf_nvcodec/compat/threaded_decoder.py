@@ -1,0 +1,265 @@
+"""ThreadedDecoder: a thread decodes ahead, so that the next frames are there when asked for."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Iterator
+from typing import Any
+
+from tf_nvcodec.compat.decoder import PyNvDecoder
+from tf_nvcodec.compat.decoder_options import DecoderOptions, host_where_no_gpu, shared_options
+from tf_nvcodec.compat.demuxer import PyNvDemuxer
+from tf_nvcodec.compat.enums import OutputColorType
+from tf_nvcodec.compat.errors import (
+    IndexRangeError,
+    InvalidValueError,
+    PyNvVCException,
+    PyNvVCExceptionUnsupported,
+)
+from tf_nvcodec.compat.frame import DecodedFrame
+from tf_nvcodec.compat.simple_decoder import ScannedStreamMetadata, SimpleDecoder, StreamMetadata
+
+
+class _Ahead:
+    """What the thread and the caller share. The thread knows nothing else, so that a decoder that
+    nobody holds any more goes, and takes its thread along."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self.frames: deque[DecodedFrame] = deque()
+        self.errors: deque[BaseException] = deque()
+        self.changed = threading.Condition()
+        self.ended = False  # no more frames come
+        self.stopped = False  # none are wanted
+
+    def put(self, frame: DecodedFrame) -> bool:
+        """Waits for room; False when no more are wanted."""
+        with self.changed:
+            self.changed.wait_for(lambda: self.stopped or len(self.frames) < self.size)
+            if not self.stopped:
+                self.frames.append(frame)
+                self.changed.notify_all()
+            return not self.stopped
+
+    def fail(self, error: BaseException) -> None:
+        with self.changed:
+            self.errors.append(error)
+            self.changed.notify_all()
+
+    def end(self) -> None:
+        with self.changed:
+            self.ended = True
+            self.changed.notify_all()
+
+    def take(self, count: int) -> list[DecodedFrame]:
+        with self.changed:
+            self.changed.wait_for(
+                lambda: self.stopped
+                or self.ended
+                or len(self.errors) > 0
+                or len(self.frames) >= count
+            )
+            if self.errors and len(self.frames) < count:
+                raise self.errors.popleft()
+            frames = [self.frames.popleft() for _ in range(min(count, len(self.frames)))]
+            self.changed.notify_all()
+            return frames
+
+    def stop(self) -> None:
+        with self.changed:
+            self.stopped = True
+            self.frames.clear()
+            self.errors.clear()
+            self.changed.notify_all()
+
+
+def _frames_of(ahead: _Ahead, demuxer: PyNvDemuxer, decoder: PyNvDecoder) -> Iterator[DecodedFrame]:
+    """Goes on after what is damaged."""
+    packets = iter(demuxer)
+    while not ahead.stopped:
+        try:
+            yield from decoder.Decode(next(packets))
+        except StopIteration:
+            return
+        except PyNvVCExceptionUnsupported:
+            raise
+        except PyNvVCException as error:
+            ahead.fail(error)
+
+
+def _decode(ahead: _Ahead, demuxer: PyNvDemuxer, decoder: PyNvDecoder, skipped: int) -> None:
+    """Runs on the thread."""
+    try:
+        passed = 0
+        for frame in _frames_of(ahead, demuxer, decoder):
+            passed += 1
+            if passed > skipped and not ahead.put(frame):
+                return
+        if 0 < skipped >= passed:
+            raise IndexRangeError(f"start_frame is {skipped}, and there are {passed} frames")
+    except BaseException as error:
+        ahead.fail(error)
+    finally:
+        ahead.end()
+
+
+class ThreadedDecoder:
+    """Frames in order, decoded ahead by a thread. Good where the work on each frame leaves the
+    decoder idle, and the other way round.
+
+    Args:
+      enc_file_path: What CreateDemuxer takes.
+      buffer_size: Frames to decode ahead, at most.
+      start_frame: Index of the first frame wanted; those before it are decoded and dropped.
+      Others: See SimpleDecoder.
+
+    Raises:
+      PyNvVCException: See PyNvDemuxer and CreateDecoder. What goes wrong later is raised by
+        get_batch_frames, in its place among the frames.
+    """
+
+    def __init__(
+        self,
+        enc_file_path: Any,
+        buffer_size: int,
+        gpu_id: int = 0,
+        cuda_context: Any = 0,
+        cuda_stream: Any = 0,
+        use_device_memory: bool = True,
+        max_width: int = 0,
+        max_height: int = 0,
+        need_scanned_stream_metadata: bool = False,
+        decoder_cache_size: int = 4,
+        output_color_type: OutputColorType = OutputColorType.NATIVE,
+        start_frame: int = 0,
+        enableDecodeStats: bool = False,
+        *,
+        backend: str = "auto",
+    ) -> None:
+        self._ahead: _Ahead | None = None
+        if buffer_size < 1:
+            raise InvalidValueError(f"buffer_size is {buffer_size}: it must be positive")
+        self._size = buffer_size
+        self._options: DecoderOptions = shared_options(
+            gpu_id,
+            cuda_context,
+            cuda_stream,
+            max_width,
+            max_height,
+            output_color_type,
+            backend,
+            enableDecodeStats=enableDecodeStats,
+        )
+        self._options.device_memory = host_where_no_gpu(use_device_memory, backend)
+        self._start(enc_file_path, start_frame)
+
+    def _start(self, data: Any, start_frame: int) -> None:
+        if start_frame < 0:
+            raise InvalidValueError(f"start_frame is {start_frame}: it must not be negative")
+        demuxer, decoder = PyNvDemuxer(data), PyNvDecoder(self._options)
+        self.end()
+        self._data, self._scanned = data, None
+        self._ahead = _Ahead(self._size)
+        self._thread = threading.Thread(
+            target=_decode,
+            args=(self._ahead, demuxer, decoder, start_frame),
+            name="tf_nvcodec-decode-ahead",
+            daemon=True,
+        )
+        self._thread.start()
+
+    _scanned: ScannedStreamMetadata | None = None
+
+    def __del__(self) -> None:
+        ahead = getattr(self, "_ahead", None)
+        if ahead is not None:
+            ahead.stop()
+
+    def __len__(self) -> int:
+        """Frames of the whole stream."""
+        return self.get_scanned_stream_metadata().num_frames
+
+    def get_batch_frames(self, batch_size: int) -> list[DecodedFrame]:
+        """The next frames, waiting for them; fewer at the end of the stream, then none, as after
+        end().
+
+        Raises:
+          ValueError: More than buffer_size, or not positive.
+          PyNvVCException: The stream is damaged. The frames that could be decoded, before and after
+            the damage, come with later calls.
+        """
+        if not 1 <= batch_size <= self._size:
+            raise InvalidValueError(
+                f"batch_size is {batch_size}: it must be from 1 to buffer_size, {self._size}"
+            )
+        return self._ahead.take(batch_size) if self._ahead is not None else []
+
+    def end(self) -> None:
+        """Ends the thread; frames that were not taken are dropped."""
+        if self._ahead is None:
+            return
+        self._ahead.stop()
+        self._thread.join()
+        self._ahead = None
+
+    def get_stream_metadata(self) -> StreamMetadata:
+        """Reads the whole file once, apart from the decoding; see SimpleDecoder."""
+        scanned = self.get_scanned_stream_metadata()
+        return StreamMetadata(
+            scanned.width,
+            scanned.height,
+            scanned.num_frames,
+            scanned.average_fps,
+            scanned.duration,
+            scanned.bitrate,
+            scanned.codec_name,
+        )
+
+    def get_scanned_stream_metadata(self) -> ScannedStreamMetadata:
+        """Reads the whole file once, apart from the decoding; see SimpleDecoder.
+
+        Raises:
+          ValueError: The source is a function, which can only be read once.
+        """
+        if self._scanned is None:
+            decoder = SimpleDecoder(self._data, use_device_memory=False, backend="cpu")
+            self._scanned = decoder.get_scanned_stream_metadata()
+        return self._scanned
+
+    def reconfigure_decoder(self, new_source: Any, start_frame: int = 0) -> None:
+        """Goes over to another file. When that fails, this one goes on."""
+        self._start(new_source, start_frame)
+
+
+def CreateThreadedDecoder(
+    encSource: Any,
+    bufferSize: int,
+    gpuid: int = 0,
+    cudaContext: Any = 0,
+    cudaStream: Any = 0,
+    useDeviceMemory: bool = False,
+    maxWidth: int = 0,
+    maxHeight: int = 0,
+    needScannedStreamMetadata: bool = False,
+    decoderCacheSize: int = 0,
+    outputColorType: OutputColorType = OutputColorType.NATIVE,
+    startFrame: int = 0,
+    enableDecodeStats: bool = False,
+) -> ThreadedDecoder:
+    """ThreadedDecoder with other names of its arguments."""
+    return ThreadedDecoder(
+        encSource,
+        bufferSize,
+        gpuid,
+        cudaContext,
+        cudaStream,
+        useDeviceMemory,
+        maxWidth,
+        maxHeight,
+        needScannedStreamMetadata,
+        decoderCacheSize,
+        outputColorType,
+        startFrame,
+        enableDecodeStats,
+    )
