@@ -7,6 +7,16 @@ is all that a script written for PyNvVideoCodec changes; docs/pynvvideocodec.md 
 
 from tf_nvcodec.compat.decoder import CreateDecoder, GetDecoderCaps, PyNvDecoder
 from tf_nvcodec.compat.demuxer import CreateDemuxer, PyNvDemuxer
+from tf_nvcodec.compat.encode_parameters import IgnoredParameterWarning
+from tf_nvcodec.compat.encode_reconfigure import EncodeReconfigureParams
+from tf_nvcodec.compat.encoder import CreateEncoder, PyNvEncoder
+from tf_nvcodec.compat.encoder_enums import (
+    NV_ENC_MULTI_PASS,
+    NV_ENC_PARAMS_RC_MODE,
+    NV_ENC_PIC_FLAGS,
+    NV_ENC_PIC_PARAMS,
+    NV_ENC_PIC_TYPE,
+)
 from tf_nvcodec.compat.enums import (
     ColorRange,
     ColorSpace,
@@ -19,6 +29,7 @@ from tf_nvcodec.compat.enums import (
 )
 from tf_nvcodec.compat.errors import PyNvVCException, PyNvVCExceptionUnsupported
 from tf_nvcodec.compat.frame import CAIMemoryView, DecodedFrame
+from tf_nvcodec.compat.muxer import MEDIA_FORMAT, FFmpegMuxer, GetMediaFormat
 from tf_nvcodec.compat.packet import PacketData
 from tf_nvcodec.compat.simple_decoder import (
     CreateSimpleDecoder,
@@ -27,29 +38,43 @@ from tf_nvcodec.compat.simple_decoder import (
     StreamMetadata,
 )
 from tf_nvcodec.compat.threaded_decoder import CreateThreadedDecoder, ThreadedDecoder
+from tf_nvcodec.compat.transcoder import Transcoder
 
 __all__ = [
+    "MEDIA_FORMAT",
+    "NV_ENC_MULTI_PASS",
+    "NV_ENC_PARAMS_RC_MODE",
+    "NV_ENC_PIC_FLAGS",
+    "NV_ENC_PIC_PARAMS",
+    "NV_ENC_PIC_TYPE",
     "CAIMemoryView",
     "ColorRange",
     "ColorSpace",
     "CreateDecoder",
     "CreateDemuxer",
+    "CreateEncoder",
     "CreateSimpleDecoder",
     "CreateThreadedDecoder",
     "DecodedFrame",
     "DisplayDecodeLatencyType",
+    "EncodeReconfigureParams",
+    "FFmpegMuxer",
     "GetDecoderCaps",
+    "GetMediaFormat",
+    "IgnoredParameterWarning",
     "OutputColorType",
     "PacketData",
     "Pixel_Format",
     "PyNvDecoder",
     "PyNvDemuxer",
+    "PyNvEncoder",
     "PyNvVCException",
     "PyNvVCExceptionUnsupported",
     "ScannedStreamMetadata",
     "SimpleDecoder",
     "StreamMetadata",
     "ThreadedDecoder",
+    "Transcoder",
     "cudaVideoChromaFormat",
     "cudaVideoCodec",
     "cudaVideoSurfaceFormat",

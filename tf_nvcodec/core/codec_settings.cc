@@ -227,6 +227,19 @@ absl::Status CheckCodecOption(const AVCodec* encoder, absl::string_view codec,
                                                  "\" (see ffmpeg -h encoder=", encoder->name, ")"));
 }
 
+CodecOptions WithOwnParams(const StreamSpec& stream, const EncodeOptions& options,
+                           const CodecOptions& given) {
+  CodecOptions params, after;
+  OwnParams(stream, options, &params, &after);
+  params.insert(params.end(), given.begin(), given.end());
+  params.insert(params.end(), after.begin(), after.end());
+  if (params.empty()) return {};
+  // FFmpeg only warns of a parameter unknown to x264 when it comes through x264-params.
+  const std::string option =
+      options.codec == EncodeCodec::kH264 ? "x264opts" : std::string(ParamsOption(options.codec));
+  return {{option, JoinParams(params)}};
+}
+
 absl::StatusOr<CodecOptions> MakeCodecSettings(const StreamSpec& stream,
                                                const EncodeOptions& options) {
   if (options.engine == EncodeEngine::kNvenc) return MakeNvencSettings(stream.encoder, options);
@@ -236,8 +249,7 @@ absl::StatusOr<CodecOptions> MakeCodecSettings(const StreamSpec& stream,
   if (!options.preset.empty()) settings.emplace_back(traits.preset_option, options.preset);
 
   const absl::string_view params_option = ParamsOption(options.codec);
-  CodecOptions params, after;
-  OwnParams(stream, options, &params, &after);
+  CodecOptions params;
   for (const auto& [name, value] : options.codec_options) {
     NVC_RETURN_IF_ERROR(CheckCodecOption(stream.encoder, traits.name, name));
     if (options.codec == EncodeCodec::kH264) NVC_RETURN_IF_ERROR(CheckX264Choice(name, value));
@@ -248,13 +260,8 @@ absl::StatusOr<CodecOptions> MakeCodecSettings(const StreamSpec& stream,
       settings.emplace_back(name, value);
     }
   }
-  params.insert(params.end(), after.begin(), after.end());
-  if (!params.empty()) {
-    // FFmpeg only warns of a parameter unknown to x264 when it comes through x264-params.
-    settings.emplace_back(
-        options.codec == EncodeCodec::kH264 ? "x264opts" : std::string(params_option),
-        JoinParams(params));
-  }
+  const CodecOptions joined = WithOwnParams(stream, options, params);
+  settings.insert(settings.end(), joined.begin(), joined.end());
   return settings;
 }
 

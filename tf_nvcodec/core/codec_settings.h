@@ -28,6 +28,11 @@ absl::Status CheckCodecOption(const AVCodec* encoder, absl::string_view codec,
 absl::StatusOr<CodecOptions> MakeCodecSettings(const StreamSpec& stream,
                                                const EncodeOptions& options);
 
+// The setting that holds the encoder library's own parameters: `given` and those that the project
+// always sets around them. Empty for encoders that have none.
+CodecOptions WithOwnParams(const StreamSpec& stream, const EncodeOptions& options,
+                           const CodecOptions& given);
+
 // Fields of the context: threads, rate control, key frames and what the dictionary has no name for.
 void ApplyContextSettings(const StreamSpec& stream, const FrameTiming& timing,
                           const EncodeOptions& options, AVCodecContext* context);

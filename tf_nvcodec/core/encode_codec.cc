@@ -4,9 +4,12 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "tf_nvcodec/core/av_log.h"
+#include "tf_nvcodec/core/av_ptr.h"
 #include "tf_nvcodec/core/status.h"
 
 extern "C" {
+#include <libavutil/opt.h>
 #include <libavutil/pixdesc.h>
 }
 
@@ -117,6 +120,25 @@ absl::StatusOr<const AVCodec*> FindEncoder(const char* encoder) {
                      "; install one that has it, or choose another codec"));
   }
   return codec;
+}
+
+absl::Status CheckEncoderOptions(const char* encoder,
+                                 const std::vector<std::pair<std::string, std::string>>& options) {
+  NVC_ASSIGN_OR_RETURN(const AVCodec* const codec, FindEncoder(encoder));
+  const AvCodecContextPtr context(avcodec_alloc_context3(codec));
+  if (context == nullptr) return absl::ResourceExhaustedError("out of memory for an encoder");
+  for (const auto& [name, value] : options) {
+    AvLogScope log;
+    const int set = av_opt_set(context.get(), name.c_str(), value.c_str(), AV_OPT_SEARCH_CHILDREN);
+    if (set == AVERROR_OPTION_NOT_FOUND) {
+      return absl::InvalidArgumentError(absl::StrCat(encoder, " has no option \"", name, "\""));
+    }
+    if (set < 0) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          encoder, "'s option \"", name, "\" does not take \"", value, "\"", log.Detail()));
+    }
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::vector<AVPixelFormat>> StreamFormats(EncodeCodec codec) {

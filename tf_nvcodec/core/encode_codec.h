@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -46,6 +47,12 @@ const CodecTraits& TraitsOf(EncodeCodec codec);
 
 // Unimplemented when this machine's FFmpeg lacks the encoder.
 absl::StatusOr<const AVCodec*> FindEncoder(const char* encoder);
+
+// Whether libavcodec's encoder, of which no instance is opened, has options of these names and
+// takes these values: its own and those of every encoder. InvalidArgument names the first that it
+// doesn't; Unimplemented as FindEncoder.
+absl::Status CheckEncoderOptions(const char* encoder,
+                                 const std::vector<std::pair<std::string, std::string>>& options);
 
 // The pixel formats of a stream of this codec that frames can be turned into: what the encoder
 // takes, less what nothing here writes. The decoded stream has the same format, but that MJPEG

@@ -2,6 +2,7 @@
 #ifndef TF_NVCODEC_CORE_ENCODER_H_
 #define TF_NVCODEC_CORE_ENCODER_H_
 
+#include <cstdint>
 #include <functional>
 
 #include "absl/status/status.h"
@@ -13,6 +14,11 @@ namespace nvc {
 // the encoder and is returned as it is.
 using PacketSink = std::function<absl::Status(AVPacket* packet)>;
 
+// Bits per second, and bits of the VBV buffer; 0: no limit.
+struct EncoderRate {
+  int64_t bitrate = 0, max_bitrate = 0, vbv_size = 0;
+};
+
 class Encoder {
  public:
   virtual ~Encoder() = default;
@@ -22,6 +28,9 @@ class Encoder {
   virtual absl::Status Encode(AvFramePtr frame, const PacketSink& sink) = 0;
   // Drains the encoder. Nothing else may be called after it, nor after an error.
   virtual absl::Status Finish(const PacketSink& sink) = 0;
+
+  // Holds from the next frame on. Unimplemented where the codec can't without starting anew.
+  virtual absl::Status SetRate(const EncoderRate& rate) = 0;
 
   // What a muxer needs to know of the stream.
   virtual const AVCodecContext& context() const = 0;

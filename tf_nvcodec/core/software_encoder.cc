@@ -50,13 +50,14 @@ absl::Status NvencError(int averror, const std::string& doing, const AvLogScope&
 
 class SoftwareEncoder : public Encoder {
  public:
-  SoftwareEncoder(AvCodecContextPtr context, const EncodeOptions& options)
+  SoftwareEncoder(AvCodecContextPtr context, const EncodeOptions& options, EncoderUse use)
       : context_(std::move(context)),
         packet_(av_packet_alloc()),
         label_(
             absl::StrCat("codec ", TraitsOf(options.codec).name, " (", context_->codec->name, ")")),
         force_key_frames_(ForcesKeyFrames(options)),
-        nvenc_(options.engine == EncodeEngine::kNvenc) {}
+        nvenc_(options.engine == EncodeEngine::kNvenc),
+        use_(use) {}
 
   ~SoftwareEncoder() override {
     // SVT-AV1 1.4 never returns from closing an encoder that got no frame or no end of stream.
@@ -66,7 +67,7 @@ class SoftwareEncoder : public Encoder {
   absl::Status Open(const CodecOptions& settings, const Cancelled& cancelled) {
     if (packet_ == nullptr) return absl::ResourceExhaustedError("out of memory for a packet");
     if (IsSvtAv1(context_->codec)) {
-      NVC_ASSIGN_OR_RETURN(turn_, WaitForSvtAv1Turn(cancelled));
+      NVC_ASSIGN_OR_RETURN(turn_, WaitForSvtAv1Turn(use_, cancelled));
     }
     AVDictionary* dictionary = nullptr;
     for (const auto& [name, value] : settings) {
@@ -110,6 +111,30 @@ class SoftwareEncoder : public Encoder {
     if (sent < 0) return Error(sent, absl::StrCat("finishing ", label_), log);
     NVC_RETURN_IF_ERROR(Receive(sink));
     finished_ = true;
+    return absl::OkStatus();
+  }
+
+  absl::Status SetRate(const EncoderRate& rate) override {
+    // libavcodec's wrapper of x264 compares these with what it runs with at every frame.
+    if (std::strcmp(context_->codec->name, "libx264") != 0) {
+      return absl::UnimplementedError(absl::StrCat(
+          label_, " can't change its rate while it runs: end it and create another encoder"));
+    }
+    if (context_->bit_rate == 0 || rate.bitrate <= 0) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          label_, " keeps constant QP: its rate can change only if it began with a bitrate"));
+    }
+    // It takes a new bitrate along with those of the buffer only.
+    if (context_->rc_buffer_size == 0 || context_->rc_max_rate == 0 || rate.vbv_size <= 0 ||
+        rate.max_bitrate <= 0) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          label_,
+          " can change its rate only with a VBV buffer from beginning to end: create it "
+          "with rc cbr or with a maxbitrate"));
+    }
+    context_->bit_rate = rate.bitrate;
+    context_->rc_max_rate = rate.max_bitrate;
+    context_->rc_buffer_size = static_cast<int>(rate.vbv_size);
     return absl::OkStatus();
   }
 
@@ -177,6 +202,7 @@ class SoftwareEncoder : public Encoder {
   const std::string label_;
   const bool force_key_frames_;
   const bool nvenc_;
+  const EncoderUse use_;
   int64_t frames_ = 0;
   std::vector<int64_t> sent_pts_;  // of the frames so far, in display order
   size_t packets_ = 0;
@@ -196,8 +222,15 @@ absl::StatusOr<std::unique_ptr<Encoder>> NewSoftwareEncoder(const StreamSpec& st
                                                             const EncodeOptions& options,
                                                             bool global_header,
                                                             const Cancelled& cancelled) {
-  QuietEncoderLibraries();
   NVC_ASSIGN_OR_RETURN(const CodecOptions settings, MakeCodecSettings(stream, options));
+  NVC_ASSIGN_OR_RETURN(AvCodecContextPtr context, NewEncoderContext(stream, global_header));
+  ApplyContextSettings(stream, timing, options, context.get());
+  return OpenSoftwareEncoder(std::move(context), options, settings, EncoderUse::kOneCall,
+                             cancelled);
+}
+
+absl::StatusOr<AvCodecContextPtr> NewEncoderContext(const StreamSpec& stream, bool global_header) {
+  QuietEncoderLibraries();
   AvCodecContextPtr context(avcodec_alloc_context3(stream.encoder));
   if (context == nullptr) return absl::ResourceExhaustedError("out of memory for an encoder");
   context->width = stream.width;
@@ -211,14 +244,21 @@ absl::StatusOr<std::unique_ptr<Encoder>> NewSoftwareEncoder(const StreamSpec& st
   // No version strings or dates, so that equal input gives equal bytes.
   context->flags |= AV_CODEC_FLAG_BITEXACT;
   if (global_header) context->flags |= AV_CODEC_FLAG_GLOBAL_HEADER;
+  return context;
+}
+
+absl::StatusOr<std::unique_ptr<Encoder>> OpenSoftwareEncoder(AvCodecContextPtr context,
+                                                             const EncodeOptions& options,
+                                                             const CodecOptions& settings,
+                                                             EncoderUse use,
+                                                             const Cancelled& cancelled) {
   if (options.gpu != nullptr) {
     context->hw_device_ctx = av_buffer_ref(options.gpu);
     if (context->hw_device_ctx == nullptr) {
       return absl::ResourceExhaustedError("out of memory for an encoder");
     }
   }
-  ApplyContextSettings(stream, timing, options, context.get());
-  auto encoder = std::make_unique<SoftwareEncoder>(std::move(context), options);
+  auto encoder = std::make_unique<SoftwareEncoder>(std::move(context), options, use);
   NVC_RETURN_IF_ERROR(encoder->Open(settings, cancelled));
   return encoder;
 }

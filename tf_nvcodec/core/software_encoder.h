@@ -5,22 +5,33 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
+#include "tf_nvcodec/core/av_ptr.h"
 #include "tf_nvcodec/core/cancellation.h"
 #include "tf_nvcodec/core/encode_options.h"
 #include "tf_nvcodec/core/encoder.h"
 #include "tf_nvcodec/core/frame_timing.h"
 #include "tf_nvcodec/core/stream_spec.h"
+#include "tf_nvcodec/core/svt_av1_turn.h"
 
 namespace nvc {
 
 // `global_header`: parameter sets go to the container instead of every key frame. InvalidArgument
 // names a codec option that the codec doesn't have or whose value it refuses. An AV1 encoder waits
-// for those of other threads, until `cancelled`; the thread that made it destroys it.
+// for those of other threads, until `cancelled`, but not for sessions (svt_av1_turn.h).
 absl::StatusOr<std::unique_ptr<Encoder>> NewSoftwareEncoder(const StreamSpec& stream,
                                                             const FrameTiming& timing,
                                                             const EncodeOptions& options,
                                                             bool global_header,
                                                             const Cancelled& cancelled);
+
+// The two halves of it, for callers with settings of their own in between: a context that has the
+// stream's size, format and colours, and the encoder it becomes.
+absl::StatusOr<AvCodecContextPtr> NewEncoderContext(const StreamSpec& stream, bool global_header);
+absl::StatusOr<std::unique_ptr<Encoder>> OpenSoftwareEncoder(AvCodecContextPtr context,
+                                                             const EncodeOptions& options,
+                                                             const CodecOptions& settings,
+                                                             EncoderUse use,
+                                                             const Cancelled& cancelled);
 
 // Keeps the encoder libraries that have loggers of their own off stderr. Changes the environment,
 // so call it before other threads run; the first encoder does it otherwise.

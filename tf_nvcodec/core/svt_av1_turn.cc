@@ -1,19 +1,55 @@
 #include "tf_nvcodec/core/svt_av1_turn.h"
 
 #include <chrono>
-#include <utility>
+#include <condition_variable>
+#include <mutex>
 
 namespace nvc {
+namespace {
 
-absl::StatusOr<SvtAv1Turn> WaitForSvtAv1Turn(const Cancelled& cancelled) {
+struct Holder {
+  std::mutex mutex;
+  std::condition_variable freed;
+  bool taken = false;
+  bool by_session = false;
+};
+
+Holder& TheHolder() {
   // Never destroyed: encoders may still run while the process ends.
-  static std::timed_mutex& mutex = *new std::timed_mutex;
-  SvtAv1Turn turn(mutex, std::defer_lock);
-  while (!turn.try_lock_for(std::chrono::milliseconds(20))) {
+  static Holder& holder = *new Holder;
+  return holder;
+}
+
+}  // namespace
+
+SvtAv1Turn::~SvtAv1Turn() {
+  if (!held_) return;
+  Holder& holder = TheHolder();
+  {
+    const std::lock_guard<std::mutex> lock(holder.mutex);
+    holder.taken = false;
+  }
+  holder.freed.notify_one();
+}
+
+absl::StatusOr<SvtAv1Turn> WaitForSvtAv1Turn(EncoderUse use, const Cancelled& cancelled) {
+  Holder& holder = TheHolder();
+  std::unique_lock<std::mutex> lock(holder.mutex);
+  while (holder.taken) {
+    if (holder.by_session) {
+      return absl::FailedPreconditionError(
+          "another AV1 encoder is open, and SVT-AV1 runs one at a time in a process: end it "
+          "(EndEncode()) or delete it first, or encode in a process of its own");
+    }
     if (IsCancelled(cancelled)) {
       return absl::CancelledError("cancelled while waiting for another AV1 encoder to finish");
     }
+    holder.freed.wait_for(lock, std::chrono::milliseconds(20));
   }
+  holder.taken = true;
+  holder.by_session = use == EncoderUse::kSession;
+  SvtAv1Turn turn;
+  turn.held_ = true;
   return turn;
 }
 

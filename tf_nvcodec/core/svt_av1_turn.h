@@ -2,21 +2,38 @@
 #ifndef TF_NVCODEC_CORE_SVT_AV1_TURN_H_
 #define TF_NVCODEC_CORE_SVT_AV1_TURN_H_
 
-#include <mutex>
+#include <utility>
 
 #include "absl/status/statusor.h"
 #include "tf_nvcodec/core/cancellation.h"
 
 namespace nvc {
 
+// Who encodes: one call that ends by itself, or a caller that comes back frame after frame.
+enum class EncoderUse { kOneCall, kSession };
+
 // SVT-AV1 keeps block geometry, lookup tables and the list of cores in globals that opening an
 // encoder rewrites and closing one frees, under the encoders that run (seen with 1.4: crashes and
 // hangs; its own guard came in 2026). So an encoder holds this from before it opens until after it
-// closes. It spreads over the cores by itself.
-using SvtAv1Turn = std::unique_lock<std::timed_mutex>;
+// closes, on whichever thread. It spreads over the cores by itself.
+class SvtAv1Turn {
+ public:
+  SvtAv1Turn() = default;
+  SvtAv1Turn(SvtAv1Turn&& other) noexcept : held_(std::exchange(other.held_, false)) {}
+  SvtAv1Turn& operator=(SvtAv1Turn&& other) noexcept {
+    std::swap(held_, other.held_);
+    return *this;
+  }
+  ~SvtAv1Turn();
 
-// Waits for the encoders of other threads. Cancelled if `cancelled` says so meanwhile.
-absl::StatusOr<SvtAv1Turn> WaitForSvtAv1Turn(const Cancelled& cancelled);
+ private:
+  friend absl::StatusOr<SvtAv1Turn> WaitForSvtAv1Turn(EncoderUse use, const Cancelled& cancelled);
+  bool held_ = false;
+};
+
+// Waits for the calls of other threads. Cancelled if `cancelled` says so meanwhile;
+// FailedPrecondition while a session has the turn, which only its owner can end.
+absl::StatusOr<SvtAv1Turn> WaitForSvtAv1Turn(EncoderUse use, const Cancelled& cancelled);
 
 }  // namespace nvc
 

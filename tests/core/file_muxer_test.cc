@@ -1,0 +1,98 @@
+#include "tf_nvcodec/core/file_muxer.h"
+
+#include <cstdio>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace nvc {
+namespace {
+
+using ::testing::HasSubstr;
+
+// SPS and PPS of 64x64 pixels and an IDR slice header's first bytes; a muxer looks no further.
+const std::string kSets(
+    "\0\0\0\1\x67\x42\xc0\x0a\xd9\x04\x22\x61\x00\x00\x03\x00\x01\x00\x00\x03\x00\x32\x0f\x12\x26"
+    "\x48\0\0\0\1\x68\xcb\x83\xcb\x20",
+    36);
+const std::string kKey("\0\0\0\1\x65\x88\x84\x0b\xff\xfe\xf6", 11);
+
+FileMuxerSpec Spec(const std::string& name) {
+  FileMuxerSpec spec;
+  spec.path = testing::TempDir() + name;
+  spec.width = spec.height = 64;
+  spec.parameter_sets = kSets;
+  return spec;
+}
+
+std::string Contents(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::stringstream bytes;
+  bytes << file.rdbuf();
+  return bytes.str();
+}
+
+TEST(FileMuxerTest, WritesAnMp4) {
+  const FileMuxerSpec spec = Spec("a.mp4");
+  auto muxer = FileMuxer::Create(spec);
+  ASSERT_TRUE(muxer.ok()) << muxer.status();
+  EXPECT_TRUE((*muxer)->Write(kKey.data(), kKey.size(), 0, 0, 3000, true).ok());
+  EXPECT_TRUE((*muxer)->Finish().ok());
+  EXPECT_TRUE((*muxer)->Finish().ok());
+  const std::string bytes = Contents(spec.path);
+  EXPECT_THAT(bytes, HasSubstr("ftyp"));
+  EXPECT_THAT(bytes, HasSubstr("avcC"));
+  EXPECT_EQ((*muxer)->Write(kKey.data(), kKey.size(), 9, 9, 1, true).code(),
+            absl::StatusCode::kFailedPrecondition);
+}
+
+TEST(FileMuxerTest, TakesTheSetsOfTheFirstPacket) {
+  FileMuxerSpec spec = Spec("b.mp4");
+  spec.parameter_sets.clear();
+  auto muxer = FileMuxer::Create(spec);
+  ASSERT_TRUE(muxer.ok()) << muxer.status();
+  const std::string packet = kSets + kKey;
+  EXPECT_TRUE((*muxer)->Write(packet.data(), packet.size(), 0, 0, 3000, true).ok());
+  EXPECT_TRUE((*muxer)->Finish().ok());
+  EXPECT_THAT(Contents(spec.path), HasSubstr("\x67\x42\xc0\x0a"));
+}
+
+TEST(FileMuxerTest, RefusesWhatCanNotBe) {
+  FileMuxerSpec spec = Spec("c.webm");
+  spec.container = EncodeContainer::kWebm;
+  EXPECT_EQ(FileMuxer::Create(spec).status().code(), absl::StatusCode::kInvalidArgument);
+  spec = Spec("no/such/folder.mp4");
+  EXPECT_EQ(FileMuxer::Create(spec).status().code(), absl::StatusCode::kNotFound);
+  spec = Spec("d.mp4");
+  spec.time_base = {0, 1};
+  EXPECT_EQ(FileMuxer::Create(spec).status().code(), absl::StatusCode::kInvalidArgument);
+  spec = Spec("e.mp4");
+  spec.path.clear();
+  EXPECT_EQ(FileMuxer::Create(spec).status().code(), absl::StatusCode::kInvalidArgument);
+
+  auto muxer = FileMuxer::Create(Spec("f.mp4"));
+  ASSERT_TRUE(muxer.ok()) << muxer.status();
+  EXPECT_EQ((*muxer)->Finish().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ((*muxer)->Write(nullptr, 0, 0, 0, 0, true).code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ((*muxer)->Write(kKey.data(), kKey.size(), 0, 1, 0, true).code(),
+            absl::StatusCode::kInvalidArgument);
+  EXPECT_TRUE((*muxer)->Write(kKey.data(), kKey.size(), 5, 5, 1, true).ok());
+  EXPECT_EQ((*muxer)->Write(kKey.data(), kKey.size(), 5, 5, 1, true).code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
+TEST(FileMuxerTest, APathIsAFileWhateverItReadsLike) {
+  FileMuxerSpec spec = Spec("tcp:x.mp4");
+  spec.path = testing::TempDir() + "/pipe:1";
+  auto muxer = FileMuxer::Create(spec);
+  ASSERT_TRUE(muxer.ok()) << muxer.status();
+  EXPECT_TRUE((*muxer)->Write(kKey.data(), kKey.size(), 0, 0, 3000, true).ok());
+  EXPECT_TRUE((*muxer)->Finish().ok());
+  EXPECT_THAT(Contents(spec.path), HasSubstr("ftyp"));
+}
+
+}  // namespace
+}  // namespace nvc

@@ -1,0 +1,31 @@
+// A muxer for ctypes: packets of an elementary stream into a file.
+#ifndef TF_NVCODEC_CAPI_MUXER_H_
+#define TF_NVCODEC_CAPI_MUXER_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "tf_nvcodec/capi/export.h"
+
+// Strings end with 0; fps_num 0: the frames are spaced unevenly.
+struct NvcMuxerConfig {
+  const char* path;
+  const char* container;
+  const char* codec;
+  const void* parameter_sets;
+  uint64_t parameter_sets_size;
+  int32_t width, height;
+  int32_t time_num, time_den;
+  int32_t fps_num, fps_den;
+};
+
+struct NvcMuxer;
+
+NVC_API int nvc_muxer_new(const NvcMuxerConfig* config, NvcMuxer** out);
+// Without nvc_muxer_finish, the file stays without its end.
+NVC_API void nvc_muxer_free(NvcMuxer* muxer);
+NVC_API int nvc_muxer_write(NvcMuxer* muxer, const void* data, uint64_t size, int64_t pts,
+                            int64_t dts, int64_t duration, int key);
+NVC_API int nvc_muxer_finish(NvcMuxer* muxer);
+
+#endif  // TF_NVCODEC_CAPI_MUXER_H_

@@ -1,0 +1,41 @@
+"""Enumerations of NVENC that PyNvVideoCodec's encoder shows, with its names and values."""
+
+from __future__ import annotations
+
+from enum import IntEnum, IntFlag
+
+
+class NV_ENC_PARAMS_RC_MODE(IntEnum):
+    CONSTQP = 0
+    VBR = 1
+    CBR = 2
+
+
+class NV_ENC_MULTI_PASS(IntEnum):
+    DISABLED = 0
+    TWO_PASS_QUARTER_RESOLUTION = 1
+    TWO_PASS_FULL_RESOLUTION = 2
+
+
+class NV_ENC_PIC_FLAGS(IntFlag):
+    FORCEINTRA = 1
+    FORCEIDR = 2
+    OUTPUT_SPSPPS = 4
+    EOS = 8
+
+
+class NV_ENC_PIC_TYPE(IntEnum):
+    P = 0
+    B = 1
+    I = 2  # noqa: E741
+    IDR = 3
+    UNKNOWN = 255
+
+
+class NV_ENC_PIC_PARAMS:
+    """What Encode is told of one frame: `inputTimeStamp`, which its packet has again, and
+    `encodePicFlags` of NV_ENC_PIC_FLAGS."""
+
+    def __init__(self) -> None:
+        self.inputTimeStamp = 0
+        self.encodePicFlags = 0

@@ -1,0 +1,76 @@
+"""Frames that users hand to an encoder, as one block of host memory."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+import numpy as np
+
+from tf_nvcodec.compat.errors import InvalidValueError, PyNvVCExceptionUnsupported
+
+_DLPACK_HOSTS = (1, 3)  # kDLCPU, kDLCUDAHost
+
+
+def _on_device(frame: Any) -> bool:
+    device = getattr(frame, "__dlpack_device__", None)
+    if device is not None:
+        return device()[0] not in _DLPACK_HOSTS
+    if hasattr(frame, "__array__") or hasattr(frame, "__array_interface__"):
+        return False
+    return hasattr(frame, "__cuda_array_interface__") or hasattr(frame, "cuda")
+
+
+def _as_array(frame: Any) -> np.ndarray:
+    if isinstance(frame, np.ndarray):
+        return frame
+    try:
+        return np.frombuffer(frame, np.uint8)  # bytes, bytearray, memoryview, mmap, ...
+    except (TypeError, ValueError, BufferError):
+        pass
+    try:
+        return np.asarray(memoryview(frame))
+    except TypeError:
+        pass
+    if hasattr(frame, "__array__") or hasattr(frame, "__array_interface__"):
+        return np.asarray(frame)  # TensorFlow's tensors and decoded frames are not copied
+    if hasattr(frame, "__dlpack__"):
+        return np.from_dlpack(frame)
+    raise InvalidValueError(
+        "a frame must be bytes or another buffer, a NumPy array, a TensorFlow tensor or an object "
+        f"with __array__ or __dlpack__; got {type(frame).__name__}"
+    )
+
+
+def host_bytes(frame: Any, frame_bytes: int) -> np.ndarray:
+    """The bytes of `frame`, [frame_bytes] uint8, without a copy where it is contiguous.
+
+    Args:
+      frame: Bytes or another buffer of any shape, such as [H * 3 / 2, W] or [H, W, 4]; 16-bit
+        formats as uint16 or as their bytes.
+      frame_bytes: What a frame has.
+
+    Raises:
+      InvalidValueError: Another type, dtype or number of bytes.
+      PyNvVCExceptionUnsupported: The frame is in a GPU's memory.
+    """
+    if _on_device(frame):
+        raise PyNvVCExceptionUnsupported(
+            f"the frame ({type(frame).__name__}) is in a GPU's memory, and this encoder runs on "
+            "the CPU: copy it to host memory first"
+        )
+    array = _as_array(frame)
+    if array.dtype not in (np.uint8, np.uint16, np.int8, np.int16):
+        raise InvalidValueError(
+            f"a frame must hold bytes (uint8) or 16-bit samples (uint16); got {array.dtype}"
+        )
+    if array.nbytes != frame_bytes:
+        raise InvalidValueError(
+            f"a frame has {frame_bytes} bytes in this size and format; got {array.nbytes} "
+            f"(shape {list(array.shape)}, {array.dtype})"
+        )
+    return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+
+
+def address(array: np.ndarray) -> ctypes.c_void_p:
+    return ctypes.c_void_p(array.ctypes.data)

@@ -1,0 +1,209 @@
+"""PyNvVideoCodec's muxer: encoded packets into MP4, MOV, MKV, AVI and others."""
+
+from __future__ import annotations
+
+import os
+import threading
+import weakref
+from collections.abc import Sequence
+from enum import IntEnum
+from fractions import Fraction
+from typing import Any
+
+from tf_nvcodec.compat.encoder_enums import NV_ENC_PIC_TYPE
+from tf_nvcodec.compat.errors import InvalidValueError, PyNvVCException, PyNvVCExceptionUnsupported
+from tf_nvcodec.compat.muxer_library import NativeMuxer
+
+
+class MEDIA_FORMAT(IntEnum):
+    MP4 = 0
+    MOV = 1
+    MKV = 2
+    WEBM = 3
+    AVI = 4
+    TS = 5
+
+
+def GetMediaFormat(filename: str | os.PathLike[str]) -> MEDIA_FORMAT:
+    """The container that the extension of `filename` names.
+
+    Raises:
+      InvalidValueError: None that is known; the message lists them.
+    """
+    extension = os.path.splitext(os.fspath(filename))[1]
+    try:
+        return MEDIA_FORMAT[extension[1:].upper()]
+    except KeyError:
+        known = ", ".join("." + known.name.lower() for known in MEDIA_FORMAT)
+        raise InvalidValueError(
+            f"{os.fspath(filename)!r}: the extension {extension!r} names no container; these do: "
+            f"{known}"
+        ) from None
+
+
+def spread_times(
+    stamps: Sequence[int], times: Sequence[int], last: int
+) -> list[tuple[int, int, int]]:
+    """(pts, dts, duration) of packets in decoding order whose frames were stamped with `stamps`.
+
+    The frames are shown at `times`, in the order of their stamps; the last one lasts `last`. The
+    dts are those times too, moved so far ahead that none is later than its packet's pts.
+    """
+    shown = sorted(range(len(stamps)), key=lambda packet: stamps[packet])
+    ends = [*times[1:], times[-1] + last]
+    pts, durations = [0] * len(stamps), [0] * len(stamps)
+    for place, packet in enumerate(shown):
+        pts[packet] = times[place]
+        durations[packet] = ends[place] - times[place]
+    ahead = max(time - at for time, at in zip(times, pts))
+    return list(zip(pts, (time - ahead for time in times), durations))
+
+
+class FFmpegMuxer:
+    """Writes the packets of one encoder to a file.
+
+    Packets come with times of their own (Mux), or are kept until Finalize, which gives them the
+    times of the frames in the order shown (MuxVideoPacket after SetUniformPtsIncrement, or after a
+    RecordSourceVideoPacket for each).
+
+    Args:
+      file_path: Overwritten.
+      media_format: MEDIA_FORMAT.
+      codec: "h264", "hevc" or "av1".
+      width, height: Of a frame.
+      fps_num, fps_den: Frames a second.
+      timebase_num, timebase_den: Seconds of a unit of the times given.
+      extradata: The encoder's GetSequenceParams(), or b"": the first packet has them.
+
+    Raises:
+      InvalidValueError: What the container can't hold.
+      PyNvVCException: The file can't be written.
+    """
+
+    def __init__(
+        self,
+        file_path: str | os.PathLike[str],
+        media_format: MEDIA_FORMAT,
+        codec: str,
+        width: int,
+        height: int,
+        fps_num: int = 30,
+        fps_den: int = 1,
+        timebase_num: int = 1,
+        timebase_den: int = 90000,
+        extradata: bytes = b"",
+        **others: Any,
+    ) -> None:
+        if others:
+            raise PyNvVCExceptionUnsupported(
+                f"{next(iter(others))}: FFmpeg's contexts can't be shared; streams beside the "
+                "video are not copied"
+            )
+        if codec not in ("h264", "hevc", "av1"):
+            raise InvalidValueError(f"codec must be h264, hevc or av1; got {codec!r}")
+        for name, value in (
+            ("fps", (fps_num, fps_den)),
+            ("timebase", (timebase_num, timebase_den)),
+        ):
+            if not all(isinstance(part, int) and 0 < part < 2**31 for part in value):
+                raise InvalidValueError(f"{name} must be two whole numbers above 0; got {value}")
+        self._native = NativeMuxer(
+            path=os.fsencode(file_path),
+            container=MEDIA_FORMAT(media_format).name.lower(),
+            codec=codec,
+            width=width,
+            height=height,
+            time_base=Fraction(timebase_num, timebase_den),
+            fps=Fraction(fps_num, fps_den),
+            parameter_sets=bytes(extradata),
+        )
+        self._close = weakref.finalize(self, self._native.free)
+        self._lock = threading.Lock()
+        self._frame = round(Fraction(fps_den, fps_num) / Fraction(timebase_num, timebase_den)) or 1
+        self._step = 0
+        self._sources: list[tuple[int, int]] = []
+        self._queue: list[tuple[bytes, bool, int]] = []
+        self._done = False
+
+    def Mux(
+        self,
+        data: Any,
+        pts: int,
+        dts: int,
+        duration: int = 0,
+        stream_index: int = 0,
+        is_key_frame: bool = False,
+        numb: int = 0,
+    ) -> bool:
+        """Writes a packet, in decoding order, with times in units of the time base.
+
+        Raises:
+          InvalidValueError: dts does not rise, or is later than pts.
+          PyNvVCExceptionUnsupported: A stream other than 0: there is only the video.
+        """
+        if stream_index != 0:
+            raise PyNvVCExceptionUnsupported(f"stream_index={stream_index}: there is video only")
+        with self._lock:
+            self._check_open()
+            self._native.write(bytes(data), pts, dts, duration or self._frame, bool(is_key_frame))
+        return True
+
+    def SetUniformPtsIncrement(self, pts_inc: int) -> None:
+        """Frames are shown `pts_inc` units of the time base apart."""
+        if not isinstance(pts_inc, int) or pts_inc < 1:
+            raise InvalidValueError(f"pts_inc must be a whole number from 1 on; got {pts_inc!r}")
+        self._step = pts_inc
+
+    def RecordSourceVideoPacket(self, packet: Any) -> None:
+        """Takes the times of a frame from `packet` (its pts and duration, in the time base)."""
+        if getattr(packet, "bsl", 1) == 0 or getattr(packet, "discardable", False):
+            return
+        self._sources.append((int(packet.pts), int(packet.duration)))
+
+    def MuxVideoPacket(self, data: Any, picture_type: int, input_timestamp: int) -> bool:
+        """Keeps a packet of Encode(frame, NV_ENC_PIC_PARAMS), for Finalize to write."""
+        with self._lock:
+            self._check_open()
+            key = picture_type in (NV_ENC_PIC_TYPE.I, NV_ENC_PIC_TYPE.IDR)
+            self._queue.append((bytes(data), key, int(input_timestamp)))
+        return True
+
+    def MuxPassthroughPacket(self, packet: Any) -> bool:
+        """False: streams beside the video are not copied."""
+        return False
+
+    def Finalize(self) -> None:
+        """Writes what MuxVideoPacket kept, and the file's end. Calling it again does nothing.
+
+        Raises:
+          InvalidValueError: There was no packet, or not one for each RecordSourceVideoPacket.
+        """
+        with self._lock:
+            if self._done:
+                return
+            if self._queue:
+                for (data, key, _), times in zip(self._queue, self._times()):
+                    self._native.write(data, *times, key)
+                self._queue = []
+            self._native.finish()
+            self._done = True
+            self._close()
+
+    def _times(self) -> list[tuple[int, int, int]]:
+        stamps = [stamp for _, _, stamp in self._queue]
+        if not self._sources:
+            step = self._step or self._frame
+            return spread_times(stamps, [i * step for i in range(len(stamps))], step)
+        if len(self._sources) != len(stamps):
+            raise InvalidValueError(
+                f"RecordSourceVideoPacket was called for {len(self._sources)} packets, and "
+                f"MuxVideoPacket for {len(stamps)}: call both once for each frame"
+            )
+        sources = sorted(self._sources)
+        start = sources[0][0]
+        times = [time - start for time, _ in sources]
+        return spread_times(stamps, times, sources[-1][1] or self._frame)
+
+    def _check_open(self) -> None:
+        if self._done:
+            raise PyNvVCException("the file is finished")

@@ -1,0 +1,69 @@
+"""The C API's muxer (tf_nvcodec/capi/muxer.h), declared for ctypes."""
+
+from __future__ import annotations
+
+import ctypes
+from fractions import Fraction
+
+from tf_nvcodec.compat.library import check, declare
+
+
+class _Config(ctypes.Structure):
+    _fields_ = (
+        *((name, ctypes.c_char_p) for name in ("path", "container", "codec")),
+        ("parameter_sets", ctypes.c_char_p),
+        ("parameter_sets_size", ctypes.c_uint64),
+        *((name, ctypes.c_int32) for name in ("width", "height", "time_num", "time_den")),
+        *((name, ctypes.c_int32) for name in ("fps_num", "fps_den")),
+    )
+
+
+_handle = ctypes.c_void_p
+_new = declare("muxer_new", [ctypes.POINTER(_Config), ctypes.POINTER(_handle)])
+_free = declare("muxer_free", [_handle], None)
+_write = declare(
+    "muxer_write",
+    [_handle, ctypes.c_char_p, ctypes.c_uint64, *[ctypes.c_int64] * 3, ctypes.c_int],
+)
+_finish = declare("muxer_finish", [_handle])
+
+
+class NativeMuxer:
+    """Opens the file at once; `free` leaves it without its end unless `finish` came before."""
+
+    def __init__(
+        self,
+        path: bytes,
+        container: str,
+        codec: str,
+        width: int,
+        height: int,
+        time_base: Fraction,
+        fps: Fraction | None,
+        parameter_sets: bytes,
+    ) -> None:
+        self._as_c = _handle()
+        config = _Config(
+            path=path,
+            container=container.encode(),
+            codec=codec.encode(),
+            parameter_sets=parameter_sets,
+            parameter_sets_size=len(parameter_sets),
+            width=width,
+            height=height,
+            time_num=time_base.numerator,
+            time_den=time_base.denominator,
+            fps_num=fps.numerator if fps else 0,
+            fps_den=fps.denominator if fps else 1,
+        )
+        check(_new(ctypes.byref(config), ctypes.byref(self._as_c)))
+
+    def write(self, data: bytes, pts: int, dts: int, duration: int, key: bool) -> None:
+        check(_write(self._as_c, data, len(data), pts, dts, duration, key))
+
+    def finish(self) -> None:
+        check(_finish(self._as_c))
+
+    def free(self) -> None:
+        _free(self._as_c)
+        self._as_c = _handle()

@@ -1,0 +1,196 @@
+"""PyNvVideoCodec's transcoder: a video, or stretches of it, decoded and encoded anew."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterator
+from fractions import Fraction
+from types import SimpleNamespace
+from typing import Any
+
+from tf_nvcodec.compat import enums
+from tf_nvcodec.compat.decoder import CreateDecoder
+from tf_nvcodec.compat.demuxer import CreateDemuxer, PyNvDemuxer
+from tf_nvcodec.compat.encoder import PyNvEncoder
+from tf_nvcodec.compat.encoder_enums import NV_ENC_PIC_PARAMS
+from tf_nvcodec.compat.errors import InvalidValueError, PyNvVCExceptionUnsupported
+from tf_nvcodec.compat.frame import DecodedFrame
+from tf_nvcodec.compat.muxer import FFmpegMuxer, GetMediaFormat
+from tf_nvcodec.compat.packet import NO_TIMESTAMP
+
+_FORMATS = {
+    enums.Pixel_Format.NV12: "NV12",
+    enums.Pixel_Format.P016: "P010",
+    enums.Pixel_Format.YUV444: "YUV444",
+    enums.Pixel_Format.YUV444_16Bit: "YUV444_16BIT",
+}
+_SPACES = {enums.ColorSpace.BT_601: "bt601", enums.ColorSpace.BT_709: "bt709"}
+_DEEPEST = 10
+_LAST_TIME = 2**62
+
+
+class Transcoder:
+    """Decodes a video and encodes it anew, with each frame's time kept; without sound.
+
+    Args:
+      enc_file_path: The video.
+      muxed_file_path: What to write; its extension chooses the container.
+      gpu_id: Of the GPU that decodes, where there is one.
+      cuda_context, cuda_stream: Of no meaning: frames pass through host memory.
+      **kwargs: CreateEncoder's parameters; fps, colorspace and the range of the colours are the
+        video's unless given.
+
+    Raises:
+      InvalidValueError: A parameter, an extension, or a video that can't be.
+    """
+
+    def __init__(
+        self,
+        enc_file_path: str | os.PathLike[str],
+        muxed_file_path: str | os.PathLike[str],
+        gpu_id: int = 0,
+        cuda_context: int = 0,
+        cuda_stream: int = 0,
+        **kwargs: Any,
+    ) -> None:
+        self._source = os.fspath(enc_file_path)
+        self._target = os.fspath(muxed_file_path)
+        self._gpu = gpu_id
+        self._params = kwargs
+        GetMediaFormat(self._target)
+
+    def transcode_with_mux(self) -> None:
+        """Writes the whole video.
+
+        Raises:
+          PyNvVCException: The video can't be read, encoded or written; no file is left behind.
+        """
+        self._run(self._target, None, None)
+
+    def segmented_transcode(self, start: float, end: float) -> str:
+        """Writes the frames shown from `start` until before `end`, in seconds of the video's own
+        clock, beginning at 0.
+
+        Returns:
+          The file's name: that of `muxed_file_path` with `_start_end` before the extension.
+
+        Raises:
+          InvalidValueError: No such stretch, or no frame in it.
+          PyNvVCException: As transcode_with_mux.
+        """
+        if not (0 <= start < end < math.inf):
+            raise InvalidValueError(
+                f"a segment begins at 0 or later and ends later than that; got {start} to {end}"
+            )
+        base, extension = os.path.splitext(self._target)
+        path = f"{base}_{start:g}_{end:g}{extension}"
+        self._run(path, start, end)
+        return path
+
+    def _run(self, path: str, start: float | None, end: float | None) -> None:
+        if os.path.exists(path) and os.path.samefile(path, self._source):
+            raise InvalidValueError(f"{path!r} is the video itself: write to another file")
+        demuxer = CreateDemuxer(self._source)
+        clock = Fraction(demuxer.GetTimebaseNum(), demuxer.GetTimebaseDen())
+        # Seconds as they are written: 0.8 is four fifths, not the float nearest to it.
+        first = 0 if start is None else math.ceil(Fraction(str(start)) / clock)
+        last = _LAST_TIME if end is None else math.ceil(Fraction(str(end)) / clock)
+        writer: _Writer | None = None
+        try:
+            for frame in self._frames(demuxer, clock, first, last):
+                if writer is None:
+                    writer = _Writer(path, demuxer, clock, frame, self._params)
+                writer.write(frame)
+            if writer is None:
+                raise InvalidValueError(
+                    f"{self._source!r} shows no frame"
+                    + ("" if start is None else f" from {start} to {end} seconds")
+                )
+            writer.finish()
+        except BaseException:
+            if writer is not None:
+                writer.give_up()
+            raise
+
+    def _frames(
+        self, demuxer: PyNvDemuxer, clock: Fraction, first: int, last: int
+    ) -> Iterator[DecodedFrame]:
+        """Frames shown from `first` until before `last`, in ticks of the clock."""
+        decoder = CreateDecoder(self._gpu, demuxer.GetNvCodecId(), usedevicememory=False)
+        step = round(1 / clock / Fraction(demuxer.FrameRate() or 30)) or 1
+        time = -step
+        packet = demuxer.Seek(first) if first > 0 else demuxer.Demux()
+        while True:
+            for frame in decoder.Decode(packet):
+                if frame.timestamp == NO_TIMESTAMP:
+                    frame.timestamp = time + step
+                time = max(frame.timestamp, time + 1 if time >= 0 else frame.timestamp)
+                frame.timestamp = time
+                if time >= last:
+                    return
+                if time >= first:
+                    yield frame
+            if packet.bsl == 0:
+                return
+            packet = demuxer.Demux()
+
+
+class _Writer:
+    """The encoder and the file of frames like the first one."""
+
+    def __init__(
+        self,
+        path: str,
+        demuxer: PyNvDemuxer,
+        clock: Fraction,
+        frame: DecodedFrame,
+        params: dict[str, Any],
+    ) -> None:
+        if frame.format not in _FORMATS or demuxer.BitDepth() > _DEEPEST:
+            raise PyNvVCExceptionUnsupported(
+                f"frames of {frame.format.name} with {demuxer.BitDepth()} bits can't be encoded: "
+                "4:2:0 and 4:4:4 of 8 and 10 bits can"
+            )
+        rate = Fraction(demuxer.AvgFrameRateNum(), demuxer.AvgFrameRateDen() or 1)
+        rate = rate.limit_denominator(1001) if 0 < rate <= 1000 else Fraction(30)
+        params = {"fps": f"{rate.numerator}/{rate.denominator}", **params}
+        space = _SPACES.get(demuxer.ColorSpace())
+        if space is not None:
+            params.setdefault("colorspace", space)
+        self._path = path
+        self._shape = (frame.shape, frame.format)
+        width, height = frame._info.width, frame._info.height
+        full = demuxer.ColorRange() == enums.ColorRange.JPEG
+        self._encoder = PyNvEncoder(width, height, _FORMATS[frame.format], params, full_range=full)
+        self._muxer = FFmpegMuxer(
+            *(path, GetMediaFormat(path), str(params.get("codec", "h264")).lower()),
+            *(width, height, rate.numerator, rate.denominator),
+            *(clock.numerator, clock.denominator, self._encoder.GetSequenceParams()),
+        )
+
+    def write(self, frame: DecodedFrame) -> None:
+        if (frame.shape, frame.format) != self._shape:
+            raise PyNvVCExceptionUnsupported(
+                f"the frame at {frame.timestamp} is {frame.format.name} of shape {frame.shape}, "
+                f"and those before it {self._shape[1].name} of {self._shape[0]}: a file has frames "
+                "of one size"
+            )
+        self._muxer.RecordSourceVideoPacket(SimpleNamespace(pts=frame.timestamp, duration=0))
+        picture = NV_ENC_PIC_PARAMS()
+        picture.inputTimeStamp = frame.timestamp
+        self._queue(self._encoder.Encode(frame, picture))
+
+    def finish(self) -> None:
+        self._queue(self._encoder.EndEncode())
+        self._muxer.Finalize()
+
+    def give_up(self) -> None:
+        self._encoder._close()
+        self._muxer._close()
+        if os.path.isfile(self._path):
+            os.remove(self._path)
+
+    def _queue(self, packets: Any) -> None:
+        for packet in packets:
+            self._muxer.MuxVideoPacket(packet["data"], packet["picture_type"], packet["timestamp"])

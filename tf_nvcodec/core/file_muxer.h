@@ -1,0 +1,60 @@
+// Packets of one video stream, whoever encoded them, into a file of a container.
+#ifndef TF_NVCODEC_CORE_FILE_MUXER_H_
+#define TF_NVCODEC_CORE_FILE_MUXER_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "tf_nvcodec/core/encode_container.h"
+
+extern "C" {
+#include <libavformat/avformat.h>
+}
+
+namespace nvc {
+
+struct FileMuxerSpec {
+  std::string path;  // overwritten
+  EncodeContainer container = EncodeContainer::kMp4;
+  EncodeCodec codec = EncodeCodec::kH264;
+  int width = 0, height = 0;
+  AVRational time_base = {1, 90000};
+  AVRational frame_rate = {0, 1};  // {0, 1}: uneven
+  // Parameter sets as the encoder gives them; those of the first packet, where it has some, count.
+  std::string parameter_sets;
+};
+
+class FileMuxer {
+ public:
+  // InvalidArgument when the container can't hold the codec; NotFound or PermissionDenied when the
+  // file can't be written. Only a file is ever opened, whatever the path reads like.
+  static absl::StatusOr<std::unique_ptr<FileMuxer>> Create(const FileMuxerSpec& spec);
+  // Leaves the file without its end unless Finish was called.
+  ~FileMuxer();
+  FileMuxer(const FileMuxer&) = delete;
+  FileMuxer& operator=(const FileMuxer&) = delete;
+
+  // A packet of the elementary stream (Annex B, temporal units of OBUs), in decoding order, with
+  // times in the time base. InvalidArgument unless dts rises and is no later than pts.
+  absl::Status Write(const void* data, size_t size, int64_t pts, int64_t dts, int64_t duration,
+                     bool key);
+  // InvalidArgument when there was no packet.
+  absl::Status Finish();
+
+ private:
+  explicit FileMuxer(const FileMuxerSpec& spec) : spec_(spec) {}
+  absl::Status Start(const AVPacket& first);
+  absl::Status Error(int averror, absl::string_view doing) const;
+
+  const FileMuxerSpec spec_;
+  AVFormatContext* context_ = nullptr;
+  AVStream* stream_ = nullptr;
+  int64_t packets_ = 0, last_dts_ = 0;
+  bool finished_ = false;
+};
+
+}  // namespace nvc
+
+#endif  // TF_NVCODEC_CORE_FILE_MUXER_H_
