@@ -117,7 +117,7 @@ def in_process(name: str, folder: str, rounds: int) -> dict[str, Any]:
 def gpu() -> str:
     query = ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"]
     done = subprocess.run(query, capture_output=True, text=True, check=False)
-    return done.stdout.strip()
+    return done.stdout.partition("\n")[0]
 
 
 def clip_folder() -> Path:
@@ -156,9 +156,9 @@ def main() -> None:
     options.results.mkdir(parents=True, exist_ok=True)
     document = {
         "name": "nvdec_decode",
+        "note": "One run.",
         "machine": {**machine.describe(), "gpu": gpu()},
-        "rounds": options.rounds,
-        "peers": results,
+        "peers": {name: {**row, "rounds": options.rounds} for name, row in results.items()},
     }
     path = options.results / "nvdec_decode.json"
     path.write_text(json.dumps(document, indent=1) + "\n")

@@ -127,9 +127,12 @@ class PlanRunner(Closing):
         self._trt.init_libnvinfer_plugins(self._logger, "")
         runtime = self._trt.Runtime(self._logger)
         self._runtime = runtime  # must live as long as its engines
-        engine = runtime.deserialize_cuda_engine(data)
+        built = plan_header(data).tensorrt_version
+        # TensorRT 8.6 does not look at the version that the header tells.
+        foreign = built is not None and _minor(built) != _minor(self._trt.__version__)
+        engine = None if foreign else runtime.deserialize_cuda_engine(data)
         if engine is None:
-            built = plan_header(data).tensorrt_version or "an unknown version"
+            built = built or "an unknown version"
             raise PlanError(
                 f"TensorRT {self._trt.__version__} on {self._device.name} cannot load "
                 f"{self._what}, built by TensorRT {built}: {self._said()} A plan runs with the "
@@ -259,6 +262,10 @@ class PlanRunner(Closing):
             f"{self._what} does not take {format_shape(array.shape)} for "
             f"{self._name(binding)!r}; its own shape is {shape}. {self._said()}"
         )
+
+
+def _minor(version: str) -> list[str]:
+    return version.split(".")[:2]
 
 
 def _read(path: Path) -> bytes:

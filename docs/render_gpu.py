@@ -1,4 +1,4 @@
-"""Writes the table of benchmarks/results/h200/nvdec_decode.json into README.md, between its markers.
+"""Writes the table of benchmarks/results/h200/nvdec_decode.json into README.md, at its markers.
 
     python docs/render_gpu.py [--check]
 
@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from pathlib import Path
 from typing import Any
 
 from render_benchmarks import README, ROOT, insert
@@ -53,7 +52,9 @@ def render(document: dict[str, Any]) -> str:
             values = {peer: measured[peer].get(codec, {}).get(figure) for peer in peers}
             cells = [_cell(values[OURS], values[peer], unit, peer == OURS) for peer in peers]
             lines.append(f"| {shown}, {title} | {unit} | " + " | ".join(cells) + " |")
-    plot = [f"![speed beside the peers on a GPU]({PLOT.relative_to(ROOT)})"] if PLOT.exists() else []
+    plot = (
+        [f"![speed beside the peers on a GPU]({PLOT.relative_to(ROOT)})"] if PLOT.exists() else []
+    )
     return "\n\n".join([*plot, "\n".join(lines), _footer(document)])
 
 
@@ -70,12 +71,15 @@ def _cell(ours: float | None, value: float | None, unit: str, is_ours: bool) -> 
 def _footer(document: dict[str, Any]) -> str:
     machine = document["machine"]
     versions = ", ".join(
-        f"{name} {row['version']}" for name, row in document["peers"].items() if "version" in row
+        f"{name} {row['version']}"
+        for name, row in document["peers"].items()
+        if "version" in row and not name.startswith(f"{OURS} ")
     )
+    rounds = sorted({row["rounds"] for row in document["peers"].values()})
     return (
-        f"Medians of {document['rounds']} on {machine['gpu']}, {machine['cores']} cores,"
-        f" {machine['date']}; 663 frames, a GOP of 50. In brackets: how many times as fast"
-        f" {OURS} is. {versions}."
+        f"Medians of {' to '.join(str(count) for count in (rounds[0], rounds[-1]))} on"
+        f" {machine['gpu']}, {machine['cores']} cores, {machine['date']}; 663 frames, a GOP of 50."
+        f" {document['note']} In brackets: how many times as fast {OURS} is. {versions}."
     )
 
 

@@ -2,7 +2,6 @@
 //
 // kBob, exactly: in a frame that is marked as interlaced, the rows of the field shown first stay
 // (0, 2, 4, ... of each plane as stored and displayed where the top field comes first, else 1, 3,
-// 5,
 // ...). Each other row becomes (above + below + 1) >> 1 of its neighbours, sample by sample, in
 // code values; beside an edge, the one neighbour there is; in a plane of one row, itself. Frames
 // that are not marked stay as they are.

@@ -206,8 +206,9 @@ class NvdecDecoder : public Decoder, private NvdecParserEvents {
         Blame(kept);
         return false;
       }
-      pictures_[index] = {session_,       stream_, current_, IsInterlaced(*picture),
-                          FirstField(*picture), /*shown=*/false};
+      pictures_[index] = {
+          session_,       stream_, current_, IsInterlaced(*picture), FirstField(*picture),
+          /*shown=*/false};
     }
     const absl::Status status = session_->Decode(picture);
     if (status.ok()) return true;

@@ -20,9 +20,7 @@ from tensorflow.python.eager import context
 _MOST_FUNCTIONS = 256
 
 
-def call(
-    op: Callable[..., Any], inputs: Mapping[str, Any], attributes: Mapping[str, Any]
-) -> Any:
+def call(op: Callable[..., Any], inputs: Mapping[str, Any], attributes: Mapping[str, Any]) -> Any:
     """`op(**inputs, **attributes)`; eagerly, and where it may run on a GPU, as a function of its
     own, which is traced once for each device, set of dtypes and set of attributes."""
     if not _may_run_on_gpu():
@@ -75,9 +73,7 @@ def _function(
     attributes: tuple[tuple[str, Any], ...],
 ) -> Callable[..., Any]:
     # Of any shape: the kernels' messages are those of eager calls, and a new shape no new trace.
-    @tf.function(
-        input_signature=[tf.TensorSpec(None, dtype) for dtype in dtypes], autograph=False
-    )
+    @tf.function(input_signature=[tf.TensorSpec(None, dtype) for dtype in dtypes], autograph=False)
     def run(*inputs: tf.Tensor) -> Any:
         with tf.device(device or None):
             return op(**dict(zip(names, inputs)), **dict(attributes))

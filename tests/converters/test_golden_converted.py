@@ -1,0 +1,89 @@
+"""Models converted on an H200 by tests/golden/make_converted_models.py: read, inspected and taken
+apart here, where there is neither a GPU nor TensorRT."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from converters import extract_plans, inspect_model
+from converters.calibration_table import CalibrationTable
+from converters.engine_file import read_engine_file
+from converters.errors import PlanError
+from converters.trt_graph import engine_nodes, load_graph
+
+CONVERTED = Path(__file__).resolve().parent.parent / "golden" / "converted"
+MADE: dict[str, Any] = json.loads((CONVERTED / "PROVENANCE.json").read_text())["models"]
+ENGINES = {"fp16_explicit": 1, "fp32_two_shapes": 1, "int8": 1, "fp16_gap": 2, "static": 1}
+
+
+def source_of(name: str) -> Path:
+    return CONVERTED / str(MADE[name]["source"])
+
+
+def test_the_models_are_those_that_were_made() -> None:
+    assert set(MADE) == set(ENGINES)
+    for name, made in MADE.items():
+        compared = made["comparisons"]
+        assert compared and all(c["passed"] and c["tolerance"] == 0 for c in compared), name
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_inspection(name: str) -> None:
+    report = inspect_model(CONVERTED / name, source_of(name), ask=False)
+    assert len(report.engines) == ENGINES[name]
+    spec = MADE[name]["spec"]
+    assert {engine.precision for engine in report.engines} == {spec["precision"]}
+    assert all(engine.plan_bytes > 10_000 for engine in report.engines)
+    assert report.reasons_from == "recorded"
+    assert json.loads(json.dumps(report.to_json()))
+    for engine in report.engines:
+        assert engine.name in str(report)
+
+
+def test_the_op_that_tensorrt_lacks_is_told() -> None:
+    report = inspect_model(CONVERTED / "fp16_gap", source_of("fp16_gap"), ask=False)
+    assert "TopKV2" in str(report)
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_plans(name: str, tmp_path: Path) -> None:
+    made = extract_plans(CONVERTED / name, tmp_path / "plans", partial=True, compare=False)
+    files = [json_engine["plan"] for json_engine in MADE[name]["comparisons"]]
+    assert sorted(plan.file for plan in made.plans) == sorted(files)
+    for plan in made.plans:
+        data = (tmp_path / "plans" / plan.file).read_bytes()
+        assert (len(data), hashlib.sha256(data).hexdigest()) == (plan.size, plan.sha256)
+        assert plan.tensorrt_version.startswith("8.6.0")
+        assert plan.precision == MADE[name]["spec"]["precision"]
+        inputs = [binding for binding in plan.bindings if binding.io == "input"]
+        assert inputs and inputs[0].name == "TensorRTInputPH_0"
+
+
+def test_a_part_is_no_whole_model(tmp_path: Path) -> None:
+    with pytest.raises(PlanError, match="it has 2 engines"):
+        extract_plans(CONVERTED / "fp16_gap", tmp_path / "plans")
+    assert not (tmp_path / "plans").exists()
+
+
+def test_the_calibration_table_is_in_the_graph() -> None:
+    (engine,) = engine_nodes(load_graph(CONVERTED / "int8").graph_def)
+    table = CalibrationTable.parse(engine.calibration_table)
+    assert table.header.startswith("TRT-8600-")
+    assert "TensorRTInputPH_0" in table.scales
+    assert all(scale > 0 for scale in table.scales.values())
+
+
+def test_a_cut_engine_file_is_refused(tmp_path: Path) -> None:
+    model = tmp_path / "model"
+    shutil.copytree(CONVERTED / "fp16_explicit", model)
+    (asset,) = (model / "assets").iterdir()
+    assert len(read_engine_file(asset)) == 1
+    asset.write_bytes(asset.read_bytes()[:-1000])
+    with pytest.raises(PlanError, match=asset.name):
+        extract_plans(model, tmp_path / "plans", compare=False)
