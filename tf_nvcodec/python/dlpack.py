@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,10 @@ from tf_nvcodec.python import loader
 _NO_STREAM = -1
 # CUDA's legacy default stream: what DLPack's None means.
 _LEGACY_STREAM = 1
+# On a GPU TensorFlow mixes up what threads give to one op (see gpu_call.py), here addresses. These
+# ops are quick, and a function would take int32 tensors to host memory. Re-entrant, since they give
+# memory back, which may run Python's destructors.
+_ONE_AT_A_TIME = threading.RLock()
 
 
 def from_dlpack(array: Any) -> tf.Tensor:
@@ -124,7 +129,7 @@ class DeviceFrames:
     def _lend(self, stream: int) -> int:
         with tf.device("CPU:0"):
             number = tf.constant(stream, tf.int64)
-        with tf.device(self._device):
+        with tf.device(self._device), _ONE_AT_A_TIME:
             return int(loader.ops.nvc_dlpack_export(tensor=self.tensor, stream=number))
 
 
@@ -137,7 +142,7 @@ def _ask_stream(device: str, wait_for: int = _NO_STREAM) -> tuple[int, int]:
     """(number of TensorFlow's stream, number of the GPU), (0, -1) on the CPU."""
     with tf.device("CPU:0"):
         number = tf.constant(wait_for, tf.int64)
-    with tf.device(device):
+    with tf.device(device), _ONE_AT_A_TIME:
         stream, gpu = loader.ops.nvc_stream(wait_for=number)
     return int(stream), int(gpu)
 
@@ -174,7 +179,7 @@ def _take(capsule: Any, place: str) -> tf.Tensor:
     dtype = capsules.dtype(capsules.view(capsule))
     with tf.device("CPU:0"):
         address = tf.constant(capsules.address(capsule), tf.int64)
-    with tf.device(place):
+    with tf.device(place), _ONE_AT_A_TIME:
         tensor = loader.ops.nvc_dlpack_import(managed=address, dtype=dtype)
     capsules.mark_used(capsule)
     return tensor
