@@ -36,6 +36,9 @@ _STYLES = {
     "decord": ("#CC79A7", "D"),
     "tensorflow-io": ("#E69F00", "v"),
     "ffmpeg CLI": ("#000000", "|"),
+    "PyNvVideoCodec": ("#0072B2", "o"),
+    "DALI": ("#D55E00", "s"),
+    "tf_nvcodec cpu": ("#999999", "v"),
 }
 
 
@@ -70,14 +73,19 @@ def _caption(folder: Path) -> str:
 
 def draw(folder: Path, target: Path) -> None:
     """Draws the plot of the results in `folder` into `target`."""
+    cases = rows(folder)
+    if not cases:
+        raise RuntimeError(f"no results of tf_nvcodec in {folder}; run benchmarks.run_all first")
+    draw_cases(cases, _caption(folder), target)
+
+
+def draw_cases(cases: list[tuple[str, dict[str, float]]], caption: str, target: Path) -> None:
+    """Draws (label, {peer: times as fast as it}) rows."""
     import matplotlib as mpl
 
     mpl.use("svg")
     from matplotlib import pyplot
 
-    cases = rows(folder)
-    if not cases:
-        raise RuntimeError(f"no results of tf_nvcodec in {folder}; run benchmarks.run_all first")
     mpl.rcParams.update({"svg.hashsalt": "tf_nvcodec", "font.size": 9})
     figure, axes = pyplot.subplots(figsize=(8, 1.6 + 0.3 * len(cases)))
     seen: dict[str, Any] = {}
@@ -110,7 +118,7 @@ def draw(folder: Path, target: Path) -> None:
         ncols=4,
         frameon=False,
     )
-    figure.text(0.01, 0.005, _caption(folder), fontsize=7, color="#555555")
+    figure.text(0.01, 0.005, caption, fontsize=7, color="#555555")
     figure.tight_layout(rect=(0, 0.02, 1, 1))
     target.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(str(target), metadata={"Date": None})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 import shutil
@@ -20,6 +21,7 @@ CLIP = ROOT / "tests" / "golden" / "media" / "bigbuckbunny_720p.mp4"
 
 sys.path.insert(0, str(ROOT / "docs"))
 import render_benchmarks  # noqa: E402
+import render_gpu  # noqa: E402
 
 
 def blocks(page: Path, language: str) -> list[str]:
@@ -122,6 +124,13 @@ def test_speed_table_shows_the_results():
     assert render_benchmarks.insert(readme, table) == readme, (
         "README.md is behind its results: python docs/render_benchmarks.py"
     )
+
+
+def test_gpu_table_shows_the_results():
+    table = render_gpu.render(json.loads(render_gpu.RESULTS.read_text()))
+    readme = (ROOT / "README.md").read_text()
+    shown = render_benchmarks.insert(readme, table, render_gpu.BEGIN, render_gpu.END)
+    assert shown == readme, "README.md is behind its results: python docs/render_gpu.py"
 
 
 def test_speed_table_of_made_up_results():

@@ -1,0 +1,42 @@
+"""Draws docs/nvdec.svg from results/h200/nvdec_decode.json, as plot.py does.
+
+python -m benchmarks.plot_nvdec
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+
+from benchmarks import clips, plot
+
+sys.path.insert(0, str(clips.ROOT / "docs"))
+
+from render_gpu import CODECS, FIGURES, OURS, RESULTS, ratio
+
+
+def main() -> None:
+    document = json.loads(RESULTS.read_text())
+    peers = {
+        name: row
+        for name, row in document["peers"].items()
+        if name not in (OURS, f"{OURS} VideoDataset")
+    }
+    cases = []
+    for codec, shown in CODECS.items():
+        for figure, title, unit in FIGURES:
+            ours = document["peers"][OURS][codec].get(figure)
+            ratios = {
+                name: times
+                for name, row in peers.items()
+                if (times := ratio(ours, row.get(codec, {}).get(figure), unit)) is not None
+            }
+            if ratios:
+                cases.append((f"{shown}, {title}", ratios))
+    machine = document["machine"]
+    caption = f"{machine['gpu']}, {machine['cores']} cores, {machine['date']}; 1080p, GOP of 50"
+    plot.draw_cases(cases, caption, clips.ROOT / "docs" / "nvdec.svg")
+
+
+if __name__ == "__main__":
+    main()
