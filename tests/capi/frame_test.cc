@@ -4,8 +4,8 @@
 #include <string>
 
 #include "gtest/gtest.h"
-#include "tf_nvcodec/capi/dlpack_abi.h"
 #include "tf_nvcodec/capi/error.h"
+#include "tf_nvcodec/core/dlpack_abi.h"
 
 namespace nvc {
 namespace {
@@ -43,13 +43,13 @@ TEST(FrameTest, ATensorKeepsTheMemory) {
   ASSERT_EQ(nvc_frame_to_dlpack(frame, -1, &exported), 0);
   nvc_frame_free(frame);
   ASSERT_FALSE(memory.expired());
-  auto* const managed = static_cast<dlpack::ManagedTensor*>(exported);
-  EXPECT_EQ(managed->tensor.num_dims, 2);
-  EXPECT_EQ(managed->tensor.shape[0], 8);
-  EXPECT_EQ(managed->tensor.shape[1], 7);
-  EXPECT_EQ(managed->tensor.strides[0], 8);
-  EXPECT_EQ(managed->tensor.dtype.bits, 16);
-  EXPECT_EQ(static_cast<uint8_t*>(managed->tensor.data)[127], 7);
+  auto* const managed = static_cast<dlpack::Managed*>(exported);
+  EXPECT_EQ(managed->view.ndim, 2);
+  EXPECT_EQ(managed->view.shape[0], 8);
+  EXPECT_EQ(managed->view.shape[1], 7);
+  EXPECT_EQ(managed->view.strides[0], 8);
+  EXPECT_EQ(managed->view.dtype.bits, 16);
+  EXPECT_EQ(static_cast<uint8_t*>(managed->view.data)[127], 7);
   managed->deleter(managed);
   EXPECT_TRUE(memory.expired());
 }
@@ -58,12 +58,12 @@ TEST(FrameTest, APlaneIsATensorToo) {
   nvc_frame* const frame = NewFrame();
   void* exported = nullptr;
   ASSERT_EQ(nvc_frame_to_dlpack(frame, 1, &exported), 0);
-  auto* const managed = static_cast<dlpack::ManagedTensor*>(exported);
-  EXPECT_EQ(managed->tensor.num_dims, 3);
-  EXPECT_EQ(managed->tensor.shape[0], 3);
-  EXPECT_EQ(managed->tensor.shape[1], 4);
-  EXPECT_EQ(managed->tensor.shape[2], 2);
-  EXPECT_EQ(managed->tensor.strides[1], 2);
+  auto* const managed = static_cast<dlpack::Managed*>(exported);
+  EXPECT_EQ(managed->view.ndim, 3);
+  EXPECT_EQ(managed->view.shape[0], 3);
+  EXPECT_EQ(managed->view.shape[1], 4);
+  EXPECT_EQ(managed->view.shape[2], 2);
+  EXPECT_EQ(managed->view.strides[1], 2);
   managed->deleter(managed);
   EXPECT_EQ(nvc_frame_to_dlpack(frame, 2, &exported),
             static_cast<int>(absl::StatusCode::kOutOfRange));
@@ -95,7 +95,7 @@ TEST(FrameTest, ACapsuleFreesWhatNobodyTook) {
     nvc_destroy_dlpack_capsule(&capsule);
     EXPECT_EQ(memory.expired(), !taken);
     if (!taken) continue;
-    auto* const managed = static_cast<dlpack::ManagedTensor*>(capsule.pointer);
+    auto* const managed = static_cast<dlpack::Managed*>(capsule.pointer);
     managed->deleter(managed);
     EXPECT_TRUE(memory.expired());
   }

@@ -13,11 +13,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-
-// x265 3.5 keeps a copy of its parameters for each encoder that it opens.
-extern "C" __attribute__((visibility("default"))) const char* __lsan_default_suppressions() {
-  return "leak:libx265.so";
-}
+#include "tests/core/x265_leaks.h"
 
 namespace nvc {
 namespace {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/core/x265_leaks.h"
 #include "tf_nvcodec/core/av_ptr.h"
 
 extern "C" {

@@ -5,8 +5,8 @@
 #include <atomic>
 
 #include "absl/strings/str_cat.h"
-#include "tf_nvcodec/capi/dlpack_abi.h"
 #include "tf_nvcodec/capi/error.h"
+#include "tf_nvcodec/core/dlpack_abi.h"
 
 namespace nvc {
 namespace {
@@ -28,14 +28,12 @@ class HostFrameMemory : public FrameMemory {
 
 // What a DLManagedTensor owns.
 struct Exported {
-  dlpack::ManagedTensor managed{};
+  dlpack::Managed managed{};
   std::shared_ptr<FrameMemory> memory;
   std::array<int64_t, 3> shape{}, strides{};
 };
 
-void DeleteExported(dlpack::ManagedTensor* managed) {
-  delete static_cast<Exported*>(managed->context);
-}
+void DeleteExported(dlpack::Managed* managed) { delete static_cast<Exported*>(managed->context); }
 
 constexpr char kCapsuleName[] = "dltensor";
 std::atomic<int (*)(void*, const char*)> capsule_is_valid{nullptr};
@@ -49,18 +47,18 @@ absl::Status Export(const nvc_frame& frame, int plane, void** managed_tensor) {
   }
   auto exported = std::make_unique<Exported>();
   exported->memory = frame.memory;
-  dlpack::Tensor& tensor = exported->managed.tensor;
+  dlpack::View& tensor = exported->managed.view;
   auto* data = static_cast<uint8_t*>(frame.memory->data());
   if (plane < 0) {
     exported->shape = layout.shape;
     exported->strides = layout.strides;
-    tensor.num_dims = layout.num_dims;
+    tensor.ndim = layout.num_dims;
   } else {
     const SurfaceLayout::Plane& part = layout.planes[static_cast<size_t>(plane)];
     const auto row = static_cast<int64_t>(part.stride) / layout.sample_bytes;
     exported->shape = {part.height, part.width, part.channels};
     exported->strides = {row, part.channels, 1};
-    tensor.num_dims = 3;
+    tensor.ndim = 3;
     data += part.offset;
   }
   tensor.data = data;
@@ -126,7 +124,7 @@ void nvc_destroy_dlpack_capsule(void* capsule) {
   const auto is_valid = nvc::capsule_is_valid.load();
   // A consumer renames the capsule when it takes the tensor over.
   if (is_valid == nullptr || is_valid(capsule, nvc::kCapsuleName) == 0) return;
-  auto* const managed = static_cast<nvc::dlpack::ManagedTensor*>(
+  auto* const managed = static_cast<nvc::dlpack::Managed*>(
       nvc::capsule_get_pointer.load()(capsule, nvc::kCapsuleName));
   if (managed != nullptr && managed->deleter != nullptr) managed->deleter(managed);
 }

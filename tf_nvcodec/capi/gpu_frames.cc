@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "tf_nvcodec/capi/dlpack_abi.h"
+#include "tf_nvcodec/core/dlpack_abi.h"
 #include "tf_nvcodec/core/status.h"
 #include "tf_nvcodec/nv/gpu_copy.h"
 #include "tf_nvcodec/nv/gpu_frame_converter.h"

@@ -1,6 +1,7 @@
-// DLPack's structures, version 0: what a capsule named "dltensor" points at.
-#ifndef TF_NVCODEC_KERNELS_DLPACK_ABI_H_
-#define TF_NVCODEC_KERNELS_DLPACK_ABI_H_
+// DLPack before its version 1 (https://dmlc.github.io/dlpack), which every consumer takes: what a
+// capsule named "dltensor" points at.
+#ifndef TF_NVCODEC_CORE_DLPACK_ABI_H_
+#define TF_NVCODEC_CORE_DLPACK_ABI_H_
 
 #include <cstdint>
 
@@ -40,4 +41,4 @@ static_assert(sizeof(View) == 48 && sizeof(Managed) == 64, "as in dlpack.h");
 
 }  // namespace nvc::dlpack
 
-#endif  // TF_NVCODEC_KERNELS_DLPACK_ABI_H_
+#endif  // TF_NVCODEC_CORE_DLPACK_ABI_H_
