@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import tensorflow as tf
 from encoded import FAST, Encoded, moving, psnr
 
 import tf_nvcodec as nvc
@@ -67,9 +68,18 @@ def test_bf(codec: str, bf: int) -> None:
 
 @pytest.mark.parametrize("codec", ["h264", "hevc", "av1", "vp9"])
 def test_preset_trades_size(codec: str) -> None:
-    slow = {"h264": "medium", "hevc": "medium", "av1": 6, "vp9": 2}[codec]
+    slow = {"h264": "medium", "hevc": "medium", "av1": 5, "vp9": 2}[codec]
     frames = moving(16, 96, 128)
     assert encode(frames, codec, preset=slow).data != encode(frames, codec).data
+
+
+def test_a_preset_of_svt_av1_that_would_hang_is_refused() -> None:
+    frames = moving(4, 64, 64)
+    encode(frames, "av1", preset=5)
+    for preset in (6, 7):
+        with pytest.raises(tf.errors.FailedPreconditionError, match=f"preset {preset} .*at most 5"):
+            encode(frames, "av1", preset=preset)
+    encode(frames, "av1", preset=8)
 
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint16])

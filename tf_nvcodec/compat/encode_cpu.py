@@ -9,7 +9,7 @@ from tf_nvcodec.compat.encode_parameters import EncodeParameters, ignore
 from tf_nvcodec.compat.errors import InvalidValueError, PyNvVCExceptionUnsupported
 
 _X26X_PRESETS = ("ultrafast", "superfast", "veryfast", "fast", "medium", "slow", "slower")
-_SVT_PRESETS = (12, 11, 10, 8, 6, 5, 4)
+_SVT_PRESETS = (12, 11, 10, 9, 8, 5, 4)  # not 6 and 7, which hang after slower ones
 _X26X_LOOKAHEAD, _SVT_LOOKAHEAD = 250, 120
 _MACROBLOCK, _CODING_TREE = 16, 64
 # NVENC counts AV1's quantiser index in 256 steps, SVT-AV1 in 64.

@@ -133,7 +133,7 @@ PARAMETERS: tuple[Parameter, ...] = (
         Choice(("P1", "P2", "P3", "P4", "P5", "P6", "P7")),
         *("P4", "fastest (P1) to best (P7)", ("preset",)),
         mapped("ultrafast, superfast, veryfast, fast, medium, slow, slower"),
-        mapped("12, 11, 10, 8, 6, 5, 4"),
+        mapped("12, 11, 10, 9, 8, 5, 4"),
     ),
     _row(
         *("maxbitrate", Bits(), "unset", "highest bits per second with rc vbr", ("maxrate",)),

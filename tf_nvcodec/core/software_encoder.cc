@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "tf_nvcodec/core/av_log.h"
 #include "tf_nvcodec/core/codec_settings.h"
@@ -48,6 +49,9 @@ absl::Status NvencError(int averror, const std::string& doing, const AvLogScope&
   return status;
 }
 
+// Not one of SVT-AV1's slow ones, which its default is not either.
+constexpr int kUnknownPreset = 100;
+
 class SoftwareEncoder : public Encoder {
  public:
   SoftwareEncoder(AvCodecContextPtr context, const EncodeOptions& options, EncoderUse use)
@@ -69,9 +73,18 @@ class SoftwareEncoder : public Encoder {
     if (IsSvtAv1(context_->codec)) {
       NVC_ASSIGN_OR_RETURN(turn_, WaitForSvtAv1Turn(use_, cancelled));
     }
+    int svt_preset = kUnknownPreset;
     AVDictionary* dictionary = nullptr;
     for (const auto& [name, value] : settings) {
       av_dict_set(&dictionary, name.c_str(), value.c_str(), 0);
+      if (IsSvtAv1(context_->codec) && name == "preset" && !absl::SimpleAtoi(value, &svt_preset)) {
+        svt_preset = kUnknownPreset;
+      }
+    }
+    const absl::Status may_open = CheckSvtAv1Preset(svt_preset);
+    if (!may_open.ok()) {
+      av_dict_free(&dictionary);
+      return may_open;
     }
     AvLogScope log;
     // The wrappers of libx265 and SVT-AV1 only warn of parameters that these can't take.
@@ -83,6 +96,7 @@ class SoftwareEncoder : public Encoder {
     const std::string unknown = unused != nullptr ? unused->key : "";
     av_dict_free(&dictionary);
     if (opened < 0) return Error(opened, absl::StrCat("opening ", label_), log);
+    SvtAv1PresetWasOpened(svt_preset);
     if (!unknown.empty()) {
       return absl::InvalidArgumentError(absl::StrCat(label_, " has no option \"", unknown, "\""));
     }

@@ -4,6 +4,8 @@
 #include <condition_variable>
 #include <mutex>
 
+#include "absl/strings/str_cat.h"
+
 namespace nvc {
 namespace {
 
@@ -12,7 +14,10 @@ struct Holder {
   std::condition_variable freed;
   bool taken = false;
   bool by_session = false;
+  bool slow_was_open = false;
 };
+
+constexpr int kSlowestToHang = 6, kFastestToHang = 7;
 
 Holder& TheHolder() {
   // Never destroyed: encoders may still run while the process ends.
@@ -51,6 +56,26 @@ absl::StatusOr<SvtAv1Turn> WaitForSvtAv1Turn(EncoderUse use, const Cancelled& ca
   SvtAv1Turn turn;
   turn.held_ = true;
   return turn;
+}
+
+absl::Status CheckSvtAv1Preset(int preset) {
+  Holder& holder = TheHolder();
+  const std::lock_guard<std::mutex> lock(holder.mutex);
+  if (!holder.slow_was_open || preset < kSlowestToHang || preset > kFastestToHang) {
+    return absl::OkStatus();
+  }
+  return absl::FailedPreconditionError(
+      absl::StrCat("preset ", preset,
+                   " of SVT-AV1 would hang, since this process has used a slower one: take a "
+                   "preset of at most 5 or at least 8, or encode in a process of its own"));
+}
+
+void SvtAv1PresetWasOpened(int preset) {
+  Holder& holder = TheHolder();
+  const std::lock_guard<std::mutex> lock(holder.mutex);
+  // -2 is libavcodec's for SVT-AV1's default, which is fast.
+  const bool slow = preset >= -1 && preset < kSlowestToHang;
+  holder.slow_was_open = holder.slow_was_open || slow;
 }
 
 }  // namespace nvc

@@ -1,5 +1,6 @@
 #include "tf_nvcodec/kernels/dlpack_tensor.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -83,10 +84,11 @@ absl::StatusOr<dlpack::DataType> DlpackType(DataType dtype) {
 }
 
 absl::Status CheckRowMajor(const dlpack::View& view) {
-  if (view.strides == nullptr) return absl::OkStatus();
+  // Of what has no elements, some libraries give other strides (NumPy 2: zeros).
+  const bool is_empty = std::find(view.shape, view.shape + view.ndim, 0) != view.shape + view.ndim;
+  if (view.strides == nullptr || is_empty) return absl::OkStatus();
   int64_t stride = 1;
   for (int i = view.ndim - 1; i >= 0; --i) {
-    if (view.shape[i] == 0) return absl::OkStatus();
     if (view.shape[i] != 1 && view.strides[i] != stride) {
       return absl::InvalidArgumentError(
           absl::StrCat("the array is not row-major: dimension ", i, " has stride ", view.strides[i],
