@@ -6,7 +6,7 @@ import ctypes
 import operator
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from tf_nvcodec.compat.decoder_options import DecoderOptions, host_where_no_gpu, shared_options
@@ -93,6 +93,12 @@ class ScannedStreamMetadata(StreamMetadata):
     dts: list[int] = field(default_factory=list, repr=False)
     packet_size: list[int] = field(default_factory=list, repr=False)
     key_frame_indices: list[int] = field(default_factory=list, repr=False)
+
+
+def without_packets(scanned: ScannedStreamMetadata) -> StreamMetadata:
+    return StreamMetadata(
+        **{part.name: getattr(scanned, part.name) for part in fields(StreamMetadata)}
+    )
 
 
 class SimpleDecoder:
@@ -232,16 +238,7 @@ class SimpleDecoder:
         self._next = index
 
     def get_stream_metadata(self) -> StreamMetadata:
-        scanned = self.get_scanned_stream_metadata()
-        return StreamMetadata(
-            scanned.width,
-            scanned.height,
-            scanned.num_frames,
-            scanned.average_fps,
-            scanned.duration,
-            scanned.bitrate,
-            scanned.codec_name,
-        )
+        return without_packets(self.get_scanned_stream_metadata())
 
     def get_scanned_stream_metadata(self) -> ScannedStreamMetadata:
         packets = (_ReaderPacket * self._info.num_packets)()

@@ -18,7 +18,12 @@ from tf_nvcodec.compat.errors import (
     PyNvVCExceptionUnsupported,
 )
 from tf_nvcodec.compat.frame import DecodedFrame
-from tf_nvcodec.compat.simple_decoder import ScannedStreamMetadata, SimpleDecoder, StreamMetadata
+from tf_nvcodec.compat.simple_decoder import (
+    ScannedStreamMetadata,
+    SimpleDecoder,
+    StreamMetadata,
+    without_packets,
+)
 
 
 class _Ahead:
@@ -205,16 +210,7 @@ class ThreadedDecoder:
 
     def get_stream_metadata(self) -> StreamMetadata:
         """Reads the whole file once, apart from the decoding; see SimpleDecoder."""
-        scanned = self.get_scanned_stream_metadata()
-        return StreamMetadata(
-            scanned.width,
-            scanned.height,
-            scanned.num_frames,
-            scanned.average_fps,
-            scanned.duration,
-            scanned.bitrate,
-            scanned.codec_name,
-        )
+        return without_packets(self.get_scanned_stream_metadata())
 
     def get_scanned_stream_metadata(self) -> ScannedStreamMetadata:
         """Reads the whole file once, apart from the decoding; see SimpleDecoder.

@@ -49,8 +49,14 @@ absl::Status NvencError(int averror, const std::string& doing, const AvLogScope&
   return status;
 }
 
-// Not one of SVT-AV1's slow ones, which its default is not either.
-constexpr int kUnknownPreset = 100;
+// libavcodec's "preset" of SVT-AV1, and its default where there is none, or one that it refuses.
+int SvtAv1Preset(const CodecOptions& settings) {
+  int preset = kSvtAv1DefaultPreset;
+  for (const auto& [name, value] : settings) {
+    if (name == "preset" && !absl::SimpleAtoi(value, &preset)) preset = kSvtAv1DefaultPreset;
+  }
+  return preset;
+}
 
 class SoftwareEncoder : public Encoder {
  public:
@@ -72,19 +78,11 @@ class SoftwareEncoder : public Encoder {
     if (packet_ == nullptr) return absl::ResourceExhaustedError("out of memory for a packet");
     if (IsSvtAv1(context_->codec)) {
       NVC_ASSIGN_OR_RETURN(turn_, WaitForSvtAv1Turn(use_, cancelled));
+      NVC_RETURN_IF_ERROR(CheckSvtAv1Preset(SvtAv1Preset(settings)));
     }
-    int svt_preset = kUnknownPreset;
     AVDictionary* dictionary = nullptr;
     for (const auto& [name, value] : settings) {
       av_dict_set(&dictionary, name.c_str(), value.c_str(), 0);
-      if (IsSvtAv1(context_->codec) && name == "preset" && !absl::SimpleAtoi(value, &svt_preset)) {
-        svt_preset = kUnknownPreset;
-      }
-    }
-    const absl::Status may_open = CheckSvtAv1Preset(svt_preset);
-    if (!may_open.ok()) {
-      av_dict_free(&dictionary);
-      return may_open;
     }
     AvLogScope log;
     // The wrappers of libx265 and SVT-AV1 only warn of parameters that these can't take.
@@ -96,7 +94,7 @@ class SoftwareEncoder : public Encoder {
     const std::string unknown = unused != nullptr ? unused->key : "";
     av_dict_free(&dictionary);
     if (opened < 0) return Error(opened, absl::StrCat("opening ", label_), log);
-    SvtAv1PresetWasOpened(svt_preset);
+    if (IsSvtAv1(context_->codec)) SvtAv1PresetWasOpened(SvtAv1Preset(settings));
     if (!unknown.empty()) {
       return absl::InvalidArgumentError(absl::StrCat(label_, " has no option \"", unknown, "\""));
     }

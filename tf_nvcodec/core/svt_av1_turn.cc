@@ -73,8 +73,7 @@ absl::Status CheckSvtAv1Preset(int preset) {
 void SvtAv1PresetWasOpened(int preset) {
   Holder& holder = TheHolder();
   const std::lock_guard<std::mutex> lock(holder.mutex);
-  // -2 is libavcodec's for SVT-AV1's default, which is fast.
-  const bool slow = preset >= -1 && preset < kSlowestToHang;
+  const bool slow = preset > kSvtAv1DefaultPreset && preset < kSlowestToHang;
   holder.slow_was_open = holder.slow_was_open || slow;
 }
 

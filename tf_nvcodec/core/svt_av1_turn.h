@@ -35,6 +35,8 @@ class SvtAv1Turn {
 // FailedPrecondition while a session has the turn, which only its owner can end.
 absl::StatusOr<SvtAv1Turn> WaitForSvtAv1Turn(EncoderUse use, const Cancelled& cancelled);
 
+constexpr int kSvtAv1DefaultPreset = -2;  // libavcodec's name of it; a fast one
+
 // To be asked by who has the turn, before it opens an encoder. FailedPrecondition for presets 6 and
 // 7 once one of 0 to 5 was open in this process: what such an encoder of SVT-AV1 1.4 shares with
 // them is built for the slower ones, and it never ends. (Seen with 0 to 5 before 6 and 7; not the
