@@ -19,7 +19,10 @@ def contents_from(value: Any) -> Any:
         bytes, which may be many.
     """
     if isinstance(value, (bytearray, memoryview)):
-        return bytes(value)
+        value = bytes(value)
+    if isinstance(value, bytes):
+        # TensorFlow copies such an array once, and bytes four times.
+        return np.array(value, object)
     if isinstance(value, (str, os.PathLike)):
         raise TypeError(
             f"contents is a path, {os.fspath(value)!r}: pass the bytes of the file, "
@@ -36,7 +39,7 @@ def contents_from(value: Any) -> Any:
     dtype = getattr(value, "dtype", None)
     if isinstance(dtype, tf.DType) and dtype != tf.string:
         raise TypeError(f"contents must be a string, the bytes of a video file; got {dtype.name}")
-    if dtype is None and not isinstance(value, (bytes, list, tuple)):
+    if dtype is None and not isinstance(value, (list, tuple)):
         raise TypeError(
             f"contents must be a string, the bytes of a video file; got {type(value).__name__}"
         )
