@@ -12,7 +12,7 @@ from typing import Any, Literal
 import tensorflow as tf
 from typing_extensions import TypedDict, Unpack
 
-from tf_nvcodec.python import loader
+from tf_nvcodec.python import choices, loader
 from tf_nvcodec.python.dataset_clips import Clips, clips_from
 from tf_nvcodec.python.dataset_element import element_of
 from tf_nvcodec.python.dataset_source import Source, resolve, split_element
@@ -314,6 +314,7 @@ class _Clips(tf.data.Dataset):
         return [self._seeds]
 
 
+@choices.named()
 def _make(
     source: Source, seeds: tf.data.Dataset, split_seeds: tuple[int, int], arguments: dict[str, Any]
 ) -> tuple[tf.Tensor, Any]:

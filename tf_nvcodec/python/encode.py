@@ -11,7 +11,7 @@ from typing import Any, Union
 import numpy as np
 import tensorflow as tf
 
-from tf_nvcodec.python import gpu_call, loader
+from tf_nvcodec.python import choices, gpu_call, loader
 from tf_nvcodec.python.arguments import lengths_from
 
 TensorLike = Union[tf.types.experimental.TensorLike, Any]
@@ -195,4 +195,5 @@ def encode_video(
             loader.ops.video_encode_on_device, inputs, attributes, follows="frames"
         )
     # On the CPU always, whatever device the frames are on.
-    return loader.ops.video_encode(**inputs, **attributes)
+    with choices.named():
+        return loader.ops.video_encode(**inputs, **attributes)

@@ -16,10 +16,13 @@ from typing import Any
 import tensorflow as tf
 from tensorflow.python.eager import context
 
+from tf_nvcodec.python import choices
+
 # Attributes differ from call to call in few programs.
 _MOST_FUNCTIONS = 256
 
 
+@choices.named()
 def call(
     op: Callable[..., Any],
     inputs: Mapping[str, Any],

@@ -1,0 +1,44 @@
+"""Arguments that take one of a few values: errors that name them and what they take."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Iterator
+
+import tensorflow as tf
+
+# The ops know the values. TensorFlow says so in one way for eager calls, and then tells the whole
+# definition of the op, and in two others where it builds a graph.
+_EAGER = re.compile(
+    r"Value for attr '(\w+)' of \"?(.*?)\"? is not in the list of allowed values: (.*)"
+)
+_STRING = re.compile(r"Attr '(\w+)' of '\w+' Op passed string '(.*)' not in: (.*)\.\Z", re.DOTALL)
+_DTYPE = re.compile(
+    r"Value passed to parameter '(\w+)' has DataType (\w+) not in list of allowed values: (.*)"
+)
+_NAMES = {"half": "float16", "float": "float32"}  # of dtypes
+
+
+@contextlib.contextmanager
+def named() -> Iterator[None]:
+    """For calls of the ops: a value that an argument does not take is a ValueError, a dtype a
+    TypeError, in eager calls and in graphs."""
+    try:
+        yield
+    except (tf.errors.InvalidArgumentError, ValueError, TypeError) as error:
+        text = error.message if isinstance(error, tf.errors.OpError) else str(error)
+        found = _EAGER.match(text) or _STRING.match(text) or _DTYPE.match(text)
+        if not found:
+            raise
+        name, value, allowed = found.groups()
+        if '"' in allowed:
+            raise ValueError(f'{name} must be {_either(allowed)}; got "{value}"') from None
+        allowed = ", ".join(_NAMES.get(dtype, dtype) for dtype in allowed.split(", "))
+        raise TypeError(f"{name} must be {_either(allowed)}; got {value}") from None
+
+
+def _either(listed: str) -> str:
+    """`a, b, c` as `a, b or c`."""
+    first, _, last = listed.rpartition(", ")
+    return f"{first} or {last}" if first else last
