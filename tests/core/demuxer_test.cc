@@ -13,6 +13,7 @@ namespace nvc {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 absl::Status OpenError(const std::string& bytes) {
   const MemorySource source(bytes);
@@ -47,6 +48,18 @@ TEST(DemuxerTest, NamesWhatIsWrongWithBadBytes) {
   const absl::Status garbage = OpenError(std::string(5000, 'x'));
   EXPECT_TRUE(absl::IsInvalidArgument(garbage));
   EXPECT_THAT(garbage.message(), HasSubstr("5000 bytes"));
+}
+
+TEST(DemuxerTest, APathInPlaceOfAFileHasItsCure) {
+  const auto cured = HasSubstr("if that is a path, pass the bytes of its file");
+  for (const char* path : {"clip.mp4", "/videos/\xc3\xbc.mkv", "gs://bucket/a clip"}) {
+    EXPECT_THAT(OpenError(path).message(), cured) << path;
+  }
+  EXPECT_THAT(OpenError(std::string(4096, 'x')).message(), cured);
+  for (const std::string& none :
+       {std::string(4097, 'x'), std::string("clip\n"), std::string("\0\0\0\x18", 4)}) {
+    EXPECT_THAT(OpenError(none).message(), Not(cured)) << none.size();
+  }
 }
 
 TEST(DemuxerTest, RefusesFormatsThatOpenOtherFiles) {

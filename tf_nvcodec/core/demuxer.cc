@@ -21,6 +21,7 @@ constexpr int kIoBufferBytes = 64 << 10;
 constexpr char kFormats[] =
     "mov,matroska,avi,mpegts,mpeg,flv,h264,hevc,ivf,obu,mpegvideo,m4v,mjpeg,ogg,nut,"
     "yuv4mpegpipe,asf,mxf,gif,apng";
+constexpr int64_t kLongestPath = 4096;  // Linux's PATH_MAX
 constexpr int64_t kProbeBytes = 4 << 20;
 constexpr int64_t kAnalyzeMicroseconds = 2'000'000;
 
@@ -49,6 +50,17 @@ bool HeaderIsEnough(const AVFormatContext& format, const AVCodecParameters& code
     default:
       return false;
   }
+}
+
+// A path given for what it names is the commonest way to come here.
+const char* HintOf(const ByteSource& source) {
+  char text[kLongestPath];
+  if (source.IsSequential() || source.Size() > kLongestPath) return "";
+  const absl::StatusOr<size_t> read = source.ReadAt(0, text, sizeof text);
+  const auto in_paths = [](char c) { return static_cast<unsigned char>(c) >= ' ' && c != '\x7f'; };
+  const bool may_be_path = read.ok() && std::all_of(text, text + *read, in_paths);
+  return may_be_path ? "; if that is a path, pass the bytes of its file, tf.io.read_file(path)"
+                     : "";
 }
 
 int RotationOf(const AVStream& stream) {
@@ -145,7 +157,8 @@ absl::Status Demuxer::Initialize() {
     return absl::InvalidArgumentError(absl::StrCat(
         "contents (", source_->Size(),
         " bytes) is not a video container that can be read: ", FfmpegErrorText(opened),
-        log.Detail(), "; mp4/mov, mkv/webm, avi, ts, flv, ivf, obu and raw H.264/HEVC are read"));
+        log.Detail(), "; mp4/mov, mkv/webm, avi, ts, flv, ivf, obu and raw H.264/HEVC are read",
+        HintOf(*source_)));
   }
   return SelectStream();
 }
