@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 # Decoders need memory beside TensorFlow's.
@@ -14,6 +14,7 @@ os.environ.setdefault("TF_FORCE_GPU_ALLOW_GROWTH", "true")
 import numpy as np
 import numpy.typing as npt
 import tensorflow as tf
+from cuda_arrays import free_memory
 from gpu_clips import data
 
 import tf_nvcodec as nvc
@@ -74,3 +75,17 @@ def nvdec_alone() -> Iterator[None]:
     yield
     again = nvc.decoder_pool().decoded_again - before
     assert again == 0, f"FFmpeg decoded {again} segments again"
+
+
+def check_keeps_no_memory(call: Callable[[], object], most: int = 32 << 20) -> None:
+    """Twenty calls leave the GPU's free memory as it was, but for `most` bytes. Other processes may
+    take some at the same time; what leaks does so in every attempt."""
+    call()
+    for _ in range(4):
+        before = free_memory()
+        for _ in range(20):
+            call()
+        taken = before - free_memory()
+        if taken < most:
+            return
+    raise AssertionError(f"the last twenty calls kept {taken >> 20} MiB of the GPU's memory")
