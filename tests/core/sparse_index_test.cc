@@ -167,7 +167,10 @@ TEST(SparseIndexTest, AnEncryptedFileHasTheSameIndex) {
   AvPacketPtr packet(av_packet_alloc());
   ASSERT_TRUE((*demuxer)->Next(packet.get()).value());
   EXPECT_GT(packet->side_data_elems, 0);
-  EXPECT_TRUE((*demuxer)->Samples().Has(packet->pos, packet->size));
+  const SampleTable samples = (*demuxer)->Samples();
+  const SampleTable::Sample* const sample = samples.Find(packet->pos);
+  ASSERT_NE(sample, nullptr);
+  EXPECT_EQ(sample->size, packet->size);
 }
 
 TEST(SparseIndexTest, ALargeFileCostsOnlyWhatAClipNeeds) {
@@ -205,8 +208,8 @@ TEST(SampleTableTest, HasEverySampleOfTheFile) {
   const SampleTable table = TableOf(RealClip());
   int wanted = 0;
   for (const SampleTable::Sample& sample : table.samples()) {
-    EXPECT_EQ(table.Has(sample.offset, sample.size), sample.wanted);
-    EXPECT_FALSE(table.Has(sample.offset + 1, sample.size));
+    EXPECT_EQ(table.Find(sample.offset) != nullptr, sample.wanted);
+    EXPECT_EQ(table.Find(sample.offset + 1), nullptr);
     wanted += sample.wanted ? 1 : 0;
   }
   EXPECT_EQ(wanted, kRealClipFrames);
@@ -237,15 +240,11 @@ TEST(SampleTableTest, IsEmptyWhereItCannotBeTrusted) {
   }
 }
 
-TEST(SparseSourceTest, GivesTheSameBytesHoweverItIsRead) {
+TEST(SparseSourceTest, PartsComeInTheirPlacesHoweverTheyAreRead) {
   const std::string& clip = RealClip();
+  const SampleTable table = TableOf(clip);
   const CountingSource source(clip);
-  const auto demuxer = Demuxer::Open(source, nullptr);
-  ASSERT_TRUE(demuxer.ok());
-  const SampleTable table = (*demuxer)->Samples();
-  const OutlineFunction outline = OutlineOf(*(*demuxer)->stream().codec);
-  source.bytes = 0;
-  const SparseSource sparse(source, table, outline);
+  const SparseSource sparse(source, table, [](PacketParts* packet) { packet->Need(3, 40); });
   std::string all(clip.size(), '?');
   ASSERT_EQ(sparse.ReadAt(0, &all[0], all.size() + 100).value(), clip.size());
   EXPECT_LT(source.bytes, static_cast<int64_t>(clip.size()) / 5);
@@ -267,6 +266,52 @@ TEST(SparseSourceTest, GivesTheSameBytesHoweverItIsRead) {
     ASSERT_EQ(some.substr(0, read), all.substr(offset, count)) << offset << ", " << count;
   }
   EXPECT_EQ(sparse.ReadAt(sparse.Size(), &all[0], 1).value(), 0u);
+}
+
+// As a demuxer reads: each sample from its beginning, in one or several pieces.
+TEST(SparseSourceTest, AReadEndsWithTheBriefOfItsSample) {
+  const std::string& clip = RealClip();
+  const MemorySource source(clip);
+  const auto demuxer = Demuxer::Open(source, nullptr);
+  ASSERT_TRUE(demuxer.ok());
+  const SampleTable table = (*demuxer)->Samples();
+  const OutlineFunction outline = OutlineOf(*(*demuxer)->stream().codec);
+  const SparseSource sparse(source, table, outline);
+  size_t of_briefs = 0, of_samples = 0;
+  for (const SampleTable::Sample& sample : table.samples()) {
+    if (!sample.wanted) continue;
+    PacketParts packet;
+    packet.Start(&source, sample.offset, static_cast<size_t>(sample.size));
+    outline(&packet);
+    const std::string brief(packet.brief().begin(), packet.brief().end());
+    ASSERT_FALSE(brief.empty());
+    of_briefs += brief.size();
+    of_samples += static_cast<size_t>(sample.size);
+    for (const size_t piece : {static_cast<size_t>(sample.size), size_t{1}, size_t{100}}) {
+      std::string read;
+      for (bool more = true; more;) {
+        std::string some(std::min(piece, static_cast<size_t>(sample.size) - read.size()), '?');
+        const int64_t at = sample.offset + static_cast<int64_t>(read.size());
+        some.resize(some.empty() ? 0 : sparse.ReadAt(at, &some[0], some.size()).value());
+        read += some;
+        more = !some.empty();
+      }
+      ASSERT_EQ(read, brief) << piece;
+    }
+    // The slice is cut, and says so; what comes before it is as it was.
+    const absl::string_view whole = absl::string_view(clip).substr(
+        static_cast<size_t>(sample.offset), static_cast<size_t>(sample.size));
+    for (size_t at = 0; at < brief.size();) {
+      const uint32_t kept = BigEndian(brief, at), length = BigEndian(whole, at);
+      ASSERT_LE(kept, length);
+      ASSERT_EQ(brief.substr(at + 4, kept), whole.substr(at + 4, kept));
+      if (kept < length) {
+        ASSERT_EQ(at + 4 + kept, brief.size());
+      }
+      at += 4 + kept;
+    }
+  }
+  EXPECT_LT(of_briefs * 5, of_samples);
 }
 
 }  // namespace

@@ -41,7 +41,7 @@ class MemorySource : public ByteSource {
     return n;
   }
   // Measured: less than this is copied before it is decided what not to copy.
-  int64_t ReadOverhead() const override { return 16 << 10; }
+  int64_t ReadOverhead() const override { return 2 << 10; }
 
  private:
   absl::string_view contents_;

@@ -54,10 +54,12 @@ class Demuxer {
 
   // Where the packets of the video stream will come from, if the header tells.
   SampleTable Samples() const { return SampleTable(*format_, stream_index_, *source_); }
-  // From now on reads there, where all but the samples' bodies must be the same.
+  // From now on reads there, each sample by itself, where all but the samples' bodies must be the
+  // same. A packet of which less is there than the container says has AV_PKT_FLAG_CORRUPT.
   void ReadFrom(std::unique_ptr<const ByteSource> source) {
     other_source_ = std::move(source);
     source_ = other_source_.get();
+    io_->direct = 1;
   }
 
   // Before the first packet: no parser looks into packets for what the container does not say.

@@ -88,7 +88,7 @@ class FrameIndexBuilder {
     packets_tell_ = knows_codec_ = inspector->understands_codec();
     samples_ = demuxer->Samples();
     const OutlineFunction outline =
-        only_table_ ? [](PacketParts*) {} : OutlineOf(*demuxer->stream().codec);
+        only_table_ ? &OutlineNothing : OutlineOf(*demuxer->stream().codec);
     if (only_table_) {
       if (samples_.empty() || !TableTells(*demuxer->stream().codec)) return NotSparse();
       demuxer->DoNotParse();
@@ -174,18 +174,22 @@ class FrameIndexBuilder {
   }
 
   absl::Status Append(AVPacket* packet, const PacketInfo& info) {
+    const SampleTable::Sample* const sample = samples_.Find(packet->pos);
+    // What FFmpeg takes for the end of the file is that of the brief.
+    const bool brief = sparse_ && (packet->flags & AV_PKT_FLAG_CORRUPT) != 0;
+    if (brief) packet->flags &= ~AV_PKT_FLAG_CORRUPT;
+    const bool in_table = sample != nullptr && (brief || packet->size == sample->size);
     PacketEntry entry;
     entry.pts = packet->pts;
     entry.dts = packet->dts;
     entry.duration = packet->duration;
-    entry.size = packet->size;
+    entry.size = in_table ? sample->size : packet->size;
     entry.flags = packet->flags;
     entry.random_access = info.random_access && !info.second_field;
     entry.second_field = info.second_field;
     entry.first_picture = static_cast<int>(index_.pictures_.size());
     entry.num_pictures = static_cast<int>(info.pictures.size());
     index_.pictures_.insert(index_.pictures_.end(), info.pictures.begin(), info.pictures.end());
-    const bool in_table = samples_.Has(packet->pos, packet->size);
     if (in_table && packet->side_data_elems == 0) {
       entry.offset = packet->pos;
     } else if (only_table_) {
@@ -193,6 +197,9 @@ class FrameIndexBuilder {
     } else if (!sparse_) {
       entry.offset = FindPayload(source_, *packet, &scratch_);
     } else if (in_table) {
+      if (av_grow_packet(packet, sample->size - packet->size) < 0) {
+        return absl::ResourceExhaustedError("out of memory for a packet");
+      }
       NVC_ASSIGN_OR_RETURN(const size_t read, source_.ReadAt(packet->pos, packet->data,
                                                              static_cast<size_t>(packet->size)));
       if (read != static_cast<size_t>(packet->size)) return NotSparse();

@@ -18,9 +18,21 @@ constexpr size_t kAv1HeaderBytes = 384;
 // Of codecs that tell all in their first bytes.
 constexpr size_t kTagBytes = 64;
 
-void NeedAll(PacketParts* packet) { packet->Need(0, packet->size()); }
+void NeedAll(PacketParts* packet) {
+  packet->DropBrief();
+  packet->Need(0, packet->size());
+}
 
-// `length_bytes`: of the prefix of each NAL unit.
+// `unit`: the first `size` bytes of a NAL unit.
+void AddNalUnit(const uint8_t* unit, size_t size, size_t length_bytes, PacketParts* packet) {
+  for (size_t i = length_bytes; i > 0; --i) {
+    const auto byte = static_cast<uint8_t>(size >> (8 * (i - 1)));
+    packet->AddToBrief(&byte, 1);
+  }
+  packet->AddToBrief(unit, size);
+}
+
+// `length_bytes`: of the prefix of each NAL unit. The brief packet has the same units, cut.
 void OutlineNalUnits(bool hevc, size_t length_bytes, PacketParts* packet) {
   size_t at = 0;
   while (at < packet->size()) {
@@ -33,7 +45,10 @@ void OutlineNalUnits(bool hevc, size_t length_bytes, PacketParts* packet) {
     if (length == 0 || length > left - length_bytes) return NeedAll(packet);
     const int type = hevc ? (head[length_bytes] >> 1) & 63 : head[length_bytes] & 31;
     const bool slice = hevc ? type < 32 : type == 1 || type == 5;
-    packet->Need(at, length_bytes + (slice ? std::min(length, kSliceBytes) : length));
+    const size_t kept = slice ? std::min(length, kSliceBytes) : length;
+    const uint8_t* const unit = packet->Need(at, length_bytes + kept);
+    if (unit == nullptr) return;
+    AddNalUnit(unit + length_bytes, kept, length_bytes, packet);
     // Nobody looks behind the first slice of an H.264 picture.
     if (slice && !hevc) return;
     at += length_bytes + length;
@@ -98,7 +113,12 @@ void PacketParts::Start(const ByteSource* source, int64_t offset, size_t size) {
   size_ = size;
   parts_.clear();
   bytes_.clear();
+  brief_.clear();
   status_ = absl::OkStatus();
+}
+
+void PacketParts::AddToBrief(const uint8_t* bytes, size_t count) {
+  brief_.insert(brief_.end(), bytes, bytes + count);
 }
 
 const uint8_t* PacketParts::Need(size_t begin, size_t count) {
@@ -130,6 +150,11 @@ void PacketParts::Read(size_t end) {
                                                ": it shrank while it was read"));
   }
   last.size += count;
+}
+
+void OutlineNothing(PacketParts* packet) {
+  constexpr uint8_t kAny = 0;
+  packet->AddToBrief(&kAny, 1);
 }
 
 OutlineFunction OutlineOf(const AVCodecParameters& codec) {

@@ -33,6 +33,12 @@ class PacketParts {
   // or after a failed read. Valid until the next call.
   const uint8_t* Need(size_t begin, size_t count);
 
+  // A shorter packet that tells the same, which can stand for the whole one; empty where only the
+  // parts in their places can.
+  const std::vector<uint8_t>& brief() const { return brief_; }
+  void AddToBrief(const uint8_t* bytes, size_t count);
+  void DropBrief() { brief_.clear(); }
+
   const absl::Status& status() const { return status_; }
   const std::vector<Part>& parts() const { return parts_; }
   const uint8_t* bytes() const { return bytes_.data(); }
@@ -45,6 +51,7 @@ class PacketParts {
   size_t size_ = 0;
   std::vector<Part> parts_;
   std::vector<uint8_t> bytes_;
+  std::vector<uint8_t> brief_;
   absl::Status status_;
 };
 
@@ -53,6 +60,9 @@ using OutlineFunction = std::function<void(PacketParts*)>;
 
 // Empty for streams of which the whole packets are needed.
 OutlineFunction OutlineOf(const AVCodecParameters& codec);
+
+// Of packets that nobody looks into: a byte, since FFmpeg drops empty ones.
+void OutlineNothing(PacketParts* packet);
 
 }  // namespace nvc
 

@@ -111,10 +111,10 @@ std::vector<SampleTable::Sample>::const_iterator SampleTable::After(int64_t offs
                           [](int64_t at, const Sample& sample) { return at < sample.end(); });
 }
 
-bool SampleTable::Has(int64_t offset, int size) const {
+const SampleTable::Sample* SampleTable::Find(int64_t offset) const {
   const auto sample = After(offset);
-  return sample != samples_.end() && sample->offset == offset && sample->size == size &&
-         sample->wanted;
+  const bool found = sample != samples_.end() && sample->offset == offset && sample->wanted;
+  return found ? &*sample : nullptr;
 }
 
 }  // namespace nvc

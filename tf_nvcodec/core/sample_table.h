@@ -34,8 +34,8 @@ class SampleTable {
   const std::vector<Sample>& samples() const { return samples_; }
   // The first one that ends after `offset`.
   std::vector<Sample>::const_iterator After(int64_t offset) const;
-  // Whether a sample of the stream is just there.
-  bool Has(int64_t offset, int size) const;
+  // The stream's sample that begins there, or null.
+  const Sample* Find(int64_t offset) const;
 
  private:
   bool Collect(const AVFormatContext& format, int stream);

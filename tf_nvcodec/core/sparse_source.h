@@ -1,5 +1,6 @@
-// An MP4 file of which only what tells about its packets is read: the rest of every sample comes
-// out as zeros.
+// An MP4 file of which only what tells about its packets is read. Of a sample comes the packet's
+// brief, and then nothing, as from a file that ends there; or all of it, with zeros for what was
+// not read.
 #ifndef TF_NVCODEC_CORE_SPARSE_SOURCE_H_
 #define TF_NVCODEC_CORE_SPARSE_SOURCE_H_
 
@@ -25,6 +26,11 @@ class SparseSource : public ByteSource {
   absl::StatusOr<size_t> ReadAt(int64_t offset, void* out, size_t count) const override;
 
  private:
+  absl::Status Outline(const SampleTable::Sample& sample) const;
+  // Bytes [begin, end) of the file, which lie in the sample outlined last.
+  size_t CopyBrief(int64_t begin, int64_t end, uint8_t* out) const;  // how many there are
+  void CopyParts(int64_t begin, int64_t end, uint8_t* out) const;
+
   const ByteSource& source_;
   const SampleTable& table_;
   const OutlineFunction outline_;
