@@ -2,17 +2,19 @@
 
     python -m benchmarks.nvdec_first_frame [--clips FOLDER] [--rounds 15]
 
-The same film at several qualities, of which only the size of the key frame differs. For each clip,
-as medians over the rounds with a warm session pool:
+The same film at several qualities, of which only the size of the key frame differs, and the longer
+clips of nvdec_decode. For each clip, as medians over the rounds with a warm session pool:
 
     key_bytes   of its first key frame
     call_ms     the whole call: bytes in memory to the RGB frame in the GPU's memory, index and all
     engine_ms   a decoder that is open gets that one packet, until its picture is mapped: what is
                 left when nothing but the engine works
     rest_ms     the difference: all that the call does besides
+    open_ms     a file by its name: SimpleDecoder of tf_nvcodec.compat opens it and gives the first
+                frame, NV12 in the GPU's memory
 
-Needs a GPU with NVDEC. --clips names a folder with h264_1080p_crf17.mp4 and so on, for machines
-without ffmpeg. --backend cpu runs it all with FFmpeg's decoder, to try the script.
+Needs a GPU with NVDEC. --clips names a folder with h264_1080p_crf17.mp4, h264_1080p.mp4 and so on,
+for machines without ffmpeg. --backend cpu runs it all with FFmpeg's decoder, to try the script.
 """
 
 from __future__ import annotations
@@ -28,12 +30,13 @@ from typing import Any
 from benchmarks import clips, machine
 from benchmarks.nvdec_decode import RESULTS, gpu
 
-COLUMNS = ("clip", "key_bytes", "call_ms", "engine_ms", "rest_ms")
+COLUMNS = ("clip", "key_bytes", "call_ms", "engine_ms", "rest_ms", "open_ms")
 
 
 def names() -> list[str]:
     rates = clips.FIRST_FRAME_RATES
-    return [f"{codec}_1080p_crf{rate}" for codec in rates for rate in rates[codec]]
+    several = [f"{codec}_1080p_crf{rate}" for codec in rates for rate in rates[codec]]
+    return several + [f"{codec}_1080p" for codec in rates]
 
 
 def median_ms(call: Callable[[], Any], rounds: int) -> float:
@@ -47,18 +50,39 @@ def median_ms(call: Callable[[], Any], rounds: int) -> float:
     return 1e3 * statistics.median(taken)
 
 
+def waiter() -> Callable[[Any], None]:
+    """What returns once a tensor's samples are there."""
+    import tensorflow as tf
+
+    last = tf.function(lambda tensor: tf.reshape(tensor, [-1])[-1])
+    return lambda tensor: last(tensor).numpy()
+
+
 def whole_call(contents: bytes, backend: str) -> Callable[[], None]:
     """The first frame of a file in memory, complete where the op leaves it."""
     import tensorflow as tf
     import tf_nvcodec as nvc
 
     device = "/CPU:0" if backend == "cpu" else "/GPU:0"
-    last = tf.function(lambda frames: tf.reshape(frames, [-1])[-1])
+    wait = waiter()
 
     def call() -> None:
         with tf.device(device):
-            frames = nvc.decode_frames_at(contents, [0], backend=backend).frames
-            last(frames).numpy()
+            wait(nvc.decode_frames_at(contents, [0], backend=backend).frames)
+
+    return call
+
+
+def opened(path: Path, backend: str) -> Callable[[], None]:
+    """The first frame of a file that has a name."""
+    import tensorflow as tf
+    import tf_nvcodec.compat as nv
+
+    wait = waiter()
+
+    def call() -> None:
+        decoder = nv.SimpleDecoder(str(path), use_device_memory=backend != "cpu", backend=backend)
+        wait(tf.experimental.dlpack.from_dlpack(decoder[0].__dlpack__()))
 
     return call
 
@@ -99,6 +123,7 @@ def row(name: str, path: Path, backend: str, rounds: int) -> dict[str, Any]:
         "call_ms": call,
         "engine_ms": engine,
         "rest_ms": call - engine,
+        "open_ms": median_ms(opened(path, backend), rounds),
     }
 
 

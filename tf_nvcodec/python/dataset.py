@@ -314,20 +314,20 @@ class _Clips(tf.data.Dataset):
         return [self._seeds]
 
 
-@choices.named()
 def _make(
     source: Source, seeds: tf.data.Dataset, split_seeds: tuple[int, int], arguments: dict[str, Any]
 ) -> tuple[tf.Tensor, Any]:
-    element = element_of(source, arguments)
-    variant = loader.ops.video_dataset(
-        seed_dataset=seeds._variant_tensor,
-        videos=source.videos,
-        components=tf.nest.flatten(source.aligned),
-        seed=split_seeds[0],
-        seed2=split_seeds[1],
-        output_types=element.types,
-        output_shapes=element.shapes,
-        output_order=element.order,
-        **arguments,
-    )
+    with choices.named():
+        element = element_of(source, arguments)
+        variant = loader.ops.video_dataset(
+            seed_dataset=seeds._variant_tensor,
+            videos=source.videos,
+            components=tf.nest.flatten(source.aligned),
+            seed=split_seeds[0],
+            seed2=split_seeds[1],
+            output_types=element.types,
+            output_shapes=element.shapes,
+            output_order=element.order,
+            **arguments,
+        )
     return variant, element.spec
