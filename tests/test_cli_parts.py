@@ -238,11 +238,6 @@ def test_error_lines():
         "device:CPU:0}} contents is empty [Op:VideoDecode] name: "
     )
     assert errors.clean_message(raw) == "contents is empty"
-    attribute = (
-        'Value for attr \'codec\' of "x" is not one of: "h264"\n\t; NodeDef: {{node V}}; Op<>'
-    )
-    wanted = 'Value for attr \'codec\' of "x" is not one of: "h264"'
-    assert errors.clean_message(attribute) == wanted
     line = errors.CliError("a.mp4", "contents is empty", "give a video").line()
     assert line == "tf-nvcodec: a.mp4: contents is empty (give a video)"
 

@@ -16,8 +16,6 @@ TERMINATED = 143
 # after the message are TensorFlow's, and say nothing about the file.
 _NODE = re.compile(r"\{\{[^}]*\}\}\s*")
 _OP = re.compile(r"\s*\[Op:[^\]]*\](?:\s+name:.*)?\s*$", re.DOTALL)
-# What TensorFlow tells of an attribute's op after its allowed values.
-_OP_DEFINITION = re.compile(r"\s*;\s*NodeDef:.*", re.DOTALL)
 _COLLECTIVE = re.compile(r"\s*\[\[\{\{node [^\]]*\]\]\s*$")
 
 
@@ -50,8 +48,7 @@ class Terminated(BaseException):
 
 def clean_message(message: str) -> str:
     """`message` of a TensorFlow error without the runtime's own decorations, on one line."""
-    message = _OP_DEFINITION.sub("", _COLLECTIVE.sub("", message))
-    message = _NODE.sub("", message)
+    message = _NODE.sub("", _COLLECTIVE.sub("", message))
     message = _OP.sub("", message)
     return " ".join(message.split())
 

@@ -212,7 +212,8 @@ def decode_video(
 
     Raises:
       TypeError: contents is a path, a file or no string; start, stop, stride, size or crop are not
-        integers; a keyword is unknown.
+        integers; dtype is none of the four; a keyword is unknown.
+      ValueError: An option is none of the strings that it can be.
       tf.errors.InvalidArgumentError: Not a video that can be read, or options that don't fit it.
       tf.errors.DataLossError: A frame asked for is damaged; the message names frame and packet.
       tf.errors.ResourceExhaustedError: A limit was passed, or memory ran out.
@@ -276,7 +277,7 @@ def decode_frames_at(
 
     Raises:
       TypeError: Indices that are not integers, or timestamps that are not numbers.
-      ValueError: Both or neither of `indices` and `timestamps`.
+      ValueError: Both or neither of `indices` and `timestamps`, or as `decode_video`.
       As `decode_video`; tf.errors.InvalidArgumentError also names an index or timestamp outside
         the video.
     """

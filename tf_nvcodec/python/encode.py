@@ -156,7 +156,8 @@ def encode_video(
 
     Raises:
       TypeError: frames of another dtype; fps, pts or size that are not numbers.
-      ValueError: gop or bitrate below 1, or a list of frames of several shapes.
+      ValueError: gop or bitrate below 1, a list of frames of several shapes, or a codec, container,
+        input_format or backend that there is not.
       tf.errors.InvalidArgumentError: What codec or container can't take, and what they would.
       tf.errors.FailedPreconditionError: backend="nvenc" without one; the message names the GPU or
         the library that is missing.
