@@ -105,8 +105,8 @@ class VideoDataset(tf.data.Dataset):
 
     Raises:
       TypeError: An argument of another kind, or an unknown keyword.
-      ValueError: Arguments that contradict each other, no videos, names or lengths that don't fit, an
-        option that is none of the strings that it can be.
+      ValueError: Arguments that contradict each other, no videos, names or lengths that don't fit,
+        an option that is none of the strings that it can be.
       tf.errors.InvalidArgumentError: A value out of range; from iterating, a file that is no video.
       tf.errors.NotFoundError and others of the file system; tf.errors.DataLossError: a damaged
         frame, with on_error="raise". Messages name the file and the clip.

@@ -277,7 +277,7 @@ def decode_frames_at(
 
     Raises:
       TypeError: Indices that are not integers, or timestamps that are not numbers.
-      ValueError: Both or neither of `indices` and `timestamps`, or as `decode_video`.
+      ValueError: Both or neither of `indices` and `timestamps`.
       As `decode_video`; tf.errors.InvalidArgumentError also names an index or timestamp outside
         the video.
     """
