@@ -1,7 +1,8 @@
 #!/bin/bash
 # Runs the tests marked gpu on all GPUs of this machine at once, PER_GPU (2) processes on each, what
-# takes longest first; a test that finds no GPU fails. Each conversion has a process of its own, the
-# other tests one for each file. Arguments choose tests, as for pytest:
+# takes longest first; a test that finds no GPU fails. The conversions of a model share a process,
+# so that TensorRT is started, and measures each kernel, once; so do the other tests of a file.
+# Arguments choose tests, as for pytest:
 #     scripts/gpu_tests.sh                                   # all
 #     GPUS="2 3" scripts/gpu_tests.sh tests/converters -k bisect
 # Output goes to build/log/gpu_tests/, a log for each process. AGAIN=1 leaves out what passed before.
@@ -21,44 +22,61 @@ collect() {
   "$python" -m pytest --collect-only -q -m gpu -p no:cacheprovider "$@" 2>/dev/null | grep :: || true
 }
 (($#)) || set -- tests
-mapfile -t found < <(collect "$@" | sed -E '/^tests\/converters\//!s/::.*//' | awk '!seen[$0]++')
-((${#found[@]})) || die "no test marked gpu in: $*"
+# GROUP, a tab, TEST: a group for each conversion without its precision and mode, and for each file.
+grouped() {
+  awk '{
+    group = $0
+    if (group ~ /^tests\/converters\/.*[[-][A-Z0-9]+-[a-z]+\]$/) {
+      sub(/[[-][A-Z0-9]+-[a-z]+\]$/, "", group)
+    } else {
+      sub(/::.*/, "", group)
+    }
+    print group "\t" $0
+  }'
+}
+found="$logs/tests.txt"
+collect "$@" | grouped >"$found"
+[[ -s "$found" ]] || die "no test marked gpu in: $*"
+mapfile -t groups < <(cut -f 1 "$found" | awk '!seen[$0]++')
 
-# Many conversions in one test, then large networks, then calibrations, then the rest.
+# Many conversions in one test, then large networks, then the other conversions, then the rest.
 ordered() {
-  local patterns=(bisect applications INT8 converters) rest=("${found[@]}") pattern test kept
+  local patterns=(bisect applications converters) rest=("${groups[@]}") pattern group kept
   for pattern in "${patterns[@]}"; do
     kept=()
-    for test in "${rest[@]}"; do
-      if [[ "$test" == *"$pattern"* ]]; then echo "$test"; else kept+=("$test"); fi
+    for group in "${rest[@]}"; do
+      if [[ "$group" == *"$pattern"* ]]; then echo "$group"; else kept+=("$group"); fi
     done
     rest=("${kept[@]}")
   done
   if ((${#rest[@]})); then printf '%s\n' "${rest[@]}"; fi
 }
 
-one() { # TEST, on the GPU and the cores of this process's slot
-  local gpus cores part number name log code=0 began=$SECONDS verdict=passed
+one() { # GROUP, on the GPU and the cores of this process's slot
+  local gpus cores part number visible name log tests code=0 began=$SECONDS verdict=passed
   read -ra gpus <<<"$GPU_NAMES"
   read -ra cores <<<"$CORES"
   part=$((${#cores[@]} / ${#gpus[@]}))
   number=$((SLOT % ${#gpus[@]}))
   if ((part)); then cores=("${cores[@]:number * part:part}"); fi
+  visible="${gpus[number]}"
+  if [[ "$1" == *two_gpus* ]]; then visible="$(IFS=,; echo "${gpus[*]}")"; fi
   name="$(printf '%s' "$1" | tr -c 'A-Za-z0-9._-' '_')"
   log="$LOGS/$name.log"
   if [[ -n "${AGAIN:-}" && -f "$LOGS/$name.passed" ]]; then return; fi
   rm -f "$LOGS/$name.passed"
-  CUDA_VISIBLE_DEVICES="${gpus[number]}" taskset -c "$(IFS=,; echo "${cores[*]}")" \
-    "$PYTHON_PROGRAM" -m pytest -q -rs -m gpu -p no:cacheprovider "$1" >"$log" 2>&1 </dev/null ||
+  mapfile -t tests < <(awk -F '\t' -v group="$1" '$1 == group { print $2 }' "$TESTS")
+  CUDA_VISIBLE_DEVICES="$visible" taskset -c "$(IFS=,; echo "${cores[*]}")" \
+    "$PYTHON_PROGRAM" -m pytest -q -rs -m gpu -p no:cacheprovider "${tests[@]}" >"$log" 2>&1 </dev/null ||
     code=$?
   if ((code)); then verdict=FAILED; else touch "$LOGS/$name.passed"; fi
-  printf '%s  GPU %s  %4d s  %s: %s\n' "$verdict" "${gpus[number]}" $((SECONDS - began)) "$1" \
+  printf '%s  GPU %s  %4d s  %s: %s\n' "$verdict" "$visible" $((SECONDS - began)) "$1" \
     "$(tail -n 1 "$log")"
   return $((code != 0))
 }
 export -f one
-export LOGS="$logs" CORES="$cores" PYTHON_PROGRAM="$python" GPU_NAMES="${gpus[*]}"
-say "${#found[@]} processes on GPUs ${gpus[*]}, ${PER_GPU:-2} at a time on each"
+export LOGS="$logs" TESTS="$found" CORES="$cores" PYTHON_PROGRAM="$python" GPU_NAMES="${gpus[*]}"
+say "${#groups[@]} processes on GPUs ${gpus[*]}, ${PER_GPU:-2} at a time on each"
 code=0
 ordered | xargs -d '\n' -P $((${#gpus[@]} * ${PER_GPU:-2})) --process-slot-var=SLOT -n 1 \
   bash -c 'one "$1"' _ || code=$?

@@ -17,14 +17,30 @@ import os, subprocess, sys
 if sys.argv[1] == "-c":
     sys.exit(subprocess.call([sys.executable, *sys.argv[1:]]))
 if "--collect-only" in sys.argv:
-    for test in ("a_gpu.py::x[FP32]", "a_gpu.py::x[INT8]", "bisect_gpu.py::y"):
+    for test in (
+        "a_gpu.py::x[two_parts-FP32-static]", "a_gpu.py::x[net-FP16-static]", "a_gpu.py::y[INT8]",
+        "a_gpu.py::x[net-INT8-explicit]", "a_gpu.py::w[FP16-static]", "a_gpu.py::w[INT8-explicit]",
+        "a_gpu.py::z", "bisect_gpu.py::y",
+    ):
         print(f"tests/converters/{{test}}")
-    print("tests/gpu/b.py::one", "tests/gpu/b.py::two", "4 tests collected", sep="\\n")
+    print("tests/gpu/b.py::one[a-B-c]", "tests/gpu/b.py::two", "tests/gpu/two_gpus.py::v", "4 tests collected", sep="\\n")
     sys.exit()
 assert os.environ["TF_NVCODEC_REQUIRE_GPU"] == "1"
-print(sys.argv[-1], os.environ["CUDA_VISIBLE_DEVICES"], *sorted(os.sched_getaffinity(0)))
-sys.exit("FP32" in sys.argv[-1])
+cores = ",".join(map(str, sorted(os.sched_getaffinity(0))))
+tests = sys.argv[sys.argv.index("no:cacheprovider") + 1 :]
+print(os.environ["CUDA_VISIBLE_DEVICES"], cores, *tests)
+sys.exit(any("FP32" in test for test in tests))
 """
+# A process for each.
+GROUPS = {
+    "tests/converters/a_gpu.py::x[two_parts": ["x[two_parts-FP32-static]"],
+    "tests/converters/a_gpu.py::x[net": ["x[net-FP16-static]", "x[net-INT8-explicit]"],
+    "tests/converters/a_gpu.py::w": ["w[FP16-static]", "w[INT8-explicit]"],
+    "tests/converters/a_gpu.py": ["y[INT8]", "z"],
+    "tests/converters/bisect_gpu.py": ["y"],
+    "tests/gpu/b.py": ["one[a-B-c]", "two"],
+    "tests/gpu/two_gpus.py": ["v"],  # sees both
+}
 
 
 @pytest.fixture
@@ -53,31 +69,25 @@ def test_tests_are_spread_and_failures_told(project: Path) -> None:
     done = run(project, GPUS="4 7", PER_GPU="1")
     assert done.returncode == 1 and "some failed; their logs are in" in done.stderr
     first, *lines = done.stdout.splitlines()
-    assert first == "==> 4 processes on GPUs 4 7, 1 at a time on each"
-    verdicts = {line.split(": ")[1].split()[0]: line.split()[0] for line in lines}
-    assert verdicts == {
-        "tests/converters/a_gpu.py::x[FP32]": "FAILED",
-        "tests/converters/a_gpu.py::x[INT8]": "passed",
-        "tests/converters/bisect_gpu.py::y": "passed",
-        "tests/gpu/b.py": "passed",  # the tests of a file share a process
-    }
+    assert first == "==> 7 processes on GPUs 4 7, 1 at a time on each"
+    verdicts = {line.split(" s  ")[1].split(": ")[0]: line.split()[0] for line in lines}
+    assert verdicts == {group: "FAILED" if "two_parts" in group else "passed" for group in GROUPS}
     logs = [path.read_text().split() for path in (project / "build/log/gpu_tests").glob("*.log")]
-    places = {(gpu, *cores) for _, gpu, *cores in logs}
-    assert len(logs) == 4 and {place[0] for place in places} == {"4", "7"}
+    ran = sorted([test.split("::")[1] for test in tests] for _, _, *tests in logs)
+    assert ran == sorted(GROUPS.values())
+    assert [gpu for gpu, _, *tests in logs if "two_gpus" in tests[0]] == ["4,7"]
+    places = {(gpu, cores) for gpu, cores, *_ in logs if gpu != "4,7"}
+    assert {gpu for gpu, _ in places} == {"4", "7"}
     cores = sorted(map(str, os.sched_getaffinity(0)), key=int)
     half = len(cores) // 2
     if half:
-        assert places == {("4", *cores[:half]), ("7", *cores[half : 2 * half])}
+        assert places == {("4", ",".join(cores[:half])), ("7", ",".join(cores[half : 2 * half]))}
 
 
 def test_what_takes_longest_begins_first_and_only_failures_run_again(project: Path) -> None:
     lines = run(project, GPUS="0", PER_GPU="1").stdout.splitlines()[1:]
-    assert [line.split(": ")[1].split()[0].split("/")[-1] for line in lines] == [
-        "bisect_gpu.py::y",
-        "a_gpu.py::x[INT8]",
-        "a_gpu.py::x[FP32]",
-        "b.py",
-    ]
+    begun = [line.split(" s  ")[1].split(": ")[0].split("/")[-1] for line in lines]
+    assert begun[0] == "bisect_gpu.py" and begun[-2:] == ["b.py", "two_gpus.py"]
     again = run(project, GPUS="0", AGAIN="1")
     (line,) = again.stdout.splitlines()[1:]
-    assert line.startswith("FAILED") and "x[FP32]" in line
+    assert line.startswith("FAILED") and "x[two_parts" in line
