@@ -23,7 +23,9 @@ if "--collect-only" in sys.argv:
         "a_gpu.py::z", "bisect_gpu.py::y",
     ):
         print(f"tests/converters/{{test}}")
-    print("tests/gpu/b.py::one[a-B-c]", "tests/gpu/b.py::two", "tests/gpu/two_gpus.py::v", "4 tests collected", sep="\\n")
+    for test in ("b.py::one[a-B-c]", "b.py::two", "two_gpus.py::v"):
+        print(f"tests/gpu/{{test}}")
+    print("11 tests collected")
     sys.exit()
 assert os.environ["TF_NVCODEC_REQUIRE_GPU"] == "1"
 cores = ",".join(map(str, sorted(os.sched_getaffinity(0))))
