@@ -124,7 +124,7 @@ class Fake:
         return figures
 
 
-PEERS = ["native", "converters", "TF-TRT"]
+PEERS = list(tftrt_jobs.USUAL)
 
 
 def measure(
