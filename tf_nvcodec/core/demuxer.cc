@@ -52,10 +52,11 @@ bool HeaderIsEnough(const AVFormatContext& format, const AVCodecParameters& code
   }
 }
 
-// A path given for what it names is the commonest way to come here.
+// A path given for what it names is the commonest way to come here; not that of a file.
 const char* HintOf(const ByteSource& source) {
   char text[kLongestPath];
-  if (source.IsSequential() || source.Size() > kLongestPath) return "";
+  const bool in_memory = dynamic_cast<const MemorySource*>(&source) != nullptr;
+  if (!in_memory || source.Size() > kLongestPath) return "";
   const absl::StatusOr<size_t> read = source.ReadAt(0, text, sizeof text);
   const auto in_paths = [](char c) { return static_cast<unsigned char>(c) >= ' ' && c != '\x7f'; };
   const bool may_be_path = read.ok() && std::all_of(text, text + *read, in_paths);
@@ -91,6 +92,7 @@ int Demuxer::ReadCallback(void* opaque, uint8_t* buffer, int size) {
   if (IsCancelled(self->cancelled_)) return AVERROR_EXIT;
   const auto read = self->source_->ReadAt(self->position_, buffer, static_cast<size_t>(size));
   if (!read.ok()) {
+    if (self->read_error_.ok()) self->read_error_ = read.status();
     self->damage_ = std::string(read.status().message());
     return AVERROR(EIO);
   }
@@ -154,6 +156,7 @@ absl::Status Demuxer::Initialize() {
   if (opened < 0) {
     if (opened == AVERROR_EXIT) return absl::CancelledError("cancelled while opening contents");
     if (opened == AVERROR(ENOMEM)) return FfmpegError(opened, "opening contents");
+    NVC_RETURN_IF_ERROR(read_error_);
     return absl::InvalidArgumentError(absl::StrCat(
         "contents (", source_->Size(),
         " bytes) is not a video container that can be read: ", FfmpegErrorText(opened),
@@ -175,6 +178,7 @@ absl::Status Demuxer::SelectStream() {
     if (found == AVERROR_EXIT || IsCancelled(cancelled_)) {
       return absl::CancelledError("cancelled while reading the stream's parameters");
     }
+    NVC_RETURN_IF_ERROR(read_error_);
     if (found < 0) {
       return absl::DataLossError(absl::StrCat("contents: the streams' parameters can't be read: ",
                                               FfmpegErrorText(found), log.Detail()));

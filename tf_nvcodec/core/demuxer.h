@@ -74,6 +74,8 @@ class Demuxer {
   // the middle ends early and damage() says why.
   absl::StatusOr<bool> Next(AVPacket* packet);
   const std::string& damage() const { return damage_; }
+  // The first failure of the source itself. What was read before it need not be all there is.
+  const absl::Status& read_error() const { return read_error_; }
 
   // The next packet will be the first one, in the order of the file, of the last key frame at or
   // before `timestamp` that the container's index knows; of the first key frame when none is.
@@ -98,6 +100,7 @@ class Demuxer {
   int stream_index_ = -1;
   StreamInfo stream_;
   std::string damage_;
+  absl::Status read_error_;
   bool wants_key_ = false;  // after a seek
   bool keeps_sound_ = false;
 };

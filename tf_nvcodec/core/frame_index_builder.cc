@@ -114,6 +114,7 @@ class FrameIndexBuilder {
       info.pictures.clear();
       infos.push_back(std::move(info));
     }
+    NVC_RETURN_IF_ERROR(demuxer->read_error());
     SetDroppable(infos);
     for (size_t i = 0; i < infos.size(); ++i) {
       if (infos[i].shown != 0) shown_.push_back(static_cast<int>(i));
@@ -433,8 +434,8 @@ class FrameIndexBuilder {
   const ByteSource& source_;
   const FrameIndex::Limits& limits_;
   const Cancelled& cancelled_;
-  const bool only_table_;  // packets come as zeros
-  bool sparse_;            // packets come with what the inspector needs and zeros for the rest
+  const bool only_table_;  // packets come without their bytes
+  bool sparse_;            // packets come with what the inspector needs, no more
   SampleTable samples_;    // where the container has one
   FrameIndex index_;
   std::vector<int> shown_;          // packets that show a frame, in decoding order

@@ -61,7 +61,7 @@ using OutlineFunction = std::function<void(PacketParts*)>;
 // Empty for streams of which the whole packets are needed.
 OutlineFunction OutlineOf(const AVCodecParameters& codec);
 
-// Of packets that nobody looks into: a byte, since FFmpeg drops empty ones.
+// Of packets that nobody looks into: a byte, without which FFmpeg would take the file to end.
 void OutlineNothing(PacketParts* packet);
 
 }  // namespace nvc
