@@ -1,4 +1,4 @@
-"""Arguments that take one of a few values: errors that name them and what they take."""
+"""Arguments that take one of a few values, or none below a least one: errors that say which."""
 
 from __future__ import annotations
 
@@ -11,13 +11,18 @@ import tensorflow as tf
 # The ops know the values. TensorFlow says so in one way for eager calls, and then tells the whole
 # definition of the op, and in two others where it builds a graph.
 _EAGER = re.compile(
-    r"Value for attr '(\w+)' of \"?(.*?)\"? is not in the list of allowed values: (.*)"
+    r"Value for attr '(\w+)' of \"?(.*?)\"? is not in the list of allowed values: ([^\n]*)",
+    re.DOTALL,
 )
 _STRING = re.compile(r"Attr '(\w+)' of '\w+' Op passed string '(.*)' not in: (.*)\.\Z", re.DOTALL)
 _DTYPE = re.compile(
     r"Value passed to parameter '(\w+)' has DataType (\w+) not in list of allowed values: (.*)"
 )
-_NAMES = {"half": "float16", "float": "float32"}  # of dtypes
+_LEAST = re.compile(
+    r"(?:Value for attr|Attr) '(\w+)' of (?:'\w+' Op passed )?(-?\d+) "
+    r"(?:must be at least|less than) minimum (-?\d+)"
+)
+_NAMES = {"half": "float16", "float": "float32", "double": "float64"}  # of dtypes
 
 
 @contextlib.contextmanager
@@ -28,6 +33,9 @@ def named() -> Iterator[None]:
         yield
     except (tf.errors.InvalidArgumentError, ValueError, TypeError) as error:
         text = error.message if isinstance(error, tf.errors.OpError) else str(error)
+        if found := _LEAST.match(text):
+            name, value, least = found.groups()
+            raise ValueError(f"{name} must be at least {least}, got {value}") from None
         found = _EAGER.match(text) or _STRING.match(text) or _DTYPE.match(text)
         if not found:
             raise
@@ -35,7 +43,9 @@ def named() -> Iterator[None]:
         if '"' in allowed:
             raise ValueError(f'{name} must be {_either(allowed)}; got "{value}"') from None
         allowed = ", ".join(_NAMES.get(dtype, dtype) for dtype in allowed.split(", "))
-        raise TypeError(f"{name} must be {_either(allowed)}; got {value}") from None
+        raise TypeError(
+            f"{name} must be {_either(allowed)}; got {_NAMES.get(value, value)}"
+        ) from None
 
 
 def _either(listed: str) -> str:
