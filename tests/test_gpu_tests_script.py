@@ -17,6 +17,8 @@ import os, subprocess, sys
 if sys.argv[1] == "-c":
     sys.exit(subprocess.call([sys.executable, *sys.argv[1:]]))
 if "--collect-only" in sys.argv:
+    if "BROKEN" in os.environ:
+        sys.exit("ERROR tests/gpu/c.py")
     for test in (
         "a_gpu.py::x[two_parts-FP32-static]", "a_gpu.py::x[net-FP16-static]", "a_gpu.py::y[INT8]",
         "a_gpu.py::x[net-INT8-explicit]", "a_gpu.py::w[FP16-static]", "a_gpu.py::w[INT8-explicit]",
@@ -25,6 +27,8 @@ if "--collect-only" in sys.argv:
         print(f"tests/converters/{{test}}")
     for test in ("b.py::one[a-B-c]", "b.py::two", "two_gpus.py::v"):
         print(f"tests/gpu/{{test}}")
+    if "MORE" in os.environ:
+        print("tests/converters/a_gpu.py::x[net-FP16-explicit]")
     print("11 tests collected")
     sys.exit()
 assert os.environ["TF_NVCODEC_REQUIRE_GPU"] == "1"
@@ -93,3 +97,12 @@ def test_what_takes_longest_begins_first_and_only_failures_run_again(project: Pa
     again = run(project, GPUS="0", AGAIN="1")
     (line,) = again.stdout.splitlines()[1:]
     assert line.startswith("FAILED") and "x[two_parts" in line
+    # A process that has more to do than what passed.
+    more = run(project, GPUS="0", AGAIN="1", MORE="1").stdout
+    assert len(more.splitlines()) == 3 and "passed  GPU 0" in more and "x[net" in more
+
+
+def test_tests_that_can_not_be_collected_are_an_error(project: Path) -> None:
+    done = run(project, GPUS="0", BROKEN="1")
+    assert done.returncode == 1 and "collecting the tests failed" in done.stderr
+    assert not done.stdout

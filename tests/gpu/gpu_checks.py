@@ -79,7 +79,8 @@ def nvdec_alone() -> Iterator[None]:
 
 def check_keeps_no_memory(call: Callable[[], object], most: int = 32 << 20) -> None:
     """Twenty calls leave the GPU's free memory as it was, but for `most` bytes. Other processes may
-    take some at the same time; what leaks does so in every attempt."""
+    take some meanwhile, so there are several attempts; one that frees some may hide a leak. Certain
+    is only a GPU that no other process uses."""
     call()
     for _ in range(4):
         before = free_memory()
