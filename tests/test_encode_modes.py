@@ -3,6 +3,8 @@ memory."""
 
 from __future__ import annotations
 
+import contextlib
+import os
 import resource
 import subprocess
 import sys
@@ -126,3 +128,21 @@ def test_memory_is_given_back(codec: str) -> None:
 
     before = encode(60)
     assert encode(140) < before + 24 * 2**20
+
+
+def test_av1_leaves_threads_their_priority() -> None:
+    """As root, SVT-AV1 makes the thread that opens it a real-time one."""
+    policies = []
+
+    def encode() -> None:
+        nvc.encode_video(np.zeros((4, 64, 96, 3), np.uint8), codec="av1")
+        policies.append(os.sched_getscheduler(0))
+
+    thread = threading.Thread(target=encode)
+    thread.start()
+    while thread.is_alive():
+        for task in os.listdir("/proc/self/task"):
+            with contextlib.suppress(ProcessLookupError):
+                policies.append(os.sched_getscheduler(int(task)))
+        thread.join(0.005)
+    assert set(policies) == {os.SCHED_OTHER}

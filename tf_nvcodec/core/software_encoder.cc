@@ -14,6 +14,7 @@
 #include "absl/strings/strip.h"
 #include "tf_nvcodec/core/av_log.h"
 #include "tf_nvcodec/core/codec_settings.h"
+#include "tf_nvcodec/core/ordinary_priority.h"
 #include "tf_nvcodec/core/status.h"
 #include "tf_nvcodec/core/svt_av1_turn.h"
 
@@ -97,6 +98,7 @@ class SoftwareEncoder : public Encoder {
     AvLogScope log;
     // The wrappers of libx265 and SVT-AV1 only warn of parameters that these can't take.
     context_->log_level_offset = AV_LOG_ERROR - AV_LOG_WARNING;
+    const OrdinaryPriority ordinary;  // SVT-AV1 would take another
     const int opened = avcodec_open2(context_.get(), context_->codec, &dictionary);
     context_->log_level_offset = 0;
     const AVDictionaryEntry* const unused =
