@@ -255,8 +255,8 @@ def test_statistics_while_iterating(folder: Path) -> None:
     assert dataset.statistics().frames_per_second == 0
     assert dataset.statistics().wait_fraction == 0
     for i, _ in enumerate(dataset):
-        # tf.data may fetch ahead.
-        assert i + 1 <= dataset.statistics().clips <= i + 20
+        # tf.data fetches ahead, as far as it sees fit on a busy machine.
+        assert i + 1 <= dataset.statistics().clips <= len(SOUND_CLIPS)
     assert dataset.statistics().clips == len(SOUND_CLIPS)
     assert sum(dataset.statistics().skipped.values()) == 8
     # Both shards and another epoch count for the same dataset; another dataset has its own.
