@@ -95,6 +95,8 @@ TEST(SparseIndexTest, EveryKindOfFileHasTheSameIndex) {
       read_sparsely.insert(std::filesystem::path(path).filename());
     }
   }
+  EXPECT_FALSE(read_sparsely.empty());
+  if (GoldenFolder().empty()) return;
   EXPECT_THAT(read_sparsely, IsSupersetOf({"h264.mp4", "hevc.mp4", "av1.mp4", "vp9.mp4"}));
 }
 
@@ -145,6 +147,7 @@ class FailingSource : public ByteSource {
 
 // A shorter video would be kept as that of the file.
 TEST(SparseIndexTest, AReadThatFailsIsNoEndOfTheFile) {
+  if (GoldenFolder().empty()) GTEST_SKIP() << "tests/golden/make_clips.py has not run";
   for (const std::string& path : GoldenClips()) {
     if (std::filesystem::path(path).filename() != "h264_faststart.mp4") continue;
     const std::string clip = ReadFile(path);
