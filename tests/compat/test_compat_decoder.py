@@ -8,14 +8,13 @@ from collections.abc import Iterable
 import numpy as np
 import pytest
 from clip_table import CLIPS, SOUND
+from compat_streams import sound_latency
 from conftest import Clips
 from surface_checks import FORMATS, md5_of, raw_bytes
 from svc_stream import with_second_layer
 
 import tf_nvcodec.compat as nvc
 
-# FFmpeg's frame threads mark good pictures of these as damaged; one thread does not.
-ONE_THREAD = ("h264_paff_mixed.h264", "h264_paff_mixed.ts")
 NO_SURFACE = ("gbrp", "yuv440p", "yuv411p")
 
 
@@ -36,11 +35,8 @@ def decode_clip(clips: Clips, name: str, **options: object) -> list[nvc.DecodedF
 def test_frames_are_ffmpegs(clips: Clips, name: str) -> None:
     golden = clips.frames(name)
     demuxer = nvc.CreateDemuxer(clips.path(name))
-    latency = nvc.DisplayDecodeLatencyType
     try:
-        decoder = decoder_for(
-            demuxer, latency=latency.LOW if name in ONE_THREAD else latency.NATIVE
-        )
+        decoder = decoder_for(demuxer, latency=sound_latency(name))
     except nvc.PyNvVCExceptionUnsupported as error:
         assert golden.stream["codec_name"] in str(error)
         assert golden.stream["codec_name"] in ("ffv1", "flv1", "h261", "theora", "wmv2")

@@ -16,6 +16,7 @@ from gpu_clips import SOUND, data
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "compat"))
 
+from compat_streams import sound_latency
 from svc_stream import with_second_layer
 
 import tf_nvcodec.compat as nvc
@@ -24,8 +25,6 @@ from tf_nvcodec import decoder_pool
 pytestmark = pytest.mark.gpu
 
 CLIPS = [name for name in SOUND if name.startswith(("h264", "hevc")) and "cut" not in name]
-# Of fields and frames in one stream, FFmpeg's frame threads call good pictures damaged.
-ONE_THREAD = ("h264_paff_mixed.h264", "h264_paff_mixed.ts")
 SOME = ["h264.mp4", "h264_open_gop.mp4", "hevc.mp4", "h264_edit_list.mp4", "h264_vfr.mp4"]
 
 
@@ -83,11 +82,8 @@ def test_of_scalable_video_the_base_layer_is_decoded(codec: str) -> None:
 @pytest.mark.parametrize("name", CLIPS)
 def test_frames_are_the_cpus(name: str) -> None:
     """Also where FFmpeg stands in for what this GPU does not decode."""
-    latency = nvc.DisplayDecodeLatencyType
     try:
-        want = decode(
-            name, backend="cpu", latency=latency.LOW if name in ONE_THREAD else latency.NATIVE
-        )
+        want = decode(name, backend="cpu", latency=sound_latency(name))
     except nvc.PyNvVCExceptionUnsupported as error:
         pytest.skip(str(error)[:200])
     same(decode(name), want, name)
