@@ -33,11 +33,8 @@ collect() {
 grouped() {
   awk '{
     group = $0
-    if (group ~ /^tests\/converters\/.*[[-][A-Z0-9]+-[a-z]+\]$/) {
-      sub(/[[-][A-Z0-9]+-[a-z]+\]$/, "", group)
-    } else {
-      sub(/::.*/, "", group)
-    }
+    way = /^tests\/converters\// && sub(/[[-][A-Z0-9]+-[a-z]+\]$/, "", group)
+    if (!way) sub(/::.*/, "", group)
     print group "\t" $0
   }'
 }
