@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -176,6 +177,33 @@ TEST_F(IndexCacheTest, AReadOnlyFolderIsPermissionDenied) {
   EXPECT_EQ(status, 0);
   fs::permissions(root_ / "a" / "b", fs::perms::owner_all);
   EXPECT_EQ(FilesKept(), 0u);
+}
+
+// Eight processes store at one moment where no folder is yet, again and again.
+TEST_F(IndexCacheTest, ManyProcessesMakeTheFolder) {
+  for (int round = 0; round < 40; ++round) {
+    fs::remove_all(root_ / "a");
+    int start[2];
+    ASSERT_EQ(::pipe(start), 0);
+    std::vector<pid_t> children;
+    for (int process = 0; process < 8; ++process) {
+      const pid_t child = ::fork();
+      if (child == 0) {
+        char byte;
+        ::close(start[1]);
+        ::_exit(::read(start[0], &byte, 1) == 0 && cache_.Store(file_, index_).ok() ? 0 : 1);
+      }
+      children.push_back(child);
+    }
+    ::close(start[0]);
+    ::close(start[1]);  // the children's reads end
+    for (const pid_t child : children) {
+      int status = -1;
+      ASSERT_EQ(::waitpid(child, &status, 0), child);
+      EXPECT_EQ(status, 0) << "in round " << round;
+    }
+    EXPECT_EQ(FilesKept(), 1u);
+  }
 }
 
 // Two states of one file and eight processes: whoever finds an index finds the one of its state.

@@ -173,8 +173,9 @@ absl::Status IndexCache::Store(const FileIdentity& file, const FrameIndex& index
   std::string bytes = absl::StrCat(Header(file), body);
   bytes += Crc(bytes);
   const std::string path = FileName(file.path);
-  absl::Status status = WriteFile(path, bytes);
-  if (status.ok() || ::access(directory_.c_str(), F_OK) == 0) return status;
+  const absl::Status status = WriteFile(path, bytes);
+  // Is the folder missing? Looking says no where another process has made it since.
+  if (!absl::IsUnavailable(status)) return status;
   NVC_RETURN_IF_ERROR(MakeDirectory(directory_));
   return WriteFile(path, bytes);
 }
