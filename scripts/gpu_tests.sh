@@ -1,91 +1,68 @@
 #!/bin/bash
 # Runs the tests marked gpu on all GPUs of this machine at once, PER_GPU (2) processes on each, what
-# takes longest first; a test that finds no GPU fails. All ways in which a test converts a model share
-# a process, so that TensorRT is started, and measures each kernel, once; so do the other tests of a
-# file. Measurements of memory are certain only with GPUS=0 PER_GPU=1.
+# takes longest first; a test that finds no GPU fails. A process runs one test after another, so that
+# TensorRT is started, and measures each kernel, once in it. Tests marked `alone` run after the
+# others, in one process that has all GPUs.
+# Conversions that take turns at a GPU slow each other down more than they gain; MPS=1 lets the
+# processes of a GPU use it at once, by NVIDIA's Multi-Process Service.
 # Arguments choose tests, as for pytest:
 #     scripts/gpu_tests.sh                                   # all
-#     GPUS="2 3" scripts/gpu_tests.sh tests/converters -k bisect
-# Output goes to build/log/gpu_tests/, a log for each process. AGAIN=1 leaves out processes of which
-# all tests passed before.
+#     GPUS="2 3" scripts/gpu_tests.sh tests/gpu -k pool
+#     MPS=1 PER_GPU=5 scripts/gpu_tests.sh tests/converters
+# build/log/gpu_tests/ has a line for each test that has run, as soon as it has, in outcomes.tsv, and
+# a file of what each failure said. AGAIN=1 leaves out the tests that passed before.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 python="${TF_NVCODEC_PYTHON:-$VENV/bin/python}"
 logs="$LOG_DIR/gpu_tests"
 read -ra gpus <<<"${GPUS:-$(nvidia-smi --query-gpu=index --format=csv,noheader | tr '\n' ' ')}"
 ((${#gpus[@]})) || die "nvidia-smi lists no GPU"
-# Those that this process may use, for each GPU an equal part.
-cores="$("$python" -c 'import os; print(*sorted(os.sched_getaffinity(0)))')"
+workers=$((${#gpus[@]} * ${PER_GPU:-2}))
+export GPU_TESTS_GPUS="${gpus[*]}" GPU_TESTS_LOGS="$logs"
 export TF_NVCODEC_REQUIRE_GPU=1 TF_FORCE_GPU_ALLOW_GROWTH=true
-export PYTHONPATH="$ROOT${PYTHONPATH:+:$PYTHONPATH}"
+export PYTHONPATH="$ROOT/tests/gpu:$ROOT${PYTHONPATH:+:$PYTHONPATH}"
 mkdir -p "$logs"
-
-collect() {
-  local listed code=0
-  listed="$("$python" -m pytest --collect-only -q -m gpu -p no:cacheprovider "$@" 2>/dev/null)" ||
-    code=$?
-  # 5: there is none.
-  if ((code != 0 && code != 5)); then die "collecting the tests failed:"$'\n'"$listed"; fi
-  grep :: <<<"$listed" || true
-}
+if [[ -z "${AGAIN:-}" ]]; then
+  rm -f "$logs"/*
+elif [[ -f "$logs/outcomes.tsv" ]]; then
+  cp "$logs/outcomes.tsv" "$logs/before.tsv"
+fi
 (($#)) || set -- tests
-# GROUP, a tab, TEST: a group for each conversion without its precision and mode, and for each file.
-grouped() {
-  awk '{
-    group = $0
-    way = /^tests\/converters\// && sub(/[[-][A-Z0-9]+-[a-z]+\]$/, "", group)
-    if (!way) sub(/::.*/, "", group)
-    print group "\t" $0
-  }'
-}
-found="$(mktemp "$logs/tests.XXXXXX")" # one for each run of this script
-trap 'rm -f "$found"' EXIT
-tests="$(collect "$@")"
-grouped <<<"$tests" | grep :: >"$found" || die "no test marked gpu in: $*"
-mapfile -t groups < <(cut -f 1 "$found" | awk '!seen[$0]++')
 
-# Many conversions in one test, then large networks, then the other conversions, then the rest.
-ordered() {
-  local patterns=(bisect applications converters) rest=("${groups[@]}") pattern group kept
-  for pattern in "${patterns[@]}"; do
-    kept=()
-    for group in "${rest[@]}"; do
-      if [[ "$group" == *"$pattern"* ]]; then echo "$group"; else kept+=("$group"); fi
-    done
-    rest=("${kept[@]}")
+if [[ -n "${MPS:-}" ]]; then
+  GPU_TESTS_MPS="$(mktemp -d)" # a socket's path must be short
+  export GPU_TESTS_MPS
+  daemon() { # GPU ARGUMENTS...
+    CUDA_MPS_PIPE_DIRECTORY="$GPU_TESTS_MPS/$1" CUDA_MPS_LOG_DIRECTORY="$GPU_TESTS_MPS/$1" \
+      CUDA_VISIBLE_DEVICES="$1" nvidia-cuda-mps-control "${@:2}"
+  }
+  end_mps() {
+    for gpu in "${gpus[@]}"; do echo quit | daemon "$gpu" >/dev/null 2>&1 || true; done
+    rm -rf "$GPU_TESTS_MPS"
+  }
+  trap end_mps EXIT
+  for gpu in "${gpus[@]}"; do
+    mkdir "$GPU_TESTS_MPS/$gpu"
+    daemon "$gpu" -d || die "nvidia-cuda-mps-control does not start for GPU $gpu"
   done
-  if ((${#rest[@]})); then printf '%s\n' "${rest[@]}"; fi
-}
+fi
 
-one() { # GROUP, on the GPU and the cores of this process's slot
-  local gpus cores part number visible name log tests code=0 began=$SECONDS verdict=passed
-  read -ra gpus <<<"$GPU_NAMES"
-  read -ra cores <<<"$CORES"
-  part=$((${#cores[@]} / ${#gpus[@]}))
-  number=$((SLOT % ${#gpus[@]}))
-  if ((part)); then cores=("${cores[@]:number * part:part}"); fi
-  visible="${gpus[number]}"
-  if [[ "$1" == *two_gpus* ]]; then visible="$(IFS=,; echo "${gpus[*]}")"; fi
-  name="$(printf '%s' "$1" | tr -c 'A-Za-z0-9._-' '_')"
-  log="$LOGS/$name.log"
-  mapfile -t tests < <(GROUP="$1" awk -F '\t' '$1 == ENVIRON["GROUP"] { print $2 }' "$TESTS")
-  ((${#tests[@]})) || return 1
-  if [[ -n "${AGAIN:-}" && -f "$LOGS/$name.passed" ]] &&
-    ! printf '%s\n' "${tests[@]}" | grep -qvxFf "$LOGS/$name.passed"; then return; fi
-  rm -f "$LOGS/$name.passed"
-  CUDA_VISIBLE_DEVICES="$visible" taskset -c "$(IFS=,; echo "${cores[*]}")" \
-    "$PYTHON_PROGRAM" -m pytest -q -rs -m gpu -p no:cacheprovider "${tests[@]}" >"$log" 2>&1 </dev/null ||
-    code=$?
-  if ((code)); then verdict=FAILED; else printf '%s\n' "${tests[@]}" >"$LOGS/$name.passed"; fi
-  printf '%s  GPU %s  %4d s  %s: %s\n' "$verdict" "$visible" $((SECONDS - began)) "$1" \
-    "$(tail -n 1 "$log")"
-  return $((code != 0))
+ran=0
+failed=0
+run() { # pytest's options...
+  local code=0
+  "$python" -m pytest -m gpu -p gpu_workers -p no:cacheprovider -v -rs "$@" </dev/null || code=$?
+  case "$code" in
+    0) ran=1 ;;
+    5) ;; # there is none
+    *) ran=1 failed=1 ;;
+  esac
 }
-export -f one
-export LOGS="$logs" TESTS="$found" CORES="$cores" PYTHON_PROGRAM="$python" GPU_NAMES="${gpus[*]}"
-say "${#groups[@]} processes on GPUs ${gpus[*]}, ${PER_GPU:-2} at a time on each"
-code=0
-ordered | xargs -d '\n' -P $((${#gpus[@]} * ${PER_GPU:-2})) --process-slot-var=SLOT -n 1 \
-  bash -c 'one "$1"' _ || code=$?
-((code == 0)) || die "some failed; their logs are in $logs"
+say "$workers processes on GPUs ${gpus[*]}"
+# One test ahead at most: the last ones are spread too.
+run -n "$workers" --dist load --maxschedchunk 1 "$@"
+export GPU_TESTS_ALONE=1
+CUDA_VISIBLE_DEVICES="$(IFS=,; echo "${gpus[*]}")" run "$@"
+((ran)) || die "no test marked gpu${AGAIN:+ that has not passed before}: $*"
+((failed == 0)) || die "some failed; what they said is in $logs"
 say "all passed"

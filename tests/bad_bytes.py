@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import struct
 from collections.abc import Iterator
 
@@ -87,13 +88,11 @@ def lying_avi(data: bytes) -> Iterator[tuple[str, bytes]]:
 
 
 def lying_matroska(data: bytes) -> Iterator[tuple[str, bytes]]:
-    def element(name: bytes, payload: bytes) -> int:
-        """Where the payload of an element with this id and size begins."""
-        return data.index(name + bytes([0x80 | len(payload)]) + payload) + len(name) + 1
-
-    width = element(b"\xb0", bytes([96]))
-    yield "PixelWidth 255", _patch(data, width, ">B", 255)
-    yield "PixelWidth 0", _patch(data, width, ">B", 0)
+    width = re.search(rb"\xb0([\x81\x82])", data)
+    assert width is not None
+    octets = width[1][0] & 0x7F
+    yield "PixelWidth of ones", _patch(data, width.end(), f"{octets}s", b"\xff" * octets)
+    yield "PixelWidth 0", _patch(data, width.end(), f"{octets}s", bytes(octets))
     yield "a Cluster of unknown size", data.replace(b"\x1f\x43\xb6\x75", b"\x1f\x43\xb6\x75\xff", 1)
     at = data.index(b"\x1f\x43\xb6\x75") + 4
     yield "a Cluster of 2 ** 56 bytes", _patch(data, at, ">Q", (1 << 56) | ((1 << 56) - 2))

@@ -1,4 +1,4 @@
-"""Scripts in a process of their own, of which it matters how they end."""
+"""Programs in a process of their own, of which it matters how they end."""
 
 from __future__ import annotations
 
@@ -6,7 +6,13 @@ import subprocess
 import sys
 
 
+def printed_by(*arguments: str, timeout: float = 120) -> str:
+    """What Python with these arguments prints; it has to end well."""
+    command = [sys.executable, *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=timeout, check=False)
+    assert done.returncode == 0, f"{done.stdout[-2000:]}\n{done.stderr[-3000:]}"
+    return done.stdout
+
+
 def ends_well(script: str, *args: str) -> None:
-    command = [sys.executable, "-c", script, *args]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
-    assert done.returncode == 0, done.stderr[-2000:]
+    printed_by("-c", script, *args)

@@ -29,9 +29,10 @@ class Answer:
 
 
 class Sandbox:
-    """One child, started again after each crash."""
+    """One child that decodes on `device`, started again after each crash."""
 
-    def __init__(self) -> None:
+    def __init__(self, device: str = "/CPU:0") -> None:
+        self._device = device
         self._child: subprocess.Popen[bytes] | None = None
 
     def run(self, data: bytes, calls: list[tuple[str, dict[str, Any]]]) -> Answer:
@@ -59,7 +60,7 @@ class Sandbox:
         paths = [str(Path(tf_nvcodec.__file__).resolve().parents[1])]
         paths += filter(None, [os.environ.get("PYTHONPATH")])
         return subprocess.Popen(
-            [sys.executable, str(_CHILD)],
+            [sys.executable, str(_CHILD), self._device],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},

@@ -1,4 +1,4 @@
-"""Answers decode requests on stdin, one JSON object a line; run by sandbox.py.
+"""Answers decode requests on stdin, one JSON object a line; run by sandbox.py with the device.
 
 A request has "data" (base64) and "calls": a list of ["probe" | "decode" | "frames_at", options].
 The answer has for each call the error's name and message, or what came out, and its seconds; and
@@ -22,6 +22,7 @@ import tensorflow as tf
 
 import tf_nvcodec as nvc
 
+_DEVICE = sys.argv[1]
 _STATUS = Path("/proc/self/status")
 
 
@@ -57,7 +58,8 @@ def _answer(request: dict[str, Any]) -> dict[str, Any]:
         begin = time.monotonic()
         outcome: dict[str, Any] = {"call": name, "error": None, "message": ""}
         try:
-            outcome.update(_call(name, data, options))
+            with tf.device(_DEVICE):
+                outcome.update(_call(name, data, options))
         except Exception as error:
             outcome.update(error=type(error).__name__, message=str(error))
         outcome["seconds"] = time.monotonic() - begin

@@ -7,7 +7,6 @@ from __future__ import annotations
 import ctypes
 import http.server
 import os
-import random
 import shutil
 import threading
 from collections.abc import Iterable, Iterator
@@ -16,14 +15,13 @@ from typing import Any, ClassVar
 
 import bad_bytes
 import pytest
+import untrusted
 from conftest import Clips
 from sandbox import Answer, Sandbox
+from untrusted import MOST_SECONDS, complaints, nothing_of_a_video
 
-CAUSES = {"InvalidArgumentError", "DataLossError", "ResourceExhaustedError"}
-MOST_SECONDS = 2.0
-MOST_MB = 1000.0
 SMALL = {"size": (16, 16)}
-CALLS: list[tuple[str, dict[str, Any]]] = [
+CALLS: list[untrusted.Call] = [
     ("probe", {}),
     ("decode", SMALL),
     ("decode", {**SMALL, "on_error": "repeat"}),
@@ -38,39 +36,10 @@ def sandbox() -> Iterator[Sandbox]:
     child.close()
 
 
-def complaints(what: str, answer: Answer) -> list[str]:
-    """What is wrong with the way a case was dealt with."""
-    if answer.crash:
-        return [f"{what}: {answer.crash}"]
-    found = []
-    if answer.grown_mb > MOST_MB:
-        found.append(f"{what}: grew by {answer.grown_mb:.0f} MB")
-    for outcome in answer.outcomes:
-        name, message = f"{what}, {outcome['call']}", outcome["message"]
-        if outcome["seconds"] > MOST_SECONDS:
-            found.append(f"{name}: took {outcome['seconds']:.1f} s ({message[:100]})")
-        if outcome["error"] is None:
-            if outcome["frames"] < 1:
-                found.append(f"{name}: gave no frame and no error")
-        elif outcome["error"] not in CAUSES | {"OutOfRangeError"}:
-            found.append(f"{name}: {outcome['error']} {message[:300]}")
-        elif not any(
-            word in message for word in ("contents", "decoder", "frame", "packet", "max_")
-        ):
-            found.append(f"{name}: does not say what is wrong: {message[:300]}")
-    return found
-
-
 def run_all(sandbox: Sandbox, clips: Clips, cases: Iterable[tuple[str, bytes]]) -> list[Answer]:
-    answers, wrong = [], []
-    for what, data in cases:
-        answers.append(sandbox.run(data, CALLS))
-        wrong += complaints(what, answers[-1])
-    after = sandbox.run(clips.data("h264.mp4"), [("decode", {"pixel_format": "native"})])
-    if after.crash or after.outcomes[0].get("md5") != clips.frames("h264.mp4").md5:
-        wrong.append("the next call does not work")
-    assert not wrong, f"{len(wrong)} complaints:\n" + "\n".join(wrong[:30])
-    return answers
+    native = ("decode", {"pixel_format": "native"})
+    after = (clips.data("h264.mp4"), native, clips.frames("h264.mp4").md5)
+    return untrusted.run_all(sandbox, cases, CALLS, after)
 
 
 # Truncations and bit flips of each; the first has the number that the project promises.
@@ -115,18 +84,7 @@ def test_bits_flipped(sandbox: Sandbox, clips: Clips, name: str) -> None:
 
 
 def test_empty_and_random_bytes(sandbox: Sandbox, clips: Clips) -> None:
-    numbers = random.Random(2)
-    cases = [("nothing", b""), ("one byte", b"\0"), ("zeros", bytes(1 << 20))]
-    cases += [(f"{n} random bytes", numbers.randbytes(n)) for n in (1, 10, 188, 4096, 1 << 20)]
-    for start in (
-        b"\0\0\0\x18ftypmp42",
-        b"\x1aE\xdf\xa3",
-        b"RIFF\xff\xff\xff\xffAVI LIST",
-        b"FLV\1",
-    ):
-        cases.append((f"{start!r} and random bytes", start + numbers.randbytes(1 << 16)))
-    cases.append(("the word of a PNG", b"\x89PNG\r\n\x1a\n" + bytes(100)))
-    for answer in run_all(sandbox, clips, cases):
+    for answer in run_all(sandbox, clips, nothing_of_a_video()):
         assert all(outcome["error"] for outcome in answer.outcomes)
 
 

@@ -10,60 +10,69 @@ from pathlib import Path
 
 import pytest
 
-SCRIPTS = Path(__file__).resolve().parents[1] / "scripts"
-# Stands for pytest: tells what it would run where; one test fails.
-PYTHON = f"""#!{sys.executable}
-import os, subprocess, sys
-if sys.argv[1] == "-c":
-    sys.exit(subprocess.call([sys.executable, *sys.argv[1:]]))
-if "--collect-only" in sys.argv:
-    if "BROKEN" in os.environ:
-        sys.exit("ERROR tests/gpu/c.py")
-    for test in (
-        "a_gpu.py::x[two_parts-FP32-static]", "a_gpu.py::x[net-FP16-static]", "a_gpu.py::y[INT8]",
-        "a_gpu.py::x[net-INT8-explicit]", "a_gpu.py::w[FP16-static]", "a_gpu.py::w[INT8-explicit]",
-        "a_gpu.py::z", "bisect_gpu.py::y",
-    ):
-        print(f"tests/converters/{{test}}")
-    for test in ("b.py::one[a-B-c]", "b.py::two", "two_gpus.py::v"):
-        print(f"tests/gpu/{{test}}")
-    if "MORE" in os.environ:
-        print("tests/converters/a_gpu.py::x[net-FP16-explicit]")
-    print("11 tests collected")
-    sys.exit()
-assert os.environ["TF_NVCODEC_REQUIRE_GPU"] == "1"
-cores = ",".join(map(str, sorted(os.sched_getaffinity(0))))
-tests = sys.argv[sys.argv.index("no:cacheprovider") + 1 :]
-print(os.environ["CUDA_VISIBLE_DEVICES"], cores, *tests)
-sys.exit(any("FP32" in test for test in tests))
+ROOT = Path(__file__).resolve().parents[1]
+# Tests that tell where they ran; one fails.
+TESTS = """
+import os
+import pytest
+
+pytestmark = pytest.mark.gpu
+
+
+def tell(name):
+    assert os.environ["TF_NVCODEC_REQUIRE_GPU"] == "1"
+    cores = ",".join(map(str, sorted(os.sched_getaffinity(0))))
+    worker = os.environ.get("PYTEST_XDIST_WORKER", "alone")
+    with open(os.environ["TOLD"], "a") as file:
+        file.write(f"{name} {os.environ['CUDA_VISIBLE_DEVICES']} {cores} {worker}\\n")
+    if folder := os.environ.get("CUDA_MPS_PIPE_DIRECTORY"):
+        assert open(f"{folder}/serves").read().strip() == os.path.basename(folder)
 """
-# A process for each.
-GROUPS = {
-    "tests/converters/a_gpu.py::x[two_parts": ["x[two_parts-FP32-static]"],
-    "tests/converters/a_gpu.py::x[net": ["x[net-FP16-static]", "x[net-INT8-explicit]"],
-    "tests/converters/a_gpu.py::w": ["w[FP16-static]", "w[INT8-explicit]"],
-    "tests/converters/a_gpu.py": ["y[INT8]", "z"],
-    "tests/converters/bisect_gpu.py": ["y"],
-    "tests/gpu/b.py": ["one[a-B-c]", "two"],
-    "tests/gpu/two_gpus.py": ["v"],  # sees both
+# In the place of NVIDIA's: begins to serve a GPU, or ends.
+MPS = """#!/bin/bash
+if [[ "$1" == -d ]]; then echo "$CUDA_VISIBLE_DEVICES" >"$CUDA_MPS_PIPE_DIRECTORY/serves"; fi
+echo "$CUDA_VISIBLE_DEVICES ${1:-$(cat)}" >>"$MPS_LOG"
+[[ "$CUDA_VISIBLE_DEVICES" != broken ]]
+"""
+FILES = {
+    "tests/gpu/test_b.py": "@pytest.mark.parametrize('x', range(4))\ndef test_b(x): tell('b')\n",
+    "tests/gpu/test_two_gpus.py": "@pytest.mark.alone\ndef test_v(): tell('v')\n",
+    "tests/converters/test_a_gpu.py": "def test_a(): tell('a')\n"
+    "def test_broken():\n    print('much')\n    assert 'MENDED' in os.environ, 'no good'\n",
+    "tests/converters/test_bisect_gpu.py": "def test_y(): tell('y')\n",
 }
+DIES = """
+@pytest.mark.parametrize('x', range(12))
+def test_d(x):
+    if x == 4 and 'FATAL' in os.environ:
+        os.abort()
+    tell(f'd{x}')
+"""
 
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """Another root with these scripts and a Python of that kind."""
-    (tmp_path / "scripts").mkdir()
-    for name in ("gpu_tests.sh", "common.sh"):
-        shutil.copy(SCRIPTS / name, tmp_path / "scripts")
-    (tmp_path / "python").write_text(PYTHON)
-    (tmp_path / "python").chmod(0o755)
+    """Another root with the scripts and tests of that kind."""
+    for folder in ("scripts", "tests/gpu", "tests/converters"):
+        (tmp_path / folder).mkdir(parents=True)
+    for name in ("scripts/gpu_tests.sh", "scripts/common.sh", "tests/gpu/gpu_workers.py"):
+        shutil.copy(ROOT / name, tmp_path / name)
+    (tmp_path / "pyproject.toml").write_text(
+        "[tool.pytest.ini_options]\nmarkers = ['alone: x', 'gpu: x']\n"
+        "addopts = '-p no:cacheprovider'\n"
+    )
+    for name, code in FILES.items():
+        (tmp_path / name).write_text(TESTS + code)
     return tmp_path
 
 
-def run(project: Path, **variables: str) -> subprocess.CompletedProcess:
-    environment = {**os.environ, "TF_NVCODEC_PYTHON": str(project / "python"), **variables}
+def run(project: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess:
+    told = project / "told"
+    told.unlink(missing_ok=True)
+    outer = {name: value for name, value in os.environ.items() if "XDIST" not in name}
+    environment = {**outer, "TF_NVCODEC_PYTHON": sys.executable, "TOLD": str(told), **variables}
     return subprocess.run(
-        [project / "scripts" / "gpu_tests.sh"],
+        [project / "scripts" / "gpu_tests.sh", *arguments],
         env=environment,
         capture_output=True,
         text=True,
@@ -71,38 +80,92 @@ def run(project: Path, **variables: str) -> subprocess.CompletedProcess:
     )
 
 
+def told(project: Path) -> list[list[str]]:
+    """Test, GPUs, cores and worker of what ran, in its order."""
+    path = project / "told"
+    return [line.split() for line in path.read_text().splitlines()] if path.exists() else []
+
+
 def test_tests_are_spread_and_failures_told(project: Path) -> None:
     done = run(project, GPUS="4 7", PER_GPU="1")
-    assert done.returncode == 1 and "some failed; their logs are in" in done.stderr
-    first, *lines = done.stdout.splitlines()
-    assert first == "==> 7 processes on GPUs 4 7, 1 at a time on each"
-    verdicts = {line.split(" s  ")[1].split(": ")[0]: line.split()[0] for line in lines}
-    assert verdicts == {group: "FAILED" if "two_parts" in group else "passed" for group in GROUPS}
-    logs = [path.read_text().split() for path in (project / "build/log/gpu_tests").glob("*.log")]
-    ran = sorted([test.split("::")[1] for test in tests] for _, _, *tests in logs)
-    assert ran == sorted(GROUPS.values())
-    assert [gpu for gpu, _, *tests in logs if "two_gpus" in tests[0]] == ["4,7"]
-    places = {(gpu, cores) for gpu, cores, *_ in logs if gpu != "4,7"}
-    assert {gpu for gpu, _ in places} == {"4", "7"}
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "some failed; what they said is in" in done.stderr
+    assert done.stdout.splitlines()[0] == "==> 2 processes on GPUs 4 7"
+    lines = told(project)
+    assert sorted(name for name, *_ in lines) == ["a", *"bbbb", "v", "y"]
+    assert [gpu for name, gpu, *_ in lines if name == "v"] == ["4,7"]
+    spread = {(worker, gpu, cores) for name, gpu, cores, worker in lines if name != "v"}
+    assert {(worker, gpu) for worker, gpu, _ in spread} == {("gw0", "4"), ("gw1", "7")}
     cores = sorted(map(str, os.sched_getaffinity(0)), key=int)
     half = len(cores) // 2
     if half:
-        assert places == {("4", ",".join(cores[:half])), ("7", ",".join(cores[half : 2 * half]))}
+        parts = {"4": ",".join(cores[:half]), "7": ",".join(cores[half : 2 * half])}
+        assert {gpu: cores for _, gpu, cores in spread} == parts
+    logs = project / "build" / "log" / "gpu_tests"
+    outcomes = [line.split("\t") for line in (logs / "outcomes.tsv").read_text().splitlines()]
+    assert len(outcomes) == 8
+    assert [test for outcome, *_, test in outcomes if outcome == "failed"] == [
+        "tests/converters/test_a_gpu.py::test_broken"
+    ]
+    (said,) = logs.glob("*.log")
+    assert said.name == "tests_converters_test_a_gpu.py_test_broken.call.log"
+    assert "no good" in said.read_text() and "much" in said.read_text()
 
 
 def test_what_takes_longest_begins_first_and_only_failures_run_again(project: Path) -> None:
-    lines = run(project, GPUS="0", PER_GPU="1").stdout.splitlines()[1:]
-    begun = [line.split(" s  ")[1].split(": ")[0].split("/")[-1] for line in lines]
-    assert begun[0] == "bisect_gpu.py" and begun[-2:] == ["b.py", "two_gpus.py"]
-    again = run(project, GPUS="0", AGAIN="1")
-    (line,) = again.stdout.splitlines()[1:]
-    assert line.startswith("FAILED") and "x[two_parts" in line
-    # A process that has more to do than what passed.
-    more = run(project, GPUS="0", AGAIN="1", MORE="1").stdout
-    assert len(more.splitlines()) == 3 and "passed  GPU 0" in more and "x[net" in more
+    assert run(project, GPUS="0", PER_GPU="1").returncode == 1
+    assert [name for name, *_ in told(project)] == ["y", "a", *"bbbb", "v"]
+    logs = project / "build" / "log" / "gpu_tests"
+    assert list(logs.glob("*.log"))
+    again = run(project, GPUS="0", AGAIN="1", MENDED="1")
+    assert again.returncode == 0 and "1 passed" in again.stdout and not told(project)
+    assert not list(logs.glob("*.log"))
+    nothing = run(project, GPUS="0", AGAIN="1")
+    assert nothing.returncode == 1
+    assert "no test marked gpu that has not passed before: tests" in nothing.stderr
+    afresh = run(project, "tests/gpu", GPUS="0")
+    assert afresh.returncode == 0 and len(told(project)) == 5
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_a_process_that_dies_takes_one_test_with_it(project: Path, again: bool) -> None:
+    (project / "tests" / "gpu" / "test_d.py").write_text(TESTS + DIES)
+    wanted = ["v", *"bbbb", *(f"d{x}" for x in range(12) if x != 4)]
+    if again:
+        run(project, "tests/gpu", "-k", "test_b or test_d and 2", GPUS="4 7", PER_GPU="1")
+        passed = [name for name, *_ in told(project)]
+        assert sorted(passed) == [*"bbbb", "d2"]
+        wanted = ["v", *(name for name in wanted if name.startswith("d") and name != "d2")]
+    more = {"AGAIN": "1"} if again else {}
+    done = run(project, "tests/gpu", GPUS="4 7", PER_GPU="1", FATAL="1", **more)
+    assert done.returncode == 1
+    ran = told(project)
+    assert sorted(name for name, *_ in ran) == sorted(wanted)
+    places = {worker: gpu for name, gpu, _, worker in ran if name != "v"}
+    assert set(places.values()) == {"4", "7"}
+    (said,) = (project / "build" / "log" / "gpu_tests").glob("*.log")
+    assert said.name == "tests_gpu_test_d.py_test_d_4_.died.log"
+
+
+def test_processes_share_a_gpu_by_mps(project: Path) -> None:
+    tools = project / "tools"
+    tools.mkdir()
+    (tools / "nvidia-cuda-mps-control").write_text(MPS)
+    (tools / "nvidia-cuda-mps-control").chmod(0o755)
+    log = project / "mps"
+    more = {"MPS": "1", "PATH": f"{tools}:{os.environ['PATH']}", "MPS_LOG": str(log)}
+    done = run(project, "tests/gpu", GPUS="4 7", PER_GPU="1", **more)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert {gpu for name, gpu, *_ in told(project) if name == "b"} == {"0"}
+    assert [gpu for name, gpu, *_ in told(project) if name == "v"] == ["4,7"]  # without it
+    assert log.read_text().splitlines() == ["4 -d", "7 -d", "4 quit", "7 quit"]
+    broken = run(project, "tests/gpu", GPUS="broken", **more)
+    assert broken.returncode == 1 and not told(project)
+    assert "nvidia-cuda-mps-control does not start for GPU broken" in broken.stderr
 
 
 def test_tests_that_can_not_be_collected_are_an_error(project: Path) -> None:
-    done = run(project, GPUS="0", BROKEN="1")
-    assert done.returncode == 1 and "collecting the tests failed" in done.stderr
-    assert not done.stdout
+    (project / "tests" / "gpu" / "test_b.py").write_text("import nothing_of_this_name\n")
+    done = run(project, GPUS="0")
+    assert done.returncode == 1 and "nothing_of_this_name" in done.stdout
+    assert sorted(name for name, *_ in told(project)) == ["a", "y"]  # the others run

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import time
 
 import numpy as np
 import pytest
@@ -82,15 +83,30 @@ def test_av1_without_b_frames_shows_frames_as_they_are_decoded() -> None:
         encode(FRAMES[:2], "av1", bf=2)
 
 
-@pytest.mark.parametrize("codec", CODECS)
-@pytest.mark.parametrize("tuning", ["low_latency", "ultra_low_latency"])
+LOW_LATENCIES = pytest.mark.parametrize("tuning", ["low_latency", "ultra_low_latency"])
+
+
+@pytest.mark.parametrize("codec", H26X)
+@LOW_LATENCIES
 def test_low_latency_gives_a_packet_for_every_frame(codec: str, tuning: str) -> None:
     encoder = nvc.CreateEncoder(WIDTH, HEIGHT, "NV12", True, codec=codec, tuning_info=tuning)
-    packets = [encoder.Encode(frame) for frame in FRAMES[:8]]
-    # SVT-AV1 keeps three frames for its pipeline.
-    kept = 3 if codec == "av1" else 0
-    assert [bool(packet) for packet in packets] == [False] * kept + [True] * (8 - kept)
-    assert bool(encoder.EndEncode()) == (codec == "av1")
+    assert all(encoder.Encode(frame) for frame in FRAMES[:8])
+    assert not encoder.EndEncode()
+
+
+@LOW_LATENCIES
+def test_low_latency_gives_av1_within_a_few_frames(tuning: str) -> None:
+    """SVT-AV1 encodes in threads of its own: two frames on an idle machine, more on a busy one.
+    High quality keeps some thirty, given any time."""
+    encoder = nvc.CreateEncoder(WIDTH, HEIGHT, "NV12", True, codec="av1", tuning_info=tuning)
+    for frame in FRAMES[:12]:
+        if encoder.Encode(frame):
+            break
+        time.sleep(0.1)
+    else:
+        encoder.EndEncode()
+        pytest.fail("12 frames in 1.2 s gave no packet")
+    assert encoder.EndEncode()
 
 
 @pytest.mark.parametrize(

@@ -119,10 +119,11 @@ class CudaArray:
     """Memory of the driver's with `__cuda_array_interface__`; `living` counts them."""
 
     living = 0
+    address = 0
 
     def __init__(self, shape: tuple[int, ...], dtype: Any, stream: Stream | None) -> None:
         self.dtype, self.shape = np.dtype(dtype), shape
-        self.size = int(np.prod(shape)) * self.dtype.itemsize
+        self.size = int(np.prod(shape, dtype=np.int64)) * self.dtype.itemsize
         address = ctypes.c_uint64()
         check(_cuda().cuMemAlloc_v2(ctypes.byref(address), ctypes.c_size_t(self.size)))
         self.address = int(address.value)
@@ -137,5 +138,6 @@ class CudaArray:
         CudaArray.living += 1
 
     def __del__(self) -> None:
-        check(_cuda().cuMemFree_v2(ctypes.c_uint64(self.address)))
-        CudaArray.living -= 1
+        if self.address:
+            check(_cuda().cuMemFree_v2(ctypes.c_uint64(self.address)))
+            CudaArray.living -= 1

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import os
+import random
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 # Decoders need memory beside TensorFlow's.
@@ -13,6 +14,7 @@ os.environ.setdefault("TF_FORCE_GPU_ALLOW_GROWTH", "true")
 
 import numpy as np
 import numpy.typing as npt
+import pytest
 import tensorflow as tf
 from cuda_arrays import free_memory
 from gpu_clips import data
@@ -21,7 +23,14 @@ import tf_nvcodec as nvc
 
 GPU = "/GPU:0"
 # What every GPU with NVDEC takes of the corpus; of the rest, some take 4:4:4, 10 and 12 bits.
-EVERYWHERE = {"h264": {"yuv420p", "yuvj420p"}, "hevc": {"yuv420p"}, "vp8": {"yuv420p"}}
+EVERYWHERE = {
+    "h264": {"yuv420p", "yuvj420p"},
+    "hevc": {"yuv420p"},
+    "mjpeg": {"yuvj420p"},
+    "mpeg2": {"yuv420p"},
+    "mpeg4": {"yuv420p"},
+    "vp8": {"yuv420p"},
+}
 
 
 def codecs() -> set[str]:
@@ -33,6 +42,7 @@ def codecs() -> set[str]:
 def must_take(name: str) -> bool:
     info = nvc.probe(data(name))
     codec, pixel_format = info.codec.numpy().decode(), info.pixel_format.numpy().decode()
+    codec = codec.removesuffix("video")  # mpeg2video
     large = min(int(info.width), int(info.height)) >= 144
     # FFmpeg decodes H.264 without chroma as yuv420p; NVDEC need not.
     large = large and "gray" not in name
@@ -52,6 +62,27 @@ def on_cpu(contents: bytes | tf.Tensor, *, backend: str = "cpu", **options: Any)
         return call(contents, backend=backend, **options)
 
 
+def native(name: str, **options: object) -> nvc.DecodedVideo:
+    """NVDEC's frames of a clip as they are coded. Skips where the GPU does not take the clip, and
+    may not take it."""
+    try:
+        return on_gpu(data(name), pixel_format="native", **options)  # type: ignore[no-any-return]
+    except tf.errors.UnimplementedError as error:
+        assert not must_take(name), f"{name} was refused: {error.message}"
+        assert "backend=" in error.message
+        pytest.skip(error.message[:200])
+
+
+def taken(names: Iterable[str]) -> set[str]:
+    """Those clips of which the GPU decodes a frame."""
+    found = set()
+    for name in names:
+        with contextlib.suppress(tf.errors.UnimplementedError):
+            if on_gpu(data(name), stop=1, pixel_format="native").frames.shape[0] == 1:
+                found.add(name)
+    return found
+
+
 def check_equal(got: npt.NDArray[Any], want: npt.NDArray[Any], what: str) -> None:
     assert got.dtype == want.dtype, what
     assert got.shape == want.shape, f"{what}: {got.shape}, the CPU gives {want.shape}"
@@ -60,6 +91,29 @@ def check_equal(got: npt.NDArray[Any], want: npt.NDArray[Any], what: str) -> Non
         f"{what}: {len(wrong)} of {len(want)} frames differ from the CPU's, the first ones at "
         f"{wrong[:10]}: {differences(got[wrong[0]], want[wrong[0]])}"
     )
+
+
+def check_random_access(name: str, whole: npt.NDArray[Any]) -> None:
+    """Any frames of a clip are those of `whole`."""
+    count, draw = len(whole), random.Random(name)
+    for wanted in (
+        [count - 1, 0, count // 2, 0],
+        draw.choices(range(count), k=min(9, count)),
+        [draw.randrange(count)],
+    ):
+        frames, _ = on_gpu(data(name), indices=wanted, pixel_format="native")
+        check_equal(frames.numpy(), whole[wanted], f"{name} at {wanted}")
+    start, stride = draw.randrange(count), draw.randint(1, 4)
+    part, _ = on_gpu(data(name), start=start, stride=stride, pixel_format="native")
+    check_equal(part.numpy(), whole[start::stride], f"{name}[{start}::{stride}]")
+
+
+def check_as_many(name: str) -> None:
+    """NVDEC's frames of a clip have the shape and times of FFmpeg's, whatever they show."""
+    frames, pts = native(name, on_error="repeat")
+    want = on_cpu(data(name), pixel_format="native")
+    assert frames.shape == want.frames.shape
+    np.testing.assert_array_equal(pts, want.pts)
 
 
 def differences(got: npt.NDArray[Any], want: npt.NDArray[Any]) -> str:

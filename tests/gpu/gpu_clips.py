@@ -24,9 +24,18 @@ from make_clips import READY, cache_key, cache_root, make, needed  # noqa: E402
 FACTOR = 3
 SMALLEST = 144
 CODECS = ("h264", "hevc", "vp8", "vp9")
+# Whose standards leave the last bits of the inverse transform to the decoder.
+ROUNDING = ("mpeg1", "mpeg2", "mpeg4", "mjpeg")
 # Of larger pictures the lost cells hold only parts.
 ONLY_SMALL = {"h264_lost_cells.ts"}
-OTHERS = ("vp9_as_second.mp4", "one_frame.mp4", "two_frames.mkv", "size_change.h264")
+OTHERS = (
+    "audio_only.mp4",
+    "one_frame.mp4",
+    "size_change.h264",
+    "two_frames.mkv",
+    "vp9_as_second.mp4",
+)
+MPEG1 = Clip("mpeg1.mpg", "-c:v mpeg1video -bf 2 -g 12 -q:v 4", size="288x192")
 
 
 def enlarged(clip: Clip) -> Clip:
@@ -41,7 +50,8 @@ def _corpus() -> dict[str, Clip]:
 
     def is_wanted(name: str) -> bool:
         kind = name.removeprefix("broken_").removeprefix("garbled_")
-        return name in OTHERS or (kind.startswith(CODECS) and name not in ONLY_SMALL)
+        codec = kind.startswith(CODECS) or name.startswith(ROUNDING)
+        return name in OTHERS or (codec and name not in ONLY_SMALL)
 
     ordered: dict[str, Clip] = {}
 
@@ -52,11 +62,15 @@ def _corpus() -> dict[str, Clip]:
 
     for name in filter(is_wanted, CLIPS):
         add(name)
-    return ordered
+    return {**ordered, MPEG1.name: MPEG1}
 
 
 CORPUS = _corpus()
-SOUND = sorted(name for name, clip in CORPUS.items() if not clip.tags & {"damaged", "mixed"})
+_WHOLE = sorted(
+    name for name, clip in CORPUS.items() if not clip.tags & {"damaged", "mixed", "no_video"}
+)
+SOUND = [name for name in _WHOLE if not name.startswith(ROUNDING)]
+ROUNDED = [name for name in _WHOLE if name.startswith(ROUNDING)]
 DAMAGED = sorted(name for name, clip in CORPUS.items() if "damaged" in clip.tags)
 
 

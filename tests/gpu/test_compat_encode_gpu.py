@@ -199,6 +199,7 @@ def test_encode_video_of_tensors_on_the_gpu(codec: str, dtype: str) -> None:
     assert got.numpy() == want.numpy() == in_graph.numpy()
 
 
+@pytest.mark.alone
 def test_encoding_leaves_no_memory_behind() -> None:
     frames = [on_gpu(frame_of("NV12", seed)) for seed in range(8)]
     check_keeps_no_memory(lambda: encode(frames))

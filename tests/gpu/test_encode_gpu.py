@@ -158,6 +158,7 @@ def test_threads_get_their_own() -> None:
 
 
 @pytest.mark.usefixtures("switched_on")
+@pytest.mark.alone
 def test_no_memory_is_left_behind() -> None:
     """With an NVENC and without; after errors too."""
     frames = on_gpu(frames_of("rgb", "float32", 8))

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import threading
 import time
+from pathlib import Path
 
 import bad_bytes
 import numpy as np
 import pytest
 import tensorflow as tf
+from child_script import printed_by
 from gpu_checks import GPU, check_equal, on_cpu, on_gpu
 from gpu_clips import DAMAGED, data
 from tensorflow.python.eager import cancellation
@@ -90,6 +92,15 @@ def test_limits() -> None:
     check_good_one_decodes()
 
 
+@pytest.mark.alone
+def test_no_memory_for_a_decoder() -> None:
+    """ResourceExhausted, and the next call works; in a process of its own, whose pool is empty."""
+    printed = printed_by(str(Path(__file__).with_name("no_memory.py")))
+    refused, decoded = printed.splitlines()[-2:]
+    assert "cuvidCreateDecoder" in refused
+    assert decoded == "as FFmpeg's"
+
+
 def test_more_than_the_gpu_holds() -> None:
     """ResourceExhausted, and the next call works."""
     with pytest.raises(tf.errors.ResourceExhaustedError):
@@ -97,7 +108,32 @@ def test_more_than_the_gpu_holds() -> None:
     check_good_one_decodes()
 
 
-def test_cancelling_in_the_middle() -> None:
+def test_cancelling_inside_an_op() -> None:
+    """After the index is made, which takes as long as a probe."""
+    contents = tf.constant(data("h264_long_gop.h264") * 100)
+    began = time.monotonic()
+    count = int(nvc.probe(contents).num_frames)
+    indexed = time.monotonic() - began
+
+    @tf.function
+    def decode(contents: tf.Tensor) -> tf.Tensor:
+        with tf.device(GPU):
+            return nvc.decode_video(contents, size=(16, 16), backend="nvdec").frames
+
+    function = decode.get_concrete_function(contents)
+    began = time.monotonic()
+    assert function(contents).shape[0] == count
+    whole = time.monotonic() - began
+    manager = cancellation.CancellationManager()
+    threading.Timer((indexed + whole) / 2, manager.start_cancel).start()
+    began = time.monotonic()
+    with pytest.raises(tf.errors.CancelledError, match="decoding was cancelled"):
+        manager.get_cancelable_function(function)(contents)
+    assert time.monotonic() - began < 0.9 * whole
+    check_good_one_decodes()
+
+
+def test_cancelling_between_ops() -> None:
     contents = tf.constant(data("h264_long_gop.mp4"))
 
     @tf.function

@@ -30,12 +30,13 @@ def test_another_size_takes_no_new_session() -> None:
     """A smaller picture of the same codec, chroma and depth."""
     on_gpu(data("h264.mp4"), num_threads=1)
     before = nvc.decoder_pool()
-    for name in ("h264_tall.mp4", "h264_cropped.mp4", "h264.mp4"):
+    for name in ("h264_no_b.mp4", "h264_tall.mp4", "h264_cropped.mp4", "h264.mp4"):
         got = on_gpu(data(name), num_threads=1, pixel_format="native").frames.numpy()
         want = on_cpu(data(name), pixel_format="native").frames.numpy()
         assert (got == want).all(), name
     after = nvc.decoder_pool()
     assert after.reused > before.reused
+    assert after.reconfigured > before.reconfigured
     assert after.created - before.created <= 2
 
 
@@ -52,6 +53,7 @@ def test_the_numbers_add_up() -> None:
     assert pool.reconfigured <= pool.reused
 
 
+@pytest.mark.alone
 @pytest.mark.slow
 def test_many_decodes_take_no_more_memory() -> None:
     """Of the host and, as its pool counts it, of the GPU."""

@@ -15,7 +15,7 @@ from gpu_clips import data
 import tf_nvcodec as nvc
 from tf_nvcodec import compat
 
-pytestmark = pytest.mark.gpu
+pytestmark = [pytest.mark.gpu, pytest.mark.alone]
 
 CLIP = "h264_open_gop.mp4"
 

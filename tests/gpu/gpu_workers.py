@@ -1,0 +1,106 @@
+"""A plugin of pytest for scripts/gpu_tests.sh: pytest-xdist's workers share the GPUs and the cores.
+
+GPU_TESTS_GPUS has the GPUs, GPU_TESTS_LOGS the folder for what is told while tests run. Where
+GPU_TESTS_ALONE is set, tests marked `alone` run, elsewhere all others. GPU_TESTS_MPS, if set, has a
+folder for each GPU, in which NVIDIA's MPS listens.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+GPUS = os.environ["GPU_TESTS_GPUS"].split()
+LOGS = Path(os.environ["GPU_TESTS_LOGS"])
+# A line for each test that has run: outcome, seconds, worker, test.
+OUTCOMES = LOGS / "outcomes.tsv"
+# Those of earlier runs, where tests that passed are not to run again. It stays as it is: a worker
+# that takes the place of one that died has to collect the same tests.
+BEFORE = LOGS / "before.tsv"
+# What takes longest: many conversions in one test, large networks, conversions in a process of
+# their own, the other conversions.
+LONGEST_FIRST = ("bisect", "applications", "digits[INT8", "converters")
+WORKER = os.environ.get("PYTEST_XDIST_WORKER")
+
+
+_places: dict[str, int] = {}  # the controller's: of its workers
+
+
+def pytest_configure_node(node: Any) -> None:
+    """A worker in the stead of one that died has the same place."""
+    place = min(set(range(len(_places) + 1)) - set(_places.values()))
+    _places[node.gateway.id] = node.workerinput["place"] = place
+
+
+def pytest_testnodedown(node: Any) -> None:
+    _places.pop(node.gateway.id, None)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """In a worker, before anything looks for GPUs."""
+    if WORKER is not None:
+        take_place(config.workerinput["place"])  # type: ignore[attr-defined]
+
+
+def take_place(place: int) -> None:
+    """Places take turns at the GPUs, each of which has an equal part of the cores; all of them
+    where there are too few."""
+    cores = sorted(os.sched_getaffinity(0))
+    number = place % len(GPUS)
+    part = len(cores) // len(GPUS)
+    gpu, cores = GPUS[number], cores[number * part : (number + 1) * part] or cores
+    os.sched_setaffinity(0, cores)
+    os.environ["CUDA_VISIBLE_DEVICES"] = gpu
+    if folder := os.environ.get("GPU_TESTS_MPS"):
+        os.environ["CUDA_MPS_PIPE_DIRECTORY"] = f"{folder}/{gpu}"
+        os.environ["CUDA_VISIBLE_DEVICES"] = "0"  # a server has one, and calls it so
+
+
+def passed_before() -> set[str]:
+    """Tests whose last outcome is a pass."""
+    if not BEFORE.exists():
+        return set()
+    lines = (line.split("\t") for line in BEFORE.read_text().splitlines())
+    last = {test: outcome for outcome, _, _, test in lines}
+    return {test for test, outcome in last.items() if outcome == "passed"}
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    alone = "GPU_TESTS_ALONE" in os.environ
+    left_out = passed_before()
+    kept = [
+        item
+        for item in items
+        if (item.get_closest_marker("alone") is not None) == alone and item.nodeid not in left_out
+    ]
+    config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+
+    def rank(item: pytest.Item) -> int:
+        found = [i for i, part in enumerate(LONGEST_FIRST) if part in item.nodeid]
+        return min(found, default=len(LONGEST_FIRST))
+
+    items[:] = sorted(kept, key=rank)
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Keeps each outcome at once, and what a failure said in a file of its own."""
+    if WORKER is not None:
+        return
+    name = re.sub(r"[^A-Za-z0-9._-]+", "_", report.nodeid)
+    if report.when == "setup":
+        for old in LOGS.glob(f"{name}.*.log"):
+            old.unlink()
+    if report.when != "call" and report.passed:
+        return
+    worker = getattr(report, "worker_id", "")
+    with OUTCOMES.open("a") as file:
+        file.write(f"{report.outcome}\t{report.duration:.1f}\t{worker}\t{report.nodeid}\n")
+    if report.failed:
+        said = [report.longreprtext, *(f"--- {title}\n{text}" for title, text in report.sections)]
+        # A worker that died has no `when`.
+        when = report.when if report.when in ("setup", "call", "teardown") else "died"
+        (LOGS / f"{name}.{when}.log").write_text("\n".join(said))

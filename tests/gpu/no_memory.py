@@ -1,0 +1,48 @@
+"""A GPU without memory for NVDEC's surfaces, and with it again.
+
+python tests/gpu/no_memory.py      # prints the error, then "as FFmpeg's"
+"""
+
+from __future__ import annotations
+
+import contextlib
+
+import numpy as np
+import tensorflow as tf
+from cuda_arrays import CudaArray, free_memory
+from gpu_checks import GPU, on_cpu, on_gpu
+from gpu_clips import data
+
+LEAST = 1 << 20
+CLIP = "h264.mp4"
+
+
+def all_memory() -> list[CudaArray]:
+    """What is left is less than a session needs."""
+    taken = []
+    with contextlib.suppress(AssertionError):  # the driver keeps the last of it
+        while (free := free_memory()) > LEAST:
+            taken.append(CudaArray((free // 2,), "uint8", None))
+    assert free_memory() <= 4 * LEAST
+    return taken
+
+
+def main() -> None:
+    with tf.device(GPU):
+        # TensorFlow keeps it, for the frames: what fails is to be the decoder.
+        assert float(tf.reduce_sum(tf.zeros(64 << 20, tf.uint8))) == 0
+    taken = all_memory()
+    try:
+        on_gpu(data(CLIP), pixel_format="native")
+    except tf.errors.ResourceExhaustedError as error:
+        print(error.message.replace("\n", " "), flush=True)
+    else:
+        raise AssertionError("no error")
+    taken.clear()
+    got = on_gpu(data(CLIP), pixel_format="native").frames.numpy()
+    np.testing.assert_array_equal(got, on_cpu(data(CLIP), pixel_format="native").frames)
+    print("as FFmpeg's")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,89 @@
+"""NVDEC's frames of codecs whose standards leave the last bits of the inverse transform to the
+decoder: FFmpeg's but for rounding."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from gpu_checks import (
+    check_as_many,
+    check_equal,
+    check_random_access,
+    codecs,
+    native,
+    nvdec_alone,
+    on_cpu,
+    on_gpu,
+    taken,
+)
+from gpu_clips import ROUNDED, ROUNDING, data
+
+import tf_nvcodec as nvc
+
+pytestmark = pytest.mark.gpu
+
+# Frames of them refer to what was cut off, and each decoder makes that up in its own way.
+MADE_UP = {"mpeg2_cut_start.ts"}
+CLOSE = [name for name in ROUNDED if name not in MADE_UP]
+# IEEE 1180 allows 0.02 of a transform's output. Each frame of a GOP, here of twelve, adds its own.
+MEAN_SQUARE_ERROR = 12 * 0.02
+
+
+def worst_mean_square_error(got: np.ndarray, want: np.ndarray) -> float:
+    """Of a frame's samples."""
+    off = got.astype(np.float64) - want.astype(np.float64)
+    return float(np.square(off).reshape(len(off), -1).mean(axis=1).max())
+
+
+@pytest.mark.parametrize("name", CLOSE)
+def test_whole_clip(name: str) -> None:
+    with nvdec_alone():
+        frames, pts = native(name)
+    want = on_cpu(data(name), pixel_format="native")
+    assert frames.dtype == want.frames.dtype
+    assert frames.shape == want.frames.shape
+    np.testing.assert_array_equal(pts, want.pts)
+    assert worst_mean_square_error(frames.numpy(), want.frames.numpy()) <= MEAN_SQUARE_ERROR
+
+
+@pytest.mark.parametrize("name", CLOSE)
+def test_random_access_equals_sequential(name: str) -> None:
+    check_random_access(name, native(name).frames.numpy())
+
+
+@pytest.mark.parametrize("name", ["mpeg2.ts", "mpeg4.mp4", "mjpeg.avi"])
+def test_rgb(name: str) -> None:
+    """A sample that is off by one is so by up to three in a colour."""
+    native(name, stop=1)
+    got = on_gpu(data(name)).frames.numpy()
+    want = on_cpu(data(name)).frames.numpy()
+    assert worst_mean_square_error(got, want) <= 9 * MEAN_SQUARE_ERROR
+
+
+@pytest.mark.parametrize("name", ["mpeg2_interlaced.ts", "mpeg4_interlaced.mp4"])
+def test_fields(name: str) -> None:
+    native(name, stop=1)
+    options = {"deinterlace": "bob", "pixel_format": "native"}
+    got, want = on_gpu(data(name), **options), on_cpu(data(name), **options)
+    assert got.frames.shape == want.frames.shape
+    np.testing.assert_array_equal(got.pts, want.pts)
+    off = worst_mean_square_error(got.frames.numpy(), want.frames.numpy())
+    assert off <= MEAN_SQUARE_ERROR
+
+
+@pytest.mark.parametrize("name", sorted(MADE_UP))
+def test_made_up_frames_are_as_many(name: str) -> None:
+    check_as_many(name)
+
+
+@pytest.mark.parametrize("name", ["mpeg1.mpg", "mpeg2.ts", "mpeg4.mp4", "mjpeg.avi"])
+def test_auto_is_ffmpegs_to_the_bit(name: str) -> None:
+    pool = nvc.decoder_pool()
+    frames = on_gpu(data(name), backend="auto", pixel_format="native").frames
+    assert nvc.decoder_pool() == pool
+    check_equal(frames.numpy(), on_cpu(data(name), pixel_format="native").frames.numpy(), name)
+
+
+def test_the_codecs_that_the_gpu_has_were_decoded() -> None:
+    for codec in codecs() & set(ROUNDING):
+        assert taken(name for name in CLOSE if name.startswith(codec)), codec
