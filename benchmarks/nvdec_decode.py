@@ -9,8 +9,8 @@ when the limit is reached is left out. Needs a GPU with NVDEC and the clips of b
 
     whole N     N streams at once, every frame to RGB: frames/s of all together
     random      32 random frames to RGB, from opening the file: ms
-    first       open plus first frame: ms of the first call in a process, of later ones, and of a
-                file whose bytes are in memory
+    first       open plus first frame, RGB: ms of the first call in a process, of later ones, of a
+                file that the peer opens by its name itself, and of one whose bytes are in memory
     clips       random clips of 16 frames as float16 at 224x224: clips/s
 """
 
@@ -87,6 +87,7 @@ def measure(peer: Peer, path: str, rounds: int, emit: Callable[..., None]) -> No
     with contextlib.suppress(NotImplementedError):
         emit("first_cold_ms", 1e3 * seconds(first))
     in_ms("first_warm_ms", first, 9)
+    in_ms("first_named_ms", lambda: peer.first_by_name(path), 9)
     with contextlib.suppress(NotImplementedError):
         in_ms("first_memory_ms", peer.in_memory(path), 9)
     in_ms("random_ms", lambda: peer.frames_at(path, draw(RANDOM, FRAMES)))

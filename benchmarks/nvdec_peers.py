@@ -35,6 +35,10 @@ class Peer:
         """Clips of CLIP frames as float16 of SIDE x SIDE; the number of clips."""
         raise NotImplementedError
 
+    def first_by_name(self, path: str) -> int:
+        """The first frame to 8-bit RGB, by what takes a file's name."""
+        raise NotImplementedError
+
     def in_memory(self, path: str) -> Callable[[], int]:
         """What decodes the first frame of the file's bytes, which are in memory already."""
         raise NotImplementedError
@@ -90,6 +94,20 @@ class TfNvcodec(Peer):
         contents = self._tf.io.read_file(path)
         return self._decode(self._nvc.decode_frames_at, contents, list(indices))
 
+    def first_by_name(self, path: str) -> int:
+        """SimpleDecoder of tf_nvcodec.compat."""
+        import tf_nvcodec.compat as nv
+
+        decoder = nv.SimpleDecoder(
+            path,
+            use_device_memory=self.backend != "cpu",
+            output_color_type=nv.OutputColorType.RGB,
+            backend=self.backend,
+        )
+        frame = self._tf.experimental.dlpack.from_dlpack(decoder[0].__dlpack__())
+        self._done(frame[None])
+        return 1
+
     def in_memory(self, path: str) -> Callable[[], int]:
         contents = self._tf.io.read_file(path)
         return lambda: self._decode(self._nvc.decode_frames_at, contents, [0])
@@ -124,6 +142,7 @@ class TfNvcodecDataset(TfNvcodec):
     device = "/CPU:0"
     whole = Peer.whole
     frames_at = Peer.frames_at
+    first_by_name = Peer.first_by_name
     in_memory = Peer.in_memory
 
     def clips(self, path: str, starts: Sequence[int]) -> int:
@@ -159,6 +178,7 @@ class TfNvcodecNative(TfNvcodec):
     name = "tf_nvcodec native"
     stream_counts = (14,)
     frames_at = Peer.frames_at
+    first_by_name = Peer.first_by_name
     in_memory = Peer.in_memory
     clips = Peer.clips
 
@@ -205,6 +225,9 @@ class PyNv(Peer):
             path, gpu_id=0, use_device_memory=True, output_color_type=self._color
         )
         return len(decoder.get_batch_frames_by_index(list(indices)))
+
+    def first_by_name(self, path: str) -> int:
+        return self.frames_at(path, [0])
 
 
 class PyNvNative(PyNv):

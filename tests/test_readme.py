@@ -114,6 +114,7 @@ def test_gpu_table_of_made_up_results():
     reached = "H.264 1000 frames/s (PyNvVideoCodec NV12; with the conversion to RGB 0.95 of that)."
     assert reached in table
     assert "native" not in table
+    assert "first frame, bytes" not in table  # nobody's
 
 
 def test_speed_table_of_made_up_results():
