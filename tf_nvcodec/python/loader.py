@@ -35,7 +35,7 @@ def read_build_info(library: Path) -> dict[str, Any]:
             f"tf_nvcodec's op library is not built: {missing[0]} is missing. Run `make wheel` in "
             "the project's folder and install the wheel from dist/ (or `pip install .` there)."
         )
-    return json.loads(library.with_name(_BUILD_INFO).read_text())
+    return json.loads(library.with_name(_BUILD_INFO).read_text(encoding="utf-8"))
 
 
 def check_tensorflow(built_with: str, running: str) -> None:
