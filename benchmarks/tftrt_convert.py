@@ -16,7 +16,8 @@ A signature is called by its input's name. Called by position, TensorFlow 2.17 f
 whole input into the text of an error that nobody sees, which takes 1 to 4 ms.
 
 Engines take minutes. Several GPUs of one host measure at once, each with its share of the cores
-and one case (a network at a precision) at a time; what takes longest begins first:
+and one case (a network at a precision) at a time; what takes longest begins first, and last where
+a --budget may end the run before it:
 
     python -m benchmarks.tftrt_convert --gpus 0,1,2 --work models --budget 1200
 
@@ -225,13 +226,15 @@ def cause(said: str) -> str:
     return (named or lines)[-1]
 
 
-def cases_of(models: Sequence[str], precisions: Sequence[str]) -> list[Case]:
-    """Every model at every precision, what takes longest first, else as given."""
+def cases_of(models: Sequence[str], precisions: Sequence[str], all_of_them: bool) -> list[Case]:
+    """Every model at every precision, else as given. What takes longest comes first, so that the
+    runners end together; where there may be no time for `all_of_them`, last, so that most end."""
 
     def rank(case: Case) -> int:
         return LONGEST_FIRST.index(case.precision) if case.precision in LONGEST_FIRST else 0
 
-    return sorted((Case(m, p) for p in precisions for m in models), key=rank)
+    cases = [Case(m, p) for p in precisions for m in models]
+    return sorted(cases, key=rank if all_of_them else lambda case: -rank(case))
 
 
 def shares(cores: Sequence[int], count: int) -> list[list[int]]:
@@ -277,7 +280,7 @@ def main() -> int:
         work.mkdir(parents=True, exist_ok=True)
         results = Results(options.results / FILE, runners[0]("machine"))
         run = Measurement(results, work.resolve(), options.peers, options.rounds, options.resume)
-        run.run(cases_of(options.models, options.precisions), runners)
+        run.run(cases_of(options.models, options.precisions, deadline is None), runners)
     for text, what in (("not measured, out of time", run.left), ("failed", run.failed)):
         if what:
             say(f"{text}: {', '.join(map(str, what))}")

@@ -3,6 +3,7 @@
 It is written after each step, so that a run that is cut keeps what it has; a row may then lack
 figures. A later run on the same machine puts its rows in place of those of the same model,
 precision and peer, and leaves the others; a file of another machine is kept under another name.
+Each row has the `run` that it is of: its date, and what may differ between runs on one machine.
 """
 
 from __future__ import annotations
@@ -48,7 +49,8 @@ class Results:
     def add(self, rows: list[dict[str, Any]]) -> None:
         """Puts rows in and writes the file, which is whole at any time."""
         with self._lock:
-            found = {**self._by_key(), **{_key(row): row for row in rows}}
+            run = {name: self._document["machine"].get(name) for name in _PASSING}
+            found = {**self._by_key(), **{_key(row): {"run": run, **row} for row in rows}}
             self._document["rows"] = list(found.values())
             part = self._path.with_name(self._path.name + ".part")
             part.write_text(json.dumps(self._document, indent=1) + "\n")

@@ -12,6 +12,8 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Callable
 
+from converters.first_of import first_of
+
 Excluded = frozenset[str]
 
 
@@ -25,8 +27,7 @@ class Trial:
     seconds: float
 
     def __str__(self) -> str:
-        names = sorted(self.excluded)
-        shown = ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
+        shown = first_of(sorted(self.excluded), 6)
         verdict = "passes" if self.passed else "fails"
         return f"run {self.number}: {verdict} without {shown or 'nothing'} ({self.seconds:.1f} s)"
 

@@ -20,6 +20,11 @@ def write_spool(folder: Path, batches: Iterable[Batch]) -> int:
     return count
 
 
+def spool_size(folder: str) -> int:
+    """How many batches `write_spool` wrote there."""
+    return sum(1 for _ in Path(folder).glob("*.batch"))
+
+
 def read_spool(folder: str) -> Callable[[], Iterator[Batch]]:
     """A function that gives the batches of `write_spool` in their order."""
 

@@ -27,6 +27,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from converters.errors import CalibrationError, OutputError
+from converters.output_file import write_new
 
 # The algorithm of TF-TRT's calibrator; TensorRT ignores a table of another one.
 TFTRT_ALGORITHM = "EntropyCalibration2"
@@ -176,17 +177,7 @@ def write_tables(
     path: str | os.PathLike[str], tables: Mapping[str, CalibrationTable], overwrite: bool = False
 ) -> None:
     """Writes a file that is whole or not there. OutputError: it exists, or cannot be written."""
-    path = Path(path)
-    data = serialize_tables(tables).encode()
-    if path.exists() and not overwrite:
-        raise OutputError(f"{path}: exists; name another file, or allow overwriting")
-    part = path.with_name(path.name + ".part")
-    try:
-        part.write_bytes(data)
-        part.replace(path)
-    except OSError as error:
-        part.unlink(missing_ok=True)
-        raise OutputError(f"{path}: cannot be written: {error.strerror}") from error
+    write_new(path, serialize_tables(tables).encode(), overwrite)
 
 
 def _lines(text: str | bytes, where: str) -> list[str]:

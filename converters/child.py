@@ -21,11 +21,15 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from converters import errors, progress
-from converters.errors import ConverterError
+from converters.child_environment import child_environment
+from converters.errors import ConverterError, CrashError, OutputError
 
 # After Ctrl-C the child may tidy up; TensorRT inside a build does not listen, and is killed then.
 _GRACE_S = 3.0
 _TAIL_LINES = 20
+# They come from outside: the user, or the system that runs out of memory.
+_SENT = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL)
+_INTERRUPTED = 130
 
 # The child finds this package where the parent found it, whatever PYTHONPATH says.
 _BOOT = """\
@@ -51,13 +55,15 @@ def run_in_child(
     """Calls `job` with `kwargs` in a new process and returns its result; both must be JSON.
 
     `job` is a function at the top of a module, or "module:function". The child has this
-    process's sys.path and environment. What its `Progress` shows comes on this process's stderr;
-    all else that it prints goes to the file `log`. When this process is interrupted or ends, so
-    does the child; what the child had half written is the caller's to remove (see new_output).
+    process's sys.path and child_environment(). What its `Progress` shows comes on this process's
+    stderr; all else that it prints goes to the file `log`. When this process is interrupted or
+    ends, so does the child; what the child had half written is the caller's to remove (see
+    new_output).
 
     Raises:
       ConverterError: the child's own, of the same class; or, when a signal ended it or the job
-        raised something else, one that names the cause and shows the log's last lines.
+        raised something else, one that names the cause and shows the log's last lines: a
+        CrashError, unless the signal came from outside or the job raised.
     """
     name = _job_name(job)
     with tempfile.TemporaryDirectory(prefix="trt-convert-") as work:
@@ -76,9 +82,15 @@ def run_in_child(
                 "terminal": sys.stderr is not None and sys.stderr.isatty(),
                 "parent": os.getpid(),
             }
-            job_path.write_text(json.dumps(described))
+            try:
+                job_path.write_text(json.dumps(described), encoding="utf-8")
+            except OSError as error:
+                raise OutputError(
+                    f"{job_path} cannot be written: {error.strerror}. Set TMPDIR to a folder with "
+                    "room"
+                ) from error
             code = _run(job_path, log_path, shown, sends)
-        answer = json.loads(result_path.read_text()) if result_path.exists() else {}
+        answer = json.loads(result_path.read_text(encoding="utf-8")) if result_path.exists() else {}
         if "result" in answer:
             return answer["result"]
         raise _failure(name, code, answer, log_path, kept=log is not None)
@@ -101,7 +113,7 @@ def _run(job_path: Path, log_path: Path, shown: FileIO, sends: FileIO) -> int:
             stdout=log,
             stderr=log,
             pass_fds=(sends.fileno(),),
-            env={**os.environ, "COLUMNS": str(columns)},
+            env=child_environment(COLUMNS=str(columns)),
             # Ctrl-C at the terminal reaches this process alone, which then sees to the child.
             start_new_session=True,
         )
@@ -123,9 +135,11 @@ def _relay(shown: FileIO) -> None:
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     with contextlib.suppress(OSError, ValueError):
         while piece := shown.read(4096):
-            if sys.stderr is not None:
-                sys.stderr.write(decoder.decode(piece))
-                sys.stderr.flush()
+            # What nobody reads any more must not stop the child, which waits for the pipe.
+            with contextlib.suppress(OSError, ValueError):
+                if sys.stderr is not None:
+                    sys.stderr.write(decoder.decode(piece))
+                    sys.stderr.flush()
 
 
 def _stop(child: subprocess.Popen[bytes]) -> None:
@@ -150,7 +164,9 @@ def _failure(
         kind = getattr(errors, answer["error"], ConverterError)
         found: ConverterError = kind(answer["message"])
         return found
+    crashed = "unexpected" not in answer and code != _INTERRUPTED
     if code < 0:
+        crashed = -code not in _SENT
         try:
             ended = f"was ended by {signal.Signals(-code).name}"
         except ValueError:
@@ -164,7 +180,8 @@ def _failure(
     tail = log_path.read_text(errors="replace").splitlines()[-_TAIL_LINES:]
     where = f" (all of it: {log_path})" if kept else ""
     said = "; the last that it said" + where + ":\n  " + "\n  ".join(tail) if tail else ""
-    return ConverterError(f"the child process of {name} {ended}{said}")
+    kind = CrashError if crashed else ConverterError
+    return kind(f"the child process of {name} {ended}{said}")
 
 
 def run_job(job: Mapping[str, Any]) -> int:
@@ -181,12 +198,12 @@ def run_job(job: Mapping[str, Any]) -> int:
             traceback.print_exc()
             text = json.dumps({"error": type(error).__name__, "message": str(error)})
         except KeyboardInterrupt:
-            return 130
+            return _INTERRUPTED
         except BaseException as error:
             traceback.print_exc()
             text = json.dumps({"unexpected": f"{type(error).__name__}: {error}"})
     unfinished = Path(job["result"] + ".part")
-    unfinished.write_text(text)
+    unfinished.write_text(text, encoding="utf-8")
     unfinished.rename(job["result"])
     return 0 if "result" in json.loads(text) else 1
 

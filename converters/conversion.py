@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import hashlib
 import importlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,12 +18,15 @@ from converters.calibration_table import (
     CalibrationTable,
     check_table_path,
     read_tables,
+    serialize_tables,
     usable_table,
     write_tables,
 )
 from converters.child import run_in_child
 from converters.conversion_report import ConversionReport, SignatureReport
+from converters.data_sources import files_of
 from converters.declared_shapes import cannot_convert, check_all_used, with_graph_batch
+from converters.engine_log import LOG_BUILDS
 from converters.errors import CalibrationError, EngineError, SpecError
 from converters.fresh_check import FreshReport, fresh_check
 from converters.int8_proof import (
@@ -33,6 +37,7 @@ from converters.int8_proof import (
     without_layers,
 )
 from converters.model_source import GRAPH_KINDS, ModelSource, kind_of
+from converters.precision_kept import check_precision
 from converters.progress import Progress
 from converters.runnable import signature_specs
 from converters.segmenter import SEGMENTER_LOG
@@ -41,6 +46,7 @@ from converters.spec import ConversionSpec
 from converters.trt_graph import EngineNode, engine_nodes, load_graph
 from converters.variables import variables
 from converters.verify import VerificationReport, verify
+from converters.version import __version__
 
 
 class Conversion:
@@ -76,6 +82,8 @@ class Conversion:
         self._shown = shown
         self._spools: dict[str, str] = {}
         self._tables: dict[str, str] | None = None
+        self._data: Any = None  # that was read to calibrate
+        self._calibrated: dict[str, Any] | None = None
         self._built: Mapping[str, Any] = {}
         self._engines: list[EngineNode] = []  # of what was saved last
         self._proof: Mapping[str, Any] | None = None
@@ -134,6 +142,20 @@ class Conversion:
                 f"INT8 needs calibration data{missing}: give calibration_data (--calibrate), "
                 "calibration_table, or use_calibration=False with quantize nodes or custom_ranges"
             )
+        self._read(data)
+
+    def keep_ranges(self, data: Any) -> bool:
+        """Engines that are cut otherwise from now on get their ranges from the calibration table
+        that was read; where it lacks some, from `data`. Whether there is such a table."""
+        if self._tables is None:
+            return False
+        self._calibrated = {name: found["calibrated"] for name, found in self._built.items()}
+        if data is not None:
+            self._read(data)
+        return True
+
+    def _read(self, data: Any) -> None:
+        self._data = data
         specs = signature_specs(str(self.source.saved_model), self.source.tags)
         for name, own in _by_signature(data, {n: sorted(specs[n]) for n in self.signatures}):
             if own is None:  # the data of the signature before it
@@ -158,6 +180,7 @@ class Conversion:
         """Converts into `folder`; `allow_none` is for trials that keep everything out."""
         log = self.work / record.LOG
         log_level = dict(SEGMENTER_LOG)
+        log_level["TF_CPP_VMODULE"] += f",{LOG_BUILDS}"
         if spec.precision == "INT8":
             log_level["TF_CPP_VMODULE"] += f",{LOG_LAYERS}"
         log_level["TF_FORCE_GPU_ALLOW_GROWTH"] = "true"
@@ -172,6 +195,7 @@ class Conversion:
             "progress": self._shown,
             "save": save,
             "allow_none": allow_none,
+            "calibrated": self._calibrated,
         }
         with variables(log_level if self._child else {}):
             try:
@@ -182,9 +206,11 @@ class Conversion:
         self._progress.timings += [(name, seconds) for name, seconds in done["timings"]]
         build_log = read_log(log)
         if build_log is not None:
-            (folder / record.LOG).write_text(without_layers(build_log))
+            (folder / record.LOG).write_text(without_layers(build_log), encoding="utf-8")
         if save:
             self._engines = engine_nodes(load_graph(folder, self.source.tags).graph_def)
+            made = {engine for found in self._built.values() for engine in found["engines"]}
+            check_precision(spec, self._engines, made)
             self._proof = prove_int8(spec, self._engines, self.tables(), build_log)
 
     def run_fresh(self, folder: Path) -> FreshReport:
@@ -244,7 +270,38 @@ class Conversion:
         if path is not None and self._tables is None and self._calibrates:
             write_tables(path, self.tables())
 
-    def report(self, output: Path, spec: ConversionSpec, fresh: FreshReport) -> ConversionReport:
+    def _data_hash(self, folder: Path, verify_data: Any) -> dict[str, dict[str, str]]:
+        """The SHA-256 of each file that data was read from, and of the calibration table that a
+        repeated conversion reads: the one in `folder`, or the spec's."""
+        given = {
+            "calibration_data": files_of(self._data),
+            "verify_data": files_of(verify_data),
+        }
+        found: dict[str, dict[str, str]] = {name: {} for name in given}
+        count = sum(map(len, given.values()))
+        shown = self._progress.step("hashing the data's files")
+        with shown if count else contextlib.nullcontext():
+            for name, files in given.items():
+                found[name] = {str(file): record.file_hash(file) for file in files}
+        path, tables = self.spec.calibration_table, self.tables()
+        if (folder / record.TABLE).exists():
+            found["calibration_table"] = {record.TABLE: record.file_hash(folder / record.TABLE)}
+        elif path is not None and self._tables is not None:
+            found["calibration_table"] = {path: record.file_hash(path)}
+        elif self._calibrates and tables:  # as save_tables writes it
+            text = serialize_tables(tables).encode()
+            found["calibration_table"] = {path or "measured": hashlib.sha256(text).hexdigest()}
+        return {name: hashes for name, hashes in found.items() if hashes}
+
+    def report(
+        self,
+        output: Path,
+        spec: ConversionSpec,
+        fresh: FreshReport,
+        folder: Path,
+        verify_data: Any = None,
+    ) -> ConversionReport:
+        """What is said of the model in `folder`, which will be at `output`."""
         engines = {engine.canonical_name: engine for engine in self._engines}
         signatures = [
             SignatureReport(
@@ -260,7 +317,10 @@ class Conversion:
         native = [SignatureReport(name, "native", reason=why) for name, why in self.kept.items()]
         return ConversionReport(
             source=str(self.source_path),
-            source_hash=_hashes(self.source_path),
+            source_hash=record.source_hashes(self.source_path),
+            data_hash=self._data_hash(folder, verify_data),
+            settings=record.settings(),
+            package_version=__version__,
             output=str(output),
             kind=self.kind,
             spec=spec,
@@ -361,9 +421,3 @@ def _by_signature(data: Any, inputs: Mapping[str, Sequence[str]]) -> Iterator[tu
         )
     for name in inputs:
         yield name, data if name == first else None
-
-
-def _hashes(source: Path) -> dict[str, str]:
-    if source.is_dir():
-        return record.file_hashes(source)
-    return {source.name: record.file_hash(source)}

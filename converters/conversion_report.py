@@ -44,7 +44,9 @@ class ConversionReport:
     """`spec` is resolved, and has the denylist that a bisection found. `reason` says why this
     converter of TF-TRT; `calibration` has what proves INT8, or None. `renamed_inputs` are a graph's
     inputs whose names no signature can have, with the names that they got. `timings` are seconds
-    by step, in a bisection those of every trial."""
+    by step, in a bisection those of every trial. `data_hash` has the SHA-256 of the files that
+    calibration and verification read, and of the calibration table; `settings` are the variables
+    TF_TRT_* in force."""
 
     source: str
     source_hash: Mapping[str, str]
@@ -61,6 +63,9 @@ class ConversionReport:
     timings: tuple[tuple[str, float], ...] = ()
     seconds: float = 0.0
     renamed_inputs: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    data_hash: Mapping[str, Mapping[str, str]] = dataclasses.field(default_factory=dict)
+    settings: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    package_version: str = ""
 
     def _ran(self) -> str:
         """What the fresh process did besides running saved engines."""

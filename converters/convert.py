@@ -15,15 +15,17 @@ from converters import record
 from converters.calibration_table import CalibrationTable, check_table_path, write_tables
 from converters.conversion import Conversion
 from converters.conversion_report import ConversionReport
-from converters.denylist_search import Denylist, check_new, find_denylist
+from converters.denylist_search import Denylist, find_denylist
 from converters.errors import (
-    ConverterError,
+    CrashError,
     EngineError,
+    NotInt8Error,
     OutputError,
     SpecError,
     VerificationError,
 )
-from converters.output_folder import new_output
+from converters.output_file import check_new
+from converters.output_folder import is_full, new_output
 from converters.progress import Progress
 from converters.spec import ConversionSpec
 from converters.trt_graph import load_graph
@@ -63,7 +65,9 @@ def convert(
       verify: whether outputs are compared. The run in a fresh process is always made.
       verify_data: to compare on, like calibration_data; None compares on random inputs.
       bisect: when outputs differ too much, finds the ops to keep out and converts without them;
-        the report, conversion.json and denylist.json name them. Takes many conversions.
+        the report, conversion.json and denylist.json name them. Takes many conversions. With a
+        calibration table that exists, engines get their tensors' ranges from it however they are
+        cut; calibration_data measures what it lacks.
       progress: True bars, False nothing, None bars on a terminal and lines elsewhere.
       child: converts in a child process, which TensorRT may crash without harm; False converts in
         this one, whose TensorFlow then holds the GPU.
@@ -93,6 +97,7 @@ def convert(
         if compared is not None and compared.native:
             compared.raise_if_failed()  # what ran in TensorFlow says nothing to a bisection
         if compared is not None and not compared.passed and bisect:
+            cut_again = job.keep_ranges(calibration_data)
             used, denied = _bisect(job, folder, verify_data, shown)
             _empty(folder)
             try:
@@ -104,10 +109,15 @@ def convert(
                 ) from error
             fresh = job.run_fresh(folder)
             compared = job.verify(folder, verify_data)
+            if cut_again:
+                # The table that was read has other engines, and would not do for repeat.sh.
+                write_tables(folder / record.TABLE, job.tables())
+                table = os.path.abspath(Path(output) / record.TABLE)
+                used = dataclasses.replace(used, calibration_table=table)
         if compared is not None:
             compared.raise_if_failed()
         report = dataclasses.replace(
-            job.report(Path(output), used, fresh),
+            job.report(Path(output), used, fresh, folder, verify_data if verify else None),
             verification=compared,
             denylist=denied.to_json() if denied else None,
             seconds=time.monotonic() - began,
@@ -195,7 +205,10 @@ def _bisect(
         try:
             job.build(without(tuple(ops), tuple(nodes)), target, allow_none=True)
             return job.verify(target, data, check_engines=False).passed
-        except ConverterError as error:
+        except (EngineError, VerificationError, NotInt8Error, CrashError) as error:
+            # Anything else is no doing of what is kept out: it ends the search.
+            if is_full(error):
+                raise
             progress.say(f"bisection: {error}")
             return False
 
@@ -210,10 +223,7 @@ def _repeated(
     """Arguments for repeat.sh, and what it cannot have; a calibration table stands for the data
     that it was measured on."""
     arguments = [] if verify else ["--no-verify"]
-    for option, name, data in (
-        ("--calibrate", "calibration_data", calibration_data),
-        ("--verify-data", "verify_data", verify_data),
-    ):
+    for name, data in (("calibration_data", calibration_data), ("verify_data", verify_data)):
         if data is None:
             continue
         paths = [data] if isinstance(data, (str, os.PathLike)) else data
@@ -224,7 +234,7 @@ def _repeated(
                 continue
             return [], f"{name} was a Python object, not a file"
         for path in paths:
-            arguments += [option, os.path.abspath(path)]
+            arguments += [record.DATA_OPTIONS[name], os.path.abspath(path)]
     return arguments, None
 
 

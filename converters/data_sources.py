@@ -10,6 +10,7 @@ Two kinds of source differ in what the first axis means:
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import glob
 import os
@@ -120,6 +121,21 @@ def known_count(
     if isinstance(data, (list, tuple)) and not _is_paths(data):
         return len(data)
     return None
+
+
+def files_of(data: Any) -> list[Path]:
+    """The files that `data` names, also by signature; none where it is made of other objects."""
+    if isinstance(data, Mapping):
+        return [path for own in data.values() for path in files_of(own)]
+    named = data.paths if isinstance(data, VideoFiles) else data
+    paths = [named] if isinstance(named, (str, os.PathLike)) else named
+    if not _is_paths(paths):
+        return []
+    found: list[PathLike] = []
+    for path in paths:
+        with contextlib.suppress(SourceError, OSError):  # strings that are no paths, but an input's
+            found += [path] if isinstance(data, VideoFiles) else _expand(Path(path))
+    return [Path(os.path.abspath(path)) for path in found if os.path.isfile(path)]
 
 
 def _iterated(data: Iterable[RawBatch]) -> Iterator[RawBatch]:

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any, Callable
 
 from converters.bisect import Trial, bisect, by_type
-from converters.errors import OutputError, SpecError, VerificationError
+from converters.errors import SpecError, VerificationError
+from converters.output_file import check_new, write_new
 from converters.trt_graph import engine_nodes
 
 # Of (op types, node names) kept out of TensorRT: whether the model then passes verification.
@@ -36,11 +37,8 @@ class Denylist:
 
     def write(self, path: str | Path, overwrite: bool = False) -> None:
         """OutputError when the file exists (unless `overwrite`) or cannot be written."""
-        check_new(path, overwrite)
-        try:
-            Path(path).write_text(json.dumps(self.to_json(), indent=2) + "\n", encoding="utf-8")
-        except OSError as error:
-            raise OutputError(f"{path}: cannot be written: {error}") from error
+        text = json.dumps(self.to_json(), indent=2) + "\n"
+        write_new(path, text.encode(), overwrite)
 
     @classmethod
     def read(cls, path: str | Path) -> Denylist:
@@ -160,11 +158,6 @@ def segment_nodes(graph_def: Any) -> dict[str, str]:
         if engine.has_segment
         for node in functions[engine.segment_func].node_def
     }
-
-
-def check_new(path: str | Path, overwrite: bool) -> None:
-    if Path(path).exists() and not overwrite:
-        raise OutputError(f"{path}: exists; name another file, or allow overwriting")
 
 
 def _by_segment(graph_def: Any, names: set[str]) -> dict[str, list[str]]:

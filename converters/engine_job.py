@@ -5,28 +5,32 @@ from __future__ import annotations
 
 import hashlib
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from converters import quantization
-from converters.calibration_spool import read_spool
+from converters.calibration_spool import read_spool, spool_size
 from converters.calibration_table import CalibrationTable
 from converters.declared_shapes import declared_shapes
 from converters.denylist import check_denied_nodes
 from converters.environment import require_tftrt
 from converters.errors import EngineError
 from converters.freeze import freeze
+from converters.kernel_library import kernels_kept
 from converters.missing_ranges import missing_in_engines, require_ranges
 from converters.model_source import open_source
+from converters.precision_kept import check_quantize_nodes_fit
 from converters.progress import Progress
 from converters.random_inputs import random_batches
 from converters.runnable import load_error
 from converters.save_converted import save_converted
 from converters.shapes import Shape
 from converters.spec import ConversionSpec
+from converters.table_match import match_tables
+from converters.table_split import CalibratedGraph
 from converters.tftrt_v1 import SignatureV1
-from converters.tftrt_v2 import SignatureV2, serialize_engines
+from converters.tftrt_v2 import SignatureV2, Tables, serialize_engines
 from converters.trt_graph import Signature, engine_nodes, load_graph
 from converters.variables import variables
 
@@ -66,6 +70,7 @@ def convert_signatures(
     progress: bool | None,
     save: bool = True,
     allow_none: bool = False,
+    calibrated: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Converts each of `signatures` and saves them together, with those `kept` as they are.
 
@@ -75,21 +80,30 @@ def convert_signatures(
       tables: the text of earlier calibration tables by engine, of all signatures together.
       save: False only calibrates.
       allow_none: whether a signature without any engine is fine.
+      calibrated: by signature, "calibrated" of an earlier answer, instead of `tables`; a signature
+        whose engines need more is calibrated with its batches, if there are some. Their shape
+        is not built for then: the earlier conversion did not see it.
 
     Returns:
       "signatures": by signature, the converter, its engines, how many nodes the frozen graph had,
-      calibration tables by engine, and the shapes that were built; "timings": (step, seconds).
+      calibration tables by engine, what they say of the graph (a CalibratedGraph as JSON, or None),
+      and the shapes that were built; "timings": (step, seconds).
     """
     shown = Progress(progress)
     job = _Job(saved_model, ConversionSpec.from_json(spec), shown, Path(folder))
     job.alone = len(signatures) == 1
     if tables is not None:
         job.tables = {name: CalibrationTable.parse(text) for name, text in tables.items()}
+    job.shapes_of_data = calibrated is None
+    for name, values in (calibrated or {}).items():
+        if values is not None:
+            job.calibrated[name] = CalibratedGraph.from_json(values)
     done = {}
-    for name in signatures:
-        report = Path(folder) / LEFT_OUT.format(signature=name.replace("/", "_"))
-        with variables({"TF_TRT_SHOW_DETAILED_REPORT": str(report)}):
-            done[name] = job.convert(name, calibration.get(name), allow_none)
+    with kernels_kept() as job.keep_kernels:
+        for name in signatures:
+            report = Path(folder) / LEFT_OUT.format(signature=name.replace("/", "_"))
+            with variables({"TF_TRT_SHOW_DETAILED_REPORT": str(report)}):
+                done[name] = job.convert(name, calibration.get(name), allow_none)
     if not allow_none:
         check_denied_nodes(job.spec, job.node_names)
     if save:
@@ -100,6 +114,7 @@ def convert_signatures(
             "engines": [engine.canonical_name for engine in engine_nodes(found.graph_def)],
             "nodes": len(found.node_names),
             "tables": {engine: text for engine, text in found.tables().items() if text},
+            "calibrated": _calibrated(found.graph_def),
             "shapes": [dict(shapes) for shapes in job.shapes[name]],
         }
         for name, found in done.items()
@@ -115,9 +130,13 @@ class _Job:
 
         self.spec = spec
         self.tables: Mapping[str, CalibrationTable] | None = None
+        self.calibrated: dict[str, CalibratedGraph] = {}
+        self.shapes_of_data = True  # calibration data also says which shapes to build
         self.alone = True  # no other signature is converted
+        self.keep_kernels: Callable[[], bool] = lambda: False
         self.node_names: set[str] = set()
         self.shapes: dict[str, list[dict[str, Shape]]] = {}
+        self._prepared = False
         self._saved_model = saved_model
         self._progress = progress
         self._folder = folder
@@ -143,11 +162,13 @@ class _Job:
         self._digests[digest] = name
         data = read_spool(spool) if spool is not None else None
         calibration_shape = None
-        if data is not None:
+        if data is not None and self.shapes_of_data:
             sample = next(iter(data()))
             calibration_shape = {key: tuple(value.shape) for key, value in sample.items()}
         self.shapes[name] = shapes = declared_shapes(self.spec, signature, calibration_shape)
         found: Any
+        if self.spec.mode == "static" or data is not None:
+            self._prepare_building()
         if self.spec.mode == "static":
             found = SignatureV1(
                 self._native,
@@ -165,11 +186,11 @@ class _Job:
                 self.spec,
                 self._progress,
                 edit=self._edit,
-                tables=self.tables,
-                all_tables=self.alone,
+                tables=self._tables_of(name),
             )
-            found.convert(data, self.spec.calibration_batches)
-            if shapes:
+            found.convert(data, None if spool is None else spool_size(spool))
+            if shapes and engine_nodes(found.graph_def):
+                self._prepare_building()  # not before: cutting a graph takes memory too
                 found.build(shapes, _random(signature, shapes))
         self.node_names.update(found.node_names)
         engines = engine_nodes(found.graph_def)
@@ -183,6 +204,16 @@ class _Job:
             )
         self._converted[name] = found
         return found
+
+    def _tables_of(self, name: str) -> Tables | None:
+        if name in self.calibrated:
+            return self.calibrated[name].split
+        tables = self.tables
+        if tables is None:
+            return None
+        return lambda graph_def: match_tables(
+            tables, engine_nodes(graph_def), all_tables=self.alone
+        )
 
     def save(self, kept: list[str]) -> None:
         with self._progress.step("saving"), tempfile.TemporaryDirectory(dir=self._folder) as work:
@@ -207,6 +238,12 @@ class _Job:
                 self.spec.tags or (),
             )
 
+    def _prepare_building(self) -> None:
+        if not self._prepared:
+            with self._progress.step("loading TensorRT's kernels"):
+                self.keep_kernels()
+        self._prepared = True
+
     def _digest(self, name: str) -> str:
         """Equal for signatures that compute the same from inputs of the same names."""
         function = self._native.signatures[name]
@@ -219,11 +256,17 @@ class _Job:
 
     def _edit(self, graph_def: Any) -> None:
         """Custom ranges go into the frozen graph as quantize nodes; without calibration there
-        must be some."""
+        must be some, else none that TF-TRT changes the precision for."""
+        check_quantize_nodes_fit(graph_def, self.spec)
         if self.spec.custom_ranges:
             graph_def.CopyFrom(quantization.insert_ranges(graph_def, self.spec.custom_ranges))
         if self.spec.precision == "INT8" and not self.spec.use_calibration:
             quantization.check_quantize_nodes(graph_def)
+
+
+def _calibrated(graph_def: Any) -> dict[str, Any] | None:
+    found = CalibratedGraph.of(graph_def)
+    return None if found is None else found.to_json()
 
 
 def _random(signature: Signature, shapes: Sequence[Mapping[str, Shape]]) -> Iterator[Any]:

@@ -81,7 +81,7 @@ def describe() -> Environment:
             lines = str(error).splitlines()
             crash = lines[0] if len(lines) == 1 else f"{lines[0]} {lines[-1].strip()}"
         facts: dict[str, Any] = {}
-        for line in path.read_text().splitlines() if path.exists() else ():
+        for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else ():
             facts.update(json.loads(line))
     if crash is not None:
         # The step after the last answer is the one that ended the process.

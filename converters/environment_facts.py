@@ -41,7 +41,7 @@ def _attempt(ask: Callable[[], Any]) -> Any:
 def driver() -> dict[str, Any]:
     """{"version": such as "535.104.05", or None}."""
     try:
-        text = Path("/proc/driver/nvidia/version").read_text()
+        text = Path("/proc/driver/nvidia/version").read_text(encoding="utf-8")
     except OSError:
         text = ""
     return {"version": driver_version(text) or _driver_by_nvml()}

@@ -27,6 +27,10 @@ class CalibrationError(ConverterError):
     """The calibration data or table is bad, or calibrating gave no ranges."""
 
 
+class NotInt8Error(CalibrationError):
+    """INT8 was asked for, and an engine has no ranges or TensorRT took no INT8 kernel."""
+
+
 class EngineError(ConverterError):
     """An engine was not built, was built again at load, was evicted, or native code ran instead."""
 
@@ -41,3 +45,7 @@ class PlanError(ConverterError):
 
 class OutputError(ConverterError):
     """The output cannot be written: it exists, the disk is full, or access is denied."""
+
+
+class CrashError(ConverterError):
+    """A child process crashed, as TensorRT makes it, and left no result."""

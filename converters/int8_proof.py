@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from converters.calibration_table import CalibrationTable
-from converters.errors import CalibrationError
+from converters.errors import NotInt8Error
+from converters.first_of import first_of
 from converters.spec import ConversionSpec
 from converters.trt_graph import EngineNode
 
@@ -62,51 +63,66 @@ def prove_int8(
     """What shows that engines compute in INT8; None for another precision.
 
     `build_log` is TensorRT's, None where it was not recorded (conversion in this process): the
-    share of INT8 layers is then None.
+    share of INT8 layers is then None. "without_range" has the tensors that TensorRT could not
+    calibrate, by engine: the layers that take them do not compute in INT8.
 
     Raises:
-      CalibrationError: an engine has another precision or no ranges, or no layer reads INT8.
+      NotInt8Error: an engine has another precision or no ranges, or no layer reads INT8.
     """
     if spec.precision != "INT8":
         return None
     engines = list(engines)
     for engine in engines:
         if engine.precision != "INT8":
-            raise CalibrationError(
+            raise NotInt8Error(
                 f"engine {engine.canonical_name} has the precision {engine.precision}, not INT8"
             )
         table = tables.get(engine.canonical_name)
         if spec.use_calibration and (
             table is None or len(table.without_scale()) == len(table.scales)
         ):
-            raise CalibrationError(f"engine {engine.canonical_name} has an empty calibration table")
+            named = f": {_rangeless(table.without_scale())}" if table and table.scales else ""
+            raise NotInt8Error(
+                f"engine {engine.canonical_name} has an empty calibration table{named}"
+            )
+    without = {name: table.without_scale() for name, table in tables.items()}
+    lacking = [tensor for names in without.values() for tensor in names]
     found = layers(build_log) if build_log is not None else []
     int8 = sum(reads for _, reads in found)
     if engines and build_log is not None and not found and spec.require_int8:
-        raise CalibrationError(
+        raise NotInt8Error(
             "TensorRT's build log names no layer, so that INT8 is not proved; require_int8=False "
             "takes the engines all the same"
         )
     if found and not int8 and spec.require_int8:
-        raise CalibrationError(
+        raise NotInt8Error(
             f"TensorRT built {len(found)} computing layers and none reads INT8: it found other "
             "kernels faster, or the ranges do not reach them. Use FP16, or require_int8=False if "
             "that is fine; quantize nodes must be at the inputs of convolutions and matrix products"
+            + (f". In the calibration tables {_rangeless(lacking)}" if lacking else "")
         )
-    scales = {
-        name: len(table.scales) - len(table.without_scale()) for name, table in tables.items()
-    }
+    scales = {name: len(table.scales) - len(without[name]) for name, table in tables.items()}
     share = int8 / len(found) if found else None
     summary = f"{sum(scales.values())} ranges" if scales else "ranges from quantize nodes"
+    if lacking:
+        summary += f" ({_rangeless(lacking)})"
     if share is not None:
         summary += f", {int8} of {len(found)} computing layers read INT8 ({100 * share:.0f} %)"
     return {
         "summary": summary,
         "ranges": scales,
+        "without_range": {name: names for name, names in without.items() if names},
         "layers": len(found) or None,
         "int8_layers": int8 if found else None,
         "int8_share": share,
     }
+
+
+def _rangeless(tensors: list[str]) -> str:
+    """What TensorRT could not calibrate, by name."""
+    shown = first_of(list(map(repr, tensors)))
+    have = "tensor has" if len(tensors) == 1 else "tensors have"
+    return f"{len(tensors)} {have} no range, being 0 in all batches or no float: {shown}"
 
 
 def read_log(path: Path) -> str | None:

@@ -116,7 +116,7 @@ def _system_folders() -> list[Path]:
     listed: list[Path] = []
     for name in ["/etc/ld.so.conf", *sorted(glob.glob("/etc/ld.so.conf.d/*.conf"))]:
         try:
-            lines = Path(name).read_text().splitlines()
+            lines = Path(name).read_text(encoding="utf-8").splitlines()
         except (OSError, UnicodeDecodeError):
             continue
         listed += [Path(line.strip()) for line in lines if line.strip().startswith("/")]

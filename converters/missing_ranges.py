@@ -21,7 +21,7 @@ import dataclasses
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from converters.errors import CalibrationError
+from converters.errors import NotInt8Error
 from converters.node_tensors import NodeTensors, shown
 from converters.quantization import KEEP_RANGE_OPS, nodes_of, quantize_mode
 from converters.trt_graph import EngineNode, engine_nodes
@@ -94,11 +94,11 @@ def missing_in_engines(
 
 
 def require_ranges(missing: Sequence[MissingRange]) -> None:
-    """CalibrationError that names every tensor of `missing`; nothing when it is empty."""
+    """NotInt8Error that names every tensor of `missing`; nothing when it is empty."""
     if not missing:
         return
     lines = "\n  ".join(map(str, missing))
-    raise CalibrationError(
+    raise NotInt8Error(
         "TensorRT would not compute these in INT8, because a tensor has no range:"
         f"\n  {lines}\nGive each a custom range, as custom_ranges={{{missing[0].tensor!r}: (min, "
         "max)}, put a quantize node behind it, keep the op out with node_denylist, or calibrate"

@@ -50,14 +50,19 @@ class ModelSource:
         return self.signatures[name]
 
 
-def kind_of(path: str | os.PathLike[str]) -> str:
-    """What the path is, by its name; ModelError when it is nothing that can be converted."""
-    path = Path(path)
+def kind_by_name(path: Path) -> str | None:
+    """What the path is or would be; None for what can't be converted."""
     if path.is_dir() or path.name in ("saved_model.pb", "saved_model.pbtxt"):
         return "saved_model"
     kinds = {".pb": "frozen_graph", ".pbtxt": "frozen_graph", ".meta": "meta_graph"}
-    kind = kinds.get(path.suffix, "keras" if path.suffix in KERAS_SUFFIXES else None)
-    if kind is not None and path.is_file():
+    return kinds.get(path.suffix, "keras" if path.suffix in KERAS_SUFFIXES else None)
+
+
+def kind_of(path: str | os.PathLike[str]) -> str:
+    """What the path is, by its name; ModelError when it is nothing that can be converted."""
+    path = Path(path)
+    kind = kind_by_name(path)
+    if kind == "saved_model" or (kind is not None and path.is_file()):
         return kind
     if path.with_name(path.name + ".meta").is_file():
         raise ModelError(f"{path} is a checkpoint: give its MetaGraph, {path.name}.meta")

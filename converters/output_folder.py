@@ -39,7 +39,7 @@ def new_output(path: str | os.PathLike[str], overwrite: bool = False) -> Iterato
         folder = _beside(final, "partial")
     except OSError as error:
         _remove_empty(made)
-        raise _cannot_write(final, error) from error
+        raise cannot_write(final, error) from error
     try:
         yield folder
         _install(folder, final, overwrite)
@@ -48,10 +48,10 @@ def new_output(path: str | os.PathLike[str], overwrite: bool = False) -> Iterato
         _remove_empty(made)
         if isinstance(error, OutputError):
             raise
-        if _is_full(error):
-            raise _cannot_write(final, error) from error
+        if is_full(error):
+            raise cannot_write(final, error) from error
         if isinstance(error, OSError) and _within(error, folder):
-            raise _cannot_write(final, error) from error
+            raise cannot_write(final, error) from error
         raise
 
 
@@ -112,8 +112,9 @@ def _remove_empty(folders: list[Path]) -> None:
             folder.rmdir()
 
 
-def _is_full(error: BaseException) -> bool:
-    if isinstance(error, OSError):
+def is_full(error: BaseException) -> bool:
+    """Whether a full disk is the cause: Python's error, TensorFlow's, or one that quotes it."""
+    if isinstance(error, OSError) and error.errno is not None:  # shutil.Error has texts alone
         return error.errno in _FULL
     return isinstance(error, Exception) and any(words in str(error) for words in _FULL_WORDS)
 
@@ -125,9 +126,10 @@ def _within(error: OSError, folder: Path) -> bool:
     return isinstance(name, str) and Path(name).is_relative_to(folder)
 
 
-def _cannot_write(final: Path, error: BaseException) -> OutputError:
+def cannot_write(final: Path, error: BaseException) -> OutputError:
+    """The error that says why `final` was not written and, of a full disk, where room is."""
     cause = (error.strerror if isinstance(error, OSError) else None) or str(error)
-    if not _is_full(error):
+    if not is_full(error):
         return OutputError(f"{final} cannot be written: {cause}")
     where = next(folder for folder in final.parents if folder.exists())
     free = f"{shutil.disk_usage(where).free / 1e6:.0f} MB are free there now"

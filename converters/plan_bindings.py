@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from converters.first_of import first_of
 from converters.flat_graph import FlatGraph, FlatNode, node_of
 from converters.trt_graph import ENGINE_OP, EngineNode, PartialShape
 
@@ -15,7 +16,6 @@ INPUT, OUTPUT = "TensorRTInputPH_", "TensorRTOutputPH_"
 
 # All that may stand outside a plan that is the whole model.
 _NEUTRAL = frozenset(("Placeholder", "PlaceholderWithDefault", "Const", "Identity", "NoOp"))
-_MOST_SHOWN = 5
 
 
 @dataclass(frozen=True)
@@ -71,10 +71,8 @@ def why_not_whole(graph: FlatGraph) -> str | None:
     outside = excluded_nodes(graph)
     if len(engines) != 1 or outside:
         count = f"{len(engines) or 'no'} engine{'s' if len(engines) > 1 else ''}"
-        shown = ", ".join(f"{node.op} {node.name}" for node in outside[:_MOST_SHOWN])
-        more = len(outside) - _MOST_SHOWN
-        rest = f", and outside are {shown}" + (f" and {more} more" if more > 0 else "")
-        return f"it has {count}" + (rest if outside else "")
+        shown = first_of([f"{node.op} {node.name}" for node in outside])
+        return f"it has {count}" + (f", and outside are {shown}" if outside else "")
     (engine,) = engines
     fed = {_origin(tensor, graph) for tensor in graph.inputs.values()}
     for i, tensor in enumerate(engine.inputs):

@@ -10,7 +10,7 @@ and trt_optimization_pass.cc), for INT8 with use_calibration=False:
 - "explicit" mode, as soon as the graph has one QuantizeAndDequantizeV2: V2 and V3 become Q/DQ
   layers with the step amax / 127, FakeQuant ops are not converted at all, and what is not between
   Q/DQ nodes stays in floating point, weights included. TF-TRT then also changes the precision to
-  INT8 and turns calibration off, whatever was asked.
+  INT8 and turns calibration off, whatever was asked (precision_kept refuses that).
 
 An engine whose segment has none of these nodes quietly becomes FP16. TF-TRT does not carry a range
 over ops that keep it (it did until 2.3), so that insert_ranges puts it behind those too.
@@ -119,7 +119,7 @@ def insert_ranges(
     graph_def: Any, ranges: Mapping[str, tuple[float, float]], spread: bool = True
 ) -> Any:
     """A copy of a frozen GraphDef in which the named tensors have a range, for INT8 with
-    use_calibration=False (or for what calibration should not decide).
+    use_calibration=False.
 
     Args:
       graph_def: tf.GraphDef; tensors are those of its main graph.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import glob
 import hashlib
 import json
 import os
@@ -15,22 +16,48 @@ from typing import Any
 RECORD = "conversion.json"
 SCRIPT = "repeat.sh"
 LOG = "conversion.log"
-
-# Settings that TF-TRT's C++ code takes from the environment; a repeated run needs the same.
-_SETTINGS = ("TF_TRT_",)
+TABLE = "calibration.calib_table"
+# The options of `trt-convert convert` that name data, by the argument of `convert`.
+DATA_OPTIONS = {"calibration_data": "--calibrate", "verify_data": "--verify-data"}
+# What a SavedModel is made of; whatever else lies in its folder is not read.
+_OF_SAVED_MODEL = (
+    *("saved_model.pb", "saved_model.pbtxt", "fingerprint.pb", "keras_metadata.pb"),
+    *("variables", "assets", "assets.extra"),
+)
 
 
 def file_hashes(
     folder: str | os.PathLike[str], leave_out: Collection[str] = (RECORD, SCRIPT)
 ) -> dict[str, str]:
-    """The SHA-256 of every file below `folder`, by its path within, in order."""
+    """The SHA-256 of every file below `folder`, by its path within, in order; but for those named
+    in it, files or folders."""
     root = Path(folder)
     hashes = {}
     for path in sorted(root.rglob("*")):
         name = path.relative_to(root).as_posix()
-        if path.is_file() and name not in leave_out:
+        if path.is_file() and name.partition("/")[0] not in leave_out:
             hashes[name] = file_hash(path)
     return hashes
+
+
+def source_hashes(source: Path) -> dict[str, str]:
+    """The SHA-256 of each file that a model is made of, by its name: of a MetaGraph its
+    checkpoint's too."""
+    if source.name in ("saved_model.pb", "saved_model.pbtxt"):
+        source = source.parent
+    if source.is_dir():
+        other = [file.name for file in source.iterdir() if file.name not in _OF_SAVED_MODEL]
+        return file_hashes(source, other)
+    files = [source]
+    if source.suffix == ".meta":
+        prefix = glob.escape(source.stem)
+        files += [p for end in ("index", "data-*") for p in source.parent.glob(f"{prefix}.{end}")]
+    return {path.name: file_hash(path) for path in sorted(files)}
+
+
+def settings() -> dict[str, str]:
+    """The variables in force that TF-TRT's C++ code reads; a repeated run needs the same."""
+    return {name: value for name, value in sorted(os.environ.items()) if name.startswith("TF_TRT_")}
 
 
 def file_hash(path: str | os.PathLike[str]) -> str:
@@ -67,15 +94,14 @@ def write_repeat_script(
     arguments: Sequence[str] = (),
     missing: str | None = None,
 ) -> Path:
-    """Writes repeat.sh, which converts `source` again by the spec in conversion.json.
+    """Writes repeat.sh, which converts `source` again by the spec in conversion.json, if source and
+    data are what they were (converters.unchanged). A calibration table in `folder` is the one that
+    the repeated conversion reads, wherever the folder is then.
 
     `arguments` are those of `trt-convert convert` that the spec does not hold, such as
     ["--calibrate", "/data/batches.npz"]. `missing` says what a script cannot have, such as data
     that was a Python object: the script then says so and stops.
     """
-    settings = {
-        name: value for name, value in sorted(os.environ.items()) if name.startswith(_SETTINGS)
-    }
     package = str(Path(__file__).resolve().parent.parent)
     lines = [
         "#!/bin/sh",
@@ -89,14 +115,20 @@ def write_repeat_script(
             f"echo {shlex.quote(f'error: this cannot be repeated: {missing}')} >&2; exit 1"
         )
     else:
+        model = shlex.quote(os.path.abspath(source))
+        own_table = (Path(folder) / TABLE).exists()
+        given = "".join(f" {shlex.quote(text)}" for text in arguments)
         lines += [
             'here=$(cd "$(dirname "$0")" && pwd)',
             f"PYTHONPATH={shlex.quote(package)}${{PYTHONPATH:+:$PYTHONPATH}}",
             "export PYTHONPATH",
-            *(f"export {name}={shlex.quote(value)}" for name, value in settings.items()),
-            f'exec "${{PYTHON:-{_in_double_quotes(sys.executable)}}}" -m converters convert \\',
-            f'  {shlex.quote(os.path.abspath(source))} "$1" \\',
-            f'  --spec "$here/{RECORD}"' + "".join(f" {shlex.quote(text)}" for text in arguments),
+            *(f"export {name}={shlex.quote(value)}" for name, value in settings().items()),
+            f'python="${{PYTHON:-{_in_double_quotes(sys.executable)}}}"',
+            f'"$python" -m converters.unchanged "$here/{RECORD}" {model}{given}',
+            'exec "$python" -m converters convert \\',
+            f'  {model} "$1" \\',
+            f'  --spec "$here/{RECORD}"{given}'
+            + (f' --calibration-table "$here/{TABLE}"' if own_table else ""),
         ]
     path = Path(folder) / SCRIPT
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")

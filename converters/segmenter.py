@@ -17,6 +17,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from converters.child_environment import child_environment
 from converters.errors import UnavailableError
 
 # The segmenter says which node it leaves out, and why, only at this verbosity.
@@ -105,7 +106,7 @@ def _run(job: dict[str, Any], options: SegmenterOptions, stderr: Any, folder: st
     root = str(Path(__file__).resolve().parent.parent)
     path = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")]))
     environment = {
-        **os.environ,
+        **child_environment(),
         **SEGMENTER_LOG,
         "PYTHONPATH": path,
         # No memory of a GPU that someone else is using; the segmenter needs none.

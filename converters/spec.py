@@ -43,7 +43,7 @@ class ConversionSpec:
         graph and from custom_ranges.
       calibration_batches: how many batches of the data to use. Default: all.
       calibration_table: a file to read the ranges from if it exists, else to write them to.
-      custom_ranges: (min, max) by tensor name; INT8 only.
+      custom_ranges: (min, max) by tensor name; INT8 with use_calibration=False only.
       require_int8: INT8 only: whether it is an error when TensorRT, which takes the fastest kernel
         of any precision, takes none of INT8. Default True; the report has the share either way.
       allow_build_at_runtime: whether the saved model may build engines for shapes that were not

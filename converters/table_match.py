@@ -83,10 +83,12 @@ def unknown_tensors(table: CalibrationTable, engine: EngineNode) -> list[str]:
     if not engine.has_segment:
         return []
     nodes = set(engine.node_names)
-    return [name for name in table.scales if not _known(name, nodes)]
+    return [name for name in table.scales if not in_segment(name, nodes)]
 
 
-def _known(name: str, nodes: set[str]) -> bool:
+def in_segment(name: str, nodes: set[str]) -> bool:
+    """Whether a table's line names a tensor of a segment with these nodes, or one without a name of
+    its own."""
     if _ANONYMOUS.fullmatch(name):
         return True
     # Layers that a converter adds beside the node's own are named engine/node-part, and their

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from converters.denylist import nodes_to_keep_out
+from converters.engine_log import engines_shown
 from converters.environment import accept_patch_level
 from converters.errors import EngineError, ModelError
 from converters.freeze import freeze
@@ -64,8 +65,8 @@ class SignatureV1:
             self._edit(graph_def)
         self.node_names = [node.name for node in graph_def.node]
         ends = [input_name(tensor.name) for tensor in (*frozen.inputs, *frozen.outputs)]
-        step = f"{self.name}: segmenting and building engines"
-        with self._progress.step(step), tf.Graph().as_default(), accept_patch_level():
+        step = self._progress.step(f"{self.name}: segmenting and building engines")
+        with step as shown, engines_shown(shown), tf.Graph().as_default(), accept_patch_level():
             converter = trt_convert.TrtGraphConverter(
                 input_graph_def=graph_def,
                 nodes_denylist=[*ends, *nodes_to_keep_out(graph_def, self._spec)],

@@ -10,23 +10,25 @@ from typing import Any
 from converters.calibration_data import Batch
 from converters.calibration_table import CalibrationTable
 from converters.denylist import nodes_to_keep_out
+from converters.engine_log import engines_shown
 from converters.environment import accept_patch_level
-from converters.errors import CalibrationError, EngineError
+from converters.errors import CalibrationError, EngineError, NotInt8Error
 from converters.freeze import converter_freezes_so
 from converters.progress import Progress
 from converters.shapes import Shape, format_shape_set
 from converters.spec import ConversionSpec
-from converters.table_match import match_tables, renamed
+from converters.table_match import renamed
 from converters.trt_graph import engine_nodes, trt_nodes
 
 Batches = Callable[[], Iterable[Batch]]
+Tables = Callable[[Any], Mapping[str, CalibrationTable]]
 
 
 class SignatureV2:
     """Converts the signature `name` of a SavedModel; call its methods in their order.
 
-    `spec` is resolved. `tables`, to use instead of calibrating, are calibration tables by engine;
-    `all_tables` says that none is for another signature.
+    `spec` is resolved. `tables` gives the calibration tables of a converted graph by engine, to use
+    instead of calibrating; where it raises CalibrationError, data is used if there is some.
     """
 
     converter = "TrtGraphConverterV2"
@@ -39,21 +41,17 @@ class SignatureV2:
         progress: Progress,
         *,
         edit: Callable[[Any], None] | None = None,
-        tables: Mapping[str, CalibrationTable] | None = None,
-        all_tables: bool = True,
+        tables: Tables | None = None,
     ) -> None:
         self.name = name
         self._spec = spec
         self._progress = progress
-        self._tables = tables
         self._calibrates = spec.precision == "INT8" and bool(spec.use_calibration)
         self.node_names: list[str] = []  # of the frozen graph
         with accept_patch_level():
             self._trt = _converter_class()(
                 edit=functools.partial(self._edit, edit),
-                tables=None
-                if tables is None
-                else functools.partial(match_tables, tables, all_tables=all_tables),
+                tables=tables,
                 input_saved_model_dir=saved_model,
                 input_saved_model_tags=list(spec.tags or ()),
                 input_saved_model_signature_key=name,
@@ -70,8 +68,7 @@ class SignatureV2:
 
     def convert(self, calibration: Batches | None, count: int | None) -> None:
         """Segments the graph and, with an implicit batch, calibrates with `count` batches."""
-        if self._calibrates and self._tables is not None:
-            calibration = tuple  # never called
+        self._trt.has_data = calibration is not None
         options: dict[str, Any] = {}
         if self._calibrates:
             options["calibration_input_fn"] = self._counted(calibration or tuple, count)
@@ -93,7 +90,8 @@ class SignatureV2:
                     yield batch
                     step.advance()
 
-            trt.build(inputs)
+            with engines_shown(step):
+                trt.build(inputs)
         if self._calibrates and self._spec.explicit_batch:
             self._check_tables()
 
@@ -147,7 +145,7 @@ class SignatureV2:
         """TF-TRT only logs a calibration that failed, and goes on without ranges."""
         empty = [name for name, table in self.tables().items() if not table]
         if empty:
-            raise CalibrationError(
+            raise NotInt8Error(
                 f"signature {self.name!r}: calibration left {', '.join(empty)} without ranges; "
                 "TensorFlow's log says why. The engine's inputs must have the shapes and "
                 "values of real data"
@@ -186,6 +184,7 @@ def _converter_class() -> Any:
         """With an edit of the graph before TF-TRT sees it, and with tables made earlier."""
 
         _converted_func: Any
+        has_data = False  # to calibrate with
 
         def __init__(self, edit: Any, tables: Any, **options: Any) -> None:
             super().__init__(**options)
@@ -206,12 +205,14 @@ def _converter_class() -> Any:
             super().build(inputs)
 
         def _execute_calibration(self, calibration_input_fn: Any) -> None:
-            if self._tables is None:
+            found = self._known_tables()
+            if found is None:
                 super()._execute_calibration(calibration_input_fn)
                 return
-            found = self._tables(engine_nodes(self._converted_graph_def))
             for node in trt_nodes(self._converted_graph_def):
-                table = found[node.name.split("/")[-1]]
+                table = found.get(node.name.split("/")[-1])
+                if table is None:  # an engine of the source, at another precision
+                    continue
                 # TensorRT looks layers up by names that begin with the engine's, which is new.
                 node.attr["calibration_data"].s = renamed(table, node.name).serialize().encode()
             self._converted_func = _rebuilt(self._converted_func, self._converted_graph_def)
@@ -220,6 +221,17 @@ def _converter_class() -> Any:
             if self._first is not None:
                 args, kwargs = trt_convert._convert_to_tensor(self._first)
                 self._converted_func(*args, **kwargs)
+
+        def _known_tables(self) -> Mapping[str, CalibrationTable] | None:
+            if self._tables is None:
+                return None
+            try:
+                found: Mapping[str, CalibrationTable] = self._tables(self._converted_graph_def)
+            except CalibrationError:
+                if not self.has_data:
+                    raise
+                return None
+            return found
 
     return Converter
 

@@ -14,6 +14,7 @@ from converters.calibration_data import Batch, InputSpec, batches
 from converters.compare import DifferenceMeter, Thresholds, default_thresholds
 from converters.engine_use import EngineUse, Shapes, engine_use
 from converters.errors import ModelError, VerificationError
+from converters.exported import exported
 from converters.random_inputs import random_batches
 from converters.runnable import (
     UNNAMED,
@@ -51,12 +52,14 @@ def verify(
     progress: Callable[[], Any] | None = None,
     check_engines: bool = True,
     served: Shapes | None = None,
+    outputs: Sequence[str] | None = None,
 ) -> VerificationReport:
     """Compares the outputs of two models; the report says which of them differ too much.
 
     Args:
       native, converted: SavedModel folders, FrozenGraph(path, outputs), or functions that take
         the inputs as keyword arrays and return an array or a dict of arrays by output name.
+        `native` may also be a Keras file, or a MetaGraph (.meta) beside its checkpoint.
       data: what converters.calibration_data.batches takes; tuples follow the inputs' names in
         alphabetic order. Or a dict of such by signature, where signatures left out get random
         inputs. None generates random inputs for all.
@@ -77,6 +80,7 @@ def verify(
       check_engines: whether a fresh process runs each shape that was compared once more, to see
         that engines serve it. A signature of which no engine serves any is a failure.
       served: shapes by signature that are known to run in engines, and are not run once more.
+      outputs: of a MetaGraph that has no signature.
 
     Raises:
       ModelError: a model or a signature asked for is missing or cannot be loaded.
@@ -91,7 +95,9 @@ def verify(
     bounds: dict[str, Thresholds] = {}
     generated = False
     seen: dict[str, list[dict[str, Shape]]] = {}
-    with (_InChildren if separate_processes else _InProcess)(native, converted, tags) as models:
+    pair = _InChildren if separate_processes else _InProcess
+    opened = exported(native, outputs, child=separate_processes)
+    with opened as source, pair(source, converted, tags) as models:
         _check_shapes(sets, models)
         wanted = models.signatures(signatures)
         lost = [name for name in wanted if name not in models.converted_specs]

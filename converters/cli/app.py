@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import NoReturn
 
 from converters.cli import calibrate, convert, doctor, extract_plan, inspect, verify
-from converters.cli.streams import open_closed_streams
+from converters.cli.streams import StdoutError, open_closed_streams, to_stdout
 from converters.cli.values import UsageError
 from converters.errors import ConverterError
 
@@ -88,7 +88,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(args: argparse.Namespace) -> int:
     try:
         code = int(args.run(args))
-        sys.stdout.flush()
+        with to_stdout():
+            sys.stdout.flush()
         return code
     except ConverterError as error:
         if args.debug:
@@ -111,14 +112,22 @@ def _run(args: argparse.Namespace) -> int:
     except _TerminatedError:
         print("trt-convert: terminated", file=sys.stderr)
         return TERMINATED
-    except OSError as error:
-        # Of stdout, when it has no file's name: its reader has left, or its disk is full. Python
-        # would complain once more when it closes the stream.
-        if args.debug or error.filename is not None:
+    except StdoutError as stop:
+        if args.debug:
             raise
-        if not isinstance(error, BrokenPipeError):
-            print(f"trt-convert: standard output: {error.strerror or error}", file=sys.stderr)
+        cause = stop.__cause__
+        if not isinstance(cause, BrokenPipeError):
+            why = getattr(cause, "strerror", None) or cause
+            print(f"trt-convert: standard output: {why}", file=sys.stderr)
+        # Python would complain once more when it closes the stream.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILED
+    except OSError as error:
+        if args.debug:
+            raise
+        where = error.filename if error.filename is not None else "a file (--debug shows which)"
+        with contextlib.suppress(OSError):  # stderr itself may be what failed
+            print(f"trt-convert: {where}: {error.strerror or error}", file=sys.stderr)
         return FAILED
 
 

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from converters.cli.result import show
-from converters.errors import OutputError
 
 
 def add_parser(commands: Any) -> argparse.ArgumentParser:
@@ -28,6 +27,9 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
     )
     parser.add_argument("--html", type=Path, metavar="FILE", help="write a page of its own")
     parser.add_argument(
+        "--overwrite", action="store_true", help="replace the FILE of --html if it exists"
+    )
+    parser.add_argument(
         "--events", type=Path, metavar="FOLDER", help="write the graph for TensorBoard"
     )
     return parser
@@ -35,13 +37,13 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
 
 def run(args: argparse.Namespace) -> int:
     from converters.inspect import inspect_model
+    from converters.output_file import check_new, write_new
 
+    if args.html is not None:
+        check_new(args.html, args.overwrite)
     report = inspect_model(args.model, args.original, tags=args.tags, ask=args.ask)
     if args.html is not None:
-        try:
-            args.html.write_text(report.to_html(), encoding="utf-8")
-        except OSError as error:
-            raise OutputError(f"{args.html} cannot be written: {error.strerror}") from error
+        write_new(args.html, report.to_html().encode(), args.overwrite)
     if args.events is not None:
         from converters.event_files import write_event_files
 

@@ -6,6 +6,7 @@ import argparse
 import json
 from typing import Any
 
+from converters.cli.streams import to_stdout
 from converters.progress import Progress
 
 
@@ -20,6 +21,10 @@ def progress_of(args: argparse.Namespace) -> Progress:
 def show(args: argparse.Namespace, report: Any) -> None:
     """Prints a report: with --json always, as text unless --quiet."""
     if args.json:
-        print(json.dumps(report.to_json(), indent=2))
+        text = json.dumps(report.to_json(), indent=2)
     elif not getattr(args, "quiet", False):
-        print(report.to_text() if hasattr(report, "to_text") else report)
+        text = report.to_text() if hasattr(report, "to_text") else str(report)
+    else:
+        return
+    with to_stdout():
+        print(text)

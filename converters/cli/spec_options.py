@@ -125,7 +125,7 @@ def _add_int8(group: Any) -> None:
         type=values.tensor_range,
         action="append",
         metavar="TENSOR=MIN,MAX",
-        help="the range of a tensor; may be given again",
+        help="the range of a tensor, with --no-calibration; may be given again",
     )
 
 

@@ -1,9 +1,24 @@
-"""The standard streams that a program was started without."""
+"""The standard streams: those that a program was started without, and a stdout that is full."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
+from collections.abc import Iterator
+
+
+class StdoutError(Exception):
+    """stdout takes no more: its reader has left, or its disk is full. The cause is the OSError."""
+
+
+@contextlib.contextmanager
+def to_stdout() -> Iterator[None]:
+    """For blocks that do nothing else: an OSError is then no other file's."""
+    try:
+        yield
+    except OSError as error:
+        raise StdoutError from error
 
 
 def open_closed_streams() -> None:

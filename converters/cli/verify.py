@@ -16,8 +16,10 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
     parser: argparse.ArgumentParser = commands.add_parser(
         "verify", help="compare a converted model with the native one"
     )
-    parser.add_argument("native", metavar="NATIVE", help="a SavedModel or a frozen graph (.pb)")
-    parser.add_argument("converted", metavar="CONVERTED", help="likewise")
+    parser.add_argument("native", metavar="NATIVE", help="a model, as for convert")
+    parser.add_argument(
+        "converted", metavar="CONVERTED", help="a SavedModel or a frozen graph (.pb)"
+    )
     parser.add_argument(
         "--data",
         action="append",
@@ -38,7 +40,7 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
     parser.add_argument("--signature", dest="signatures", action="append", metavar="NAME")
     parser.add_argument("--tag", dest="tags", action="append", metavar="TAG")
     parser.add_argument(
-        "--output", dest="outputs", action="append", metavar="NAME", help="of frozen graphs"
+        "--output", dest="outputs", action="append", metavar="NAME", help="of graphs"
     )
     parser.add_argument(
         "--precision", type=str.upper, choices=PRECISIONS, help="whose thresholds to take"
@@ -85,6 +87,7 @@ def run(args: argparse.Namespace) -> int:
             separate_processes=args.separate_processes,
             progress=step.advance,
             check_engines=args.check_engines,
+            outputs=args.outputs,
         )
     show(args, report)
     for note in report.notes:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -10,6 +12,7 @@ import time
 from pathlib import Path
 
 from converters.child import run_in_child
+from converters.engine_log import engines_shown
 from converters.errors import EngineError
 from converters.output_folder import new_output
 from converters.progress import Progress
@@ -21,12 +24,37 @@ def double(value: int) -> dict[str, object]:
     return {"doubled": 2 * value, "pid": os.getpid(), "path": sys.path}
 
 
+def asks_for_huge_pages(size: int) -> bool:
+    """Whether malloc does, for `size` bytes."""
+    libc = ctypes.CDLL(None)
+    libc.malloc.restype, libc.malloc.argtypes = ctypes.c_void_p, (ctypes.c_size_t,)
+    address = libc.malloc(size) + size // 2
+    inside = False
+    for line in Path("/proc/self/smaps").read_text().splitlines():
+        if mapped := re.match(r"([0-9a-f]+)-([0-9a-f]+) ", line):
+            inside = int(mapped[1], 16) <= address < int(mapped[2], 16)
+        elif inside and line.startswith("VmFlags:"):
+            return "hg" in line.split()
+    raise ValueError("malloc's memory is in no mapping")
+
+
+def tunables() -> str:
+    return os.environ["GLIBC_TUNABLES"]
+
+
 def show_progress(enabled: bool | None) -> None:
     progress = Progress(enabled)
     with progress.step("building", total=2) as step:
         step.note("engine 1 of 2")
         step.advance()
         step.advance()
+
+
+def show_much(notes: int) -> int:
+    with Progress(None).step("building") as step:
+        for number in range(notes):
+            step.note(f"{number} {'x' * 80}")
+    return notes
 
 
 def end_by_signal(number: int) -> None:
@@ -71,3 +99,24 @@ def convert_and_hang(out: str, started: str, listens: bool) -> None:
     with new_output(out) as folder:
         (folder / "half").write_text("half")
         run_in_child("child_jobs:hang", {"started": started, "listens": listens})
+
+
+def build_engines(log: str, expected: int = 0) -> None:
+    """Logs what TF-TRT logged in the file `log`, as a conversion does while it builds; until so
+    many notes were shown."""
+    shown = 0
+    with Progress(None).step("building") as step, engines_shown(step):
+        note = step.note
+
+        def counted(text: str) -> None:
+            nonlocal shown
+            note(text)
+            shown += 1
+
+        step.note = counted  # type: ignore[method-assign]
+        for line in Path(log).read_text().splitlines():
+            print(line, file=sys.stderr, flush=True)
+        end = time.monotonic() + 20
+        while shown < expected and time.monotonic() < end:
+            time.sleep(0.05)
+        step.note("still in the block")

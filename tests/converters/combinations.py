@@ -1,7 +1,8 @@
 """Which models are converted on a GPU at which precision and in which mode: "implicit" and
-"explicit" batch in dynamic mode, or "static". docs/converters.md has the same table.
+"explicit" batch in dynamic mode, or "static".
 
-With TF_NVCODEC_ALL_CONVERSIONS set, every model is converted in all ways that TF-TRT has.
+With TF_NVCODEC_ALL_CONVERSIONS set, every model is converted in all ways that TF-TRT has:
+docs/converters.md has the table.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A small model, and converting it where TF-TRT is replaced by a copy (copied_tftrt.py)."""
+"""Small models, and converting them where TF-TRT is replaced by a copy (copied_tftrt.py)."""
 
 from __future__ import annotations
 
@@ -44,3 +44,30 @@ def here(source: Path, output: Path, spec: ConversionSpec, **options: Any) -> An
 
 
 X = np.random.default_rng(0).normal(size=(40, 3)).astype(np.float32)
+W = np.random.default_rng(1).normal(size=(3, 2)).astype(np.float32)
+
+
+def session_graph(folder: Path) -> tuple[tf.Graph, Path]:
+    """y = relu(x W), z = (y + 1, scope/half): a graph of TensorFlow 1 and its checkpoint."""
+    v1 = tf.compat.v1
+    with tf.Graph().as_default() as graph:
+        x = v1.placeholder(tf.float32, [None, 3], name="x")
+        w = v1.get_variable("w", initializer=W, use_resource=False)
+        y = tf.nn.relu(tf.matmul(x, w), name="y")
+        with v1.name_scope("scope"):
+            tf.multiply(y, 0.5, name="half")
+        with v1.Session() as session:
+            session.run(v1.global_variables_initializer())
+            prefix = v1.train.Saver().save(session, str(folder / "model.ckpt"))
+            frozen = v1.graph_util.convert_variables_to_constants(
+                session, graph.as_graph_def(), ["y", "scope/half"]
+            )
+    (folder / "frozen.pb").write_bytes(frozen.SerializeToString())
+    return graph, Path(prefix + ".meta")
+
+
+def keras_file(path: Path) -> Path:
+    """A layer of the input "x"."""
+    model = tf.keras.Sequential([tf.keras.Input((3,), name="x"), tf.keras.layers.Dense(2)])
+    model.save(path)
+    return path

@@ -18,11 +18,12 @@ from converters.trt_graph import load_graph
 @pytest.fixture
 def tftrt(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """TF-TRT that copies the model, or `result["model"]` in its place, which may be a function of
-    the spec; `result` keeps the calls."""
-    result: dict[str, Any] = {"model": None, "calls": []}
+    the spec, with the engines that `result["engines"]` names; `result` keeps the calls."""
+    result: dict[str, Any] = {"model": None, "calls": [], "engines": []}
 
     def convert_signatures(**arguments: Any) -> dict[str, Any]:
-        result["calls"].append(arguments)
+        # As it is now: the conversion may add to it.
+        result["calls"].append({**arguments, "calibration": dict(arguments["calibration"])})
         spec = ConversionSpec.from_json(arguments["spec"])
         loaded = load_graph(arguments["saved_model"], spec.tags)
         found = {}
@@ -32,11 +33,12 @@ def tftrt(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
             shape = {key: value.shape for key, value in batches[0].items()} if batches else None
             found[name] = {
                 "converter": "copy",
-                "engines": [],
+                "engines": list(result["engines"]),
                 "nodes": 1,
                 "tables": {"TRTEngineOp_000_000": "TRT-8600-EntropyCalibration2\nx: 3c010a14\n"}
-                if batches
+                if batches or arguments["tables"]
                 else {},
+                "calibrated": {"signature": name},
                 "shapes": declared_shapes(spec, loaded.signatures[name], shape),
             }
         if arguments["save"]:

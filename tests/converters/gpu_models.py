@@ -41,7 +41,7 @@ def save_cnn(folder: Path) -> Path:
 
 
 def save_with_gap(folder: Path) -> Path:
-    """Convolutions, an op that TensorRT does not have (a sort), and convolutions again."""
+    """Convolutions, an op that TF-TRT has no converter for (Cumsum), and convolutions again."""
     tf.keras.utils.set_random_seed(0)
     before_in = tf.keras.Input((16, 16, 3))
     before = tf.keras.Model(before_in, blocks(before_in, 8, 16))
@@ -56,8 +56,8 @@ def save_with_gap(folder: Path) -> Path:
 
         @tf.function(input_signature=[tf.TensorSpec([None, 16, 16, 3], tf.float32, "image")])
         def serve(self, image: tf.Tensor) -> dict[str, tf.Tensor]:
-            middle = tf.sort(tf.reshape(self.before(image), [-1, 256]), axis=1)
-            return {"scores": self.after(tf.reshape(middle, [-1, 4, 4, 16]))}
+            # A quarter, for values as large as before.
+            return {"scores": self.after(tf.math.cumsum(self.before(image), axis=1) * 0.25)}
 
     return _save(WithGap(), folder, "serve")
 

@@ -1,19 +1,26 @@
-"""What overflows half precision is found, kept out of TensorRT, and written to a denylist."""
+"""What overflows half precision is found, kept out of TensorRT, and written to a denylist; with a
+calibration table, engines keep their ranges however they are cut."""
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import gpu_models
 import numpy as np
 import pytest
 
-from converters import ConversionSpec, convert
+from converters import ConversionSpec, calibrate, convert
+from converters.calibration_table import CalibrationTable, read_tables
+from converters.compare import default_thresholds
+from converters.conversion import Conversion
 from converters.denylist_search import Denylist
 from converters.errors import VerificationError
 from converters.trt_graph import engine_nodes, load_graph
 
-pytestmark = [pytest.mark.gpu, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.gpu, pytest.mark.timeout(1200)]
 
 SHAPE = (16, 28, 28, 64)
 
@@ -21,8 +28,14 @@ SHAPE = (16, 28, 28, 64)
 def test_an_overflow_is_found_and_kept_out(tmp_path: Path) -> None:
     source = gpu_models.save_loud(tmp_path / "loud")
     data = [np.random.default_rng(0).normal(size=SHAPE).astype(np.float32)]
-    # Segments of any size, so that what is left alone is not left native for that.
-    spec = ConversionSpec("FP16", input_shapes={"image": SHAPE}, minimum_segment_size=1)
+    # Segments of any size, so that what is left alone is not left native for that. Random weights:
+    # of 16 images one is a near tie that any rounding decides.
+    spec = ConversionSpec(
+        "FP16",
+        input_shapes={"image": SHAPE},
+        minimum_segment_size=1,
+        thresholds=default_thresholds("FP16", generated=True),
+    )
     with pytest.raises(VerificationError, match="differs from the native one at FP16"):
         convert(source, tmp_path / "none", spec, verify_data=data, child=False)
     assert not (tmp_path / "none").exists()
@@ -43,3 +56,48 @@ def test_an_overflow_is_found_and_kept_out(tmp_path: Path) -> None:
         for name in engine.node_names
     }
     assert inside & {"first", "loud", "quiet", "last"} and not inside & kept_out
+
+
+def test_a_table_serves_the_engines_of_each_trial(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Outputs are said to differ while one Relu in the middle is in an engine, which splits it."""
+    source = gpu_models.save_cnn(tmp_path / "cnn")
+    spec = ConversionSpec(
+        "INT8",
+        input_shapes={"image": (4, 16, 16, 3)},
+        minimum_segment_size=1,
+        require_int8=False,  # TensorRT has faster kernels for so small a network
+    )
+    random = np.random.default_rng(0)
+    data = [random.normal(size=(4, 16, 16, 3)).astype(np.float32) for _ in range(3)]
+    table = tmp_path / "cnn.calib_table"
+    calibrate(source, table, spec, calibration_data=data, child=False)
+    (measured,) = read_tables(table).values()
+    relus = [name for name in measured.scales if name.endswith("/Relu")]
+    culprit = relus[1]
+    real = Conversion.verify
+
+    def verify(self: Conversion, folder: Path, *args: Any, **options: Any) -> Any:
+        engines = engine_nodes(load_graph(folder).graph_def)
+        if any(culprit in engine.node_names for engine in engines):
+            return SimpleNamespace(native=(), passed=False)
+        return real(self, folder, *args, **options)
+
+    monkeypatch.setattr(Conversion, "verify", verify)
+    spec = dataclasses.replace(spec, calibration_table=str(table))
+    report = convert(source, tmp_path / "out", spec, bisect=True, child=False)
+    assert report.denylist is not None and report.denylist["node_denylist"] == [culprit]
+    engines = engine_nodes(load_graph(tmp_path / "out").graph_def)
+    assert len(engines) == 2 and {engine.precision for engine in engines} == {"INT8"}
+    tables = [CalibrationTable.parse(engine.calibration_table) for engine in engines]
+    inputs = {found.scales["TensorRTInputPH_0"] for found in tables}
+    assert inputs == {measured.scales["TensorRTInputPH_0"], measured.scales[culprit]}
+    for found in tables:
+        for name in set(found.scales) & set(relus):
+            assert found.scales[name] == measured.scales[name]
+    assert sorted(read_tables(tmp_path / "out" / "calibration.calib_table")) == sorted(
+        engine.canonical_name for engine in engines
+    )
+    # Its own table fits when it is converted once more.
+    assert convert(source, tmp_path / "again", report.spec, child=False).fresh.passed

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import struct
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,8 @@ from converters.calibration_table import (
 from converters.errors import CalibrationError, OutputError
 from converters.table_match import match_tables, unknown_tensors
 from converters.trt_graph import EngineNode
+
+pytest_plugins = ["small_disk"]
 
 # The form of TensorRT 8.6's own: a name with ": ", a scale of 0, numbered tensors.
 TEXT = (
@@ -138,6 +141,33 @@ def test_bad_files(tmp_path: Path, text: bytes, says: str) -> None:
     assert str(path) in str(caught.value)
 
 
+def test_a_table_on_a_full_disk(full_disk: Path) -> None:
+    path = full_disk / "model.calib_table"
+    path.write_text("")
+    large = CalibrationTable("TRT-8600-EntropyCalibration2", {f"t{i}": 1.0 for i in range(9999)})
+    says = f"{path} cannot be written: No space left on device; 0 MB are free there now"
+    with pytest.raises(OutputError, match=says):
+        write_tables(path, {"": large}, overwrite=True)
+    assert sorted(file.name for file in full_disk.iterdir()) == ["filler", "model.calib_table"]
+    assert path.read_text() == ""
+
+
+@pytest.mark.parametrize("step", ["write_bytes", "replace"])
+def test_ctrl_c_while_a_table_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    path = tmp_path / "model.calib_table"
+
+    def interrupted(self: Path, *_: Any) -> None:
+        self.touch()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Path, step, interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        write_tables(path, {"": table("x")})
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_writing_is_all_or_nothing(tmp_path: Path) -> None:
     path = tmp_path / "model.calib_table"
     path.write_text("mine")
@@ -145,6 +175,10 @@ def test_writing_is_all_or_nothing(tmp_path: Path) -> None:
         write_tables(path, {"": table("x")})
     assert path.read_text() == "mine"
     write_tables(path, {"": table("x")}, overwrite=True)
+    os.mkfifo(tmp_path / "device")  # as /dev/null, which a test must not name
+    with pytest.raises(OutputError, match="device: exists and is no file"):
+        write_tables(tmp_path / "device", {"": table("x")}, overwrite=True)
+    (tmp_path / "device").unlink()
     with pytest.raises(OutputError, match="cannot be written"):
         write_tables(tmp_path / "none" / "x", {"": table("x")})
     with pytest.raises(CalibrationError, match="no calibration table to write"):

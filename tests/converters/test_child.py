@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import errno
+import io
 import os
+import platform
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import child_jobs
 import pytest
+from processes import is_running, wait_for
 
 from converters.child import run_in_child
-from converters.errors import ConverterError, EngineError
+from converters.errors import ConverterError, CrashError, EngineError
 
 HERE = Path(__file__).resolve().parent
 
@@ -34,6 +37,32 @@ def test_a_module_in_the_working_folder_shadows_nothing(tmp_path, monkeypatch):
     assert run_in_child("child_jobs:double", {"value": 2})["doubled"] == 4
 
 
+def test_the_child_s_memory_comes_in_huge_pages(monkeypatch):
+    switch = Path("/sys/kernel/mm/transparent_hugepage/enabled")
+    if not switch.exists() or "[madvise]" not in switch.read_text():
+        pytest.skip("this kernel does not give huge pages to those who ask")
+    if tuple(map(int, platform.libc_ver()[1].split("."))) < (2, 35):
+        pytest.skip("this glibc asks for none")
+    monkeypatch.delenv("GLIBC_TUNABLES", raising=False)
+    assert run_in_child("child_jobs:asks_for_huge_pages", {"size": 64 << 20}) is True
+    monkeypatch.setenv("GLIBC_TUNABLES", "glibc.malloc.check=0")
+    both = "glibc.malloc.check=0:glibc.malloc.hugetlb=1"
+    assert run_in_child("child_jobs:tunables", {}) == both
+    monkeypatch.setenv("GLIBC_TUNABLES", "glibc.malloc.hugetlb=0")
+    assert run_in_child("child_jobs:tunables", {}) == "glibc.malloc.hugetlb=0"
+    assert run_in_child("child_jobs:asks_for_huge_pages", {"size": 64 << 20}) is False
+
+
+def test_progress_that_nobody_reads_stops_no_child(monkeypatch):
+    class Broken(io.StringIO):
+        def write(self, text):
+            raise BrokenPipeError(errno.EPIPE, "nobody reads")
+
+    monkeypatch.setattr(sys, "stderr", Broken())
+    # More than a pipe holds.
+    assert run_in_child("child_jobs:show_much", {"notes": 2000}) == 2000
+
+
 def test_progress_comes_on_stderr_and_not_in_the_log(tmp_path, capsys):
     run_in_child("child_jobs:show_progress", {"enabled": None}, tmp_path / "log")
     shown = capsys.readouterr()
@@ -52,6 +81,8 @@ def test_progress_comes_on_stderr_and_not_in_the_log(tmp_path, capsys):
 def test_a_signal_ends_the_child_alone(number):
     with pytest.raises(ConverterError) as caught:
         run_in_child("child_jobs:end_by_signal", {"number": int(number)})
+    # What is killed from outside did not crash.
+    assert isinstance(caught.value, CrashError) == (number != signal.SIGKILL)
     message = str(caught.value)
     assert f"child_jobs:end_by_signal was ended by {number.name}" in message
     assert "TensorRT says: out of luck" in message
@@ -66,7 +97,7 @@ def test_an_abort_names_the_log(tmp_path):
 
 
 def test_an_exit_without_a_result():
-    with pytest.raises(ConverterError, match="left with exit code 7 and no result"):
+    with pytest.raises(CrashError, match="left with exit code 7 and no result"):
         run_in_child("child_jobs:leave", {"code": 7})
 
 
@@ -89,28 +120,12 @@ def test_a_bug_shows_its_traceback(job, says):
     with pytest.raises(ConverterError, match="Traceback") as caught:
         run_in_child(job, {})
     assert says in str(caught.value)
+    assert type(caught.value) is ConverterError
 
 
 def test_a_job_must_be_importable():
     with pytest.raises(ValueError, match="top of a module"):
         run_in_child(lambda: None, {})
-
-
-def is_running(pid: int) -> bool:
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except FileNotFoundError:
-        return False
-    return state != "Z"
-
-
-def wait_for(condition, seconds: float) -> bool:
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if condition():
-            return True
-        time.sleep(0.02)
-    return False
 
 
 @pytest.mark.parametrize(

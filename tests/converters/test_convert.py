@@ -15,6 +15,7 @@ import tensorflow as tf
 from copied_models import SHAPES, Model, X, here, left_in, save
 
 from converters import ConversionSpec, calibrate, convert, engine_job
+from converters.calibration_data import VideoFiles
 from converters.calibration_spool import read_spool, write_spool
 from converters.denylist_search import Denylist
 from converters.errors import (
@@ -28,7 +29,9 @@ from converters.errors import (
 )
 from converters.freeze import freeze
 from converters.fresh_check import FreshReport, ShapeRun
+from converters.record import file_hash
 from converters.save_converted import save_converted
+from converters.version import __version__
 
 pytest_plugins = ["copied_tftrt"]  # fixtures tftrt and quick
 
@@ -193,6 +196,41 @@ def test_a_table_is_found_again_from_another_folder(
     assert "x.calib_table has the ranges: the calibration data is not read" in (
         capsys.readouterr().err
     )
+
+
+def test_the_record_has_data_settings_and_version(
+    tmp_path: Path, tftrt: Mapping[str, Any], quick: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source, table = save(tmp_path / "model"), tmp_path / "x.calib_table"
+    for index in range(2):
+        np.save(tmp_path / f"batch{index}.npy", X[4 * index :][:4])
+    monkeypatch.setenv("TF_TRT_MAX_ALLOWED_ENGINES", "5")
+    spec = ConversionSpec("INT8", input_shapes=SHAPES, calibration_table=str(table))
+    seen = str(tmp_path / "batch1.npy")
+    options = {"calibration_data": [str(tmp_path / "batch*.npy")], "verify_data": seen}
+
+    def recorded(name: str, spec: ConversionSpec, **options: Any) -> Any:
+        here(source, tmp_path / name, spec, **options)
+        return json.loads((tmp_path / name / "conversion.json").read_text())
+
+    record = recorded("out", spec, **options)
+    files = {str(tmp_path / f"batch{i}.npy"): file_hash(tmp_path / f"batch{i}.npy") for i in (0, 1)}
+    assert record["data_hash"] == {
+        "calibration_data": files,
+        "verify_data": {seen: files[seen]},
+        "calibration_table": {str(table): file_hash(table)},
+    }
+    assert record["settings"] == {"TF_TRT_MAX_ALLOWED_ENGINES": "5"}
+    assert record["package_version"] == __version__
+    # With the table there, the data is not read.
+    again = recorded("again", spec, **options, verify=False)
+    assert again["data_hash"] == {"calibration_table": {str(table): file_hash(table)}}
+    # Objects have no file; what was measured on them has a hash all the same.
+    other = recorded("other", ConversionSpec("INT8"), calibration_data=[X[:4]])
+    assert other["data_hash"] == {"calibration_table": {"measured": file_hash(table)}}
+    videos = VideoFiles([str(tmp_path / "batch0.npy"), "rtsp://camera"], lambda path: X[:4])
+    other = recorded("videos", ConversionSpec("INT8"), calibration_data=videos)
+    assert list(other["data_hash"]["calibration_data"]) == [str(tmp_path / "batch0.npy")]
 
 
 @pytest.mark.parametrize(

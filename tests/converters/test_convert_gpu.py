@@ -14,10 +14,11 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from combinations import SMALL, WAYS, chosen
+from digits import accuracy, input_of, pictures_and_labels
 
 from converters import ConversionSpec, ShapeRange, calibrate, convert, verify
 from converters.calibration_table import read_tables
-from converters.compare import Thresholds
+from converters.compare import Thresholds, default_thresholds
 from converters.errors import CalibrationError, EngineError, VerificationError
 from converters.fresh_check import LOG_ENGINES, events, fresh_check
 from converters.trt_graph import engine_nodes, load_graph
@@ -27,6 +28,12 @@ pytestmark = [pytest.mark.gpu, pytest.mark.timeout(600)]
 RANDOM = np.random.default_rng(0)
 # Of the native model's accuracy.
 MOST_LOST = {"FP32": 0.001, "FP16": 0.001, "INT8": 0.01}
+
+
+@pytest.fixture(autouse=True)
+def drawn_afresh() -> None:
+    """Inputs are the same whatever this process ran before."""
+    RANDOM.bit_generator.state = np.random.default_rng(0).bit_generator.state
 
 
 def images(batch: int, side: int = 16) -> np.ndarray:
@@ -43,36 +50,15 @@ def run(folder: Path, signature: str = "serving_default", **inputs: np.ndarray) 
 
 @pytest.fixture(scope="module")
 def digits(tmp_path_factory) -> tuple[Path, np.ndarray, np.ndarray, np.ndarray]:
-    """A network trained on scikit-learn's digits: its folder, training images, test images and
-    labels. Images are float32 [n, 16, 16, 1] in 0 to 1."""
-    sklearn_datasets = pytest.importorskip("sklearn.datasets")
-    data = sklearn_datasets.load_digits()
-    pictures = (data.images / 16).astype(np.float32).repeat(2, 1).repeat(2, 2)[..., None]
-    order = np.random.default_rng(1).permutation(len(pictures))
-    pictures = pictures[order]
-    labels = data.target[order]
+    """A network trained on them: its folder, training images, test images and labels."""
+    training, known, pictures, labels = pictures_and_labels()
     with tf.device("CPU:0"):  # a GPU for inference may lack cuDNN's libraries for training
         model = gpu_models.classifier(16, 1, 10)
         model.compile(tf.keras.optimizers.Adam(0.003), "sparse_categorical_crossentropy")
-        model.fit(pictures[:1397], labels[:1397], 64, epochs=30, verbose=0)
+        model.fit(training, known, 64, epochs=30, verbose=0)
     folder = tmp_path_factory.mktemp("digits") / "model"
     model.export(str(folder), verbose=False)
-    return folder, pictures[:1397], pictures[1397:], labels[1397:]
-
-
-def input_of(folder: Path) -> str:
-    return next(iter(load_graph(folder).signatures["serving_default"].inputs))
-
-
-def accuracy(folder: Path, pictures: np.ndarray, labels: np.ndarray, batch: int = 100) -> float:
-    model = tf.saved_model.load(str(folder))  # its engines live as long as it does
-    function = model.signatures["serving_default"]
-    name = input_of(folder)
-    found = [
-        next(iter(function(**{name: tf.constant(pictures[i : i + batch])}).values())).numpy()
-        for i in range(0, len(pictures), batch)
-    ]
-    return float(np.mean(np.argmax(np.concatenate(found), 1) == labels))
+    return folder, training, pictures, labels
 
 
 def spec_of(precision: str, mode: str, *sets: dict[str, tuple[int, ...]]) -> ConversionSpec:
@@ -188,9 +174,10 @@ def test_every_model_precision_and_mode(tmp_path, model, precision, mode) -> Non
     }[model]
     source = make(tmp_path / ("frozen.pb" if model == "frozen" else "model"))
     inputs = MODELS[model]
+    random = np.random.default_rng(0)
     data = {
         signature: [
-            {name: RANDOM.normal(size=shape).astype(np.float32) for name, shape in shapes.items()}
+            {name: random.normal(size=shape).astype(np.float32) for name, shape in shapes.items()}
             for _ in range(4)
         ]
         for signature, shapes in inputs.items()
@@ -199,11 +186,12 @@ def test_every_model_precision_and_mode(tmp_path, model, precision, mode) -> Non
     if model == "frozen":
         spec = dataclasses.replace(spec, outputs=["scores", "half"])
     options = {}
+    bounds = default_thresholds(precision, generated=True)
     if precision == "INT8":
-        # Random weights and few images: how far INT8 may be off is for the digits to show.
-        loose = Thresholds(max_abs=0.5, cosine=0.9)
-        spec = dataclasses.replace(spec, require_int8=False, thresholds=loose)
+        bounds = Thresholds(max_abs=0.5, cosine=0.9)  # how far it may be off is for the digits
+        spec = dataclasses.replace(spec, require_int8=False)
         options["calibration_data"] = data
+    spec = dataclasses.replace(spec, thresholds=bounds)
     report = convert(source, tmp_path / "out", spec, verify_data=data, child=False, **options)
     assert report.fresh.passed and report.verification.passed and not report.verification.notes
     assert {run.signature for run in report.fresh.runs} == set(inputs)

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 import tensorflow as tf
-from copied_models import SHAPES, X, here, left_in, save
+from copied_models import SHAPES, X, here, keras_file, left_in, save, session_graph
 
 from converters import ConversionSpec, ShapeRange, engine_use
-from converters.errors import SpecError, VerificationError
+from converters.errors import ModelError, SpecError, VerificationError
 from converters.fresh_check import FreshReport, ShapeRun
 
 pytest_plugins = ["copied_tftrt"]  # fixtures tftrt and quick
@@ -114,6 +114,42 @@ def test_names_that_no_signature_can_have(tmp_path: Path, tftrt: Mapping[str, An
     assert record["renamed_inputs"] == {"import/x": "import_x"}
     again = ConversionSpec.from_json(record["spec"])
     here(source, tmp_path / "again", again)
+
+
+def test_a_keras_file(tmp_path: Path, tftrt: Mapping[str, Any], quick: None) -> None:
+    source = keras_file(tmp_path / "model.keras")
+    report = here(source, tmp_path / "out", ConversionSpec(input_shapes=SHAPES))
+    assert (report.kind, report.spec.mode) == ("keras", "dynamic")
+    assert "the source is a keras" in report.reason
+    assert {s.name for s in report.signatures} == {"serve", "serving_default"}
+    assert report.verification.passed and len(report.verification.outputs) == 2
+    assert str(tftrt["calls"][-1]["saved_model"]) != str(source)  # but what it was exported as
+    record = json.loads((tmp_path / "out" / "conversion.json").read_text())
+    assert record["kind"] == "keras" and list(record["source_hash"]) == ["model.keras"]
+    repeat = (tmp_path / "out" / "repeat.sh").read_text()
+    assert f'-m converters convert \\\n  {source} "$1" \\\n' in repeat
+    assert left_in(tmp_path) == ["model.keras", "out"]
+
+
+def test_a_meta_graph_and_its_checkpoint(
+    tmp_path: Path, tftrt: Mapping[str, Any], quick: None
+) -> None:
+    source = session_graph(tmp_path)[1]
+    spec = ConversionSpec(max_batch_size=4, outputs=["y"])
+    report = here(source, tmp_path / "out", spec)
+    assert (report.kind, report.spec.mode) == ("meta_graph", "static")
+    assert "the source is a meta graph" in report.reason
+    assert [run.shapes for run in report.fresh.runs] == [SHAPES]
+    assert [o.difference.name for o in report.verification.outputs] == ["y"]
+    record = json.loads((tmp_path / "out" / "conversion.json").read_text())
+    assert record["kind"] == "meta_graph" and record["spec"]["outputs"] == ["y"]
+    assert {name.partition("-")[0] for name in record["source_hash"]} == {
+        f"model.ckpt.{end}" for end in ("meta", "index", "data")
+    }
+    repeat = (tmp_path / "out" / "repeat.sh").read_text()
+    assert f'-m converters convert \\\n  {source} "$1" \\\n' in repeat
+    with pytest.raises(ModelError, match="has no signatures: name its outputs"):
+        here(source, tmp_path / "no", ConversionSpec(max_batch_size=4))
 
 
 class Engines:

@@ -16,9 +16,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tensorflow as tf
+from copied_models import keras_file, session_graph
 
 from converters.cli import main
 from converters.errors import EngineError
+from converters.model_source import open_source
 from converters.shapes import ShapeRange
 from converters.spec import ConversionSpec
 
@@ -83,7 +85,7 @@ def test_every_option_of_convert(calls, capsys):
         --minimum-segment-size 5 --maximum-cached-engines 4 --deny-op Relu --deny-op Add
         --deny-node a/b --build-at-runtime --no-save-engines
         --calibrate a.npz --calibrate b.npz --calibration-batches 7
-        --calibration-table t.calib_table --custom-range conv:0=-1,6.5
+        --calibration-table t.calib_table
         --signature s1 --signature s2 --tag serve --tag gpu --output out:0
         --threshold max_abs=0.5 --threshold top1=none
         --no-verify --verify-data v.npz --bisect --overwrite --no-child --json --quiet
@@ -114,7 +116,6 @@ def test_every_option_of_convert(calls, capsys):
         node_denylist=("a/b",),
         calibration_batches=7,
         calibration_table="t.calib_table",
-        custom_ranges={"conv:0": (-1.0, 6.5)},
         allow_build_at_runtime=True,
         save_gpu_specific_engines=False,
         signatures=("s1", "s2"),
@@ -134,8 +135,10 @@ def test_ranges(calls):
     }
     spec = spec_of(calls, "--mode", "static", "--max-batch-size", "8", "--no-explicit-batch")
     assert spec == ConversionSpec(mode="static", max_batch_size=8, explicit_batch=False)
-    spec = spec_of(calls, "--precision", "INT8", "--no-calibration")
-    assert spec == ConversionSpec(precision="INT8", use_calibration=False)
+    options = ("--precision", "INT8", "--no-calibration", "--custom-range", "conv:0=-1,6.5")
+    assert spec_of(calls, *options) == ConversionSpec(
+        precision="INT8", use_calibration=False, custom_ranges={"conv:0": (-1.0, 6.5)}
+    )
 
 
 @pytest.mark.parametrize("record", [False, True], ids=["a spec", "a record"])
@@ -338,6 +341,19 @@ def test_verify(models, capsys):
     loose = [f"--threshold={name}=1" for name in ("max_abs", "mean_abs")]
     assert main([*other, *loose, "--threshold=cosine=0.5", "--quiet"]) == 0
     assert capsys.readouterr() == ("", "")
+
+
+def test_verify_of_what_convert_takes(tmp_path, capsys):
+    """A Keras file, and a MetaGraph beside its checkpoint."""
+    natives = {keras_file(tmp_path / "a.keras"): None, session_graph(tmp_path)[1]: "y"}
+    for native, output in natives.items():
+        work = tmp_path / native.suffix
+        outputs = [output] if output else None
+        same = str(open_source(native, work, outputs=outputs).saved_model)
+        options = [] if output is None else ["--output", output]
+        assert main(["verify", str(native), same, "--shape", "x:4x3", "--quiet", *options]) == 0
+    assert main(["verify", str(tmp_path / "none.keras"), same]) == 1
+    assert "none.keras does not exist" in capsys.readouterr().err
 
 
 def test_verify_of_a_missing_model(models, tmp_path, capsys):

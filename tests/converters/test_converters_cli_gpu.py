@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -45,6 +46,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     done = trt_convert("convert", folder / "cnn", folder / "out", *options)
     assert "no engine built" in done.stdout
     assert "building engines" in done.stderr and SHAPE in done.stderr
+    assert re.search(r"building engines: TRTEngineOp_\w+: built in \d", done.stderr)
     return folder
 
 
@@ -80,7 +82,8 @@ def test_inspect(folder: Path, tmp_path: Path) -> None:
     report = json.loads(trt_convert("inspect", folder / "out", *more).stdout)
     (engine,) = report["engines"]
     assert engine["plan_bytes"] > 0 and "Conv2D" in engine["ops"]
-    assert page.read_text().startswith("<!") and "Conv2D" in page.read_text()
+    written = page.read_text(encoding="utf-8")
+    assert written.startswith("<!") and "Conv2D" in written
     assert len(list(events.rglob("*tfevents*"))) == 2
 
 
@@ -98,13 +101,22 @@ def test_extract_plan(folder: Path, tmp_path: Path) -> None:
 def test_calibrate(folder: Path, tmp_path: Path) -> None:
     table = tmp_path / "cnn.calib_table"
     source = folder / "cnn"
-    trt_convert("calibrate", source, table, "--shape", SHAPE, "--calibrate", folder / "images.npy")
+    data = ("--calibrate", folder / "images.npy")
+    done = trt_convert("calibrate", source, table, "--shape", SHAPE, *data)
+    assert "calibrating (1) ..." in done.stderr  # the only batch
     assert table.read_text().startswith("TRT-")
     int8 = ("--precision", "int8", "--no-require-int8", "--calibration-table", table)
     # Random weights: how far INT8 may be off is for the digits to show.
     loose = [f"--threshold={bound}" for bound in ("max_abs=0.5", "mean_abs=none", "cosine=0.9")]
     done = trt_convert("convert", source, tmp_path / "int8", "--shape", SHAPE, *int8, *loose)
     assert "calibrating" not in done.stderr and "no engine built" in done.stdout
+
+
+def test_static_mode_shows_its_engine(folder: Path, tmp_path: Path) -> None:
+    options = ("--mode", "static", "--shape", SHAPE, "--no-verify")
+    done = trt_convert("convert", folder / "cnn", tmp_path / "out", *options)
+    engine = r"building engines: 1 of 1, TRTEngineOp_\w+ with \d+ nodes: built in \d"
+    assert re.search(engine, done.stderr)
 
 
 def test_doctor_finds_nothing_missing() -> None:

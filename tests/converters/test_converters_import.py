@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import converters
+from converters.version import __version__
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -40,6 +41,11 @@ def test_importing_imports_neither_tensorflow_nor_tensorrt():
     assert python(code) == "[]"
     # Nor anything else that takes long.
     assert python("import converters, sys; print('numpy' in sys.modules)") == "False"
+
+
+def test_the_version_is_the_distribution_s():
+    text = (ROOT / "tf_nvcodec" / "version.py").read_text()
+    assert f'__version__ = "{__version__}"\n' in text
 
 
 def test_every_module_imports_without_them():

@@ -7,6 +7,7 @@ import re
 import shutil
 from pathlib import Path
 
+import gpu_models
 import pytest
 from trt_graphs import SEGMENTED, GraphMaker, asset, chain, with_plans
 
@@ -314,6 +315,16 @@ def test_tftrt_is_asked_about_the_original() -> None:
     report = inspect_model(SEGMENTED / "frozen.pb", SEGMENTED / "frozen_native.pb", ask=True)
     assert report.left_out[0].source == exclusions.ASKED
     assert report.before_from == "original"
+
+
+@needs_tftrt
+@pytest.mark.slow
+def test_tftrt_has_no_converter_for_the_gap_of_the_gpu_tests(tmp_path: Path) -> None:
+    report = inspect_model(gpu_models.save_with_gap(tmp_path / "gap"), ask=True)
+    assert len(report.engines) == 2
+    (out,) = report.left_out
+    assert (out.op, out.category) == ("Cumsum", exclusions.UNSUPPORTED_OP)
+    assert (out.reason, out.source) == ("Op type Cumsum is not supported.", exclusions.ASKED)
 
 
 @needs_tftrt

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from converters.calibration_table import CalibrationTable
-from converters.errors import CalibrationError
+from converters.errors import CalibrationError, NotInt8Error
 from converters.int8_proof import layers, prove_int8, without_layers
 from converters.spec import ConversionSpec
 from converters.trt_graph import engine_nodes, load_graph
@@ -51,8 +51,15 @@ def test_share_and_ranges():
     found = int8_engine()
     proof = prove_int8(INT8, [found], tables(found), LOG)
     assert proof["int8_share"] == 0.5
-    assert proof["ranges"] == {found.canonical_name: 1}  # y has none: its scale is 0
-    assert "1 of 2 computing layers read INT8 (50 %)" in proof["summary"]
+    assert proof["ranges"] == {found.canonical_name: 1}  # y has no range: its scale is 0
+    assert proof["summary"] == (
+        "1 ranges (1 tensor has no range, being 0 in all batches or no float: 'y'), "
+        "1 of 2 computing layers read INT8 (50 %)"
+    )
+    assert proof["without_range"] == {found.canonical_name: ["y"]}
+    full = {found.canonical_name: CalibrationTable(TABLE.header, {"x": 1.0})}
+    proof = prove_int8(INT8, [found], full, LOG)
+    assert proof["summary"].startswith("1 ranges, 1 of 2") and not proof["without_range"]
     assert prove_int8(INT8, [found], tables(found), None)["int8_share"] is None
     assert prove_int8(ConversionSpec("FP16").resolved(), [found], {}, LOG) is None
 
@@ -60,6 +67,10 @@ def test_share_and_ranges():
 def test_no_int8_kernel_is_an_error_unless_that_is_fine():
     found = int8_engine()
     with pytest.raises(CalibrationError, match=r"2 computing layers and none reads INT8.*FP16"):
+        prove_int8(INT8, [found], tables(found), FLOAT)
+    with pytest.raises(
+        NotInt8Error, match=r"In the calibration tables 1 tensor has no range, .*: 'y'"
+    ):
         prove_int8(INT8, [found], tables(found), FLOAT)
     with pytest.raises(CalibrationError, match="names no layer"):
         prove_int8(INT8, [found], tables(found), "nothing of layers")
@@ -73,6 +84,14 @@ def test_an_engine_without_ranges_or_precision_is_an_error():
     for given in ({}, {found.canonical_name: empty}):
         with pytest.raises(CalibrationError, match="has an empty calibration table"):
             prove_int8(INT8, [found], given, LOG)
+    with pytest.raises(
+        NotInt8Error, match="empty calibration table: 1 tensor has no range.*: 'x'$"
+    ):
+        prove_int8(INT8, [found], {found.canonical_name: empty}, LOG)
+    many = CalibrationTable(TABLE.header, {"x": 1.0, **dict.fromkeys("abcdefg", 0.0)})
+    proof = prove_int8(INT8, [found], {found.canonical_name: many}, LOG)
+    assert "7 tensors have no range" in proof["summary"] and "'e' and 2 more)" in proof["summary"]
+    assert proof["without_range"] == {found.canonical_name: list("abcdefg")}
     half = dataclasses.replace(found, precision="FP16")
     with pytest.raises(CalibrationError, match="has the precision FP16"):
         prove_int8(INT8, [half], tables(found), LOG)

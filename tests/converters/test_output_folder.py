@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
-import subprocess
+import shutil
 import tempfile
 from pathlib import Path
 
@@ -12,6 +12,8 @@ import pytest
 
 from converters.errors import EngineError, OutputError
 from converters.output_folder import new_output
+
+pytest_plugins = ["small_disk"]
 
 
 def files_of(folder: Path) -> dict[str, str]:
@@ -157,6 +159,8 @@ def test_errors_of_other_files_pass_through(tmp_path):
         OSError(errno.EDQUOT, "Disk quota exceeded"),
         # As tf.errors.ResourceExhaustedError says it.
         RuntimeError("out/variables/variables.data-0; No space left on device [Op:SaveV2]"),
+        # Of a folder that is copied, such as assets.extra.
+        shutil.Error([("a", "b", "[Errno 28] No space left on device: 'b'")]),
     ],
 )
 def test_what_a_full_disk_says(tmp_path, error):
@@ -164,18 +168,6 @@ def test_what_a_full_disk_says(tmp_path, error):
     with pytest.raises(OutputError, match=says), new_output(tmp_path / "out"):
         raise error
     assert os.listdir(tmp_path) == []
-
-
-@pytest.fixture
-def small_disk(tmp_path):
-    """A file system of 1 MB."""
-    folder = tmp_path / "small"
-    folder.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(folder)]
-    if subprocess.run(mount, capture_output=True, check=False).returncode != 0:
-        pytest.skip("mounting takes rights that this user has not")
-    yield folder
-    subprocess.run(["umount", str(folder)], check=True)
 
 
 def test_temporary_files_on_a_full_disk(small_disk, tmp_path, monkeypatch):

@@ -13,13 +13,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from converters.errors import ModelError
 from converters.record import (
+    RECORD,
+    file_hash,
     file_hashes,
     read_record,
+    settings,
+    source_hashes,
     write_record,
     write_repeat_script,
 )
 from converters.spec import ConversionSpec
+from converters.unchanged import check_unchanged
 
 
 @dataclasses.dataclass(frozen=True)
@@ -84,10 +90,13 @@ def run(script: Path, *arguments: str, **environment: str) -> subprocess.Complet
 
 @pytest.fixture
 def python(tmp_path) -> str:
-    """An interpreter that only says how it was called."""
+    """An interpreter that only says how it was called, but for the question whether the source is
+    the same."""
     shown = tmp_path / "python"
     shown.write_text(
         f"#!{sys.executable}\nimport json, os, sys\n"
+        "if 'converters.unchanged' in sys.argv:\n"
+        "    os.execv(sys.executable, [sys.executable, *sys.argv[1:]])\n"
         "settings = {n: v for n, v in os.environ.items() if n.startswith('TF_TRT_')}\n"
         "print(json.dumps([sys.argv[1:], settings, os.environ['PYTHONPATH']]))\n"
     )
@@ -97,13 +106,16 @@ def python(tmp_path) -> str:
 
 def test_the_script_calls_the_command_with_the_spec(out, python, monkeypatch):
     monkeypatch.setenv("TF_TRT_OP_DENYLIST", "Relu,It's")
-    script = write_repeat_script(out, "/models/it's $HOME", ["--calibrate", "/data/a b.npz"])
+    model = out.parent / "it's $HOME"
+    model.mkdir()
+    script = write_repeat_script(out, model, ["--calibrate", "/data/a b.npz"])
+    write_record(out, {"source_hash": source_hashes(model)})
     monkeypatch.delenv("TF_TRT_OP_DENYLIST")
     done = run(script, "new out", PYTHON=python, PYTHONPATH="/before")
     assert done.returncode == 0, done.stderr
     arguments, settings, path = json.loads(done.stdout)
     assert arguments == [
-        *("-m", "converters", "convert", "/models/it's $HOME", "new out"),
+        *("-m", "converters", "convert", str(model), "new out"),
         *("--spec", f"{out}/conversion.json", "--calibrate", "/data/a b.npz"),
     ]
     assert settings == {"TF_TRT_OP_DENYLIST": "Relu,It's"}
@@ -122,9 +134,110 @@ def test_the_script_runs_this_python_by_default(out, monkeypatch):
 def test_the_script_is_really_understood(out, tmp_path):
     """The command takes the arguments of the script, and reads the spec that the record holds."""
     write_record(out, {"spec": ConversionSpec(precision="FP16", max_batch_size=8)})
-    done = run(write_repeat_script(out, tmp_path / "no model"), str(tmp_path / "new"))
+    (tmp_path / "model.pb").touch()
+    done = run(write_repeat_script(out, tmp_path / "model.pb"), str(tmp_path / "new"))
     assert done.returncode == 1, done.stderr
     assert done.stderr.startswith("trt-convert: the conversion spec has a fault: max_batch_size=8")
+
+
+def test_the_script_stops_where_the_source_is_another(out, python, tmp_path):
+    model = tmp_path / "model"
+    (model / "variables").mkdir(parents=True)
+    (model / "variables" / "data").write_bytes(b"weights")
+    was = file_hash(model / "variables" / "data")
+    write_record(out, {"source_hash": source_hashes(model)})
+    script = write_repeat_script(out, model)
+    assert run(script, "new", PYTHON=python).returncode == 0
+    (model / "variables" / "data").write_bytes(b"trained on")
+    done = run(script, "new", PYTHON=python)
+    assert done.returncode == 1 and done.stdout == ""
+    now = file_hash(model / "variables" / "data")
+    assert f"variables/data had the SHA-256 {was} and has {now}" in done.stderr
+    assert f"--spec {out}/conversion.json" in done.stderr and "Traceback" not in done.stderr
+    (model / "variables" / "data").rename(model / "variables" / "other")
+    done = run(script, "new", PYTHON=python)
+    assert f"{was} and has (no such file), and 1 more files are others" in done.stderr
+    (model / "variables" / "other").unlink()
+    (model / "variables").rmdir()
+    model.rmdir()
+    assert f"{model} is not there any more" in run(script, "new", PYTHON=python).stderr
+
+
+def test_data_that_is_another(tmp_path):
+    data, table, model = (tmp_path / name for name in ("a.npz", "x.calib_table", "model.pb"))
+    for path in (data, table, model):
+        path.write_text("as it was")
+    record = {
+        "source_hash": source_hashes(model),
+        "data_hash": {
+            "calibration_data": {str(data): file_hash(data)},
+            "calibration_table": {str(table): file_hash(table)},
+        },
+    }
+    given = {"calibration_data": [str(data)]}
+    check_unchanged(record, model, given)
+    table.unlink()  # the data is still there
+    check_unchanged(record, model, given)
+    data.write_text("as it is")
+    with pytest.raises(ModelError, match=f"{data} had the SHA-256 .* and has {file_hash(data)}"):
+        check_unchanged(record, model, given)
+    data.unlink()  # what needs it will tell
+    check_unchanged(record, model, given)
+    check_unchanged({"source_hash": source_hashes(model)}, model, given)  # an older record
+
+
+@pytest.mark.parametrize("given", ["", "/*.npz"])
+def test_a_folder_or_pattern_with_other_files(tmp_path, given):
+    model, folder = tmp_path / "model.pb", tmp_path / "data"
+    folder.mkdir()
+    for path in (model, folder / "a.npz", folder / "b.npz"):
+        path.write_text("as it was")
+    hashes = {str(path): file_hash(path) for path in folder.iterdir()}
+    record = {"source_hash": source_hashes(model), "data_hash": {"verify_data": hashes}}
+    data = {"verify_data": [f"{folder}{given}"]}
+    check_unchanged(record, model, data)
+    (folder / "c.npz").write_text("more")
+    with pytest.raises(ModelError, match=r"c\.npz had the SHA-256 \(no such file\)"):
+        check_unchanged(record, model, data)
+    (folder / "c.npz").unlink()
+    (folder / "b.npz").unlink()
+    with pytest.raises(ModelError, match=r"b\.npz had .* and has \(no such file\)"):
+        check_unchanged(record, model, data)
+
+
+def test_a_record_that_is_not_there_or_damaged(tmp_path):
+    path = tmp_path / RECORD
+    for content in (None, "{"):
+        if content is not None:
+            path.write_text(content)
+        command = [sys.executable, "-m", "converters.unchanged", str(path), str(tmp_path)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 1
+        assert done.stderr.startswith("error: this is not repeated: ")
+        assert "Traceback" not in done.stderr
+
+
+def test_files_beside_a_saved_model_are_not_of_it(tmp_path):
+    (tmp_path / "assets").mkdir()
+    for name in ("saved_model.pb", "assets/words.txt", "int8.calib_table", "notes.txt"):
+        (tmp_path / name).write_text(name)
+    for source in (tmp_path, tmp_path / "saved_model.pb"):
+        assert list(source_hashes(source)) == ["assets/words.txt", "saved_model.pb"]
+
+
+def test_all_files_of_a_source_are_hashed(tmp_path):
+    names = [f"m[1].ckpt{end}" for end in (".meta", ".index", ".data-00000-of-00001")]
+    for name in (*names, "m[1].ckpt-2.index", "saved_model.pb", "frozen.pb"):
+        (tmp_path / name).write_text(name)
+    assert set(source_hashes(tmp_path / "m[1].ckpt.meta")) == set(names)
+    assert list(source_hashes(tmp_path / "frozen.pb")) == ["frozen.pb"]
+
+
+def test_settings(monkeypatch):
+    monkeypatch.setenv("TF_TRT_MAX_ALLOWED_ENGINES", "3")
+    monkeypatch.setenv("TF_CPP_MIN_LOG_LEVEL", "0")
+    assert settings()["TF_TRT_MAX_ALLOWED_ENGINES"] == "3"
+    assert all(name.startswith("TF_TRT_") for name in settings())
 
 
 def test_the_script_wants_an_output(out, python):

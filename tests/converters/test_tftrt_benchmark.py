@@ -46,7 +46,10 @@ def test_rows_are_written_at_once_and_merged(tmp_path: Path) -> None:
     assert rows_of(path) == [("A", 1), ("A", 2), ("B", 3)]
     later.add([row("A", 4), row("C", 5)])
     assert rows_of(path) == [("A", 4), ("A", 2), ("B", 3), ("C", 5)]
-    assert json.loads(path.read_text())["machine"]["date"] == "2026-01-02"
+    document = json.loads(path.read_text())
+    assert document["machine"]["date"] == "2026-01-02"
+    dates = [found["run"]["date"] for found in document["rows"]]
+    assert dates == ["2026-01-02", "2026-01-01", "2026-01-01", "2026-01-02"]
 
 
 def test_an_update_of_the_kernel_and_other_folders_make_no_other_machine(tmp_path: Path) -> None:
@@ -229,10 +232,12 @@ def test_a_bug_ends_the_run_and_begins_nothing_else(tmp_path: Path) -> None:
 
 
 def test_what_takes_longest_begins_first() -> None:
-    cases = tftrt_convert.cases_of(["V", "I"], ["FP32", "FP16", "INT8"])
-    assert [str(case) for case in cases] == [
-        "V INT8", "I INT8", "V FP16", "I FP16", "V FP32", "I FP32"
-    ]  # fmt: skip
+    def names(all_of_them: bool) -> list[str]:
+        cases = tftrt_convert.cases_of(["V", "I"], ["FP32", "INT8", "FP16"], all_of_them)
+        return [str(case) for case in cases]
+
+    assert names(True) == ["V INT8", "I INT8", "V FP16", "I FP16", "V FP32", "I FP32"]
+    assert names(False) == ["V FP32", "I FP32", "V FP16", "I FP16", "V INT8", "I INT8"]
     assert tftrt_convert.shares([0, 1, 2, 3, 8], 2) == [[0, 1], [2, 3]]
     assert tftrt_convert.shares([0, 1], 3) == [[0, 1], [0, 1], [0, 1]]
 

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import importlib
 import json
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from copied_models import keras_file, session_graph
 
 from converters.calibration_data import InputSpec
 from converters.compare import Thresholds
 from converters.errors import ModelError, SpecError, VerificationError
+from converters.model_source import open_source
 from converters.random_inputs import random_batches
 from converters.runnable import FrozenGraph, load_signatures
 from converters.verify import verify
@@ -354,6 +357,33 @@ def test_a_keras_model_against_a_perturbed_copy(tmp_path: Path) -> None:
     assert report.outputs[0].difference.top1 == 1.0
     assert 0 < report.outputs[0].difference.max_abs < 0.01
     assert not verify(paths[0], paths[2], data, precision="FP16").passed
+
+
+@pytest.mark.parametrize("apart", [False, True], ids=["in this process", "in children"])
+@pytest.mark.parametrize("kind", ["keras", "meta_graph"])
+def test_natives_that_are_exported_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, apart: bool
+) -> None:
+    """What `convert` takes, `verify` compares with; CONVERTED is an export of it."""
+    (tmp_path / "tmp").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "tmp"))
+    made = keras_file(tmp_path / "a.keras") if kind == "keras" else session_graph(tmp_path)[1]
+    outputs = ["y"] if kind == "meta_graph" else None
+    same = open_source(made, tmp_path / "same", outputs=outputs).saved_model
+    report = verify(
+        made, same, shapes={"x": (4, 3)}, separate_processes=apart, outputs=outputs, precision=None
+    )
+    assert report.passed and report.outputs and not report.problems
+    assert not list((tmp_path / "tmp").glob("trt-convert-*"))
+    if kind == "meta_graph":
+        with pytest.raises(ModelError, match="name its outputs .*--output"):
+            verify(made, same, separate_processes=apart)
+        made.with_suffix(".index").unlink()
+        with pytest.raises(ModelError, match="the checkpoint of .* cannot be restored"):
+            verify(made, same, outputs=outputs, separate_processes=apart)
+    else:
+        other = open_source(keras_file(tmp_path / "b.keras"), tmp_path / "other").saved_model
+        assert not verify(made, other, shapes={"x": (4, 3)}, separate_processes=apart).passed
 
 
 def test_functions_do_not_go_into_child_processes(native: str) -> None:

@@ -1,0 +1,44 @@
+"""The command line where TF-TRT and TensorRT never end, for test_interrupted.py: it runs in a
+process of its own, and its children are real ones."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from child_jobs import hang
+
+from converters import conversion, engine_job, extract_plan, plan_compare
+from converters.child import run_in_child
+from converters.cli import main
+
+
+def run(started: str, argv: list[str]) -> int:
+    """`trt-convert ARGV`, whose child writes the file `started` when it hangs."""
+
+    def job_here(job: str, arguments: Mapping[str, Any], log: Path | None) -> Any:
+        name = job.partition(":")[2]
+        more = {} if name == "prepare" else {"started": started}
+        return run_in_child(f"interrupted_cli:{name}", {**arguments, **more}, log)
+
+    def run_plan_here(job: Any, arguments: Mapping[str, str]) -> Any:
+        half = {"folder": str(Path(arguments["result"]).parent), "started": started}
+        return run_in_child(convert_signatures, half)
+
+    conversion.run_in_child = job_here  # type: ignore[assignment]
+    plan_compare.run_in_child = run_plan_here  # type: ignore[assignment]
+    extract_plan.require_same_gpu = lambda loaded: None
+    return main(argv)
+
+
+def prepare(**arguments: Any) -> dict[str, Any]:
+    """Job of a child: as on a machine with a GPU."""
+    engine_job.check_environment = lambda: {"tensorrt_loaded": "8.6.0"}
+    return engine_job.prepare(**arguments)
+
+
+def convert_signatures(folder: str, started: str, **_: Any) -> None:
+    """Job of a child: half of its work is written."""
+    (Path(folder) / "half").write_text("half")
+    hang(started, listens=True)

@@ -1,0 +1,60 @@
+"""What INT8 costs a trained network that is wide enough for TensorRT to take INT8 kernels."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import gpu_models
+import numpy as np
+import pytest
+import tensorflow as tf
+from digits import accuracy, input_of, pictures_and_labels
+
+from converters import ConversionSpec, ShapeRange, convert
+
+pytestmark = [pytest.mark.gpu, pytest.mark.timeout(600)]
+
+BATCH = 100
+
+
+def save_wide(folder: Path, pictures: np.ndarray, labels: np.ndarray) -> None:
+    """Convolutions of 256 and 512 random channels, and a layer that is trained to read them."""
+    tf.keras.utils.set_random_seed(0)
+    image = tf.keras.Input((16, 16, 1), name="image")
+    x = tf.keras.layers.UpSampling2D(2)(image)
+    x = tf.keras.layers.Conv2D(256, 3, padding="same", activation="relu")(x)
+    x = tf.keras.layers.GlobalAveragePooling2D()(gpu_models.blocks(x, 512, 512, 512))
+    body = tf.keras.Model(image, x)
+    features = body.predict(pictures, batch_size=BATCH, verbose=0)
+    scaled = tf.keras.layers.Normalization()
+    scaled.adapt(features)
+    head = tf.keras.Sequential([scaled, tf.keras.layers.Dense(10, activation="softmax")])
+    head.compile(tf.keras.optimizers.Adam(0.003), "sparse_categorical_crossentropy")
+    head.fit(features, labels, 64, epochs=60, verbose=0)
+    tf.keras.Model(image, head(body.output)).export(str(folder), verbose=False)
+
+
+@pytest.mark.parametrize("mode", ["implicit", "explicit"])
+def test_one_percent_at_the_most(tmp_path: Path, mode: str) -> None:
+    training, known, pictures, labels = pictures_and_labels()
+    with tf.device("CPU:0"):  # a GPU for inference may lack cuDNN's libraries for training
+        save_wide(tmp_path / "model", training, known)
+    name, shape = input_of(tmp_path / "model"), (BATCH, 16, 16, 1)
+    shapes = {"input_shapes": {name: shape}}
+    if mode == "explicit":
+        shapes = {"shape_ranges": {name: ShapeRange((1, *shape[1:]), shape)}}
+    report = convert(
+        tmp_path / "model",
+        tmp_path / "out",
+        ConversionSpec("INT8", signatures=["serving_default"], **shapes),
+        calibration_data=(training[i : i + BATCH] for i in range(0, 1000, BATCH)),
+        verify_data=[pictures[i : i + BATCH] for i in range(0, len(pictures), BATCH)],
+    )
+    assert report.calibration["int8_share"] > 0.5
+    native = accuracy(tmp_path / "model", pictures, labels)
+    converted = accuracy(tmp_path / "out", pictures, labels)
+    print(
+        f"{mode}: {converted:.4f} of {native:.4f}, INT8 in {report.calibration['int8_share']:.2f}"
+    )
+    assert native > 0.95
+    assert converted >= native - 0.01
