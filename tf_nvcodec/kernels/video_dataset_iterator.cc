@@ -323,29 +323,32 @@ class Iterator : public DatasetIterator<VideoDataset> {
       status = next.status();
       found = next.ok() && *next;
     }
-    mutex_lock lock(*mutex_);
-    if (restored) {
-      again_.pop_front();
-    } else {
-      cursor_ = cursor;
-    }
-    changed_->notify_all();
-    if (!status.ok()) {
-      request->clip.id.video = -1;
-      request->status = status;
-      request->done = true;
+    {
+      mutex_lock lock(*mutex_);
+      if (restored) {
+        again_.pop_front();
+      } else {
+        cursor_ = cursor;
+      }
+      changed_->notify_all();
+      if (!status.ok()) {
+        request->clip.id.video = -1;
+        request->status = status;
+        request->done = true;
+        requests_.push_back(request);
+      }
+      if (!found) {
+        exhausted_ = true;
+        return;
+      }
+      if (to_skip_ > 0) {
+        --to_skip_;
+        return;
+      }
       requests_.push_back(request);
+      ++num_calls_;
     }
-    if (!found) {
-      exhausted_ = true;
-      return;
-    }
-    if (to_skip_ > 0) {
-      --to_skip_;
-      return;
-    }
-    requests_.push_back(request);
-    ++num_calls_;
+    // Unlocked: where its queues are full, a thread pool does the work here and now.
     (*context->runner())([this, context, request] { Work(context.get(), request.get()); });
   }
 
