@@ -81,7 +81,11 @@ constexpr absl::string_view kForbiddenParams[] = {
 // pixels wide (mbtree_propagate_cost of its AVX code).
 constexpr int kMinCuTreeWidth = 49;
 
-constexpr int kMaxX265FrameThreads = 16;
+// Frames that x265 codes at once; its pool of threads shares their rows. With more than one it may
+// hang at the end of a stream for good: the thread of a last frame looks whether more frames come,
+// and misses the call that wakes it if none turn up before it sleeps (seen with 3.5; its issue
+// 540).
+constexpr int kX265FrameThreads = 1;
 
 // As x264 and x265 have it.
 constexpr int kNvencGop = 250;
@@ -282,11 +286,8 @@ void ApplyContextSettings(const StreamSpec& stream, const FrameTiming& timing,
     context->max_b_frames = NvencBFrames(options);
     return;
   }
-  context->thread_count = options.num_threads;
-  // x265 takes that many frames at once at most; more threads are for its pool.
-  if (options.codec == EncodeCodec::kHevc) {
-    context->thread_count = std::min(context->thread_count, kMaxX265FrameThreads);
-  }
+  context->thread_count =
+      options.codec == EncodeCodec::kHevc ? kX265FrameThreads : options.num_threads;
   const int gop = options.gop > 0 ? options.gop : traits.default_gop;
   if (gop > 0) context->gop_size = GopSize(options, gop);
   if (options.max_b_frames >= 0) context->max_b_frames = options.max_b_frames;
