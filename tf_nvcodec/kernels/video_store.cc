@@ -98,13 +98,15 @@ class FileStore : public VideoStore {
     if (found.is_directory) {
       return absl::InvalidArgumentError("is a folder; pass the files in it, or \"folder/*.mp4\"");
     }
+    // Before it is opened: a file put in its place meanwhile is then one of another time, not one
+    // whose time another index has.
+    const FileIdentity identity{AbsoluteName(name), found.length, MtimeNs(name, found)};
     NVC_ASSIGN_OR_RETURN(auto file, OpenFile(env, name, found.length));
     IndexedVideo result;
     result.source = std::make_unique<CountedSource>(std::move(file), statistics);
     ++statistics->files_opened;
 
     *stage = "index";
-    const FileIdentity identity{AbsoluteName(name), found.length, MtimeNs(name, found)};
     const std::string key = absl::StrCat(identity.path, "\n", identity.size, "\n",
                                          identity.mtime_ns, "\n", max_pixels_);
     FrameIndex::Limits limits;
