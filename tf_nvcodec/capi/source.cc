@@ -93,9 +93,10 @@ class StreamSource : public ByteSource {
 };
 
 absl::Status FileError(const std::string& path) {
-  const std::string message = absl::StrCat(path, ": ", std::strerror(errno));
-  if (errno == ENOENT || errno == ENOTDIR) return absl::NotFoundError(message);
-  if (errno == EACCES) return absl::PermissionDeniedError(message);
+  const int error = errno;  // which an allocation may change
+  const std::string message = absl::StrCat(path, ": ", std::strerror(error));
+  if (error == ENOENT || error == ENOTDIR) return absl::NotFoundError(message);
+  if (error == EACCES) return absl::PermissionDeniedError(message);
   return absl::InvalidArgumentError(message);
 }
 
