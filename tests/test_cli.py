@@ -16,7 +16,7 @@ import pytest
 import tensorflow as tf
 
 import tf_nvcodec as nvc
-from tf_nvcodec.cli import main
+from tf_nvcodec.cli import files, main
 
 # The console script's two lines, so that the tests run from a source tree too.
 SCRIPT = [
@@ -369,6 +369,20 @@ def test_ctrl_c_leaves_nothing(tmp_path):
             assert child.wait(30) == code
             assert "Traceback" not in child.stderr.read()
         assert list(tmp_path.iterdir()) == []
+
+
+def test_ctrl_c_between_the_folders_leaves_nothing(tmp_path, monkeypatch):
+    made = os.mkdir
+
+    def interrupted_after(path, mode=0o777):
+        made(path, mode)
+        if ".tf-nvcodec-" in os.fspath(path):
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "mkdir", interrupted_after)
+    with pytest.raises(KeyboardInterrupt), files.ImageFolder(str(tmp_path / "frames"), force=False):
+        pass
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_ctrl_c_does_not_wait_for_the_encoder(tmp_path):

@@ -165,10 +165,15 @@ class ImageFolder:
         self._written += 1
 
     def __enter__(self) -> ImageFolder:
-        with about(self._folder):
-            self._made_folder = not os.path.isdir(self._folder)
-            os.makedirs(self._folder, exist_ok=True)
-            self._partial = tempfile.mkdtemp(prefix=".tf-nvcodec-", dir=self._folder)
+        self._partial = os.path.join(self._folder, f".tf-nvcodec-{secrets.token_hex(8)}")
+        self._made_folder = not os.path.isdir(self._folder)
+        try:
+            with about(self._folder):
+                os.makedirs(self._folder, exist_ok=True)
+                os.mkdir(self._partial, 0o700)
+        except BaseException:  # Ctrl-C, too
+            self._discard(failed=True)
+            raise
         return self
 
     def __exit__(self, kind: object, *_: object) -> None:
@@ -180,10 +185,13 @@ class ImageFolder:
                 for name in set(self._old).difference(new):
                     os.remove(os.path.join(self._folder, name))
         finally:
-            shutil.rmtree(self._partial, ignore_errors=True)
-            if kind is not None and self._made_folder:
-                with contextlib.suppress(OSError):
-                    os.rmdir(self._folder)
+            self._discard(failed=kind is not None)
+
+    def _discard(self, failed: bool) -> None:
+        shutil.rmtree(self._partial, ignore_errors=True)
+        if failed and self._made_folder:
+            with contextlib.suppress(OSError):
+                os.rmdir(self._folder)
 
 
 def find_images(path: str) -> list[str]:

@@ -18,7 +18,7 @@ from tf_nvcodec.cli import errors
 from tf_nvcodec.cli.errors import clean_message
 
 # A server that has not stopped by then never will: its process ends anyway.
-STOP_S = 10
+STOP_S = 30
 
 
 class ServerError(Exception):
