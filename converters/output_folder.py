@@ -67,9 +67,18 @@ def _check(final: Path, overwrite: bool) -> None:
             f"{final} exists already: name another output, or allow overwriting it "
             "(overwrite=True, --overwrite)"
         )
-    for kept, what in ((Path.cwd(), "the working folder"), (Path.home(), "the home folder")):
+    for kept, what in ((Path.cwd(), "the working folder"), (_home(), "the home folder")):
+        if kept is None:
+            continue
         if final == kept or final in kept.parents:
             raise OutputError(f"{final} holds {what}: it is not overwritten; name another output")
+
+
+def _home() -> Path | None:
+    try:
+        return Path.home()
+    except RuntimeError:  # a user that the system does not know
+        return None
 
 
 def _install(folder: Path, final: Path, overwrite: bool) -> None:
