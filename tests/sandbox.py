@@ -16,7 +16,8 @@ from typing import Any
 import tf_nvcodec
 
 _CHILD = Path(__file__).with_name("sandbox_child.py")
-HANG_S = 20
+START_S = 200  # TensorFlow, on a busy machine or with a sanitizer
+HANG_S = 60
 
 
 @dataclasses.dataclass(frozen=True)
@@ -59,12 +60,17 @@ class Sandbox:
         # The child tests the same package, wherever this process found it.
         paths = [str(Path(tf_nvcodec.__file__).resolve().parents[1])]
         paths += filter(None, [os.environ.get("PYTHONPATH")])
-        return subprocess.Popen(
+        child = subprocess.Popen(
             [sys.executable, str(_CHILD), self._device],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
         )
+        assert child.stdout is not None
+        if not select.select([child.stdout], [], [], START_S)[0] or not child.stdout.readline():
+            child.kill()
+            raise AssertionError(f"{_CHILD.name} did not start: code {child.wait()}")
+        return child
 
     def _died(self, how: str) -> Answer:
         self.close()

@@ -202,7 +202,8 @@ def test_cancelling_stops_soon(clips: Clips, threads: int, delay: float) -> None
     cancelled = time.monotonic()
     manager.start_cancel()
     thread.join(60)
+    assert not thread.is_alive()
     end, error = ended[0]
     assert isinstance(error, tf.errors.CancelledError)
-    assert end - cancelled < 3
+    assert end - cancelled < 20
     assert native(clips.data("h264.mp4")).shape == (48, 160 * 96 * 3 // 2)

@@ -42,8 +42,9 @@ int64_t FreeAll(nvc_decoder* decoder, int64_t* last_pts) {
   return count;
 }
 
-// Whole packets of a demuxer, or their bytes alone in pieces.
-int64_t CountFrames(const std::string& clip, bool with_stream, int64_t piece) {
+// Whole packets of a demuxer, or their bytes alone in pieces; `least_waiting` come at the flush.
+int64_t CountFrames(const std::string& clip, bool with_stream, int64_t piece,
+                    int64_t least_waiting = 1) {
   nvc_source* const source = SourceOf(clip);
   nvc_demuxer* demuxer = nullptr;
   EXPECT_EQ(nvc_demuxer_open(source, &demuxer), 0) << nvc_last_error();
@@ -74,7 +75,7 @@ int64_t CountFrames(const std::string& clip, bool with_stream, int64_t piece) {
     count += FreeAll(decoder, &last_pts);
   }
   EXPECT_EQ(nvc_decoder_decode(decoder, nullptr, &waiting), 0) << nvc_last_error();
-  EXPECT_GT(waiting, 0);
+  EXPECT_GE(waiting, least_waiting);
   count += FreeAll(decoder, &last_pts);
   nvc_decoder_free(decoder);
   nvc_demuxer_free(demuxer);
@@ -83,7 +84,9 @@ int64_t CountFrames(const std::string& clip, bool with_stream, int64_t piece) {
 
 TEST(DecoderApiTest, DecodesADemuxersPackets) {
   EXPECT_EQ(CountFrames(BFramesClip(), /*with_stream=*/true, INT64_MAX / 2), kBFramesClipFrames);
-  EXPECT_EQ(CountFrames(Av1Clip(), /*with_stream=*/true, INT64_MAX / 2), kAv1ClipFrames);
+  // On one core dav1d keeps nothing back.
+  EXPECT_EQ(CountFrames(Av1Clip(), /*with_stream=*/true, INT64_MAX / 2, /*least_waiting=*/0),
+            kAv1ClipFrames);
 }
 
 TEST(DecoderApiTest, DecodesPiecesOfAnElementaryStream) {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import multiprocessing
 from collections.abc import Callable
 
-SECONDS = 20  # A child that takes longer hangs.
+SECONDS = 60  # A child that takes longer hangs.
 
 
 def in_a_fork(call: Callable[[], object]) -> str:

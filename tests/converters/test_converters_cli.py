@@ -9,7 +9,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 import types
 from pathlib import Path
 
@@ -17,6 +16,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from copied_models import keras_file, session_graph
+from processes import wait_for
 
 from converters.cli import main
 from converters.errors import EngineError
@@ -301,11 +301,12 @@ def test_sigterm(tmp_path):
         stderr=subprocess.PIPE,
         text=True,
     )
-    end = time.monotonic() + 20
-    while not (tmp_path / "started").exists() and time.monotonic() < end:
-        time.sleep(0.02)
-    child.send_signal(signal.SIGTERM)
-    _, said = child.communicate(timeout=20)
+    try:
+        assert wait_for((tmp_path / "started").exists, 100)
+        child.send_signal(signal.SIGTERM)
+        _, said = child.communicate(timeout=60)
+    finally:
+        child.kill()
     assert (child.returncode, said) == (143, "trt-convert: terminated\n")
     assert os.listdir(tmp_path) == ["started"]
 

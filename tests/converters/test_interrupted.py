@@ -49,17 +49,17 @@ def test_ctrl_c(tmp_path: Path, command: str) -> None:
         text=True,
     )
     try:
-        assert wait_for(places["started"].exists, 60), process.communicate(timeout=1)
+        assert wait_for(places["started"].exists, 200), process.communicate(timeout=1)
         child, helper = map(int, places["started"].read_text().split())
         assert list(tmp_path.rglob("half"))
         process.send_signal(signal.SIGINT)
-        said, complained = process.communicate(timeout=15)
+        said, complained = process.communicate(timeout=60)
     finally:
         process.kill()
     assert process.returncode == 130 and said == ""
     assert complained.splitlines()[-1] == "trt-convert: interrupted"
     assert "Traceback" not in complained
-    assert wait_for(lambda: not is_running(child) and not is_running(helper), 5)
+    assert wait_for(lambda: not is_running(child) and not is_running(helper), 30)
     assert os.listdir(places["tmp"]) == []
     assert [path.name for path in places["there"].rglob("*")] == (
         ["out", "older"] if "--overwrite" in command else []

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -136,11 +138,15 @@ def measure(
     resume: bool = False,
     cases: tuple[Case, ...] = (Case("A", "FP16"),),
 ) -> Measurement:
-    (tmp_path / "work").mkdir(exist_ok=True)
-    results = Results(tmp_path / FILE, described("2026-01-01"))
-    run = Measurement(results, tmp_path / "work", PEERS, 1, resume)
+    run = measurement(tmp_path, resume)
     run.run(cases, runners)
     return run
+
+
+def measurement(tmp_path: Path, resume: bool = False) -> Measurement:
+    (tmp_path / "work").mkdir(exist_ok=True)
+    results = Results(tmp_path / FILE, described("2026-01-01"))
+    return Measurement(results, tmp_path / "work", PEERS, 1, resume)
 
 
 def by_peer(path: Path) -> dict[str, dict]:
@@ -195,12 +201,15 @@ def test_what_fails_is_a_row_and_the_rest_goes_on(tmp_path: Path) -> None:
 
 
 def test_gpus_share_the_cases_and_one_export(tmp_path: Path) -> None:
-    class Slow(Fake):
+    all_begun = threading.Barrier(3, timeout=60)
+
+    class Together(Fake):
         def __call__(self, job: str, **given: Any) -> Any:
-            time.sleep(0.01)
+            if job != "export" and all(job[0] == "export" for job in self.jobs):
+                all_begun.wait()
             return super().__call__(job, **given)
 
-    runners = [Slow(), Slow(), Slow()]
+    runners = [Together(), Together(), Together()]
     cases = tuple(
         Case(model, precision) for model in "AB" for precision in ("FP32", "FP16", "INT8")
     )
@@ -221,12 +230,12 @@ def test_a_bug_ends_the_run_and_begins_nothing_else(tmp_path: Path) -> None:
     class Waiting(Fake):
         def __call__(self, job: str, **given: Any) -> Any:
             super().__call__(job, **given)
-            time.sleep(0.3)  # meanwhile the other has ended the run
+            assert run._stopped.wait(60)
             raise JobError("KeyboardInterrupt")
 
-    waiting = Waiting()
+    run, waiting = measurement(tmp_path), Waiting()
     with pytest.raises(ZeroDivisionError):
-        measure(tmp_path, waiting, Broken(), cases=tuple(Case(m, "FP16") for m in "ABCDE"))
+        run.run(tuple(Case(m, "FP16") for m in "ABCDE"), (waiting, Broken()))
     assert len(waiting.jobs) <= 1
     assert not (tmp_path / FILE).exists()  # what was ended is no failure
 
@@ -259,14 +268,15 @@ def test_a_runner_keeps_to_its_gpu_cores_and_time(
     )
     job.chmod(0o755)
     monkeypatch.setattr(tftrt_convert.sys, "executable", str(job))
-    runner = Runner("3", [0], time.monotonic() + 30)
+    core = min(os.sched_getaffinity(0))
+    runner = Runner("3", [core], time.monotonic() + 30)
     assert runner("cold", path="m") == [["-m", "benchmarks.tftrt_jobs", "cold"], "3", 1]
     with pytest.raises(JobError, match="ValueError: no"):
         runner("cold", fail=True)
     with pytest.raises(OutOfTimeError):
-        Runner(None, [0], time.monotonic() + 1)("cold", sleep=20)
+        Runner(None, [core], time.monotonic() + 1)("cold", sleep=20)
     with pytest.raises(OutOfTimeError):
-        Runner(None, [0], time.monotonic() - 1)("cold")
+        Runner(None, [core], time.monotonic() - 1)("cold")
 
 
 def test_the_share_of_a_percentile() -> None:

@@ -62,8 +62,13 @@ inline std::vector<std::string> GoldenClips(uintmax_t longest = 4 << 20) {
 }
 
 inline std::string ReadFile(const std::string& path) {
+  std::error_code error;
+  const uintmax_t size = std::filesystem::file_size(path, error);
+  std::string bytes(error ? 0 : size, '\0');
   std::ifstream file(path, std::ios::binary);
-  return std::string(std::istreambuf_iterator<char>(file), {});
+  file.read(&bytes[0], static_cast<std::streamsize>(bytes.size()));
+  bytes.resize(static_cast<size_t>(file.gcount()));
+  return bytes;
 }
 
 }  // namespace nvc

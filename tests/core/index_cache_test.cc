@@ -174,8 +174,9 @@ TEST_F(IndexCacheTest, AReadOnlyFolderIsPermissionDenied) {
   }
   int status = -1;
   ASSERT_EQ(::waitpid(child, &status, 0), child);
-  EXPECT_EQ(status, 0);
   fs::permissions(root_ / "a" / "b", fs::perms::owner_all);
+  if (WEXITSTATUS(status) == 2) GTEST_SKIP() << "this root can't become another user";
+  EXPECT_EQ(status, 0);
   EXPECT_EQ(FilesKept(), 0u);
 }
 

@@ -9,7 +9,7 @@ namespace nvc {
 // While one is alive, this thread, and threads that it starts, can't raise their priority. SVT-AV1
 // does so where the user is root: the thread that opens an encoder becomes one of SCHED_FIFO, 99,
 // for good (seen with 1.4), with it all threads that it ever starts, and what waits for others in
-// a loop then keeps these from running.
+// a loop then keeps these from running. Without effect where RLIMIT_RTPRIO lets everyone do so.
 class OrdinaryPriority {
  public:
   OrdinaryPriority();
