@@ -43,9 +43,8 @@ def bare(path: Path, codec: str) -> dict:
 @pytest.fixture(scope="module")
 def hdr(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("hdr") / "in.mp4"
-    return make(
-        path, HDR, "-pix_fmt", "yuv420p10le", "-c:v", "libx265", "-x265-params", "log-level=none"
-    )
+    x265 = ["-c:v", "libx265", "-x265-params", "log-level=none:frame-threads=1"]
+    return make(path, HDR, "-pix_fmt", "yuv420p10le", *x265)
 
 
 @pytest.mark.parametrize("kind", ["mp4", "mkv"])

@@ -56,9 +56,10 @@ def _x264(params: str, pixel_format: str = "yuv420p", extra: str = "") -> str:
 
 
 def _x265(params: str, pixel_format: str = "yuv420p", extra: str = "") -> str:
+    # With more frame threads x265 may hang at the end: see core/codec_settings.cc.
     return (
         f"-c:v libx265 -preset ultrafast -pix_fmt {pixel_format} "
-        f"-x265-params log-level=error:{params} {extra}"
+        f"-x265-params log-level=error:frame-threads=1:{params} {extra}"
     )
 
 
