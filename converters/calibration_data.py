@@ -38,6 +38,12 @@ class InputSpec:
             return cls(None, dtype)
         return cls(tuple(None if dim in (None, -1) else int(dim) for dim in spec.shape), dtype)
 
+    def takes(self, shape: Sequence[int]) -> bool:
+        return self.shape is None or (
+            len(self.shape) == len(shape)
+            and all(want in (None, have) for want, have in zip(self.shape, shape))
+        )
+
     def text(self) -> str:
         """The shape as "?x224x224x3", or "unknown"."""
         if self.shape is None:

@@ -199,6 +199,8 @@ class DifferenceMeter:
         problem = self._problem
         if not problem and not self._count:
             problem = "no element was compared: the outputs are empty"
+        elif not problem and self._equal is None and not (self._used or self._not_finite):
+            problem = "no element was compared: all are NaN or infinite in both models"
         norm = math.sqrt(self._nn) * math.sqrt(self._cc)
         cosine = self._nc / norm if norm > 0 else float(self._nn == self._cc)
         return OutputDifference(

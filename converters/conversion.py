@@ -65,6 +65,7 @@ class Conversion:
     ) -> None:
         self.source_path = Path(source)
         self.kind = kind_of(source)
+        self._asked = spec
         self.spec, self.reason = with_mode(spec, self.kind)
         if self.spec.outputs and self.kind == "saved_model":
             raise SpecError(
@@ -239,7 +240,10 @@ class Conversion:
     def verify(self, folder: Path, data: Any, check_engines: bool = True) -> VerificationReport:
         """The outputs of the converted signatures against the native ones. `check_engines` looks
         whether engines serve the shapes that run_fresh did not run."""
-        shapes = [s for found in self._built.values() for s in found["shapes"]]
+        shapes = {
+            name: [{key: tuple(dims) for key, dims in s.items()} for s in found["shapes"]]
+            for name, found in self._built.items()
+        }
         with self._progress.step("comparing outputs with the native model") as step:
             return verify(
                 str(self.source.saved_model),
@@ -248,7 +252,7 @@ class Conversion:
                 signatures=list(self.signatures),
                 thresholds=self.spec.thresholds,
                 precision=self.spec.precision,
-                shapes=[{key: tuple(dims) for key, dims in s.items()} for s in shapes] or None,
+                shapes=shapes if any(shapes.values()) else None,
                 tags=self.source.tags,
                 separate_processes=self._child,
                 progress=step.advance,
@@ -324,6 +328,12 @@ class Conversion:
             output=str(output),
             kind=self.kind,
             spec=spec,
+            asked=dataclasses.replace(
+                self._asked,
+                op_denylist=spec.op_denylist,
+                node_denylist=spec.node_denylist,
+                calibration_table=spec.calibration_table,
+            ),
             reason=self.reason,
             signatures=(*signatures, *native),
             environment=self.machine,

@@ -41,7 +41,8 @@ class SignatureReport:
 
 @dataclasses.dataclass(frozen=True)
 class ConversionReport:
-    """`spec` is resolved, and has the denylist that a bisection found. `reason` says why this
+    """`spec` is resolved, and has the denylist that a bisection found; `asked` has that too, and
+    else what was asked for, None where the default was left. `reason` says why this
     converter of TF-TRT; `calibration` has what proves INT8, or None. `renamed_inputs` are a graph's
     inputs whose names no signature can have, with the names that they got. `timings` are seconds
     by step, in a bisection those of every trial. `data_hash` has the SHA-256 of the files that
@@ -66,6 +67,7 @@ class ConversionReport:
     data_hash: Mapping[str, Mapping[str, str]] = dataclasses.field(default_factory=dict)
     settings: Mapping[str, str] = dataclasses.field(default_factory=dict)
     package_version: str = ""
+    asked: ConversionSpec | None = None
 
     def _ran(self) -> str:
         """What the fresh process did besides running saved engines."""
@@ -78,7 +80,7 @@ class ConversionReport:
 
     def to_json(self) -> dict[str, Any]:
         values = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
-        for name in ("spec", "fresh", "verification"):
+        for name in ("spec", "asked", "fresh", "verification"):
             values[name] = None if values[name] is None else values[name].to_json()
         values["signatures"] = [dataclasses.asdict(signature) for signature in self.signatures]
         values["timings"] = [{"step": name, "seconds": spent} for name, spent in self.timings]

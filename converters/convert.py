@@ -7,21 +7,23 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from converters import record
+from converters.apart import check_apart
 from converters.calibration_table import CalibrationTable, check_table_path, write_tables
 from converters.conversion import Conversion
 from converters.conversion_report import ConversionReport
+from converters.data_sources import files_of
 from converters.denylist_search import Denylist, find_denylist
 from converters.errors import (
     CrashError,
     EngineError,
     NotInt8Error,
-    OutputError,
     SpecError,
+    VerificationDataError,
     VerificationError,
 )
 from converters.output_file import check_new
@@ -78,16 +80,29 @@ def convert(
     """
     began = time.monotonic()
     shown = Progress(progress)
+    spec = spec or ConversionSpec()
+    if not isinstance(spec, ConversionSpec):
+        raise SpecError(
+            f"spec is a {type(spec).__name__}: give a ConversionSpec (ConversionSpec.from_json "
+            "makes one of a dict)"
+        )
     if bisect and verify_data is not None and _read_once(verify_data):
         raise SpecError(
             "verify_data can be read only once, and bisect compares many times: give a function "
             "that makes it, a list, a dataset or files"
         )
-    _check_apart(Path(source), Path(output))
+    table = spec.calibration_table
+    check_apart(
+        output,
+        source,
+        [
+            *([("the calibration table", table)] if table is not None else ()),
+            *(("of calibration_data", file) for file in files_of(calibration_data)),
+            *(("of verify_data", file) for file in files_of(verify_data)),
+        ],
+    )
     with new_output(output, overwrite) as folder, tempfile.TemporaryDirectory(prefix=_WORK) as work:
-        job = Conversion(
-            source, spec or ConversionSpec(), Path(work), shown, child=child, shown=progress
-        )
+        job = Conversion(source, spec, Path(work), shown, child=child, shown=progress)
         job.calibration(calibration_data)
         used = job.spec
         job.build(used, folder)
@@ -175,14 +190,10 @@ def calibrate(
 
 
 def _read_once(data: Any) -> bool:
-    """Whether the data is an iterator, which ends with its first reader."""
+    """Whether the data, or a signature's, is an iterator, which ends with its first reader."""
+    if isinstance(data, Mapping):
+        return any(map(_read_once, data.values()))
     return hasattr(data, "__next__")
-
-
-def _check_apart(source: Path, output: Path) -> None:
-    here, there = source.resolve(), output.resolve()
-    if here == there or there in here.parents or here in there.parents:
-        raise OutputError(f"{output} and the source {source} are in one: name another output")
 
 
 def _bisect(
@@ -207,7 +218,7 @@ def _bisect(
             return job.verify(target, data, check_engines=False).passed
         except (EngineError, VerificationError, NotInt8Error, CrashError) as error:
             # Anything else is no doing of what is kept out: it ends the search.
-            if is_full(error):
+            if is_full(error) or isinstance(error, VerificationDataError):
                 raise
             progress.say(f"bisection: {error}")
             return False

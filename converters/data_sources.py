@@ -112,7 +112,8 @@ def known_count(
         count = _cardinality(data)
         return count if count >= 0 else None
     if isinstance(data, Mapping):
-        data = next((value for value in data.values() if np.ndim(value)), None)
+        arrays = (value for value in data.values() if isinstance(value, np.ndarray))
+        data = next((value for value in arrays if value.ndim), None)
     if isinstance(data, np.ndarray) and data.ndim:
         if not batch_size:
             return 1

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 
-from converters.errors import ConverterError
+from converters.errors import ConverterError, CrashError, EngineError
 from converters.fresh_check import ShapeRun, fresh_check
 from converters.runnable import FrozenGraph, Model, signature_specs
 from converters.shapes import Shape, format_shape_set
@@ -38,7 +38,11 @@ class EngineUse:
 def engine_use(
     model: Model, shapes: Shapes, tags: Sequence[str] | None = None, served: Shapes | None = None
 ) -> EngineUse:
-    """How the converted model runs these shapes; `served` are known to run in engines."""
+    """How the converted model runs these shapes; `served` are known to run in engines.
+
+    CrashError and EngineError: the fresh process crashed, or does not say what ran. What keeps
+    this machine from running the model at all is a note.
+    """
     if isinstance(model, FrozenGraph):
         if not engine_nodes(load_graph(os.fspath(model.path)).graph_def):
             return EngineUse()
@@ -67,6 +71,8 @@ def engine_use(
         return EngineUse(notes=tuple(notes))
     try:
         report = fresh_check(Path(model), requests, tags or ())
+    except (CrashError, EngineError):
+        raise
     except ConverterError as error:
         return _unknown(str(error).splitlines()[0], notes)
     return _judged(report.runs, partly, notes)

@@ -39,6 +39,10 @@ class VerificationError(ConverterError):
     """The converted model's outputs differ from the native model's by more than allowed."""
 
 
+class VerificationDataError(VerificationError):
+    """The data to compare on is bad, which says nothing about the models."""
+
+
 class PlanError(ConverterError):
     """A file of engines or a plan is damaged, is for another GPU, or is not the whole model."""
 

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from converters.apart import check_apart
 from converters.engine_file import read_engine_file
 from converters.engine_gpu import recorded_gpus, require_same_gpu
 from converters.errors import ModelError, PlanError, UnavailableError
@@ -123,8 +124,9 @@ def extract_plans(
         plans is damaged, a plan differs from its TRTEngineOp, or `compare` is True and it is
         for another GPU.
       UnavailableError: `compare` is True and nothing can be run here.
-      OutputError: `out` exists or cannot be written.
+      OutputError: `out` exists, holds the model or cannot be written.
     """
+    check_apart(out, model)
     loaded = load_graph(model, tags)
     graphs = _chosen(loaded, signature)
     whole = {graph.signature: why_not_whole(graph) for graph in graphs}

@@ -103,7 +103,7 @@ def open_source(
     elif kind == "frozen_graph":
         graph = load_graph(path).graph_def
         inputs = _placeholders(graph, path)
-        renamed = export_graph(graph, inputs, _outputs(graph, outputs, path), saved)
+        renamed = export_graph(graph, inputs, graph_outputs(graph, outputs, path), saved)
     else:
         renamed = _export_meta_graph(path, load_graph(path), outputs, saved)
     loaded = load_graph(saved, tags if kind == "saved_model" else None)
@@ -248,7 +248,7 @@ def _meta_graph_ends(
             f"{path} has {len(loaded.signatures) or 'no'} signatures: name its outputs "
             '(outputs=["softmax"], --output softmax)'
         )
-    return _placeholders(graph_def, path), _outputs(graph_def, outputs, path)
+    return _placeholders(graph_def, path), graph_outputs(graph_def, outputs, path)
 
 
 def _placeholders(graph_def: Any, path: Path) -> dict[str, str]:
@@ -258,8 +258,9 @@ def _placeholders(graph_def: Any, path: Path) -> dict[str, str]:
     return found
 
 
-def _outputs(graph_def: Any, wanted: Sequence[str] | None, path: Path) -> dict[str, str]:
-    """Output tensors by name: "softmax" or "split:1" as given, "softmax" for "softmax:0"."""
+def graph_outputs(graph_def: Any, wanted: Sequence[str] | None, path: Path) -> dict[str, str]:
+    """A graph's output tensors, those wanted or the ends of it, by name: "softmax" or "split:1" as
+    given, "softmax" for "softmax:0"."""
     nodes = {node.name for node in graph_def.node}
     if wanted is None:
         # "^x" is a control input: it reads no tensor of x.

@@ -32,9 +32,10 @@ def new_output(path: str | os.PathLike[str], overwrite: bool = False) -> Iterato
     """
     # The target of a link is replaced, not the link.
     final = Path(os.path.realpath(path))
-    _check(final, overwrite)
-    made = _missing_parents(final)
+    made: list[Path] = []
     try:
+        _check(final, overwrite)
+        made = _missing_parents(final)
         final.parent.mkdir(parents=True, exist_ok=True)
         folder = _beside(final, "partial")
     except OSError as error:

@@ -28,8 +28,11 @@ class Progress:
 
     def __init__(self, enabled: bool | None = None, stream: TextIO | None = None) -> None:
         self._stream = stream or default_stream or sys.stderr
-        self._silent = enabled is False
-        self._bars = bool(enabled) or (enabled is None and self._stream.isatty())
+        # Python has no stderr where it was closed.
+        self._silent = enabled is False or self._stream is None
+        self._bars = bool(enabled) or (
+            enabled is None and not self._silent and self._stream.isatty()
+        )
         self._began = time.monotonic()
         self._lock = threading.RLock()
         self.timings: list[tuple[str, float]] = []

@@ -101,11 +101,7 @@ def _full_shape(
     name: str, spec: InputSpec, given: Shape | None, error: type[ConverterError]
 ) -> Shape:
     if given is not None:
-        fits = spec.shape is None or (
-            len(spec.shape) == len(given)
-            and all(want in (None, have) for want, have in zip(spec.shape, given))
-        )
-        if not fits:
+        if not spec.takes(given):
             raise error(
                 f"input {name!r}: the shape {format_shape(given)} does not fit the model's "
                 f"{spec.text()}"

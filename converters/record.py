@@ -33,7 +33,9 @@ def file_hashes(
     in it, files or folders."""
     root = Path(folder)
     hashes = {}
-    for path in sorted(root.rglob("*")):
+    # Links into other disks are followed, as TensorFlow does: glob does not.
+    found = (Path(top, file) for top, _, files in os.walk(root, followlinks=True) for file in files)
+    for path in sorted(found):
         name = path.relative_to(root).as_posix()
         if path.is_file() and name.partition("/")[0] not in leave_out:
             hashes[name] = file_hash(path)
@@ -119,7 +121,7 @@ def write_repeat_script(
         own_table = (Path(folder) / TABLE).exists()
         given = "".join(f" {shlex.quote(text)}" for text in arguments)
         lines += [
-            'here=$(cd "$(dirname "$0")" && pwd)',
+            'here=$(CDPATH= cd -- "$(dirname -- "$0")" && pwd)',
             f"PYTHONPATH={shlex.quote(package)}${{PYTHONPATH:+:$PYTHONPATH}}",
             "export PYTHONPATH",
             *(f"export {name}={shlex.quote(value)}" for name, value in settings().items()),
@@ -131,7 +133,8 @@ def write_repeat_script(
             + (f' --calibration-table "$here/{TABLE}"' if own_table else ""),
         ]
     path = Path(folder) / SCRIPT
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    # Names of files may be no UTF-8.
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8", errors="surrogateescape")
     path.chmod(path.stat().st_mode | 0o111)
     return path
 

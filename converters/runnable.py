@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, Callable, Union
 
 import numpy as np
@@ -18,6 +19,7 @@ from converters.errors import (
     UnavailableError,
     VerificationError,
 )
+from converters.model_source import graph_outputs
 from converters.shapes import input_name
 from converters.trt_graph import LoadedGraph, load_graph
 
@@ -30,12 +32,13 @@ UNNAMED = "output"
 class FrozenGraph:
     """A frozen GraphDef in a .pb file, with its output tensors ("softmax" or "split:1").
 
-    `inputs` None takes every Placeholder. It has one signature, serving_default, whose names are
+    `outputs` None takes the nodes whose results nothing takes, as `convert` does; `inputs` None
+    takes every Placeholder. It has one signature, serving_default, whose names are
     those of the tensors without ":0".
     """
 
     path: str | os.PathLike[str]
-    outputs: Sequence[str]
+    outputs: Sequence[str] | None = None
     inputs: Sequence[str] | None = None
 
 
@@ -187,10 +190,13 @@ def _load_frozen(model: FrozenGraph) -> Runnable:
     if graph.kind != "frozen_graph":
         raise ModelError(f"{graph.path} is no frozen graph but a {graph.kind}; give its path alone")
     specs = _placeholder_specs(graph, model.inputs)
-    if not model.outputs:
+    outputs = model.outputs
+    if outputs is None:
+        outputs = list(graph_outputs(graph.graph_def, None, Path(graph.path)))
+    if not outputs:
         raise ModelError(f"{graph.path}: name the outputs of the frozen graph")
     names = {node.name for node in graph.graph_def.node}
-    for name in model.outputs:
+    for name in outputs:
         if input_name(name) not in names:
             raise ModelError(f"{graph.path} has no node {input_name(name)!r} to be an output")
     try:
@@ -200,7 +206,7 @@ def _load_frozen(model: FrozenGraph) -> Runnable:
         tensor = wrapped.graph.as_graph_element
         pruned = wrapped.prune(
             [tensor(f"{name}:0") for name in specs],
-            {_output_name(name): tensor(_tensor_name(name)) for name in model.outputs},
+            {_output_name(name): tensor(_tensor_name(name)) for name in outputs},
         )
     except Exception as error:
         raise load_error(graph.path, error) from error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import stat
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -50,6 +51,15 @@ def save_converted(
     extra = source / "assets.extra"
     if extra.is_dir():
         shutil.copytree(extra, folder / "assets.extra", dirs_exist_ok=True)
+        for copied in (folder / "assets.extra").rglob("*"):
+            _let_owner_write(copied)
+        _let_owner_write(folder / "assets.extra")
+
+
+def _let_owner_write(path: Path) -> None:
+    """A copy has the modes of what it is of; a folder that is read-only could not be removed."""
+    if path.is_dir() and not path.is_symlink():
+        path.chmod(path.stat().st_mode | stat.S_IRWXU)
 
 
 def _captured_resources(functions: Mapping[str, Any], natives: Sequence[Any]) -> list[Any]:

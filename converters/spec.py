@@ -128,6 +128,8 @@ class ConversionSpec:
           SpecError: for a field that does not exist or cannot be read; `resolved()` finds the
             other faults.
         """
+        if not isinstance(values, Mapping):
+            raise SpecError(f"a spec is an object of fields, not a {type(values).__name__}")
         known = {field.name for field in dataclasses.fields(cls)}
         faults = [
             spec_check.Fault(name, values[name], tuple(sorted(known)), "there is no such field")

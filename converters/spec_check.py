@@ -13,6 +13,11 @@ from converters.spec_values import BadValueError
 PRECISIONS = ("FP32", "FP16", "INT8")
 MODES = ("dynamic", "static")
 PROFILE_STRATEGIES = ("Range", "Optimal", "Range+Optimal")
+# What only INT8 has.
+INT8_FIELDS = (
+    *("calibration_batches", "calibration_table", "custom_ranges"),
+    *("use_calibration", "require_int8"),
+)
 # TensorFlow's own default from TensorRT 8.4 on: no limit, short of overflow in its casts.
 NO_WORKSPACE_LIMIT = sys.maxsize - 512
 
@@ -296,9 +301,15 @@ def _engine_file_faults(values: Mapping[str, Any]) -> list[Fault]:
     return []
 
 
+def _is_shape_set(value: Any) -> bool:
+    return isinstance(value, Mapping) and all(
+        isinstance(shape, (list, tuple)) for shape in value.values()
+    )
+
+
 def _shown(value: Any) -> str:
     """The value as the user wrote it, in short."""
-    if isinstance(value, tuple) and value and all(isinstance(part, Mapping) for part in value):
+    if isinstance(value, tuple) and value and all(map(_is_shape_set, value)):
         text = "; ".join(format_shape_set(part) for part in value)
     elif isinstance(value, Mapping) and any(isinstance(v, ShapeRange) for v in value.values()):
         text = ", ".join(f"{name}: {found}" for name, found in value.items())

@@ -3,13 +3,15 @@ why it cannot."""
 
 from __future__ import annotations
 
-import math
 import operator
 import os
 from collections.abc import Mapping, Sequence
 from typing import Any, Callable
 
 from converters.shapes import Shape, ShapeRange, as_shape, format_shape, input_name
+
+# Ranges become float32.
+MAX_FLOAT = (2 - 2**-23) * 2.0**127
 
 
 class BadValueError(ValueError):
@@ -133,11 +135,15 @@ def number_ranges(value: Any) -> dict[str, tuple[float, float]]:
         if not isinstance(name, str) or not name:
             raise BadValueError(f"{name!r} is no tensor name")
         try:
+            if isinstance(ends, (str, bytes)):
+                raise TypeError
             low, high = (float(end) for end in ends)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise BadValueError(f"{name!r} has {ends!r}, not (min, max)") from None
-        if not (math.isfinite(low) and math.isfinite(high) and low < high):
-            raise BadValueError(f"{name!r} has ({low}, {high}); both must be finite, min below max")
+        if not (-MAX_FLOAT <= low < high <= MAX_FLOAT):  # nor NaN
+            raise BadValueError(
+                f"{name!r} has ({low}, {high}); both must be finite in float32, min below max"
+            )
         result[name] = (low, high)
     return result
 

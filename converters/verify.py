@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Callable
+from typing import Any, Callable, cast
 
 from converters.calibration_data import Batch, InputSpec, batches
 from converters.compare import DifferenceMeter, Thresholds, default_thresholds
 from converters.engine_use import EngineUse, Shapes, engine_use
-from converters.errors import ModelError, VerificationError
+from converters.errors import ModelError, VerificationDataError, VerificationError
 from converters.exported import exported
 from converters.random_inputs import random_batches
 from converters.runnable import (
@@ -44,7 +44,7 @@ def verify(
     num_batches: int | None = None,
     thresholds: Thresholds | None = None,
     precision: str | None = None,
-    shapes: ShapeSet | Sequence[ShapeSet] | None = None,
+    shapes: ShapeSet | Sequence[ShapeSet] | Mapping[str, Sequence[ShapeSet]] | None = None,
     seed: int = 0,
     batch_size: int | None = None,
     tags: Sequence[str] | None = None,
@@ -69,8 +69,9 @@ def verify(
       thresholds: None takes those of `precision`, without class agreement for random inputs.
       precision: "FP32", "FP16" or "INT8"; None asks the converted model's engines.
       shapes: for random inputs: one set of full shapes by input name, or several that take turns
-        (sets with the names of another signature's inputs are left for that one). Give the shapes
-        that engines were built for: TF-TRT runs others in TensorFlow, which proves nothing.
+        (each for the signatures that it fits; of these, for those with just its inputs, if there
+        are any), or a dict of lists of sets by signature. Give the shapes that engines were built
+        for: TF-TRT runs others in TensorFlow, which proves nothing.
       seed: of the random inputs.
       batch_size: cuts arrays and files into batches.
       tags: the MetaGraph of both SavedModels.
@@ -87,9 +88,13 @@ def verify(
       VerificationError: the data is bad, or a model failed to run. That outputs differ is no
         exception: see VerificationReport.passed and raise_if_failed.
     """
+    if num_batches is not None and num_batches < 1:
+        raise VerificationDataError(f"num_batches is {num_batches}; it is at least 1")
+    if seed < 0:
+        raise VerificationDataError(f"seed is {seed}; it cannot be negative")
     if thresholds is None and precision is None:
         precision = _precision_of(converted, tags)
-    sets = [shapes] if isinstance(shapes, Mapping) else list(shapes or ())
+    sets, own_sets = _shape_sets(shapes)
     results: list[OutputResult] = []
     sources: dict[str, Iterator[Batch]] = {}
     bounds: dict[str, Thresholds] = {}
@@ -110,7 +115,8 @@ def verify(
             generated = generated or made_up
             bounds[name] = thresholds or default_thresholds(precision or "FP32", made_up)
             if made_up:
-                sources[name] = _random(models.specs(name), num_batches, sets, seed)
+                given = _sets_of(name, sets, own_sets, models)
+                sources[name] = _random(models.specs(name), num_batches, given, seed)
             else:
                 sources[name] = _batches(own_data, models.specs(name), num_batches, batch_size)
             seen[name] = []
@@ -118,9 +124,8 @@ def verify(
         meters: dict[str, dict[str, DifferenceMeter]] = {name: {} for name in sources}
         counts = dict.fromkeys(sources, 0)
         for name, left, right in models.outputs(sources):
-            missing = _compare(left, right, meters[name])
-            if not counts[name]:
-                problems += [f"signature {name!r}: {text}" for text in missing]
+            missing = [f"signature {name!r}: {t}" for t in _compare(left, right, meters[name])]
+            problems += [text for text in missing if text not in problems]
             counts[name] += 1
             if progress is not None:
                 progress()
@@ -254,6 +259,44 @@ def _belongs(shapes: ShapeSet, specs: Mapping[str, InputSpec]) -> bool:
     return all(input_name(name) in specs for name in shapes)
 
 
+def _shape_sets(
+    shapes: ShapeSet | Sequence[ShapeSet] | Mapping[str, Sequence[ShapeSet]] | None,
+) -> tuple[list[ShapeSet], Mapping[str, Sequence[ShapeSet]]]:
+    """Those for any signature, and those by signature."""
+    if not isinstance(shapes, Mapping):
+        return list(shapes or ()), {}
+    several = [isinstance(given, Mapping) for sets in shapes.values() for given in sets]
+    # Of shapes that are all () there is one set, of scalars.
+    if several and all(several):
+        return [], cast("Mapping[str, Sequence[ShapeSet]]", shapes)
+    return [cast("ShapeSet", shapes)], {}
+
+
+def _sets_of(
+    name: str,
+    sets: Sequence[ShapeSet],
+    own_sets: Mapping[str, Sequence[ShapeSet]],
+    models: _Pair,
+) -> list[ShapeSet]:
+    """The shape sets of one signature. One that fits none is for all that have its inputs, whose
+    error then says why it does not fit."""
+    if name in own_sets:
+        return list(own_sets[name])
+    inputs = {other: specs for other, specs in models.native_specs.items() if specs}
+    found = []
+    for shapes in sets:
+        there = [other for other, specs in inputs.items() if _belongs(shapes, specs)]
+        there = [other for other in there if _fits(shapes, inputs[other])] or there
+        exact = [other for other in there if len(inputs[other]) == len(shapes)]
+        if name in (exact or there) or name not in inputs:
+            found.append(shapes)
+    return found
+
+
+def _fits(shapes: ShapeSet, specs: Mapping[str, InputSpec]) -> bool:
+    return all(specs[input_name(name)].takes(tuple(shape)) for name, shape in shapes.items())
+
+
 def _random(
     specs: dict[str, InputSpec] | None,
     num_batches: int | None,
@@ -264,8 +307,8 @@ def _random(
         raise VerificationError(
             "neither model says what inputs it takes, so that none can be generated; pass data"
         )
-    own = [shapes for shapes in sets if _belongs(shapes, specs)]
-    return random_batches(specs, num_batches or GENERATED_BATCHES, own, seed=seed)
+    count = GENERATED_BATCHES if num_batches is None else num_batches
+    return random_batches(specs, count, sets, seed=seed)
 
 
 def _batches(
@@ -287,7 +330,7 @@ def _batches(
         batch_size=batch_size,
         same_shape=False,
         check_finite=False,
-        error=VerificationError,
+        error=VerificationDataError,
         purpose="verification",
     )
 

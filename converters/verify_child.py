@@ -93,7 +93,8 @@ def _described(model: Model) -> dict[str, Any]:
     if isinstance(model, FrozenGraph):
         inputs = None if model.inputs is None else list(model.inputs)
         path = os.path.abspath(os.fspath(model.path))
-        return {"path": path, "outputs": list(model.outputs), "inputs": inputs}
+        outputs = None if model.outputs is None else list(model.outputs)
+        return {"path": path, "outputs": outputs, "inputs": inputs}
     if callable(model):
         raise VerificationError(
             f"the function {model!r} cannot run in another process; give a SavedModel or a "

@@ -27,6 +27,7 @@ _PACKAGES = {
 }
 
 FAILED, USAGE, INTERRUPTED, TERMINATED = 1, 2, 130, 143
+HUNG_UP = 129
 
 _EPILOG = """\
 exit codes:
@@ -34,12 +35,17 @@ exit codes:
   1    the message on stderr names the input, the cause and the cure; or the models differ, or
        doctor found something missing
   2    wrong options
-  130  stopped by Ctrl-C; 143 by SIGTERM. No half-written output is left.
+  130  stopped by Ctrl-C; 143 by SIGTERM, 129 by the end of the terminal. No half-written output
+       is left.
 """
 
 
 class _TerminatedError(BaseException):
-    """SIGTERM, raised so that child processes end and temporary folders go on the way out."""
+    """SIGTERM or SIGHUP, raised so that child processes end and temporary folders go on the way
+    out."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
 
 
 class _Parser(argparse.ArgumentParser):
@@ -81,7 +87,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     # TensorFlow reads these once, at import; what the user has set stays.
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     os.environ.setdefault("TF_FORCE_GPU_ALLOW_GROWTH", "true")
-    with _sigterm_unwinds():
+    with _signals_unwind():
         return _run(args)
 
 
@@ -109,7 +115,9 @@ def _run(args: argparse.Namespace) -> int:
     except KeyboardInterrupt:
         print("trt-convert: interrupted", file=sys.stderr)
         return INTERRUPTED
-    except _TerminatedError:
+    except _TerminatedError as stop:
+        if stop.number == signal.SIGHUP:  # nobody is there to read
+            return HUNG_UP
         print("trt-convert: terminated", file=sys.stderr)
         return TERMINATED
     except StdoutError as stop:
@@ -132,16 +140,22 @@ def _run(args: argparse.Namespace) -> int:
 
 
 @contextlib.contextmanager
-def _sigterm_unwinds() -> Iterator[None]:
+def _signals_unwind() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
 
-    def terminate(*_: object) -> NoReturn:
-        raise _TerminatedError
+    def terminate(number: int, _: object) -> NoReturn:
+        signal.signal(number, signal.SIG_IGN)  # once: what is under way must not be stopped midway
+        raise _TerminatedError(number)
 
-    previous = signal.signal(signal.SIGTERM, terminate)
+    previous = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
+    if previous[signal.SIGHUP] == signal.SIG_IGN:  # nohup
+        del previous[signal.SIGHUP]
+    for number in previous:
+        signal.signal(number, terminate)
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, previous)
+        for number, handler in previous.items():
+            signal.signal(number, handler)

@@ -12,7 +12,7 @@ from typing import Any
 from converters.cli import values
 from converters.errors import SpecError
 from converters.spec import ConversionSpec
-from converters.spec_check import MODES, PRECISIONS, PROFILE_STRATEGIES
+from converters.spec_check import INT8_FIELDS, MODES, PRECISIONS, PROFILE_STRATEGIES
 
 
 def add_spec(parser: argparse.ArgumentParser) -> None:
@@ -188,6 +188,16 @@ def spec_from(args: argparse.Namespace, random_inputs: bool = False) -> Conversi
         given["input_shapes"] = None
     elif "input_shapes" in given and "shape_ranges" not in given:
         given["shape_ranges"] = None
+    # So do other precisions and what INT8 needs, and calibration and ranges by hand.
+    unused: tuple[str, ...] = ()
+    if given.get("precision", "INT8") != "INT8":
+        unused = INT8_FIELDS
+    elif getattr(args, "calibration_data", None):
+        unused = ("use_calibration", "custom_ranges")
+    elif given.get("use_calibration") is False:
+        unused = ("calibration_batches", "calibration_table")
+    for name in unused:
+        given.setdefault(name, None)
     found = dataclasses.replace(spec, **given)
     named = values.once(getattr(args, "thresholds", None), "--threshold")
     if named:
@@ -216,7 +226,9 @@ def _read(path: Path) -> ConversionSpec:
     except ValueError as error:
         raise SpecError(f"{path} is no JSON: {error}") from error
     if isinstance(found, dict) and isinstance(found.get("spec"), dict):
-        found = found["spec"]
+        # As it was asked for: what followed from that may not fit the options.
+        asked = found.get("asked")
+        found = asked if isinstance(asked, dict) else found["spec"]
     if not isinstance(found, dict):
         raise SpecError(f"{path} holds no spec, which is an object of fields")
     return ConversionSpec.from_json(found)

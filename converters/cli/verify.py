@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from typing import Any
 
@@ -69,7 +70,9 @@ def run(args: argparse.Namespace) -> int:
     from converters.verify import FrozenGraph, verify
 
     def model(path: str) -> Any:
-        return FrozenGraph(path, args.outputs) if path.endswith((".pb", ".pbtxt")) else path
+        saved = os.path.basename(path) in ("saved_model.pb", "saved_model.pbtxt")
+        graph = path.endswith((".pb", ".pbtxt")) and not saved
+        return FrozenGraph(path, args.outputs) if graph else path
 
     with progress_of(args).step("comparing") as step:
         report = verify(

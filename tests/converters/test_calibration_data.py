@@ -335,6 +335,7 @@ def test_progress_counts_used_batches() -> None:
         (list(generator()), None, False, 3),
         (generator, None, False, None),
         ("a.npz", 4, False, None),
+        ({"x": [[1.0], [1.0, 2.0]]}, None, False, None),  # no array
     ],
 )
 def test_known_counts(data: Any, size: int | None, drop: bool, count: int | None) -> None:

@@ -122,6 +122,8 @@ def test_exact_outputs(native: Any, converted: Any, equal: float) -> None:
         (np.ones(3, np.float32), np.ones(3, np.float16), "float16"),
         (np.ones((2, 3)), np.ones((3, 2)), r"\[3, 2\]"),
         (np.ones(0), np.ones(0), "empty"),
+        (np.full(3, np.nan), np.full(3, np.nan), "all are NaN or infinite in both"),
+        (np.array([np.inf, -np.inf]), np.array([np.inf, -np.inf]), "no element was compared"),
         (np.ones(1, np.int32), np.ones(1, np.int64), "int64"),
     ],
 )

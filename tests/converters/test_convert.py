@@ -381,8 +381,14 @@ def test_lookup_tables_of_another_load_are_saved(tmp_path: Path) -> None:
 def test_bisect_needs_data_that_can_be_read_again(tmp_path: Path, tftrt: Mapping[str, Any]) -> None:
     source = save(tmp_path / "model")
     spec = ConversionSpec(input_shapes=SHAPES)
-    with pytest.raises(SpecError, match="read only once"):
-        here(source, tmp_path / "out", spec, bisect=True, verify_data=iter([X[:4]]))
+    for data in (iter([X[:4]]), {"serving_default": iter([X[:4]])}):
+        with pytest.raises(SpecError, match="read only once"):
+            here(source, tmp_path / "out", spec, bisect=True, verify_data=data)
+
+
+def test_a_spec_that_is_none(tmp_path: Path) -> None:
+    with pytest.raises(SpecError, match="spec is a dict: give a ConversionSpec"):
+        convert(tmp_path, tmp_path / "out", {"precision": "FP16"})  # type: ignore[arg-type]
 
 
 def test_bisect_converts_without_what_differs(

@@ -21,6 +21,7 @@ from converters.errors import (
     NotInt8Error,
     OutputError,
     UnavailableError,
+    VerificationDataError,
     VerificationError,
 )
 from converters.unchanged import check_unchanged
@@ -69,6 +70,7 @@ def test_what_a_denylist_can_cause_counts_as_a_difference(
         UnavailableError("the GPU is gone"),
         CalibrationError("the table is another model's"),
         ModelError("the model is gone"),
+        VerificationDataError("the data is empty"),
         ConverterError("the child process failed: MemoryError"),
     ],
     ids=lambda error: type(error).__name__,

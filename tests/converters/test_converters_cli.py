@@ -154,6 +154,41 @@ def test_a_spec_from_a_file_and_options_over_it(calls, tmp_path, record):
     assert changed.precision == "FP16" and changed.op_denylist == ("Relu",)
 
 
+def test_what_was_asked_for_is_read_from_a_record(calls, tmp_path):
+    """What followed from it (one engine, no INT8 required) would not fit the options."""
+    asked = ConversionSpec(input_shapes=[{"x": (8, 2)}])
+    path = tmp_path / "conversion.json"
+    values = {"spec": asked.resolved().to_json(), "asked": asked.to_json(), "files": {}}
+    path.write_text(json.dumps(values))
+    same = spec_of(calls, "--spec", str(path))
+    assert same.resolved() == asked.resolved()
+    int8 = spec_of(calls, "--spec", str(path), "--precision", "int8", "--calibrate", "d").resolved()
+    assert int8.require_int8 and int8.use_calibration
+    two = spec_of(calls, "--spec", str(path), "--shape", "x:8x2", "--shape", "x:1x2").resolved()
+    assert two.maximum_cached_engines == 2
+    assert spec_of(calls, "--spec", str(path), "--range", "x:1x2..8x2").resolved().explicit_batch
+
+
+INT8_SPECS = {
+    "calibrated": {"calibration_table": "a.calib_table", "calibration_batches": 3},
+    "by hand": {"use_calibration": False, "custom_ranges": {"x": (0.0, 1.0)}},
+}
+
+
+@pytest.mark.parametrize("fields", INT8_SPECS.values(), ids=INT8_SPECS)
+@pytest.mark.parametrize(
+    "options",
+    [["--precision", "fp16"], ["--calibrate", "d"], ["--no-calibration"]],
+    ids=["not INT8", "calibrated", "not calibrated"],
+)
+def test_options_over_an_int8_spec(calls, tmp_path, fields, options):
+    path = tmp_path / "spec.json"
+    path.write_text(json.dumps(ConversionSpec("INT8", **fields).to_json()))
+    found = spec_of(calls, "--spec", str(path), *options).resolved()
+    assert found.precision == ("FP16" if "fp16" in options else "INT8")
+    assert found.use_calibration is ("--calibrate" in options)
+
+
 def test_a_denylist_of_bisect(calls, tmp_path):
     path = tmp_path / "deny.json"
     path.write_text(json.dumps({"op_denylist": ["Softmax"], "node_denylist": ["a/b"]}))
@@ -282,8 +317,16 @@ def trt_convert(*arguments: object, **options) -> subprocess.CompletedProcess:
     )
 
 
-def test_sigterm(tmp_path):
-    """SIGTERM in the middle of a command ends it by 143, with its temporary folder gone."""
+@pytest.mark.parametrize(
+    ("number", "ends"),
+    [
+        (signal.SIGTERM, (143, "trt-convert: terminated\n")),
+        (signal.SIGHUP, (129, "")),
+    ],
+    ids=["SIGTERM", "SIGHUP"],
+)
+def test_signals(tmp_path, number, ends):
+    """In the middle of a command they end it, with its temporary folder gone."""
     code = (
         "import sys, time, types; import converters.cli as cli\n"
         "from converters.output_folder import new_output\n"
@@ -303,11 +346,11 @@ def test_sigterm(tmp_path):
     )
     try:
         assert wait_for((tmp_path / "started").exists, 100)
-        child.send_signal(signal.SIGTERM)
+        child.send_signal(number)
         _, said = child.communicate(timeout=60)
     finally:
         child.kill()
-    assert (child.returncode, said) == (143, "trt-convert: terminated\n")
+    assert (child.returncode, said) == ends
     assert os.listdir(tmp_path) == ["started"]
 
 
@@ -345,14 +388,23 @@ def test_verify(models, capsys):
 
 
 def test_verify_of_what_convert_takes(tmp_path, capsys):
-    """A Keras file, and a MetaGraph beside its checkpoint."""
-    natives = {keras_file(tmp_path / "a.keras"): None, session_graph(tmp_path)[1]: "y"}
+    """A Keras file, a MetaGraph beside its checkpoint, a frozen graph and its own outputs."""
+    meta_graph = session_graph(tmp_path)[1]
+    natives = {
+        keras_file(tmp_path / "a.keras"): None,
+        meta_graph: "y",
+        tmp_path / "frozen.pb": None,
+    }
     for native, output in natives.items():
         work = tmp_path / native.suffix
         outputs = [output] if output else None
         same = str(open_source(native, work, outputs=outputs).saved_model)
         options = [] if output is None else ["--output", output]
-        assert main(["verify", str(native), same, "--shape", "x:4x3", "--quiet", *options]) == 0
+        argv = ["verify", str(native), same, "--shape", "x:4x3", "--quiet", *options]
+        assert main(argv) == 0
+        if native.suffix == ".pb":
+            assert main([*argv, "--separate-processes"]) == 0
+            assert main([*argv[:2], f"{same}/saved_model.pb", *argv[3:]]) == 0
     assert main(["verify", str(tmp_path / "none.keras"), same]) == 1
     assert "none.keras does not exist" in capsys.readouterr().err
 

@@ -12,7 +12,7 @@ import tensorflow as tf
 
 from converters import engine_use as module
 from converters.engine_use import MOST_SHAPES, engine_use
-from converters.errors import VerificationError
+from converters.errors import CrashError, EngineError, VerificationError
 from converters.fresh_check import FreshReport, ShapeRun, events
 from converters.runnable import FrozenGraph
 from converters.verify import verify
@@ -122,6 +122,18 @@ def test_where_the_engines_cannot_run_that_is_said(model: Path) -> None:
     use = engine_use(with_engine(model), {"serving_default": sets(4)})
     assert not use.native
     assert len(use.notes) == 1 and "was not checked: " in use.notes[0]
+
+
+@pytest.mark.parametrize("error", [CrashError("SIGSEGV"), EngineError("no log")])
+def test_a_process_that_crashed_is_no_note(
+    model: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    def check(*_: Any) -> FreshReport:
+        raise error
+
+    monkeypatch.setattr(module, "fresh_check", check)
+    with pytest.raises(type(error), match=str(error)):
+        engine_use(with_engine(model), {"serving_default": sets(4)})
 
 
 def test_a_frozen_graph_with_an_engine(tmp_path: Path) -> None:

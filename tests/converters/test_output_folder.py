@@ -61,6 +61,24 @@ def test_overwriting_keeps_the_old_until_success(tmp_path, failure):
     assert os.listdir(tmp_path) == ["out"]
 
 
+@pytest.mark.parametrize("how", ["denied", "a loop of links"])
+def test_a_place_that_cannot_be_looked_at(tmp_path, monkeypatch, how):
+    if how == "denied":  # to others than root
+
+        def denied(self: Path) -> None:
+            raise PermissionError(13, "Permission denied", str(self))
+
+        (tmp_path / "out").mkdir()
+        monkeypatch.setattr(Path, "iterdir", denied)
+    else:
+        (tmp_path / "out").symlink_to("out")
+    with (
+        pytest.raises(OutputError, match="out"),
+        new_output(tmp_path / "out", overwrite=True),
+    ):
+        pass
+
+
 @pytest.mark.parametrize("last", [1, 2])
 def test_ctrl_c_while_the_old_is_replaced(tmp_path, monkeypatch, last):
     out = tmp_path / "out"

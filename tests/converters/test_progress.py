@@ -90,3 +90,13 @@ def test_silence():
         step.note("a note")
     assert stream.getvalue() == ""
     assert [name for name, _ in shown.timings] == ["calibrating"]
+
+
+def test_without_a_stderr(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python has none where it was closed."""
+    monkeypatch.setattr("sys.stderr", None)
+    progress = Progress()
+    with progress.step("one", 2) as step:
+        step.advance()
+        step.note("half of it")
+    assert [name for name, _ in progress.timings] == ["one"]

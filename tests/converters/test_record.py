@@ -123,6 +123,19 @@ def test_the_script_calls_the_command_with_the_spec(out, python, monkeypatch):
     assert (Path(package) / "converters" / "record.py").is_file() and before == "/before"
 
 
+def test_the_script_with_cdpath_and_names_that_are_no_utf8(out, python, monkeypatch):
+    data = os.fsdecode(os.fsencode(out.parent) + b"/d\xff.npy")
+    script = write_repeat_script(out, out.parent / "model", ["--verify-data", data])
+    assert os.fsencode(data) in script.read_bytes()
+    script = write_repeat_script(out, out.parent)
+    write_record(out, {"source_hash": source_hashes(out.parent)})
+    monkeypatch.chdir(out.parent)
+    relative = Path(out.name, "repeat.sh")
+    done = run(Path("/bin/sh"), str(relative), "new", PYTHON=python, CDPATH=str(out.parent))
+    assert done.returncode == 0, done.stderr
+    assert f"{out}/conversion.json" in json.loads(done.stdout)[0]
+
+
 def test_the_script_runs_this_python_by_default(out, monkeypatch):
     monkeypatch.setattr(sys, "executable", "/a place/py}thon$")
     text = write_repeat_script(out, "/m").read_text()

@@ -172,8 +172,20 @@ def test_what_is_filled_in(fields, expected):
         (
             {"precision": "INT8", "custom_ranges": {"x": (1, 1)}},
             "custom_ranges=",
-            "both must be finite, min below max",
+            "both must be finite in float32, min below max",
         ),
+        (
+            {"precision": "INT8", "custom_ranges": {"x": (0, 1e39)}},
+            "custom_ranges=",
+            "finite in float32",
+        ),
+        ({"precision": "INT8", "custom_ranges": {"x": "12"}}, "custom_ranges=", "not (min, max)"),
+        (
+            {"precision": "INT8", "custom_ranges": {"x": (0, 10**400)}},
+            "custom_ranges=",
+            "not (min, max)",
+        ),
+        ({"input_shapes": ({"x": 5},)}, "input_shapes=({'x': 5},)", "5 is not a sequence"),
         (
             {"precision": "INT8", "custom_ranges": {"x": (0, float("inf"))}},
             "custom_ranges=",
@@ -379,6 +391,8 @@ def test_json_of_every_field():
         ({"shape_ranges": {"x": {"min": [1]}}}, "shape_ranges=.*cannot be read back: 'max'"),
         ({"shape_ranges": [1]}, "shape_ranges=.*cannot be read back"),
         ({"thresholds": {"speed": 1}}, "no figure 'speed'"),
+        ([1, 2], "an object of fields, not a list"),
+        (None, "an object of fields, not a NoneType"),
     ],
 )
 def test_json_that_is_no_spec(values, says):

@@ -408,6 +408,52 @@ def test_shapes(native: str) -> None:
         verify(native, native, shapes={"q": (2, 5)}, precision="FP32")
 
 
+class Two(tf.Module):  # type: ignore[misc]
+    """Signatures that take a part of each other's inputs, and the same input otherwise."""
+
+    @tf.function(input_signature=[tf.TensorSpec([None, 8], tf.float32, "x")])
+    def short(self, x: tf.Tensor) -> dict[str, tf.Tensor]:
+        return {"y": x + 1}
+
+    @tf.function(input_signature=[tf.TensorSpec([None, 16], tf.float32, "x")])
+    def long(self, x: tf.Tensor) -> dict[str, tf.Tensor]:
+        return {"y": x + 1}
+
+    @tf.function(
+        input_signature=[
+            tf.TensorSpec([None, 8], tf.float32, "x"),
+            tf.TensorSpec([None, 8], tf.float32, "z"),
+        ]
+    )
+    def both(self, x: tf.Tensor, z: tf.Tensor) -> dict[str, tf.Tensor]:
+        return {"y": x + z}
+
+
+def test_shapes_of_several_signatures(tmp_path: Path) -> None:
+    model = save(tmp_path / "two", Two(), "short", "long", "both")
+    sets = {
+        "short": [{"x": (3, 8)}],
+        "long": [{"x": (4, 16)}],
+        "both": [{"x": (5, 8), "z": (5, 8)}],
+    }
+    together = [shapes for own in sets.values() for shapes in own]
+    for shapes in (sets, together):
+        report = verify(model, model, shapes=shapes, num_batches=1, precision="FP32")
+        counts = {found.signature: found.difference.count for found in report.outputs}
+        assert counts == {"short": 3 * 8, "long": 4 * 16, "both": 5 * 8}
+    with pytest.raises(VerificationError, match="2x5 does not fit the model's"):
+        verify(model, model, shapes={"x": (2, 5)}, precision="FP32")
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [({"num_batches": 0}, "num_batches is 0"), ({"seed": -1}, "seed is -1")],
+)
+def test_numbers_that_cannot_be(native: str, options: Any, says: str) -> None:
+    with pytest.raises(VerificationError, match=says):
+        verify(native, native, precision="FP32", **options)
+
+
 def test_report_as_text_and_json(native: str, far: str) -> None:
     report = verify(native, far, precision="FP16", num_batches=2)
     text = str(report)
