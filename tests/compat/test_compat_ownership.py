@@ -12,11 +12,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from child_script import ends_well
 from conftest import Clips
 from forks import in_a_fork
 
+import tf_nvcodec as ops
 import tf_nvcodec.compat as nvc
-from tf_nvcodec.compat.ownership import Guard
+from tf_nvcodec.compat.ownership import Guard, Turns
 from tf_nvcodec.compat.threaded_decoder import _Ahead
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
@@ -148,6 +150,66 @@ def test_memory_of_the_host_can_be_read_in_a_fork(objects: dict[str, Any]) -> No
     assert in_a_fork(lambda: len(bytes(packet))) == f"gave {packet.bsl}"
 
 
+def test_a_fork_of_a_process_that_encodes_av1_says_why_it_cannot() -> None:
+    def create() -> Any:
+        return nvc.CreateEncoder(160, 96, "NV12", codec="av1", preset="P1")
+
+    encoder = create()
+    assert "forked while another AV1 encoder was open" in in_a_fork(create)
+    encoder.EndEncode()
+    del encoder
+    create().EndEncode()
+
+
+def test_a_call_within_a_call_is_an_error(objects: dict[str, Any]) -> None:
+    """As a signal handler may make it: it runs in the thread that it would have to wait for."""
+    for name, call in (("encoder", "EndEncode"), ("muxer", "Finalize")):
+        made = objects[name]
+        with (
+            made._guard.turn(),
+            pytest.raises(nvc.PyNvVCException, match=f"this {name} is in a call of this thread"),
+        ):
+            getattr(made, call)()
+    assert objects["encoder"].EndEncode()
+
+
+_DAEMON = """
+import io, sys, threading, time
+import tf_nvcodec.compat as nvc
+
+reads = set()
+
+class Slow(io.FileIO):
+    def read(self, count=-1):
+        if many:
+            reads.add(threading.get_native_id())
+            time.sleep(0.002)
+        return super().read(count)
+
+many = False
+decoder = nvc.SimpleDecoder(Slow(sys.argv[1]), use_device_memory=False, backend="cpu")
+many = True
+
+def work():
+    while True:
+        decoder.get_batch_frames_by_index(list(range(len(decoder))))
+
+threading.Thread(target=work, daemon=True).start()
+while len(reads) < int(sys.argv[2]):
+    time.sleep(0.01)
+time.sleep(0.2)
+"""
+
+
+def test_a_daemon_thread_that_decodes_ends_with_the_process(tmp_path: Path) -> None:
+    """Python unwinds it from within a read; FFmpeg's threads beside it read, too."""
+    frames = np.random.default_rng(0).integers(0, 256, (120, 96, 160, 3), np.uint8)
+    path = tmp_path / "a.mp4"
+    path.write_bytes(ops.encode_video(frames, 30, gop=10, preset="ultrafast").numpy())
+    for _ in range(3):
+        ends_well(_DAEMON, str(path), str(min(2, len(os.sched_getaffinity(0)))))
+
+
 def test_a_decoder_refuses_a_second_call_while_one_runs(clips: Clips) -> None:
     demuxer = nvc.CreateDemuxer(clips.path("h264.mp4"))
     decoder = nvc.CreateDecoder(backend="cpu")
@@ -206,16 +268,18 @@ def _interrupted(work: Callable[[], object]) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-def test_ctrl_c_leaves_nothing_locked() -> None:
-    guard = Guard("this")
-
+@pytest.mark.parametrize("lock", [Guard("this").alone, Turns("this").turn])
+def test_ctrl_c_leaves_nothing_locked(lock: Callable[[], Any]) -> None:
     def use() -> None:
-        with guard.alone():
+        with lock():
             pass
 
     _interrupted(use)
-    with guard.alone():
-        pass
+    used = []
+    thread = threading.Thread(target=lambda: (use(), used.append(True)))
+    thread.start()
+    thread.join(30)
+    assert used
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")

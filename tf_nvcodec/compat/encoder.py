@@ -20,7 +20,7 @@ from tf_nvcodec.compat.errors import InvalidValueError, PyNvVCException, PyNvVCE
 from tf_nvcodec.compat.frames_in import address, host_bytes
 from tf_nvcodec.compat.gpu_frames_in import gpu_frame, is_on_gpu
 from tf_nvcodec.compat.integers import INT32_MAX, whole
-from tf_nvcodec.compat.ownership import Guard, Single
+from tf_nvcodec.compat.ownership import Single, Turns
 
 _LONGEST_SIDE = 65536
 _PICTURE_TYPES = {
@@ -104,7 +104,7 @@ class PyNvEncoder(Single):
         self._native = native
         self._close = weakref.finalize(self, native.free)
         self._close.atexit = False  # a daemon thread may be encoding still
-        self._guard = Guard("this encoder")
+        self._guard = Turns("this encoder")
         self._sets = native.parameter_sets()
         self._values = values
         self._rate = reconfigure_params(values)

@@ -17,7 +17,7 @@ from tf_nvcodec.compat.encoder_enums import NV_ENC_PIC_TYPE
 from tf_nvcodec.compat.errors import InvalidValueError, PyNvVCException, PyNvVCExceptionUnsupported
 from tf_nvcodec.compat.integers import INT32_MAX, whole
 from tf_nvcodec.compat.muxer_library import NativeMuxer
-from tf_nvcodec.compat.ownership import Guard, Single
+from tf_nvcodec.compat.ownership import Single, Turns
 from tf_nvcodec.compat.packet import NO_TIMESTAMP, PacketData
 
 
@@ -140,7 +140,7 @@ class FFmpegMuxer(Single):
         )
         self._close = weakref.finalize(self, self._native.free)
         self._close.atexit = False  # a daemon thread may be writing still
-        self._guard = Guard("this muxer")
+        self._guard = Turns("this muxer")
         self._clock = clock
         self._sound_clocks = self._add_sound(file_path, in_format_context)
         self._sound: deque[PacketData] = deque()

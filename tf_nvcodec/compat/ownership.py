@@ -52,16 +52,12 @@ def inherited(what: str, process: int) -> PyNvVCException:
     )
 
 
-class Guard:
-    """Lets one thread at a time, of the process that made it, call an object of the C API: other
-    threads run during a call."""
+class _OfOneProcess:
+    """Only the process that made it may use it."""
 
     def __init__(self, what: str) -> None:
         self._what = what
         self._process = os.getpid()
-        # Its own `with` can't be interrupted between taking it and the block, as an __enter__ in
-        # Python can: Ctrl-C leaves nothing locked.
-        self._lock = threading.Lock()
 
     @property
     def is_inherited(self) -> bool:
@@ -73,17 +69,43 @@ class Guard:
         if self.is_inherited:
             raise inherited(self._what, self._process)
 
-    def turn(self) -> threading.Lock:
+
+# The locks' own `with` can't be interrupted between taking them and the block, as an __enter__ in
+# Python can: Ctrl-C leaves nothing locked.
+
+
+class Turns(_OfOneProcess):
+    """Threads call an object of the C API one after the other."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(what)
+        self._lock = threading.RLock()
+
+    def turn(self) -> Any:
         """What to hold, in `with`, during a call; a second thread waits.
 
         Raises:
-          PyNvVCException: This is a fork.
+          PyNvVCException: This thread is in a call already, whose callback or signal handler this
+            is; or this is a fork.
         """
         self.check_process()
+        if self._lock._is_owned():  # type: ignore[attr-defined]
+            raise PyNvVCException(
+                f"{self._what} is in a call of this thread, which a callback or a signal handler "
+                "can't wait for: use it after the call"
+            )
         return self._lock
 
+
+class Guard(_OfOneProcess):
+    """Only one thread at a time ought to call an object of the C API."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(what)
+        self._lock = threading.Lock()
+
     def alone(self) -> threading.Lock:
-        """As turn, for what only one thread ought to call.
+        """What to hold, in `with`, during a call.
 
         Raises:
           PyNvVCException: Another call runs, also one of this thread's, whose callback this is; or

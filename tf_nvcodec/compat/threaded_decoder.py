@@ -35,8 +35,9 @@ class _Ahead:
     def __init__(self, size: int) -> None:
         self.size = size
         self.items: deque[DecodedFrame | BaseException] = deque()  # in the order they came
-        # Held by its own `with`, which Ctrl-C can't come into, as it can into a Condition's.
-        self.lock = threading.Lock()
+        # Held by its own `with`, which Ctrl-C can't come into, as it can into a Condition's. A
+        # collection of garbage within it may call stop().
+        self.lock = threading.RLock()
         self.changed = threading.Condition(self.lock)
         self.ended = False  # no more frames come
         self.stopped = False  # none are wanted

@@ -4,11 +4,13 @@
 #include <cstdio>
 #include <cstring>
 #include <mutex>
+#include <new>
 #include <set>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "tf_nvcodec/core/fork_lock.h"
 
 extern "C" {
 #include <libavcodec/avcodec.h>
@@ -20,6 +22,7 @@ namespace {
 thread_local AvLogScope* innermost = nullptr;
 
 std::mutex flags_mutex;
+const bool held_in_forks = HoldInForks(&flags_mutex);
 std::set<AvErrorFlag*>& Flags() {
   static auto* const flags = new std::set<AvErrorFlag*>;
   return *flags;
@@ -55,7 +58,11 @@ struct AvLogSink {
     char line[512];
     std::vsnprintf(line, sizeof(line), format, arguments);
     const absl::string_view text = absl::StripAsciiWhitespace(line);
-    innermost->Add(text);
+    try {
+      innermost->Add(text);
+    } catch (const std::bad_alloc&) {
+      // Not through FFmpeg's frames, which would leave what they hold.
+    }
   }
 };
 

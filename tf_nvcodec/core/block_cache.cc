@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "tf_nvcodec/core/fork_lock.h"
+
 namespace nvc {
 namespace {
 
@@ -33,6 +35,8 @@ void Unmap(const Block& block) { munmap(block.data, block.size); }
 
 BlockCache& BlockCache::Shared() {
   static auto* const cache = new BlockCache(kIdleBytes, kIdleTime);
+  static const bool held_in_forks = HoldInForks(&cache->mutex_);
+  static_cast<void>(held_in_forks);
   return *cache;
 }
 

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "tf_nvcodec/core/fork_lock.h"
+
 extern "C" {
 #include <libavutil/imgutils.h>
 }
@@ -52,6 +54,8 @@ DecoderCache::~DecoderCache() = default;
 
 DecoderCache& DecoderCache::Shared() {
   static auto* const cache = new DecoderCache(kIdleBytes, kIdleTime);
+  static const bool held_in_forks = HoldInForks(&cache->mutex_);
+  static_cast<void>(held_in_forks);
   return *cache;
 }
 

@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "absl/strings/str_cat.h"
+#include "tf_nvcodec/core/fork_lock.h"
 
 namespace nvc {
 namespace {
@@ -15,6 +16,7 @@ struct Holder {
   bool taken = false;
   bool by_session = false;
   bool slow_was_open = false;
+  bool inherited = false;  // by a fork, from an encoder that is not here
 };
 
 constexpr int kSlowestToHang = 6, kFastestToHang = 7;
@@ -24,6 +26,9 @@ Holder& TheHolder() {
   static Holder& holder = *new Holder;
   return holder;
 }
+
+void NoteInheritance() { TheHolder().inherited = TheHolder().inherited || TheHolder().taken; }
+const bool held_in_forks = HoldInForks(&TheHolder().mutex, NoteInheritance);
 
 }  // namespace
 
@@ -41,6 +46,11 @@ absl::StatusOr<SvtAv1Turn> WaitForSvtAv1Turn(EncoderUse use, const Cancelled& ca
   Holder& holder = TheHolder();
   std::unique_lock<std::mutex> lock(holder.mutex);
   while (holder.taken) {
+    if (holder.inherited) {
+      return absl::FailedPreconditionError(
+          "this process was forked while another AV1 encoder was open, whose state SVT-AV1 keeps "
+          "here without its threads: start processes before, or by multiprocessing's \"spawn\"");
+    }
     if (holder.by_session) {
       return absl::FailedPreconditionError(
           "another AV1 encoder is open, and SVT-AV1 runs one at a time in a process: end it "

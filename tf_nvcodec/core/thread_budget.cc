@@ -5,11 +5,15 @@
 #include <algorithm>
 #include <mutex>
 
+#include "tf_nvcodec/core/fork_lock.h"
+
 namespace nvc {
 namespace {
 
 std::mutex mutex;
 int in_use = 0;
+// The grants are those of threads that a fork does not have.
+const bool held_in_forks = HoldInForks(&mutex, [] { in_use = 0; });
 
 }  // namespace
 
@@ -21,14 +25,15 @@ int AvailableCores() {
 }
 
 ThreadGrant::ThreadGrant(int wanted) {
+  const int cores = wanted > 0 ? 0 : AvailableCores();
   std::lock_guard<std::mutex> lock(mutex);
-  threads_ = wanted > 0 ? wanted : std::max(1, AvailableCores() - in_use);
+  threads_ = wanted > 0 ? wanted : std::max(1, cores - in_use);
   in_use += threads_;
 }
 
 ThreadGrant::~ThreadGrant() {
   std::lock_guard<std::mutex> lock(mutex);
-  in_use -= threads_;
+  in_use = std::max(0, in_use - threads_);  // in a fork it may have been reset
 }
 
 }  // namespace nvc

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <mutex>
+#include <new>
 #include <numeric>
 #include <system_error>
 #include <thread>
@@ -42,16 +43,20 @@ class ReadRun {
 
   absl::Status Run(const ThreadPlan& plan) {
     sink_->Start(plan.workers);
-    std::vector<std::thread> others;
-    try {
-      for (int worker = 1; worker < plan.workers; ++worker) {
-        others.emplace_back([this, worker, &plan] { Work(worker, plan.threads_per_decoder); });
+    {
+      Others others(&failed_);
+      try {
+        for (int worker = 1; worker < plan.workers; ++worker) {
+          others.threads.emplace_back(
+              [this, worker, &plan] { Work(worker, plan.threads_per_decoder); });
+        }
+      } catch (const std::system_error&) {
+        // No more threads to be had: those there are take all segments.
+      } catch (const std::bad_alloc&) {
       }
-    } catch (const std::system_error&) {
-      // No more threads to be had: those there are take all segments.
+      Work(0, plan.threads_per_decoder);
+      others.finished = true;
     }
-    Work(0, plan.threads_per_decoder);
-    for (std::thread& thread : others) thread.join();
     if (!failed_ && !put_back_.empty()) {
       // What there was no memory for: now there is only one decoder.
       todo_.swap(put_back_);
@@ -63,7 +68,27 @@ class ReadRun {
   }
 
  private:
+  // Joins them on each way out: Python ends a daemon thread by unwinding it, from within a read.
+  struct Others {
+    explicit Others(std::atomic<bool>* failed) : failed(failed) {}
+    ~Others() {
+      if (!finished) *failed = true;
+      for (std::thread& thread : threads) thread.join();
+    }
+    std::atomic<bool>* const failed;
+    bool finished = false;
+    std::vector<std::thread> threads;
+  };
+
   void Work(int worker, int decoder_threads) {
+    try {
+      TakeSegments(worker, decoder_threads);
+    } catch (const std::bad_alloc&) {
+      Fail(absl::ResourceExhaustedError("out of memory while decoding"));
+    }
+  }
+
+  void TakeSegments(int worker, int decoder_threads) {
     std::unique_ptr<Decoder> decoder;
     const EmitFrame emit = [this, worker](int frame, const AVFrame& picture) {
       return sink_->Write(worker, frame, picture);

@@ -13,9 +13,9 @@
 #include "tensorflow/core/platform/file_statistics.h"
 #include "tensorflow/core/platform/logging.h"
 #include "tf_nvcodec/core/index_cache.h"
+#include "tf_nvcodec/core/index_memory.h"
 #include "tf_nvcodec/core/status.h"
 #include "tf_nvcodec/kernels/file_source.h"
-#include "tf_nvcodec/kernels/index_memory.h"
 
 namespace nvc {
 namespace {

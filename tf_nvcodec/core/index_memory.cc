@@ -1,4 +1,4 @@
-#include "tf_nvcodec/kernels/index_memory.h"
+#include "tf_nvcodec/core/index_memory.h"
 
 #include <utility>
 
@@ -29,7 +29,9 @@ absl::StatusOr<std::shared_ptr<const FrameIndex>> IndexMemory::Get(const std::st
   if (!built.ok()) {
     std::lock_guard<std::mutex> lock(mutex_);
     const auto found = entries_.find(key);
-    if (found != entries_.end() && found->second == entry) entries_.erase(found);
+    // One that should have been replaced stays: others may do with it.
+    const bool is_new = found != entries_.end() && found->second == entry && !entry->listed;
+    if (is_new) entries_.erase(found);
     return std::move(built).status();
   }
   entry->index = std::make_shared<const FrameIndex>(*std::move(built));
@@ -58,6 +60,7 @@ void IndexMemory::Keep(const std::string& key, const std::shared_ptr<Entry>& ent
   while (held_ > capacity_ && latest_first_.size() > 1) {
     const auto oldest = entries_.find(latest_first_.back());
     held_ -= oldest->second->bytes;
+    oldest->second->listed = false;  // whoever makes it anew may hold it
     entries_.erase(oldest);
     latest_first_.pop_back();
   }

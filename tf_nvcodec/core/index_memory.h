@@ -1,6 +1,6 @@
 // The frame indexes that the process holds in memory, least recently used ones first to go.
-#ifndef TF_NVCODEC_KERNELS_INDEX_MEMORY_H_
-#define TF_NVCODEC_KERNELS_INDEX_MEMORY_H_
+#ifndef TF_NVCODEC_CORE_INDEX_MEMORY_H_
+#define TF_NVCODEC_CORE_INDEX_MEMORY_H_
 
 #include <cstddef>
 #include <functional>
@@ -49,4 +49,4 @@ class IndexMemory {
 
 }  // namespace nvc
 
-#endif  // TF_NVCODEC_KERNELS_INDEX_MEMORY_H_
+#endif  // TF_NVCODEC_CORE_INDEX_MEMORY_H_
