@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         PlanError,
         SpecError,
         UnavailableError,
+        VerificationDataError,
         VerificationError,
     )
     from converters.extract_plan import extract_plans
@@ -45,6 +46,7 @@ __all__ = [
     "ShapeRange",
     "SpecError",
     "UnavailableError",
+    "VerificationDataError",
     "VerificationError",
     "calibrate",
     "convert",

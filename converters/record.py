@@ -9,7 +9,7 @@ import json
 import os
 import shlex
 import sys
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -33,13 +33,24 @@ def file_hashes(
     in it, files or folders."""
     root = Path(folder)
     hashes = {}
-    # Links into other disks are followed, as TensorFlow does: glob does not.
-    found = (Path(top, file) for top, _, files in os.walk(root, followlinks=True) for file in files)
-    for path in sorted(found):
-        name = path.relative_to(root).as_posix()
-        if path.is_file() and name.partition("/")[0] not in leave_out:
-            hashes[name] = file_hash(path)
+    for path in sorted(_files(root, leave_out)):
+        if path.is_file():
+            hashes[path.relative_to(root).as_posix()] = file_hash(path)
     return hashes
+
+
+def _files(root: Path, leave_out: Collection[str]) -> Iterator[Path]:
+    """Folders that are links are followed, as TensorFlow does; each is visited once."""
+    seen = set()
+    for top, folders, files in os.walk(root, followlinks=True):
+        real = os.path.realpath(top)
+        if real in seen:
+            folders.clear()
+            continue
+        seen.add(real)
+        out = leave_out if Path(top) == root else ()
+        folders[:] = [name for name in folders if name not in out]
+        yield from (Path(top, name) for name in files if name not in out)
 
 
 def source_hashes(source: Path) -> dict[str, str]:

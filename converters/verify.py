@@ -104,6 +104,9 @@ def verify(
     opened = exported(native, outputs, child=separate_processes)
     with opened as source, pair(source, converted, tags) as models:
         _check_shapes(sets, models)
+        for name in own_sets.keys() - models.native_specs.keys():
+            there = ", ".join(models.native_specs)
+            raise VerificationDataError(f"shapes names no signature {name!r}; there are: {there}")
         wanted = models.signatures(signatures)
         lost = [name for name in wanted if name not in models.converted_specs]
         problems = [f"the converted model has no signature {name!r}" for name in lost]

@@ -230,6 +230,19 @@ def test_a_record_that_is_not_there_or_damaged(tmp_path):
         assert "Traceback" not in done.stderr
 
 
+def test_folders_that_are_links(tmp_path):
+    """They are followed, once each, and not where they are no part of the model."""
+    model, elsewhere = tmp_path / "model", tmp_path / "elsewhere"
+    for folder in (model, elsewhere):
+        folder.mkdir()
+    (model / "saved_model.pb").write_bytes(b"m")
+    (elsewhere / "variables.index").write_bytes(b"v")
+    (elsewhere / "again").symlink_to(".")
+    (model / "variables").symlink_to(elsewhere)
+    (model / "data").symlink_to("/")
+    assert sorted(source_hashes(model)) == ["saved_model.pb", "variables/variables.index"]
+
+
 def test_files_beside_a_saved_model_are_not_of_it(tmp_path):
     (tmp_path / "assets").mkdir()
     for name in ("saved_model.pb", "assets/words.txt", "int8.calib_table", "notes.txt"):

@@ -443,6 +443,10 @@ def test_shapes_of_several_signatures(tmp_path: Path) -> None:
         assert counts == {"short": 3 * 8, "long": 4 * 16, "both": 5 * 8}
     with pytest.raises(VerificationError, match="2x5 does not fit the model's"):
         verify(model, model, shapes={"x": (2, 5)}, precision="FP32")
+    with pytest.raises(
+        VerificationError, match="no signature 'tall'; there are: both, long, short"
+    ):
+        verify(model, model, shapes={"tall": sets["short"]}, precision="FP32")
 
 
 @pytest.mark.parametrize(
