@@ -9,7 +9,6 @@ import re
 import signal
 import subprocess
 import sys
-import types
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +16,7 @@ import pytest
 import tensorflow as tf
 from copied_models import keras_file, session_graph
 from processes import wait_for
+from recorded_cli import Report, spec_of
 
 from converters.cli import main
 from converters.errors import EngineError
@@ -24,41 +24,9 @@ from converters.model_source import open_source
 from converters.shapes import ShapeRange
 from converters.spec import ConversionSpec
 
+pytest_plugins = ["recorded_cli"]  # fixture calls
+
 COMMANDS = ["convert", "calibrate", "inspect", "verify", "extract-plan", "doctor"]
-
-
-class Report:
-    """What a command is given to show."""
-
-    def to_text(self) -> str:
-        return "the report"
-
-    def to_json(self) -> dict[str, int]:
-        return {"engines": 2}
-
-
-@pytest.fixture
-def calls(monkeypatch) -> dict[str, tuple]:
-    """What the command line hands to the conversion, which is not what is tested here."""
-    seen: dict[str, tuple] = {}
-
-    def recorded(name: str):
-        def call(*args, **kwargs):
-            seen[name] = (args, kwargs)
-            return Report()
-
-        return call
-
-    module = types.ModuleType("converters.convert")
-    module.convert = recorded("convert")  # type: ignore[attr-defined]
-    module.calibrate = recorded("calibrate")  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "converters.convert", module)
-    return seen
-
-
-def spec_of(calls, *options: str) -> ConversionSpec:
-    assert main(["convert", "in", "out", *options]) == 0
-    return calls["convert"][0][2]
 
 
 def test_convert_without_options(calls, capsys):
@@ -139,54 +107,6 @@ def test_ranges(calls):
     assert spec_of(calls, *options) == ConversionSpec(
         precision="INT8", use_calibration=False, custom_ranges={"conv:0": (-1.0, 6.5)}
     )
-
-
-@pytest.mark.parametrize("record", [False, True], ids=["a spec", "a record"])
-def test_a_spec_from_a_file_and_options_over_it(calls, tmp_path, record):
-    written = ConversionSpec(precision="FP16", input_shapes=[{"x": (8, 2)}], op_denylist=["Relu"])
-    values = written.resolved().to_json()
-    path = tmp_path / "spec.json"
-    path.write_text(json.dumps({"spec": values, "files": {}} if record else values))
-    assert spec_of(calls, "--spec", str(path)).resolved() == written.resolved()
-    changed = spec_of(calls, "--spec", str(path), "--range", "x:1x2..8x2", "--explicit-batch")
-    assert changed.input_shapes is None
-    assert changed.shape_ranges == {"x": ShapeRange((1, 2), (8, 2))}
-    assert changed.precision == "FP16" and changed.op_denylist == ("Relu",)
-
-
-def test_what_was_asked_for_is_read_from_a_record(calls, tmp_path):
-    """What followed from it (one engine, no INT8 required) would not fit the options."""
-    asked = ConversionSpec(input_shapes=[{"x": (8, 2)}])
-    path = tmp_path / "conversion.json"
-    values = {"spec": asked.resolved().to_json(), "asked": asked.to_json(), "files": {}}
-    path.write_text(json.dumps(values))
-    same = spec_of(calls, "--spec", str(path))
-    assert same.resolved() == asked.resolved()
-    int8 = spec_of(calls, "--spec", str(path), "--precision", "int8", "--calibrate", "d").resolved()
-    assert int8.require_int8 and int8.use_calibration
-    two = spec_of(calls, "--spec", str(path), "--shape", "x:8x2", "--shape", "x:1x2").resolved()
-    assert two.maximum_cached_engines == 2
-    assert spec_of(calls, "--spec", str(path), "--range", "x:1x2..8x2").resolved().explicit_batch
-
-
-INT8_SPECS = {
-    "calibrated": {"calibration_table": "a.calib_table", "calibration_batches": 3},
-    "by hand": {"use_calibration": False, "custom_ranges": {"x": (0.0, 1.0)}},
-}
-
-
-@pytest.mark.parametrize("fields", INT8_SPECS.values(), ids=INT8_SPECS)
-@pytest.mark.parametrize(
-    "options",
-    [["--precision", "fp16"], ["--calibrate", "d"], ["--no-calibration"]],
-    ids=["not INT8", "calibrated", "not calibrated"],
-)
-def test_options_over_an_int8_spec(calls, tmp_path, fields, options):
-    path = tmp_path / "spec.json"
-    path.write_text(json.dumps(ConversionSpec("INT8", **fields).to_json()))
-    found = spec_of(calls, "--spec", str(path), *options).resolved()
-    assert found.precision == ("FP16" if "fp16" in options else "INT8")
-    assert found.use_calibration is ("--calibrate" in options)
 
 
 def test_a_denylist_of_bisect(calls, tmp_path):
@@ -328,7 +248,8 @@ def trt_convert(*arguments: object, **options) -> subprocess.CompletedProcess:
 def test_signals(tmp_path, number, ends):
     """In the middle of a command they end it, with its temporary folder gone."""
     code = (
-        "import sys, time, types; import converters.cli as cli\n"
+        "import signal, sys, time, types; import converters.cli as cli\n"
+        "signal.signal(signal.SIGHUP, signal.SIG_DFL)\n"  # nohup's children ignore it
         "from converters.output_folder import new_output\n"
         "module = types.ModuleType('converters.convert')\n"
         "def convert(source, output, *_, **__):\n"

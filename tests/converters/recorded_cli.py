@@ -1,0 +1,45 @@
+"""`trt-convert` with the conversion itself replaced: what the command line makes of its options."""
+
+from __future__ import annotations
+
+import sys
+import types
+
+import pytest
+
+from converters.cli import main
+from converters.spec import ConversionSpec
+
+
+class Report:
+    """What a command is given to show."""
+
+    def to_text(self) -> str:
+        return "the report"
+
+    def to_json(self) -> dict[str, int]:
+        return {"engines": 2}
+
+
+@pytest.fixture
+def calls(monkeypatch) -> dict[str, tuple]:
+    """What the command line hands to the conversion, which is not what is tested here."""
+    seen: dict[str, tuple] = {}
+
+    def recorded(name: str):
+        def call(*args, **kwargs):
+            seen[name] = (args, kwargs)
+            return Report()
+
+        return call
+
+    module = types.ModuleType("converters.convert")
+    module.convert = recorded("convert")  # type: ignore[attr-defined]
+    module.calibrate = recorded("calibrate")  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "converters.convert", module)
+    return seen
+
+
+def spec_of(calls, *options: str) -> ConversionSpec:
+    assert main(["convert", "in", "out", *options]) == 0
+    return calls["convert"][0][2]
