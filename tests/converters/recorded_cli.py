@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import types
+from collections.abc import Callable
 
 import pytest
 
@@ -22,14 +23,19 @@ class Report:
 
 
 @pytest.fixture
-def calls(monkeypatch) -> dict[str, tuple]:
+def report() -> Report:
+    return Report()
+
+
+@pytest.fixture
+def calls(report, monkeypatch) -> dict[str, tuple]:
     """What the command line hands to the conversion, which is not what is tested here."""
     seen: dict[str, tuple] = {}
 
     def recorded(name: str):
         def call(*args, **kwargs):
             seen[name] = (args, kwargs)
-            return Report()
+            return report
 
         return call
 
@@ -40,6 +46,12 @@ def calls(monkeypatch) -> dict[str, tuple]:
     return seen
 
 
-def spec_of(calls, *options: str) -> ConversionSpec:
-    assert main(["convert", "in", "out", *options]) == 0
-    return calls["convert"][0][2]
+@pytest.fixture
+def spec_of(calls) -> Callable[..., ConversionSpec]:
+    """The spec that `trt-convert convert in out` with these options hands on."""
+
+    def spec(*options: str) -> ConversionSpec:
+        assert main(["convert", "in", "out", *options]) == 0
+        return calls["convert"][0][2]
+
+    return spec

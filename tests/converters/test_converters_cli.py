@@ -16,7 +16,6 @@ import pytest
 import tensorflow as tf
 from copied_models import keras_file, session_graph
 from processes import wait_for
-from recorded_cli import Report, spec_of
 
 from converters.cli import main
 from converters.errors import EngineError
@@ -46,7 +45,7 @@ def test_convert_without_options(calls, capsys):
     assert capsys.readouterr().out == "the report\n"
 
 
-def test_every_option_of_convert(calls, capsys):
+def test_every_option_of_convert(calls, spec_of, capsys):
     options = """
         --precision int8 --mode Dynamic --shape x:32x8,y:32 --shape x:1x8,y:1
         --profile-strategy Range+Optimal --explicit-batch --workspace 2GiB
@@ -58,7 +57,7 @@ def test_every_option_of_convert(calls, capsys):
         --threshold max_abs=0.5 --threshold top1=none
         --no-verify --verify-data v.npz --bisect --overwrite --no-child --json --quiet
     """
-    spec = spec_of(calls, *options.split())
+    spec = spec_of(*options.split())
     assert calls["convert"][1] == {
         "calibration_data": ["a.npz", "b.npz"],
         "verify_data": ["v.npz"],
@@ -95,24 +94,24 @@ def test_every_option_of_convert(calls, capsys):
     assert json.loads(shown.out) == {"engines": 2} and shown.err == ""
 
 
-def test_ranges(calls):
-    spec = spec_of(calls, "--range", "x:1x8..32x8", "--range", "serve:y:0:1..4..2")
+def test_ranges(spec_of):
+    spec = spec_of("--range", "x:1x8..32x8", "--range", "serve:y:0:1..4..2")
     assert spec.shape_ranges == {
         "x": ShapeRange((1, 8), (32, 8)),
         "serve:y": ShapeRange((1,), (4,), (2,)),
     }
-    spec = spec_of(calls, "--mode", "static", "--max-batch-size", "8", "--no-explicit-batch")
+    spec = spec_of("--mode", "static", "--max-batch-size", "8", "--no-explicit-batch")
     assert spec == ConversionSpec(mode="static", max_batch_size=8, explicit_batch=False)
     options = ("--precision", "INT8", "--no-calibration", "--custom-range", "conv:0=-1,6.5")
-    assert spec_of(calls, *options) == ConversionSpec(
+    assert spec_of(*options) == ConversionSpec(
         precision="INT8", use_calibration=False, custom_ranges={"conv:0": (-1.0, 6.5)}
     )
 
 
-def test_a_denylist_of_bisect(calls, tmp_path):
+def test_a_denylist_of_bisect(spec_of, tmp_path):
     path = tmp_path / "deny.json"
     path.write_text(json.dumps({"op_denylist": ["Softmax"], "node_denylist": ["a/b"]}))
-    spec = spec_of(calls, "--denylist", str(path), "--deny-op", "Relu")
+    spec = spec_of("--denylist", str(path), "--deny-op", "Relu")
     assert spec.op_denylist == ("Relu", "Softmax") and spec.node_denylist == ("a/b",)
 
 
@@ -133,8 +132,8 @@ def test_calibrate(calls):
     ("text", "number"),
     [("1024", 1024), ("1k", 1000), ("1.5MB", 1_500_000), ("2GiB", 2**31), ("1KiB", 1024)],
 )
-def test_sizes(calls, text, number):
-    assert spec_of(calls, "--workspace", text).max_workspace_size_bytes == number
+def test_sizes(spec_of, text, number):
+    assert spec_of("--workspace", text).max_workspace_size_bytes == number
 
 
 @pytest.mark.parametrize(
@@ -361,12 +360,12 @@ def test_extract_plan_of_a_model_without_plans(models, tmp_path, capsys):
     assert os.listdir(tmp_path) == []
 
 
-def test_every_option_of_extract_plan(monkeypatch, capsys):
+def test_every_option_of_extract_plan(report, monkeypatch, capsys):
     seen = []
 
     def extract(*args, **kwargs):
         seen.append((args, kwargs))
-        return Report()
+        return report
 
     monkeypatch.setattr(
         importlib.import_module("converters.extract_plan"), "extract_plans", extract
