@@ -306,16 +306,24 @@ class OtherDecoderTest : public VideoReaderTest {
     }
     ~Wrapped() override { --test_->open_; }
     absl::Status Send(const AVPacket* packet) override {
-      if (packet != nullptr && packet->pos == test_->fault_at_) return test_->fault_;
+      if (packet != nullptr && packet->pos == test_->fault_at_) {
+        lost_ = test_->fault_is_lasting_;
+        return test_->fault_;
+      }
+      if (lost_) return test_->fault_;
       if (test_->open_ > test_->most_that_fit_) return absl::ResourceExhaustedError("full");
       return decoder_->Send(packet);
     }
-    absl::StatusOr<bool> Receive(AVFrame* frame) override { return decoder_->Receive(frame); }
+    absl::StatusOr<bool> Receive(AVFrame* frame) override {
+      if (lost_) return test_->fault_;
+      return decoder_->Receive(frame);
+    }
     bool TakeErrors() override { return decoder_->TakeErrors(); }
     void Reset() override { decoder_->Reset(); }
 
    private:
     OtherDecoderTest* const test_;
+    bool lost_ = false;
     std::unique_ptr<Decoder> decoder_;
   };
 
@@ -335,6 +343,7 @@ class OtherDecoderTest : public VideoReaderTest {
     options.other.before_decoding_again = [this](const DamagedFrames& damaged) {
       ++asked_;
       EXPECT_FALSE(damaged.empty());
+      for (const auto& [frame, status] : damaged) said_.push_back(status);
       return answer_;
     };
     const absl::Status status = ReadFrames(index_, source_, all_, options, &sink, &result->damaged);
@@ -348,6 +357,8 @@ class OtherDecoderTest : public VideoReaderTest {
   int most_that_fit_ = 1000;
   int64_t fault_at_ = -1;
   absl::Status fault_ = absl::DataLossError("a fault");
+  bool fault_is_lasting_ = false;
+  std::vector<absl::Status> said_;  // of damaged frames, to before_decoding_again
   absl::Status answer_;
 };
 
@@ -410,6 +421,16 @@ TEST_F(OtherDecoderTest, TheReadFailsWhereItMayNotDecodeAgain) {
   Result result;
   EXPECT_EQ(Read(2, &result), answer_);
   EXPECT_EQ(open_, 0);
+}
+
+TEST_F(OtherDecoderTest, ARefusalIsToldThoughEarlierPicturesAreMissingToo) {
+  fault_at_ = 1;  // before the decoder gives the first picture
+  fault_ = absl::UnimplementedError("not such pictures");
+  fault_is_lasting_ = true;
+  Result result;
+  ASSERT_TRUE(Read(1, &result).ok());
+  EXPECT_GT(std::count_if(said_.begin(), said_.end(), absl::IsUnimplemented), 1);
+  EXPECT_TRUE(absl::IsDataLoss(said_[0])) << "the key frame's is that it is missing";
 }
 
 TEST_F(OtherDecoderTest, ABrokenDecoderIsNotTheStreamsFault) {

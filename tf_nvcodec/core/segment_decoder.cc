@@ -46,12 +46,13 @@ class SegmentRun {
       Blame(packet, ShownPicture(packet),
             absl::DataLossError("the decoder gave no picture for it"));
     }
+    const bool refused = std::any_of(broken_.begin(), broken_.end(), [](const auto& broken) {
+      return absl::IsUnimplemented(broken.second);
+    });
     for (const int frame : segment_.frames) {
-      for (const auto& [where, status] : broken_) {
-        const auto [packet, picture] = where;
-        if (!DependsOn(index_, segment_, frame, packet, picture)) continue;
-        damaged->insert({frame, Describe(packet, status)});
-        break;
+      const auto cause = CauseOf(frame, refused);
+      if (cause != broken_.end()) {
+        damaged->insert({frame, Describe(cause->first.first, cause->second)});
       }
     }
   }
@@ -65,6 +66,21 @@ class SegmentRun {
       if (index_.pictures()[static_cast<size_t>(p)].shown) return p;
     }
     return -1;
+  }
+
+  using Broken = std::map<std::pair<int, int>, absl::Status>;  // by packet and picture
+
+  // The first thing that broke a frame. Where the decoder has `refused` the stream: that, which is
+  // why it gave nothing for earlier packets either.
+  Broken::const_iterator CauseOf(int frame, bool refused) const {
+    auto first = broken_.end();
+    for (auto it = broken_.begin(); it != broken_.end(); ++it) {
+      const auto [packet, picture] = it->first;
+      if (!DependsOn(index_, segment_, frame, packet, picture)) continue;
+      if (!refused || absl::IsUnimplemented(it->second)) return it;
+      if (first == broken_.end()) first = it;
+    }
+    return first;
   }
 
   void Blame(int packet, int picture, const absl::Status& status) {
@@ -123,9 +139,9 @@ class SegmentRun {
   Decoder* const decoder_;
   const EmitFrame& emit_;
   AvFramePtr frame_;
-  std::map<int, int> missing_;                          // packet -> wanted frame not seen yet
-  std::map<std::pair<int, int>, absl::Status> broken_;  // by packet and picture
-  std::set<int> broken_pictures_;                       // and those that refer to them
+  std::map<int, int> missing_;  // packet -> wanted frame not seen yet
+  Broken broken_;
+  std::set<int> broken_pictures_;  // and those that refer to them
 };
 
 }  // namespace
