@@ -84,7 +84,8 @@ CudaDriver MakeCuda() {
     *context = found->second;
     return kOk;
   };
-  cuda.cuStreamCreate = [](CUstream* stream, unsigned int) {
+  cuda.cuStreamCreate = [](CUstream* stream, unsigned int flags) {
+    gpu->stream_flags.push_back(flags);
     void* handle = nullptr;
     const CUresult result = OpenHandle("StreamCreate", "stream", &handle);
     *stream = static_cast<CUstream>(handle);
@@ -176,6 +177,7 @@ CuvidDriver MakeCuvid() {
     return gpu->Call("Reconfigure", absl::StrCat(" ", info->ulWidth, "x", info->ulHeight));
   };
   cuvid.cuvidDecodePicture = [](CUvideodecoder, CUVIDPICPARAMS* picture) {
+    gpu->widths_in_macroblocks.push_back(picture->PicWidthInMbs);
     return gpu->Call("Decode", absl::StrCat(" ", picture->CurrPicIdx));
   };
   cuvid.cuvidGetDecodeStatus = [](CUvideodecoder, int picture, CUVIDGETDECODESTATUS* status) {
@@ -285,6 +287,7 @@ CUresult FakeGpu::ParseWords(const std::string& words) {
       format.bit_depth_luma_minus8 = format.bit_depth_chroma_minus8 =
           static_cast<unsigned char>(depth - 8);
       format.coded_width = static_cast<unsigned int>(width);
+      coded_width = width;
       format.coded_height = static_cast<unsigned int>(height);
       format.display_area.right = width;
       format.display_area.bottom = height - hidden;
@@ -300,6 +303,7 @@ CUresult FakeGpu::ParseWords(const std::string& words) {
       picture.CurrPicIdx = index;
       picture.intra_pic_flag = word[0] == 'I';
       picture.CodecSpecific.h264.frame_mbs_only_flag = 1;
+      picture.PicWidthInMbs = coded_width / 16;
       went_on = parser.pfnDecodePicture(parser.pUserData, &picture);
     } else {
       std::sscanf(word.c_str(), "%*c%d", &index);

@@ -111,6 +111,19 @@ TEST_F(NvdecStreamTest, TheStreamsOwnWindowGoesBeforeTheParsers) {
   EXPECT_EQ(Of().width, 250);
 }
 
+TEST_F(NvdecStreamTest, SurfacesHoldWholeMacroblocksOfMpeg1AndMpeg2) {
+  format_.coded_width = 241;
+  format_.display_area.right = 241;
+  EXPECT_EQ(Of().coded.width, 241);
+  for (const auto codec : {cudaVideoCodec_MPEG1, cudaVideoCodec_MPEG2}) {
+    format_.codec = codec;
+    EXPECT_EQ(Of().coded.width, 256);
+    EXPECT_EQ(Of().width, 241);
+  }
+  format_.coded_width = format_.display_area.right = 240;
+  EXPECT_EQ(Of().coded.width, 240);
+}
+
 TEST_F(NvdecStreamTest, CropsAtTheLeftAsFfmpegDoes) {
   format_.display_area.left = 70;
   EXPECT_EQ(Of().left, 64);

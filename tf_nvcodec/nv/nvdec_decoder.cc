@@ -10,6 +10,7 @@
 #include "tf_nvcodec/nv/nvdec_headers.h"
 #include "tf_nvcodec/nv/nvdec_packets.h"
 #include "tf_nvcodec/nv/nvdec_parser.h"
+#include "tf_nvcodec/nv/nvdec_picture.h"
 #include "tf_nvcodec/nv/nvdec_stream.h"
 
 namespace nvc {
@@ -85,7 +86,7 @@ class NvdecDecoder : public Decoder, private NvdecParserEvents {
     std::shared_ptr<const NvdecStream> stream;
     Sent sent;
     bool interlaced = false;  // coded so
-    int first_field = -1;     // 0: the top one, 1: the bottom one, -1: the parser is to tell
+    int first_field = -1;     // see FirstField
     bool shown = false;
   };
 
@@ -196,6 +197,7 @@ class NvdecDecoder : public Decoder, private NvdecParserEvents {
       Blame(absl::UnimplementedError("NVDEC can't change the size between key frames"));
       return false;
     }
+    if (CutsLastColumn(kind_)) picture->PicWidthInMbs = stream_->coded.width / kNvdecMacroblock;
     if (kind_ == cudaVideoCodec_H264) {
       frames_only_ = picture->CodecSpecific.h264.frame_mbs_only_flag != 0;
     }
@@ -207,30 +209,18 @@ class NvdecDecoder : public Decoder, private NvdecParserEvents {
         Blame(kept);
         return false;
       }
-      pictures_[index] = {
-          session_,       stream_, current_, IsInterlaced(*picture), FirstField(*picture),
-          /*shown=*/false};
+      pictures_[index] = {session_,
+                          stream_,
+                          current_,
+                          IsCodedInterlaced(kind_, *picture),
+                          FirstField(kind_, *picture),
+                          /*shown=*/false};
     }
     const absl::Status status = session_->Decode(picture);
     if (status.ok()) return true;
     pictures_.erase(index);
     Blame(status);
     return IsAboutThePacket(status);
-  }
-
-  // As FFmpeg's decoder takes H.264 where no message of the stream tells. (The parser's flag is not
-  // set for all such pictures.)
-  bool IsInterlaced(const CUVIDPICPARAMS& picture) const {
-    if (picture.field_pic_flag) return true;
-    return kind_ == cudaVideoCodec_H264 && picture.CodecSpecific.h264.MbaffFrameFlag != 0;
-  }
-
-  // As FFmpeg's decoder takes H.264: by the fields' order counts, where they differ.
-  int FirstField(const CUVIDPICPARAMS& picture) const {
-    if (kind_ != cudaVideoCodec_H264) return -1;
-    if (picture.field_pic_flag) return picture.bottom_field_flag;
-    const int* const counts = picture.CodecSpecific.h264.CurrFieldOrderCnt;
-    return counts[0] == counts[1] ? -1 : counts[1] < counts[0];
   }
 
   // Before the parser has something else decoded into that surface.

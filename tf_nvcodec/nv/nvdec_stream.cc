@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "tf_nvcodec/core/status.h"
 #include "tf_nvcodec/nv/gpu_picture.h"
+#include "tf_nvcodec/nv/nvdec_picture.h"
 
 extern "C" {
 #include <libavutil/error.h>
@@ -123,6 +124,10 @@ bool Fits(const PictureWindow& window, const CUVIDEOFORMAT& format) {
          window.top + window.height <= static_cast<int>(format.coded_height) + 1;
 }
 
+int WholeMacroblocks(int size) {
+  return (size + kNvdecMacroblock - 1) / kNvdecMacroblock * kNvdecMacroblock;
+}
+
 struct HeldPicture {
   GpuPicture picture;
   std::shared_ptr<NvdecSession> session;
@@ -166,6 +171,7 @@ absl::StatusOr<NvdecStream> NvdecStream::Of(const CUVIDEOFORMAT& format,
   // Surfaces also hold the last column and row of an odd size.
   stream.coded.width = std::max(stream.coded.width, shown.left + shown.width);
   stream.coded.height = std::max(stream.coded.height, shown.top + shown.height);
+  if (CutsLastColumn(format.codec)) stream.coded.width = WholeMacroblocks(stream.coded.width);
   stream.layout = Layout(stream.coded);
   stream.stream_format = StreamFormat(stream.coded, described);
   stream.left = CropAsFfmpeg(shown.left, stream.stream_format);
