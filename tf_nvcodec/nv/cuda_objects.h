@@ -51,11 +51,12 @@ struct FreePinnedMemory {
   static void Run(const GpuDevice& device, void* memory);
 };
 
-// Not synchronised with the default stream.
 class CudaStream : public CudaOwner<CUstream, DestroyCudaStream> {
  public:
   using CudaOwner::CudaOwner;
-  static absl::StatusOr<CudaStream> Create(GpuDevice* device);
+  // `after_default`: what is queued starts after what the context's legacy default stream has, and
+  // that stream's after it; else the two know nothing of each other.
+  static absl::StatusOr<CudaStream> Create(GpuDevice* device, bool after_default = false);
   absl::Status Synchronize() const;
   // What is queued from now on starts after `event`.
   absl::Status WaitFor(CUevent event) const;

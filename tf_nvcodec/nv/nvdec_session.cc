@@ -70,7 +70,9 @@ absl::StatusOr<std::unique_ptr<NvdecSession>> NvdecSession::Create(GpuDevice* de
 absl::Status NvdecSession::Initialize() {
   const ScopedContext current(*device_);
   NVC_RETURN_IF_ERROR(current.status());
-  NVC_ASSIGN_OR_RETURN(stream_, CudaStream::Create(device_));
+  // JPEG is decoded by kernels in the default stream, for which mapping does not wait.
+  const bool by_kernels = format_.codec == cudaVideoCodec_JPEG;
+  NVC_ASSIGN_OR_RETURN(stream_, CudaStream::Create(device_, /*after_default=*/by_kernels));
   for (auto& surface : surfaces_) {
     NVC_ASSIGN_OR_RETURN(surface, NvdecSurface::Create(device_));
   }
