@@ -27,8 +27,8 @@ EVERYWHERE = {
     "h264": {"yuv420p", "yuvj420p"},
     "hevc": {"yuv420p"},
     "mjpeg": {"yuvj420p"},
+    "mpeg1": {"yuv420p"},
     "mpeg2": {"yuv420p"},
-    "mpeg4": {"yuv420p"},
     "vp8": {"yuv420p"},
 }
 

@@ -25,17 +25,28 @@ FACTOR = 3
 SMALLEST = 144
 CODECS = ("h264", "hevc", "vp8", "vp9")
 # Whose standards leave the last bits of the inverse transform to the decoder.
-ROUNDING = ("mpeg1", "mpeg2", "mpeg4", "mjpeg")
+ROUNDING = ("mpeg1", "mpeg2", "mjpeg")
 # Of larger pictures the lost cells hold only parts.
 ONLY_SMALL = {"h264_lost_cells.ts"}
+REFUSED = ("mpeg4.avi", "mpeg4.mp4")
 OTHERS = (
+    *REFUSED,
     "audio_only.mp4",
     "one_frame.mp4",
     "size_change.h264",
     "two_frames.mkv",
     "vp9_as_second.mp4",
 )
-MPEG1 = Clip("mpeg1.mpg", "-c:v mpeg1video -bf 2 -g 12 -q:v 4", size="288x192")
+EXTRA = (
+    Clip("mpeg1.mpg", "-c:v mpeg1video -bf 2 -g 12 -q:v 4", size="288x192"),
+    # Sizes that are no whole macroblocks, odd and even.
+    Clip("mpeg1_odd.mpg", "-c:v mpeg1video -bf 2 -g 12 -q:v 4", size="291x195", source="testsrc"),
+    Clip(
+        "mpeg2_interlaced_300.ts",
+        "-c:v mpeg2video -flags +ilme+ildct -top 1 -bf 2 -g 12 -q:v 4",
+        size="300x200",
+    ),
+)
 
 
 def enlarged(clip: Clip) -> Clip:
@@ -62,14 +73,14 @@ def _corpus() -> dict[str, Clip]:
 
     for name in filter(is_wanted, CLIPS):
         add(name)
-    return {**ordered, MPEG1.name: MPEG1}
+    return {**ordered, **{clip.name: clip for clip in EXTRA}}
 
 
 CORPUS = _corpus()
 _WHOLE = sorted(
     name for name, clip in CORPUS.items() if not clip.tags & {"damaged", "mixed", "no_video"}
 )
-SOUND = [name for name in _WHOLE if not name.startswith(ROUNDING)]
+SOUND = [name for name in _WHOLE if not name.startswith(ROUNDING) and name not in REFUSED]
 ROUNDED = [name for name in _WHOLE if name.startswith(ROUNDING)]
 DAMAGED = sorted(name for name, clip in CORPUS.items() if "damaged" in clip.tags)
 

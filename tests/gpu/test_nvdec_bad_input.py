@@ -45,7 +45,6 @@ DAMAGED = {
     "vp9_yuv420p10le.webm": (10, 40),
     "mpeg1.mpg": (10, 40),
     "mpeg2.ts": (20, 60),
-    "mpeg4_packed_b.avi": (20, 60),
     "mjpeg.avi": (20, 60),
 }
 LIES = {

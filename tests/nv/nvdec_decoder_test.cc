@@ -230,6 +230,24 @@ TEST_F(NvdecDecoderTest, Vp9MayNotChangeItsSizeBetweenKeyFrames) {
   EXPECT_TRUE(absl::IsUnimplemented(status)) << status;
 }
 
+TEST_F(NvdecDecoderTest, ALastColumnThatIsNotWholeIsDecodedToo) {
+  Open(AV_CODEC_ID_MPEG2VIDEO);
+  SendAndReceive("S100x64 I0 P1 D0");
+  EXPECT_THAT(gpu_.widths_in_macroblocks, ElementsAre(7, 7));
+  EXPECT_EQ(gpu_.created[0].ulWidth, 112u);
+  ASSERT_TRUE(decoder_->Send(nullptr).ok());
+  ASSERT_TRUE(decoder_->Receive(frame_.get()).value());
+  EXPECT_EQ(frame_->width, 100);
+  av_frame_unref(frame_.get());
+}
+
+TEST_F(NvdecDecoderTest, OtherCodecsWidthsAreTheParsers) {
+  Open();
+  SendAndReceive("S100x64 I0 D0");
+  EXPECT_THAT(gpu_.widths_in_macroblocks, ElementsAre(6));
+  EXPECT_EQ(gpu_.created[0].ulWidth, 100u);
+}
+
 TEST_F(NvdecDecoderTest, PicturesThatTheContainerDropsAreNotShown) {
   Open();
   ASSERT_TRUE(Send("S96x64 I0 D0", AV_PKT_FLAG_DISCARD).ok());
@@ -428,9 +446,12 @@ TEST_F(NvdecDecoderTest, TheStreamsMatrixIsTakenFromItsHeaders) {
 
 TEST_F(NvdecDecoderTest, RefusesCodecsAtOnce) {
   AvCodecParametersPtr parameters(avcodec_parameters_alloc());
-  parameters->codec_id = AV_CODEC_ID_FFV1;
-  const auto decoder = OpenNvdecDecoder(pool_.get(), *parameters, {1, 25}, {});
-  EXPECT_TRUE(absl::IsUnimplemented(decoder.status())) << decoder.status();
+  for (const AVCodecID codec : {AV_CODEC_ID_FFV1, AV_CODEC_ID_MPEG4, AV_CODEC_ID_VC1}) {
+    parameters->codec_id = codec;
+    const auto decoder = OpenNvdecDecoder(pool_.get(), *parameters, {1, 25}, {});
+    EXPECT_TRUE(absl::IsUnimplemented(decoder.status())) << decoder.status();
+    EXPECT_THAT(decoder.status().message(), HasSubstr(avcodec_get_name(codec)));
+  }
 }
 
 }  // namespace

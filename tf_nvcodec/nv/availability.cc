@@ -62,8 +62,8 @@ absl::StatusOr<std::string> DecodableCodecs(const CuvidDriver& cuvid, const Curr
   static constexpr std::pair<cudaVideoCodec, const char*> kCodecs[] = {
       {cudaVideoCodec_H264, "h264"},   {cudaVideoCodec_HEVC, "hevc"},
       {cudaVideoCodec_AV1, "av1"},     {cudaVideoCodec_VP8, "vp8"},
-      {cudaVideoCodec_VP9, "vp9"},     {cudaVideoCodec_MPEG2, "mpeg2"},
-      {cudaVideoCodec_MPEG4, "mpeg4"}, {cudaVideoCodec_JPEG, "mjpeg"},
+      {cudaVideoCodec_VP9, "vp9"},     {cudaVideoCodec_MPEG1, "mpeg1"},
+      {cudaVideoCodec_MPEG2, "mpeg2"}, {cudaVideoCodec_JPEG, "mjpeg"},
   };
   std::vector<absl::string_view> names;
   for (const auto& [codec, name] : kCodecs) {

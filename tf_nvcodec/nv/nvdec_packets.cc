@@ -14,8 +14,6 @@ const char* FilterFor(AVCodecID codec) {
       return "h264_mp4toannexb";
     case AV_CODEC_ID_HEVC:
       return "hevc_mp4toannexb";
-    case AV_CODEC_ID_MPEG4:
-      return "mpeg4_unpack_bframes";
     case AV_CODEC_ID_VP9:
       return "vp9_superframe_split";
     case AV_CODEC_ID_AV1:
