@@ -111,7 +111,8 @@ def test_accuracy_on_digits(digits, tmp_path, precision, mode) -> None:
 
 
 def test_int8_kernels_are_proved(tmp_path) -> None:
-    """Where INT8 pays, the layers that read it are counted; where it does not, that is an error."""
+    """The layers that read INT8 are counted; where there is none, since TensorRT measured other
+    kernels to be faster, that is an error."""
     with tf.device("CPU:0"):
         tf.keras.utils.set_random_seed(0)
         wide = tf.keras.Input((56, 56, 256), name="image")
@@ -123,14 +124,15 @@ def test_int8_kernels_are_proved(tmp_path) -> None:
         data = [RANDOM.normal(size=shape).astype(np.float32) for _ in range(3)]
         given = input_of(tmp_path / name)
         spec = ConversionSpec("INT8", input_shapes={given: shape}, signatures=["serving_default"])
-        if name == "small":
-            with pytest.raises(CalibrationError, match="none reads INT8"):
-                convert(tmp_path / name, tmp_path / "out", spec, calibration_data=data)
+        out = tmp_path / f"out_{name}"
+        try:
+            done = convert(tmp_path / name, out, spec, calibration_data=data, verify_data=data)
+        except CalibrationError as error:
+            assert name == "small"
+            assert "none reads INT8" in str(error)
+            assert not out.exists()
             continue
-        done = convert(
-            tmp_path / name, tmp_path / "out_wide", spec, calibration_data=data, verify_data=data
-        )
-        assert done.calibration["int8_share"] > 0.5
+        assert done.calibration["int8_share"] > (0.5 if name == "wide" else 0)
 
 
 def test_int8_table_is_written_and_used_again(digits, tmp_path) -> None:

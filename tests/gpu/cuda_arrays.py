@@ -111,6 +111,12 @@ class Stream:
             )
         )
 
+    def pause(self, seconds: float) -> None:
+        """What is queued next waits so long; the host does not."""
+        usleep = ctypes.cast(ctypes.CDLL(None).usleep, ctypes.c_void_p)
+        microseconds = ctypes.c_void_p(int(seconds * 1e6))
+        check(_cuda().cuLaunchHostFunc(ctypes.c_void_p(self.handle), usleep, microseconds))
+
     def synchronize(self) -> None:
         check(_cuda().cuStreamSynchronize(ctypes.c_void_p(self.handle)))
 

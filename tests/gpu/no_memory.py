@@ -13,8 +13,9 @@ from cuda_arrays import CudaArray, free_memory
 from gpu_checks import GPU, on_cpu, on_gpu
 from gpu_clips import data
 
+import tf_nvcodec as nvc
+
 LEAST = 1 << 20
-CLIP = "h264.mp4"
 
 
 def all_memory() -> list[CudaArray]:
@@ -27,20 +28,28 @@ def all_memory() -> list[CudaArray]:
     return taken
 
 
+def large_clip() -> bytes:
+    """Whose session needs far more than the pool can give back."""
+    frames = np.zeros((2, 1080, 1920, 3), np.uint8)
+    return bytes(nvc.encode_video(frames, 25, codec="h264", preset="ultrafast").numpy())
+
+
 def main() -> None:
+    clip = large_clip()
+    on_gpu(data("h264.mp4"), stop=1)  # asks for NVDEC's capabilities, which takes memory too
     with tf.device(GPU):
         # TensorFlow keeps it, for the frames: what fails is to be the decoder.
         assert float(tf.reduce_sum(tf.zeros(64 << 20, tf.uint8))) == 0
     taken = all_memory()
     try:
-        on_gpu(data(CLIP), pixel_format="native")
+        on_gpu(clip, pixel_format="native")
     except tf.errors.ResourceExhaustedError as error:
         print(error.message.replace("\n", " "), flush=True)
     else:
         raise AssertionError("no error")
     taken.clear()
-    got = on_gpu(data(CLIP), pixel_format="native").frames.numpy()
-    np.testing.assert_array_equal(got, on_cpu(data(CLIP), pixel_format="native").frames)
+    got = on_gpu(clip, pixel_format="native").frames.numpy()
+    np.testing.assert_array_equal(got, on_cpu(clip, pixel_format="native").frames)
     print("as FFmpeg's")
 
 

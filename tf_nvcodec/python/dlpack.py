@@ -25,8 +25,9 @@ def from_dlpack(array: Any) -> tf.Tensor:
 
     On a GPU the producer's stream and TensorFlow's are put in order by themselves: TensorFlow's
     work on the tensor starts after the work that makes the array, and the memory goes back to its
-    owner after TensorFlow's. The host waits for neither. Changing the array later changes the
-    tensor.
+    owner after TensorFlow's, at a later call of from_dlpack or DeviceFrames. The host waits for
+    neither, unless the owner frees its memory by cudaFree, which waits for the GPU. Changing the
+    array later changes the tensor.
 
     Args:
       array: Has `__dlpack__` and `__dlpack_device__` (NumPy, PyTorch, CuPy, PyNvVideoCodec, ...),
