@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import re
 import signal
 import socket
@@ -87,6 +88,20 @@ def test_a_cluster_of_processes(clips, tmp_path):
             f"tf_nvcodec.dispatcher: listens on port {port}",
             "tf_nvcodec.dispatcher: stopping",
         ]
+
+
+def test_a_signal_that_another_thread_takes():
+    """The system is free to choose one, and Python handles signals in the main thread alone."""
+    with process("dispatcher") as child:
+        assert child.stdout.readline()
+        others = [int(task.name) for task in Path(f"/proc/{child.pid}/task").iterdir()]
+        others.remove(child.pid)
+        assert others
+        for thread in others:
+            ctypes.CDLL(None).tgkill(child.pid, thread, signal.SIGTERM)
+        out, err = child.communicate(timeout=60)
+    assert child.returncode == 0, err
+    assert "tf_nvcodec.dispatcher: stopping" in err
 
 
 def test_a_dispatcher_without_the_ops_says_so(clips, tmp_path):

@@ -19,6 +19,7 @@ from tf_nvcodec.cli.errors import clean_message
 
 # A server that has not stopped by then never will: its process ends anyway.
 STOP_S = 30
+_LOOK_S = 0.5
 
 
 class ServerError(Exception):
@@ -100,7 +101,10 @@ def run(
     server, address, said = started
     print(f"{program}: {said}", file=sys.stderr, flush=True)
     _print_address(address)
-    stop.wait()
+    # A signal that another thread takes does not wake this one: the system gives it to whichever is
+    # first to look, such as one that starts a decoder's threads.
+    while not stop.wait(_LOOK_S):
+        pass
     print(f"{program}: stopping", file=sys.stderr, flush=True)
     # TensorFlow stops its servers with the interpreter's lock held: no thread could watch that.
     faulthandler.dump_traceback_later(STOP_S, exit=True)
