@@ -1,5 +1,6 @@
 #include "tf_nvcodec/core/index_memory.h"
 
+#include <atomic>
 #include <string>
 #include <thread>
 
@@ -20,7 +21,7 @@ absl::StatusOr<FrameIndex> Fail() { return absl::UnavailableError("the network i
 
 std::shared_ptr<const FrameIndex> Get(IndexMemory* memory, const std::string& key,
                                       const FrameIndex* unwanted = nullptr) {
-  const auto got = memory->Get(key, Index, unwanted);
+  const auto got = memory->Get(key, Index, nullptr, unwanted);
   EXPECT_TRUE(got.ok()) << got.status();
   return got.ok() ? *got : nullptr;
 }
@@ -53,7 +54,7 @@ TEST_F(IndexMemoryTest, AnUnwantedOneIsReplaced) {
 
 TEST_F(IndexMemoryTest, AFailedReplacementLeavesTheOldOneToOthers) {
   const auto first = Get(&memory_, "a");
-  EXPECT_TRUE(absl::IsUnavailable(memory_.Get("a", Fail, first.get()).status()));
+  EXPECT_TRUE(absl::IsUnavailable(memory_.Get("a", Fail, nullptr, first.get()).status()));
   EXPECT_EQ(first, Get(&memory_, "a"));
   for (const char* const key : {"b", "c", "d", "e"}) Get(&memory_, key);
   EXPECT_NE(first, Get(&memory_, "a"));
@@ -66,7 +67,7 @@ TEST_F(IndexMemoryTest, OneIsDroppedWhileItIsReplaced) {
       for (const char* const key : {"b", "c", "d"}) Get(&memory_, key);
       return Index();
     };
-    const auto second = memory_.Get("a", replace, first.get());
+    const auto second = memory_.Get("a", replace, nullptr, first.get());
     ASSERT_TRUE(second.ok());
     EXPECT_EQ(*second, Get(&memory_, "a"));
   }
@@ -74,6 +75,20 @@ TEST_F(IndexMemoryTest, OneIsDroppedWhileItIsReplaced) {
   const auto last = Get(&memory_, "x");
   EXPECT_EQ(Get(&memory_, "a"), Get(&memory_, "a"));
   EXPECT_EQ(last, Get(&memory_, "x"));
+}
+
+TEST_F(IndexMemoryTest, WhoWaitsForAnothersCanBeCancelled) {
+  std::atomic<int> waited = 0;
+  const auto slow = [&] {
+    const auto cancelled = [&] { return ++waited == 3; };
+    std::thread([&] {
+      const auto got = memory_.Get("a", Index, cancelled);
+      EXPECT_TRUE(absl::IsCancelled(got.status())) << got.status();
+    }).join();
+    return Index();
+  };
+  EXPECT_TRUE(memory_.Get("a", slow).ok());
+  EXPECT_EQ(waited, 3);
 }
 
 }  // namespace

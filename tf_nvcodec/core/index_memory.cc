@@ -1,11 +1,17 @@
 #include "tf_nvcodec/core/index_memory.h"
 
+#include <chrono>
 #include <utility>
 
 #include "tf_nvcodec/core/frame_index_io.h"
 #include "tf_nvcodec/core/status.h"
 
 namespace nvc {
+namespace {
+
+constexpr std::chrono::milliseconds kBetweenLooks(20);
+
+}  // namespace
 
 IndexMemory& IndexMemory::Shared() {
   static IndexMemory* const memory = new IndexMemory(size_t{512} << 20);
@@ -14,6 +20,7 @@ IndexMemory& IndexMemory::Shared() {
 
 absl::StatusOr<std::shared_ptr<const FrameIndex>> IndexMemory::Get(const std::string& key,
                                                                    const Build& build,
+                                                                   const Cancelled& cancelled,
                                                                    const FrameIndex* unwanted) {
   std::shared_ptr<Entry> entry;
   {
@@ -23,7 +30,10 @@ absl::StatusOr<std::shared_ptr<const FrameIndex>> IndexMemory::Get(const std::st
     entry = found;
     if (entry->listed) latest_first_.splice(latest_first_.begin(), latest_first_, entry->use);
   }
-  std::lock_guard<std::mutex> building(entry->building);
+  std::unique_lock<std::timed_mutex> building(entry->building, std::defer_lock);
+  while (!building.try_lock_for(kBetweenLooks)) {
+    if (IsCancelled(cancelled)) return absl::CancelledError("others are making the frame index");
+  }
   if (entry->index != nullptr && entry->index.get() != unwanted) return entry->index;
   auto built = build();
   if (!built.ok()) {

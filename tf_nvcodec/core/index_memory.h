@@ -11,6 +11,7 @@
 #include <unordered_map>
 
 #include "absl/status/statusor.h"
+#include "tf_nvcodec/core/cancellation.h"
 #include "tf_nvcodec/core/frame_index.h"
 
 namespace nvc {
@@ -22,8 +23,10 @@ class IndexMemory {
   explicit IndexMemory(size_t capacity_bytes) : capacity_(capacity_bytes) {}
 
   // The index under `key`; if there is none, or one `unwanted`, `build` makes it. Others who ask
-  // for the same key wait for it, and build it themselves when that failed.
+  // for the same key wait for it, and build it themselves when that failed. Cancelled when that is
+  // while waiting.
   absl::StatusOr<std::shared_ptr<const FrameIndex>> Get(const std::string& key, const Build& build,
+                                                        const Cancelled& cancelled = nullptr,
                                                         const FrameIndex* unwanted = nullptr);
 
   // Of the whole process.
@@ -31,7 +34,7 @@ class IndexMemory {
 
  private:
   struct Entry {
-    std::mutex building;
+    std::timed_mutex building;
     std::shared_ptr<const FrameIndex> index;  // guarded by `building`
     size_t bytes = 0;                         // guarded by the memory's mutex, like the rest
     bool listed = false;

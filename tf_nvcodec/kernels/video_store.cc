@@ -115,7 +115,7 @@ class FileStore : public VideoStore {
     const auto build = [&] {
       return LoadOrBuild(identity, limits, *result.source, cancelled, statistics);
     };
-    NVC_ASSIGN_OR_RETURN(result.index, IndexMemory::Shared().Get(key, build, wrong));
+    NVC_ASSIGN_OR_RETURN(result.index, IndexMemory::Shared().Get(key, build, cancelled, wrong));
     return result;
   }
 
@@ -169,11 +169,12 @@ class MemoryStore : public VideoStore {
     IndexedVideo result;
     result.source = std::make_unique<CountedSource>(
         std::make_unique<MemorySource>(StringAt(contents_, video)), statistics);
-    NVC_ASSIGN_OR_RETURN(result.index, indexes_.Get(absl::StrCat(video), [&] {
+    const auto build = [&] {
       ++statistics->files_opened;
       return BuildCounted(*result.source, FrameIndex::Limits{0, max_pixels_, false}, cancelled,
                           statistics);
-    }));
+    };
+    NVC_ASSIGN_OR_RETURN(result.index, indexes_.Get(absl::StrCat(video), build, cancelled));
     return result;
   }
 
