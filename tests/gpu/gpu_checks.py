@@ -27,8 +27,8 @@ EVERYWHERE = {
     "h264": {"yuv420p", "yuvj420p"},
     "hevc": {"yuv420p"},
     "mjpeg": {"yuvj420p"},
-    "mpeg1": {"yuv420p"},
-    "mpeg2": {"yuv420p"},
+    "mpeg1video": {"yuv420p"},
+    "mpeg2video": {"yuv420p"},
     "vp8": {"yuv420p"},
 }
 
@@ -42,7 +42,6 @@ def codecs() -> set[str]:
 def must_take(name: str) -> bool:
     info = nvc.probe(data(name))
     codec, pixel_format = info.codec.numpy().decode(), info.pixel_format.numpy().decode()
-    codec = codec.removesuffix("video")  # mpeg2video
     large = min(int(info.width), int(info.height)) >= 144
     # FFmpeg decodes H.264 without chroma as yuv420p; NVDEC need not.
     large = large and "gray" not in name

@@ -53,14 +53,6 @@ TEST_F(NvdecCapsTest, NamesWhatItDoesNotTake) {
   ExpectRefused(Check(AV_CODEC_ID_VP9, AV_PIX_FMT_YUV440P), "yuv440p");
 }
 
-TEST(NvdecCodecTest, OthersAreRefusedByName) {
-  EXPECT_EQ(NvdecCodec(AV_CODEC_ID_HEVC).value(), cudaVideoCodec_HEVC);
-  // Some GPUs have it; it is not used.
-  const absl::Status status = NvdecCodec(AV_CODEC_ID_VC1).status();
-  EXPECT_TRUE(absl::IsUnimplemented(status)) << status;
-  EXPECT_THAT(status.message(), HasSubstr("not used for codec 'vc1', only for h264, hevc, av1"));
-}
-
 TEST_F(NvdecCapsTest, NamesSizes) {
   EXPECT_TRUE(Check(AV_CODEC_ID_H264, AV_PIX_FMT_YUV420P, 48, 16).ok());
   ExpectRefused(Check(AV_CODEC_ID_H264, AV_PIX_FMT_YUV420P, 32, 32),

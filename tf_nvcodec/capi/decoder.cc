@@ -12,7 +12,7 @@
 #include "tf_nvcodec/core/status.h"
 #include "tf_nvcodec/nv/gpu_device.h"
 #include "tf_nvcodec/nv/gpu_surface.h"
-#include "tf_nvcodec/nv/nvdec_caps.h"
+#include "tf_nvcodec/nv/nvdec_codecs.h"
 
 struct nvc_decoder {
   explicit nvc_decoder(const nvc::PacketDecoderOptions& options) : decoder(options) {}
@@ -23,12 +23,8 @@ namespace nvc {
 namespace {
 
 absl::StatusOr<AVCodecID> CodecOf(int kind) {
-  for (const AVCodecID codec :
-       {AV_CODEC_ID_MPEG1VIDEO, AV_CODEC_ID_MPEG2VIDEO, AV_CODEC_ID_MPEG4, AV_CODEC_ID_H264,
-        AV_CODEC_ID_MJPEG, AV_CODEC_ID_HEVC, AV_CODEC_ID_VP8, AV_CODEC_ID_VP9, AV_CODEC_ID_AV1}) {
-    const auto nv = NvdecCodec(codec);
-    if (nv.ok() && static_cast<int>(*nv) == kind) return codec;
-  }
+  const AVCodecID codec = CodecOfNvdecNumber(kind);
+  if (codec != AV_CODEC_ID_NONE) return codec;
   return absl::UnimplementedError(
       absl::StrCat("codec ", kind,
                    " is none of those that can be decoded: H264, HEVC, AV1, VP8, "

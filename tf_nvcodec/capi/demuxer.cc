@@ -10,7 +10,7 @@
 #include "tf_nvcodec/core/elementary_packets.h"
 #include "tf_nvcodec/core/status.h"
 #include "tf_nvcodec/core/surface_layout.h"
-#include "tf_nvcodec/nv/nvdec_caps.h"
+#include "tf_nvcodec/nv/nvdec_codecs.h"
 
 extern "C" {
 #include <libavutil/pixdesc.h>

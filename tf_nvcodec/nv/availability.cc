@@ -7,6 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "tf_nvcodec/core/status.h"
 #include "tf_nvcodec/nv/driver.h"
+#include "tf_nvcodec/nv/nvdec_codecs.h"
 #include "tf_nvcodec/nv/nvenc_gpu.h"
 
 namespace nvc {
@@ -59,19 +60,13 @@ class CurrentDevice {
 };
 
 absl::StatusOr<std::string> DecodableCodecs(const CuvidDriver& cuvid, const CurrentDevice& device) {
-  static constexpr std::pair<cudaVideoCodec, const char*> kCodecs[] = {
-      {cudaVideoCodec_H264, "h264"},   {cudaVideoCodec_HEVC, "hevc"},
-      {cudaVideoCodec_AV1, "av1"},     {cudaVideoCodec_VP8, "vp8"},
-      {cudaVideoCodec_VP9, "vp9"},     {cudaVideoCodec_MPEG1, "mpeg1"},
-      {cudaVideoCodec_MPEG2, "mpeg2"}, {cudaVideoCodec_JPEG, "mjpeg"},
-  };
   std::vector<absl::string_view> names;
-  for (const auto& [codec, name] : kCodecs) {
+  for (const cudaVideoCodec codec : NvdecCodecs()) {
     CUVIDDECODECAPS caps = {};
     caps.eCodecType = codec;
     caps.eChromaFormat = cudaVideoChromaFormat_420;
     if (cuvid.cuvidGetDecoderCaps(&caps) == CUDA_SUCCESS && caps.bIsSupported) {
-      names.push_back(name);
+      names.push_back(NvdecCodecName(codec));
     }
   }
   if (names.empty()) {

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "tf_nvcodec/core/status.h"
 #include "tf_nvcodec/nv/nvdec_caps.h"
+#include "tf_nvcodec/nv/nvdec_codecs.h"
 #include "tf_nvcodec/nv/nvdec_decoder.h"
 #include "tf_nvcodec/nv/nvdec_pool.h"
 

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "tf_nvcodec/core/status.h"
+#include "tf_nvcodec/nv/nvdec_codecs.h"
 
 extern "C" {
 #include <libavutil/pixdesc.h>
@@ -15,35 +16,6 @@ extern "C" {
 
 namespace nvc {
 namespace {
-
-struct CodecName {
-  AVCodecID id;
-  cudaVideoCodec codec;
-  const char* name;
-  const char* why_not_used = nullptr;
-};
-
-// Not VC-1: there is nothing to compare it with.
-constexpr CodecName kCodecs[] = {
-    {AV_CODEC_ID_H264, cudaVideoCodec_H264, "h264"},
-    {AV_CODEC_ID_HEVC, cudaVideoCodec_HEVC, "hevc"},
-    {AV_CODEC_ID_AV1, cudaVideoCodec_AV1, "av1"},
-    {AV_CODEC_ID_VP9, cudaVideoCodec_VP9, "vp9"},
-    {AV_CODEC_ID_VP8, cudaVideoCodec_VP8, "vp8"},
-    {AV_CODEC_ID_MPEG1VIDEO, cudaVideoCodec_MPEG1, "mpeg1video"},
-    {AV_CODEC_ID_MPEG2VIDEO, cudaVideoCodec_MPEG2, "mpeg2video"},
-    // Seen on an H200: up to 110 off in some macroblocks, where FFmpeg and Xvid agree.
-    {AV_CODEC_ID_MPEG4, cudaVideoCodec_MPEG4, "mpeg4",
-     "its B pictures are not those of other decoders"},
-    {AV_CODEC_ID_MJPEG, cudaVideoCodec_JPEG, "mjpeg"},
-};
-
-const char* NameOf(cudaVideoCodec codec) {
-  for (const CodecName& entry : kCodecs) {
-    if (entry.codec == codec) return entry.name;
-  }
-  return "unknown";
-}
 
 const char* NameOf(cudaVideoChromaFormat chroma) {
   switch (chroma) {
@@ -128,7 +100,7 @@ absl::Status CheckKind(GpuDevice* device, const NvdecFormat& format, CUVIDDECODE
     if (IsTaken(*caps, format.chroma, format.bit_depth)) return absl::OkStatus();
   }
   NVC_ASSIGN_OR_RETURN(const std::string kinds, KindsTaken(device, format.codec));
-  const std::string codec = NameOf(format.codec);
+  const std::string codec = NvdecCodecName(format.codec);
   if (kinds.empty()) {
     return absl::UnimplementedError(
         absl::StrCat(device->name(), "'s NVDEC does not decode ", codec));
@@ -147,33 +119,14 @@ cudaVideoSurfaceFormat NvdecSurfaceFormat(cudaVideoChromaFormat chroma, int bit_
   return bit_depth > 8 ? cudaVideoSurfaceFormat_P016 : cudaVideoSurfaceFormat_NV12;
 }
 
-absl::StatusOr<cudaVideoCodec> NvdecCodec(AVCodecID codec) {
-  std::vector<const char*> names;
-  for (const CodecName& entry : kCodecs) {
-    if (entry.id == codec) return entry.codec;
-    if (entry.why_not_used == nullptr) names.push_back(entry.name);
-  }
-  return absl::UnimplementedError(absl::StrCat("NVDEC is not used for codec '",
-                                               avcodec_get_name(codec), "', only for ",
-                                               absl::StrJoin(names, ", ")));
-}
-
-absl::Status CheckNvdecIsUsedFor(AVCodecID codec) {
-  for (const CodecName& entry : kCodecs) {
-    if (entry.id != codec || entry.why_not_used == nullptr) continue;
-    return absl::UnimplementedError(
-        absl::StrCat("NVDEC is not used for codec '", entry.name, "': ", entry.why_not_used));
-  }
-  return NvdecCodec(codec).status();
-}
-
 absl::Status CheckNvdecTakes(GpuDevice* device, const NvdecFormat& format) {
   CUVIDDECODECAPS caps = {};
   NVC_RETURN_IF_ERROR(CheckKind(device, format, &caps));
   const auto width = static_cast<unsigned int>(format.width);
   const auto height = static_cast<unsigned int>(format.height);
-  const std::string of = absl::StrCat(device->name(), "'s NVDEC decodes ", NameOf(format.codec),
-                                      " in ", KindOf(format.chroma, format.bit_depth), " of ");
+  const std::string of =
+      absl::StrCat(device->name(), "'s NVDEC decodes ", NvdecCodecName(format.codec), " in ",
+                   KindOf(format.chroma, format.bit_depth), " of ");
   if (width < caps.nMinWidth || height < caps.nMinHeight || width > caps.nMaxWidth ||
       height > caps.nMaxHeight) {
     return absl::UnimplementedError(absl::StrCat(of, caps.nMinWidth, "x", caps.nMinHeight, " to ",
@@ -198,7 +151,7 @@ absl::Status CheckNvdecTakes(GpuDevice* device, const AVCodecParameters& codec) 
     NVC_ASSIGN_OR_RETURN(const std::string kinds, KindsTaken(device, format.codec));
     if (!kinds.empty()) return absl::OkStatus();
     return absl::UnimplementedError(
-        absl::StrCat(device->name(), "'s NVDEC does not decode ", NameOf(format.codec)));
+        absl::StrCat(device->name(), "'s NVDEC does not decode ", NvdecCodecName(format.codec)));
   }
   const bool rgb = (descriptor->flags & AV_PIX_FMT_FLAG_RGB) != 0;
   const bool alpha = (descriptor->flags & AV_PIX_FMT_FLAG_ALPHA) != 0;

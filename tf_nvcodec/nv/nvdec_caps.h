@@ -25,12 +25,6 @@ struct NvdecFormat {
 // What its pictures are mapped as. Not for 4:2:2.
 cudaVideoSurfaceFormat NvdecSurfaceFormat(cudaVideoChromaFormat chroma, int bit_depth);
 
-// NVIDIA's number of a codec. Unimplemented for those that NVDEC never has.
-absl::StatusOr<cudaVideoCodec> NvdecCodec(AVCodecID codec);
-
-// Unimplemented also for codecs whose pictures NVDEC is known to get wrong.
-absl::Status CheckNvdecIsUsedFor(AVCodecID codec);
-
 // Unimplemented says which of codec, chroma, depth or size it is, and what the GPU takes;
 // FailedPrecondition where there is no NVDEC at all. The GPU is asked once for each kind.
 absl::Status CheckNvdecTakes(GpuDevice* device, const NvdecFormat& format);

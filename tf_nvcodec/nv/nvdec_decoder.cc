@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "tf_nvcodec/core/status.h"
+#include "tf_nvcodec/nv/nvdec_codecs.h"
 #include "tf_nvcodec/nv/nvdec_headers.h"
 #include "tf_nvcodec/nv/nvdec_packets.h"
 #include "tf_nvcodec/nv/nvdec_parser.h"
