@@ -41,12 +41,12 @@ class GpuDecoderTest : public ::testing::Test {
     return stream;
   }
 
-  absl::Status Send(PacketDecoder* decoder, const std::string& words) {
+  absl::Status Send(PacketDecoder* decoder, const std::string& words, int flags = 0) {
     AvPacketPtr packet(av_packet_alloc());
     av_new_packet(packet.get(), static_cast<int>(words.size()));
     std::memcpy(packet->data, words.data(), words.size());
     packet->pts = 100 + packets_++;
-    packet->flags = packets_ == 1 ? AV_PKT_FLAG_KEY : 0;
+    packet->flags = packets_ == 1 ? AV_PKT_FLAG_KEY : flags;
     return decoder->Decode(*packet, stream_);
   }
 
@@ -176,13 +176,42 @@ TEST_F(GpuDecoderTest, FfmpegDecodesWhatOnlyTheStreamsHeadersRefuse) {
   EXPECT_TRUE(absl::IsUnimplemented(Send(&alone, "S96x64/10 I0 D0")));
 }
 
+TEST_F(GpuDecoderTest, FfmpegGoesOnWhereTheStreamChangesToWhatIsRefused) {
+  PacketDecoder decoder = Decoder(/*low_latency=*/false);
+  ASSERT_TRUE(Send(&decoder, "S96x64 I0 D0").ok());
+  ASSERT_TRUE(Send(&decoder, "P1 D1").ok());
+  EXPECT_THAT(Times(&decoder), IsEmpty());
+  absl::Status status = Send(&decoder, "S96x64/10 I2 D2", AV_PKT_FLAG_KEY);
+  EXPECT_THAT(Times(&decoder), ElementsAre(100, 101));
+  gpu_.calls.clear();
+  status.Update(Send(&decoder, "P1 D1"));
+  status.Update(decoder.Finish());
+  // FFmpeg's word on what is no VP8; its threads may say it later.
+  EXPECT_TRUE(absl::IsDataLoss(status)) << status;
+  EXPECT_THAT(gpu_.CallsOf("Parse"), IsEmpty());
+}
+
+TEST_F(GpuDecoderTest, ARefusalBetweenKeyFramesIsToldOnce) {
+  stream_ = Stream(AV_CODEC_ID_VP9);
+  PacketDecoder decoder = Decoder();
+  ASSERT_TRUE(Send(&decoder, "S96x64 I0 D0").ok());
+  const absl::Status status = Send(&decoder, "S192x128 P1 D1");
+  EXPECT_TRUE(absl::IsUnimplemented(status)) << status;
+  EXPECT_THAT(status.message(), HasSubstr("packet with timestamp 101: NVDEC can't change the size"
+                                          " between key frames; FFmpeg goes on from the next"));
+  EXPECT_THAT(Times(&decoder), ElementsAre(100));
+  EXPECT_TRUE(Send(&decoder, "P2 D2").ok());
+  EXPECT_THAT(Times(&decoder), IsEmpty());
+}
+
 TEST_F(GpuDecoderTest, WhatTheGpuDoesNotTakeIsRefusedByNameWhereItMust) {
   stream_ = Stream(AV_CODEC_ID_AV1);
   must_be_gpu_ = true;
   PacketDecoder decoder = Decoder();
   const absl::Status status = Send(&decoder, "S96x64 I0 D0");
   EXPECT_TRUE(absl::IsUnimplemented(status)) << status;
-  EXPECT_THAT(status.message(), HasSubstr("Fake H200's NVDEC does not decode"));
+  EXPECT_THAT(status.message(), HasSubstr("backend=\"nvdec\": Fake H200's NVDEC does not decode"));
+  EXPECT_THAT(status.message(), HasSubstr("\"cpu\" decodes with FFmpeg"));
 }
 
 }  // namespace

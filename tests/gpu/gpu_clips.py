@@ -18,6 +18,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "golden"))
 
+import clip_edits  # noqa: E402
 from clip_table import CLIPS, Clip  # noqa: E402
 from make_clips import READY, cache_key, cache_root, make, needed  # noqa: E402
 
@@ -28,15 +29,22 @@ CODECS = ("h264", "hevc", "vp8", "vp9")
 ROUNDING = ("mpeg1", "mpeg2", "mjpeg")
 # Of larger pictures the lost cells hold only parts.
 ONLY_SMALL = {"h264_lost_cells.ts"}
-REFUSED = ("mpeg4.avi", "mpeg4.mp4")
+# And why.
+REFUSED = {
+    "mpeg4.avi": "NVDEC is not used for codec 'mpeg4'",
+    "mpeg4.mp4": "NVDEC is not used for codec 'mpeg4'",
+    "mjpeg_fields.ivf": "NVDEC does not decode JPEG in fields",
+}
 OTHERS = (
-    *REFUSED,
+    "mpeg4.avi",
+    "mpeg4.mp4",
     "audio_only.mp4",
     "one_frame.mp4",
     "size_change.h264",
     "two_frames.mkv",
     "vp9_as_second.mp4",
 )
+_MJPEG = "-c:v mjpeg -pix_fmt yuvj420p"
 EXTRA = (
     Clip("mpeg1.mpg", "-c:v mpeg1video -bf 2 -g 12 -q:v 4", size="288x192"),
     # Sizes that are no whole macroblocks, odd and even.
@@ -46,6 +54,13 @@ EXTRA = (
         "-c:v mpeg2video -flags +ilme+ildct -top 1 -bf 2 -g 12 -q:v 4",
         size="300x200",
     ),
+    Clip("mpeg2.m2v", "-c copy", of="mpeg2.ts"),
+    Clip("mpeg2_smaller_display.m2v", of="mpeg2.m2v", edit=clip_edits.smaller_display),
+    Clip("mpeg2_larger_display.m2v", of="mpeg2.m2v", edit=clip_edits.larger_display),
+    # Of mjpeg.avi's size.
+    Clip("mjpeg_other.avi", f"{_MJPEG} -q:v 8", source="testsrc", size="288x192", frames=12),
+    Clip("halves.mjpeg", f"{_MJPEG} -q:v 4", size="288x96", frames=12, tags=frozenset({"part"})),
+    Clip("mjpeg_fields.ivf", of="halves.mjpeg", edit=clip_edits.jpeg_fields),
 )
 
 
@@ -78,15 +93,18 @@ def _corpus() -> dict[str, Clip]:
 
 CORPUS = _corpus()
 _WHOLE = sorted(
-    name for name, clip in CORPUS.items() if not clip.tags & {"damaged", "mixed", "no_video"}
+    name
+    for name, clip in CORPUS.items()
+    if not clip.tags & {"damaged", "mixed", "no_video", "part"} and name not in REFUSED
 )
-SOUND = [name for name in _WHOLE if not name.startswith(ROUNDING) and name not in REFUSED]
+SOUND = [name for name in _WHOLE if not name.startswith(ROUNDING)]
 ROUNDED = [name for name in _WHOLE if name.startswith(ROUNDING)]
 DAMAGED = sorted(name for name, clip in CORPUS.items() if "damaged" in clip.tags)
 
 
 def _make_missing() -> Path:
-    digest = hashlib.sha256((cache_key() + Path(__file__).read_text()).encode()).hexdigest()
+    scripts = Path(__file__).read_text() + Path(clip_edits.__file__).read_text()
+    digest = hashlib.sha256((cache_key() + scripts).encode()).hexdigest()
     folder = cache_root() / f"gpu-{digest[:16]}"
     if not (folder / READY).is_file():
         unfinished = folder.with_name(f"{folder.name}.unfinished")

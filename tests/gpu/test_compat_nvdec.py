@@ -94,6 +94,28 @@ def test_nvdec_alone_gives_the_cpus_frames(name: str) -> None:
     same(decode(name, backend="nvdec"), decode(name, backend="cpu"), name)
 
 
+@pytest.mark.parametrize("name", ["mpeg2.ts", "mjpeg.avi"])
+def test_rounding_codecs_are_close(name: str) -> None:
+    """As test_nvdec_rounding has it, per frame."""
+    try:
+        got = decode(name, backend="nvdec")
+    except nvc.PyNvVCExceptionUnsupported as error:
+        pytest.skip(str(error)[:200])
+    want = decode(name, backend="cpu")
+    assert [frame.timestamp for frame in got] == [frame.timestamp for frame in want]
+    for left, right in zip(got, want):
+        off = np.asarray(left).astype(float) - np.asarray(right).astype(float)
+        assert np.square(off).mean() <= 0.24
+
+
+def test_mpeg4_is_ffmpegs() -> None:
+    same(decode("mpeg4.mp4"), decode("mpeg4.mp4", backend="cpu"), "mpeg4.mp4")
+    caps = nvc.GetDecoderCaps(codec=nvc.cudaVideoCodec.MPEG4)
+    assert caps["num_decoder_engines"] == 0
+    with pytest.raises(nvc.PyNvVCExceptionUnsupported, match="'mpeg4': its B pictures .*\"cpu\""):
+        decode("mpeg4.mp4", backend="nvdec")
+
+
 @pytest.mark.parametrize("name", SOME)
 def test_frames_in_device_memory(name: str) -> None:
     frames = decode(name, usedevicememory=True)

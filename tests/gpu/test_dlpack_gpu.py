@@ -82,15 +82,15 @@ def test_the_host_waits_for_nothing() -> None:
     gc.collect()
     for _ in range(2):  # opens what is needed, and frees other tests' arrays, which takes waiting
         total = float(tf.reduce_sum(nvc.from_dlpack(nvc.DeviceFrames(made))))
-    producer.pause(0.8)
     started = time.monotonic()
+    producer.pause(1.5)
     nvc.DeviceFrames(made).wait_for(producer.handle)  # TensorFlow's stream does so from here on
     nvc.DeviceFrames(made).__dlpack__(stream=consumer.handle)
     tensor = nvc.from_dlpack(nvc.DeviceFrames(made))
     shared = time.monotonic() - started
     assert float(tf.reduce_sum(tensor)) == pytest.approx(total)
-    assert time.monotonic() - started > 0.7  # they waited
-    assert shared < 0.4
+    assert time.monotonic() - started > 1.4  # they waited
+    assert shared < 0.7
 
 
 def test_memory_goes_back_to_its_owner_after_tensorflows_work() -> None:

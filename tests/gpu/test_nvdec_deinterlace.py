@@ -14,6 +14,8 @@ CLIPS = {
     "h264_mbaff_bff.ts": "h264",
     "h264.mp4": "h264",
     "hevc.mp4": "hevc",
+    "vp8.webm": "vp8",
+    "vp9_altref.webm": "vp9",
 }
 
 

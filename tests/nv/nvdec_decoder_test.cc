@@ -16,6 +16,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Pair;
 
 class NvdecDecoderTest : public ::testing::Test {
  protected:
@@ -233,7 +234,7 @@ TEST_F(NvdecDecoderTest, Vp9MayNotChangeItsSizeBetweenKeyFrames) {
 TEST_F(NvdecDecoderTest, ALastColumnThatIsNotWholeIsDecodedToo) {
   Open(AV_CODEC_ID_MPEG2VIDEO);
   SendAndReceive("S100x64 I0 P1 D0");
-  EXPECT_THAT(gpu_.widths_in_macroblocks, ElementsAre(7, 7));
+  EXPECT_THAT(gpu_.sizes_in_macroblocks, ElementsAre(Pair(7, 4), Pair(7, 4)));
   EXPECT_EQ(gpu_.created[0].ulWidth, 112u);
   ASSERT_TRUE(decoder_->Send(nullptr).ok());
   ASSERT_TRUE(decoder_->Receive(frame_.get()).value());
@@ -241,10 +242,23 @@ TEST_F(NvdecDecoderTest, ALastColumnThatIsNotWholeIsDecodedToo) {
   av_frame_unref(frame_.get());
 }
 
+TEST_F(NvdecDecoderTest, FieldsAreDecodedToTheirLastRow) {
+  // A sequence header of 100x40, whose extension says that there may be fields.
+  const char headers[] = "\0\0\1\xb3\x06\x40\x28\x13\0\0\1\xb5\x14\x82\0\1";
+  Open(AV_CODEC_ID_MPEG2VIDEO, std::string(headers, sizeof(headers) - 1));
+  SendAndReceive("S100x40 I0 P1 D0");
+  EXPECT_THAT(gpu_.sizes_in_macroblocks, ElementsAre(Pair(7, 4), Pair(7, 4)));
+  EXPECT_EQ(gpu_.created[0].ulHeight, 64u);
+  ASSERT_TRUE(decoder_->Send(nullptr).ok());
+  ASSERT_TRUE(decoder_->Receive(frame_.get()).value());
+  EXPECT_EQ(frame_->height, 40);
+  av_frame_unref(frame_.get());
+}
+
 TEST_F(NvdecDecoderTest, OtherCodecsWidthsAreTheParsers) {
   Open();
   SendAndReceive("S100x64 I0 D0");
-  EXPECT_THAT(gpu_.widths_in_macroblocks, ElementsAre(6));
+  EXPECT_THAT(gpu_.sizes_in_macroblocks, ElementsAre(Pair(6, 4)));
   EXPECT_EQ(gpu_.created[0].ulWidth, 100u);
 }
 
@@ -318,6 +332,47 @@ TEST_F(NvdecDecoderTest, WhatOnlyTheStreamsHeadersTellIsRefusedThen) {
   EXPECT_THAT(status.message(), HasSubstr("vp8 in 10-bit 4:2:0, only in 8-bit 4:2:0"));
   EXPECT_TRUE(absl::IsUnimplemented(Send("S96x64 I0 D0")));
   EXPECT_EQ(pool_->stats().created, 0);
+}
+
+TEST_F(NvdecDecoderTest, WhatCameBeforeARefusalIsShown) {
+  Open();
+  SendAndReceive("S96x64 I0 D0");
+  SendAndReceive("P1 D1");
+  EXPECT_TRUE(absl::IsUnimplemented(Send("S96x64/10 I2 D2")));
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_TRUE(decoder_->Receive(frame_.get()).ok());
+    EXPECT_EQ(frame_->pkt_pos, i);
+    av_frame_unref(frame_.get());
+  }
+  EXPECT_TRUE(absl::IsUnimplemented(decoder_->Receive(frame_.get()).status()));
+  EXPECT_TRUE(absl::IsUnimplemented(Send("S96x64 I0 D0")));
+}
+
+TEST_F(NvdecDecoderTest, PicturesAfterABadSequenceHeaderAreNotOfTheOneBefore) {
+  Open();
+  SendAndReceive("S96x64 I0 D0");
+  EXPECT_TRUE(absl::IsDataLoss(Send("S96x64+64")));  // shows nothing
+  gpu_.calls.clear();
+  EXPECT_TRUE(absl::IsDataLoss(Send("P1 D1")));
+  EXPECT_THAT(gpu_.CallsOf("Decode"), IsEmpty());
+  SendAndReceive("S96x64 I0 D0");
+  EXPECT_THAT(Finish(), ElementsAre(0, 3));
+}
+
+TEST_F(NvdecDecoderTest, OnlyCodecsThatHaveFieldsAreInterlaced) {
+  // The made-up parser never says that a frame is progressive.
+  for (const AVCodecID codec :
+       {AV_CODEC_ID_H264, AV_CODEC_ID_HEVC, AV_CODEC_ID_MPEG2VIDEO, AV_CODEC_ID_VP8,
+        AV_CODEC_ID_VP9, AV_CODEC_ID_MPEG1VIDEO, AV_CODEC_ID_MJPEG}) {
+    Open(codec);
+    SendAndReceive("S96x64 I0 D0");
+    ASSERT_TRUE(decoder_->Send(nullptr).ok());
+    ASSERT_TRUE(decoder_->Receive(frame_.get()).value()) << avcodec_get_name(codec);
+    const bool may_be =
+        codec == AV_CODEC_ID_H264 || codec == AV_CODEC_ID_HEVC || codec == AV_CODEC_ID_MPEG2VIDEO;
+    EXPECT_EQ(frame_->interlaced_frame != 0, may_be) << avcodec_get_name(codec);
+    av_frame_unref(frame_.get());
+  }
 }
 
 TEST_F(NvdecDecoderTest, RefusesPicturesAboveMaxPixels) {

@@ -177,7 +177,7 @@ CuvidDriver MakeCuvid() {
     return gpu->Call("Reconfigure", absl::StrCat(" ", info->ulWidth, "x", info->ulHeight));
   };
   cuvid.cuvidDecodePicture = [](CUvideodecoder, CUVIDPICPARAMS* picture) {
-    gpu->widths_in_macroblocks.push_back(picture->PicWidthInMbs);
+    gpu->sizes_in_macroblocks.push_back({picture->PicWidthInMbs, picture->FrameHeightInMbs});
     return gpu->Call("Decode", absl::StrCat(" ", picture->CurrPicIdx));
   };
   cuvid.cuvidGetDecodeStatus = [](CUvideodecoder, int picture, CUVIDGETDECODESTATUS* status) {
@@ -288,6 +288,7 @@ CUresult FakeGpu::ParseWords(const std::string& words) {
           static_cast<unsigned char>(depth - 8);
       format.coded_width = static_cast<unsigned int>(width);
       coded_width = width;
+      coded_height = height;
       format.coded_height = static_cast<unsigned int>(height);
       format.display_area.right = width;
       format.display_area.bottom = height - hidden;
@@ -304,6 +305,7 @@ CUresult FakeGpu::ParseWords(const std::string& words) {
       picture.intra_pic_flag = word[0] == 'I';
       picture.CodecSpecific.h264.frame_mbs_only_flag = 1;
       picture.PicWidthInMbs = coded_width / 16;
+      picture.FrameHeightInMbs = (coded_height + 15) / 16;
       went_on = parser.pfnDecodePicture(parser.pUserData, &picture);
     } else {
       std::sscanf(word.c_str(), "%*c%d", &index);

@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tf_nvcodec/nv/gpu_device.h"
@@ -46,8 +47,8 @@ class FakeGpu {
   std::vector<CUVIDDECODECREATEINFO> created;
   std::vector<CUVIDRECONFIGUREDECODERINFO> reconfigured;
   std::vector<CUVIDPROCPARAMS> mapped_with;
-  std::vector<int> widths_in_macroblocks;  // of what was decoded
-  std::vector<unsigned int> stream_flags;  // of what was created
+  std::vector<std::pair<int, int>> sizes_in_macroblocks;  // of what was decoded
+  std::vector<unsigned int> stream_flags;                 // of what was created
 
   // A caller's contexts, with their ids, and of which GPU's ordinal each is. The driver knows no
   // others; the primary one is nobody's.
@@ -66,7 +67,7 @@ class FakeGpu {
   std::set<CUcontext> used;         // in which anything was called
   std::map<std::string, std::set<void*>> open;
   CUVIDPARSERPARAMS parser = {};
-  int coded_width = 0;  // of the last sequence header
+  int coded_width = 0, coded_height = 0;  // of the last sequence header
   CUresult ParseWords(const std::string& words);
 
  private:

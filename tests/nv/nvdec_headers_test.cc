@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "tests/core/x265_leaks.h"
 #include "tf_nvcodec/core/av_ptr.h"
 
@@ -22,16 +23,14 @@ namespace {
 
 struct Stream {
   const char* encoder;
-  const char* parameters;  // x264's or x265's own
+  const char* parameters = "";  // x264's or x265's own
   AVPixelFormat format = AV_PIX_FMT_YUV420P;
   int width = 320, height = 192;
   const char* filter = nullptr;  // rewrites the headers
   bool interlaced = false;
 };
 
-AVCodecID CodecOf(const Stream& stream) {
-  return std::strcmp(stream.encoder, "libx264") == 0 ? AV_CODEC_ID_H264 : AV_CODEC_ID_HEVC;
-}
+AVCodecID CodecOf(const Stream& stream) { return avcodec_find_encoder_by_name(stream.encoder)->id; }
 
 AvPacketPtr Filtered(AvPacketPtr packet, const Stream& stream) {
   if (stream.filter == nullptr) return packet;
@@ -156,6 +155,44 @@ TEST(NvdecHeadersTest, Vp8TellsItsSizeInKeyFrames) {
   key[0] = 0x11;
   EXPECT_FALSE(FindWindow(AV_CODEC_ID_VP8, key.data(), key.size()).has_value());
   EXPECT_FALSE(FindWindow(AV_CODEC_ID_VP8, key.data(), 9).has_value());
+}
+
+TEST(NvdecHeadersTest, MpegTellsItsSizeInTheSequenceHeader) {
+  struct Case {
+    const char* encoder;
+    int width, height;
+    bool interlaced;
+    int coded_width, coded_height;
+  };
+  const Case kCases[] = {
+      {"mpeg1video", 291, 195, false, 304, 208},   {"mpeg2video", 291, 195, false, 304, 208},
+      {"mpeg2video", 300, 200, true, 304, 224},    {"mpeg2video", 320, 192, true, 320, 192},
+      {"mpeg2video", 4200, 180, false, 4208, 192},
+  };
+  for (const Case& one : kCases) {
+    SCOPED_TRACE(absl::StrCat(one.encoder, " ", one.width, "x", one.height));
+    const AvPacketPtr packet = Encode(
+        {one.encoder, "", AV_PIX_FMT_YUV420P, one.width, one.height, nullptr, one.interlaced});
+    const AVCodecID codec = CodecOf({one.encoder});
+    const auto found = FindWindow(codec, packet->data, static_cast<size_t>(packet->size));
+    ASSERT_TRUE(found.has_value());
+    EXPECT_EQ(found->left, 0);
+    EXPECT_EQ(found->top, 0);
+    EXPECT_EQ(found->width, one.width);
+    EXPECT_EQ(found->height, one.height);
+    EXPECT_EQ(found->coded_width, one.coded_width);
+    EXPECT_EQ(found->coded_height, one.coded_height);
+    for (size_t size = 0; size < 7; ++size) {
+      EXPECT_FALSE(FindWindow(codec, packet->data, size).has_value()) << size;
+    }
+  }
+}
+
+TEST(NvdecHeadersTest, AnMpegPictureAloneTellsNoSize) {
+  const std::vector<uint8_t> picture = {0, 0, 1, 0, 0, 0x0f, 0, 0, 0, 0, 1, 0xb3, 9, 9, 9, 9};
+  EXPECT_FALSE(FindWindow(AV_CODEC_ID_MPEG2VIDEO, picture.data(), picture.size()).has_value());
+  const std::vector<uint8_t> nothing = {0, 0, 1, 0xb3, 0, 0, 0, 0};
+  EXPECT_FALSE(FindWindow(AV_CODEC_ID_MPEG2VIDEO, nothing.data(), nothing.size()).has_value());
 }
 
 TEST(NvdecHeadersTest, Vp9HasChromaOfFullSizeInOddProfiles) {

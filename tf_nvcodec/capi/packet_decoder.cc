@@ -8,6 +8,7 @@
 #include "tf_nvcodec/core/frame_index.h"
 #include "tf_nvcodec/core/status.h"
 #include "tf_nvcodec/core/thread_budget.h"
+#include "tf_nvcodec/nv/decode_backend.h"
 
 namespace nvc {
 namespace {
@@ -120,6 +121,9 @@ absl::Status PacketDecoder::OpenDecoder() {
         OpenGpuDecoder(options_.gpu, *codec, time_base, options);
     const bool may_be_cpu = !options_.must_be_gpu && absl::IsUnimplemented(decoder.status());
     if (!may_be_cpu) {
+      if (options_.must_be_gpu && absl::IsUnimplemented(decoder.status())) {
+        return WithNvdecCure(decoder.status());
+      }
       NVC_RETURN_IF_ERROR(decoder.status());
       decoder_ = std::move(decoder).value();
       may_be_refused_ = !options_.must_be_gpu;
@@ -138,13 +142,31 @@ absl::Status PacketDecoder::DecodeWhole(const AVPacket* packet) {
     random_access_points_ = 0;
   }
   if (packet != nullptr && IsSkippedLeading(*packet)) return absl::OkStatus();
-  absl::Status first = decoder_->Send(packet);
-  if (std::exchange(may_be_refused_, false) && absl::IsUnimplemented(first)) {
+  absl::Status first = SendAndReceive(packet);
+  if (is_refused_) {
     // Only the stream's own headers told.
     gpu_refuses_ = true;
     NVC_RETURN_IF_ERROR(OpenDecoder());
-    first = decoder_->Send(packet);
+    const bool can_go_on = packet == nullptr || (packet->flags & AV_PKT_FLAG_KEY) != 0 || joining_;
+    joining_ = !can_go_on || joining_;
+    const absl::Status sent = SendAndReceive(packet);
+    first = can_go_on ? sent
+                      : absl::Status(first.code(),
+                                     absl::StrCat(first.message(),
+                                                  "; FFmpeg goes on from the next key frame"));
+  } else if (absl::IsUnimplemented(first) && options_.must_be_gpu) {
+    first = WithNvdecCure(first);
   }
+  // The frames before the first that can be decoded refer to what never came.
+  if (joining_ && absl::IsDataLoss(first)) return absl::OkStatus();
+  if (first.ok() || packet == nullptr || packet->pts == AV_NOPTS_VALUE) return first;
+  return absl::Status(first.code(),
+                      absl::StrCat("packet with timestamp ", packet->pts, ": ", first.message()));
+}
+
+absl::Status PacketDecoder::SendAndReceive(const AVPacket* packet) {
+  absl::Status first = decoder_->Send(packet);
+  is_refused_ = may_be_refused_ && absl::IsUnimplemented(first);
   if (times_ && packet != nullptr) times_->Sent(*packet);
   AvFramePtr frame(av_frame_alloc());
   if (frame == nullptr) return absl::ResourceExhaustedError("out of memory for a frame");
@@ -161,11 +183,7 @@ absl::Status PacketDecoder::DecodeWhole(const AVPacket* packet) {
   if (decoder_->TakeConcealment()) {
     Note(absl::DataLossError("a frame around here is damaged; FFmpeg patched it up"), &first);
   }
-  // The frames before the first that can be decoded refer to what never came.
-  if (joining_ && absl::IsDataLoss(first)) return absl::OkStatus();
-  if (first.ok() || packet == nullptr || packet->pts == AV_NOPTS_VALUE) return first;
-  return absl::Status(first.code(),
-                      absl::StrCat("packet with timestamp ", packet->pts, ": ", first.message()));
+  return first;
 }
 
 int PacketDecoder::Delay() const {

@@ -53,6 +53,7 @@ class PacketDecoder {
   // NVDEC's where that takes the stream, else FFmpeg's.
   absl::Status OpenDecoder();
   absl::Status DecodeWhole(const AVPacket* packet);
+  absl::Status SendAndReceive(const AVPacket* packet);
   // Packets from one to the frame that comes out with it, says the stream.
   int Delay() const;
   // RASL pictures after a start in the middle, which FFmpeg leaves out by itself: they refer to
@@ -69,7 +70,8 @@ class PacketDecoder {
   std::unique_ptr<PacketInspector> inspector_;  // of HEVC, where NVDEC decodes
   std::optional<OutputTimes> times_;            // where NVDEC decodes
   int random_access_points_ = 0;                // of this run of packets
-  bool may_be_refused_ = false;  // by NVDEC: nothing was decoded yet, and FFmpeg may do it
+  bool may_be_refused_ = false;                 // NVDEC decodes, and FFmpeg may do it
+  bool is_refused_ = false;                     // NVDEC did not take the packet sent last
   bool gpu_refuses_ = false;
   bool finished_ = false;  // nothing may be sent before a Reset
   bool at_start_ = true;   // nothing was sent of this run of packets

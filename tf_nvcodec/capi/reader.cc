@@ -103,7 +103,7 @@ absl::Status Read(nvc_reader* reader, const std::vector<int64_t>& wanted, nvc_fr
       options.other = DecodeOnGpu(device, must ? Backend::kNvdec : Backend::kAuto,
                                   grant->sessions(), [](const std::string&) {});
     } else if (must || !absl::IsUnimplemented(taken)) {
-      return taken;
+      return must ? WithNvdecCure(taken) : taken;
     }
   }
   SurfaceSink sink(*reader);

@@ -281,7 +281,8 @@ def CreateDecoder(
         and NVDEC waits for the host. Frames come in the order shown either way.
       enableSEIMessage, enableDecodeStats: Refused: neither can be had here.
       bWaitForSessionWarmUp, enableasyncallocations: Of no effect.
-      backend: "cpu" decodes with FFmpeg, "nvdec" on the GPU or not at all; "auto" as described.
+      backend: "cpu" decodes with FFmpeg, "nvdec" on the GPU or not at all; "auto" as described,
+        and FFmpeg from where a stream is, or changes to, what the GPU's NVDEC does not take.
 
     Raises:
       PyNvVCExceptionUnsupported: The machine has no such decoder; it tells what to do.

@@ -1,4 +1,4 @@
-// What the sequence parameter sets of H.264 and HEVC say of pictures as they are shown.
+// What streams' headers say of pictures as they are shown.
 #ifndef TF_NVCODEC_CORE_PICTURE_WINDOW_H_
 #define TF_NVCODEC_CORE_PICTURE_WINDOW_H_
 

@@ -57,12 +57,6 @@ absl::Status CheckExact(AVCodecID codec) {
   }
 }
 
-absl::Status WithCure(const absl::Status& status) {
-  return absl::Status(status.code(),
-                      absl::StrCat("backend=\"nvdec\": ", status.message(),
-                                   "; backend=\"auto\" or \"cpu\" decodes with FFmpeg"));
-}
-
 // The first one that says that the GPU can't decode such streams.
 absl::Status Unsupported(const DamagedFrames& damaged) {
   for (const auto& [frame, status] : damaged) {
@@ -81,9 +75,15 @@ absl::StatusOr<Backend> ParseBackend(absl::string_view name) {
       absl::StrCat("backend is '", name, "'; it must be one of: auto, cpu, nvdec"));
 }
 
+absl::Status WithNvdecCure(const absl::Status& status) {
+  return absl::Status(status.code(),
+                      absl::StrCat("backend=\"nvdec\": ", status.message(),
+                                   "; backend=\"auto\" or \"cpu\" decodes with FFmpeg"));
+}
+
 absl::StatusOr<GpuDevice*> DefaultNvdec() {
   static const auto* const found = new absl::StatusOr<GpuDevice*>(FindDefaultNvdec());
-  if (!found->ok()) return WithCure(found->status());
+  if (!found->ok()) return WithNvdecCure(found->status());
   return *found;
 }
 
@@ -107,7 +107,7 @@ absl::StatusOr<GpuDevice*> ChooseDecoder(Backend backend, GpuDevice* frames_on,
     NVC_ASSIGN_OR_RETURN(device, DefaultNvdec());
   }
   const absl::Status status = CheckNvdecTakes(device, codec);
-  if (!status.ok()) return WithCure(status);
+  if (!status.ok()) return WithNvdecCure(status);
   return device;
 }
 
@@ -135,7 +135,7 @@ OtherDecoder DecodeOnGpu(GpuDevice* device, Backend backend, int sessions,
   decoder.before_decoding_again = [backend, say = std::move(say)](const DamagedFrames& damaged) {
     const absl::Status unsupported = Unsupported(damaged);
     if (!unsupported.ok()) {
-      if (backend == Backend::kNvdec) return WithCure(unsupported);
+      if (backend == Backend::kNvdec) return WithNvdecCure(unsupported);
       say(std::string(unsupported.message()));
     }
     ++decoded_again;

@@ -23,6 +23,9 @@ enum class Backend { kAuto, kCpu, kNvdec };
 
 absl::StatusOr<Backend> ParseBackend(absl::string_view name);
 
+// Of what "nvdec" can't do.
+absl::Status WithNvdecCure(const absl::Status& status);
+
 // The GPU for frames in host memory. FailedPrecondition: why there is none; asked once.
 absl::StatusOr<GpuDevice*> DefaultNvdec();
 

@@ -39,11 +39,14 @@ class NvdecDecoder : public Decoder, private NvdecParserEvents {
     error_ = absl::OkStatus();
     absl::Status status = packet == nullptr ? Finish() : Parse(*packet);
     // What a callback said is the cause of what the parser says.
-    return Note(error_.ok() ? status : error_);
+    status = Note(error_.ok() ? status : error_);
+    // What came before is shown all the same.
+    if (absl::IsUnimplemented(status)) Finish().IgnoreError();
+    return status;
   }
 
   absl::StatusOr<bool> Receive(AVFrame* frame) override {
-    if (!lost_.ok()) return lost_;
+    if (!lost_.ok() && !absl::IsUnimplemented(lost_)) return lost_;
     while (IsDue()) {
       Pending next = std::move(pending_.front());
       pending_.pop_front();
@@ -59,11 +62,13 @@ class NvdecDecoder : public Decoder, private NvdecParserEvents {
           MakeFrame(*picture.stream, std::move(picture.session), next.surface, frame));
       frame->pts = picture.sent.pts;
       frame->pkt_pos = picture.sent.pos;
-      frame->interlaced_frame = picture.interlaced || !next.info.progressive_frame;
+      frame->interlaced_frame =
+          MayHaveFields(kind_) && (picture.interlaced || !next.info.progressive_frame);
       frame->top_field_first =
           picture.first_field < 0 ? next.info.top_field_first : picture.first_field == 0;
       return true;
     }
+    if (!lost_.ok()) return lost_;
     return false;
   }
 
@@ -142,11 +147,12 @@ class NvdecDecoder : public Decoder, private NvdecParserEvents {
   int OnSequence(const CUVIDEOFORMAT& format) override {
     absl::StatusOr<NvdecStream> stream = NvdecStream::Of(format, *codec_, Window());
     absl::Status status = stream.status();
-    if (status.ok()) status = CheckPixels(*stream);
+    if (status.ok()) status = CheckPixels(format);
     if (status.ok()) status = CheckNvdecTakes(pool_->device(), stream->coded);
     if (status.ok()) status = UseSessionFor(*stream);
     if (!status.ok()) {
       Blame(status);
+      session_.reset();  // it is not for the pictures that follow
       return 0;
     }
     stream_ = std::make_shared<const NvdecStream>(*std::move(stream));
@@ -161,15 +167,15 @@ class NvdecDecoder : public Decoder, private NvdecParserEvents {
   }
 
   // As FFmpeg's decoders count, which compare the width rounded up.
-  absl::Status CheckPixels(const NvdecStream& stream) const {
+  absl::Status CheckPixels(const CUVIDEOFORMAT& format) const {
     constexpr int64_t kAlignment = 64;
-    const int64_t pixels = int64_t{stream.coded.width} * stream.coded.height;
-    if (max_pixels_ <= 0 || pixels <= max_pixels_ + kAlignment * stream.height) {
+    const int64_t width = format.coded_width, height = format.coded_height;
+    if (max_pixels_ <= 0 || width * height <= max_pixels_ + kAlignment * height) {
       return absl::OkStatus();
     }
-    return absl::ResourceExhaustedError(absl::StrCat(
-        "pictures of ", stream.coded.width, "x", stream.coded.height, " are above max_pixels, ",
-        max_pixels_, "; raise it if the file is to be trusted"));
+    return absl::ResourceExhaustedError(absl::StrCat("pictures of ", width, "x", height,
+                                                     " are above max_pixels, ", max_pixels_,
+                                                     "; raise it if the file is to be trusted"));
   }
 
   absl::Status UseSessionFor(const NvdecStream& stream) {
@@ -198,7 +204,9 @@ class NvdecDecoder : public Decoder, private NvdecParserEvents {
       Blame(absl::UnimplementedError("NVDEC can't change the size between key frames"));
       return false;
     }
-    if (CutsLastColumn(kind_)) picture->PicWidthInMbs = stream_->coded.width / kNvdecMacroblock;
+    if (IsCountedInMacroblocks(kind_)) {
+      CountMacroblocks(stream_->coded.width, stream_->coded.height, picture);
+    }
     if (kind_ == cudaVideoCodec_H264) {
       frames_only_ = picture->CodecSpecific.h264.frame_mbs_only_flag != 0;
     }

@@ -29,10 +29,42 @@ std::optional<PictureWindow> OfVp8(const uint8_t* data, size_t size) {
   return window;
 }
 
+int RoundUp(int size, int step) { return (size + step - 1) / step * step; }
+
+// ISO/IEC 13818-2: sequence_header() 6.2.2.1, sequence_extension() 6.2.2.3, macroblocks 6.3.3.
+std::optional<PictureWindow> OfMpeg(const uint8_t* data, size_t size) {
+  constexpr int kPicture = 0x00, kSequence = 0xb3, kExtension = 0xb5, kSequenceExtension = 1;
+  constexpr int kMacroblock = 16;
+  std::optional<PictureWindow> found;
+  NalWalker walker(data, size, /*length_bytes=*/0);
+  for (NalUnit unit; walker.Next(&unit) && unit.data[0] != kPicture;) {
+    const uint8_t* const bytes = unit.data;
+    if (unit.size < 4) continue;
+    bool progressive = true;
+    if (bytes[0] == kSequence) {
+      found.emplace();
+      found->width = bytes[1] << 4 | bytes[2] >> 4;
+      found->height = (bytes[2] & 15) << 8 | bytes[3];
+    } else if (found.has_value() && bytes[0] == kExtension && bytes[1] >> 4 == kSequenceExtension) {
+      progressive = (bytes[2] & 8) != 0;
+      found->width |= ((bytes[2] & 1) << 1 | bytes[3] >> 7) << 12;
+      found->height |= (bytes[3] >> 5 & 3) << 12;
+    } else {
+      continue;
+    }
+    found->coded_width = RoundUp(found->width, kMacroblock);
+    // Each of two fields is whole macroblocks.
+    found->coded_height = RoundUp(found->height, progressive ? kMacroblock : 2 * kMacroblock);
+  }
+  if (found.has_value() && (found->width == 0 || found->height == 0)) return std::nullopt;
+  return found;
+}
+
 }  // namespace
 
 std::optional<PictureWindow> FindWindow(AVCodecID codec, const uint8_t* data, size_t size) {
   if (codec == AV_CODEC_ID_VP8) return OfVp8(data, size);
+  if (codec == AV_CODEC_ID_MPEG1VIDEO || codec == AV_CODEC_ID_MPEG2VIDEO) return OfMpeg(data, size);
   if (codec != AV_CODEC_ID_H264 && codec != AV_CODEC_ID_HEVC) return std::nullopt;
   std::optional<PictureWindow> found;
   NalWalker walker(data, size, /*length_bytes=*/0);

@@ -17,7 +17,9 @@ namespace nvc {
 
 // H.264 and HEVC in Annex B form: of the last parameter set before the first slice; the parser
 // leaves out what is cropped at the left and top, and the siting of chroma. VP8: of a key frame;
-// the parser rounds sizes to even ones.
+// the parser rounds sizes to even ones. MPEG-1 and MPEG-2: of the last sequence header before the
+// picture, with whole macroblocks as its coded size; the parser may take the size to display from
+// an extension that FFmpeg ignores.
 std::optional<PictureWindow> FindWindow(AVCodecID codec, const uint8_t* data, size_t size);
 
 // Unimplemented for VP9's profiles of 4:2:2, 4:4:0 and 4:4:4, for which the parser shows nothing.

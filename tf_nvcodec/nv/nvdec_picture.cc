@@ -1,9 +1,22 @@
 #include "tf_nvcodec/nv/nvdec_picture.h"
 
+#include <algorithm>
+
 namespace nvc {
 
-bool CutsLastColumn(cudaVideoCodec codec) {
+bool IsCountedInMacroblocks(cudaVideoCodec codec) {
   return codec == cudaVideoCodec_MPEG1 || codec == cudaVideoCodec_MPEG2;
+}
+
+void CountMacroblocks(int coded_width, int coded_height, CUVIDPICPARAMS* picture) {
+  const auto count = [](int size) { return (size + kNvdecMacroblock - 1) / kNvdecMacroblock; };
+  picture->PicWidthInMbs = count(coded_width);
+  picture->FrameHeightInMbs = std::max(picture->FrameHeightInMbs, count(coded_height));
+}
+
+bool MayHaveFields(cudaVideoCodec codec) {
+  return codec == cudaVideoCodec_H264 || codec == cudaVideoCodec_HEVC ||
+         codec == cudaVideoCodec_MPEG2;
 }
 
 bool IsCodedInterlaced(cudaVideoCodec codec, const CUVIDPICPARAMS& picture) {

@@ -8,9 +8,15 @@ namespace nvc {
 
 constexpr int kNvdecMacroblock = 16;  // samples of its sides
 
-// The parser counts whole macroblocks of MPEG-1's and MPEG-2's widths only, and gives the coded
-// width as the sequence header has it.
-bool CutsLastColumn(cudaVideoCodec codec);
+// MPEG-1 and MPEG-2: the parser gives the coded size as the sequence header has it, and leaves out
+// a last column that is no whole macroblock.
+bool IsCountedInMacroblocks(cudaVideoCodec codec);
+
+// Puts that right.
+void CountMacroblocks(int coded_width, int coded_height, CUVIDPICPARAMS* picture);
+
+// Of a codec without fields the parser need not tell that a picture is progressive.
+bool MayHaveFields(cudaVideoCodec codec);
 
 // As FFmpeg's decoder takes H.264 where no message of the stream tells. (The parser's flag is not
 // set for all such pictures.)

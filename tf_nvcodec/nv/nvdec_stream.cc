@@ -166,12 +166,26 @@ absl::StatusOr<NvdecStream> NvdecStream::Of(const CUVIDEOFORMAT& format,
   if (rgb || (described != nullptr && (described->flags & AV_PIX_FMT_FLAG_RGB) != 0)) {
     return absl::UnimplementedError("NVDEC does not give RGB pictures");
   }
-  NVC_ASSIGN_OR_RETURN(const PictureWindow parsed, WindowOf(format));
-  const PictureWindow& shown = window.has_value() && Fits(*window, format) ? *window : parsed;
+  // FFmpeg's decoder knows fields that share a packet by this, and weaves them.
+  if (format.codec == cudaVideoCodec_JPEG && stream.coded.height < codec.height * 3 / 4) {
+    return absl::UnimplementedError(absl::StrCat("NVDEC does not decode JPEG in fields (of ",
+                                                 stream.coded.height, " rows, in pictures of ",
+                                                 codec.height, ")"));
+  }
+  const bool from_header = window.has_value() && Fits(*window, format);
+  PictureWindow shown;
+  if (from_header) {
+    shown = *window;
+  } else {
+    NVC_ASSIGN_OR_RETURN(shown, WindowOf(format));
+  }
   // Surfaces also hold the last column and row of an odd size.
   stream.coded.width = std::max(stream.coded.width, shown.left + shown.width);
   stream.coded.height = std::max(stream.coded.height, shown.top + shown.height);
-  if (CutsLastColumn(format.codec)) stream.coded.width = WholeMacroblocks(stream.coded.width);
+  if (IsCountedInMacroblocks(format.codec)) {
+    stream.coded.width = WholeMacroblocks(stream.coded.width);
+    if (from_header) stream.coded.height = std::max(stream.coded.height, shown.coded_height);
+  }
   stream.layout = Layout(stream.coded);
   stream.stream_format = StreamFormat(stream.coded, described);
   stream.left = CropAsFfmpeg(shown.left, stream.stream_format);

@@ -1,0 +1,56 @@
+"""Streams that no encoder makes: edits of clips, for gpu_clips.py."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+
+_EXTENSION = b"\x00\x00\x01\xb5"
+_SEQUENCE_EXTENSION = 1
+_SEQUENCE_EXTENSION_BYTES = len(_EXTENSION) + 6
+_SOI = b"\xff\xd8\xff"
+
+
+def _with_display_size(stream: bytes, width: int, height: int) -> bytes:
+    """MPEG-2 with a sequence_display_extension (ISO/IEC 13818-2, 6.2.2.4) in each header."""
+    bits = f"{2:04b}{5:03b}0{width:014b}1{height:014b}".ljust(40, "0")
+    added = _EXTENSION + int(bits, 2).to_bytes(5, "big")
+    first, *rest = stream.split(_EXTENSION)
+    out = first
+    for part in rest:
+        whole = _EXTENSION + part
+        if part[0] >> 4 == _SEQUENCE_EXTENSION:
+            whole = whole[:_SEQUENCE_EXTENSION_BYTES] + added + whole[_SEQUENCE_EXTENSION_BYTES:]
+        out += whole
+    return out
+
+
+def smaller_display(data: bytes, source: Path) -> bytes:
+    del source
+    return _with_display_size(data, 216, 144)
+
+
+def larger_display(data: bytes, source: Path) -> bytes:
+    del source
+    return _with_display_size(data, 720, 480)
+
+
+def _field(jpeg: bytes, polarity: int) -> bytes:
+    """With the marker of AVI's Motion JPEG that tells the fields apart, instead of JFIF's."""
+    if jpeg[2:4] == b"\xff\xe0":
+        jpeg = jpeg[:2] + jpeg[4 + int.from_bytes(jpeg[4:6], "big") :]
+    marker = b"AVI1" + bytes([polarity]) + bytes(9)
+    return jpeg[:2] + b"\xff\xe0" + struct.pack(">H", len(marker) + 2) + marker + jpeg[2:]
+
+
+def jpeg_fields(data: bytes, source: Path) -> bytes:
+    """Two JPEGs of 288x96 in a packet, the fields of a picture of 288x192, in IVF."""
+    del source
+    jpegs = [_SOI + jpeg for jpeg in data.split(_SOI)[1:]]
+    pairs = list(zip(jpegs[::2], jpegs[1::2]))
+    header = struct.pack("<4sHH4sHHIIII", b"DKIF", 0, 32, b"MJPG", 288, 192, 25, 1, len(pairs), 0)
+    out = [header]
+    for number, (top, bottom) in enumerate(pairs):
+        packet = _field(top, 1) + _field(bottom, 2)
+        out += [struct.pack("<IQ", len(packet), number), packet]
+    return b"".join(out)
