@@ -15,9 +15,9 @@ again"`.
 A signature is called by its input's name. Called by position, TensorFlow 2.17 first formats the
 whole input into the text of an error that nobody sees, which takes 1 to 4 ms.
 
-Engines take minutes. Several GPUs of one host measure at once, each with its share of the cores
-and one case (a network at a precision) at a time; what takes longest begins first, and last where
-a --budget may end the run before it:
+Engines take minutes. Several GPUs of one host measure at once, each with its share of the cores,
+16 at most, and one case (a network at a precision) at a time; what takes longest begins first, and
+last where a --budget may end the run before it:
 
     python -m benchmarks.tftrt_convert --gpus 0,1,2 --work models --budget 1200
 
@@ -55,6 +55,8 @@ from benchmarks.tftrt_results import FILE, Results, complete, merge
 RESULTS = Path(__file__).resolve().parent / "results" / "h200"
 # Calibrating is a build of its own, and half precision has more kernels to try.
 LONGEST_FIRST = ("INT8", "FP16", "FP32")
+# Of a GPU, whatever the host has: figures of one and of several GPUs can stand in one table.
+MOST_CORES = 16
 _BEGAN = time.monotonic()
 
 
@@ -90,7 +92,8 @@ class Runner:
         left = None if self._deadline is None else self._deadline - time.monotonic()
         if left is not None and left <= 0:
             raise OutOfTimeError
-        environment = dict(os.environ)
+        # Conversions run in children, which need memory of the GPU beside their parent.
+        environment = {**os.environ, "TF_FORCE_GPU_ALLOW_GROWTH": "true"}
         if self._gpu is not None:
             environment["CUDA_VISIBLE_DEVICES"] = self._gpu
         python = [sys.executable, "-m", "benchmarks.tftrt_jobs", job, json.dumps(arguments)]
@@ -123,6 +126,7 @@ class Measurement:
         self._peers = peers
         self._rounds = rounds
         self._resume = resume
+        self._begun: set[tuple[Case, str]] = set()
         self._exporting: dict[str, threading.Lock] = {}
         self._stopped = threading.Event()
 
@@ -175,8 +179,9 @@ class Measurement:
                 figures["speed_up"] = speed_up
             self._note(case, peer, figures)
             say(f"{runner.name}{case} {peer}: {figures['latency_ms']} ms")
-        for peer in set(paths) - {NATIVE}:  # engines of large networks fill a disk
-            shutil.rmtree(paths[peer], ignore_errors=True)
+        if all(complete(self._results.row(*case, peer)) for peer in self._peers):
+            for peer in set(paths) - {NATIVE}:  # engines of large networks fill a disk
+                shutil.rmtree(paths[peer], ignore_errors=True)
 
     def _prepare(self, case: Case, peer: str, source: Path, path: Path, runner: Runner) -> None:
         """Converts, and times the first request, unless both were done before."""
@@ -200,7 +205,9 @@ class Measurement:
         return source
 
     def _note(self, case: Case, peer: str, figures: dict[str, Any], afresh: bool = False) -> None:
-        older = {} if afresh else self._results.row(*case, peer)
+        goes_on = not afresh and (self._resume or (case, peer) in self._begun)
+        self._begun.add((case, peer))
+        older = self._results.row(*case, peer) if goes_on else {}
         older.pop("error", None)
         key = {"model": case.model, "precision": case.precision, "peer": peer}
         self._results.add([{**key, **older, **figures}])
@@ -238,8 +245,8 @@ def cases_of(models: Sequence[str], precisions: Sequence[str], all_of_them: bool
 
 
 def shares(cores: Sequence[int], count: int) -> list[list[int]]:
-    """The cores in `count` equal parts; all of them for each where there are too few."""
-    size = len(cores) // count
+    """`count` equal parts of the cores; all of them for each where there are too few."""
+    size = min(len(cores) // count, MOST_CORES)
     return [list(cores[i * size : (i + 1) * size]) or list(cores) for i in range(count)]
 
 

@@ -2,7 +2,9 @@
 
 It is written after each step, so that a run that is cut keeps what it has; a row may then lack
 figures. A later run on the same machine puts its rows in place of those of the same model,
-precision and peer, and leaves the others; a file of another machine is kept under another name.
+precision and peer, and leaves the others; what it left incomplete does not take the place of a
+complete row, but stands beside the rows, as `unfinished`. A file of another machine is kept under
+another name.
 Each row has the `run` that it is of: its date, and what may differ between runs on one machine.
 """
 
@@ -21,6 +23,7 @@ FIGURES = ("convert_s", "cold_start_s", "latency_ms")
 _PASSING = ("date", "load_before", "memory_gib", "kernel")
 # Where files lie; of older files of results.
 _PATHS = ("tensorflow_folder", "library_path", "plugin_path")
+_ROWS = ("rows", "unfinished")
 
 
 class Results:
@@ -35,29 +38,39 @@ class Results:
             return
         older = json.loads(path.read_text())
         if same_machine(older, described):
-            self._document["rows"] = older["rows"]
+            self._document.update({name: older[name] for name in _ROWS if name in older})
             return
-        kept = path.with_name(f"{path.stem}.{older['machine']['date']}.json")
+        kept = _free(path.with_name(f"{path.stem}.{older['machine']['date']}.json"))
         path.rename(kept)
         print(f"{path} is of another machine or TensorRT: kept as {kept}")
 
     def row(self, model: str, precision: str, peer: str) -> dict[str, Any]:
-        """A copy of what is known; empty where nothing is."""
+        """A copy of what is known, of an unfinished row where there is one; empty where nothing
+        is."""
         with self._lock:
-            return dict(self._by_key().get((model, precision, peer), {}))
+            found = {**self._by_key("rows"), **self._by_key("unfinished")}
+            return dict(found.get((model, precision, peer), {}))
 
     def add(self, rows: list[dict[str, Any]]) -> None:
         """Puts rows in and writes the file, which is whole at any time."""
         with self._lock:
             run = {name: self._document["machine"].get(name) for name in _PASSING}
-            found = {**self._by_key(), **{_key(row): {"run": run, **row} for row in rows}}
+            found, unfinished = self._by_key("rows"), self._by_key("unfinished")
+            for row in rows:
+                key = _key(row)
+                keeps_older = complete(found.get(key, {})) and not complete(row)
+                unfinished.pop(key, None)
+                (unfinished if keeps_older else found)[key] = {"run": run, **row}
             self._document["rows"] = list(found.values())
+            self._document["unfinished"] = list(unfinished.values())
+            if not unfinished:
+                del self._document["unfinished"]
             part = self._path.with_name(self._path.name + ".part")
             part.write_text(json.dumps(self._document, indent=1) + "\n")
             part.replace(self._path)
 
-    def _by_key(self) -> dict[tuple[str, ...], dict[str, Any]]:
-        return {_key(row): row for row in self._document["rows"]}
+    def _by_key(self, rows: str) -> dict[tuple[str, ...], dict[str, Any]]:
+        return {_key(row): row for row in self._document.get(rows, ())}
 
 
 def complete(row: dict[str, Any]) -> bool:
@@ -82,7 +95,7 @@ def merge(parts: Sequence[Path], path: Path) -> None:
                 f"{part} is of another machine or TensorRT than {parts[0]}: their figures cannot "
                 "stand in one table; merge them into another --results"
             )
-    results = Results(path, {name: value for name, value in first.items() if name != "rows"})
+    results = Results(path, {name: value for name, value in first.items() if name not in _ROWS})
     results.add([row for document in documents.values() for row in document["rows"]])
 
 
@@ -96,6 +109,15 @@ def same_machine(one: dict[str, Any], other: dict[str, Any]) -> bool:
         ]
 
     return lasting(one) == lasting(other)
+
+
+def _free(path: Path) -> Path:
+    """The path, with a number where there is such a file."""
+    free, number = path, 1
+    while free.exists():
+        number += 1
+        free = path.with_name(f"{path.stem}.{number}{path.suffix}")
+    return free
 
 
 def _key(row: dict[str, Any]) -> tuple[str, ...]:

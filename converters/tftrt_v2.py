@@ -152,13 +152,14 @@ class SignatureV2:
             )
 
 
-def with_unique_names(graph_def: Any) -> Any:
-    """The graph with names of its engines that no other model has.
+def with_unique_names(graph_def: Any, copy: str = "") -> Any:
+    """The graph with names of its engines that no other model has, nor another `copy` of this.
 
     TF-TRT counts them from TRTEngineOp_000_000 in every process and keeps their engines by name:
     of two models loaded in one process, the second fails or takes the first one's engines.
     """
-    digest = hashlib.sha256(graph_def.SerializeToString(deterministic=True)).hexdigest()[:8]
+    content = graph_def.SerializeToString(deterministic=True) + copy.encode()
+    digest = hashlib.sha256(content).hexdigest()[:8]
     names = {node.name for node in trt_nodes(graph_def)}
     for node in graph_def.node:
         if node.name in names:

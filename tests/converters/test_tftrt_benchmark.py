@@ -66,10 +66,30 @@ def test_an_update_of_the_kernel_and_other_folders_make_no_other_machine(tmp_pat
 
 def test_another_machine_s_file_is_kept(tmp_path: Path) -> None:
     path = tmp_path / "tftrt_convert.json"
-    Results(path, described("2026-01-01")).add([row("A", 1)])
-    Results(path, described("2026-01-02", cores=8)).add([row("A", 2)])
-    assert rows_of(path) == [("A", 2)]
-    assert rows_of(tmp_path / "tftrt_convert.2026-01-01.json") == [("A", 1)]
+    for cores in (16, 8, 4):
+        Results(path, described("2026-01-01", cores)).add([row("A", cores)])
+    assert rows_of(path) == [("A", 4)]
+    assert rows_of(tmp_path / "tftrt_convert.2026-01-01.json") == [("A", 16)]
+    assert rows_of(tmp_path / "tftrt_convert.2026-01-01.2.json") == [("A", 8)]
+
+
+def whole(model: str, seconds: float) -> dict:
+    return {**row(model, seconds), "cold_start_s": 1.0, "latency_ms": {"8": 1.0}}
+
+
+def test_what_is_incomplete_takes_no_complete_row_s_place(tmp_path: Path) -> None:
+    path = tmp_path / "tftrt_convert.json"
+    first = Results(path, described("2026-01-01"))
+    first.add([whole("A", 1), row("B", 2)])
+    later = Results(path, described("2026-01-02"))
+    later.add([row("A", 3), row("B", 4)])
+    assert rows_of(path) == [("A", 1), ("B", 4)]
+    assert later.row("A", "FP16", "native")["convert_s"] == 3
+    resumed = Results(path, described("2026-01-03"))
+    assert resumed.row("A", "FP16", "native")["convert_s"] == 3
+    resumed.add([whole("A", 3)])
+    assert rows_of(path) == [("A", 3), ("B", 4)]
+    assert "unfinished" not in json.loads(path.read_text())
 
 
 def results(folder: Path, *rows: dict, cores: int = 16) -> Path:
@@ -85,6 +105,15 @@ def test_runs_at_once_are_merged(tmp_path: Path) -> None:
     merge([first, second], older)
     assert rows_of(older) == [("B", 2), ("D", 4), ("A", 1), ("C", 3)]
     assert json.loads(older.read_text())["tensorrt"] == {"tensorrt_loaded": "8.6.0"}
+
+
+def test_a_part_that_failed_does_not_hide_one_that_did_not(tmp_path: Path) -> None:
+    first = results(tmp_path / "a", whole("A", 1))
+    failed = {**row("A", 2), "error": "no"}
+    second = results(tmp_path / "b", failed)
+    for parts in ([first, second], [second, first]):
+        merge(parts, tmp_path / FILE)
+        assert rows_of(tmp_path / FILE) == [("A", 1)]
 
 
 def test_parts_of_other_machines_and_lost_ones_are_not_merged(tmp_path: Path) -> None:
@@ -200,6 +229,39 @@ def test_what_fails_is_a_row_and_the_rest_goes_on(tmp_path: Path) -> None:
     assert "error" not in found["converters"] and complete(found["converters"])
 
 
+def test_what_fails_again_and_again_has_nobody_else_converted_again(tmp_path: Path) -> None:
+    measure(tmp_path, Fake(fails=("converters",)))
+    for _ in range(2):
+        runner = Fake(fails=("converters",))
+        measure(tmp_path, runner, resume=True)
+        assert [job for job in runner.jobs if job[0] == "convert"] == [
+            ["convert", "A", "converters"]
+        ]
+
+
+def test_figures_of_another_run_are_not_those_of_one_that_failed(tmp_path: Path) -> None:
+    measure(tmp_path, Fake())
+    assert measure(tmp_path, Fake(fails=("converters",))).failed == ["A FP16 converters"]
+    document = json.loads((tmp_path / FILE).read_text())
+    assert all(complete(found) for found in document["rows"])
+    (failed,) = document["unfinished"]
+    assert failed["peer"] == "converters" and failed["error"] and "latency_ms" not in failed
+
+
+def test_a_conversion_goes_where_an_older_one_was_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def convert(source: Path, out: Path, precision: str) -> dict[str, float]:
+        out.mkdir()
+        (out / precision).touch()
+        return {}
+
+    monkeypatch.setitem(tftrt_jobs.PEERS, "native", convert)
+    for precision in ("FP32", "FP16"):
+        tftrt_jobs.job_convert("native", "source", str(tmp_path / "out"), precision)
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["FP16"]
+
+
 def test_gpus_share_the_cases_and_one_export(tmp_path: Path) -> None:
     all_begun = threading.Barrier(3, timeout=60)
 
@@ -249,6 +311,7 @@ def test_what_takes_longest_begins_first() -> None:
     assert names(False) == ["V FP32", "I FP32", "V FP16", "I FP16", "V INT8", "I INT8"]
     assert tftrt_convert.shares([0, 1, 2, 3, 8], 2) == [[0, 1], [2, 3]]
     assert tftrt_convert.shares([0, 1], 3) == [[0, 1], [0, 1], [0, 1]]
+    assert [len(own) for own in tftrt_convert.shares(range(64), 3)] == [16, 16, 16]
 
 
 def test_a_runner_keeps_to_its_gpu_cores_and_time(
@@ -259,6 +322,7 @@ def test_a_runner_keeps_to_its_gpu_cores_and_time(
     job.write_text(
         f"#!{sys.executable}\n"
         "import json, os, sys, time\n"
+        "assert os.environ['TF_FORCE_GPU_ALLOW_GROWTH'] == 'true'\n"
         "given = json.loads(sys.argv[4])\n"
         "time.sleep(given.get('sleep', 0))\n"
         "if given.get('fail'): sys.exit('ValueError: no')\n"
@@ -332,6 +396,12 @@ def test_tables_of_the_results() -> None:
         "| converting, s | - | 2 | **2** | 61 | **2** |",
         "| first result in a fresh process, s | 5.0 | 5.0 | **5.0** | - | **5.0** |",
     ]
+
+
+def test_another_build_of_stock_has_a_column_where_it_was_measured() -> None:
+    found = tables([row("A", 1.0), row("A", 2.0, peer="TF-TRT"), row("A", 3, peer="TF-TRT again")])
+    assert found.splitlines()[0] == "| A | native | TF-TRT FP16 | TF-TRT again FP16 | FP16 |"
+    assert "| converting, s | - | 2 | 3 | - |" in found
 
 
 def test_the_documentation_has_the_tables_that_were_recorded() -> None:
