@@ -19,12 +19,12 @@ def declared_shapes(
 ) -> list[dict[str, Shape]]:
     """Full shape sets for one signature, the largest first.
 
-    Those of the spec whose names are the signature's inputs; else the shapes of the calibration
-    batches; else the signature's own, when it leaves none open. None at all is fine only where
-    the model may build engines when it runs.
+    Those of the spec whose names are the signature's inputs and that fit them; else the shapes of
+    the calibration batches; else the signature's own, when it leaves none open. None at all is fine
+    only where the model may build engines when it runs.
 
     Raises:
-      SpecError: a shape that does not fit the signature, or nothing that says which to build.
+      SpecError: nothing says which to build.
     """
     found = _sets(spec, signature, calibration)
     if found is None:
@@ -35,8 +35,7 @@ def declared_shapes(
 def cannot_convert(spec: ConversionSpec, signature: Signature, *, calibrated: bool) -> str | None:
     """Why the signature must stay native, with the cure; None where it can be converted.
 
-    Calibrated signatures get the shapes of their batches. SpecError for a declared shape that does
-    not fit.
+    Calibrated signatures get the shapes of their batches.
     """
     odd = [name for name, info in signature.inputs.items() if info.dtype in _NO_NUMBERS]
     if odd:
@@ -78,11 +77,7 @@ def _sets(
     spec: ConversionSpec, signature: Signature, calibration: Mapping[str, Shape] | None
 ) -> list[dict[str, Shape]] | None:
     """As declared_shapes; None where nothing says which shapes to build."""
-    sets = spec.build_order(signature.inputs)
-    for shapes in sets:
-        for name, shape in shapes.items():
-            _check_fits(signature, name, shape)
-    if sets:
+    if sets := _fitting(spec, signature):
         return sets
     if calibration is not None:
         return [dict(calibration)]
@@ -99,6 +94,13 @@ def _sets(
     return [] if spec.allow_build_at_runtime else None
 
 
+def _fitting(spec: ConversionSpec, signature: Signature) -> list[dict[str, Shape]]:
+    """Others may be for a signature whose inputs have the same names. Ranges fit as a whole."""
+    sets = spec.build_order(signature.inputs)
+    found = [shapes for shapes in sets if _misfit(signature, shapes) is None]
+    return found if spec.shape_ranges is None or len(found) == len(sets) else []
+
+
 def _undeclared(spec: ConversionSpec, signature: Signature) -> str:
     own = {name: info.shape for name, info in signature.inputs.items()}
     named = ",".join(f"{name}:{_open(shape)}" for name, shape in own.items())
@@ -110,8 +112,9 @@ def _undeclared(spec: ConversionSpec, signature: Signature) -> str:
 
 
 def check_all_used(spec: ConversionSpec, signatures: Mapping[str, Signature]) -> None:
-    """SpecError for declared shapes whose names are no signature's inputs: each set of shapes must
-    be for all inputs of a signature, the ranges for all inputs of one or several."""
+    """SpecError for declared shapes whose names are no signature's inputs, or that fit none: each
+    set of shapes must be for all inputs of a signature, the ranges for all inputs of one or
+    several."""
     known = [set(signature.inputs) for signature in signatures.values()]
     given = [set(shapes) for shapes in spec.build_order()]
     if spec.shape_ranges is not None:
@@ -124,17 +127,27 @@ def check_all_used(spec: ConversionSpec, signatures: Mapping[str, Signature]) ->
             f"{'input_shapes' if spec.shape_ranges is None else 'shape_ranges'}: "
             f"{sorted(lost[0])} are not the inputs of a signature to convert ({has})"
         )
+    for shapes in spec.build_order():
+        named = [s for s in signatures.values() if set(s.inputs) <= set(shapes)]
+        if spec.shape_ranges is None:
+            named = [s for s in named if set(s.inputs) == set(shapes)]
+        misfits = [_misfit(signature, shapes) for signature in named]
+        if all(misfits):
+            raise SpecError("; ".join(misfit for misfit in misfits if misfit is not None))
 
 
-def _check_fits(signature: Signature, name: str, shape: Shape) -> None:
-    known = signature.inputs[name].shape
-    if known is None:
-        return
-    if len(known) != len(shape) or any(k not in (None, d) for k, d in zip(known, shape)):
-        raise SpecError(
-            f"input_shapes: {name}:{format_shape(shape)} does not fit signature "
-            f"{signature.name!r}, whose input is {_open(known)}"
-        )
+def _misfit(signature: Signature, shapes: Mapping[str, Shape]) -> str | None:
+    """The first of the signature's inputs that `shapes` do not fit."""
+    for name, info in signature.inputs.items():
+        known, shape = info.shape, shapes[name]
+        if known is None:
+            continue
+        if len(known) != len(shape) or any(k not in (None, d) for k, d in zip(known, shape)):
+            return (
+                f"input_shapes: {name}:{format_shape(shape)} does not fit signature "
+                f"{signature.name!r}, whose input is {_open(known)}"
+            )
+    return None
 
 
 def _open(shape: tuple[int | None, ...] | None) -> str:
@@ -146,4 +159,6 @@ def _open(shape: tuple[int | None, ...] | None) -> str:
 def _others(spec: ConversionSpec, signature: Signature) -> str:
     if not spec.build_order():
         return ""
+    if spec.build_order(signature.inputs):
+        return ". Those given do not fit it"
     return f". The shapes given name other inputs than its {sorted(signature.inputs)}"

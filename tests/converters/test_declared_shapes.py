@@ -1,0 +1,53 @@
+"""Which shapes engines are built for, of signatures whose inputs have the same name."""
+
+from __future__ import annotations
+
+import pytest
+
+from converters import ConversionSpec, ShapeRange
+from converters.declared_shapes import cannot_convert, check_all_used, declared_shapes
+from converters.errors import SpecError
+from converters.trt_graph import Signature, TensorInfo
+
+
+def signature(name: str, *shape: int | None) -> Signature:
+    return Signature(name, {"x": TensorInfo("x:0", "float32", shape)}, {})
+
+
+SHORT, LONG = signature("short", None, 8), signature("long", None, 16)
+BOTH = {"short": SHORT, "long": LONG}
+
+
+def test_each_signature_has_the_shapes_that_fit_it() -> None:
+    spec = ConversionSpec(input_shapes=[{"x": (4, 8)}, {"x": (2, 16)}, {"x": (6, 8)}])
+    check_all_used(spec, BOTH)
+    assert declared_shapes(spec, SHORT) == [{"x": (6, 8)}, {"x": (4, 8)}]
+    assert declared_shapes(spec, LONG) == [{"x": (2, 16)}]
+
+
+def test_a_signature_that_no_shape_fits_cannot_be_converted() -> None:
+    spec = ConversionSpec(input_shapes={"x": (4, 8)})
+    check_all_used(spec, BOTH)
+    assert cannot_convert(spec, SHORT, calibrated=False) is None
+    why = cannot_convert(spec, LONG, calibrated=False)
+    assert why is not None and why.endswith("Those given do not fit it")
+    with pytest.raises(SpecError, match="Those given do not fit it"):
+        declared_shapes(spec, LONG)
+    assert declared_shapes(spec, LONG, {"x": (3, 16)}) == [{"x": (3, 16)}]
+    assert declared_shapes(spec, signature("fixed", 2, 4)) == [{"x": (2, 4)}]
+
+
+def test_shapes_that_fit_no_signature_are_an_error() -> None:
+    spec = ConversionSpec(input_shapes=[{"x": (4, 8)}, {"x": (4, 9)}])
+    with pytest.raises(SpecError, match="4x9 does not fit signature 'short'.*; .*'long', whose"):
+        check_all_used(spec, BOTH)
+
+
+def test_ranges_fit_as_a_whole() -> None:
+    spec = ConversionSpec(shape_ranges={"x": ShapeRange((1, 8), (4, 8))})
+    check_all_used(spec, BOTH)
+    assert {"x": (4, 8)} in declared_shapes(spec, SHORT)
+    assert cannot_convert(spec, LONG, calibrated=False) is not None
+    wide = ConversionSpec(shape_ranges={"x": ShapeRange((1, 8), (4, 16))})
+    with pytest.raises(SpecError, match="4x16 does not fit signature 'short'"):
+        check_all_used(wide, {"short": SHORT})
