@@ -25,6 +25,7 @@ need() {
       say "apt-get update failed; trying with the package lists that are here"
     APT_UPDATED=1
   fi
+  # Another installation, such as a fresh machine's own upgrade, holds the lock for a while.
   logged apt-install "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
-    apt-get install -y --no-install-recommends "${missing[@]}"
+    apt-get -o DPkg::Lock::Timeout=300 install -y --no-install-recommends "${missing[@]}"
 }
