@@ -26,6 +26,7 @@ from converters.errors import ConverterError, CrashError, OutputError
 
 # After Ctrl-C the child may tidy up; TensorRT inside a build does not listen, and is killed then.
 _GRACE_S = 3.0
+_LOOK_S = 0.5
 _TAIL_LINES = 20
 # They come from outside: the user, or the system that runs out of memory.
 _SENT = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL)
@@ -121,13 +122,20 @@ def _run(job_path: Path, log_path: Path, shown: FileIO, sends: FileIO) -> int:
     screen = threading.Thread(target=_relay, args=(shown,), daemon=True)
     screen.start()
     try:
-        code = child.wait()
+        code = _wait(child)
     except BaseException:
         _stop(child)
         raise
     finally:
         screen.join(timeout=1.0)
     return code
+
+
+def _wait(child: subprocess.Popen[bytes]) -> int:
+    """Looks up now and then: a Ctrl-C that another thread takes does not wake this one."""
+    while True:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            return child.wait(_LOOK_S)
 
 
 def _relay(shown: FileIO) -> None:

@@ -103,8 +103,9 @@ class Worker:
 
     def stop(self) -> None:
         self.wanted = False
-        self.server.stop()
-        self.keeper.join()
+        while self.keeper.is_alive():  # it may just be starting another
+            self.server.stop()
+            self.keeper.join(0.2)
         self.server.stop()
 
 

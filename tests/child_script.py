@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 
-def printed_by(*arguments: str, timeout: float = 120) -> str:
+def printed_by(*arguments: str, timeout: float = 240) -> str:
     """What Python with these arguments prints; it has to end well."""
     command = [sys.executable, *arguments]
     done = subprocess.run(command, capture_output=True, text=True, timeout=timeout, check=False)

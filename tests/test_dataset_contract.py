@@ -68,6 +68,7 @@ def test_order_follows_the_options(files) -> None:
     in_order = ids(dataset(videos, **middles))
     options = tf.data.Options()
     options.deterministic = False
+    options.threading.private_threadpool_size = 8  # on one core there is one thread otherwise
     seen = set()
     for _ in range(20):
         free = dataset(videos, **middles, num_parallel_calls=8)

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 import tensorflow as tf
 
 import tf_nvcodec as nvc
@@ -68,6 +69,7 @@ def test_nvdec_without_a_gpu(clips):
     assert "decoder sessions    0 created" in printed
 
 
+@pytest.mark.timeout(900)  # five processes start, one after another
 def test_distributed():
     lines = run("distributed.py").splitlines()
     assert lines[-1] == "every clip came exactly once, twice"

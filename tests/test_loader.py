@@ -32,7 +32,7 @@ def error_of_import(library: Path) -> str:
         capture_output=True,
         text=True,
         check=False,
-        timeout=100,
+        timeout=240,
     )
     assert child.returncode == 1, child.stderr
     last = child.stderr.strip().splitlines()[-1]
@@ -48,7 +48,7 @@ def test_the_copy_loads(library: Path) -> None:
         capture_output=True,
         text=True,
         check=True,
-        timeout=100,
+        timeout=240,
     )
     assert child.stdout.strip() == str(library)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import random
 import re
 import signal
 import socket
@@ -20,15 +21,23 @@ from test_dataset_sharding import dataset, ids
 
 import tf_nvcodec as nvc
 from tf_nvcodec import dispatcher, worker
+from tf_nvcodec.cli import server
 
 service = tf.data.experimental.service
 HOME = Path(nvc.__file__).resolve().parents[1]
 
 
+# Below those that the system gives to whoever asks for any.
+_ports = iter(random.sample(range(20000, 32000), 1000))
+
+
 def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("localhost", 0))
-        return probe.getsockname()[1]
+    """Never the same again: it is bound later, by another process."""
+    while True:
+        port = next(_ports)
+        with contextlib.suppress(OSError), socket.socket() as probe:
+            probe.bind(("", port))
+            return port
 
 
 @contextlib.contextmanager
@@ -60,7 +69,10 @@ def test_a_cluster_of_processes(clips, tmp_path):
             stack.enter_context(
                 process("worker", "--dispatcher", f"grpc://localhost:{port}", *more)
             )
-            for more in ((), ("--port", free_port(), "--heartbeat", 0.2))
+            for more in (
+                ("--timeout", 250),
+                ("--port", free_port(), "--heartbeat", 0.2, "--timeout", 250),
+            )
         ]
         main = stack.enter_context(process("dispatcher", "--port", port))
         assert main.stdout.readline() == f"grpc://localhost:{port}\n"
@@ -218,16 +230,21 @@ def test_a_work_folder_that_can_not_be(capsys, tmp_path):
 
 
 def test_waiting_ends_when_asked_to_stop():
-    stop = threading.Event()
+    stop = server.Stop()
     threading.Timer(0.3, stop.set).start()
     began = time.monotonic()
     worker.wait_for_dispatcher(f"localhost:{free_port()}", 60, stop)
     assert time.monotonic() - began < 20
 
 
-def test_the_address_that_clients_use():
+def test_the_address_that_clients_use(monkeypatch):
     assert worker.address_towards("localhost:5050") == "localhost"
     assert worker.address_towards("127.0.0.1:5050") == "localhost"
+
+    def unknown(*_, **__):
+        raise socket.gaierror
+
+    monkeypatch.setattr(socket, "getaddrinfo", unknown)
     assert worker.address_towards("no-such-host.invalid:5050") == socket.gethostname()
 
 

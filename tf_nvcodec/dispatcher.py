@@ -9,7 +9,6 @@ workers do. Prints its address, one line on stdout, and serves until SIGTERM or 
 from __future__ import annotations
 
 import sys
-import threading
 from collections.abc import Sequence
 from typing import Any
 
@@ -49,7 +48,7 @@ def build_parser() -> server.Parser:
     return parser
 
 
-def start(arguments: Any, stop: threading.Event) -> tuple[Any, str, str]:
+def start(arguments: Any, stop: server.Stop) -> tuple[Any, str, str]:
     server.check_port_is_free(arguments.port)
     service = tf.data.experimental.service
     dispatcher = service.DispatchServer(

@@ -13,7 +13,6 @@ import contextlib
 import re
 import socket
 import sys
-import threading
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -74,7 +73,7 @@ def build_parser() -> server.Parser:
     return parser
 
 
-def wait_for_dispatcher(address: str, timeout: float, stop: threading.Event) -> None:
+def wait_for_dispatcher(address: str, timeout: float, stop: server.Stop) -> None:
     """Asks `address` until a dispatcher answers. WorkerServer would wait for hours instead, and
     with the interpreter's lock held.
 
@@ -117,7 +116,7 @@ def address_towards(dispatcher: str) -> str:
     return socket.gethostname()
 
 
-def start(arguments: Any, stop: threading.Event) -> tuple[Any, str, str] | None:
+def start(arguments: Any, stop: server.Stop) -> tuple[Any, str, str] | None:
     server.check_port_is_free(arguments.port)
     wait_for_dispatcher(arguments.dispatcher, arguments.timeout, stop)
     if stop.is_set():

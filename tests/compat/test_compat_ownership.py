@@ -201,6 +201,7 @@ time.sleep(0.2)
 """
 
 
+@pytest.mark.timeout(900)  # three processes
 def test_a_daemon_thread_that_decodes_ends_with_the_process(tmp_path: Path) -> None:
     """Python unwinds it from within a read; FFmpeg's threads beside it read, too."""
     frames = np.random.default_rng(0).integers(0, 256, (120, 96, 160, 3), np.uint8)

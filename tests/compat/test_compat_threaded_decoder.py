@@ -88,6 +88,7 @@ def test_start_frame(clips: Clips) -> None:
 
 
 def test_another_file(clips: Clips) -> None:
+    wait_until_no_threads()
     decoder = open_clip(clips, "h264.mp4")
     decoder.get_batch_frames(4)
     decoder.reconfigure_decoder(clips.path("hevc.mp4"), start_frame=10)
@@ -104,6 +105,7 @@ def test_another_file(clips: Clips) -> None:
 
 
 def test_the_thread_goes_with_its_decoder(clips: Clips) -> None:
+    wait_until_no_threads()
     decoders = [open_clip(clips, "h264_long_gop.mp4", 2) for _ in range(3)]
     for decoder in decoders:
         assert decoder.get_batch_frames(1)

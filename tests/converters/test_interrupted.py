@@ -13,6 +13,7 @@ import pytest
 from copied_models import X, save
 from processes import is_running, wait_for
 
+pytestmark = pytest.mark.timeout(900)
 HERE = Path(__file__).resolve().parent
 WHOLE = HERE.parent / "golden" / "converted" / "fp16_explicit"
 
@@ -49,7 +50,7 @@ def test_ctrl_c(tmp_path: Path, command: str) -> None:
         text=True,
     )
     try:
-        assert wait_for(places["started"].exists, 200), process.communicate(timeout=1)
+        assert wait_for(places["started"].exists, 500), process.communicate(timeout=1)
         child, helper = map(int, places["started"].read_text().split())
         assert list(tmp_path.rglob("half"))
         process.send_signal(signal.SIGINT)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 import errno
 import faulthandler
+import math
 import os
 import re
 import signal
 import socket
 import sys
-import threading
+import time
 from collections.abc import Sequence
 from typing import Any, Callable, NoReturn
 
@@ -19,7 +20,31 @@ from tf_nvcodec.cli.errors import clean_message
 
 # A server that has not stopped by then never will: its process ends anyway.
 STOP_S = 30
-_LOOK_S = 0.5
+_LOOK_S = 0.1
+
+
+class Stop:
+    """What a signal sets. It has no lock, unlike threading.Event: the handler may come while this
+    very thread holds it."""
+
+    def __init__(self) -> None:
+        self._is_set = False
+
+    def set(self) -> None:
+        self._is_set = True
+
+    def is_set(self) -> bool:
+        return self._is_set
+
+    def wait(self, seconds: float = math.inf) -> None:
+        """Until it is set, or for so long.
+
+        Looks up now and then: a signal that another thread takes does not wake this one. The system
+        gives it to whichever is first to look, such as one that starts a decoder's threads.
+        """
+        deadline = time.monotonic() + seconds
+        while not self._is_set and (left := deadline - time.monotonic()) > 0:
+            time.sleep(min(left, _LOOK_S))
 
 
 class ServerError(Exception):
@@ -76,14 +101,14 @@ def check_port_is_free(port: int) -> None:
 def run(
     program: str,
     arguments: Any,
-    start: Callable[[Any, threading.Event], tuple[Any, str, str] | None],
+    start: Callable[[Any, Stop], tuple[Any, str, str] | None],
 ) -> int:
     """Starts a server and serves until SIGTERM or SIGINT; returns the exit code.
 
     `start(arguments, stop)` gives the server, its address and what to say of it, or None where
     `stop` was set meanwhile. The address is the one line on stdout, for scripts.
     """
-    stop = threading.Event()
+    stop = Stop()
     numbers = (signal.SIGTERM, signal.SIGINT)
     previous = [signal.signal(number, lambda *_: stop.set()) for number in numbers]
     started = None
@@ -101,10 +126,7 @@ def run(
     server, address, said = started
     print(f"{program}: {said}", file=sys.stderr, flush=True)
     _print_address(address)
-    # A signal that another thread takes does not wake this one: the system gives it to whichever is
-    # first to look, such as one that starts a decoder's threads.
-    while not stop.wait(_LOOK_S):
-        pass
+    stop.wait()
     print(f"{program}: stopping", file=sys.stderr, flush=True)
     # TensorFlow stops its servers with the interpreter's lock held: no thread could watch that.
     faulthandler.dump_traceback_later(STOP_S, exit=True)
@@ -131,7 +153,7 @@ def _print_address(address: str) -> None:
 def main(
     parser: argparse.ArgumentParser,
     argv: Sequence[str] | None,
-    start: Callable[[Any, threading.Event], tuple[Any, str, str] | None],
+    start: Callable[[Any, Stop], tuple[Any, str, str] | None],
 ) -> int:
     try:
         arguments = parser.parse_args(argv)

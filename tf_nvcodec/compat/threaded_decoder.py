@@ -27,6 +27,9 @@ from tf_nvcodec.compat.simple_decoder import (
 )
 from tf_nvcodec.compat.source import shared
 
+# Between looks: a Ctrl-C that another thread takes does not wake the one that waits.
+_LOOK_S = 0.5
+
 
 class _Ahead:
     """What the thread and the caller share. The thread knows nothing else, so that a decoder that
@@ -59,12 +62,8 @@ class _Ahead:
     def take(self, count: int) -> list[DecodedFrame]:
         """Raises the error that a batch would reach over; the frames before it stay."""
         with self.lock:
-            self.changed.wait_for(
-                lambda: self.stopped
-                or self.ended
-                or len(self.items) >= count
-                or any(isinstance(item, BaseException) for item in self.items)
-            )
+            while not self.changed.wait_for(lambda: self._has(count), _LOOK_S):
+                pass
             self.changed.notify_all()
             frames: list[DecodedFrame] = []
             while self.items and len(frames) < count:
@@ -74,6 +73,14 @@ class _Ahead:
                     raise item
                 frames.append(item)
             return frames
+
+    def _has(self, count: int) -> bool:
+        return (
+            self.stopped
+            or self.ended
+            or len(self.items) >= count
+            or any(isinstance(item, BaseException) for item in self.items)
+        )
 
     def stop(self) -> None:
         with self.lock:
@@ -211,7 +218,8 @@ class ThreadedDecoder(Single):
         if ahead is None:
             return
         ahead.stop()
-        self._thread.join()
+        while self._thread.is_alive():
+            self._thread.join(_LOOK_S)
         self._ahead = None
 
     def get_stream_metadata(self) -> StreamMetadata:
