@@ -268,6 +268,11 @@ def _interrupted(work: Callable[[], object]) -> None:
         signal.signal(signal.SIGALRM, before)
 
 
+# pytest-timeout's other method has the same alarm.
+OWN_ALARM = pytest.mark.timeout(300, method="thread")
+
+
+@OWN_ALARM
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize("lock", [Guard("this").alone, Turns("this").turn])
 def test_ctrl_c_leaves_nothing_locked(lock: Callable[[], Any]) -> None:
@@ -283,6 +288,7 @@ def test_ctrl_c_leaves_nothing_locked(lock: Callable[[], Any]) -> None:
     assert used
 
 
+@OWN_ALARM
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_ctrl_c_leaves_the_decoding_thread_its_lock() -> None:
     ahead = _Ahead(1)
