@@ -152,7 +152,8 @@ def job_convert(peer: str, source: str, out: str, precision: str) -> dict[str, A
 
     if peer != OURS:  # which starts CUDA in a child, and needs the memory there
         tf.zeros([1])  # CUDA's start is nobody's conversion
-    shutil.rmtree(out, ignore_errors=True)  # of a run that was cut
+    if out != source:  # native's
+        shutil.rmtree(out, ignore_errors=True)  # of a run that was cut
     part = _afresh(Path(out))
     began = time.monotonic()
     steps = PEERS[peer](Path(source), part, precision)

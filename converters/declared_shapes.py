@@ -128,12 +128,17 @@ def check_all_used(spec: ConversionSpec, signatures: Mapping[str, Signature]) ->
             f"{sorted(lost[0])} are not the inputs of a signature to convert ({has})"
         )
     for shapes in spec.build_order():
-        named = [s for s in signatures.values() if set(s.inputs) <= set(shapes)]
+        names = set(shapes)
         if spec.shape_ranges is None:
-            named = [s for s in named if set(s.inputs) == set(shapes)]
-        misfits = [_misfit(signature, shapes) for signature in named]
-        if all(misfits):
-            raise SpecError("; ".join(misfit for misfit in misfits if misfit is not None))
+            named = [s for s in signatures.values() if set(s.inputs) == names]
+            fitting = [s for s in named if _misfit(s, shapes) is None]
+        else:
+            named = [s for s in signatures.values() if set(s.inputs) <= names]
+            fitting = [s for s in named if _fitting(spec, s)]
+        if names - set().union(*(s.inputs for s in fitting)):
+            misfits = [misfit for s in named if (misfit := _misfit(s, shapes)) is not None]
+            if misfits:
+                raise SpecError("; ".join(misfits))
 
 
 def _misfit(signature: Signature, shapes: Mapping[str, Shape]) -> str | None:

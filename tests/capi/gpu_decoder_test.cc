@@ -191,6 +191,28 @@ TEST_F(GpuDecoderTest, FfmpegGoesOnWhereTheStreamChangesToWhatIsRefused) {
   EXPECT_THAT(gpu_.CallsOf("Parse"), IsEmpty());
 }
 
+TEST_F(GpuDecoderTest, ARefusalHidesNoDamageOfWhatCameBefore) {
+  PacketDecoder decoder = Decoder(/*low_latency=*/false);
+  ASSERT_TRUE(Send(&decoder, "S96x64 I0 D0").ok());
+  ASSERT_TRUE(Send(&decoder, "P1 D1").ok());
+  gpu_.decode_status[1] = cuvidDecodeStatus_Error;
+  const absl::Status status = Send(&decoder, "S96x64/10 I2 D2", AV_PKT_FLAG_KEY);
+  EXPECT_TRUE(absl::IsDataLoss(status)) << status;
+  EXPECT_THAT(status.message(), HasSubstr("the frame with timestamp 101 is damaged"));
+  EXPECT_THAT(Times(&decoder), ElementsAre(100));
+}
+
+TEST_F(GpuDecoderTest, ARefusalAtTheEndIsTold) {
+  PacketDecoder decoder = Decoder();
+  ASSERT_TRUE(Send(&decoder, "S96x64 I0 D0").ok());
+  gpu_.at_end = "S96x64/10 I1 D1";
+  const absl::Status status = decoder.Finish();
+  EXPECT_TRUE(absl::IsUnimplemented(status)) << status;
+  EXPECT_THAT(Times(&decoder), ElementsAre(100));
+  // FFmpeg's word on what is no VP8: the decoder takes packets again.
+  EXPECT_TRUE(absl::IsDataLoss(Send(&decoder, "P1 D1", AV_PKT_FLAG_KEY)));
+}
+
 TEST_F(GpuDecoderTest, ARefusalBetweenKeyFramesIsToldOnce) {
   stream_ = Stream(AV_CODEC_ID_VP9);
   PacketDecoder decoder = Decoder();

@@ -48,6 +48,15 @@ def test_ranges_fit_as_a_whole() -> None:
     check_all_used(spec, BOTH)
     assert {"x": (4, 8)} in declared_shapes(spec, SHORT)
     assert cannot_convert(spec, LONG, calibrated=False) is not None
+    other = Signature("other", {"y": TensorInfo("y:0", "float32", (None, 4))}, {})
+    bad = ConversionSpec(
+        shape_ranges={"x": ShapeRange((1, 8), (4, 8)), "y": ShapeRange((1, 5), (4, 5))}
+    )
+    with pytest.raises(SpecError, match="y:4x5 does not fit signature 'other'"):
+        check_all_used(bad, {"short": SHORT, "other": other})
+    between = ConversionSpec(shape_ranges={"x": ShapeRange((1, 8), (4, 16))})
+    with pytest.raises(SpecError, match="4x16 does not fit signature 'short'"):
+        check_all_used(between, {**BOTH, "none": Signature("none", {}, {})})
     wide = ConversionSpec(shape_ranges={"x": ShapeRange((1, 8), (4, 16))})
     with pytest.raises(SpecError, match="4x16 does not fit signature 'short'"):
         check_all_used(wide, {"short": SHORT})

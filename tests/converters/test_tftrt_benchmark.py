@@ -256,10 +256,17 @@ def test_a_conversion_goes_where_an_older_one_was_left(
         (out / precision).touch()
         return {}
 
-    monkeypatch.setitem(tftrt_jobs.PEERS, "native", convert)
+    monkeypatch.setitem(tftrt_jobs.PEERS, "TF-TRT", convert)
     for precision in ("FP32", "FP16"):
-        tftrt_jobs.job_convert("native", "source", str(tmp_path / "out"), precision)
+        tftrt_jobs.job_convert("TF-TRT", "source", str(tmp_path / "out"), precision)
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["FP16"]
+
+
+def test_native_is_the_exported_network_itself(tmp_path: Path) -> None:
+    (tmp_path / "A").mkdir()
+    source = str(tmp_path / "A")
+    assert "convert_s" in tftrt_jobs.job_convert("native", source, source, "FP32")
+    assert (tmp_path / "A").is_dir()
 
 
 def test_gpus_share_the_cases_and_one_export(tmp_path: Path) -> None:

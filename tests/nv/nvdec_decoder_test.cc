@@ -1,95 +1,14 @@
-#include "tf_nvcodec/nv/nvdec_decoder.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstring>
-
-#include "absl/strings/str_cat.h"
-#include "tests/nv/nvdec_fake.h"
-#include "tf_nvcodec/core/av_ptr.h"
-#include "tf_nvcodec/nv/gpu_picture.h"
+#include "tests/nv/nvdec_decoder_fixture.h"
 
 namespace nvc {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Pair;
-
-class NvdecDecoderTest : public ::testing::Test {
- protected:
-  NvdecDecoderTest() : frame_(av_frame_alloc()) { pool_ = MakePool(); }
-
-  std::unique_ptr<NvdecPool> MakePool() {
-    NvdecPool::Limits limits;
-    limits.max_idle = 4;
-    limits.max_idle_bytes = size_t{1} << 30;
-    return std::make_unique<NvdecPool>(gpu_.device(), gpu_.cuvid(), limits);
-  }
-
-  // VP8's packets are parsed as they are.
-  void Open(AVCodecID codec = AV_CODEC_ID_VP8, const std::string& headers = "",
-            const DecoderOptions& options = {}) {
-    AvCodecParametersPtr parameters(avcodec_parameters_alloc());
-    parameters->codec_type = AVMEDIA_TYPE_VIDEO;
-    parameters->codec_id = codec;
-    parameters->color_space = AVCOL_SPC_BT470BG;
-    if (!headers.empty()) {
-      parameters->extradata_size = static_cast<int>(headers.size());
-      parameters->extradata =
-          static_cast<uint8_t*>(av_mallocz(headers.size() + AV_INPUT_BUFFER_PADDING_SIZE));
-      std::memcpy(parameters->extradata, headers.data(), headers.size());
-    }
-    auto decoder = OpenNvdecDecoder(pool_.get(), *parameters, {1, 25}, options);
-    ASSERT_TRUE(decoder.ok()) << decoder.status();
-    decoder_ = std::move(decoder).value();
-    next_packet_ = 0;
-  }
-
-  absl::Status Send(const std::string& words, int flags = 0) {
-    AvPacketPtr packet(av_packet_alloc());
-    av_new_packet(packet.get(), static_cast<int>(words.size()));
-    std::memcpy(packet->data, words.data(), words.size());
-    packet->pos = next_packet_;
-    packet->pts = 100 + next_packet_++;
-    packet->flags = flags;
-    return decoder_->Send(packet.get());
-  }
-
-  // The packets of the frames that are out; each is let go at once.
-  std::vector<int64_t> Receive() {
-    std::vector<int64_t> packets;
-    while (true) {
-      const absl::StatusOr<bool> received = decoder_->Receive(frame_.get());
-      EXPECT_TRUE(received.ok()) << received.status();
-      if (!received.ok() || !*received) return packets;
-      packets.push_back(frame_->pkt_pos);
-      EXPECT_EQ(frame_->pts, 100 + frame_->pkt_pos);
-      EXPECT_NE(GpuPictureOf(*frame_), nullptr);
-      av_frame_unref(frame_.get());
-    }
-  }
-
-  std::vector<int64_t> SendAndReceive(const std::string& words) {
-    const absl::Status sent = Send(words);
-    EXPECT_TRUE(sent.ok()) << sent;
-    return Receive();
-  }
-
-  std::vector<int64_t> Finish() {
-    const absl::Status sent = decoder_->Send(nullptr);
-    EXPECT_TRUE(sent.ok()) << sent;
-    return Receive();
-  }
-
-  FakeGpu gpu_;
-  std::unique_ptr<NvdecPool> pool_;
-  std::unique_ptr<Decoder> decoder_;
-  AvFramePtr frame_;
-  int next_packet_ = 0;
-};
 
 TEST_F(NvdecDecoderTest, TheEngineHasThreeMorePicturesToWorkOn) {
   Open();
@@ -275,90 +194,6 @@ TEST_F(NvdecDecoderTest, PicturesThatTheParserMadeUpAreNotShown) {
   EXPECT_THAT(Finish(), ElementsAre(0));
 }
 
-TEST_F(NvdecDecoderTest, APictureThatCantBeDecodedIsAnErrorOfItsPacket) {
-  Open();
-  SendAndReceive("S96x64 I0 D0");
-  gpu_.Fail("Decode", kCudaInvalidValue);
-  EXPECT_TRUE(absl::IsDataLoss(Send("P1 D1")));
-  EXPECT_TRUE(decoder_->TakeErrors());
-  EXPECT_FALSE(decoder_->TakeErrors());
-  SendAndReceive("P2 D2");
-  SendAndReceive("P1 D1");  // into the same surface
-  EXPECT_THAT(Finish(), ElementsAre(0, 2, 3));
-  decoder_.reset();
-  EXPECT_EQ(pool_->stats().failed, 1);
-}
-
-TEST_F(NvdecDecoderTest, APictureThatCantBeMappedIsLeftOut) {
-  Open();
-  SendAndReceive("S96x64 I0 D0");
-  SendAndReceive("P1 D1");
-  gpu_.Fail("Map", kCudaInvalidValue, /*times=*/1, /*good=*/1);
-  EXPECT_THAT(Finish(), ElementsAre(0));
-  EXPECT_TRUE(decoder_->TakeErrors());
-}
-
-TEST_F(NvdecDecoderTest, ALostContextIsToldAgainAndAgain) {
-  Open();
-  SendAndReceive("S96x64 I0 D0");
-  gpu_.Fail("Decode", 700);
-  EXPECT_EQ(Send("P1 D1").code(), absl::StatusCode::kInternal);
-  EXPECT_EQ(Send("P2 D2").code(), absl::StatusCode::kInternal);
-  EXPECT_EQ(decoder_->Receive(frame_.get()).status().code(), absl::StatusCode::kInternal);
-}
-
-TEST_F(NvdecDecoderTest, ALostContextWhileMapping) {
-  Open();
-  SendAndReceive("S96x64 I0 D0");
-  gpu_.Fail("Map", 700);
-  ASSERT_TRUE(decoder_->Send(nullptr).ok());
-  EXPECT_EQ(decoder_->Receive(frame_.get()).status().code(), absl::StatusCode::kInternal);
-  EXPECT_EQ(decoder_->Send(nullptr).code(), absl::StatusCode::kInternal);
-}
-
-TEST_F(NvdecDecoderTest, OutOfMemoryPassesWithTheMemory) {
-  Open();
-  gpu_.Fail("CreateDecoder", kCudaOutOfMemory, /*times=*/2);
-  EXPECT_TRUE(absl::IsResourceExhausted(Send("S96x64 I0 D0")));
-  decoder_->Reset();
-  SendAndReceive("S96x64 I0 D0");
-  EXPECT_THAT(Finish(), ElementsAre(1));
-}
-
-TEST_F(NvdecDecoderTest, WhatOnlyTheStreamsHeadersTellIsRefusedThen) {
-  Open();
-  const absl::Status status = Send("S96x64/10 I0 D0");
-  ASSERT_TRUE(absl::IsUnimplemented(status)) << status;
-  EXPECT_THAT(status.message(), HasSubstr("vp8 in 10-bit 4:2:0, only in 8-bit 4:2:0"));
-  EXPECT_TRUE(absl::IsUnimplemented(Send("S96x64 I0 D0")));
-  EXPECT_EQ(pool_->stats().created, 0);
-}
-
-TEST_F(NvdecDecoderTest, WhatCameBeforeARefusalIsShown) {
-  Open();
-  SendAndReceive("S96x64 I0 D0");
-  SendAndReceive("P1 D1");
-  EXPECT_TRUE(absl::IsUnimplemented(Send("S96x64/10 I2 D2")));
-  for (int i = 0; i < 2; ++i) {
-    ASSERT_TRUE(decoder_->Receive(frame_.get()).ok());
-    EXPECT_EQ(frame_->pkt_pos, i);
-    av_frame_unref(frame_.get());
-  }
-  EXPECT_TRUE(absl::IsUnimplemented(decoder_->Receive(frame_.get()).status()));
-  EXPECT_TRUE(absl::IsUnimplemented(Send("S96x64 I0 D0")));
-}
-
-TEST_F(NvdecDecoderTest, PicturesAfterABadSequenceHeaderAreNotOfTheOneBefore) {
-  Open();
-  SendAndReceive("S96x64 I0 D0");
-  EXPECT_TRUE(absl::IsDataLoss(Send("S96x64+64")));  // shows nothing
-  gpu_.calls.clear();
-  EXPECT_TRUE(absl::IsDataLoss(Send("P1 D1")));
-  EXPECT_THAT(gpu_.CallsOf("Decode"), IsEmpty());
-  SendAndReceive("S96x64 I0 D0");
-  EXPECT_THAT(Finish(), ElementsAre(0, 3));
-}
-
 TEST_F(NvdecDecoderTest, OnlyCodecsThatHaveFieldsAreInterlaced) {
   // The made-up parser never says that a frame is progressive.
   for (const AVCodecID codec :
@@ -373,37 +208,6 @@ TEST_F(NvdecDecoderTest, OnlyCodecsThatHaveFieldsAreInterlaced) {
     EXPECT_EQ(frame_->interlaced_frame != 0, may_be) << avcodec_get_name(codec);
     av_frame_unref(frame_.get());
   }
-}
-
-TEST_F(NvdecDecoderTest, RefusesPicturesAboveMaxPixels) {
-  DecoderOptions options;
-  options.max_pixels = 1000;
-  Open(AV_CODEC_ID_VP8, "", options);
-  const absl::Status status = Send("S192x128 I0 D0");
-  ASSERT_TRUE(absl::IsResourceExhausted(status)) << status;
-  EXPECT_THAT(status.message(), HasSubstr("max_pixels"));
-}
-
-TEST_F(NvdecDecoderTest, ACodedPictureMayBeALittleAboveMaxPixels) {
-  DecoderOptions options;
-  options.max_pixels = 1920 * 1080;
-  Open(AV_CODEC_ID_VP8, "", options);
-  EXPECT_TRUE(Send("S1920x1088+8 I0 D0").ok());
-}
-
-TEST_F(NvdecDecoderTest, APictureBeforeAnySequenceIsAnErrorOfItsPacket) {
-  Open();
-  EXPECT_TRUE(absl::IsDataLoss(Send("P0 D0")));
-  SendAndReceive("S96x64 I0 D0");
-  EXPECT_THAT(Finish(), ElementsAre(1));
-}
-
-TEST_F(NvdecDecoderTest, APacketThatTheParserCantReadIsAnErrorOfIt) {
-  Open();
-  gpu_.Fail("Parse", 999);
-  EXPECT_TRUE(absl::IsDataLoss(Send("S96x64 I0 D0")));
-  SendAndReceive("S96x64 I0 D0");
-  EXPECT_THAT(Finish(), ElementsAre(1));
 }
 
 TEST_F(NvdecDecoderTest, StartsAgainWithNothingOfBefore) {
@@ -450,19 +254,6 @@ TEST_F(NvdecDecoderTest, AFrameOutlivesItsDecoder) {
   EXPECT_EQ(pool_->stats().idle, 1);
 }
 
-TEST_F(NvdecDecoderTest, HoldingAllPicturesIsSaid) {
-  Open();
-  for (int i = 0; i < 5; ++i)
-    ASSERT_TRUE(Send(absl::StrCat(i == 0 ? "S96x64 I" : "P", i, " D", i)).ok());
-  ASSERT_TRUE(decoder_->Send(nullptr).ok());
-  std::vector<AvFramePtr> held;
-  for (int i = 0; i < NvdecSession::kOutputSurfaces; ++i) {
-    held.emplace_back(av_frame_alloc());
-    ASSERT_TRUE(decoder_->Receive(held.back().get()).value());
-  }
-  EXPECT_TRUE(absl::IsResourceExhausted(decoder_->Receive(frame_.get()).status()));
-}
-
 TEST_F(NvdecDecoderTest, Vp9MayShowAHiddenPictureLater) {
   Open(AV_CODEC_ID_VP9);
   SendAndReceive("S96x64 I0 D0");
@@ -496,16 +287,6 @@ TEST_F(NvdecDecoderTest, TheStreamsMatrixIsTakenFromItsHeaders) {
     // VP8's headers have none.
     EXPECT_EQ(frame_->colorspace, codec == AV_CODEC_ID_HEVC ? AVCOL_SPC_BT709 : AVCOL_SPC_BT470BG);
     av_frame_unref(frame_.get());
-  }
-}
-
-TEST_F(NvdecDecoderTest, RefusesCodecsAtOnce) {
-  AvCodecParametersPtr parameters(avcodec_parameters_alloc());
-  for (const AVCodecID codec : {AV_CODEC_ID_FFV1, AV_CODEC_ID_MPEG4, AV_CODEC_ID_VC1}) {
-    parameters->codec_id = codec;
-    const auto decoder = OpenNvdecDecoder(pool_.get(), *parameters, {1, 25}, {});
-    EXPECT_TRUE(absl::IsUnimplemented(decoder.status())) << decoder.status();
-    EXPECT_THAT(decoder.status().message(), HasSubstr(avcodec_get_name(codec)));
   }
 }
 

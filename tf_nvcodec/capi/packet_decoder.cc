@@ -142,18 +142,10 @@ absl::Status PacketDecoder::DecodeWhole(const AVPacket* packet) {
     random_access_points_ = 0;
   }
   if (packet != nullptr && IsSkippedLeading(*packet)) return absl::OkStatus();
-  absl::Status first = SendAndReceive(packet);
-  if (is_refused_) {
-    // Only the stream's own headers told.
-    gpu_refuses_ = true;
-    NVC_RETURN_IF_ERROR(OpenDecoder());
-    const bool can_go_on = packet == nullptr || (packet->flags & AV_PKT_FLAG_KEY) != 0 || joining_;
-    joining_ = !can_go_on || joining_;
-    const absl::Status sent = SendAndReceive(packet);
-    first = can_go_on ? sent
-                      : absl::Status(first.code(),
-                                     absl::StrCat(first.message(),
-                                                  "; FFmpeg goes on from the next key frame"));
+  absl::Status refused;
+  absl::Status first = SendAndReceive(packet, &refused);
+  if (!refused.ok()) {
+    Note(GoOnWithFfmpeg(packet, refused), &first);
   } else if (absl::IsUnimplemented(first) && options_.must_be_gpu) {
     first = WithNvdecCure(first);
   }
@@ -164,15 +156,33 @@ absl::Status PacketDecoder::DecodeWhole(const AVPacket* packet) {
                       absl::StrCat("packet with timestamp ", packet->pts, ": ", first.message()));
 }
 
-absl::Status PacketDecoder::SendAndReceive(const AVPacket* packet) {
+absl::Status PacketDecoder::GoOnWithFfmpeg(const AVPacket* packet, const absl::Status& refused) {
+  gpu_refuses_ = true;
+  NVC_RETURN_IF_ERROR(OpenDecoder());
+  if (packet == nullptr) {
+    finished_ = true;
+    return refused;
+  }
+  const bool can_go_on = (packet->flags & AV_PKT_FLAG_KEY) != 0 || joining_;
+  joining_ = joining_ || !can_go_on;
+  absl::Status none;  // is refused by FFmpeg's
+  const absl::Status sent = SendAndReceive(packet, &none);
+  if (can_go_on) return sent;
+  return absl::Status(refused.code(),
+                      absl::StrCat(refused.message(), "; FFmpeg goes on from the next key frame"));
+}
+
+absl::Status PacketDecoder::SendAndReceive(const AVPacket* packet, absl::Status* refused) {
   absl::Status first = decoder_->Send(packet);
-  is_refused_ = may_be_refused_ && absl::IsUnimplemented(first);
+  const bool is_refused = may_be_refused_ && absl::IsUnimplemented(first);
+  if (is_refused) *refused = std::exchange(first, absl::OkStatus());
   if (times_ && packet != nullptr) times_->Sent(*packet);
   AvFramePtr frame(av_frame_alloc());
   if (frame == nullptr) return absl::ResourceExhaustedError("out of memory for a frame");
   while (true) {
     const absl::StatusOr<bool> received = decoder_->Receive(frame.get());
-    Note(received.status(), &first);
+    // What is refused is said once.
+    if (!is_refused || !absl::IsUnimplemented(received.status())) Note(received.status(), &first);
     if (!received.ok() || !*received) break;
     if (times_ && frame->pts == AV_NOPTS_VALUE) frame->best_effort_timestamp = times_->Next();
     const absl::Status kept = Keep(*frame);

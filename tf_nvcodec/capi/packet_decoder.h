@@ -53,7 +53,10 @@ class PacketDecoder {
   // NVDEC's where that takes the stream, else FFmpeg's.
   absl::Status OpenDecoder();
   absl::Status DecodeWhole(const AVPacket* packet);
-  absl::Status SendAndReceive(const AVPacket* packet);
+  // `refused`: what NVDEC says that does not take the packet, where FFmpeg may; no error then.
+  absl::Status SendAndReceive(const AVPacket* packet, absl::Status* refused);
+  // Only the stream's own headers told that it is none for NVDEC.
+  absl::Status GoOnWithFfmpeg(const AVPacket* packet, const absl::Status& refused);
   // Packets from one to the frame that comes out with it, says the stream.
   int Delay() const;
   // RASL pictures after a start in the middle, which FFmpeg leaves out by itself: they refer to
@@ -71,7 +74,6 @@ class PacketDecoder {
   std::optional<OutputTimes> times_;            // where NVDEC decodes
   int random_access_points_ = 0;                // of this run of packets
   bool may_be_refused_ = false;                 // NVDEC decodes, and FFmpeg may do it
-  bool is_refused_ = false;                     // NVDEC did not take the packet sent last
   bool gpu_refuses_ = false;
   bool finished_ = false;  // nothing may be sent before a Reset
   bool at_start_ = true;   // nothing was sent of this run of packets

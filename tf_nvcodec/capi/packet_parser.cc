@@ -7,6 +7,16 @@
 #include "tf_nvcodec/core/status.h"
 
 namespace nvc {
+namespace {
+
+// Of what the parser found last. Those of MPEG-1, MPEG-2 and JPEG leave `key_frame` alone.
+bool IsKey(const AVCodecParserContext& parser, AVCodecID codec) {
+  const AVCodecDescriptor* const described = avcodec_descriptor_get(codec);
+  if (described != nullptr && (described->props & AV_CODEC_PROP_INTRA_ONLY) != 0) return true;
+  return parser.key_frame == 1 || (parser.key_frame < 0 && parser.pict_type == AV_PICTURE_TYPE_I);
+}
+
+}  // namespace
 
 absl::StatusOr<std::unique_ptr<PacketParser>> PacketParser::Create(AVCodecID codec) {
   auto parser = std::make_unique<PacketParser>();
@@ -55,7 +65,7 @@ absl::Status PacketParser::Feed(const uint8_t* data, int size, const AVPacket& p
       packet->pts = parser_->pts;
       packet->dts = parser_->dts;
       packet->pos = parser_->pos;
-      if (parser_->key_frame == 1) packet->flags |= AV_PKT_FLAG_KEY;
+      if (IsKey(*parser_, context_->codec_id)) packet->flags |= AV_PKT_FLAG_KEY;
       const absl::Status taken = take(*packet);
       if (first.ok()) first = taken;
     } else if (used == 0) {

@@ -153,6 +153,7 @@ class NvdecDecoder : public Decoder, private NvdecParserEvents {
     if (!status.ok()) {
       Blame(status);
       session_.reset();  // it is not for the pictures that follow
+      if (CanShowAgain()) pictures_.clear();
       return 0;
     }
     stream_ = std::make_shared<const NvdecStream>(*std::move(stream));

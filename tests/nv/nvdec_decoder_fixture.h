@@ -1,0 +1,94 @@
+// Packets of words, for the decoder on a made-up driver.
+#ifndef TESTS_NV_NVDEC_DECODER_FIXTURE_H_
+#define TESTS_NV_NVDEC_DECODER_FIXTURE_H_
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tests/nv/nvdec_fake.h"
+#include "tf_nvcodec/core/av_ptr.h"
+#include "tf_nvcodec/nv/gpu_picture.h"
+#include "tf_nvcodec/nv/nvdec_decoder.h"
+
+namespace nvc {
+
+class NvdecDecoderTest : public ::testing::Test {
+ protected:
+  NvdecDecoderTest() : frame_(av_frame_alloc()) { pool_ = MakePool(); }
+
+  std::unique_ptr<NvdecPool> MakePool() {
+    NvdecPool::Limits limits;
+    limits.max_idle = 4;
+    limits.max_idle_bytes = size_t{1} << 30;
+    return std::make_unique<NvdecPool>(gpu_.device(), gpu_.cuvid(), limits);
+  }
+
+  // VP8's packets are parsed as they are.
+  void Open(AVCodecID codec = AV_CODEC_ID_VP8, const std::string& headers = "",
+            const DecoderOptions& options = {}) {
+    AvCodecParametersPtr parameters(avcodec_parameters_alloc());
+    parameters->codec_type = AVMEDIA_TYPE_VIDEO;
+    parameters->codec_id = codec;
+    parameters->color_space = AVCOL_SPC_BT470BG;
+    if (!headers.empty()) {
+      parameters->extradata_size = static_cast<int>(headers.size());
+      parameters->extradata =
+          static_cast<uint8_t*>(av_mallocz(headers.size() + AV_INPUT_BUFFER_PADDING_SIZE));
+      std::memcpy(parameters->extradata, headers.data(), headers.size());
+    }
+    auto decoder = OpenNvdecDecoder(pool_.get(), *parameters, {1, 25}, options);
+    ASSERT_TRUE(decoder.ok()) << decoder.status();
+    decoder_ = std::move(decoder).value();
+    next_packet_ = 0;
+  }
+
+  absl::Status Send(const std::string& words, int flags = 0) {
+    AvPacketPtr packet(av_packet_alloc());
+    av_new_packet(packet.get(), static_cast<int>(words.size()));
+    std::memcpy(packet->data, words.data(), words.size());
+    packet->pos = next_packet_;
+    packet->pts = 100 + next_packet_++;
+    packet->flags = flags;
+    return decoder_->Send(packet.get());
+  }
+
+  // The packets of the frames that are out; each is let go at once.
+  std::vector<int64_t> Receive() {
+    std::vector<int64_t> packets;
+    while (true) {
+      const absl::StatusOr<bool> received = decoder_->Receive(frame_.get());
+      EXPECT_TRUE(received.ok()) << received.status();
+      if (!received.ok() || !*received) return packets;
+      packets.push_back(frame_->pkt_pos);
+      EXPECT_EQ(frame_->pts, 100 + frame_->pkt_pos);
+      EXPECT_NE(GpuPictureOf(*frame_), nullptr);
+      av_frame_unref(frame_.get());
+    }
+  }
+
+  std::vector<int64_t> SendAndReceive(const std::string& words) {
+    const absl::Status sent = Send(words);
+    EXPECT_TRUE(sent.ok()) << sent;
+    return Receive();
+  }
+
+  std::vector<int64_t> Finish() {
+    const absl::Status sent = decoder_->Send(nullptr);
+    EXPECT_TRUE(sent.ok()) << sent;
+    return Receive();
+  }
+
+  FakeGpu gpu_;
+  std::unique_ptr<NvdecPool> pool_;
+  std::unique_ptr<Decoder> decoder_;
+  AvFramePtr frame_;
+  int next_packet_ = 0;
+};
+
+}  // namespace nvc
+
+#endif  // TESTS_NV_NVDEC_DECODER_FIXTURE_H_
