@@ -2,7 +2,7 @@
 # Runs the tests marked gpu on all GPUs of this machine at once, PER_GPU (2) processes on each, what
 # takes longest first; a test that finds no GPU fails. A process runs one test after another, so that
 # TensorRT is started, and measures each kernel, once in it. Tests marked `alone` run after the
-# others, in one process that has all GPUs.
+# others, one by one in a process that has all GPUs.
 # Conversions that take turns at a GPU slow each other down more than they gain; MPS=1 lets the
 # processes of a GPU use it at once, by NVIDIA's Multi-Process Service.
 # Arguments choose tests, as for pytest:
@@ -51,7 +51,10 @@ ran=0
 failed=0
 run() { # pytest's options...
   local code=0
-  "$python" -m pytest -m gpu -p gpu_workers -p no:cacheprovider -v -rs "$@" </dev/null || code=$?
+  # Of a test that hangs in C++, only another thread can end the process; the next one goes on.
+  "$python" -m pytest -m gpu -p gpu_workers -p no:cacheprovider -o timeout_method=thread \
+    --continue-on-collection-errors --max-worker-restart 100 --dist load --maxschedchunk 1 \
+    -v -rs "$@" </dev/null || code=$?
   case "$code" in
     0) ran=1 ;;
     5) ;; # there is none
@@ -60,9 +63,9 @@ run() { # pytest's options...
 }
 say "$workers processes on GPUs ${gpus[*]}"
 # One test ahead at most: the last ones are spread too.
-run -n "$workers" --dist load --maxschedchunk 1 "$@"
+run -n "$workers" "$@"
 export GPU_TESTS_ALONE=1
-CUDA_VISIBLE_DEVICES="$(IFS=,; echo "${gpus[*]}")" run "$@"
+CUDA_VISIBLE_DEVICES="$(IFS=,; echo "${gpus[*]}")" run -n 1 "$@"
 ((ran)) || die "no test marked gpu${AGAIN:+ that has not passed before}: $*"
 ((failed == 0)) || die "some failed; what they said is in $logs"
 say "all passed"

@@ -168,4 +168,38 @@ def test_tests_that_can_not_be_collected_are_an_error(project: Path) -> None:
     (project / "tests" / "gpu" / "test_b.py").write_text("import nothing_of_this_name\n")
     done = run(project, GPUS="0")
     assert done.returncode == 1 and "nothing_of_this_name" in done.stdout
-    assert sorted(name for name, *_ in told(project)) == ["a", "y"]  # the others run
+    assert sorted(name for name, *_ in told(project)) == ["a", "v", "y"]  # the others run
+
+
+def test_workers_that_never_begin_are_an_error(project: Path) -> None:
+    conftest = "import os\nif 'PYTEST_XDIST_WORKER' in os.environ: os._exit(3)\n"
+    (project / "tests" / "gpu" / "conftest.py").write_text(conftest)
+    done = run(project, "tests/gpu", GPUS="4", PER_GPU="1")
+    assert done.returncode == 1, done.stdout[-2000:]
+    assert not told(project) and "all passed" not in done.stdout
+
+
+def test_one_that_dies_alone_leaves_the_others(project: Path) -> None:
+    alone = TESTS.replace("pytest.mark.gpu", "[pytest.mark.gpu, pytest.mark.alone]")
+    (project / "tests" / "gpu" / "test_d.py").write_text(alone + DIES)
+    done = run(project, "tests/gpu/test_d.py", GPUS="4 7", PER_GPU="1", FATAL="1")
+    assert done.returncode == 1
+    ran = told(project)
+    assert {name for name, *_ in ran} == {f"d{x}" for x in range(12) if x != 4}
+    assert {gpus for _, gpus, *_ in ran} == {"4,7"}
+    (said,) = (project / "build" / "log" / "gpu_tests").glob("*.log")
+    assert said.name == "tests_gpu_test_d.py_test_d_4_.died.log"
+
+
+def test_one_that_hangs_in_a_library_is_ended(project: Path) -> None:
+    hangs = (
+        "\nimport ctypes\n@pytest.mark.timeout(3)\ndef test_h():\n"
+        "    lock = ctypes.create_string_buffer(64)\n"
+        "    for _ in range(2): ctypes.CDLL(None).pthread_mutex_lock(lock)\n"
+    )
+    (project / "tests" / "gpu" / "test_h.py").write_text(TESTS + hangs)
+    done = run(project, "tests/gpu", GPUS="4", PER_GPU="1")
+    assert done.returncode == 1
+    assert sorted(name for name, *_ in told(project)) == [*"bbbb", "v"]
+    (said,) = (project / "build" / "log" / "gpu_tests").glob("*.log")
+    assert said.name == "tests_gpu_test_h.py_test_h.died.log"

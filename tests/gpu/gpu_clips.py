@@ -9,6 +9,7 @@ elsewhere is taken ($TF_NVCODEC_GOLDEN names what holds it).
 from __future__ import annotations
 
 import dataclasses
+import fcntl
 import functools
 import hashlib
 import shutil
@@ -106,13 +107,18 @@ def _make_missing() -> Path:
     scripts = Path(__file__).read_text() + Path(clip_edits.__file__).read_text()
     digest = hashlib.sha256((cache_key() + scripts).encode()).hexdigest()
     folder = cache_root() / f"gpu-{digest[:16]}"
-    if not (folder / READY).is_file():
-        unfinished = folder.with_name(f"{folder.name}.unfinished")
-        shutil.rmtree(unfinished, ignore_errors=True)
-        unfinished.mkdir(parents=True)
-        lines = [make(clip, unfinished) for clip in CORPUS.values()]
-        (unfinished / READY).write_text("".join(f"{line}\n" for line in lines))
-        unfinished.rename(folder)
+    if (folder / READY).is_file():
+        return folder
+    cache_root().mkdir(parents=True, exist_ok=True)
+    with open(cache_root() / "gpu-lock", "w") as lock:  # other processes wait for this one
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (folder / READY).is_file():
+            unfinished = folder.with_name(f"{folder.name}.unfinished")
+            shutil.rmtree(unfinished, ignore_errors=True)
+            unfinished.mkdir()
+            lines = [make(clip, unfinished) for clip in CORPUS.values()]
+            (unfinished / READY).write_text("".join(f"{line}\n" for line in lines))
+            unfinished.rename(folder)
     return folder
 
 

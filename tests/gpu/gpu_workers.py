@@ -1,7 +1,8 @@
 """A plugin of pytest for scripts/gpu_tests.sh: pytest-xdist's workers share the GPUs and the cores.
 
 GPU_TESTS_GPUS has the GPUs, GPU_TESTS_LOGS the folder for what is told while tests run. Where
-GPU_TESTS_ALONE is set, tests marked `alone` run, elsewhere all others. GPU_TESTS_MPS, if set, has a
+GPU_TESTS_ALONE is set, tests marked `alone` run, in one worker that has all; elsewhere all others.
+GPU_TESTS_MPS, if set, has a
 folder for each GPU, in which NVIDIA's MPS listens.
 """
 
@@ -25,9 +26,12 @@ BEFORE = LOGS / "before.tsv"
 # their own, the other conversions.
 LONGEST_FIRST = ("bisect", "applications", "digits[INT8", "converters")
 WORKER = os.environ.get("PYTEST_XDIST_WORKER")
+ALONE = "GPU_TESTS_ALONE" in os.environ
 
 
-_places: dict[str, int] = {}  # the controller's: of its workers
+# The controller's: of its workers, and what ended some of them.
+_places: dict[str, int] = {}
+_broken: list[str] = []
 
 
 def pytest_configure_node(node: Any) -> None:
@@ -36,13 +40,22 @@ def pytest_configure_node(node: Any) -> None:
     _places[node.gateway.id] = node.workerinput["place"] = place
 
 
-def pytest_testnodedown(node: Any) -> None:
+def pytest_testnodedown(node: Any, error: Any) -> None:
     _places.pop(node.gateway.id, None)
+    if error:
+        _broken.append(str(error))
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    """Workers that all died before their first test are no lack of tests."""
+    if _broken and exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED:
+        session.exitstatus = pytest.ExitCode.INTERNAL_ERROR
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """In a worker, before anything looks for GPUs."""
-    if WORKER is not None:
+    if WORKER is not None and not ALONE:
         take_place(config.workerinput["place"])  # type: ignore[attr-defined]
 
 
@@ -70,12 +83,11 @@ def passed_before() -> set[str]:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    alone = "GPU_TESTS_ALONE" in os.environ
     left_out = passed_before()
     kept = [
         item
         for item in items
-        if (item.get_closest_marker("alone") is not None) == alone and item.nodeid not in left_out
+        if (item.get_closest_marker("alone") is not None) == ALONE and item.nodeid not in left_out
     ]
     config.hook.pytest_deselected(items=[item for item in items if item not in kept])
 
