@@ -2,10 +2,12 @@
 
     python -m benchmarks.nvdec_decode [--clips FOLDER] [--peers NAMES] [--rounds 3] [--limit 390]
 
-Each peer works in a process of its own, one after the other on the same GPU; peers that are not
-installed are left out. Figures are in the results as soon as they are known; what is not measured
-when the limit is reached is left out. Needs a GPU with NVDEC and the clips of benchmarks/clips.py:
---clips names a folder that has h264_1080p.mp4 and hevc_1080p.mp4, for machines without ffmpeg.
+Each peer has a process of its own for each codec, one after the other on the same GPU; peers that
+are not installed are left out. Figures are in the results as soon as they are known. A process has
+twice its equal share of the time that is left, at the most; what it has not measured then is left
+out. Results with other peers' figures, or of another GPU, are not written over: --results. Needs a
+GPU with NVDEC and the clips of benchmarks/clips.py: --clips names a folder that has h264_1080p.mp4
+and hevc_1080p.mp4, for machines without ffmpeg.
 
     whole N     N streams at once, every frame to RGB: frames/s of all together
     random      32 random frames to RGB, from opening the file: ms
@@ -28,7 +30,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +41,8 @@ RESULTS = Path(__file__).resolve().parent / "results" / "h200"
 CODECS = ("h264", "hevc")
 FRAMES, RANDOM, CLIPS = 663, 32, 64
 BUDGET_S = 9.0  # of a figure
-MARK = "figure: "
+# Of the frames asked for; a peer may leave out what does not fill its last sequence.
+MOST_LEFT_OUT = 0.02
 
 
 def seconds(call: Callable[[], Any]) -> float:
@@ -52,58 +55,65 @@ def measure(peer: Peer, path: str, rounds: int, emit: Callable[..., None]) -> No
     """Gives medians as they come; a figure that the peer does not offer is left out."""
     fewest = rounds
 
+    @contextlib.contextmanager
+    def noting(name: str) -> Iterator[None]:
+        try:
+            yield
+        except NotImplementedError:
+            pass
+        except Exception as error:  # a peer may fail in any way of its own
+            emit("errors", name, f"{type(error).__name__}: {error}"[:300])
+
     def figure(
         name: str, result: Callable[[float], float], call: Callable[[], Any], times: int
     ) -> None:
         """Of so many calls after the first, but no more once BUDGET_S are spent."""
         nonlocal fewest
         taken: list[float] = []
-        try:
+        with noting(name):
             spent = seconds(call)
             while len(taken) < times and (not taken or spent < BUDGET_S):
                 taken.append(seconds(call))
                 spent += taken[-1]
-        except NotImplementedError:
-            return
-        except Exception as error:  # a peer may fail in any way of its own
-            emit("errors", name, f"{type(error).__name__}: {error}"[:300])
-            return
-        fewest = min(fewest, len(taken))
-        emit("rounds", fewest)
-        emit(name, result(statistics.median(taken)))
+            fewest = min(fewest, len(taken))
+            emit("rounds", fewest)
+            emit(name, result(statistics.median(taken)))
 
     def in_ms(name: str, call: Callable[[], Any], times: int = rounds) -> None:
         figure(name, lambda taken: 1e3 * taken, call, times)
 
-    def a_second(name: str, call: Callable[[], int]) -> None:
+    def a_second(name: str, call: Callable[[], int], wanted: int) -> None:
         returned = [0]
 
         def once() -> None:
             returned[0] = call()
+            if not (1 - MOST_LEFT_OUT) * wanted <= returned[0] <= wanted:
+                raise ValueError(f"gave {returned[0]} of {wanted}")
 
         figure(name, lambda taken: returned[0] / taken, once, rounds)
 
     first = functools.partial(peer.frames_at, path, [0])
-    with contextlib.suppress(NotImplementedError):
+    with noting("first_cold_ms"):
         emit("first_cold_ms", 1e3 * seconds(first))
     in_ms("first_warm_ms", first, 9)
     in_ms("first_named_ms", lambda: peer.first_by_name(path), 9)
-    with contextlib.suppress(NotImplementedError):
+    with noting("first_memory_ms"):
         in_ms("first_memory_ms", peer.in_memory(path), 9)
     in_ms("random_ms", lambda: peer.frames_at(path, draw(RANDOM, FRAMES)))
     for count in peer.stream_counts:
-        a_second(f"whole_{count}_fps", functools.partial(peer.streams, path, count))
+        call = functools.partial(peer.streams, path, count)
+        a_second(f"whole_{count}_fps", call, FRAMES * count)
     starts = draw(CLIPS, FRAMES - 16, seed=3)
-    a_second("clips_per_s", lambda: peer.clips(path, starts))
+    a_second("clips_per_s", lambda: peer.clips(path, starts), CLIPS)
 
 
-def say(*keys_and_value: Any) -> None:
-    """A line for the parent: where in the peer's row, and what."""
-    print(MARK + json.dumps(keys_and_value), flush=True)
+def job(name: str, codec: str, folder: str, rounds: int, figures: int) -> None:
+    """A peer's, in a process of its own; `figures` is the descriptor that goes to the parent."""
 
+    def say(*keys_and_value: Any) -> None:
+        """Where in the peer's row, and what."""
+        os.write(figures, json.dumps(keys_and_value).encode() + b"\n")
 
-def job(name: str, folder: str, rounds: int) -> None:
-    """A peer's, in a process of its own."""
     kind = PEERS[name]
     if kind.cores:
         cores = sorted(os.sched_getaffinity(0))[: kind.cores]
@@ -115,47 +125,53 @@ def job(name: str, folder: str, rounds: int) -> None:
         say("absent", str(error))
         return
     say("version", peer.version())
-    for codec in CODECS:
-        path = str(Path(folder) / f"{codec}_1080p.mp4")
-        try:
-            measure(peer, path, rounds, functools.partial(say, codec))
-        except Exception as error:  # a peer may fail in any way of its own
-            say(codec, "error", f"{type(error).__name__}: {error}"[:300])
+    path = str(Path(folder) / f"{codec}_1080p.mp4")
+    try:
+        measure(peer, path, rounds, functools.partial(say, codec))
+    except Exception as error:  # a peer may fail in any way of its own
+        say(codec, "error", f"{type(error).__name__}: {error}"[:300])
     for key, value in peer.extra().items():
-        say(key, value)
+        say(key, codec, value)
 
 
 def in_process(
-    name: str, folder: str, rounds: int, limit_s: float, keep: Callable[[dict[str, Any]], None]
-) -> dict[str, Any]:
-    """The peer's row, which `keep` gets after each figure."""
-    command = [sys.executable, "-m", "benchmarks.nvdec_decode", "--job", name]
+    name: str,
+    codec: str,
+    folder: str,
+    rounds: int,
+    limit_s: float,
+    row: dict[str, Any],
+    keep: Callable[[], None],
+) -> None:
+    """Puts the figures into the peer's row, and calls `keep` after each."""
+    command = [sys.executable, "-m", "benchmarks.nvdec_decode", "--job", name, "--codec", codec]
     command += ["--clips", folder, "--rounds", str(rounds)]
-    row: dict[str, Any] = {}
+    reads, writes = os.pipe()  # libraries print what they like
+    command += ["--figures", str(writes)]
     with (
-        tempfile.TemporaryFile("w+") as errors,
-        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True) as child,
+        tempfile.TemporaryFile() as said,
+        subprocess.Popen(command, stdout=said, stderr=said, pass_fds=[writes]) as child,
+        os.fdopen(reads) as figures,
     ):
-        timer = threading.Timer(max(limit_s, 1), child.kill)
+        os.close(writes)
+        timer = threading.Timer(limit_s, child.kill)
         timer.start()
-        assert child.stdout is not None
-        for line in child.stdout:
-            if not line.startswith(MARK):  # libraries print too
-                continue
-            *keys, last, value = json.loads(line[len(MARK) :])
+        for line in figures:
+            *keys, last, value = json.loads(line)
             place = row
             for key in keys:
                 place = place.setdefault(key, {})
             place[last] = value
-            keep(row)
+            keep()
+        child.wait()
         cut = not timer.is_alive()
         timer.cancel()
-        if child.wait():
-            errors.seek(0)
+        if child.returncode:
+            said.seek(0)
             why = f"cut after {limit_s:.0f} s" if cut else f"exit status {child.returncode}"
-            row["error"] = f"{why}: {errors.read()[-2000:]}"
-            keep(row)
-    return row
+            last_words = said.read()[-2000:].decode(errors="replace")
+            row.setdefault(codec, {})["error"] = f"{why}: {last_words}"
+            keep()
 
 
 def gpu() -> str:
@@ -166,11 +182,24 @@ def gpu() -> str:
     return done.stdout.partition("\n")[0]
 
 
-def clip_folder() -> Path:
+def link_clips(folder: Path) -> None:
+    """Makes the clips, with the names that --clips asks for."""
     from benchmarks import clips
 
-    paths = [clips.path(f"{codec}_1080p") for codec in CODECS]
-    return paths[0].parent
+    for codec in CODECS:
+        (folder / f"{codec}_1080p.mp4").symlink_to(clips.path(f"{codec}_1080p"))
+
+
+def would_be_lost(path: Path, peers: Sequence[str], on: str) -> str | None:
+    """What of older results stands against writing over them."""
+    if not path.exists():
+        return None
+    older = json.loads(path.read_text())
+    others = [name for name in older["peers"] if name not in peers]
+    if others:
+        return f"figures of {', '.join(others)}"
+    its = older["machine"].get("gpu", "unknown")
+    return f"figures of {its}" if its.partition(",")[0] != on.partition(",")[0] else None
 
 
 def table(results: dict[str, dict[str, Any]]) -> str:
@@ -192,15 +221,27 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--limit", type=float, default=390, help="seconds for all peers together")
     parser.add_argument("--results", type=Path, default=RESULTS)
-    parser.add_argument("--job", help=argparse.SUPPRESS)
+    for hidden in ("--job", "--codec", "--figures"):
+        parser.add_argument(hidden, help=argparse.SUPPRESS)
     options = parser.parse_args()
-    folder = options.clips or str(clip_folder())
     if options.job:
-        job(options.job, folder, options.rounds)
+        figures = int(options.figures)
+        job(options.job, options.codec, options.clips, options.rounds, figures)
         return
-    began = time.monotonic()
+    names = options.peers.split(",")
     options.results.mkdir(parents=True, exist_ok=True)
     path = options.results / "nvdec_decode.json"
+    if lost := would_be_lost(path, names, gpu()):
+        parser.error(f"{path} has {lost}: choose another --results")
+    with contextlib.ExitStack() as stack:
+        folder = options.clips
+        if folder is None:
+            folder = stack.enter_context(tempfile.TemporaryDirectory())
+            link_clips(Path(folder))
+        run(names, folder, path, options.rounds, options.limit)
+
+
+def run(names: Sequence[str], folder: str, path: Path, rounds: int, limit_s: float) -> None:
     rows: dict[str, dict[str, Any]] = {}
     document = {
         "name": "nvdec_decode",
@@ -209,18 +250,27 @@ def main() -> None:
         "peers": rows,
     }
 
-    def keep(name: str, row: dict[str, Any]) -> None:
-        done = [row[codec]["rounds"] for codec in CODECS if "rounds" in row.get(codec, {})]
-        rows[name] = {**row, "rounds": min(done, default=options.rounds)}
+    def keep() -> None:
+        for row in rows.values():
+            done = [row[codec]["rounds"] for codec in CODECS if "rounds" in row.get(codec, {})]
+            if done:
+                row["rounds"] = min(done)
         unfinished = path.with_suffix(".tmp")
         unfinished.write_text(json.dumps(document, indent=1) + "\n")
         unfinished.replace(path)
 
-    for name in options.peers.split(","):
-        left = options.limit - (time.monotonic() - began)
-        row = in_process(name, folder, options.rounds, left, functools.partial(keep, name))
-        keep(name, row)
-        print(f"{time.monotonic() - began:.0f} s:", name, json.dumps(row), flush=True)
+    began = time.monotonic()
+    jobs = [(name, codec) for name in names for codec in CODECS]
+    for done, (name, codec) in enumerate(jobs):
+        left = limit_s - (time.monotonic() - began)
+        if left <= 0:
+            break
+        share = min(left, 2 * left / (len(jobs) - done))
+        row = rows.setdefault(name, {})
+        if "absent" not in row:
+            in_process(name, codec, folder, rounds, share, row, keep)
+        found = json.dumps(row.get(codec, row))
+        print(f"{time.monotonic() - began:.0f} s:", name, codec, found, flush=True)
     print(table(rows))
     print(path)
 

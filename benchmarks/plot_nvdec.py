@@ -25,7 +25,7 @@ def main() -> None:
     cases = []
     for codec, shown in CODECS.items():
         for figure, title, unit in FIGURES:
-            ours = document["peers"][OURS][codec].get(figure)
+            ours = document["peers"].get(OURS, {}).get(codec, {}).get(figure)
             ratios = {
                 name: times
                 for name, row in peers.items()

@@ -57,7 +57,7 @@ def render(document: dict[str, Any]) -> str:
     ]
     for codec, shown in CODECS.items():
         for figure, title, unit in FIGURES:
-            values = {peer: measured[peer].get(codec, {}).get(figure) for peer in peers}
+            values = {peer: measured.get(peer, {}).get(codec, {}).get(figure) for peer in peers}
             if not any(values.values()):
                 continue
             cells = [_cell(values[OURS], values[peer], unit, peer == OURS) for peer in peers]
@@ -85,22 +85,41 @@ def _footer(document: dict[str, Any]) -> str:
         for name, row in document["peers"].items()
         if "version" in row and name not in NATIVE and not name.startswith(f"{OURS} ")
     )
-    rounds = sorted({row["rounds"] for row in document["peers"].values()})
+    with_figures = (row for row in document["peers"].values() if CODECS.keys() & row.keys())
+    rounds = sorted({row["rounds"] for row in with_figures if "rounds" in row}) or [0]
     cores = "".join(
         f" {name} has {row['cores']} of the cores."
         for name, row in document["peers"].items()
         if "cores" in row
     )
     counts = " to ".join(dict.fromkeys(str(count) for count in (rounds[0], rounds[-1])))
-    taken = "Each once, on" if rounds == [1] else f"Medians of {counts} on"
+    taken = f"Medians of {counts} on"
+    if rounds == [1]:
+        taken = "Each once, but first frames up to nine times, on"
     return (
         f"{taken} {machine['gpu']}, {machine['cores']} cores, {machine['date']};"
         " 663 frames, a GOP of 50. The ops read a whole file for its first frame;"
         " [by name](docs/nvdec.md#the-first-frame) it takes less."
-        " DALI's clips include the making of a pipeline."
+        " Each call of PyNvVideoCodec and DALI opens a decoder or makes a pipeline, as a program"
+        f" does that reads one file after another; {OURS} takes decoders from its pool."
+        f"{_missing(document)}"
         f" {document['note']} In brackets: how many times as fast {OURS} is.{cores}"
         f"{_limits(document)} {versions}."
     )
+
+
+def _missing(document: dict[str, Any]) -> str:
+    """Who failed in what, apart from what a peer does not offer."""
+    parts = []
+    for name, row in document["peers"].items():
+        for codec, shown in CODECS.items():
+            found = row.get(codec, {})
+            what = list(found.get("errors", {}))
+            if "error" in found:
+                what.append(found["error"].partition(":")[0])
+            if what:
+                parts.append(f"{name} with {shown} ({', '.join(what)})")
+    return f" Failed: {'; '.join(parts)}." if parts else ""
 
 
 def limit(document: dict[str, Any], codec: str) -> tuple[float, str] | None:
@@ -117,7 +136,7 @@ def _limits(document: dict[str, Any]) -> str:
     parts = []
     for codec, shown in CODECS.items():
         best = limit(document, codec)
-        ours = document["peers"][OURS].get(codec, {}).get(LIMIT)
+        ours = document["peers"].get(OURS, {}).get(codec, {}).get(LIMIT)
         if best is None or not ours:
             continue
         parts.append(

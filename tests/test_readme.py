@@ -101,9 +101,14 @@ def test_gpu_table_of_made_up_results():
             "tf_nvcodec": {"version": "0.1", "h264": figures, "rounds": 2},
             "tf_nvcodec native": {"version": "0.1", "h264": {"whole_14_fps": 990.0}, "rounds": 3},
             "PyNvVideoCodec NV12": {"version": "2", "h264": {"whole_14_fps": 1000.0}, "rounds": 3},
-            "PyNvVideoCodec": {"version": "2", "h264": {"whole_1_fps": 250.0}, "rounds": 3},
+            "PyNvVideoCodec": {
+                "version": "2",
+                "h264": {"whole_1_fps": 250.0, "errors": {"random_ms": "ValueError: no"}},
+                "hevc": {"error": "cut after 60 s: what it said"},
+                "rounds": 3,
+            },
             "tf_nvcodec cpu": {"version": "0.1", "cores": 16, "h264": {}, "rounds": 1},
-            "DALI": {"absent": "not installed", "rounds": 3},
+            "DALI": {"absent": "not installed"},
         },
     }
     table = render_gpu.render(document)
@@ -115,6 +120,10 @@ def test_gpu_table_of_made_up_results():
     assert reached in table
     assert "native" not in table
     assert "first frame, bytes" not in table  # nobody's
+    failed = "PyNvVideoCodec with H.264 (random_ms); PyNvVideoCodec with HEVC (cut after 60 s)."
+    assert f"Failed: {failed}" in table
+    del document["peers"]["tf_nvcodec"]
+    assert "| H.264, 1 stream to RGB | frames/s | - | 250 | - |" in render_gpu.render(document)
 
 
 def test_speed_table_of_made_up_results():
