@@ -11,7 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-NATIVE, STOCK, AGAIN, OURS = "native", "TF-TRT", "TF-TRT again", "converters"
+from benchmarks.tftrt_jobs import AGAIN, NATIVE, OURS, STOCK
+
 PRECISIONS = ("FP32", "FP16", "INT8")
 
 Row = dict[str, Any]
@@ -26,7 +27,7 @@ def tables(rows: list[Row]) -> str:
 
 def _table(model: str, rows: list[Row]) -> str:
     precisions = [p for p in PRECISIONS if any(row["precision"] == p for row in rows)]
-    stock = [peer for peer in (STOCK, AGAIN) if peer == STOCK or _has(rows, peer)]
+    stock = [STOCK, *({AGAIN} & {row["peer"] for row in rows})]
     heads = [model, NATIVE]
     for precision in precisions:
         heads += [*(f"{peer} {precision}" for peer in stock), precision]
@@ -46,10 +47,6 @@ def _table(model: str, rows: list[Row]) -> str:
     cold = cells(lambda row: row.get("cold_start_s"), 1)
     lines.append(["first result in a fresh process, s", *cold])
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
-
-
-def _has(rows: list[Row], peer: str) -> bool:
-    return any(row["peer"] == peer for row in rows)
 
 
 def _cells(

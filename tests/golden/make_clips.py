@@ -18,6 +18,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 from clip_table import CLIPS, Clip
@@ -110,22 +111,27 @@ def make_all(folder: Path, workers: int = 2) -> None:
     (folder / READY).write_text("".join(f"{lines[name]}\n" for name in CLIPS))
 
 
-def ensure_clips() -> Path:
-    """The folder that holds every clip, made now if it is not there yet."""
-    root = cache_root()
-    folder = root / cache_key()
+def made_once(folder: Path, fill: Callable[[Path], None]) -> Path:
+    """The folder, which `fill` makes whole, READY included, if it is not there yet; other processes
+    wait."""
     if (folder / READY).is_file():
-        os.utime(folder / READY)  # the C++ tests take the newest
         return folder
-    root.mkdir(parents=True, exist_ok=True)
-    with open(root / "lock", "w") as lock:
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with open(folder.parent / "lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not (folder / READY).is_file():
-            unfinished = root / f"{folder.name}.unfinished"
+            unfinished = folder.with_name(f"{folder.name}.unfinished")
             shutil.rmtree(unfinished, ignore_errors=True)
             unfinished.mkdir()
-            make_all(unfinished)
+            fill(unfinished)
             unfinished.rename(folder)
+    return folder
+
+
+def ensure_clips() -> Path:
+    """The folder that holds every clip, made now if it is not there yet."""
+    folder = made_once(cache_root() / cache_key(), make_all)
+    os.utime(folder / READY)  # the C++ tests take the newest
     return folder
 
 

@@ -9,7 +9,6 @@ elsewhere is taken ($TF_NVCODEC_GOLDEN names what holds it).
 from __future__ import annotations
 
 import dataclasses
-import fcntl
 import functools
 import hashlib
 import shutil
@@ -21,7 +20,7 @@ sys.path.insert(0, str(HERE.parent / "golden"))
 
 import clip_edits  # noqa: E402
 from clip_table import CLIPS, Clip  # noqa: E402
-from make_clips import READY, cache_key, cache_root, make, needed  # noqa: E402
+from make_clips import READY, cache_key, cache_root, made_once, make, needed  # noqa: E402
 
 FACTOR = 3
 SMALLEST = 144
@@ -106,20 +105,12 @@ DAMAGED = sorted(name for name, clip in CORPUS.items() if "damaged" in clip.tags
 def _make_missing() -> Path:
     scripts = Path(__file__).read_text() + Path(clip_edits.__file__).read_text()
     digest = hashlib.sha256((cache_key() + scripts).encode()).hexdigest()
-    folder = cache_root() / f"gpu-{digest[:16]}"
-    if (folder / READY).is_file():
-        return folder
-    cache_root().mkdir(parents=True, exist_ok=True)
-    with open(cache_root() / "gpu-lock", "w") as lock:  # other processes wait for this one
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not (folder / READY).is_file():
-            unfinished = folder.with_name(f"{folder.name}.unfinished")
-            shutil.rmtree(unfinished, ignore_errors=True)
-            unfinished.mkdir()
-            lines = [make(clip, unfinished) for clip in CORPUS.values()]
-            (unfinished / READY).write_text("".join(f"{line}\n" for line in lines))
-            unfinished.rename(folder)
-    return folder
+
+    def fill(folder: Path) -> None:
+        lines = [make(clip, folder) for clip in CORPUS.values()]
+        (folder / READY).write_text("".join(f"{line}\n" for line in lines))
+
+    return made_once(cache_root() / f"gpu-{digest[:16]}", fill)
 
 
 @functools.cache

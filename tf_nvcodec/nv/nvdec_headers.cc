@@ -5,6 +5,10 @@
 #include "tf_nvcodec/core/hevc_sps.h"
 #include "tf_nvcodec/core/nal_units.h"
 
+extern "C" {
+#include <libavutil/macros.h>
+}
+
 namespace nvc {
 namespace {
 
@@ -29,8 +33,6 @@ std::optional<PictureWindow> OfVp8(const uint8_t* data, size_t size) {
   return window;
 }
 
-int RoundUp(int size, int step) { return (size + step - 1) / step * step; }
-
 // ISO/IEC 13818-2: sequence_header() 6.2.2.1, sequence_extension() 6.2.2.3, macroblocks 6.3.3.
 std::optional<PictureWindow> OfMpeg(const uint8_t* data, size_t size) {
   constexpr int kPicture = 0x00, kSequence = 0xb3, kExtension = 0xb5, kSequenceExtension = 1;
@@ -52,9 +54,9 @@ std::optional<PictureWindow> OfMpeg(const uint8_t* data, size_t size) {
     } else {
       continue;
     }
-    found->coded_width = RoundUp(found->width, kMacroblock);
+    found->coded_width = FFALIGN(found->width, kMacroblock);
     // Each of two fields is whole macroblocks.
-    found->coded_height = RoundUp(found->height, progressive ? kMacroblock : 2 * kMacroblock);
+    found->coded_height = FFALIGN(found->height, progressive ? kMacroblock : 2 * kMacroblock);
   }
   if (found.has_value() && (found->width == 0 || found->height == 0)) return std::nullopt;
   return found;

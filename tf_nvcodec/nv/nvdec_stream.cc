@@ -10,6 +10,7 @@
 
 extern "C" {
 #include <libavutil/error.h>
+#include <libavutil/macros.h>
 #include <libavutil/pixdesc.h>
 }
 
@@ -124,10 +125,6 @@ bool Fits(const PictureWindow& window, const CUVIDEOFORMAT& format) {
          window.top + window.height <= static_cast<int>(format.coded_height) + 1;
 }
 
-int WholeMacroblocks(int size) {
-  return (size + kNvdecMacroblock - 1) / kNvdecMacroblock * kNvdecMacroblock;
-}
-
 struct HeldPicture {
   GpuPicture picture;
   std::shared_ptr<NvdecSession> session;
@@ -183,7 +180,7 @@ absl::StatusOr<NvdecStream> NvdecStream::Of(const CUVIDEOFORMAT& format,
   stream.coded.width = std::max(stream.coded.width, shown.left + shown.width);
   stream.coded.height = std::max(stream.coded.height, shown.top + shown.height);
   if (IsCountedInMacroblocks(format.codec)) {
-    stream.coded.width = WholeMacroblocks(stream.coded.width);
+    stream.coded.width = FFALIGN(stream.coded.width, kNvdecMacroblock);
     if (from_header) stream.coded.height = std::max(stream.coded.height, shown.coded_height);
   }
   stream.layout = Layout(stream.coded);
