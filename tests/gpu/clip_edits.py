@@ -9,6 +9,7 @@ _EXTENSION = b"\x00\x00\x01\xb5"
 _SEQUENCE_EXTENSION = 1
 _SEQUENCE_EXTENSION_BYTES = len(_EXTENSION) + 6
 _SOI = b"\xff\xd8\xff"
+_HUFFMAN_TABLES = b"\xff\xc4"
 
 
 def _with_display_size(stream: bytes, width: int, height: int) -> bytes:
@@ -43,14 +44,32 @@ def _field(jpeg: bytes, polarity: int) -> bytes:
     return jpeg[:2] + b"\xff\xe0" + struct.pack(">H", len(marker) + 2) + marker + jpeg[2:]
 
 
+def _jpegs(stream: bytes) -> list[bytes]:
+    return [_SOI + jpeg for jpeg in stream.split(_SOI)[1:]]
+
+
+def _ivf(packets: list[bytes], width: int, height: int) -> bytes:
+    size = (width, height, 25, 1, len(packets), 0)
+    out = struct.pack("<4sHH4sHHIIII", b"DKIF", 0, 32, b"MJPG", *size)
+    for number, packet in enumerate(packets):
+        out += struct.pack("<IQ", len(packet), number) + packet
+    return out
+
+
 def jpeg_fields(data: bytes, source: Path) -> bytes:
     """Two JPEGs of 288x96 in a packet, the fields of a picture of 288x192, in IVF."""
     del source
-    jpegs = [_SOI + jpeg for jpeg in data.split(_SOI)[1:]]
-    pairs = list(zip(jpegs[::2], jpegs[1::2]))
-    header = struct.pack("<4sHH4sHHIIII", b"DKIF", 0, 32, b"MJPG", 288, 192, 25, 1, len(pairs), 0)
-    out = [header]
-    for number, (top, bottom) in enumerate(pairs):
-        packet = _field(top, 1) + _field(bottom, 2)
-        out += [struct.pack("<IQ", len(packet), number), packet]
-    return b"".join(out)
+    jpegs = _jpegs(data)
+    return _ivf([_field(a, 1) + _field(b, 2) for a, b in zip(jpegs[::2], jpegs[1::2])], 288, 192)
+
+
+def _without_tables(jpeg: bytes) -> bytes:
+    at = jpeg.index(_HUFFMAN_TABLES)
+    after = at + 2 + int.from_bytes(jpeg[at + 2 : at + 4], "big")
+    return jpeg[:at] + jpeg[after:]
+
+
+def jpeg_without_tables(data: bytes, source: Path) -> bytes:
+    """JPEGs of 288x192 that leave out their Huffman tables, as cameras do, in IVF."""
+    del source
+    return _ivf([_without_tables(jpeg) for jpeg in _jpegs(data)], 288, 192)

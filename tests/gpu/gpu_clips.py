@@ -61,6 +61,15 @@ EXTRA = (
     Clip("mjpeg_other.avi", f"{_MJPEG} -q:v 8", source="testsrc", size="288x192", frames=12),
     Clip("halves.mjpeg", f"{_MJPEG} -q:v 4", size="288x96", frames=12, tags=frozenset({"part"})),
     Clip("mjpeg_fields.ivf", of="halves.mjpeg", edit=clip_edits.jpeg_fields),
+    # With the tables that a decoder has to know.
+    Clip(
+        "tables.mjpeg",
+        f"{_MJPEG} -q:v 4 -huffman default",
+        size="288x192",
+        frames=12,
+        tags=frozenset({"part"}),
+    ),
+    Clip("mjpeg_no_tables.ivf", of="tables.mjpeg", edit=clip_edits.jpeg_without_tables),
 )
 
 

@@ -113,6 +113,26 @@ TEST(NvdecPacketsTest, OtherCodecsAreNotCopied) {
   EXPECT_TRUE(piece->whole);
 }
 
+TEST(NvdecPacketsTest, AJpegWithoutHuffmanTablesGetsThem) {
+  auto packets = NvdecPackets::Create(*Parameters(AV_CODEC_ID_MJPEG, {}), {1, 25});
+  ASSERT_TRUE(packets.ok()) << packets.status();
+  const Bytes scan = {0xff, 0xda, 0, 2, 7};
+  Bytes bytes = {0xff, 0xd8, 0xff, 0xdd, 0, 4, 0, 0};
+  const size_t before = bytes.size();
+  bytes.insert(bytes.end(), scan.begin(), scan.end());
+  const auto packet = Packet(bytes);
+  const auto pieces = Pieces(&*packets, *packet);
+  ASSERT_EQ(pieces.size(), 1u);
+  const Bytes& whole = pieces[0];
+  ASSERT_GT(whole.size(), bytes.size());
+  EXPECT_EQ(Bytes(whole.begin(), whole.begin() + before),
+            Bytes(bytes.begin(), bytes.begin() + before));
+  EXPECT_EQ(Bytes(whole.end() - scan.size(), whole.end()), scan);
+  const auto with = Packet(whole);
+  ASSERT_TRUE(packets->Send(*with, true).ok());
+  EXPECT_EQ(packets->Next()->data, with->data) << "has tables, and is copied";
+}
+
 TEST(NvdecPacketsTest, Vp9SuperframesAreTakenApart) {
   auto packets = NvdecPackets::Create(*Parameters(AV_CODEC_ID_VP9, {}), {1, 25});
   ASSERT_TRUE(packets.ok()) << packets.status();

@@ -4,6 +4,7 @@
 
 #include "absl/types/span.h"
 #include "tf_nvcodec/core/status.h"
+#include "tf_nvcodec/nv/jpeg_tables.h"
 
 namespace nvc {
 namespace {
@@ -46,6 +47,10 @@ Unit UnitAt(AVCodecID codec, const uint8_t* after_start_code, size_t size) {
   return size > 1 && (after_start_code[1] & 0x80) != 0 ? Unit::kPictureStart : Unit::kSlice;
 }
 
+absl::Span<const uint8_t> BytesOf(const AVPacket& packet) {
+  return {packet.data, static_cast<size_t>(std::max(packet.size, 0))};
+}
+
 // An av1C record is the four bytes before the sequence header that the parser wants.
 constexpr size_t kAv1RecordBytes = 4;
 
@@ -80,7 +85,7 @@ absl::Status NvdecPackets::Send(const AVPacket& packet, bool may_have_fields) {
   next_piece_ = 0;
   may_have_fields_ = may_have_fields;
   if (!filter_.has_value()) {
-    Split(packet);
+    Split(Whole(packet));
     return absl::OkStatus();
   }
   // The filter takes what it is given.
@@ -102,19 +107,26 @@ absl::Status NvdecPackets::Filter() {
   pieces_.clear();
   next_piece_ = 0;
   NVC_ASSIGN_OR_RETURN(const bool received, filter_->Receive(filtered_.get()));
-  if (received) Split(*filtered_);
+  if (received) Split(BytesOf(*filtered_));
   return absl::OkStatus();
 }
 
-void NvdecPackets::Split(const AVPacket& packet) {
-  if (packet.size <= 0) return;
-  const auto size = static_cast<size_t>(packet.size);
+absl::Span<const uint8_t> NvdecPackets::Whole(const AVPacket& packet) {
+  if (codec_ != AV_CODEC_ID_MJPEG) return BytesOf(packet);
+  with_tables_ = WithHuffmanTables(BytesOf(packet));
+  return with_tables_.has_value() ? absl::MakeConstSpan(*with_tables_) : BytesOf(packet);
+}
+
+void NvdecPackets::Split(absl::Span<const uint8_t> packet) {
+  if (packet.empty()) return;
   std::vector<size_t> ends;
-  if (may_have_fields_ && MayHoldFields(codec_)) ends = PictureStarts(codec_, packet.data, size);
-  ends.push_back(size);
+  if (may_have_fields_ && MayHoldFields(codec_)) {
+    ends = PictureStarts(codec_, packet.data(), packet.size());
+  }
+  ends.push_back(packet.size());
   size_t begin = 0;
   for (const size_t end : ends) {
-    pieces_.push_back({packet.data + begin, end - begin, IsOnePicture(codec_)});
+    pieces_.push_back({packet.data() + begin, end - begin, IsOnePicture(codec_)});
     begin = end;
   }
 }

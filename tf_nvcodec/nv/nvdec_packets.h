@@ -11,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "tf_nvcodec/core/av_ptr.h"
 #include "tf_nvcodec/core/bitstream_filter.h"
 
@@ -40,12 +41,15 @@ class NvdecPackets {
 
  private:
   absl::Status Filter();
-  void Split(const AVPacket& packet);
+  // What the parser needs of it to be a picture by itself.
+  absl::Span<const uint8_t> Whole(const AVPacket& packet);
+  void Split(absl::Span<const uint8_t> packet);
 
   AVCodecID codec_ = AV_CODEC_ID_NONE;
   std::optional<BitstreamFilter> filter_;  // none when packets are right as they are
   AvPacketPtr filtered_;
   std::vector<uint8_t> headers_;
+  std::optional<std::vector<uint8_t>> with_tables_;  // a JPEG that came without
   bool may_have_fields_ = true;
   std::vector<Piece> pieces_;  // of the filter's last packet
   size_t next_piece_ = 0;
