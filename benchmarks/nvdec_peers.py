@@ -6,8 +6,10 @@ raises NotImplementedError; one that is not installed, ImportError.
 
 from __future__ import annotations
 
+import contextlib
 import random
-from collections.abc import Callable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -206,28 +208,57 @@ class PyNv(Peer):
 
         return version("PyNvVideoCodec")
 
-    def whole(self, path: str) -> int:
-        decoder = self._nvc.ThreadedDecoder(
+    def _threaded(self, path: str) -> Any:
+        return self._nvc.ThreadedDecoder(
             path, self.buffer, gpu_id=0, use_device_memory=True, output_color_type=self._color
         )
+
+    def _simple(self, path: str) -> Any:
+        return self._nvc.SimpleDecoder(
+            path, gpu_id=0, use_device_memory=True, output_color_type=self._color
+        )
+
+    @contextlib.contextmanager
+    def _decoder(self, opened: Callable[[str], Any], path: str) -> Iterator[Any]:
+        yield opened(path)
+
+    def whole(self, path: str) -> int:
         count = 0
-        while True:
-            frames = decoder.get_batch_frames(self.batch)
-            if not frames:
-                break
-            count += len(frames)
+        with self._decoder(self._threaded, path) as decoder:
+            while frames := decoder.get_batch_frames(self.batch):
+                count += len(frames)
         return count
 
     def frames_at(self, path: str, indices: Sequence[int]) -> int:
         if self.native:
             raise NotImplementedError
-        decoder = self._nvc.SimpleDecoder(
-            path, gpu_id=0, use_device_memory=True, output_color_type=self._color
-        )
-        return len(decoder.get_batch_frames_by_index(list(indices)))
+        with self._decoder(self._simple, path) as decoder:
+            return len(decoder.get_batch_frames_by_index(list(indices)))
 
     def first_by_name(self, path: str) -> int:
         return self.frames_at(path, [0])
+
+
+class PyNvReused(PyNv):
+    """Keeps its decoders and gives them the next file."""
+
+    name = "PyNvVideoCodec reused"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._idle: dict[str, list[Any]] = defaultdict(list)
+
+    @contextlib.contextmanager
+    def _decoder(self, opened: Callable[[str], Any], path: str) -> Iterator[Any]:
+        idle = self._idle[opened.__name__]
+        try:
+            decoder = idle.pop()
+        except IndexError:
+            decoder = opened(path)
+        else:
+            decoder.reconfigure_decoder(path)
+        yield decoder
+        idle.append(decoder)  # not one that failed
 
 
 class PyNvNative(PyNv):
@@ -299,6 +330,7 @@ PEERS: dict[str, type[Peer]] = {
         TfNvcodec,
         TfNvcodecNative,
         PyNv,
+        PyNvReused,
         PyNvNative,
         Dali,
         TfNvcodecDataset,

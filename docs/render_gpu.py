@@ -21,6 +21,7 @@ END = "<!-- /gpu -->"
 OURS = "tf_nvcodec"
 # Without conversion: what the engines can do at the most.
 NATIVE = ("tf_nvcodec native", "PyNvVideoCodec NV12")
+REUSED = "PyNvVideoCodec reused"
 LIMIT = "whole_14_fps"
 CODECS = {"h264": "H.264", "hevc": "HEVC"}
 # Name in the results, what it is, unit; of ms, less is better.
@@ -83,7 +84,7 @@ def _footer(document: dict[str, Any]) -> str:
     versions = ", ".join(
         f"{name} {row['version']}"
         for name, row in document["peers"].items()
-        if "version" in row and name not in NATIVE and not name.startswith(f"{OURS} ")
+        if "version" in row and name not in (*NATIVE, REUSED) and not name.startswith(f"{OURS} ")
     )
     with_figures = (row for row in document["peers"].values() if CODECS.keys() & row.keys())
     rounds = sorted({row["rounds"] for row in with_figures if "rounds" in row}) or [0]
@@ -94,6 +95,7 @@ def _footer(document: dict[str, Any]) -> str:
     )
     counts = " to ".join(dict.fromkeys(str(count) for count in (rounds[0], rounds[-1])))
     taken = f"Medians of {counts} on"
+    reused = f" {REUSED} gives those it has the next file." if REUSED in document["peers"] else ""
     if rounds == [1]:
         taken = "Each once, but first frames up to nine times, on"
     return (
@@ -101,7 +103,7 @@ def _footer(document: dict[str, Any]) -> str:
         " 663 frames, a GOP of 50. The ops read a whole file for its first frame;"
         " [by name](docs/nvdec.md#the-first-frame) it takes less."
         " Each call of PyNvVideoCodec and DALI opens a decoder or makes a pipeline, as a program"
-        f" does that reads one file after another; {OURS} takes decoders from its pool."
+        f" does that reads one file after another; {OURS} takes decoders from its pool.{reused}"
         f"{_missing(document)}"
         f" {document['note']} In brackets: how many times as fast {OURS} is.{cores}"
         f"{_limits(document)} {versions}."

@@ -107,13 +107,18 @@ def test_gpu_table_of_made_up_results():
                 "hevc": {"error": "cut after 60 s: what it said"},
                 "rounds": 3,
             },
+            "PyNvVideoCodec reused": {"version": "2", "h264": {"whole_1_fps": 400.0}, "rounds": 3},
             "tf_nvcodec cpu": {"version": "0.1", "cores": 16, "h264": {}, "rounds": 1},
             "DALI": {"absent": "not installed"},
         },
     }
     table = render_gpu.render(document)
-    assert "| 1080p | unit | tf_nvcodec | PyNvVideoCodec | tf_nvcodec cpu |" in table
-    assert "| H.264, 1 stream to RGB | frames/s | **500** | 250 (2.00x) | - |" in table
+    peers = "tf_nvcodec | PyNvVideoCodec | PyNvVideoCodec reused | tf_nvcodec cpu"
+    assert f"| 1080p | unit | {peers} |" in table
+    figures_of_all = "**500** | 250 (2.00x) | 400 (1.25x) | - |"
+    assert f"| H.264, 1 stream to RGB | frames/s | {figures_of_all}" in table
+    assert "PyNvVideoCodec reused gives those it has the next file." in table
+    assert table.endswith("tf_nvcodec 0.1, PyNvVideoCodec 2.")
     assert "Medians of 1 to 3 on G, 32 cores" in table
     assert "tf_nvcodec cpu has 16 of the cores." in table
     reached = "H.264 1000 frames/s (PyNvVideoCodec NV12; with the conversion to RGB 0.95 of that)."
@@ -123,7 +128,8 @@ def test_gpu_table_of_made_up_results():
     failed = "PyNvVideoCodec with H.264 (random_ms); PyNvVideoCodec with HEVC (cut after 60 s)."
     assert f"Failed: {failed}" in table
     del document["peers"]["tf_nvcodec"]
-    assert "| H.264, 1 stream to RGB | frames/s | - | 250 | - |" in render_gpu.render(document)
+    without_ours = render_gpu.render(document)
+    assert "| H.264, 1 stream to RGB | frames/s | - | 250 | 400 | - |" in without_ours
 
 
 def test_speed_table_of_made_up_results():
