@@ -37,6 +37,7 @@ _STYLES = {
     "tensorflow-io": ("#E69F00", "v"),
     "ffmpeg CLI": ("#000000", "|"),
     "PyNvVideoCodec": ("#0072B2", "o"),
+    "PyNvVideoCodec reused": ("#56B4E9", "o"),
     "DALI": ("#D55E00", "s"),
     "tf_nvcodec cpu": ("#999999", "v"),
 }
@@ -108,7 +109,7 @@ def draw_cases(cases: list[tuple[str, dict[str, float]]], caption: str, target: 
     axes.set_xlabel("tf_nvcodec is this many times as fast as ...   (left of 1x: slower)")
     for side in ("top", "right", "left"):
         axes.spines[side].set_visible(False)
-    order = [peer for peer in _STYLES if peer in seen]
+    order = [*(peer for peer in _STYLES if peer in seen), *(seen.keys() - _STYLES.keys())]
     labels = ["ffmpeg CLI (decode: no RGB)" if peer == "ffmpeg CLI" else peer for peer in order]
     axes.legend(
         [seen[peer] for peer in order],

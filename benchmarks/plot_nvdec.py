@@ -6,13 +6,9 @@ python -m benchmarks.plot_nvdec
 from __future__ import annotations
 
 import json
-import sys
 
-from benchmarks import clips, plot
-
-sys.path.insert(0, str(clips.ROOT / "docs"))
-
-from render_gpu import CODECS, FIGURES, NATIVE, OURS, RESULTS, ratio
+from benchmarks import plot
+from benchmarks.nvdec_table import CODECS, FIGURES, NATIVE, OURS, PLOT, RESULTS, ratio
 
 
 def main() -> None:
@@ -35,7 +31,7 @@ def main() -> None:
                 cases.append((f"{shown}, {title}", ratios))
     machine = document["machine"]
     caption = f"{machine['gpu']}, {machine['cores']} cores, {machine['date']}; 1080p, GOP of 50"
-    plot.draw_cases(cases, caption, clips.ROOT / "docs" / "nvdec.svg")
+    plot.draw_cases(cases, caption, PLOT)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Runs every claim, one script after another, then draws the plot and writes the README's table.
+"""Runs every claim, one script after another, then draws the plot and writes the README's tables.
 
 python -m benchmarks.run_all [the scripts' own options]
 """
@@ -8,7 +8,6 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from benchmarks.clips import ROOT
 from benchmarks.process import interpreter
 
 SCRIPTS = (
@@ -36,7 +35,7 @@ def main(options: list[str]) -> int:
         return 1
     # matplotlib is among the peers' packages.
     plot = [interpreter("peers"), "-m", "benchmarks.plot"]
-    table = [sys.executable, str(ROOT / "docs" / "render_benchmarks.py")]
+    table = [sys.executable, "-m", "benchmarks.claims_table"]
     return max(subprocess.run(step, check=False).returncode for step in (plot, table))
 
 

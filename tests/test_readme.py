@@ -6,11 +6,12 @@ import json
 import re
 import shlex
 import shutil
-import sys
 from pathlib import Path
 
 import pytest
 
+from benchmarks import claims_table, nvdec_table
+from benchmarks.readme import insert
 from tf_nvcodec import dispatcher, worker
 from tf_nvcodec.cli import main
 from tf_nvcodec.cli.app import build_parser
@@ -18,10 +19,6 @@ from tf_nvcodec.cli.app import build_parser
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 CLIP = ROOT / "tests" / "golden" / "media" / "bigbuckbunny_720p.mp4"
-
-sys.path.insert(0, str(ROOT / "docs"))
-import render_benchmarks  # noqa: E402
-import render_gpu  # noqa: E402
 
 
 def blocks(page: Path, language: str) -> list[str]:
@@ -78,18 +75,18 @@ def test_commands_run(page, folder, capsys):
 
 
 def test_speed_table_shows_the_results():
-    table = render_benchmarks.render(render_benchmarks.load(render_benchmarks.RESULTS))
+    table = claims_table.render(claims_table.load(claims_table.RESULTS))
     readme = (ROOT / "README.md").read_text()
-    assert render_benchmarks.insert(readme, table) == readme, (
-        "README.md is behind its results: python docs/render_benchmarks.py"
+    assert insert(readme, table, claims_table.BEGIN, claims_table.END) == readme, (
+        "README.md is behind its results: python -m benchmarks.claims_table"
     )
 
 
 def test_gpu_table_shows_the_results():
-    table = render_gpu.render(json.loads(render_gpu.RESULTS.read_text()))
+    table = nvdec_table.render(json.loads(nvdec_table.RESULTS.read_text()))
     readme = (ROOT / "README.md").read_text()
-    shown = render_benchmarks.insert(readme, table, render_gpu.BEGIN, render_gpu.END)
-    assert shown == readme, "README.md is behind its results: python docs/render_gpu.py"
+    shown = insert(readme, table, nvdec_table.BEGIN, nvdec_table.END)
+    assert shown == readme, "README.md is behind its results: python -m benchmarks.nvdec_table"
 
 
 def test_gpu_table_of_made_up_results():
@@ -112,7 +109,7 @@ def test_gpu_table_of_made_up_results():
             "DALI": {"absent": "not installed"},
         },
     }
-    table = render_gpu.render(document)
+    table = nvdec_table.render(document)
     peers = "tf_nvcodec | PyNvVideoCodec | PyNvVideoCodec reused | tf_nvcodec cpu"
     assert f"| 1080p | unit | {peers} |" in table
     figures_of_all = "**500** | 250 (2.00x) | 400 (1.25x) | - |"
@@ -128,7 +125,7 @@ def test_gpu_table_of_made_up_results():
     failed = "PyNvVideoCodec with H.264 (random_ms); PyNvVideoCodec with HEVC (cut after 60 s)."
     assert f"Failed: {failed}" in table
     del document["peers"]["tf_nvcodec"]
-    without_ours = render_gpu.render(document)
+    without_ours = nvdec_table.render(document)
     assert "| H.264, 1 stream to RGB | frames/s | - | 250 | 400 | - |" in without_ours
 
 
@@ -147,11 +144,11 @@ def test_speed_table_of_made_up_results():
         "peers": {"other": "1.0"},
         "cases": [{"case": "h264", "unit": "frames/s", "rows": rows}],
     }
-    table = render_benchmarks.render([document])
+    table = claims_table.render([document])
     assert "| case | unit | tf_nvcodec | other | wrong |" in table
     assert "| h264 | frames/s | **210** | 105 (2.00x) | 400 wrong frames (0.53x) |" in table
     with pytest.raises(ValueError, match="markers"):
-        render_benchmarks.insert("no markers", table)
+        insert("no markers", table, claims_table.BEGIN, claims_table.END)
 
 
 def test_speed_table_of_made_up_memory():
@@ -175,7 +172,7 @@ def test_speed_table_of_made_up_memory():
         "machine": {**machine, "date": "2030-01-03"},
         "cases": [],
     }
-    table = render_benchmarks.render([speed, memory])
+    table = claims_table.render([speed, memory])
     # Twice as fast is no figure of memory.
     assert "| whole | MB | **50** | 40 |" in table
     assert "Medians of 3 to 5 (memory, and peers 8 times slower than another, once) on C" in table

@@ -1,22 +1,22 @@
 """Writes the table of benchmarks/results/h200/nvdec_decode.json into README.md, at its markers.
 
-    python docs/render_gpu.py [--check]
+    python -m benchmarks.nvdec_table [--check]
 
 `--check` changes nothing and exits with 1 when the README does not show the results as they are.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from typing import Any
 
-from render_benchmarks import README, ROOT, insert
+from benchmarks import readme
+from benchmarks.clips import ROOT
 
 RESULTS = ROOT / "benchmarks" / "results" / "h200" / "nvdec_decode.json"
 PLOT = ROOT / "docs" / "nvdec.svg"
-BEGIN = "<!-- gpu: written by docs/render_gpu.py -->"
+BEGIN = "<!-- gpu: written by benchmarks/nvdec_table.py -->"
 END = "<!-- /gpu -->"
 OURS = "tf_nvcodec"
 # Without conversion: what the engines can do at the most.
@@ -63,16 +63,14 @@ def render(document: dict[str, Any]) -> str:
                 continue
             cells = [_cell(values[OURS], values[peer], unit, peer == OURS) for peer in peers]
             lines.append(f"| {shown}, {title} | {unit} | " + " | ".join(cells) + " |")
-    plot = (
-        [f"![speed beside the peers on a GPU]({PLOT.relative_to(ROOT)})"] if PLOT.exists() else []
-    )
+    plot = readme.plot_line(PLOT, "speed beside the peers on a GPU")
     return "\n\n".join([*plot, "\n".join(lines), _footer(document)])
 
 
 def _cell(ours: float | None, value: float | None, unit: str, is_ours: bool) -> str:
     if not value:
         return "-"
-    text = f"{value:.0f}" if value >= 100 else f"{value:.3g}"
+    text = readme.shown(value)
     if is_ours:
         return f"**{text}**"
     times = ratio(ours, value, unit)
@@ -150,19 +148,6 @@ def _limits(document: dict[str, Any]) -> str:
     return f" What NVDEC gives at 14 streams without any conversion: {'; '.join(parts)}."
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--check", action="store_true")
-    args = parser.parse_args()
-    current = README.read_text()
-    wanted = insert(current, render(json.loads(RESULTS.read_text())), BEGIN, END)
-    if args.check:
-        if wanted != current:
-            print("README.md is behind its results: python docs/render_gpu.py")
-        return int(wanted != current)
-    README.write_text(wanted)
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    table = render(json.loads(RESULTS.read_text()))
+    sys.exit(readme.write("benchmarks.nvdec_table", __doc__.splitlines()[0], table, BEGIN, END))

@@ -1,45 +1,33 @@
-"""Writes the table of benchmarks/results/*.json into README.md, between its two markers.
+"""Writes the tables of benchmarks/results/*.json into README.md, between their two markers.
 
-    python docs/render_benchmarks.py [--check]
+    python -m benchmarks.claims_table [--check]
 
 `--check` changes nothing and exits with 1 when the README does not show the results as they are.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent
-README = ROOT / "README.md"
+from benchmarks import readme
+from benchmarks.clips import ROOT
+from benchmarks.run_all import SCRIPTS
+
 RESULTS = ROOT / "benchmarks" / "results"
 PLOT = ROOT / "docs" / "benchmarks.svg"
-BEGIN = "<!-- benchmarks: written by docs/render_benchmarks.py -->"
+BEGIN = "<!-- benchmarks: written by benchmarks/claims_table.py -->"
 END = "<!-- /benchmarks -->"
 OURS = "tf_nvcodec"
-# In this order where they exist; what else turns up follows.
-CLAIMS = (
-    "decode_full",
-    "decode_random",
-    "decode_clip",
-    "decode_first_frame",
-    "decode_resized",
-    "encode_x264",
-    "decode_memory",
-    "dataset_clips",
-    "dataset_overhead",
-    "dataset_first_batch",
-)
 
 
 def load(folder: Path) -> list[dict[str, Any]]:
-    """The result documents, in the order of CLAIMS."""
+    """The result documents, in the order of SCRIPTS; what else turns up follows."""
     documents = [json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))]
-    order = {name: place for place, name in enumerate(CLAIMS)}
+    order = {name: place for place, name in enumerate(SCRIPTS)}
     return sorted(documents, key=lambda document: order.get(document["name"], len(order)))
 
 
@@ -47,7 +35,7 @@ def render(documents: list[dict[str, Any]]) -> str:
     """Markdown: one table for each claim, a row for each case, a column for each peer."""
     if not documents:
         return "No results yet: `make bench` measures and fills this in."
-    parts = [f"![speed beside the peers]({PLOT.relative_to(ROOT)})"] if PLOT.exists() else []
+    parts = readme.plot_line(PLOT, "speed beside the peers")
     for document in documents:
         measured = [
             row["peer"]
@@ -73,7 +61,7 @@ def render(documents: list[dict[str, Any]]) -> str:
 def _cell(row: dict[str, Any] | None, unit: str) -> str:
     if row is None or row["value"] is None:
         return "-"
-    value = f"{row['value']:.0f}" if row["value"] >= 100 else f"{row['value']:.3g}"
+    value = readme.shown(row["value"])
     if row["peer"] == OURS:
         return f"**{value}**"
     notes = " wrong frames" if row["note"].startswith("WRONG") else ""
@@ -123,28 +111,6 @@ def _memory_note(documents: list[dict[str, Any]]) -> str:
     )
 
 
-def insert(readme: str, table: str, begin: str = BEGIN, end: str = END) -> str:
-    """`readme` with `table` between the markers; ValueError when they are not there."""
-    before, found_begin, rest = readme.partition(begin)
-    _, found_end, after = rest.partition(end)
-    if not found_begin or not found_end:
-        raise ValueError(f"{README.name} lacks the markers {begin} and {end}")
-    return f"{before}{begin}\n{table}\n{end}{after}"
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--check", action="store_true")
-    args = parser.parse_args()
-    current = README.read_text()
-    wanted = insert(current, render(load(RESULTS)))
-    if args.check:
-        if wanted != current:
-            print("README.md is behind its results: python docs/render_benchmarks.py")
-        return int(wanted != current)
-    README.write_text(wanted)
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    table = render(load(RESULTS))
+    sys.exit(readme.write("benchmarks.claims_table", __doc__.splitlines()[0], table, BEGIN, END))
