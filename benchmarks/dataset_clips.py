@@ -16,15 +16,15 @@ from benchmarks.harness import Benchmark
 COUNT, SIZE, BATCH, CLIPS, FPS = 16, 224, 8, 32, 24.0
 
 
-def random_clips(path: str, count: int = CLIPS) -> list[tuple[str, int]]:
+def random_clips(path: str) -> list[tuple[str, int]]:
     draw = random.Random(7)
-    return [(path, draw.randrange(clips.FULL_FRAMES - COUNT)) for _ in range(count)]
+    return [(path, draw.randrange(clips.FULL_FRAMES - COUNT)) for _ in range(CLIPS)]
 
 
-def arguments_for(path: str, count: int = CLIPS, parallel: int = 0) -> dict:
+def arguments_for(path: str, parallel: int = 0) -> dict:
     return {
         "path": path,
-        "clips": random_clips(path, count),
+        "clips": random_clips(path),
         "fps": FPS,
         "count": COUNT,
         "height": SIZE,

@@ -5,10 +5,8 @@ source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 scripts/venv.sh
 scripts/build.sh
 
-sources=(setup.py pyproject.toml requirements LICENSE tf_nvcodec "$BUILD_DIR/libtf_nvcodec.so")
-for optional in README.md converters; do
-  if [[ -e "$optional" ]]; then sources+=("$optional"); fi
-done
+sources=(setup.py pyproject.toml requirements LICENSE README.md tf_nvcodec converters
+  "$BUILD_DIR/libtf_nvcodec.so")
 stamp="$BUILD_DIR/wheel.stamp"
 key="$(hash_of "${sources[@]}")"
 if is_done "$stamp" "$key" && [[ -f "$(cat "$BUILD_DIR/wheel")" ]]; then exit 0; fi

@@ -21,9 +21,6 @@ from clip_frames import ClipFrames, clip_frames, raw_frames
 from make_clips import ensure_clips
 from reference_frame import Frame
 
-# No test of this project takes this long; one that does hangs.
-TIMEOUT_S = 300
-
 
 class Clips:
     """The golden clips, made on first use."""
@@ -48,7 +45,7 @@ class Clips:
         space, colour_range and rotation."""
         golden = self.frames(name)
         return [
-            Frame(data, golden.pixel_format, golden.width, golden.height, **shown)  # type: ignore
+            Frame(data, golden.pixel_format, golden.width, golden.height, **shown)
             for data in self.raw(name, count)
         ]
 
@@ -56,14 +53,6 @@ class Clips:
 @pytest.fixture(scope="session")
 def clips() -> Clips:
     return Clips(ensure_clips())
-
-
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if not config.pluginmanager.hasplugin("timeout"):
-        return
-    for item in items:
-        if item.get_closest_marker("timeout") is None:
-            item.add_marker(pytest.mark.timeout(TIMEOUT_S))
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

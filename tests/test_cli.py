@@ -236,7 +236,7 @@ def test_encode_lossless_npy(frames, tmp_path, capsys):
     assert float(nvc.probe(out.read_bytes()).fps) == pytest.approx(30000 / 1001, rel=1e-3)
 
 
-def test_encode_png_folder(frames, clip, tmp_path, capsys):
+def test_encode_png_folder(frames, clip, tmp_path):
     folder, out = tmp_path / "frames", tmp_path / "x.mp4"
     assert main(["decode", clip, str(folder)]) == 0
     assert main(["encode", str(folder), str(out), "--fps", "25", "--crf", "10", "--gop", "8"]) == 0
@@ -299,7 +299,7 @@ def test_encode_refuses_what_the_codec_cannot_hold(tmp_path, capsys):
     assert not out.exists()
 
 
-def test_transcode_keeps_samples_and_times(clip, tmp_path, capsys):
+def test_transcode_keeps_samples_and_times(clip, tmp_path):
     out = tmp_path / "x.mkv"
     assert main(["transcode", clip, str(out), "--codec", "ffv1"]) == 0
     source = nvc.decode_video(Path(clip).read_bytes(), pixel_format="native")

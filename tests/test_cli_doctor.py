@@ -47,9 +47,7 @@ def test_nvrtc_that_is_missing_is_what_to_install(
     assert tried.index(f"{tmp_path}/libnvrtc.so.12") < tried.index("libnvrtc.so.12")
 
 
-def test_a_library_that_is_no_nvrtc_is_passed_over(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_library_that_is_no_nvrtc_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor_checks, "_open_library", lambda name: object())
     assert doctor_checks._nvrtc().status is Status.ABSENT
 

@@ -281,7 +281,7 @@ def test_random_is_tensorflows_global_seed_s(h264: Whole) -> None:
     assert drawn[0] == drawn[1]
 
 
-def test_random_videos_are_drawn_apart(clips: Clips, h264: Whole) -> None:
+def test_random_videos_are_drawn_apart(h264: Whole) -> None:
     dataset = nvc.VideoDataset(
         [h264.name] * 20,
         5,

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import pytest
 import tensorflow as tf
-from conftest import Clips
 from small_videos import read_frame, small_video, write_small_videos
 
 import tf_nvcodec as nvc
@@ -378,9 +377,7 @@ def test_cache_entries_of_other_files(folder: Path, tmp_path: Path) -> None:
     assert indexed_now(paths, cache) == 2
 
 
-def test_no_cache(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, clips: Clips
-) -> None:
+def test_no_cache(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     paths, cache = [str(folder / f"{i:03d}.mp4") for i in range(4)], tmp_path / "cache"
     monkeypatch.setenv("TF_NVCODEC_INDEX_CACHE", str(cache))
     assert indexed_now(paths, False) == 4

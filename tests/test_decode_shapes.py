@@ -16,7 +16,7 @@ def shapes(decode: object, *arguments: object, **options: object) -> list[list[i
 
     @tf.function(input_signature=[tf.TensorSpec([], tf.string)])
     def traced(contents: tf.Tensor) -> None:
-        outputs = decode(contents, *arguments, **options)  # type: ignore[operator]
+        outputs = decode(contents, *arguments, **options)
         found.extend(output.shape.as_list() for output in outputs)
 
     traced.get_concrete_function()

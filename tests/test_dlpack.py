@@ -22,7 +22,7 @@ DTYPES = [
 ]
 
 
-class Watched(np.ndarray):  # type: ignore[type-arg]
+class Watched(np.ndarray):
     """An array whose end can be seen."""
 
 
@@ -41,7 +41,7 @@ def aligned(shape: tuple[int, ...], dtype: str = "uint8", off: int = 0) -> npt.N
 
 
 def address(tensor: tf.Tensor) -> int:
-    return int(np.from_dlpack(nvc.DeviceFrames(tensor)).ctypes.data)  # type: ignore[attr-defined]
+    return int(np.from_dlpack(nvc.DeviceFrames(tensor)).ctypes.data)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -52,7 +52,7 @@ def test_there_and_back(dtype: str, shape: tuple[int, ...]) -> None:
     assert tensor.dtype.as_numpy_dtype == array.dtype
     assert tensor.device.endswith("CPU:0")
     np.testing.assert_array_equal(tensor, array)
-    back = np.from_dlpack(nvc.DeviceFrames(tensor))  # type: ignore[attr-defined]
+    back = np.from_dlpack(nvc.DeviceFrames(tensor))
     assert back.dtype == array.dtype
     np.testing.assert_array_equal(back, array)
 
@@ -101,7 +101,7 @@ def test_the_array_lives_as_long_as_the_tensor() -> None:
 def test_the_tensor_lives_as_long_as_the_array() -> None:
     frames = tf.random.uniform((64, 64), maxval=256, dtype=tf.int32, seed=1)
     want = frames.numpy().copy()
-    array = np.from_dlpack(nvc.DeviceFrames(frames))  # type: ignore[attr-defined]
+    array = np.from_dlpack(nvc.DeviceFrames(frames))
     del frames
     gc.collect()
     for _ in range(20):
@@ -112,7 +112,7 @@ def test_the_tensor_lives_as_long_as_the_array() -> None:
 def test_decoded_frames() -> None:
     video = nvc.encode_video(numbers((4, 64, 64, 3)))
     frames = nvc.decode_video(video).frames
-    shared = np.from_dlpack(nvc.DeviceFrames(frames))  # type: ignore[attr-defined]
+    shared = np.from_dlpack(nvc.DeviceFrames(frames))
     np.testing.assert_array_equal(shared, frames)
     # NumPy takes others' arrays as read-only, which it can't lend in turn.
     with pytest.raises(BufferError, match="readonly"):
@@ -130,7 +130,7 @@ def test_memory_is_given_back() -> None:
     def exchange(times: int) -> int:
         for _ in range(times):
             tensor = nvc.from_dlpack(aligned((1 << 20,)))
-            np.from_dlpack(nvc.DeviceFrames(tensor))  # type: ignore[attr-defined]
+            np.from_dlpack(nvc.DeviceFrames(tensor))
             nvc.DeviceFrames(tensor).__dlpack__()  # used by nobody
         return resident_bytes()
 
@@ -172,7 +172,7 @@ def test_what_is_none_is_refused() -> None:
         with pytest.raises(TypeError, match="has neither"):
             nvc.from_dlpack(thing)
     with pytest.raises(TypeError, match="an eager tensor"):
-        nvc.DeviceFrames(np.zeros(3))  # type: ignore[arg-type]
+        nvc.DeviceFrames(np.zeros(3))
     with pytest.raises(tf.errors.UnimplementedError, match="no type for a tensor of string"):
         nvc.DeviceFrames(tf.constant("text")).__dlpack__()
 
@@ -239,7 +239,7 @@ def test_what_a_consumer_refuses_is_freed_and_its_words_are_heard() -> None:
             return nvc.DeviceFrames(tf.cast([1, 2], tf.bfloat16)).__dlpack__()
 
     with pytest.raises((RuntimeError, BufferError), match="dtype"):  # NumPy has no bfloat16
-        np.from_dlpack(Refuses())  # type: ignore[attr-defined]
+        np.from_dlpack(Refuses())
     capsule = nvc.DeviceFrames(tensor).__dlpack__()
     del tensor
     gc.collect()

@@ -15,7 +15,6 @@ from encoded import moving
 import tf_nvcodec as nvc
 
 FRAMES = moving(4, 64, 64)
-TIMES = np.arange(4) / 30
 
 
 def refuse(

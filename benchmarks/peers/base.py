@@ -59,12 +59,12 @@ class Peer:
         """The frames at `indices`, in that order; the clip is opened anew."""
         raise NotImplementedError
 
-    def decode_clip(self, path: str, *, seconds: float, start: int, count: int) -> Any:
-        """`count` frames from `seconds` on (which is frame `start`); the clip is opened anew."""
+    def decode_clip(self, path: str, *, start: int, count: int) -> Any:
+        """`count` frames from frame `start` on; the clip is opened anew."""
         raise NotImplementedError
 
     def decode_clip_resized(
-        self, path: str, *, seconds: float, start: int, count: int, height: int, width: int
+        self, path: str, *, start: int, count: int, height: int, width: int
     ) -> Any:
         """`decode_clip`, resized bilinearly by the library, or by the fastest resize beside it."""
         raise NotImplementedError

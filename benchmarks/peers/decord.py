@@ -29,12 +29,12 @@ class Decord(TfDataClips):
     def decode_frames(self, path: str, indices: Sequence[int]) -> Any:
         return self._decord.VideoReader(path).get_batch(list(indices)).asnumpy()
 
-    def decode_clip(self, path: str, *, seconds: float, start: int, count: int) -> Any:
+    def decode_clip(self, path: str, *, start: int, count: int) -> Any:
         reader = self._decord.VideoReader(path)
         return reader.get_batch(range(start, start + count)).asnumpy()
 
     def decode_clip_resized(
-        self, path: str, *, seconds: float, start: int, count: int, height: int, width: int
+        self, path: str, *, start: int, count: int, height: int, width: int
     ) -> Any:
         reader = self._decord.VideoReader(path, width=width, height=height)
         return reader.get_batch(range(start, start + count)).asnumpy()

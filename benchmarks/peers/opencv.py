@@ -76,13 +76,13 @@ class OpenCV(TfDataClips):
                     capture.grab()
         return self._np.stack([found[index] for index in indices])
 
-    def decode_clip(self, path: str, *, seconds: float, start: int, count: int) -> Any:
+    def decode_clip(self, path: str, *, start: int, count: int) -> Any:
         capture = self._open(path)
         capture.set(self._cv2.CAP_PROP_POS_FRAMES, start)
         return self._np.stack([self._rgb(self._read(capture)) for _ in range(count)])
 
     def decode_clip_resized(
-        self, path: str, *, seconds: float, start: int, count: int, height: int, width: int
+        self, path: str, *, start: int, count: int, height: int, width: int
     ) -> Any:
         capture = self._open(path)
         capture.set(self._cv2.CAP_PROP_POS_FRAMES, start)

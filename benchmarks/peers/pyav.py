@@ -88,13 +88,13 @@ class PyAV(TfDataClips):
                         break
             return self._np.stack([found[index] for index in indices])
 
-    def decode_clip(self, path: str, *, seconds: float, start: int, count: int) -> Any:
+    def decode_clip(self, path: str, *, start: int, count: int) -> Any:
         container, stream = self._open(path)
         with container:
             return self._np.stack(self._range(container, stream, start, count))
 
     def decode_clip_resized(
-        self, path: str, *, seconds: float, start: int, count: int, height: int, width: int
+        self, path: str, *, start: int, count: int, height: int, width: int
     ) -> Any:
         container, stream = self._open(path)
         with container:

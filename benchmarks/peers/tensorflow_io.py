@@ -55,11 +55,11 @@ class TensorFlowIO(TfDataClips):
     def decode_frames(self, path: str, indices: Sequence[int]) -> Any:
         return self._tf.gather(self._decode(path), list(indices)).numpy()
 
-    def decode_clip(self, path: str, *, seconds: float, start: int, count: int) -> Any:
+    def decode_clip(self, path: str, *, start: int, count: int) -> Any:
         return self._decode(path)[start : start + count].numpy()
 
     def decode_clip_resized(
-        self, path: str, *, seconds: float, start: int, count: int, height: int, width: int
+        self, path: str, *, start: int, count: int, height: int, width: int
     ) -> Any:
         tf = self._tf
         resized = tf.image.resize(self._decode(path)[start : start + count], (height, width))

@@ -35,7 +35,7 @@ class TfDataClips(Peer):
         import tensorflow as tf
 
         def read(name: bytes, start: int) -> Any:
-            arguments = {"seconds": start / fps, "start": int(start), "count": count}
+            arguments = {"start": int(start), "count": count}
             if own_resize:
                 frames = self.decode_clip_resized(
                     name.decode(), **arguments, height=height, width=width

@@ -57,11 +57,11 @@ class TfNvcodec(Peer):
     def decode_frames(self, path: str, indices: Sequence[int]) -> Any:
         return self._nvc.decode_frames_at(self._inputs[path], indices=indices).frames
 
-    def decode_clip(self, path: str, *, seconds: float, start: int, count: int) -> Any:
+    def decode_clip(self, path: str, *, start: int, count: int) -> Any:
         return self._nvc.decode_video(self._inputs[path], start, start + count).frames
 
     def decode_clip_resized(
-        self, path: str, *, seconds: float, start: int, count: int, height: int, width: int
+        self, path: str, *, start: int, count: int, height: int, width: int
     ) -> Any:
         video = self._nvc.decode_video(
             self._inputs[path], start, start + count, size=(height, width)

@@ -55,12 +55,12 @@ class TorchCodec(TfDataClips):
     def decode_frames(self, path: str, indices: Sequence[int]) -> Any:
         return self._open(path, self.short_threads).get_frames_at(list(indices)).data
 
-    def decode_clip(self, path: str, *, seconds: float, start: int, count: int) -> Any:
+    def decode_clip(self, path: str, *, start: int, count: int) -> Any:
         decoder = self._open(path, self.short_threads)
         return decoder.get_frames_in_range(start, start + count).data
 
     def decode_clip_resized(
-        self, path: str, *, seconds: float, start: int, count: int, height: int, width: int
+        self, path: str, *, start: int, count: int, height: int, width: int
     ) -> Any:
         resize = self._transforms.Resize((height, width))
         decoder = self._open(path, self.short_threads, transforms=[resize])

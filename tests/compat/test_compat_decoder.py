@@ -233,7 +233,7 @@ def test_frames_stay_as_they_are(clips: Clips) -> None:
     assert [md5_of(frame, "yuv420p") for frame in kept] == golden.md5
 
 
-def test_streams_need_no_waiting(clips: Clips) -> None:
+def test_streams_need_no_waiting() -> None:
     decoder = nvc.CreateDecoder(backend="cpu")
     decoder.WaitOnCUStream(0)  # of no effect without a GPU, before and after the first frame
     decoder.SyncOnCUStream()
@@ -300,7 +300,7 @@ def test_wrong_arguments_are_named(clips: Clips) -> None:
     with pytest.raises(ValueError, match="gpuid must be a whole number from 0 to .*; got -1"):
         nvc.CreateDecoder(gpuid=-1)
     with pytest.raises(ValueError, match="999 is not a valid cudaVideoCodec"):
-        nvc.CreateDecoder(codec=999)  # type: ignore[arg-type]
+        nvc.CreateDecoder(codec=999)
     with pytest.raises(nvc.PyNvVCExceptionUnsupported, match="none of those that can be decoded"):
         nvc.CreateDecoder(codec=nvc.cudaVideoCodec.YUYV)
     with pytest.raises(ValueError, match="backend is 'gpu'"):
@@ -315,7 +315,7 @@ def test_wrong_arguments_are_named(clips: Clips) -> None:
         nvc.CreateDecoder(enableSEIMessage=True)
     decoder = nvc.CreateDecoder(0, nvc.cudaVideoCodec.H264, 0, 0, False, True, backend="cpu")
     with pytest.raises(TypeError, match="not bytes"):
-        decoder.Decode(b"\0\0\1")  # type: ignore[arg-type]
+        decoder.Decode(b"\0\0\1")
     packet = nvc.PacketData()
     packet.bsl = 7
     with pytest.raises(ValueError, match="set bsl_data"):

@@ -24,7 +24,7 @@ def nothing_said(monkeypatch: pytest.MonkeyPatch) -> None:
 def stream(**options: Any) -> bytes:
     encoder = nvc.CreateEncoder(WIDTH, HEIGHT, "NV12", **options)
     data = encoder.Encode(np.zeros(WIDTH * HEIGHT * 3 // 2, np.uint8))
-    return data + encoder.EndEncode()  # type: ignore[operator]
+    return data + encoder.EndEncode()
 
 
 @pytest.fixture

@@ -75,8 +75,8 @@ def test_nvencs_are_the_drivers_answers(monkeypatch: pytest.MonkeyPatch) -> None
         told = {b"num_max_bframes": 4, b"width_max": 8192, b"num_encoder_engines": 3}
         assert room >= len(told)
         for i, (name, value) in enumerate(told.items()):
-            caps[i] = (name, value)  # type: ignore[index]
-        count._obj.value = len(told)  # type: ignore[attr-defined]
+            caps[i] = (name, value)
+        count._obj.value = len(told)
         return 0
 
     monkeypatch.setattr(encoder_caps, "_get_nvenc_caps", answer)

@@ -22,7 +22,7 @@ def open_clip(clips: Clips, name: str, **options: object) -> nvc.SimpleDecoder:
         clips.path(name),
         use_device_memory=False,
         backend="cpu",
-        **options,  # type: ignore[arg-type]
+        **options,
     )
 
 
@@ -77,7 +77,7 @@ def test_a_bad_index_raises_instead_of_shortening_the_batch(clips: Clips) -> Non
     with pytest.raises(TypeError, match="not str"):
         decoder["0"]
     with pytest.raises(TypeError):
-        decoder.get_batch_frames_by_index([0.5])  # type: ignore[list-item]
+        decoder.get_batch_frames_by_index([0.5])
     assert decoder[40:99] and len(decoder[40:99]) == 8  # slices are clipped, as Python's are
     assert decoder[9:3] == decoder.get_batch_frames_by_index([]) == []
 
@@ -101,8 +101,8 @@ def test_batches_in_order(clips: Clips) -> None:
 def test_a_place_is_a_whole_number(clips: Clips) -> None:
     decoder = open_clip(clips, "h264.mp4")
     with pytest.raises(TypeError, match="float"):
-        decoder.seek_to_index(1.5)  # type: ignore[arg-type]
-    decoder.seek_to_index(np.int64(7))  # type: ignore[arg-type]
+        decoder.seek_to_index(1.5)
+    decoder.seek_to_index(np.int64(7))
     assert len(decoder.get_batch_frames(2)) == 2
 
 

@@ -21,7 +21,7 @@ def open_clip(clips: Clips, name: str, size: int = 8, **options: object) -> nvc.
         size,
         use_device_memory=False,
         backend="cpu",
-        **options,  # type: ignore[arg-type]
+        **options,
     )
 
 

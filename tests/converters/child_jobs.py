@@ -113,7 +113,7 @@ def build_engines(log: str, expected: int = 0) -> None:
             note(text)
             shown += 1
 
-        step.note = counted  # type: ignore[method-assign]
+        step.note = counted
         for line in Path(log).read_text().splitlines():
             print(line, file=sys.stderr, flush=True)
         end = time.monotonic() + 20

@@ -26,8 +26,8 @@ def run(started: str, argv: list[str]) -> int:
         half = {"folder": str(Path(arguments["result"]).parent), "started": started}
         return run_in_child(convert_signatures, half)
 
-    conversion.run_in_child = job_here  # type: ignore[assignment]
-    plan_compare.run_in_child = run_plan_here  # type: ignore[assignment]
+    conversion.run_in_child = job_here
+    plan_compare.run_in_child = run_plan_here
     extract_plan.require_same_gpu = lambda loaded: None
     return main(argv)
 

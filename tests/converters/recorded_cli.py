@@ -40,8 +40,8 @@ def calls(report, monkeypatch) -> dict[str, tuple]:
         return call
 
     module = types.ModuleType("converters.convert")
-    module.convert = recorded("convert")  # type: ignore[attr-defined]
-    module.calibrate = recorded("calibrate")  # type: ignore[attr-defined]
+    module.convert = recorded("convert")
+    module.calibrate = recorded("calibrate")
     monkeypatch.setitem(sys.modules, "converters.convert", module)
     return seen
 

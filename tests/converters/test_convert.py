@@ -388,7 +388,7 @@ def test_bisect_needs_data_that_can_be_read_again(tmp_path: Path, tftrt: Mapping
 
 def test_a_spec_that_is_none(tmp_path: Path) -> None:
     with pytest.raises(SpecError, match="spec is a dict: give a ConversionSpec"):
-        convert(tmp_path, tmp_path / "out", {"precision": "FP16"})  # type: ignore[arg-type]
+        convert(tmp_path, tmp_path / "out", {"precision": "FP16"})
 
 
 def test_bisect_converts_without_what_differs(

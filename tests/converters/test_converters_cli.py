@@ -406,7 +406,7 @@ def test_doctor():
     assert done.stderr == ""
 
 
-def test_a_reader_that_leaves(models):
+def test_a_reader_that_leaves():
     command = f"{sys.executable} -m converters doctor | true; echo ${{PIPESTATUS[0]}}"
     done = subprocess.run(
         ["bash", "-c", command],

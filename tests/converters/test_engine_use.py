@@ -111,7 +111,7 @@ def test_many_shapes_and_strings(model: Path, serves: list[int]) -> None:
     )
 
 
-def test_models_without_engines_are_not_run(model: Path, tmp_path: Path) -> None:
+def test_models_without_engines_are_not_run(model: Path) -> None:
     shapes = {"serving_default": sets(4)}
     assert engine_use(model, shapes) == module.EngineUse()
     assert engine_use(lambda x: x, shapes) == module.EngineUse()

@@ -328,9 +328,7 @@ def test_tftrt_has_no_converter_for_the_gap_of_the_gpu_tests(tmp_path: Path) -> 
 
 
 @needs_tftrt
-def test_what_the_segmenter_cannot_read_falls_back_to_rules(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_the_segmenter_cannot_read_falls_back_to_rules(tmp_path: Path) -> None:
     maker = chain("Relu", "Relu", "Relu", "OpOfNobody")
     path = maker.write(tmp_path / "g.pb")
     report = inspect_model(path)

@@ -155,7 +155,7 @@ def test_errors_of_the_driver_are_told_in_its_words(monkeypatch: pytest.MonkeyPa
             return 999
 
         def cuGetErrorString(self, code: int, text: object) -> int:  # noqa: N802
-            ctypes.cast(text, ctypes.POINTER(ctypes.c_char_p))[0] = b"out of luck"  # type: ignore
+            ctypes.cast(text, ctypes.POINTER(ctypes.c_char_p))[0] = b"out of luck"
             return 0
 
     monkeypatch.setattr(cuda_driver, "_load", Driver)

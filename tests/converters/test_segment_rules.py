@@ -20,7 +20,7 @@ needs_tftrt = pytest.mark.skipif(
 
 def by_rule(maker: GraphMaker, **options: object) -> dict[str, tuple[str, str]]:
     static = bool(options.pop("static", False))
-    made = SegmenterOptions(**options)  # type: ignore[arg-type]
+    made = SegmenterOptions(**options)
     found = forecast(maker.flat(Path("graph.pb")), made, static)
     taken = {name: ("taken", "") for segment in found.engines for name in segment.names}
     return {**taken, **found.left_out}

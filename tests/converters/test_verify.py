@@ -24,7 +24,7 @@ tf = pytest.importorskip("tensorflow")
 verify_module = importlib.import_module("converters.verify")
 
 
-class Net(tf.Module):  # type: ignore[misc]
+class Net(tf.Module):
     """Two signatures: "scores" of one input, "pair" of two inputs and three outputs."""
 
     def __init__(self, noise: float = 0.0, flaw: str = "") -> None:
@@ -232,7 +232,7 @@ def test_memory_holds_one_batch(native: str, monkeypatch: pytest.MonkeyPatch) ->
     assert len(steps) == 3
 
 
-def test_frozen_graphs_and_functions(native: str, tmp_path: Path) -> None:
+def test_frozen_graphs_and_functions(tmp_path: Path) -> None:
     net = Net()
     kernel = net.kernel.numpy()
     with tf.Graph().as_default() as graph:
@@ -406,7 +406,7 @@ def test_shapes(native: str) -> None:
         verify(native, native, shapes={"q": (2, 5)}, precision="FP32")
 
 
-class Two(tf.Module):  # type: ignore[misc]
+class Two(tf.Module):
     """Signatures that take a part of each other's inputs, and the same input otherwise."""
 
     @tf.function(input_signature=[tf.TensorSpec([None, 8], tf.float32, "x")])

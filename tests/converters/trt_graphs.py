@@ -144,6 +144,6 @@ def chain(*ops: str, **attributes: object) -> GraphMaker:
     maker = GraphMaker()
     last = maker.node("Placeholder", "x")
     for i, op in enumerate(ops):
-        last = maker.node(op, f"a{i}", [last], **attributes)  # type: ignore[arg-type]
+        last = maker.node(op, f"a{i}", [last], **attributes)
     maker.node("Identity", "y", [last])
     return maker

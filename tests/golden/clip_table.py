@@ -48,7 +48,7 @@ CLIPS: dict[str, Clip] = {}
 def _add(name: str, args: str = "", tags: str = "", **fields: object) -> None:
     if name in CLIPS:
         raise ValueError(f"two clips are named {name}")
-    CLIPS[name] = Clip(name, args, tags=frozenset(tags.split()), **fields)  # type: ignore[arg-type]
+    CLIPS[name] = Clip(name, args, tags=frozenset(tags.split()), **fields)
 
 
 def _x264(params: str, pixel_format: str = "yuv420p", extra: str = "") -> str:

@@ -65,7 +65,7 @@ def native(name: str, **options: object) -> nvc.DecodedVideo:
     """NVDEC's frames of a clip as they are coded. Skips where the GPU does not take the clip, and
     may not take it."""
     try:
-        return on_gpu(data(name), pixel_format="native", **options)  # type: ignore[no-any-return]
+        return on_gpu(data(name), pixel_format="native", **options)
     except tf.errors.UnimplementedError as error:
         assert not must_take(name), f"{name} was refused: {error.message}"
         assert "backend=" in error.message

@@ -56,7 +56,7 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """In a worker, before anything looks for GPUs."""
     if WORKER is not None and not ALONE:
-        take_place(config.workerinput["place"])  # type: ignore[attr-defined]
+        take_place(config.workerinput["place"])
 
 
 def take_place(place: int) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-import gpu_checks  # noqa: F401  (leaves GPU memory to the decoders)
 import numpy as np
 import pytest
 from gpu_clips import folder

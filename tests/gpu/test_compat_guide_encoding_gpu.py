@@ -101,7 +101,7 @@ class AppFrame:
         return self.planes
 
 
-def test_planes_of_ones_own(raw: Path) -> None:
+def test_planes_of_ones_own() -> None:
     encoder = nvc.CreateEncoder(WIDTH, HEIGHT, "NV12", False, tuning_info="lossless")
     memory, stream = CudaArray((HEIGHT * 3 // 2, WIDTH), "uint8", None), Stream()
     data = b""
@@ -113,8 +113,8 @@ def test_planes_of_ones_own(raw: Path) -> None:
         source = tf_nvcodec.DeviceFrames(tensor).__cuda_array_interface__["data"][0]
         stream.copy(memory.address, source, memory.size)
         stream.synchronize()
-        data += encoder.Encode(AppFrame(memory))  # type: ignore[operator]
-    data += encoder.EndEncode()  # type: ignore[operator]
+        data += encoder.Encode(AppFrame(memory))
+    data += encoder.EndEncode()
     got = nvc.SimpleDecoder(data, use_device_memory=False, backend="cpu")
     np.testing.assert_array_equal(np.stack([np.asarray(frame) for frame in got]), np.stack(frames))
 

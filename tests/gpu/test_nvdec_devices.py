@@ -157,7 +157,7 @@ def test_eight_threads_at_once(place: object) -> None:
     def work(part: int) -> None:
         barrier.wait()
         for name in names[part::8]:
-            got = place(data(name), backend="nvdec", pixel_format="native")  # type: ignore
+            got = place(data(name), backend="nvdec", pixel_format="native")
             check_equal(got.frames.numpy(), want[name], name)
 
     with ThreadPoolExecutor(8) as threads:

@@ -26,7 +26,7 @@ GOOD = "h264.mp4"
 def outcome(place: object, contents: bytes, **options: object) -> tuple[str, object]:
     """("", result) or the error's class and message, without the name of the op's device."""
     try:
-        return "", place(contents, **options)  # type: ignore[operator]
+        return "", place(contents, **options)
     except tf.errors.OpError as error:
         message = error.message.partition("\n\t [[")[0].rpartition("}} ")[2]
         return type(error).__name__, message.partition(" [Op:")[0]

@@ -30,7 +30,7 @@ def gpus() -> list[str]:
 
 def decode(gpu: str, contents: bytes, **options: object) -> tf.Tensor:
     with tf.device(gpu):
-        return nvc.decode_video(contents, backend="nvdec", **options).frames  # type: ignore
+        return nvc.decode_video(contents, backend="nvdec", **options).frames
 
 
 def test_frames_are_on_the_gpu_of_the_op(gpus: list[str]) -> None:
@@ -88,7 +88,7 @@ def test_frames_of_each_gpu_are_encoded(gpus: list[str]) -> None:
 
     def encode(given: list[Any]) -> bytes:
         encoder = compat.CreateEncoder(64, 64, "NV12", False)
-        return b"".join([*map(encoder.Encode, given), encoder.EndEncode()])  # type: ignore
+        return b"".join([*map(encoder.Encode, given), encoder.EndEncode()])
 
     tensors = []
     for i, frame in enumerate(frames):

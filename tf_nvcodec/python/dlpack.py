@@ -197,7 +197,7 @@ def _from_cuda_array(array: Any) -> tf.Tensor:
             raise ValueError(f"strides {strides} are not multiples of {dtype.itemsize} bytes")
         strides = [stride // dtype.itemsize for stride in strides]
     pointer = interface["data"][0]
-    place = _device_of_gpu(_gpu_of(array, interface))
+    place = _device_of_gpu(_gpu_of(array))
     if interface.get("stream") is not None:
         _ask_stream(place, int(interface["stream"]))
     capsule = capsules.wrap(
@@ -206,7 +206,7 @@ def _from_cuda_array(array: Any) -> tf.Tensor:
     return _take(capsule, place)
 
 
-def _gpu_of(array: Any, interface: dict[str, Any]) -> int:
+def _gpu_of(array: Any) -> int:
     """The GPU of an array, which the interface leaves out; libraries name it beside it."""
     device = getattr(array, "device", None)
     for name in ("id", "index"):
