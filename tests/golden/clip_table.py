@@ -12,6 +12,7 @@ from pathlib import Path
 
 import clip_surgery as surgery
 import h264_fields
+import mp4_join
 
 MEDIA = Path(__file__).resolve().parent / "media"
 REAL_CLIP = MEDIA / "bigbuckbunny_720p.mp4"
@@ -292,6 +293,41 @@ def _timing() -> None:
     _add("two_frames.mkv", _x264(_GOP), frames=2)
 
 
+def _descriptions() -> None:
+    """Two parts coded in other ways, each with its parameter sets: outside the packets."""
+    part = {"frames": 20, "tags": "part"}
+    plain = "-movflags negative_cts_offsets -use_editlist 0"
+    first, second = "keyint=8:min-keyint=8:scenecut=0", "keyint=10:min-keyint=10:scenecut=0"
+    _add("h264_part.mp4", _x264(f"{first}:bframes=3", extra=plain), **part)
+    _add(
+        "h264_part_second.mp4",
+        _x264(f"{second}:bframes=1:cabac=0:8x8dct=0:ref=1", extra=plain),
+        source="testsrc",
+        **part,
+    )
+    hvc1 = f"-tag:v hvc1 {plain}"
+    _add("hevc_part.mp4", _x265(f"{first}:ctu=32:open-gop=0", extra=hvc1), **part)
+    _add(
+        "hevc_part_second.mp4",
+        _x265(f"{second}:ctu=16:sao=0:amp=1:open-gop=0:bframes=3", extra=hvc1),
+        source="testsrc",
+        **part,
+    )
+    for codec in ("h264", "hevc"):
+        _add(
+            f"{codec}_two_descriptions.mp4",
+            of=f"{codec}_part.mp4",
+            needs=(f"{codec}_part_second.mp4",),
+            edit=mp4_join.with_second,
+        )
+    _add(
+        "h264_two_lengths.mp4",
+        of="h264_part.mp4",
+        needs=("h264_part_second.mp4",),
+        edit=mp4_join.with_second_of_short_lengths,
+    )
+
+
 def _display() -> None:
     for angle in (90, 180, 270):
         # ffmpeg 5.1 writes a matrix that turns the picture by this angle anticlockwise.
@@ -406,6 +442,7 @@ for _group in (
     _containers,
     _structure,
     _timing,
+    _descriptions,
     _display,
     _colour,
     _real,
@@ -418,6 +455,6 @@ SOUND = tuple(
     sorted(
         name
         for name, clip in CLIPS.items()
-        if not clip.tags & {"damaged", "no_video", "mixed", "long", "unlisted_codec"}
+        if not clip.tags & {"damaged", "no_video", "mixed", "long", "part", "unlisted_codec"}
     )
 )

@@ -30,6 +30,7 @@ SCRIPTS = (
     "clip_table.py",
     "h264_fields.py",
     "make_clips.py",
+    "mp4_join.py",
 )
 READY = "commands.txt"
 
@@ -76,7 +77,7 @@ def make(clip: Clip, folder: Path) -> str:
     if clip.edit is not None:
         source = folder / clip.of
         (folder / clip.name).write_bytes(clip.edit(source.read_bytes(), source))
-        return f"# {clip.name}: clip_surgery.{clip.edit.__name__} of {clip.of}"
+        return f"# {clip.name}: {clip.edit.__module__}.{clip.edit.__name__} of {clip.of}"
     words = command(clip, folder)
     done = subprocess.run(words, capture_output=True, text=True, check=False, env=_quiet())
     line = shlex.join(words).replace(f"{folder}/", "")

@@ -93,6 +93,27 @@ TEST(NvdecPacketsTest, BrokenFramingIsDataLossAndPasses) {
   EXPECT_EQ(Pieces(&*packets, *Packet({0, 0, 0, 2, 0x41, 0x9a})).size(), 1u);
 }
 
+TEST(NvdecPacketsTest, ADescriptionInTheMiddleOfTheStreamGoesWithItsPackets) {
+  auto packets = NvdecPackets::Create(*Parameters(AV_CODEC_ID_H264, kAvcRecord), {1, 25});
+  ASSERT_TRUE(packets.ok()) << packets.status();
+  const Bytes idr = {0, 0, 0, 3, 0x65, 0x9a, 0x55};
+  EXPECT_EQ(Pieces(&*packets, *Packet(idr)).size(), 1u);
+  Bytes record = kAvcRecord;
+  record[10] = 0xe0;  // another SPS, and lengths of two bytes
+  record[4] = 0xfd;
+  const AvPacketPtr changed = Packet({0, 3, 0x65, 0x9a, 0x55});
+  std::memcpy(av_packet_new_side_data(changed.get(), AV_PKT_DATA_NEW_EXTRADATA, record.size()),
+              record.data(), record.size());
+  const Bytes headers = {0, 0, 0, 1, 0x67, 66, 0xe0, 30, 0, 0, 0, 1, 0x68, 0xce};
+  Bytes with_headers = headers;
+  with_headers.insert(with_headers.end(), {0, 0, 1, 0x65, 0x9a, 0x55});
+  EXPECT_THAT(Pieces(&*packets, *changed), ElementsAre(headers, with_headers));
+  EXPECT_EQ(packets->headers(), headers);
+  // The same description again is none.
+  EXPECT_EQ(Pieces(&*packets, *changed).size(), 1u);
+  EXPECT_THAT(Pieces(&*packets, *Packet({0, 3, 0x65, 0x9a, 0x55})), ElementsAre(with_headers));
+}
+
 TEST(NvdecPacketsTest, StartCodesAreLeftAlone) {
   const Bytes headers = {0, 0, 0, 1, 0x67, 66, 0, 30};
   auto packets = NvdecPackets::Create(*Parameters(AV_CODEC_ID_H264, headers), {1, 25});

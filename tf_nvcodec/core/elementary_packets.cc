@@ -3,6 +3,7 @@
 #include <cstring>
 #include <utility>
 
+#include "tf_nvcodec/core/parameter_sets.h"
 #include "tf_nvcodec/core/status.h"
 
 namespace nvc {
@@ -70,22 +71,38 @@ bool LacksMpeg4Headers(const AVPacket& packet) {
 absl::StatusOr<std::unique_ptr<ElementaryPackets>> ElementaryPackets::Create(
     const AVCodecParameters& codec, AVRational time_base) {
   auto packets = std::make_unique<ElementaryPackets>();
+  packets->time_base_ = time_base;
   packets->codec_.reset(avcodec_parameters_alloc());
-  if (packets->codec_ == nullptr) return absl::ResourceExhaustedError("out of memory");
-  const AVCodecParameters* converted = &codec;
-  if (const char* name = FilterFor(codec.codec_id)) {
-    NVC_ASSIGN_OR_RETURN(packets->filter_, BitstreamFilter::Create(name, codec, time_base));
-    converted = &packets->filter_->codec();
-  }
-  if (avcodec_parameters_copy(packets->codec_.get(), converted) < 0) {
+  AvCodecParametersPtr stream(avcodec_parameters_alloc());
+  if (packets->codec_ == nullptr || stream == nullptr ||
+      avcodec_parameters_copy(stream.get(), &codec) < 0) {
     return absl::ResourceExhaustedError("out of memory");
   }
-  packets->headers_ = HeadersOf(*packets->codec_);
+  NVC_RETURN_IF_ERROR(packets->Follow(std::move(stream)));
+  const AVCodecParameters& converted =
+      packets->filter_.has_value() ? packets->filter_->codec() : *packets->stream_;
+  if (avcodec_parameters_copy(packets->codec_.get(), &converted) < 0) {
+    return absl::ResourceExhaustedError("out of memory");
+  }
   return packets;
 }
 
+absl::Status ElementaryPackets::Follow(AvCodecParametersPtr stream) {
+  stream_ = std::move(stream);
+  if (const char* name = FilterFor(stream_->codec_id)) {
+    NVC_ASSIGN_OR_RETURN(filter_, BitstreamFilter::Create(name, *stream_, time_base_));
+  }
+  headers_ = HeadersOf(filter_.has_value() ? filter_->codec() : *stream_);
+  return absl::OkStatus();
+}
+
 absl::Status ElementaryPackets::Convert(AVPacket* packet) {
-  if (filter_.has_value()) NVC_RETURN_IF_ERROR(filter_->Filter(packet));
+  NVC_ASSIGN_OR_RETURN(AvCodecParametersPtr anew, DescribedAnew(*stream_, *packet));
+  if (anew != nullptr) NVC_RETURN_IF_ERROR(Follow(std::move(anew)));
+  if (filter_.has_value()) {
+    NVC_RETURN_IF_ERROR(filter_->Filter(packet));
+    DropDescription(packet);
+  }
   if (headers_.empty() || (packet->flags & AV_PKT_FLAG_KEY) == 0) return absl::OkStatus();
   const bool lacking =
       codec_->codec_id == AV_CODEC_ID_AV1 ? !HasAv1Sequence(*packet) : LacksMpeg4Headers(*packet);

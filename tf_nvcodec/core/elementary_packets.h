@@ -26,7 +26,7 @@ class ElementaryPackets {
   static absl::StatusOr<std::unique_ptr<ElementaryPackets>> Create(const AVCodecParameters& codec,
                                                                    AVRational time_base);
 
-  // As a decoder of the converted packets wants it.
+  // As a decoder of the first converted packets wants it; later ones bring what is new.
   const AVCodecParameters& codec() const { return *codec_; }
 
   // Converts in place. DataLoss when the packet's framing is broken.
@@ -35,8 +35,12 @@ class ElementaryPackets {
   void Reset();
 
  private:
+  // Packets are of `stream` from now on.
+  absl::Status Follow(AvCodecParametersPtr stream);
   absl::Status PutHeadersBefore(AVPacket* packet) const;
 
+  AvCodecParametersPtr stream_;  // as the container describes it now
+  AVRational time_base_{0, 1};
   std::optional<BitstreamFilter> filter_;  // unset: packets are right as they are
   AvCodecParametersPtr codec_;
   std::vector<uint8_t> headers_;  // to be put before key frames that lack them

@@ -1,6 +1,7 @@
 #include "tf_nvcodec/core/frame_index.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 
 #include "absl/strings/str_cat.h"
@@ -16,6 +17,13 @@ double FrameIndex::duration() const {
 void FrameIndex::SetFrameTimes() {
   double time = -std::numeric_limits<double>::infinity();
   for (FrameEntry& frame : frames_) frame.time = time = std::max(time, frame.pts);
+}
+
+const AVCodecParameters& FrameIndex::CodecAt(int i) const {
+  const auto next = std::upper_bound(
+      descriptions_.begin(), descriptions_.end(), i,
+      [](int packet, const Description& description) { return packet < description.first_packet; });
+  return next == descriptions_.begin() ? *stream_.codec : *std::prev(next)->codec;
 }
 
 absl::Status FrameIndex::ReadPacket(const ByteSource& source, int i, AVPacket* out) const {

@@ -60,6 +60,9 @@ class FrameIndex {
                                           const Cancelled& cancelled);
 
   const StreamInfo& stream() const { return stream_; }
+  // As a decoder that begins with packet `i` has to know it; the same object for packets of one
+  // description.
+  const AVCodecParameters& CodecAt(int i) const;
   const std::vector<PacketEntry>& packets() const { return packets_; }
   const std::vector<FrameEntry>& frames() const { return frames_; }
   // In decoding order; none for codecs whose packets don't tell what they refer to.
@@ -92,7 +95,14 @@ class FrameIndex {
 
   void SetFrameTimes();  // from their pts
 
+  // That a container gives of the stream in its middle.
+  struct Description {
+    int first_packet = 0;
+    AvCodecParametersPtr codec;
+  };
+
   StreamInfo stream_;
+  std::vector<Description> descriptions_;  // after stream_'s
   std::vector<PacketEntry> packets_;
   std::vector<FrameEntry> frames_;
   std::vector<CodedPicture> pictures_;

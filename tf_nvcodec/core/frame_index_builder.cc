@@ -7,6 +7,7 @@
 #include "tf_nvcodec/core/frame_index.h"
 #include "tf_nvcodec/core/packet_info.h"
 #include "tf_nvcodec/core/packet_outline.h"
+#include "tf_nvcodec/core/parameter_sets.h"
 #include "tf_nvcodec/core/sparse_source.h"
 #include "tf_nvcodec/core/status.h"
 
@@ -104,6 +105,8 @@ class FrameIndexBuilder {
     while (true) {
       NVC_ASSIGN_OR_RETURN(const bool more, demuxer->Next(packet.get()));
       if (!more) break;
+      NVC_ASSIGN_OR_RETURN(const bool described, DescribeAnew(*demuxer->stream().codec, *packet));
+      if (described) inspector = PacketInspector::Create(*index_.descriptions_.back().codec);
       PacketInfo info = only_table_ ? InfoOfSample(*packet) : inspector->Inspect(*packet);
       random_access_points += info.random_access ? 1 : 0;
       // A decoder that starts at a CRA picture drops the RASL pictures that belong to it.
@@ -124,6 +127,19 @@ class FrameIndexBuilder {
     // Last: reading packets may still refine what the header said.
     index_.stream_ = demuxer->TakeStream();
     return absl::OkStatus();
+  }
+
+  // Whether the container describes the stream anew before this packet.
+  absl::StatusOr<bool> DescribeAnew(const AVCodecParameters& first, const AVPacket& packet) {
+    auto& descriptions = index_.descriptions_;
+    NVC_ASSIGN_OR_RETURN(
+        AvCodecParametersPtr codec,
+        DescribedAnew(descriptions.empty() ? first : *descriptions.back().codec, packet));
+    if (codec == nullptr) return false;
+    // Parts are read as the first description has it.
+    if (sparse_) return NotSparse();
+    descriptions.push_back({static_cast<int>(index_.packets_.size()), std::move(codec)});
+    return true;
   }
 
   void SetDroppable(const std::vector<PacketInfo>& infos) {

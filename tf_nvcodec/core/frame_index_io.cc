@@ -104,6 +104,17 @@ class FrameIndexIo {
     return out.Take();
   }
 
+  static size_t DescriptionBytes(const FrameIndex& index) {
+    const auto bytes = [](const AVCodecParameters& codec) {
+      return sizeof(codec) + static_cast<size_t>(codec.extradata_size);
+    };
+    size_t all = bytes(*index.stream_.codec);
+    for (const auto& description : index.descriptions_) {
+      all += sizeof(description) + bytes(*description.codec);
+    }
+    return all;
+  }
+
   static absl::StatusOr<FrameIndex> Read(absl::string_view bytes) {
     ByteReader in(bytes);
     if (bytes.size() > INT_MAX) in.Fail();  // all counts are of things of a byte at least
@@ -300,8 +311,7 @@ absl::StatusOr<FrameIndex> ParseFrameIndex(absl::string_view bytes) {
 }
 
 size_t MemoryBytes(const FrameIndex& index) {
-  const AVCodecParameters& codec = *index.stream().codec;
-  size_t bytes = sizeof(index) + sizeof(codec) + static_cast<size_t>(codec.extradata_size) +
+  size_t bytes = sizeof(index) + FrameIndexIo::DescriptionBytes(index) +
                  index.stream().container.capacity() + index.damage().capacity() +
                  index.packets().capacity() * sizeof(PacketEntry) +
                  index.frames().capacity() * sizeof(FrameEntry) +

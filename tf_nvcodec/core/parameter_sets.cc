@@ -35,4 +35,31 @@ absl::Status SetParameterSets(absl::string_view sets, AVCodecParameters* stream)
   return absl::OkStatus();
 }
 
+absl::StatusOr<AvCodecParametersPtr> DescribedAnew(const AVCodecParameters& stream,
+                                                   const AVPacket& packet) {
+  size_t size = 0;
+  const auto* const sets = reinterpret_cast<const char*>(
+      av_packet_get_side_data(&packet, AV_PKT_DATA_NEW_EXTRADATA, &size));
+  const absl::string_view described(sets, size);
+  const absl::string_view before(reinterpret_cast<const char*>(stream.extradata),
+                                 static_cast<size_t>(stream.extradata_size));
+  if (described.empty() || described == before) return nullptr;
+  AvCodecParametersPtr anew(avcodec_parameters_alloc());
+  if (anew == nullptr || avcodec_parameters_copy(anew.get(), &stream) < 0) {
+    return absl::ResourceExhaustedError("out of memory");
+  }
+  NVC_RETURN_IF_ERROR(SetParameterSets(described, anew.get()));
+  return anew;
+}
+
+void DropDescription(AVPacket* packet) {
+  for (int i = 0; i < packet->side_data_elems; ++i) {
+    AVPacketSideData& data = packet->side_data[i];
+    if (data.type != AV_PKT_DATA_NEW_EXTRADATA) continue;
+    av_freep(&data.data);
+    data = packet->side_data[--packet->side_data_elems];
+    return;
+  }
+}
+
 }  // namespace nvc

@@ -1,4 +1,5 @@
-// A stream's parameter sets: in its packets, and in its description.
+// A stream's parameter sets: in its packets, and in its description, which containers may renew in
+// its middle (MP4 by more than one sample description).
 #ifndef TF_NVCODEC_CORE_PARAMETER_SETS_H_
 #define TF_NVCODEC_CORE_PARAMETER_SETS_H_
 
@@ -7,6 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "tf_nvcodec/core/av_ptr.h"
 
 extern "C" {
 #include <libavcodec/avcodec.h>
@@ -20,6 +22,13 @@ absl::StatusOr<std::string> ParameterSetsIn(const AVPacket& packet, AVCodecID co
 
 // Makes `sets` those of `stream`.
 absl::Status SetParameterSets(absl::string_view sets, AVCodecParameters* stream);
+
+// `stream` as the container describes it from `packet` on; null where that says nothing new.
+absl::StatusOr<AvCodecParametersPtr> DescribedAnew(const AVCodecParameters& stream,
+                                                   const AVPacket& packet);
+
+// Of a packet whose parameter sets are in its bytes.
+void DropDescription(AVPacket* packet);
 
 }  // namespace nvc
 

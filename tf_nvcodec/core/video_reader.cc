@@ -90,6 +90,7 @@ class ReadRun {
 
   void TakeSegments(int worker, int decoder_threads) {
     std::unique_ptr<Decoder> decoder;
+    const AVCodecParameters* codec = nullptr;  // the decoder's
     const EmitFrame emit = [this, worker](int frame, const AVFrame& picture) {
       return sink_->Write(worker, frame, picture);
     };
@@ -105,8 +106,12 @@ class ReadRun {
       const Segment& segment = segments_[todo_[next]];
       DamagedFrames damaged;
       absl::Status status;
+      if (codec != &index_.CodecAt(segment.first_packet)) {
+        codec = &index_.CodecAt(segment.first_packet);
+        decoder.reset();
+      }
       if (decoder == nullptr) {
-        auto opened = careful ? OpenSoftware(1) : Open(decoder_threads);
+        auto opened = careful ? OpenSoftware(*codec, 1) : Open(*codec, decoder_threads);
         status = opened.status();
         if (opened.ok()) decoder = std::move(opened).value();
       }
@@ -128,7 +133,7 @@ class ReadRun {
         // Only a software decoder of one thread tells which packet is to blame: frame threads
         // report errors late, and hardware may say no more than that there are some.
         damaged.clear();
-        auto opened = OpenSoftware(1);
+        auto opened = OpenSoftware(*codec, 1);
         if (!opened.ok()) return Fail(opened.status());
         decoder = std::move(opened).value();
         status = decode(segment, &damaged);
@@ -153,15 +158,14 @@ class ReadRun {
     return options;
   }
 
-  absl::StatusOr<std::unique_ptr<Decoder>> Open(int threads) const {
-    if (options_.other.open == nullptr) return OpenSoftware(threads);
-    const StreamInfo& stream = index_.stream();
-    return options_.other.open(*stream.codec, stream.time_base, Options(1));
+  absl::StatusOr<std::unique_ptr<Decoder>> Open(const AVCodecParameters& codec, int threads) const {
+    if (options_.other.open == nullptr) return OpenSoftware(codec, threads);
+    return options_.other.open(codec, index_.stream().time_base, Options(1));
   }
 
-  absl::StatusOr<std::unique_ptr<Decoder>> OpenSoftware(int threads) const {
-    const StreamInfo& stream = index_.stream();
-    return DecoderCache::Shared().Open(*stream.codec, stream.time_base, Options(threads));
+  absl::StatusOr<std::unique_ptr<Decoder>> OpenSoftware(const AVCodecParameters& codec,
+                                                        int threads) const {
+    return DecoderCache::Shared().Open(codec, index_.stream().time_base, Options(threads));
   }
 
   void Fail(const absl::Status& status) {

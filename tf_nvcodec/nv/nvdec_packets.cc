@@ -1,8 +1,10 @@
 #include "tf_nvcodec/nv/nvdec_packets.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/types/span.h"
+#include "tf_nvcodec/core/parameter_sets.h"
 #include "tf_nvcodec/core/status.h"
 #include "tf_nvcodec/nv/jpeg_tables.h"
 
@@ -59,16 +61,27 @@ constexpr size_t kAv1RecordBytes = 4;
 absl::StatusOr<NvdecPackets> NvdecPackets::Create(const AVCodecParameters& codec,
                                                   AVRational time_base) {
   NvdecPackets packets;
-  packets.codec_ = codec.codec_id;
+  packets.time_base_ = time_base;
   packets.filtered_.reset(av_packet_alloc());
-  if (packets.filtered_ == nullptr) return absl::ResourceExhaustedError("out of memory");
+  AvCodecParametersPtr stream(avcodec_parameters_alloc());
+  if (packets.filtered_ == nullptr || stream == nullptr ||
+      avcodec_parameters_copy(stream.get(), &codec) < 0) {
+    return absl::ResourceExhaustedError("out of memory");
+  }
+  NVC_RETURN_IF_ERROR(packets.Follow(std::move(stream)));
+  return packets;
+}
+
+absl::Status NvdecPackets::Follow(AvCodecParametersPtr stream) {
+  stream_ = std::move(stream);
+  const AVCodecParameters& codec = *stream_;
   absl::Span<const uint8_t> headers;
   if (codec.extradata != nullptr) {
     headers = {codec.extradata, static_cast<size_t>(codec.extradata_size)};
   }
   if (const char* name = FilterFor(codec.codec_id)) {
-    NVC_ASSIGN_OR_RETURN(packets.filter_, BitstreamFilter::Create(name, codec, time_base));
-    headers = packets.filter_->headers();
+    NVC_ASSIGN_OR_RETURN(filter_, BitstreamFilter::Create(name, codec, time_base_));
+    headers = filter_->headers();
   }
   if (codec.codec_id == AV_CODEC_ID_AV1 && !headers.empty() && (headers[0] & 0x80) != 0) {
     headers.remove_prefix(std::min(headers.size(), kAv1RecordBytes));
@@ -76,14 +89,19 @@ absl::StatusOr<NvdecPackets> NvdecPackets::Create(const AVCodecParameters& codec
              codec.codec_id == AV_CODEC_ID_MJPEG) {
     headers = {};  // what containers keep there is not of the stream
   }
-  packets.headers_.assign(headers.begin(), headers.end());
-  return packets;
+  headers_.assign(headers.begin(), headers.end());
+  return absl::OkStatus();
 }
 
 absl::Status NvdecPackets::Send(const AVPacket& packet, bool may_have_fields) {
   pieces_.clear();
   next_piece_ = 0;
   may_have_fields_ = may_have_fields;
+  NVC_ASSIGN_OR_RETURN(AvCodecParametersPtr anew, DescribedAnew(*stream_, packet));
+  if (anew != nullptr) {
+    NVC_RETURN_IF_ERROR(Follow(std::move(anew)));
+    if (!headers_.empty()) pieces_.push_back({headers_.data(), headers_.size(), false});
+  }
   if (!filter_.has_value()) {
     Split(Whole(packet));
     return absl::OkStatus();
@@ -98,21 +116,23 @@ absl::Status NvdecPackets::Send(const AVPacket& packet, bool may_have_fields) {
 }
 
 absl::StatusOr<NvdecPackets::Piece> NvdecPackets::Next() {
-  if (next_piece_ == pieces_.size() && filter_.has_value()) NVC_RETURN_IF_ERROR(Filter());
+  if (next_piece_ == pieces_.size() && filter_.has_value()) {
+    pieces_.clear();
+    next_piece_ = 0;
+    NVC_RETURN_IF_ERROR(Filter());
+  }
   if (next_piece_ == pieces_.size()) return Piece();
   return pieces_[next_piece_++];
 }
 
 absl::Status NvdecPackets::Filter() {
-  pieces_.clear();
-  next_piece_ = 0;
   NVC_ASSIGN_OR_RETURN(const bool received, filter_->Receive(filtered_.get()));
   if (received) Split(BytesOf(*filtered_));
   return absl::OkStatus();
 }
 
 absl::Span<const uint8_t> NvdecPackets::Whole(const AVPacket& packet) {
-  if (codec_ != AV_CODEC_ID_MJPEG) return BytesOf(packet);
+  if (stream_->codec_id != AV_CODEC_ID_MJPEG) return BytesOf(packet);
   with_tables_ = WithHuffmanTables(BytesOf(packet));
   return with_tables_.has_value() ? absl::MakeConstSpan(*with_tables_) : BytesOf(packet);
 }
@@ -120,13 +140,13 @@ absl::Span<const uint8_t> NvdecPackets::Whole(const AVPacket& packet) {
 void NvdecPackets::Split(absl::Span<const uint8_t> packet) {
   if (packet.empty()) return;
   std::vector<size_t> ends;
-  if (may_have_fields_ && MayHoldFields(codec_)) {
-    ends = PictureStarts(codec_, packet.data(), packet.size());
+  if (may_have_fields_ && MayHoldFields(stream_->codec_id)) {
+    ends = PictureStarts(stream_->codec_id, packet.data(), packet.size());
   }
   ends.push_back(packet.size());
   size_t begin = 0;
   for (const size_t end : ends) {
-    pieces_.push_back({packet.data() + begin, end - begin, IsOnePicture(codec_)});
+    pieces_.push_back({packet.data() + begin, end - begin, IsOnePicture(stream_->codec_id)});
     begin = end;
   }
 }

@@ -28,7 +28,8 @@ class NvdecPackets {
   // InvalidArgument when the container's headers of the stream can't be read.
   static absl::StatusOr<NvdecPackets> Create(const AVCodecParameters& codec, AVRational time_base);
 
-  // Parameter sets and sequence headers that the container keeps apart from the packets.
+  // Parameter sets and sequence headers that the container keeps apart from the packets. New ones
+  // in the middle of the stream are also the first piece of their packet.
   const std::vector<uint8_t>& headers() const { return headers_; }
 
   // Drops what is left of the packet before. DataLoss when the packet's framing is broken.
@@ -40,12 +41,15 @@ class NvdecPackets {
   void Reset();
 
  private:
+  // Packets are of `stream` from now on.
+  absl::Status Follow(AvCodecParametersPtr stream);
   absl::Status Filter();
   // What the parser needs of it to be a picture by itself.
   absl::Span<const uint8_t> Whole(const AVPacket& packet);
   void Split(absl::Span<const uint8_t> packet);
 
-  AVCodecID codec_ = AV_CODEC_ID_NONE;
+  AvCodecParametersPtr stream_;  // as the container describes it now
+  AVRational time_base_{0, 1};
   std::optional<BitstreamFilter> filter_;  // none when packets are right as they are
   AvPacketPtr filtered_;
   std::vector<uint8_t> headers_;
