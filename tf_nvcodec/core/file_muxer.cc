@@ -73,7 +73,8 @@ absl::StatusOr<std::unique_ptr<FileMuxer>> FileMuxer::Create(const FileMuxerSpec
   int result = avformat_alloc_output_context2(&muxer->context_, nullptr, name, nullptr);
   if (result < 0) {
     return absl::UnimplementedError(
-        absl::StrCat("this machine's FFmpeg (libavformat) is built without the muxer ", name));
+        absl::StrCat("this machine's FFmpeg (libavformat) is built without the muxer ", name,
+                     "; install one that has it, or choose another container"));
   }
   muxer->context_->flags |= AVFMT_FLAG_BITEXACT;
   muxer->stream_ = avformat_new_stream(muxer->context_, nullptr);

@@ -139,9 +139,8 @@ class SoftwareEncoder : public Encoder {
   }
 
   absl::Status SetRate(const EncoderRate& rate) override {
-    if (nvenc_) return SetNvencRate(rate);
-    // libavcodec's wrapper of x264 compares these with what it runs with at every frame.
-    if (std::strcmp(context_->codec->name, "libx264") != 0) {
+    // libavcodec's wrappers of x264 and NVENC compare these with what runs at every frame.
+    if (!nvenc_ && std::strcmp(context_->codec->name, "libx264") != 0) {
       return absl::UnimplementedError(absl::StrCat(
           label_, " can't change its rate while it runs: end it and create another encoder"));
     }
@@ -149,6 +148,13 @@ class SoftwareEncoder : public Encoder {
       return absl::InvalidArgumentError(absl::StrCat(
           label_, " keeps constant QP: its rate can change only if it began with a bitrate"));
     }
+    return nvenc_ ? SetNvencRate(rate) : SetX264Rate(rate);
+  }
+
+  const AVCodecContext& context() const override { return *context_; }
+
+ private:
+  absl::Status SetX264Rate(const EncoderRate& rate) {
     // It takes a new bitrate along with those of the buffer only.
     if (context_->rc_buffer_size == 0 || context_->rc_max_rate == 0 || rate.vbv_size <= 0 ||
         rate.max_bitrate <= 0) {
@@ -163,16 +169,8 @@ class SoftwareEncoder : public Encoder {
     return absl::OkStatus();
   }
 
-  const AVCodecContext& context() const override { return *context_; }
-
- private:
-  // libavcodec compares these with what NVENC runs with at every frame, and starts a group of
-  // pictures with what is new.
+  // A group of pictures starts with what is new.
   absl::Status SetNvencRate(const EncoderRate& rate) {
-    if (context_->bit_rate == 0 || rate.bitrate <= 0) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          label_, " keeps constant QP: its rate can change only if it began with a bitrate"));
-    }
     context_->bit_rate = rate.bitrate;
     // What is not given stays.
     if (rate.max_bitrate > 0) context_->rc_max_rate = rate.max_bitrate;

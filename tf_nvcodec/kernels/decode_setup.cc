@@ -1,29 +1,18 @@
 #include "tf_nvcodec/kernels/decode_setup.h"
 
 #include <cstdlib>
-#include <mutex>
-#include <set>
 #include <string>
 
 #include "absl/strings/str_split.h"
-#include "tensorflow/core/platform/logging.h"
 #include "tf_nvcodec/core/status.h"
+#include "tf_nvcodec/kernels/fallback_log.h"
 #include "tf_nvcodec/nv/gpu_targets.h"
 #include "tf_nvcodec/nv/nvrtc.h"
 
 namespace nvc {
 namespace {
 
-// Reasons name sizes and formats, of which a file may have any.
-constexpr size_t kMostReasons = 100;
-
-void LogFallback(const std::string& why) {
-  static std::mutex mutex;
-  static auto* const logged = new std::set<std::string>;
-  std::lock_guard<std::mutex> lock(mutex);
-  if (logged->size() >= kMostReasons || !logged->insert(why).second) return;
-  LOG(WARNING) << "tf_nvcodec decodes on the CPU, not with NVDEC: " << why;
-}
+void OnTheCpu(const std::string& why) { LogFallback("decodes on the CPU, not with NVDEC", why); }
 
 bool MayBeInterlaced(const AVCodecParameters& codec) {
   switch (codec.codec_id) {
@@ -70,11 +59,11 @@ absl::StatusOr<DecodeSetup> SetUpDecoding(const DecodeAttributes& attributes, co
     decoder = nullptr;
     why_not = std::string(Nvrtc::Get().status().message());
   }
-  if (!why_not.empty()) LogFallback(why_not);
+  if (!why_not.empty()) OnTheCpu(why_not);
   if (decoder != nullptr) {
     setup.grant = std::make_unique<NvdecGrant>(*decoder, attributes.num_threads);
     setup.options.other =
-        DecodeOnGpu(decoder, attributes.backend, setup.grant->sessions(), LogFallback);
+        DecodeOnGpu(decoder, attributes.backend, setup.grant->sessions(), OnTheCpu);
   }
   if (gpu != nullptr) {
     setup.target = std::make_unique<DeviceTarget>(gpu->device, gpu->stream);

@@ -1,18 +1,16 @@
 #include <cstdint>
-#include <mutex>
-#include <set>
 #include <string>
 
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "tensorflow/core/framework/op_kernel.h"
-#include "tensorflow/core/platform/logging.h"
 #include "tf_nvcodec/core/frame_batch.h"
 #include "tf_nvcodec/core/frame_timing.h"
 #include "tf_nvcodec/core/software_encoder.h"
 #include "tf_nvcodec/core/status.h"
 #include "tf_nvcodec/core/video_writer.h"
 #include "tf_nvcodec/kernels/encode_attributes.h"
+#include "tf_nvcodec/kernels/fallback_log.h"
 #include "tf_nvcodec/kernels/gpu_stream.h"
 #include "tf_nvcodec/kernels/kernel_util.h"
 #include "tf_nvcodec/nv/encode_backend.h"
@@ -41,15 +39,7 @@ class TstringBytes : public GrowingBytes {
   tstring* bytes_;
 };
 
-// Once for each reason. Reasons name sizes and formats, of which there may be any number.
-void LogFallback(const std::string& why) {
-  constexpr size_t kMostReasons = 100;
-  static std::mutex mutex;
-  static auto* const logged = new std::set<std::string>;
-  std::lock_guard<std::mutex> lock(mutex);
-  if (logged->size() >= kMostReasons || !logged->insert(why).second) return;
-  LOG(WARNING) << "tf_nvcodec encodes on the CPU, not with NVENC: " << why;
-}
+void OnTheCpu(const std::string& why) { LogFallback("encodes on the CPU, not with NVENC", why); }
 
 class EncodeOp : public OpKernel {
  public:
@@ -73,7 +63,7 @@ class EncodeOp : public OpKernel {
     Tensor copy;  // of frames on a GPU that the CPU encodes
     NVC_ASSIGN_OR_RETURN(const EncodeEngines engines, Engines(context, &copy));
     return EncodeWith(engines, attributes_.backend, frames, timing, attributes_.options,
-                      StepCancelled(context), &bytes, LogFallback);
+                      StepCancelled(context), &bytes, OnTheCpu);
   }
 
   // `copy` stays until they are done.

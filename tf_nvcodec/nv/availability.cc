@@ -87,8 +87,7 @@ absl::StatusOr<std::string> FirstDevice(Describe describe) {
   NVC_ASSIGN_OR_RETURN(const CudaDriver* cuda, GetCudaDriver());
   int count = 0;
   NVC_RETURN_IF_ERROR(cuda->Check(cuda->cuDeviceGetCount(&count), "cuDeviceGetCount"));
-  absl::StatusOr<std::string> answer =
-      absl::FailedPreconditionError("libcuda.so.1 sees no GPU (is CUDA_VISIBLE_DEVICES empty?)");
+  absl::StatusOr<std::string> answer = NoGpu();
   for (int ordinal = 0; ordinal < count; ++ordinal) {
     absl::StatusOr<CurrentDevice> device = CurrentDevice::Enter(*cuda, ordinal);
     answer = device.ok() ? describe(*device) : absl::StatusOr<std::string>(device.status());

@@ -31,7 +31,7 @@ std::atomic<int64_t> decoded_again{0};
 
 absl::StatusOr<GpuDevice*> FindDefaultNvdec() {
   NVC_ASSIGN_OR_RETURN(const int count, GpuDevice::Count());
-  absl::Status status = absl::FailedPreconditionError("libcuda.so.1 sees no GPU");
+  absl::Status status = NoGpu();
   for (int ordinal = 0; ordinal < count; ++ordinal) {
     const auto device = GpuDevice::Get(ordinal);
     status = device.status();

@@ -47,11 +47,9 @@ absl::StatusOr<CudaDriver> LoadCuda() {
   NVC_RETURN_IF_ERROR(library.Resolve("cuMemcpyDtoHAsync_v2", &cuda.cuMemcpyDtoHAsync));
   NVC_RETURN_IF_ERROR(library.Resolve("cuMemcpyDtoDAsync_v2", &cuda.cuMemcpyDtoDAsync));
   NVC_RETURN_IF_ERROR(library.Resolve("cuMemcpy2DAsync_v2", &cuda.cuMemcpy2DAsync));
-  NVC_RETURN_IF_ERROR(library.Resolve("cuMemsetD8Async", &cuda.cuMemsetD8Async));
 
   NVC_RETURN_IF_ERROR(library.Resolve("cuStreamCreate", &cuda.cuStreamCreate));
   NVC_RETURN_IF_ERROR(library.Resolve("cuStreamDestroy_v2", &cuda.cuStreamDestroy));
-  NVC_RETURN_IF_ERROR(library.Resolve("cuStreamQuery", &cuda.cuStreamQuery));
   NVC_RETURN_IF_ERROR(library.Resolve("cuStreamSynchronize", &cuda.cuStreamSynchronize));
   NVC_RETURN_IF_ERROR(library.Resolve("cuStreamWaitEvent", &cuda.cuStreamWaitEvent));
   NVC_RETURN_IF_ERROR(library.Resolve("cuStreamGetCtx", &cuda.cuStreamGetCtx));
@@ -62,9 +60,7 @@ absl::StatusOr<CudaDriver> LoadCuda() {
   NVC_RETURN_IF_ERROR(library.Resolve("cuEventSynchronize", &cuda.cuEventSynchronize));
 
   NVC_RETURN_IF_ERROR(library.Resolve("cuModuleLoadData", &cuda.cuModuleLoadData));
-  NVC_RETURN_IF_ERROR(library.Resolve("cuModuleUnload", &cuda.cuModuleUnload));
   NVC_RETURN_IF_ERROR(library.Resolve("cuModuleGetFunction", &cuda.cuModuleGetFunction));
-  NVC_RETURN_IF_ERROR(library.Resolve("cuFuncSetAttribute", &cuda.cuFuncSetAttribute));
   NVC_RETURN_IF_ERROR(library.Resolve("cuLaunchKernel", &cuda.cuLaunchKernel));
 
   const absl::Status started = cuda.Check(cuda.cuInit(0), "cuInit of libcuda.so.1");
@@ -175,6 +171,10 @@ absl::StatusOr<const CuvidDriver*> GetCuvidDriver() {
 absl::StatusOr<const NvencDriver*> GetNvencDriver() {
   static const auto* table = new absl::StatusOr<NvencDriver>(LoadNvenc());
   return AddressOf(*table);
+}
+
+absl::Status NoGpu() {
+  return absl::FailedPreconditionError("libcuda.so.1 sees no GPU (is CUDA_VISIBLE_DEVICES empty?)");
 }
 
 }  // namespace nvc

@@ -45,7 +45,6 @@ struct CudaDriver {
   using CtxSynchronize = CUresult CUDAAPI();
   using CtxGetId = CUresult CUDAAPI(CUcontext context, unsigned long long* id);
   using StreamGetCtx = CUresult CUDAAPI(CUstream stream, CUcontext* context);
-  using FuncSetAttribute = CUresult CUDAAPI(CUfunction function, int attribute, int value);
 
   tcuInit* cuInit = nullptr;
   tcuGetErrorName* cuGetErrorName = nullptr;
@@ -72,11 +71,9 @@ struct CudaDriver {
   tcuMemcpyDtoHAsync_v2* cuMemcpyDtoHAsync = nullptr;
   tcuMemcpyDtoDAsync_v2* cuMemcpyDtoDAsync = nullptr;
   tcuMemcpy2DAsync_v2* cuMemcpy2DAsync = nullptr;
-  tcuMemsetD8Async* cuMemsetD8Async = nullptr;
 
   tcuStreamCreate* cuStreamCreate = nullptr;
   tcuStreamDestroy_v2* cuStreamDestroy = nullptr;
-  tcuStreamQuery* cuStreamQuery = nullptr;
   tcuStreamSynchronize* cuStreamSynchronize = nullptr;
   StreamWaitEvent* cuStreamWaitEvent = nullptr;
   StreamGetCtx* cuStreamGetCtx = nullptr;
@@ -87,9 +84,7 @@ struct CudaDriver {
   tcuEventSynchronize* cuEventSynchronize = nullptr;
 
   tcuModuleLoadData* cuModuleLoadData = nullptr;
-  tcuModuleUnload* cuModuleUnload = nullptr;
   tcuModuleGetFunction* cuModuleGetFunction = nullptr;
-  FuncSetAttribute* cuFuncSetAttribute = nullptr;
   tcuLaunchKernel* cuLaunchKernel = nullptr;
 
   // OK, or a status that reads "<doing>: <CUDA's name and words for the error>": ResourceExhausted
@@ -123,6 +118,9 @@ struct NvencDriver {
 absl::StatusOr<const CudaDriver*> GetCudaDriver();
 absl::StatusOr<const CuvidDriver*> GetCuvidDriver();
 absl::StatusOr<const NvencDriver*> GetNvencDriver();
+
+// FailedPrecondition: there is a driver, and no GPU that it lets this process see.
+absl::Status NoGpu();
 
 }  // namespace nvc
 

@@ -36,10 +36,10 @@ absl::StatusOr<int> GpuDevice::Count() {
 absl::StatusOr<GpuDevice*> GpuDevice::Get(int ordinal) {
   NVC_ASSIGN_OR_RETURN(const CudaDriver* cuda, GetCudaDriver());
   NVC_ASSIGN_OR_RETURN(const int count, Count());
+  if (count == 0) return NoGpu();
   if (ordinal < 0 || ordinal >= count) {
     return absl::FailedPreconditionError(
-        count == 0 ? "libcuda.so.1 sees no GPU (is CUDA_VISIBLE_DEVICES empty?)"
-                   : absl::StrCat("there is no GPU ", ordinal, ": libcuda.so.1 sees ", count));
+        absl::StrCat("there is no GPU ", ordinal, ": libcuda.so.1 sees ", count));
   }
   Devices& devices = AllDevices();
   std::lock_guard<std::mutex> lock(devices.mutex);

@@ -211,8 +211,7 @@ absl::StatusOr<const NvencGpu*> FindNvencGpu() {
   NVC_RETURN_IF_ERROR(GetCudaDriver().status());
   NVC_RETURN_IF_ERROR(GetNvencDriver().status());
   NVC_ASSIGN_OR_RETURN(const int count, GpuDevice::Count());
-  absl::StatusOr<const NvencGpu*> found =
-      absl::FailedPreconditionError("libcuda.so.1 sees no GPU (is CUDA_VISIBLE_DEVICES empty?)");
+  absl::StatusOr<const NvencGpu*> found = NoGpu();
   for (int ordinal = 0; ordinal < count && !found.ok(); ++ordinal) found = GetNvencGpu(ordinal);
   return found;
 }

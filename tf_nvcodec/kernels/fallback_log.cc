@@ -1,0 +1,26 @@
+#include "tf_nvcodec/kernels/fallback_log.h"
+
+#include <cstddef>
+#include <mutex>
+#include <set>
+
+#include "absl/strings/str_cat.h"
+#include "tensorflow/core/platform/logging.h"
+
+namespace nvc {
+namespace {
+
+constexpr size_t kMostReasons = 100;
+
+}  // namespace
+
+void LogFallback(absl::string_view does, const std::string& why) {
+  static std::mutex mutex;
+  static auto* const logged = new std::set<std::string>;
+  std::lock_guard<std::mutex> lock(mutex);
+  std::string line = absl::StrCat("tf_nvcodec ", does, ": ", why);
+  if (logged->size() >= kMostReasons || !logged->insert(line).second) return;
+  LOG(WARNING) << line;
+}
+
+}  // namespace nvc
