@@ -143,3 +143,38 @@ def test_colours_are_tagged(codec: str, container: str, color_space: str, color_
     if codec in ("h264", "hevc"):
         assert video.stream["chroma_location"] == "center"
         assert video.stream["color_primaries"] == MATRICES[color_space].replace("nc", "")
+
+
+# Which FFmpeg's reader would end before their last frames, were they coded out of order.
+HARD = [
+    ("hevc", 3, [0, 0.5, 0.6, 0.7, 0.8]),
+    ("hevc", 2, [0, 2, 2.5, 2.6, 2.7, 2.8, 2.9, 3.4]),
+    ("h264", 2, [0, 2, 2.1, 2.2, 2.7, 2.8, 2.9]),
+]
+
+
+@pytest.mark.parametrize("container", ["mp4", "mov"])
+@pytest.mark.parametrize(("codec", "gop", "pts"), HARD)
+def test_no_frame_of_uneven_times_is_lost(
+    codec: str, gop: int, pts: list[float], container: str
+) -> None:
+    frames = moving(len(pts), HEIGHT, WIDTH)
+    video = encode(codec, container, frames=frames, pts=pts, gop=gop)
+    np.testing.assert_allclose(video.pts, pts, atol=1e-6)
+    np.testing.assert_allclose(nvc.decode_video(video.data).pts, pts, atol=1e-6)
+
+
+@pytest.mark.parametrize("codec", ["h264", "hevc", "av1", "vp9", "mjpeg"])
+def test_the_last_frame_lasts_as_long_as_the_one_before(codec: str) -> None:
+    pts = [0, 0.1, 0.25, 0.3, 0.9]
+    video = encode(codec, "mp4", frames=moving(len(pts), HEIGHT, WIDTH), pts=pts)
+    assert float(video.stream["duration"]) == pytest.approx(1.5, abs=1e-6)
+
+
+@pytest.mark.parametrize("codec", ["h264", "hevc"])
+def test_uneven_times_and_b_frames(codec: str) -> None:
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"bf must be 0, got 2 \(or pass frag"):
+        encode(codec, "mp4", pts=UNEVEN, bf=2)
+    for options in ({"fragmented": True}, {"fps": 30, "pts": None}):
+        video = encode(codec, "mp4", **{"pts": UNEVEN, "bf": 2, **options})
+        assert len(video.pts) == COUNT

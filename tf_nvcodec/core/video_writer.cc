@@ -35,6 +35,22 @@ absl::Status CheckFrameRate(const FrameTiming& timing, const EncodeOptions& opti
   return absl::OkStatus();
 }
 
+// MP4 says how long frames last by how far apart their packets are decoded. Those of frames that are
+// spaced unevenly and coded out of order are times of other frames: readers that go by the edit
+// list, as FFmpeg's does, then leave out the last ones.
+absl::StatusOr<EncodeOptions> InOrderWhereUneven(EncodeOptions options, const FrameTiming& timing) {
+  const ContainerTraits& container = TraitsOf(options.container);
+  if (timing.constant() || !container.is_mp4_like || options.fragmented) return options;
+  if (options.max_b_frames > 0) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "container ", container.name, " can't tell how long frames last that are spaced unevenly ",
+        "and coded out of order: with these pts bf must be 0, got ", options.max_b_frames,
+        " (or pass fragmented, or container mkv)"));
+  }
+  if (TraitsOf(options.codec).max_b_frames > 0) options.max_b_frames = 0;
+  return options;
+}
+
 }  // namespace
 
 absl::Status WriteVideo(const FrameBatch& frames, const FrameTiming& timing,
@@ -47,10 +63,11 @@ absl::Status WriteVideo(const FrameBatch& frames, const FrameTiming& timing,
 }
 
 absl::Status WriteVideoFrom(const FrameBatch& shape, const OpenFrames& open,
-                            const FrameTiming& timing, const EncodeOptions& options,
+                            const FrameTiming& timing, const EncodeOptions& given,
                             const Cancelled& cancelled, GrowingBytes* out) {
   NVC_RETURN_IF_ERROR(shape.Validate());
-  NVC_RETURN_IF_ERROR(options.Validate());
+  NVC_RETURN_IF_ERROR(given.Validate());
+  NVC_ASSIGN_OR_RETURN(const EncodeOptions options, InOrderWhereUneven(given, timing));
   NVC_RETURN_IF_ERROR(CheckFrameRate(timing, options));
   NVC_ASSIGN_OR_RETURN(const StreamSpec stream, ChooseStream(shape, options));
   // Outlives the encoder, which may keep frames.
