@@ -178,3 +178,10 @@ def test_uneven_times_and_b_frames(codec: str) -> None:
     for options in ({"fragmented": True}, {"fps": 30, "pts": None}):
         video = encode(codec, "mp4", **{"pts": UNEVEN, "bf": 2, **options})
         assert len(video.pts) == COUNT
+
+
+def test_raw_mjpeg_of_one_frame_is_read_back() -> None:
+    frames = moving(1, HEIGHT, WIDTH)
+    data = nvc.encode_video(frames, codec="mjpeg", container="raw")
+    assert int(nvc.probe(data).num_frames) == 1
+    assert psnr(nvc.decode_video(data).frames.numpy(), frames) > 30

@@ -133,3 +133,21 @@ def test_in_a_pipeline(clips: Clips) -> None:
         .get_single_element()
     )
     assert counts.numpy().tolist() == [len(clips.frames(name)) for name in names]
+
+
+@pytest.mark.parametrize(
+    ("count", "fps"), [(2, 30.0), (2, 60.0), (8, 24.0), (8, 30.0), (8, 29.97), (3, 12.5)]
+)
+def test_rates_of_short_clips(count: int, fps: float) -> None:
+    """In Matroska, whose times are in whole milliseconds."""
+    frames = np.zeros((count, 32, 32, 3), np.uint8)
+    exact = {29.97: 30000 / 1001}.get(fps, fps)
+    assert float(nvc.probe(nvc.encode_video(frames, fps, container="mkv")).fps) == pytest.approx(
+        exact, rel=1e-6
+    )
+
+
+def test_the_rate_of_two_frames_that_are_far_apart() -> None:
+    frames = np.zeros((2, 32, 32, 3), np.uint8)
+    data = nvc.encode_video(frames, container="mkv", pts=[0, 0.04])
+    assert float(nvc.probe(data).fps) == pytest.approx(25)

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -62,6 +63,22 @@ const char* HintOf(const ByteSource& source) {
   const bool may_be_path = read.ok() && std::all_of(text, text + *read, in_paths);
   return may_be_path ? "; if that is a path, pass the bytes of its file, tf.io.read_file(path)"
                      : "";
+}
+
+// Of a stream of one picture FFmpeg would make an image, by one of its readers of images.
+bool IsJpeg(const ByteSource& source) {
+  uint8_t begin[3];
+  if (source.IsSequential()) return false;
+  const absl::StatusOr<size_t> read = source.ReadAt(0, begin, sizeof begin);
+  return read.ok() && *read == sizeof begin && std::memcmp(begin, "\xff\xd8\xff", 3) == 0;
+}
+
+// Its names for what it does not let through are a list of what it does.
+std::string WhyNot(int opened, const std::string& detail) {
+  if (absl::StrContains(detail, "whitelist")) {
+    return "it is of a format that is not read (of still images: tf.io.decode_image)";
+  }
+  return absl::StrCat(FfmpegErrorText(opened), detail);
 }
 
 int RotationOf(const AVStream& stream) {
@@ -126,7 +143,9 @@ absl::StatusOr<std::unique_ptr<Demuxer>> Demuxer::Open(const ByteSource& source,
                                                        const Cancelled& cancelled, Look look) {
   if (source.Size() == 0 && !source.IsSequential()) {
     return absl::InvalidArgumentError(
-        "contents is empty: pass the bytes of a video file, e.g. tf.io.read_file(path)");
+        dynamic_cast<const MemorySource*>(&source) != nullptr
+            ? "contents is empty: pass the bytes of a video file, e.g. tf.io.read_file(path)"
+            : "the file is empty (0 bytes): was it written or downloaded completely?");
   }
   std::unique_ptr<Demuxer> demuxer(new Demuxer(source, cancelled, look));
   NVC_RETURN_IF_ERROR(demuxer->Initialize());
@@ -151,7 +170,8 @@ absl::Status Demuxer::Initialize() {
   AVDictionary* options = nullptr;
   av_dict_set(&options, "format_whitelist", kFormats, 0);
   av_dict_set(&options, "protocol_whitelist", "none", 0);
-  const int opened = avformat_open_input(&format_, "", nullptr, &options);
+  auto* const format = IsJpeg(*source_) ? av_find_input_format("mjpeg") : nullptr;
+  const int opened = avformat_open_input(&format_, "", format, &options);
   av_dict_free(&options);
   if (opened < 0) {
     if (opened == AVERROR_EXIT) return absl::CancelledError("cancelled while opening contents");
@@ -159,8 +179,8 @@ absl::Status Demuxer::Initialize() {
     NVC_RETURN_IF_ERROR(read_error_);
     return absl::InvalidArgumentError(absl::StrCat(
         "contents (", source_->Size(),
-        " bytes) is not a video container that can be read: ", FfmpegErrorText(opened),
-        log.Detail(), "; mp4/mov, mkv/webm, avi, ts, flv, ivf, obu and raw H.264/HEVC are read",
+        " bytes) is not a video container that can be read: ", WhyNot(opened, log.Detail()),
+        "; mp4/mov, mkv/webm, avi, ts, flv, ivf, obu, gif and raw H.264/HEVC are read",
         HintOf(*source_)));
   }
   return SelectStream();

@@ -354,7 +354,7 @@ class FrameIndexBuilder {
     }
     const int64_t last_ticks = TicksOf(frames.back());
     frames.back().duration = last_ticks > 0 ? static_cast<double>(last_ticks) * tick : interval;
-    index_.frame_rate_ = FrameRate(interval);
+    index_.frame_rate_ = FrameRate(interval, tick);
   }
 
   // What its packets say that it lasts.
@@ -402,15 +402,18 @@ class FrameIndexBuilder {
     return kDefault;
   }
 
-  double FrameRate(double interval) const {
+  double FrameRate(double interval, double tick) const {
     const auto& frames = index_.frames_;
     const double span = frames.back().time - frames.front().time;
     if (frames.size() < 2 || span <= 0) return 1.0 / interval;
-    const double measured = static_cast<double>(frames.size() - 1) / span;
-    // Timestamps rounded to the container's clock measure 23.9757 for what the tag says exactly.
-    constexpr double kTagTolerance = 1e-3;
-    const double tagged = 1.0 / interval;
-    return std::abs(measured / tagged - 1) < kTagTolerance ? tagged : measured;
+    // Timestamps rounded to the container's clock measure 23.9757 for what the tag says exactly,
+    // and of a few frames more than that.
+    constexpr double kTagTolerance = 1e-3, kMostOfAnInterval = 0.05;
+    const auto intervals = static_cast<double>(frames.size() - 1);
+    const double off = std::abs(span - intervals * interval);
+    const double rounding = std::min(tick, kMostOfAnInterval * interval);
+    const bool as_tagged = off <= std::max(kTagTolerance * span, rounding);
+    return as_tagged ? 1.0 / interval : intervals / span;
   }
 
   void SetReorderDepth() {

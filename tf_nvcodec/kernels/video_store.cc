@@ -79,6 +79,13 @@ int64_t MtimeNs(const std::string& name, const ::tensorflow::FileStatistics& fou
   return int64_t{local.st_mtim.tv_sec} * 1'000'000'000 + local.st_mtim.tv_nsec;
 }
 
+// Reading a pipe may wait for ever, and a device never ends.
+bool IsPipeOrDevice(const std::string& name) {
+  struct stat local;
+  if (HasScheme(name) || stat(name.c_str(), &local) != 0) return false;
+  return !S_ISREG(local.st_mode) && !S_ISDIR(local.st_mode) && !S_ISBLK(local.st_mode);
+}
+
 class FileStore : public VideoStore {
  public:
   FileStore(Tensor names, std::string cache_directory, int64_t max_pixels)
@@ -94,6 +101,11 @@ class FileStore : public VideoStore {
     const std::string name(StringAt(names_, video));
     ::tensorflow::FileStatistics found;
     Env* const env = Env::Default();
+    if (name.empty()) return absl::InvalidArgumentError("the file's name is empty");
+    if (IsPipeOrDevice(name)) {
+      return absl::InvalidArgumentError(
+          "is a pipe or a device: read its bytes, and pass them as contents");
+    }
     NVC_RETURN_IF_ERROR(env->Stat(name, &found));
     if (found.is_directory) {
       return absl::InvalidArgumentError("is a folder; pass the files in it, or \"folder/*.mp4\"");
