@@ -150,6 +150,13 @@ TEST_F(NvdecDecoderTest, Vp9MayNotChangeItsSizeBetweenKeyFrames) {
   EXPECT_TRUE(absl::IsUnimplemented(status)) << status;
 }
 
+TEST_F(NvdecDecoderTest, APictureOfVp9ByItselfMayKeepOlderOnesOfAnotherSize) {
+  Open(AV_CODEC_ID_VP9);
+  SendAndReceive("S96x64 I0 D0");
+  const absl::Status status = Send("S64x48 O1 D1");
+  EXPECT_TRUE(absl::IsUnimplemented(status)) << status;
+}
+
 TEST_F(NvdecDecoderTest, ALastColumnThatIsNotWholeIsDecodedToo) {
   Open(AV_CODEC_ID_MPEG2VIDEO);
   SendAndReceive("S100x64 I0 P1 D0");

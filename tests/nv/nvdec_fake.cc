@@ -298,12 +298,17 @@ CUresult FakeGpu::ParseWords(const std::string& words) {
           static_cast<unsigned char>(matrix_coefficients);
       went_on = parser.pfnSequenceCallback(parser.pUserData, &format);
       calls.push_back(absl::StrCat("sequence ", went_on));
-    } else if (word[0] == 'I' || word[0] == 'P') {
+    } else if (word[0] == 'I' || word[0] == 'P' || word[0] == 'O') {
       std::sscanf(word.c_str(), "%*c%d", &index);
       CUVIDPICPARAMS picture = {};
       picture.CurrPicIdx = index;
-      picture.intra_pic_flag = word[0] == 'I';
-      picture.CodecSpecific.h264.frame_mbs_only_flag = 1;
+      picture.intra_pic_flag = word[0] != 'P';
+      if (parser.CodecType == cudaVideoCodec_H264) {
+        picture.CodecSpecific.h264.frame_mbs_only_flag = 1;
+      } else if (parser.CodecType == cudaVideoCodec_VP9) {
+        picture.CodecSpecific.vp9.frameType = word[0] != 'I';
+        picture.CodecSpecific.vp9.intraOnly = word[0] == 'O';
+      }
       picture.PicWidthInMbs = coded_width / 16;
       picture.FrameHeightInMbs = (coded_height + 15) / 16;
       went_on = parser.pfnDecodePicture(parser.pUserData, &picture);

@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -126,7 +128,8 @@ TEST(NvdecHeadersTest, WindowsAreThoseOfFfmpegsDecoders) {
   for (const Stream& stream : kStreams) {
     SCOPED_TRACE(std::string(stream.encoder) + " " + stream.parameters);
     const AvPacketPtr packet = Encode(stream);
-    const auto found = FindWindow(CodecOf(stream), packet->data, static_cast<size_t>(packet->size));
+    const auto found =
+        FindWindow(CodecOf(stream), packet->data, static_cast<size_t>(packet->size), 0, 0);
     ASSERT_TRUE(found.has_value());
     const PictureWindow want = Decoded(*packet, stream);
     EXPECT_EQ(found->left, want.left);
@@ -140,21 +143,57 @@ TEST(NvdecHeadersTest, WindowsAreThoseOfFfmpegsDecoders) {
     }
     // What is cut short has no window, or the same one where only its end was lost.
     for (int size = 0; size < packet->size && size < 200; ++size) {
-      const auto part = FindWindow(CodecOf(stream), packet->data, static_cast<size_t>(size));
+      const auto part = FindWindow(CodecOf(stream), packet->data, static_cast<size_t>(size), 0, 0);
       if (part.has_value()) EXPECT_LE(part->left + part->width, part->coded_width);
     }
   }
 }
 
+// What begins a stream, before its first slice.
+std::vector<uint8_t> Headers(const Stream& stream) {
+  const AvPacketPtr packet = Encode(stream);
+  const std::vector<uint8_t> bytes(packet->data, packet->data + packet->size);
+  const uint8_t kIdr[] = {0, 0, 1, 0x65};
+  return {bytes.begin(), std::search(bytes.begin(), bytes.end(), std::begin(kIdr), std::end(kIdr))};
+}
+
+TEST(NvdecHeadersTest, OfSeveralParameterSetsItIsTheOneOfTheCodedSize) {
+  const std::vector<uint8_t> large = Headers({"libx264", "", AV_PIX_FMT_YUV420P, 318, 190});
+  const std::vector<uint8_t> small = Headers({"libx264", "", AV_PIX_FMT_YUV420P, 158, 94});
+  for (const bool large_first : {true, false}) {
+    std::vector<uint8_t> both = large_first ? large : small;
+    const auto& last = large_first ? small : large;
+    both.insert(both.end(), last.begin(), last.end());
+    const auto width = [&](int coded_width, int coded_height) {
+      return FindWindow(AV_CODEC_ID_H264, both.data(), both.size(), coded_width, coded_height)
+          ->width;
+    };
+    EXPECT_EQ(width(320, 192), 318);
+    EXPECT_EQ(width(160, 96), 158);
+    EXPECT_EQ(width(640, 480), large_first ? 158 : 318) << "of neither size: the last one";
+  }
+}
+
+TEST(NvdecHeadersTest, ParameterSetsSayWhetherThereMayBeFields) {
+  const char kFields[] = "interlaced=1", kFrames[] = "";
+  for (const char* parameters : {kFields, kFrames}) {
+    const AvPacketPtr packet = Encode({"libx264", parameters, AV_PIX_FMT_YUV420P, 320, 192});
+    EXPECT_EQ(MayTurnToFields(packet->data, static_cast<size_t>(packet->size)),
+              parameters == kFields);
+  }
+  const uint8_t kSlice[] = {0, 0, 1, 0x41, 0x9a};
+  EXPECT_FALSE(MayTurnToFields(kSlice, sizeof kSlice));
+}
+
 TEST(NvdecHeadersTest, Vp8TellsItsSizeInKeyFrames) {
   std::vector<uint8_t> key = {0x10, 0, 0, 0x9d, 1, 0x2a, 0x23, 0x41, 0xc3, 0x80};
-  const auto window = FindWindow(AV_CODEC_ID_VP8, key.data(), key.size());
+  const auto window = FindWindow(AV_CODEC_ID_VP8, key.data(), key.size(), 0, 0);
   ASSERT_TRUE(window.has_value());
   EXPECT_EQ(window->width, 0x123);  // the two highest bits are a scale
   EXPECT_EQ(window->height, 0xc3);
   key[0] = 0x11;
-  EXPECT_FALSE(FindWindow(AV_CODEC_ID_VP8, key.data(), key.size()).has_value());
-  EXPECT_FALSE(FindWindow(AV_CODEC_ID_VP8, key.data(), 9).has_value());
+  EXPECT_FALSE(FindWindow(AV_CODEC_ID_VP8, key.data(), key.size(), 0, 0).has_value());
+  EXPECT_FALSE(FindWindow(AV_CODEC_ID_VP8, key.data(), 9, 0, 0).has_value());
 }
 
 TEST(NvdecHeadersTest, MpegTellsItsSizeInTheSequenceHeader) {
@@ -174,7 +213,7 @@ TEST(NvdecHeadersTest, MpegTellsItsSizeInTheSequenceHeader) {
     const AvPacketPtr packet = Encode(
         {one.encoder, "", AV_PIX_FMT_YUV420P, one.width, one.height, nullptr, one.interlaced});
     const AVCodecID codec = CodecOf({one.encoder});
-    const auto found = FindWindow(codec, packet->data, static_cast<size_t>(packet->size));
+    const auto found = FindWindow(codec, packet->data, static_cast<size_t>(packet->size), 0, 0);
     ASSERT_TRUE(found.has_value());
     EXPECT_EQ(found->left, 0);
     EXPECT_EQ(found->top, 0);
@@ -183,16 +222,18 @@ TEST(NvdecHeadersTest, MpegTellsItsSizeInTheSequenceHeader) {
     EXPECT_EQ(found->coded_width, one.coded_width);
     EXPECT_EQ(found->coded_height, one.coded_height);
     for (size_t size = 0; size < 7; ++size) {
-      EXPECT_FALSE(FindWindow(codec, packet->data, size).has_value()) << size;
+      EXPECT_FALSE(FindWindow(codec, packet->data, size, 0, 0).has_value()) << size;
     }
   }
 }
 
 TEST(NvdecHeadersTest, AnMpegPictureAloneTellsNoSize) {
   const std::vector<uint8_t> picture = {0, 0, 1, 0, 0, 0x0f, 0, 0, 0, 0, 1, 0xb3, 9, 9, 9, 9};
-  EXPECT_FALSE(FindWindow(AV_CODEC_ID_MPEG2VIDEO, picture.data(), picture.size()).has_value());
+  EXPECT_FALSE(
+      FindWindow(AV_CODEC_ID_MPEG2VIDEO, picture.data(), picture.size(), 0, 0).has_value());
   const std::vector<uint8_t> nothing = {0, 0, 1, 0xb3, 0, 0, 0, 0};
-  EXPECT_FALSE(FindWindow(AV_CODEC_ID_MPEG2VIDEO, nothing.data(), nothing.size()).has_value());
+  EXPECT_FALSE(
+      FindWindow(AV_CODEC_ID_MPEG2VIDEO, nothing.data(), nothing.size(), 0, 0).has_value());
 }
 
 TEST(NvdecHeadersTest, Vp9HasChromaOfFullSizeInOddProfiles) {

@@ -179,6 +179,22 @@ TEST(NvdecPacketsTest, FieldsAreTakenApart) {
   EXPECT_THAT(Pieces(&*packets, *Packet(packet), /*may_have_fields=*/false), ElementsAre(packet));
 }
 
+TEST(NvdecPacketsTest, AParameterSetWithFieldsTellsOfThemToo) {
+  auto packets = NvdecPackets::Create(*Parameters(AV_CODEC_ID_H264, {}), {1, 25});
+  ASSERT_TRUE(packets.ok()) << packets.status();
+  // 16x32, with frame_mbs_only_flag 0.
+  const Bytes sps = {0, 0, 1, 0x67, 77, 0, 30, 0xf4, 0xc9};
+  const Bytes first = {0, 0, 1, 0x65, 0x88, 0x80}, second = {0, 0, 1, 0x41, 0x9a, 0x40};
+  Bytes fields = first;
+  fields.insert(fields.end(), second.begin(), second.end());
+  Bytes begin = sps, whole = sps;
+  begin.insert(begin.end(), first.begin(), first.end());
+  whole.insert(whole.end(), fields.begin(), fields.end());
+  EXPECT_THAT(Pieces(&*packets, *Packet(whole), /*may_have_fields=*/false),
+              ElementsAre(begin, second));
+  EXPECT_THAT(Pieces(&*packets, *Packet(fields), /*may_have_fields=*/false), ElementsAre(fields));
+}
+
 TEST(PictureStartsTest, OfH264) {
   const auto starts = [](const Bytes& bytes) {
     return PictureStarts(AV_CODEC_ID_H264, bytes.data(), bytes.size());

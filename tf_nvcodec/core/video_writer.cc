@@ -35,8 +35,8 @@ absl::Status CheckFrameRate(const FrameTiming& timing, const EncodeOptions& opti
   return absl::OkStatus();
 }
 
-// MP4 says how long frames last by how far apart their packets are decoded. Those of frames that are
-// spaced unevenly and coded out of order are times of other frames: readers that go by the edit
+// MP4 says how long frames last by how far apart their packets are decoded. Those of frames that
+// are spaced unevenly and coded out of order are times of other frames: readers that go by the edit
 // list, as FFmpeg's does, then leave out the last ones.
 absl::StatusOr<EncodeOptions> InOrderWhereUneven(EncodeOptions options, const FrameTiming& timing) {
   const ContainerTraits& container = TraitsOf(options.container);

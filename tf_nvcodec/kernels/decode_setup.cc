@@ -1,9 +1,7 @@
 #include "tf_nvcodec/kernels/decode_setup.h"
 
-#include <cstdlib>
 #include <string>
 
-#include "absl/strings/str_split.h"
 #include "tf_nvcodec/core/status.h"
 #include "tf_nvcodec/kernels/fallback_log.h"
 #include "tf_nvcodec/nv/gpu_targets.h"
@@ -25,16 +23,6 @@ bool MayBeInterlaced(const AVCodecParameters& codec) {
   }
 }
 
-// The Python package says where pip put NVRTC.
-void FindNvrtc() {
-  static const bool done = [] {
-    const char* const folders = std::getenv("TF_NVCODEC_NVRTC_FOLDERS");
-    if (folders != nullptr) SetNvrtcFolders(absl::StrSplit(folders, ':', absl::SkipEmpty()));
-    return true;
-  }();
-  (void)done;
-}
-
 }  // namespace
 
 absl::StatusOr<DecodeSetup> SetUpDecoding(const DecodeAttributes& attributes, const GpuStream* gpu,
@@ -54,7 +42,6 @@ absl::StatusOr<DecodeSetup> SetUpDecoding(const DecodeAttributes& attributes, co
         "deinterlace goes by which frames FFmpeg's decoder marks, NVDEC's may mark others; "
         "backend=\"nvdec\" takes those";
   }
-  if (decoder != nullptr) FindNvrtc();
   if (decoder != nullptr && attributes.backend == Backend::kAuto && !Nvrtc::Get().ok()) {
     decoder = nullptr;
     why_not = std::string(Nvrtc::Get().status().message());

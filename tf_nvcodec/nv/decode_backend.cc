@@ -82,9 +82,16 @@ absl::Status WithNvdecCure(const absl::Status& status) {
 }
 
 absl::StatusOr<GpuDevice*> DefaultNvdec() {
-  static const auto* const found = new absl::StatusOr<GpuDevice*>(FindDefaultNvdec());
-  if (!found->ok()) return WithNvdecCure(found->status());
-  return *found;
+  // In a fork too, whatever its parent found.
+  const absl::Status driver = GetCudaDriver().status();
+  if (!driver.ok()) return WithNvdecCure(driver);
+  static std::atomic<GpuDevice*> found{nullptr};
+  if (GpuDevice* const device = found; device != nullptr) return device;
+  // A failure may pass, such as one for want of memory.
+  const absl::StatusOr<GpuDevice*> device = FindDefaultNvdec();
+  if (!device.ok()) return WithNvdecCure(device.status());
+  found = *device;
+  return *device;
 }
 
 absl::StatusOr<GpuDevice*> ChooseDecoder(Backend backend, GpuDevice* frames_on,

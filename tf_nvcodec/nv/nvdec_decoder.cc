@@ -3,6 +3,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -145,7 +146,7 @@ class NvdecDecoder : public Decoder, private NvdecParserEvents {
   }
 
   int OnSequence(const CUVIDEOFORMAT& format) override {
-    absl::StatusOr<NvdecStream> stream = NvdecStream::Of(format, *codec_, Window());
+    absl::StatusOr<NvdecStream> stream = NvdecStream::Of(format, *codec_, Window(format));
     absl::Status status = stream.status();
     if (status.ok()) status = CheckPixels(format);
     if (status.ok()) status = CheckNvdecTakes(pool_->device(), stream->coded);
@@ -160,10 +161,14 @@ class NvdecDecoder : public Decoder, private NvdecParserEvents {
     return session_->num_surfaces();
   }
 
-  std::optional<PictureWindow> Window() const {
+  std::optional<PictureWindow> Window(const CUVIDEOFORMAT& format) const {
+    const auto find = [&](const uint8_t* data, size_t size) {
+      return FindWindow(codec_->codec_id, data, size, static_cast<int>(format.coded_width),
+                        static_cast<int>(format.coded_height));
+    };
     const auto& headers = packets_.headers();
-    auto window = FindWindow(codec_->codec_id, parsed_.data, parsed_.size);
-    if (!window) window = FindWindow(codec_->codec_id, headers.data(), headers.size());
+    auto window = find(parsed_.data, parsed_.size);
+    if (!window) window = find(headers.data(), headers.size());
     return window;
   }
 
@@ -184,7 +189,7 @@ class NvdecDecoder : public Decoder, private NvdecParserEvents {
       return absl::OkStatus();
     }
     // Pictures of the old size keep the old session until they are out.
-    needs_intra_ = CanShowAgain() && !pictures_.empty();
+    needs_key_ = CanShowAgain() && !pictures_.empty();
     if (CanShowAgain()) pictures_.clear();  // none can wait to be shown
     session_.reset();
     NVC_ASSIGN_OR_RETURN(session_, pool_->Acquire(stream.coded, stream.min_surfaces));
@@ -200,7 +205,7 @@ class NvdecDecoder : public Decoder, private NvdecParserEvents {
       Blame(absl::DataLossError("a picture before any sequence header"));
       return true;
     }
-    if (std::exchange(needs_intra_, false) && !picture->intra_pic_flag) {
+    if (std::exchange(needs_key_, false) && !StartsAfresh(kind_, *picture)) {
       // Its references are in the old session.
       Blame(absl::UnimplementedError("NVDEC can't change the size between key frames"));
       return false;
@@ -212,23 +217,25 @@ class NvdecDecoder : public Decoder, private NvdecParserEvents {
       frames_only_ = picture->CodecSpecific.h264.frame_mbs_only_flag != 0;
     }
     has_decoded_ = true;
-    const int index = picture->CurrPicIdx;
+    const std::set<int> written = {picture->CurrPicIdx, ReferenceIndex(kind_, *picture)};
     if (!picture->second_field) {
-      const absl::Status kept = KeepPicturesOf(index);
-      if (!kept.ok()) {
-        Blame(kept);
-        return false;
+      for (const int index : written) {
+        const absl::Status kept = KeepPicturesOf(index);
+        if (!kept.ok()) {
+          Blame(kept);
+          return false;
+        }
+        pictures_[index] = {session_,
+                            stream_,
+                            current_,
+                            IsCodedInterlaced(kind_, *picture),
+                            FirstField(kind_, *picture),
+                            /*shown=*/false};
       }
-      pictures_[index] = {session_,
-                          stream_,
-                          current_,
-                          IsCodedInterlaced(kind_, *picture),
-                          FirstField(kind_, *picture),
-                          /*shown=*/false};
     }
     const absl::Status status = session_->Decode(picture);
     if (status.ok()) return true;
-    pictures_.erase(index);
+    for (const int index : written) pictures_.erase(index);
     Blame(status);
     return IsAboutThePacket(status);
   }
@@ -283,7 +290,7 @@ class NvdecDecoder : public Decoder, private NvdecParserEvents {
     }
     pending_.clear();
     pictures_.clear();
-    finished_ = needs_intra_ = frames_only_ = false;
+    finished_ = needs_key_ = frames_only_ = false;
   }
 
   NvdecPool* const pool_;
@@ -303,7 +310,7 @@ class NvdecDecoder : public Decoder, private NvdecParserEvents {
   bool finished_ = false;
   bool has_decoded_ = false;  // the piece being parsed had a picture
   bool frames_only_ = false;  // no fields, says the sequence of the last picture
-  bool needs_intra_ = false;  // the next picture can't refer to another
+  bool needs_key_ = false;    // the next picture can't refer to another
   absl::Status error_;        // what a callback has to say, the first
   absl::Status lost_;         // nothing will decode any more
   bool had_errors_ = false;

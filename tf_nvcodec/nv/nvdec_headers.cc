@@ -64,17 +64,33 @@ std::optional<PictureWindow> OfMpeg(const uint8_t* data, size_t size) {
 
 }  // namespace
 
-std::optional<PictureWindow> FindWindow(AVCodecID codec, const uint8_t* data, size_t size) {
+std::optional<PictureWindow> FindWindow(AVCodecID codec, const uint8_t* data, size_t size,
+                                        int coded_width, int coded_height) {
   if (codec == AV_CODEC_ID_VP8) return OfVp8(data, size);
   if (codec == AV_CODEC_ID_MPEG1VIDEO || codec == AV_CODEC_ID_MPEG2VIDEO) return OfMpeg(data, size);
   if (codec != AV_CODEC_ID_H264 && codec != AV_CODEC_ID_HEVC) return std::nullopt;
   std::optional<PictureWindow> found;
+  bool found_of_size = false;
   NalWalker walker(data, size, /*length_bytes=*/0);
   for (NalUnit nal; walker.Next(&nal) && !IsSlice(codec, nal);) {
     const auto window = codec == AV_CODEC_ID_HEVC ? ReadHevcSps(nal) : OfH264(nal);
-    if (window.has_value()) found = window;
+    if (!window.has_value()) continue;
+    const bool is_of_size =
+        window->coded_width == coded_width && window->coded_height == coded_height;
+    if (!is_of_size && found_of_size) continue;
+    found = window;
+    found_of_size = is_of_size;
   }
   return found;
+}
+
+bool MayTurnToFields(const uint8_t* data, size_t size) {
+  NalWalker walker(data, size, /*length_bytes=*/0);
+  for (NalUnit nal; walker.Next(&nal) && !IsSlice(AV_CODEC_ID_H264, nal);) {
+    const std::optional<H264Sps> sps = ReadH264Sps(nal);
+    if (sps.has_value() && !sps->frames_only) return true;
+  }
+  return false;
 }
 
 // uncompressed_header() of the VP9 bitstream: a marker of two bits, then the profile's, low first.

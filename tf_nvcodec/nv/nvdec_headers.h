@@ -15,12 +15,17 @@ extern "C" {
 
 namespace nvc {
 
-// H.264 and HEVC in Annex B form: of the last parameter set before the first slice; the parser
-// leaves out what is cropped at the left and top, and the siting of chroma. VP8: of a key frame;
+// H.264 and HEVC in Annex B form: of the last parameter set before the first slice, of several the
+// last of that coded size, if any has it; the parser leaves out what is cropped at the left and
+// top, and the siting of chroma. VP8: of a key frame;
 // the parser rounds sizes to even ones. MPEG-1 and MPEG-2: of the last sequence header before the
 // picture, with whole macroblocks as its coded size; the parser may take the size to display from
 // an extension that FFmpeg ignores.
-std::optional<PictureWindow> FindWindow(AVCodecID codec, const uint8_t* data, size_t size);
+std::optional<PictureWindow> FindWindow(AVCodecID codec, const uint8_t* data, size_t size,
+                                        int coded_width, int coded_height);
+
+// Whether an H.264 parameter set before the first slice lets pictures be coded as fields.
+bool MayTurnToFields(const uint8_t* data, size_t size);
 
 // Unimplemented for VP9's profiles of 4:2:2, 4:4:0 and 4:4:4, for which the parser shows nothing.
 absl::Status CheckVp9Profile(const uint8_t* data, size_t size);

@@ -7,6 +7,7 @@
 #include "tf_nvcodec/core/parameter_sets.h"
 #include "tf_nvcodec/core/status.h"
 #include "tf_nvcodec/nv/jpeg_tables.h"
+#include "tf_nvcodec/nv/nvdec_headers.h"
 
 namespace nvc {
 namespace {
@@ -140,8 +141,11 @@ absl::Span<const uint8_t> NvdecPackets::Whole(const AVPacket& packet) {
 void NvdecPackets::Split(absl::Span<const uint8_t> packet) {
   if (packet.empty()) return;
   std::vector<size_t> ends;
-  if (may_have_fields_ && MayHoldFields(stream_->codec_id)) {
-    ends = PictureStarts(stream_->codec_id, packet.data(), packet.size());
+  const AVCodecID codec = stream_->codec_id;
+  const bool may_have_fields = may_have_fields_ || (codec == AV_CODEC_ID_H264 &&
+                                                    MayTurnToFields(packet.data(), packet.size()));
+  if (may_have_fields && MayHoldFields(codec)) {
+    ends = PictureStarts(codec, packet.data(), packet.size());
   }
   ends.push_back(packet.size());
   size_t begin = 0;

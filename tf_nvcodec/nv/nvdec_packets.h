@@ -33,7 +33,7 @@ class NvdecPackets {
   const std::vector<uint8_t>& headers() const { return headers_; }
 
   // Drops what is left of the packet before. DataLoss when the packet's framing is broken.
-  // `may_have_fields`: an H.264 packet may hold two pictures.
+  // `may_have_fields`: an H.264 packet may hold two pictures, by the parameter sets before it.
   absl::Status Send(const AVPacket& packet, bool may_have_fields);
   // The next piece of the packet, valid until the next call.
   absl::StatusOr<Piece> Next();

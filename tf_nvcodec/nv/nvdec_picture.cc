@@ -31,4 +31,19 @@ int FirstField(cudaVideoCodec codec, const CUVIDPICPARAMS& picture) {
   return counts[0] == counts[1] ? -1 : counts[1] < counts[0];
 }
 
+bool StartsAfresh(cudaVideoCodec codec, const CUVIDPICPARAMS& picture) {
+  if (!picture.intra_pic_flag) return false;
+  const auto& specific = picture.CodecSpecific;
+  if (codec == cudaVideoCodec_VP9) return specific.vp9.intraOnly == 0;
+  if (codec == cudaVideoCodec_AV1) {
+    return specific.av1.frame_type == 0 && specific.av1.show_frame != 0;
+  }
+  return true;
+}
+
+int ReferenceIndex(cudaVideoCodec codec, const CUVIDPICPARAMS& picture) {
+  const bool grained = codec == cudaVideoCodec_AV1 && picture.CodecSpecific.av1.apply_grain != 0;
+  return grained ? picture.CodecSpecific.av1.decodePicIdx : picture.CurrPicIdx;
+}
+
 }  // namespace nvc

@@ -26,6 +26,13 @@ bool IsCodedInterlaced(cudaVideoCodec codec, const CUVIDPICPARAMS& picture);
 // the fields' order counts, where they differ.
 int FirstField(cudaVideoCodec codec, const CUVIDPICPARAMS& picture);
 
+// Whether neither it nor a later one refers to a picture before it: VP9 and AV1 may code one by
+// itself and still keep older ones.
+bool StartsAfresh(cudaVideoCodec codec, const CUVIDPICPARAMS& picture);
+
+// Where later pictures find it: AV1 keeps it there without the film grain that it is shown with.
+int ReferenceIndex(cudaVideoCodec codec, const CUVIDPICPARAMS& picture);
+
 }  // namespace nvc
 
 #endif  // TF_NVCODEC_NV_NVDEC_PICTURE_H_

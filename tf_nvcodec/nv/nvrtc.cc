@@ -4,10 +4,12 @@
 #include <link.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <mutex>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "tf_nvcodec/core/status.h"
 #include "tf_nvcodec/nv/dynamic_library.h"
@@ -15,6 +17,8 @@
 namespace nvc {
 namespace {
 
+// The Python package says there where pip put it.
+constexpr char kFoldersVariable[] = "TF_NVCODEC_NVRTC_FOLDERS";
 constexpr char kCure[] = "pip install nvidia-cuda-nvrtc-cu12";
 // Of the driver's own major version first: what a newer compiler makes may be too new for it.
 constexpr const char* kNames[] = {"libnvrtc.so.12", "libnvrtc.so.13", "libnvrtc.so.11.2",
@@ -50,12 +54,15 @@ int CollectPackages(dl_phdr_info* info, size_t, void* collected) {
 // Paths and plain names in the order to try.
 std::vector<std::string> Candidates() {
   std::vector<std::string> candidates;
-  const auto add_folder = [&candidates](const std::string& folder) {
+  const auto add_folder = [&candidates](absl::string_view folder) {
     for (const char* name : kNames) candidates.push_back(absl::StrCat(folder, "/", name));
   };
   {
     std::lock_guard<std::mutex> lock(SetFolders().mutex);
     for (const std::string& folder : SetFolders().list) add_folder(folder);
+  }
+  if (const char* const folders = std::getenv(kFoldersVariable)) {
+    for (const auto folder : absl::StrSplit(folders, ':', absl::SkipEmpty())) add_folder(folder);
   }
   candidates.insert(candidates.end(), std::begin(kNames), std::end(kNames));
   std::vector<std::string> packages;
