@@ -11,6 +11,7 @@
 #include <mutex>
 #include <numeric>
 #include <random>
+#include <set>
 #include <string>
 
 #include "gmock/gmock.h"
@@ -327,8 +328,29 @@ class OtherDecoderTest : public VideoReaderTest {
     std::unique_ptr<Decoder> decoder_;
   };
 
+  // Of which workers the last write may not have arrived.
+  class LeavingSink : public HashSink {
+   public:
+    absl::Status Write(int worker, int frame, const AVFrame& picture) override {
+      {
+        std::lock_guard<std::mutex> lock(mutex_);
+        writing_.insert(worker);
+      }
+      return HashSink::Write(worker, frame, picture);
+    }
+    void Leave(int worker) override {
+      std::lock_guard<std::mutex> lock(mutex_);
+      writing_.erase(worker);
+    }
+    ~LeavingSink() override { EXPECT_THAT(writing_, ::testing::IsEmpty()); }
+
+   private:
+    std::mutex mutex_;
+    std::set<int> writing_;
+  };
+
   absl::Status Read(int max_workers, Result* result) {
-    HashSink sink;
+    LeavingSink sink;
     ReadOptions options;
     options.other.open =
         [this](const AVCodecParameters& codec, AVRational time_base,

@@ -34,6 +34,11 @@ FrameCollector::FrameCollector(const OutputSpec& output, int rotation,
 
 void FrameCollector::Start(int workers) { converters_.resize(static_cast<size_t>(workers)); }
 
+// A GPU's converter delivers its last frame when it ends.
+void FrameCollector::Leave(int worker) {
+  converters_[static_cast<size_t>(worker)].converter.reset();
+}
+
 absl::StatusOr<FrameConverter*> FrameCollector::ConverterFor(int worker, const AVFrame& picture) {
   auto& [converter, format] = converters_[static_cast<size_t>(worker)];
   // Pictures of the GPU and of the host may be alike in all else.

@@ -38,6 +38,7 @@ class FrameCollector : public FrameSink {
   // InvalidArgument when the picture's size differs from the first one's and the output spec has
   // no size to bring both to.
   absl::Status Write(int worker, int frame, const AVFrame& picture) override;
+  void Leave(int worker) override;
 
   // Whether a picture came, so that the shape of the batch is known.
   bool has_shape() const { return allocated_; }

@@ -86,6 +86,7 @@ class ReadRun {
     } catch (const std::bad_alloc&) {
       Fail(absl::ResourceExhaustedError("out of memory while decoding"));
     }
+    sink_->Leave(worker);
   }
 
   void TakeSegments(int worker, int decoder_threads) {

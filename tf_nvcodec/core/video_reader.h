@@ -25,6 +25,8 @@ class FrameSink {
   virtual ~FrameSink() = default;
   virtual void Start(int workers) = 0;
   virtual absl::Status Write(int worker, int frame, const AVFrame& picture) = 0;
+  // What the worker wrote has to be there: another may write the same frames once more.
+  virtual void Leave(int worker) {}
 };
 
 // As DecoderCache::Open; called from several threads at once.
