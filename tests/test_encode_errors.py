@@ -103,7 +103,6 @@ def test_packed_frames_are_bytes() -> None:
     ("codec", "options", "words"),
     [
         ("h264", {"crf": 60}, "from 0 (best) to 51; got 60"),
-        ("h264", {"crf": -3}, "got -3"),
         ("h264", {"crf": float("nan")}, "got nan"),
         ("av1", {"crf": 0}, "whole number from 1 (best) to 63"),
         ("ffv1", {"crf": 1}, "takes no crf"),
@@ -151,10 +150,50 @@ def test_names(options: dict[str, Any]) -> None:
         nvc.encode_video(FRAMES, **options)
 
 
-@pytest.mark.parametrize("option", [{"gop": 0}, {"bitrate": 0}, {"bitrate": -8}])
-def test_zero_is_no_default(option: dict[str, int]) -> None:
-    with pytest.raises(ValueError, match="must be at least 1, or None"):
+@pytest.mark.parametrize(
+    ("option", "least"),
+    [
+        ({"gop": 0}, 1),
+        ({"bitrate": 0}, 1),
+        ({"bitrate": -8}, 1),
+        ({"crf": -1}, 0),
+        ({"crf": -0.5}, 0),
+        ({"crf": -3}, 0),
+        ({"bf": -1}, 0),
+        ({"bf": -2}, 0),
+    ],
+    ids=str,
+)
+def test_numbers_that_mean_a_default_to_the_op(option: dict[str, float], least: int) -> None:
+    (name, value), *_ = option.items()
+    words = f"{name} must be at least {least}, or None for the default; got {value}$"
+    with pytest.raises(ValueError, match=words):
         nvc.encode_video(FRAMES, **option)
+
+
+PACKED = np.zeros((2, 6144), np.uint8)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"options": "tune=film"}, "options must be a dictionary, such as .* got 'tune=film'"),
+        ({"options": ["tune"]}, r"options must be a dictionary, .* got \['tune'\]"),
+        ({"fps": None}, "fps must be a number, got None: leave it out for the default"),
+        ({"fps": [30, "a"]}, r"fps must be numbers, got \[30, 'a'\]"),
+        ({"pts": [0, None]}, r"pts must be numbers, got \[0, None\]"),
+        ({"crf": "low"}, "crf must be a number, or None for the default; got 'low'"),
+        ({"gop": "long"}, "gop must be a number, or None for the default; got 'long'"),
+        # TensorFlow wraps these around.
+        ({"frames": PACKED, "size": (2**31, 1)}, r"size must be .* got \(2147483648, 1\)"),
+        ({"frames": PACKED, "size": np.array([2**31, 1])}, r"size must be .*\[2147483648, +1\]"),
+        ({"frames": PACKED, "size": (1, -(2**40))}, r"size must be .* got \(1, -1099511627776\)"),
+    ],
+    ids=str,
+)
+def test_kinds(arguments: dict[str, Any], words: str) -> None:
+    with pytest.raises(TypeError, match=words):
+        nvc.encode_video(**{"frames": FRAMES, **arguments})
 
 
 _QUIET = """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 import os
 from typing import Any
 
@@ -50,7 +51,27 @@ def lengths_from(value: Any, name: str, form: str) -> tf.Tensor:
     """`value` as an int32 tensor; TypeError that says that `name` is `form`. The op checks shape
     and values."""
     try:
+        _require_int32(value)
         return tf.convert_to_tensor(value, tf.int32, name=name)
     except (TypeError, ValueError, OverflowError):
-        shown = f"a tensor of {value.dtype.name}" if tf.is_tensor(value) else repr(value)
-        raise TypeError(f"{name} must be {form}, int32; got {shown}") from None
+        given = f"a tensor of {value.dtype.name}" if tf.is_tensor(value) else repr(value)
+        raise TypeError(f"{name} must be {form}, int32; got {given}") from None
+
+
+def _require_int32(value: Any) -> None:
+    """OverflowError for a number that TensorFlow would wrap around."""
+    parts = value.ravel().tolist() if isinstance(value, np.ndarray) else tf.nest.flatten(value)
+    for part in parts:
+        if isinstance(part, numbers.Integral) and not tf.int32.min <= part <= tf.int32.max:
+            raise OverflowError
+
+
+def file_name(name: str | bytes | os.PathLike[Any]) -> bytes:
+    """As the ops take it: Python has names that are not UTF-8 as strings with surrogates."""
+    name = os.fspath(name)
+    return name if isinstance(name, bytes) else name.encode("utf-8", "surrogateescape")
+
+
+def shown(text: bytes) -> str:
+    """`text`, which may have file names in it, for messages."""
+    return text.decode("utf-8", "backslashreplace")

@@ -4,42 +4,26 @@ from __future__ import annotations
 
 import inspect
 import os
-import random
 import uuid
 from collections.abc import Mapping
 from typing import Any, Literal
 
 import tensorflow as tf
-from typing_extensions import TypedDict, Unpack
+from typing_extensions import Unpack
 
 from tf_nvcodec.python import choices, loader
+from tf_nvcodec.python.arguments import shown
 from tf_nvcodec.python.dataset_clips import Clips, clips_from
 from tf_nvcodec.python.dataset_element import element_of
+from tf_nvcodec.python.dataset_seed import draw_seed, is_drawn, seed_from, split_seeds
 from tf_nvcodec.python.dataset_source import Source, resolve, split_element
 from tf_nvcodec.python.dataset_statistics import VideoDatasetStatistics, read_statistics
-from tf_nvcodec.python.decode import TensorLike, op_arguments
+from tf_nvcodec.python.decode import FrameOptions, TensorLike, op_arguments
 from tf_nvcodec.python.video_index import index_cache_folder, index_videos
 
 
-class VideoDatasetOptions(TypedDict, total=False):
+class VideoDatasetOptions(FrameOptions, total=False):
     """Keywords that VideoDataset shares with `decode_video`, which explains them."""
-
-    crop: TensorLike | None
-    resize_method: str
-    pixel_format: str
-    dtype: tf.DType | str
-    layout: str
-    mean: Any
-    std: Any
-    apply_rotation: bool
-    deinterlace: str
-    chroma_upsampling: str
-    color_space: str | None
-    color_range: str | None
-    backend: str
-    num_threads: int
-    max_pixels: int
-    max_bytes: int
 
 
 def _own_keywords() -> list[str]:
@@ -87,7 +71,8 @@ class VideoDataset(tf.data.Dataset):
       aligned: More of them, by name.
       shuffle: Mix all clips of all videos; where their number is known only from the files (all
         clips, without build_index), mix the clips of shuffle_group videos at a time.
-      seed: Of shuffle and of random sampling; None: drawn anew.
+      seed: Integer, of shuffle and of random sampling; None: drawn when the dataset is made, inside
+        a function (`interleave`, tf.function) each time that it runs.
       reshuffle_each_iteration: Draw both for each epoch.
       shuffle_group: Videos opened together for a shuffle of unknown counts.
       num_parallel_calls: Clips decoded at once; tf.data.AUTOTUNE: tuned.
@@ -129,7 +114,7 @@ class VideoDataset(tf.data.Dataset):
         labels: Any = None,
         aligned: Mapping[str, Any] | None = None,
         shuffle: bool = False,
-        seed: int | None = None,
+        seed: TensorLike | None = None,
         reshuffle_each_iteration: bool = True,
         shuffle_group: int = 16,
         num_parallel_calls: int | None = tf.data.AUTOTUNE,
@@ -174,10 +159,9 @@ class VideoDataset(tf.data.Dataset):
             "name": name,
         }
         self._random = shuffle or clips.attributes["sampling"] == "random"
-        # Where there is no seed, one is drawn here, once: static sharding cuts behind the shuffle,
-        # in workers that have to shuffle alike.
-        drawn = seed is None and tf.compat.v1.get_seed(None)[1] is None
-        self._seed = random.SystemRandom().getrandbits(31) if drawn else seed
+        seed = seed_from(seed)
+        drawn = is_drawn(seed)
+        self._seed = draw_seed() if drawn else seed
         # Dynamic sharding has one place where the order is drawn: there each epoch can be new.
         self._draw_splits_anew = drawn and reshuffle_each_iteration
         if isinstance(contents, tf.data.Dataset):
@@ -241,12 +225,8 @@ class VideoDataset(tf.data.Dataset):
         again = self._arguments["reshuffle_each_iteration"]
         return tf.data.Dataset.random(self._seed, rerandomize_each_iteration=again)
 
-    def _split_seeds(self) -> tuple[int, int]:
-        """For tf.data service's splits, whose order is drawn where they are handed out."""
-        if self._draw_splits_anew:
-            return 0, 0
-        seeds = tf.compat.v1.get_seed(self._seed)
-        return (0, 0) if seeds[1] is None else (int(seeds[0] or 0), int(seeds[1]))
+    def _split_seeds(self) -> tuple[Any, Any]:
+        return (0, 0) if self._draw_splits_anew else split_seeds(self._seed)
 
     def _count_clips(self, source: Source, clips: Clips) -> tf.Tensor:
         if not tf.executing_eagerly():
@@ -264,7 +244,7 @@ class VideoDataset(tf.data.Dataset):
             first, error = next(iter(report.errors.items()))
             raise ValueError(
                 f"{len(report.errors)} of {len(report.num_frames)} files can't be indexed; "
-                f"{tf.compat.as_str_any(source.videos[first].numpy())}: {error}"
+                f"{shown(source.videos[first].numpy())}: {error}"
             )
         counts = report.clip_counts.copy()
         # Trying to read them skips them, and counts them as skipped, as without build_index.
@@ -316,7 +296,7 @@ class _Clips(tf.data.Dataset):
 
 
 def _make(
-    source: Source, seeds: tf.data.Dataset, split_seeds: tuple[int, int], arguments: dict[str, Any]
+    source: Source, seeds: tf.data.Dataset, split_seeds: tuple[Any, Any], arguments: dict[str, Any]
 ) -> tuple[tf.Tensor, Any]:
     with choices.named():
         element = element_of(source, arguments)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import tensorflow as tf
 
-RESERVED = ("clip_index", "filename", "frames", "mask", "pts", "video_index")
+from tf_nvcodec.python.arguments import file_name, shown
+from tf_nvcodec.python.dataset_rows import add_row, check_dense, check_rows, rows_from
 
 
 class Source(NamedTuple):
@@ -29,39 +30,23 @@ def resolve(videos: Any, what: str, labels: Any, aligned: Mapping[str, Any] | No
       TypeError: They are no strings, or have no order.
       ValueError: No file matches, nothing is given, or names or lengths don't fit.
     """
-    named: dict[str, Any] = dict(aligned or {})
-    if labels is not None:
-        _add(named, "label", labels)
+    named = rows_from(labels, aligned)
     if isinstance(videos, tf.data.Dataset):
         videos, more = _from_dataset(videos, what)
         for name, value in more.items():
-            _add(named, name, value)
+            add_row(named, name, value)
     elif isinstance(videos, (str, bytes, os.PathLike)) and what == "filenames":
-        videos = _matching(os.fspath(videos))
+        videos = _matching(videos)
     elif isinstance(videos, (str, bytes)):
         raise ValueError("contents is a list of the bytes of files; pass [contents] for one file")
     elif isinstance(videos, (Mapping, set, frozenset)):
         raise TypeError(f"{what} is a {type(videos).__name__}; pass a list, which has an order")
     elif not isinstance(videos, (tf.Tensor, tf.RaggedTensor)):
-        videos = [os.fspath(v) if isinstance(v, os.PathLike) else v for v in list(videos)]
-        if not videos:
-            raise ValueError(f"{what} is empty: a VideoDataset needs at least one video")
+        videos = _listed(videos, what)
     tensor = _to_strings(videos, what)
     if tensor.shape.rank not in (None, 1):
         raise ValueError(f"{what} must be a vector of strings, got shape {tensor.shape}")
-    for name in named:
-        if name in RESERVED:
-            raise ValueError(
-                f"{name!r} is a name of VideoDataset's own ({', '.join(RESERVED)}); "
-                "give what is passed through another one"
-            )
-    named = _to_tensors(named)
-    for value in tf.nest.flatten(named):
-        if value.shape.rank == 0 or not tensor.shape[:1].is_compatible_with(value.shape[:1]):
-            raise ValueError(
-                f"labels and aligned need a row for each of the {tensor.shape[0]} videos, "
-                f"got shape {value.shape}"
-            )
+    check_rows(named, tensor)
     return Source(tensor, named)
 
 
@@ -94,34 +79,57 @@ def _kind(videos: Any) -> str:
     return type(videos).__name__
 
 
-def _to_tensors(value: Any) -> Any:
-    """As tf.data: dictionaries and tuples are structure, a list is a tensor."""
-    if isinstance(value, Mapping):
-        return {name: _to_tensors(value[name]) for name in value}
-    if isinstance(value, tuple):
-        return tuple(_to_tensors(item) for item in value)
-    return tf.convert_to_tensor(value)
+def _listed(videos: Any, what: str) -> list[Any]:
+    if not isinstance(videos, Iterable):
+        raise TypeError(f"{what} must be a vector of strings; got {type(videos).__name__}")
+    listed = list(videos)
+    if not listed:
+        raise ValueError(f"{what} is empty: a VideoDataset needs at least one video")
+    if what == "contents":
+        return listed
+    return [file_name(v) if isinstance(v, (str, os.PathLike)) else v for v in listed]
 
 
-def _add(named: dict[str, Any], name: str, value: Any) -> None:
-    if name in named:
-        raise ValueError(f"{name!r} is passed through twice")
-    named[name] = value
-
-
-def _matching(pattern: str | bytes) -> list[Any]:
+def _matching(pattern: str | bytes | os.PathLike[Any]) -> list[bytes]:
+    name = file_name(pattern)
     # A name may have brackets in it.
-    if not glob.has_magic(pattern) or tf.io.gfile.exists(pattern):
-        return [pattern]
-    found = sorted(tf.io.gfile.glob(tf.compat.as_str_any(pattern)))
+    if not glob.has_magic(name) or _exists(name):
+        return [name]
+    found = _glob(name)
     if not found:
-        raise ValueError(f"no file matches {pattern!r}")
-    return found
+        folder = os.path.dirname(name)
+        shut = os.path.isdir(folder) and not os.access(folder, os.R_OK | os.X_OK)
+        why = f": no permission to read the folder {shown(folder)}" if shut else ""
+        raise ValueError(f"no file matches {os.fspath(pattern)!r}{why}")
+    return sorted(found)
+
+
+def _exists(name: bytes) -> bool:
+    try:
+        return tf.io.gfile.exists(name)
+    except UnicodeDecodeError:  # of TensorFlow's error, which has the name in it
+        return False
+
+
+def _glob(pattern: bytes) -> list[bytes]:
+    with tf.init_scope(), tf.device("CPU:0"):
+        if tf.executing_eagerly():
+            return tf.io.matching_files(pattern).numpy().tolist()
+    # For TensorFlow 1's graphs; fails at names that are not UTF-8.
+    return [file_name(name) for name in tf.io.gfile.glob(pattern.decode())]
 
 
 def split_element(spec: Any, what: str) -> tuple[Any, Any]:
     """How to take an element of a dataset apart: functions of it that give the video and the named
     rest. An element is a string, a pair of a string and a label, or a dictionary."""
+    video_of, rest_of = _parts_of(spec, what)
+    for name, value in rest_of(spec).items():
+        for part in tf.nest.flatten(value):
+            check_dense(part, f"{name!r} of the dataset of {what}")
+    return video_of, rest_of
+
+
+def _parts_of(spec: Any, what: str) -> tuple[Any, Any]:
     singular = what.rstrip("s") if what == "filenames" else what
     if isinstance(spec, tf.TensorSpec):
         return (lambda element: element), (lambda element: {})

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import tensorflow as tf
-
 from tf_nvcodec.python import loader
+from tf_nvcodec.python.arguments import shown
 
 
 class VideoDatasetStatistics(NamedTuple):
@@ -65,5 +64,5 @@ def read_statistics(name: str) -> VideoDatasetStatistics:
     skipped = {
         reason.decode(): int(count) for reason, count in zip(reasons.numpy(), counts.numpy())
     }
-    texts = [tf.compat.as_str_any(text) for text in messages.numpy()]
+    texts = [shown(text) for text in messages.numpy()]
     return VideoDatasetStatistics(*numbers[:5], *seconds, skipped, texts)  # type: ignore[call-arg,arg-type]

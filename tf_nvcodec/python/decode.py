@@ -44,8 +44,8 @@ class DecodedVideoWithValidity(NamedTuple):
     valid: tf.Tensor
 
 
-class DecodeOptions(TypedDict, total=False):
-    """Keywords that `decode_video` and `decode_frames_at` share; `decode_video` explains them."""
+class FrameOptions(TypedDict, total=False):
+    """Keywords of all that decodes; `decode_video` explains them."""
 
     crop: TensorLike | None
     resize_method: str
@@ -61,10 +61,15 @@ class DecodeOptions(TypedDict, total=False):
     color_range: str | None
     backend: str
     num_threads: int
-    on_error: str
     max_pixels: int
-    max_frames: int
     max_bytes: int
+
+
+class DecodeOptions(FrameOptions, total=False):
+    """Keywords that `decode_video` and `decode_frames_at` share; `decode_video` explains them."""
+
+    on_error: str
+    max_frames: int
     name: str | None
 
 

@@ -40,18 +40,38 @@ def _to_frames(frames: TensorLike) -> tf.Tensor:
 
 
 def _to_seconds(values: TensorLike, name: str) -> tf.Tensor:
+    if values is None:
+        raise TypeError(f"{name} must be a number, got None: leave it out for the default")
     if isinstance(values, numbers.Number):
         values = float(values)  # type: ignore[arg-type]
-    tensor = tf.convert_to_tensor(values, name=name)
+    try:
+        tensor = tf.convert_to_tensor(values, name=name)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} must be numbers, got {repr(values)[:100]}") from None
     if not (tensor.dtype.is_floating or tensor.dtype.is_integer):
         raise TypeError(f"{name} must be numbers, got {tensor.dtype.name}")
     return tf.cast(tensor, tf.float64)
 
 
-def _positive(value: int | None, name: str) -> int:
-    if value is not None and value < 1:
-        raise ValueError(f"{name} must be at least 1, or None for the default; got {value}")
-    return value or 0
+def _at_least(least: int, value: Any, name: str) -> Any:
+    """None stays None."""
+    if value is None:
+        return None
+    cure = "or None for the default"
+    try:
+        low = bool(value < least)
+    except TypeError:
+        raise TypeError(f"{name} must be a number, {cure}; got {value!r}") from None
+    if low:
+        raise ValueError(f"{name} must be at least {least}, {cure}; got {value}")
+    return value
+
+
+def _option_texts(options: Any) -> list[str]:
+    if not isinstance(options, Mapping):
+        form = 'a dictionary, such as {"tune": "film"}'
+        raise TypeError(f"options must be {form}; got {options!r}")
+    return [f"{name}={_option_text(value)}" for name, value in options.items()]
 
 
 def _option_text(value: Any) -> str:
@@ -126,7 +146,8 @@ def encode_video(
       bitrate: Bits a second on average, instead of crf.
       gop: Frames from one key frame to the next, at most; encoders also start anew at a cut. The
         default is the codec's (250 for h264 and hevc), 1 for ffv1.
-      bf: B-frames in a row, at most; h264 and hevc only, 0 in avi.
+      bf: B-frames in a row, at most; h264 and hevc only, 0 in avi, and in mp4 and mov with uneven
+        pts.
       preset: Speed against size: h264 and hevc "ultrafast" to "placebo" ("medium"), av1 0 to 13,
         vp9 0 to 8.
       pixel_format: Of the stream, by FFmpeg's name ("yuv420p", "yuv422p10le", "yuv444p", "gray",
@@ -155,9 +176,10 @@ def encode_video(
       Scalar string, the file.
 
     Raises:
-      TypeError: frames of another dtype; fps, pts or size that are not numbers.
-      ValueError: gop or bitrate below 1, a list of frames of several shapes, or a codec, container,
-        input_format or backend that there is not.
+      TypeError: frames of another dtype; fps, pts or size that are not numbers; options that are
+        no dictionary.
+      ValueError: gop or bitrate below 1, crf or bf below 0, a list of frames of several shapes, or
+        a codec, container, input_format or backend that there is not.
       tf.errors.InvalidArgumentError: What codec or container can't take, and what they would.
       tf.errors.FailedPreconditionError: backend="nvenc" without one; the message names the GPU or
         the library that is missing.
@@ -176,10 +198,11 @@ def encode_video(
         "codec": codec,
         "container": container or "mp4",
         "input_format": input_format,
-        "crf": -1.0 if crf is None else crf,
-        "bitrate": _positive(bitrate, "bitrate"),
-        "gop": _positive(gop, "gop"),
-        "bf": -1 if bf is None else bf,
+        # The op's defaults: -1 and 0.
+        "crf": -1.0 if crf is None else _at_least(0, crf, "crf"),
+        "bitrate": _at_least(1, bitrate, "bitrate") or 0,
+        "gop": _at_least(1, gop, "gop") or 0,
+        "bf": -1 if bf is None else _at_least(0, bf, "bf"),
         "preset": "" if preset is None else str(preset),
         "pixel_format": pixel_format or "",
         "color_space": color_space or "",
@@ -187,7 +210,7 @@ def encode_video(
         "num_threads": num_threads,
         "fragmented": fragmented,
         "faststart": faststart,
-        "options": [f"{key}={_option_text(value)}" for key, value in (options or {}).items()],
+        "options": _option_texts({} if options is None else options),
         "backend": backend,
         "name": name,
     }

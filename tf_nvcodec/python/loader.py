@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -74,11 +75,20 @@ def _load() -> ModuleType:
     info = read_build_info(library)
     check_tensorflow(info["tensorflow"], tf.__version__)
     try:
-        return tf.load_op_library(str(library))
+        loaded = tf.load_op_library(str(library))
     except tf.errors.OpError as error:
         raise ImportError(
             f"cannot open {library}: {error.message}. {_advice(error.message, info)}"
         ) from error
+    _declare_no_gradients(loaded)
+    return loaded
+
+
+def _declare_no_gradients(loaded: ModuleType) -> None:
+    for name in dir(loaded):
+        if name.startswith(("Nvc", "Video")):
+            with contextlib.suppress(KeyError):  # this module was imported again
+                tf.no_gradient(name)
 
 
 ops = _load()

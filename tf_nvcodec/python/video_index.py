@@ -11,6 +11,7 @@ import tensorflow as tf
 from tqdm import tqdm
 
 from tf_nvcodec.python import loader
+from tf_nvcodec.python.arguments import shown
 from tf_nvcodec.python.probe import MAX_PIXELS
 
 
@@ -89,7 +90,7 @@ def index_videos(
     with tqdm(total=int(names.shape[0]), desc="indexing", unit="file", disable=hidden) as line:
         for count_of, frames_of, error_of in dataset.as_numpy_iterator():
             if error_of[0]:
-                errors[len(counts)] = tf.compat.as_str_any(error_of[0])
+                errors[len(counts)] = shown(error_of[0])
             counts.append(int(count_of[0]))
             frames.append(int(frames_of[0]))
             line.update()
