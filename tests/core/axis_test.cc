@@ -1,6 +1,5 @@
 #include "tf_nvcodec/core/axis.h"
 
-#include <cmath>
 #include <vector>
 
 #include "gmock/gmock.h"

@@ -1,7 +1,6 @@
 // Damaged files through the whole core: an error or a decode, never a crash. `make asan` runs this
 // under the sanitizers; tests/test_bad_input.py has the larger suite through the ops.
 
-#include <numeric>
 #include <random>
 #include <string>
 

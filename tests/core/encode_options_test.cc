@@ -1,6 +1,5 @@
 #include "tf_nvcodec/core/encode_options.h"
 
-#include <cmath>
 #include <functional>
 #include <limits>
 #include <string>

@@ -1,6 +1,5 @@
 #include "tf_nvcodec/core/frame_index.h"
 
-#include <cmath>
 #include <limits>
 
 #include "gmock/gmock.h"

@@ -1,6 +1,5 @@
 #include "tf_nvcodec/core/frame_timing.h"
 
-#include <cmath>
 #include <limits>
 #include <string>
 #include <vector>

@@ -1,7 +1,6 @@
 #include "tf_nvcodec/nv/gpu_copy.h"
 
 #include <cstdint>
-#include <numeric>
 #include <thread>
 #include <vector>
 

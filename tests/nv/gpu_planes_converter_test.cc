@@ -2,7 +2,6 @@
 // the host, late, against core's frame loader.
 #include "tf_nvcodec/nv/gpu_planes_converter.h"
 
-#include <cmath>
 #include <cstring>
 #include <limits>
 #include <memory>

@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "tests/nv/host_kernel.h"
 #include "tf_nvcodec/nv/deinterlace_kernel.h"

@@ -2,7 +2,6 @@
 
 #include <climits>
 #include <cstring>
-#include <memory>
 
 #include "absl/strings/str_cat.h"
 #include "tf_nvcodec/capi/error.h"

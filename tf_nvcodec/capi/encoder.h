@@ -2,7 +2,6 @@
 #ifndef TF_NVCODEC_CAPI_ENCODER_H_
 #define TF_NVCODEC_CAPI_ENCODER_H_
 
-#include <cstddef>
 #include <cstdint>
 
 #include "tf_nvcodec/capi/export.h"

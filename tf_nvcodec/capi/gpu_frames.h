@@ -2,7 +2,6 @@
 #ifndef TF_NVCODEC_CAPI_GPU_FRAMES_H_
 #define TF_NVCODEC_CAPI_GPU_FRAMES_H_
 
-#include <cstdint>
 #include <memory>
 
 #include "absl/status/statusor.h"

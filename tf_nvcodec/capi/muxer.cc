@@ -2,7 +2,6 @@
 
 #include <memory>
 #include <mutex>
-#include <string>
 
 #include "tf_nvcodec/capi/error.h"
 #include "tf_nvcodec/core/file_muxer.h"

@@ -2,7 +2,6 @@
 #ifndef TF_NVCODEC_CAPI_MUXER_H_
 #define TF_NVCODEC_CAPI_MUXER_H_
 
-#include <cstddef>
 #include <cstdint>
 
 #include "tf_nvcodec/capi/demuxer.h"

@@ -3,7 +3,6 @@
 #define TF_NVCODEC_CAPI_PACKET_DECODER_H_
 
 #include <cstddef>
-#include <cstdint>
 #include <deque>
 #include <memory>
 #include <optional>

@@ -1,7 +1,5 @@
 #include "tf_nvcodec/core/encode_codec.h"
 
-#include <algorithm>
-
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "tf_nvcodec/core/av_log.h"

@@ -1,6 +1,5 @@
 #include "tf_nvcodec/core/frame_converter.h"
 
-#include <limits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"

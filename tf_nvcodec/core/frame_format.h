@@ -5,9 +5,7 @@
 
 #include <array>
 #include <cstddef>
-#include <cstdint>
 #include <optional>
-#include <string>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"

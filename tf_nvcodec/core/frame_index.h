@@ -5,7 +5,6 @@
 #define TF_NVCODEC_CORE_FRAME_INDEX_H_
 
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <vector>
 

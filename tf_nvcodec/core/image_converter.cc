@@ -1,5 +1,4 @@
 // rgb, bgr and gray tensors from any readable frame, by way of float rows.
-#include <algorithm>
 #include <utility>
 #include <vector>
 

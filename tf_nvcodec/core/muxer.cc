@@ -1,6 +1,5 @@
 #include "tf_nvcodec/core/muxer.h"
 
-#include <cstring>
 #include <string>
 #include <utility>
 

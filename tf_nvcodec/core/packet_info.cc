@@ -1,7 +1,5 @@
 #include "tf_nvcodec/core/packet_info.h"
 
-#include <algorithm>
-
 #include "tf_nvcodec/core/av1_inspector.h"
 #include "tf_nvcodec/core/bit_reader.h"
 #include "tf_nvcodec/core/h264_inspector.h"

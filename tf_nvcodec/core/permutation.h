@@ -4,7 +4,6 @@
 #define TF_NVCODEC_CORE_PERMUTATION_H_
 
 #include <array>
-#include <cstddef>
 #include <cstdint>
 
 namespace nvc {

@@ -2,8 +2,6 @@
 #ifndef TF_NVCODEC_CORE_RESAMPLE_LOOPS_H_
 #define TF_NVCODEC_CORE_RESAMPLE_LOOPS_H_
 
-#include <cstdint>
-
 #include "tf_nvcodec/core/simd.h"
 
 namespace nvc {

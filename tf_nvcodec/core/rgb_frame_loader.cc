@@ -1,6 +1,5 @@
 // Frames of RGB, BGR or gray samples to planar YUV, gray or RGB streams, in bands of two rows.
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <vector>
 

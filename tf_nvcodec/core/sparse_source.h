@@ -5,8 +5,6 @@
 #define TF_NVCODEC_CORE_SPARSE_SOURCE_H_
 
 #include <cstdint>
-#include <memory>
-#include <vector>
 
 #include "absl/status/statusor.h"
 #include "tf_nvcodec/core/byte_source.h"

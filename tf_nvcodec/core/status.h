@@ -3,6 +3,7 @@
 #define TF_NVCODEC_CORE_STATUS_H_
 
 #include <string>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"

@@ -1,5 +1,4 @@
 // Frames that are packed YUV already, to another arrangement, depth or chroma size of planes.
-#include <algorithm>
 #include <vector>
 
 #include "tf_nvcodec/core/frame_loader.h"

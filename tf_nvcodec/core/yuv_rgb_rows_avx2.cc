@@ -1,7 +1,6 @@
 // The AVX2 version of yuv_rgb_rows. Pixels are taken 32 at a time; unpacking bytes to words within
 // 128-bit lanes splits them into pixels 0-7 and 16-23, and 8-15 and 24-31. ChromaTerms keeps them
 // in that order, and packing words to bytes undoes it.
-#include <algorithm>
 #include <cstring>
 
 #include "tf_nvcodec/core/triples_avx2.h"

@@ -3,7 +3,6 @@
 #define TF_NVCODEC_KERNELS_CLIP_READER_H_
 
 #include <cstdint>
-#include <memory>
 #include <vector>
 
 #include "absl/status/status.h"

@@ -10,6 +10,7 @@
 #include "tf_nvcodec/kernels/gpu_stream.h"
 #include "tf_nvcodec/kernels/kernel_util.h"
 #include "tf_nvcodec/nv/gpu_copy.h"
+#include "tf_nvcodec/nv/gpu_frame_input.h"
 #include "tf_nvcodec/nv/stream_order.h"
 
 namespace nvc {
@@ -59,6 +60,7 @@ class ImportOp : public DlpackOp {
     NVC_ASSIGN_OR_RETURN(const GpuStream gpu, Gpu(context));
     NVC_ASSIGN_OR_RETURN(const DlpackArray array, ReadDlpack(managed, dtype_));
     NVC_RETURN_IF_ERROR(CheckPlace(managed->view.device, gpu));
+    NVC_RETURN_IF_ERROR(CheckMemory(managed->view.device, array, gpu));
     // The GPU may still be reading when the last reference goes.
     Releaser release = [](const std::function<void()>& give_back) { give_back(); };
     if (gpu.device != nullptr) {
@@ -87,6 +89,20 @@ class ImportOp : public DlpackOp {
     return absl::InvalidArgumentError(absl::StrCat(
         "the array is on DLPack device (", device.type, ", ", device.id,
         "), which is not this op's: ", gpu.device == nullptr ? "the CPU" : gpu.device->name()));
+  }
+
+  // Of arrays that name no GPU the caller may have guessed another. Where the driver does not know
+  // the memory, the caller is believed.
+  static absl::Status CheckMemory(const dlpack::Device& device, const DlpackArray& array,
+                                  const GpuStream& gpu) {
+    if (gpu.device == nullptr || device.type != dlpack::kCuda || array.bytes == 0) {
+      return absl::OkStatus();
+    }
+    const auto owner = GpuOfMemory(reinterpret_cast<CUdeviceptr>(array.data));
+    if (!owner.ok() || (*owner)->ordinal() == gpu.device->ordinal()) return absl::OkStatus();
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the array's memory is of GPU ", (*owner)->ordinal(), ", not of GPU ",
+        gpu.device->ordinal(), ": give an array that names its device, such as one with __dlpack__"));
   }
 
   static absl::Status Copy(const GpuStream& gpu, const DlpackArray& from, void* to) {

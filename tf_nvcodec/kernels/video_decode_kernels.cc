@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -13,7 +12,6 @@
 #include "tf_nvcodec/kernels/decode_setup.h"
 #include "tf_nvcodec/kernels/gpu_stream.h"
 #include "tf_nvcodec/kernels/kernel_util.h"
-#include "tf_nvcodec/nv/decode_backend.h"
 
 namespace nvc {
 namespace {

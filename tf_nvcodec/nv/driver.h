@@ -9,7 +9,6 @@
 #include <ffnvcodec/nvEncodeAPI.h>
 
 #include <cstddef>
-#include <cstdint>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"

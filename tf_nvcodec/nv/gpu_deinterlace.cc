@@ -1,7 +1,6 @@
 #include "tf_nvcodec/nv/gpu_deinterlace.h"
 
 #include <algorithm>
-#include <cstdint>
 #include <utility>
 #include <vector>
 

@@ -3,7 +3,6 @@
 #define TF_NVCODEC_NV_GPU_FRAME_INPUT_H_
 
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <utility>
 

@@ -2,8 +2,6 @@
 #ifndef TF_NVCODEC_NV_NVDEC_CAPS_H_
 #define TF_NVCODEC_NV_NVDEC_CAPS_H_
 
-#include <string>
-
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "tf_nvcodec/nv/gpu_device.h"

@@ -2,7 +2,6 @@
 #ifndef TF_NVCODEC_NV_NVENC_GPU_H_
 #define TF_NVCODEC_NV_NVENC_GPU_H_
 
-#include <memory>
 #include <string>
 #include <vector>
 
