@@ -57,6 +57,24 @@ def test_all_at_once(gpus: list[str]) -> None:
     assert nvc.decoder_pool().in_use == 0
 
 
+class Nameless:
+    """An array that does not say which GPU it is on, as Numba's."""
+
+    def __init__(self, tensor: tf.Tensor) -> None:
+        self.owner = nvc.DeviceFrames(tensor)
+        self.__cuda_array_interface__ = self.owner.__cuda_array_interface__
+
+
+def test_memory_of_another_gpu_than_the_first_is_told(gpus: list[str]) -> None:
+    tensors = []
+    for gpu in gpus[:2]:
+        with tf.device(gpu):
+            tensors.append(tf.identity(tf.range(1000.0)))
+    np.testing.assert_array_equal(nvc.from_dlpack(Nameless(tensors[0])), tensors[0])
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"memory is of GPU 1, not of GPU 0"):
+        nvc.from_dlpack(Nameless(tensors[1]))
+
+
 def test_in_a_graph_of_both(gpus: list[str]) -> None:
     @tf.function
     def means(contents: tf.Tensor) -> list[tf.Tensor]:

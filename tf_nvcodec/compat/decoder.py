@@ -10,8 +10,8 @@ from tf_nvcodec.compat.decoder_options import (
     DecoderOptions,
     base_codec_number,
     handle_number,
-    host_where_no_gpu,
     shared_options,
+    stays_on_gpu,
 )
 from tf_nvcodec.compat.enums import (
     DisplayDecodeLatencyType,
@@ -305,5 +305,5 @@ def CreateDecoder(
     )
     options.codec = base_codec_number(codec)
     options.low_latency = latency != DisplayDecodeLatencyType.NATIVE
-    options.device_memory = host_where_no_gpu(usedevicememory, backend)
+    options.device_memory = stays_on_gpu("usedevicememory", usedevicememory, backend)
     return PyNvDecoder(options)

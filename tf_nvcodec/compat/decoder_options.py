@@ -110,19 +110,17 @@ def _member(kind: Any, value: int) -> int:
         raise InvalidValueError(f"{error}: pass one of its names") from error
 
 
-def host_where_no_gpu(usedevicememory: bool, backend: str) -> bool:
-    """Whether frames are to be in a GPU's memory; not, with a warning to the caller's caller, on a
-    machine without one: nothing there could use an address on a GPU.
+def stays_on_gpu(name: str, wanted: bool, backend: str) -> bool:
+    """Whether frames are to be in a GPU's memory, as argument `name` says; not, with a warning to
+    the caller's caller, on a machine without one: nothing there could use an address on a GPU.
 
     Raises:
       ValueError: The CPU is to decode into it.
     """
-    if not usedevicememory:
+    if not wanted:
         return False
     if backend == "cpu":
-        raise InvalidValueError(
-            'backend="cpu" decodes to host memory: usedevicememory must be False'
-        )
+        raise InvalidValueError(f'backend="cpu" decodes to host memory: {name} must be False')
     if backend == "auto" and gpu_count() == 0:
         warnings.warn(
             "device memory is asked for on a machine without a GPU: frames are in host memory",

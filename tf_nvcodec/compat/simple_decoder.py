@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from tf_nvcodec.compat.decoder_options import DecoderOptions, host_where_no_gpu, shared_options
+from tf_nvcodec.compat.decoder_options import DecoderOptions, shared_options, stays_on_gpu
 from tf_nvcodec.compat.enums import OutputColorType
 from tf_nvcodec.compat.errors import IndexRangeError, InvalidValueError
 from tf_nvcodec.compat.frame import DecodedFrame, frame_of
@@ -153,7 +153,7 @@ class SimpleDecoder(Single):
             backend,
             enableDecodeStats=enableDecodeStats,
         )
-        self._options.device_memory = host_where_no_gpu(use_device_memory, backend)
+        self._options.device_memory = stays_on_gpu("use_device_memory", use_device_memory, backend)
         begin = time.perf_counter()
         self._use(enc_file_path)
         self._init_ms = round((time.perf_counter() - begin) * 1000)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from tf_nvcodec.compat.decoder import PyNvDecoder
-from tf_nvcodec.compat.decoder_options import DecoderOptions, host_where_no_gpu, shared_options
+from tf_nvcodec.compat.decoder_options import DecoderOptions, shared_options, stays_on_gpu
 from tf_nvcodec.compat.demuxer import PyNvDemuxer
 from tf_nvcodec.compat.enums import OutputColorType
 from tf_nvcodec.compat.errors import (
@@ -167,7 +167,7 @@ class ThreadedDecoder(Single):
             backend,
             enableDecodeStats=enableDecodeStats,
         )
-        self._options.device_memory = host_where_no_gpu(use_device_memory, backend)
+        self._options.device_memory = stays_on_gpu("use_device_memory", use_device_memory, backend)
         self._start(enc_file_path, start_frame)
 
     def _start(self, data: Any, start_frame: int) -> None:
