@@ -1,4 +1,4 @@
-"""An output must not hold what it is made from: a folder is replaced as a whole."""
+"""An output must not hold what it is made from, nor be a part of it: it replaces what is there."""
 
 from __future__ import annotations
 
@@ -16,8 +16,7 @@ def check_apart(
 ) -> None:
     """OutputError if the folder `output` is the model's, within it or around it, or holds one of
     `files`, which are (what it is, its path)."""
-    there, source = Path(os.path.realpath(output)), Path(os.path.realpath(model))
-    folder = source.parent if source.name in ("saved_model.pb", "saved_model.pbtxt") else source
+    there, folder = Path(os.path.realpath(output)), _whole(model)
     if _within(folder, there) or _within(there, folder):
         raise OutputError(f"{output} and the source {model} are in one: name another output")
     for what, path in files:
@@ -26,6 +25,31 @@ def check_apart(
                 f"{path}, {what}, is inside the output {output}, which is made anew: name another "
                 "output, or move the file"
             )
+
+
+def check_outside(
+    output: str | os.PathLike[str],
+    model: str | os.PathLike[str],
+    files: Iterable[tuple[str, str | os.PathLike[str]]] = (),
+) -> None:
+    """OutputError if `output`, a file or what files go into, is the model, a part of it, or one of
+    `files`, which are (what it is, its path)."""
+    there, whole = Path(os.path.realpath(output)), _whole(model)
+    named = Path(os.path.realpath(Path(output).parent), Path(output).name)  # it may be a link
+    of_checkpoint = whole.suffix == ".meta" and (
+        there.parent == whole.parent and there.name.startswith(f"{whole.stem}.")
+    )
+    if _within(there, whole) or _within(named, whole) or of_checkpoint:
+        raise OutputError(f"{output} is a part of the model {model}: name another output")
+    for what, path in files:
+        if there == Path(os.path.realpath(path)):
+            raise OutputError(f"{output} is {path}, {what}: name another output")
+
+
+def _whole(model: str | os.PathLike[str]) -> Path:
+    """The file or folder that is the model."""
+    source = Path(os.path.realpath(model))
+    return source.parent if source.name in ("saved_model.pb", "saved_model.pbtxt") else source
 
 
 def _within(path: Path, folder: Path) -> bool:

@@ -27,6 +27,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from converters.errors import CalibrationError, OutputError
+from converters.local_path import require_local
 from converters.output_file import write_new
 
 # The algorithm of TF-TRT's calibrator; TensorRT ignores a table of another one.
@@ -160,6 +161,7 @@ def read_tables(path: str | os.PathLike[str]) -> dict[str, CalibrationTable]:
 
 def check_table_path(path: str | os.PathLike[str]) -> None:
     """OutputError when no table could be written to `path`, nor read: told before hours of work."""
+    require_local(path, OutputError)
     path = Path(path)
     if path.is_dir():
         raise OutputError(f"{path}: is a folder: name a file for the calibration table")

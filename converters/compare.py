@@ -86,8 +86,11 @@ class Thresholds:
                 continue
             if isinstance(value, bool) or not isinstance(value, (int, float)):
                 raise SpecError(f"thresholds: {name} is {value!r}; it is a number or None")
-            if math.isnan(value) or value < (-1 if name == "cosine" else 0):
-                raise SpecError(f"thresholds: {name} is {value!r}; it cannot be less than 0 or NaN")
+            if not math.isfinite(value) or value < 0:
+                raise SpecError(
+                    f"thresholds: {name} is {value!r}; it is finite and at least 0, or None (none) "
+                    "to leave it unchecked"
+                )
             if name in ("cosine", "top1", "top5", "equal") and value > 1:
                 raise SpecError(f"thresholds: {name} is {value!r}; it is a share, at most 1")
 
@@ -124,6 +127,10 @@ class Thresholds:
 
     def to_json(self) -> dict[str, float | None]:
         return dataclasses.asdict(self)
+
+    def replaced(self, named: Mapping[str, Any]) -> Thresholds:
+        """These with the bounds `named` in place of theirs; SpecError as from_json."""
+        return Thresholds.from_json({**self.to_json(), **named})
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Thresholds:

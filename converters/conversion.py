@@ -26,6 +26,7 @@ from converters.child import run_in_child
 from converters.conversion_report import ConversionReport, SignatureReport
 from converters.data_sources import files_of
 from converters.declared_shapes import cannot_convert, check_all_used, with_graph_batch
+from converters.denylist import check_denied_ops
 from converters.engine_log import LOG_BUILDS
 from converters.errors import CalibrationError, EngineError, SpecError
 from converters.fresh_check import FreshReport, fresh_check
@@ -67,10 +68,11 @@ class Conversion:
         self.kind = kind_of(source)
         self._asked = spec
         self.spec, self.reason = with_mode(spec, self.kind)
-        if self.spec.outputs and self.kind == "saved_model":
+        if self.spec.outputs and self.kind in ("saved_model", "keras"):
+            what = "SavedModel" if self.kind == "saved_model" else "Keras file"
             raise SpecError(
-                f"outputs={self.spec.outputs}: {source} is a SavedModel, whose signatures name "
-                "their outputs: leave outputs (--output) out, or choose signatures (--signature)"
+                f"outputs={self.spec.outputs}: {source} is a {what}, whose signatures name their "
+                "outputs: leave outputs (--output) out, or choose signatures (--signature)"
             )
         table = self.spec.calibration_table
         if table is not None:
@@ -357,6 +359,7 @@ class Conversion:
                 None,
             )
             loaded = load_graph(found["saved_model"], found["tags"])
+        check_denied_ops(spec, loaded.graph_def)
         self.machine = found["environment"]
         names = found["signatures"]
         self.renamed = found["renamed"]

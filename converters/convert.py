@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from converters import record
-from converters.apart import check_apart
+from converters.apart import check_apart, check_outside
 from converters.calibration_table import CalibrationTable, check_table_path, write_tables
 from converters.conversion import Conversion
 from converters.conversion_report import ConversionReport
@@ -174,6 +174,8 @@ def calibrate(
 ) -> CalibrationReport:
     """Measures the ranges of a model's tensors and writes them to `table`, for conversions with
     calibration_table=table. Arguments and errors are those of `convert`."""
+    data_files = [("of calibration_data", file) for file in files_of(calibration_data)]
+    check_outside(table, source, data_files)
     check_new(Path(table), overwrite)
     check_table_path(table)
     asked = dataclasses.replace(spec or ConversionSpec(), calibration_table=None)
@@ -234,6 +236,7 @@ def _repeated(
     """Arguments for repeat.sh, and what it cannot have; a calibration table stands for the data
     that it was measured on."""
     arguments = [] if verify else ["--no-verify"]
+    verify_data = verify_data if verify else None
     for name, data in (("calibration_data", calibration_data), ("verify_data", verify_data)):
         if data is None:
             continue

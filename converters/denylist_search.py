@@ -49,6 +49,11 @@ class Denylist:
             raise SpecError(f"{path}: is no denylist: {error}") from error
         if not isinstance(values, dict):
             raise SpecError(f"{path}: is no denylist: it is no JSON object")
+        if not {"op_denylist", "node_denylist"} & values.keys():
+            raise SpecError(
+                f"{path}: is no denylist: it has neither op_denylist nor node_denylist; give the "
+                "denylist.json that --bisect wrote"
+            )
         lists: list[tuple[str, ...]] = []
         for key in ("op_denylist", "node_denylist"):
             names = values.get(key, [])

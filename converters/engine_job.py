@@ -26,6 +26,7 @@ from converters.random_inputs import random_batches
 from converters.runnable import load_error
 from converters.save_converted import save_converted
 from converters.shapes import Shape
+from converters.signature_file import as_file_name
 from converters.spec import ConversionSpec
 from converters.table_match import match_tables
 from converters.table_split import CalibratedGraph
@@ -101,7 +102,7 @@ def convert_signatures(
     done = {}
     with kernels_kept() as job.keep_kernels:
         for name in signatures:
-            report = Path(folder) / LEFT_OUT.format(signature=name.replace("/", "_"))
+            report = Path(folder) / LEFT_OUT.format(signature=as_file_name(name))
             with variables({"TF_TRT_SHOW_DETAILED_REPORT": str(report)}):
                 done[name] = job.convert(name, calibration.get(name), allow_none)
     if not allow_none:

@@ -14,10 +14,13 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from converters.apart import check_outside
 from converters.crc32c import crc32c, masked
 from converters.errors import OutputError
 from converters.flat_graph import FlatGraph, flatten
+from converters.local_path import require_local
 from converters.report import ModelReport
+from converters.signature_file import as_file_name
 from converters.trt_graph import ENGINE_OP, load_graph
 
 CONVERTED, ORIGINAL = "converted", "original"
@@ -34,17 +37,19 @@ def write_event_files(
 ) -> list[Path]:
     """Writes an event file for each signature and graph below `folder`; returns their paths.
 
-    Runs are named converted/SIGNATURE and original/SIGNATURE ("graph" where there is none). The
+    Runs are named converted/SIGNATURE and original/SIGNATURE ("graph" where there is none), as
+    converters.signature_file writes the name. The
     original is the model given, or is put together again from the engines' native segments; a
     model that is not converted has the second only. Files that are there are left as they are.
 
     Raises:
       ModelError: a model cannot be read.
-      OutputError: the folder cannot be written.
+      OutputError: the folder cannot be written, or is inside a model.
     """
     if isinstance(model, ModelReport):
         tags = tags or model.tags or None
         model = model.path
+    check_folder(folder, model, original)
     loaded = load_graph(model, tags)
     graphs = flatten(loaded)
     runs: list[tuple[str, FlatGraph, Any]] = []
@@ -57,12 +62,20 @@ def write_event_files(
     written = []
     try:
         for run, graph, library in runs:
-            target = Path(folder) / run / (graph.signature or "graph")
+            target = Path(folder) / run / as_file_name(graph.signature or "graph")
             target.mkdir(parents=True, exist_ok=True)
             written.append(_write(target, _graph_def(graph, library)))
     except OSError as error:
         raise OutputError(f"{folder} cannot be written: {error.strerror or error}") from error
     return written
+
+
+def check_folder(folder: str | Path, model: str | Path, original: str | Path | None) -> None:
+    """OutputError if event files below `folder` would lie inside one of the models."""
+    require_local(folder, OutputError)
+    for source in [model, *([original] if original else ())]:
+        for run in (CONVERTED, ORIGINAL):
+            check_outside(Path(folder) / run, source)
 
 
 def _write(folder: Path, graph_def: Any) -> Path:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 from converters.apart import check_apart
 from converters.engine_file import read_engine_file
 from converters.engine_gpu import recorded_gpus, require_same_gpu
-from converters.errors import ModelError, PlanError, UnavailableError
+from converters.errors import ModelError, PlanError, SpecError, UnavailableError
 from converters.flat_graph import FlatGraph, FlatNode, flatten
 from converters.inspect_engines import static_shapes
 from converters.output_folder import new_output
@@ -119,6 +120,7 @@ def extract_plans(
       tolerance: the absolute difference that the comparison allows; 0 is equal to the bit.
 
     Raises:
+      SpecError: `tolerance` is no finite number, or less than 0.
       ModelError: the model cannot be read, or has no such signature.
       PlanError: it has no plan, a plan is not the whole model (without `partial`), a file of
         plans is damaged, a plan differs from its TRTEngineOp, or `compare` is True and it is
@@ -126,6 +128,8 @@ def extract_plans(
       UnavailableError: `compare` is True and nothing can be run here.
       OutputError: `out` exists, holds the model or cannot be written.
     """
+    if not (math.isfinite(tolerance) and tolerance >= 0):
+        raise SpecError(f"tolerance is {tolerance}; it is a finite number, at least 0")
     check_apart(out, model)
     loaded = load_graph(model, tags)
     graphs = _chosen(loaded, signature)

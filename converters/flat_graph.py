@@ -113,6 +113,11 @@ class _Inliner:
         """Adds nodes of the main graph and what they call."""
         try:
             self._add_main(names)
+        except RecursionError:
+            raise ModelError(
+                f"{self._path}: a function calls itself, or calls are nested too deeply to be "
+                "inlined. Give the part of the model that serves."
+            ) from None
         except (IndexError, KeyError, ValueError) as error:
             raise ModelError(
                 f"{self._path}: a call and the function it calls do not fit together ({error!r}). "

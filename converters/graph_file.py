@@ -6,6 +6,7 @@ have (TRTEngineOp, from 2.18 on) are read like any other.
 
 from __future__ import annotations
 
+import stat
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -84,16 +85,10 @@ def _parse(path: Path, message: Any, kind: str) -> Any:
     from google.protobuf.message import DecodeError
 
     try:
+        _check_file(path)
         data = path.read_bytes()
     except OSError as error:
         raise ModelError(f"{path} cannot be read: {error.strerror or error}.") from error
-    if not data:
-        raise ModelError(f"{path} is empty. Copy or export the model again.")
-    if len(data) >= _PROTOBUF_LIMIT:
-        raise ModelError(
-            f"{path} has {len(data)} bytes; a protobuf of 2 GiB or more cannot be read. "
-            "Save the model as a SavedModel, whose weights are in files of their own."
-        )
     try:
         if path.suffix in _TEXT:
             text_format.Parse(data.decode("utf-8"), message, allow_unknown_field=True)
@@ -105,6 +100,20 @@ def _parse(path: Path, message: Any, kind: str) -> Any:
             "Copy or export the model again."
         ) from error
     return message
+
+
+def _check_file(path: Path) -> None:
+    """What reading would not end for, or take all memory."""
+    found = path.stat()
+    if not stat.S_ISREG(found.st_mode):
+        raise ModelError(f"{path} is a pipe or a device. Give a file.")
+    if not found.st_size:
+        raise ModelError(f"{path} is empty. Copy or export the model again.")
+    if found.st_size >= _PROTOBUF_LIMIT:
+        raise ModelError(
+            f"{path} has {found.st_size} bytes; a protobuf of 2 GiB or more cannot be read. "
+            "Save the model as a SavedModel, whose weights are in files of their own."
+        )
 
 
 def _size(path: Path) -> str:

@@ -21,7 +21,12 @@ from converters.inspect_engines import engines_of, foreseen
 from converters.reasons import Reasons, Record, find_record, options_of
 from converters.report import EngineReport, LeftOut, ModelReport, NodeCount
 from converters.segment_rules import Forecast
-from converters.segmenter import SegmenterOptions, ask_segmenter, tftrt_is_compiled_in
+from converters.segmenter import (
+    SegmenterOptions,
+    ask_segmenter,
+    tftrt_is_compiled_in,
+    why_not_asked,
+)
 from converters.trt_graph import ENGINE_OP, LoadedGraph, engine_nodes, load_graph
 
 
@@ -127,7 +132,7 @@ def _converted(
         for graph in graphs
     ]
     asked = None
-    if before is not None and not kept.log and _may_ask(ask):
+    if before is not None and not kept.log and _may_ask(ask, before):
         try:
             asked = _asked_log(before, options)
         except UnavailableError as error:
@@ -159,7 +164,7 @@ def _forecast(
     notes: list[str] = []
     parts: list[_Part] = []
     engines: list[EngineReport] = []
-    if _may_ask(ask):
+    if _may_ask(ask, loaded):
         try:
             for graph in graphs:
                 part, made = _asked_part(loaded, graph, options, len(engines))
@@ -218,8 +223,14 @@ def _asked_log(before: LoadedGraph, options: SegmenterOptions) -> SegmenterLog:
     return exclusions.read_segmenter_log("\n".join(logs))
 
 
-def _may_ask(ask: bool | None) -> bool:
-    return bool(ask) or (ask is None and tftrt_is_compiled_in())
+def _may_ask(ask: bool | None, model: LoadedGraph) -> bool:
+    why_not = why_not_asked(model)
+    if ask and why_not:
+        raise UnavailableError(
+            f"TF-TRT's segmenter cannot be asked about {model.path}: {why_not}. Go by the rules "
+            "(--no-ask), or give a frozen graph or a SavedModel with signatures"
+        )
+    return bool(ask) or (ask is None and not why_not and tftrt_is_compiled_in())
 
 
 def _refuse_or_note(ask: bool | None, error: UnavailableError, notes: list[str]) -> None:

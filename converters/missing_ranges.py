@@ -24,7 +24,7 @@ from typing import Any
 from converters.errors import NotInt8Error
 from converters.node_tensors import NodeTensors, shown
 from converters.quantization import KEEP_RANGE_OPS, nodes_of, quantize_mode
-from converters.trt_graph import EngineNode, engine_nodes
+from converters.trt_graph import engine_nodes
 
 # What INT8 speeds up. Their first inputs are data; the others are data or weights.
 COMPUTE_OPS = {
@@ -71,17 +71,13 @@ def missing_ranges(
     return found
 
 
-def missing_in_engines(
-    graph_def: Any,
-    custom_ranges: Iterable[str] = (),
-    engines: Sequence[EngineNode] | None = None,
-) -> list[MissingRange]:
+def missing_in_engines(graph_def: Any, custom_ranges: Iterable[str] = ()) -> list[MissingRange]:
     """missing_ranges of every INT8 engine that is not calibrated, in a converted graph."""
     custom = list(custom_ranges)
     functions = {function.signature.name: function for function in graph_def.library.function}
     explicit = quantize_mode(graph_def) == "explicit"
     found = []
-    for engine in engine_nodes(graph_def) if engines is None else engines:
+    for engine in engine_nodes(graph_def):
         calibrated = engine.use_calibration or bool(engine.calibration_table)
         if engine.precision != "INT8" or calibrated or not engine.has_segment:
             continue

@@ -15,11 +15,13 @@ from pathlib import Path
 from typing import Any
 
 from converters.errors import ModelError
+from converters.keras_file import KERAS_SUFFIXES, export_keras
+from converters.local_path import require_local
 from converters.shapes import input_name
-from converters.trt_graph import LoadedGraph, Signature, load_graph
+from converters.trt_graph import LoadedGraph, Signature, load_graph, refuse_checkpoint
+from converters.variable_nodes import require_frozen
 
 DEFAULT_SIGNATURE = "serving_default"
-KERAS_SUFFIXES = (".keras", ".h5", ".hdf5")
 # Graphs of TensorFlow 1, which TrtGraphConverter takes.
 GRAPH_KINDS = ("frozen_graph", "meta_graph")
 # Signatures that TensorFlow writes for itself.
@@ -61,11 +63,11 @@ def kind_by_name(path: Path) -> str | None:
 def kind_of(path: str | os.PathLike[str]) -> str:
     """What the path is, by its name; ModelError when it is nothing that can be converted."""
     path = Path(path)
+    require_local(path, ModelError)
     kind = kind_by_name(path)
     if kind == "saved_model" or (kind is not None and path.is_file()):
         return kind
-    if path.with_name(path.name + ".meta").is_file():
-        raise ModelError(f"{path} is a checkpoint: give its MetaGraph, {path.name}.meta")
+    refuse_checkpoint(path)
     what = "does not exist" if not path.exists() else "is of no known kind"
     raise ModelError(
         f"{path} {what}: give a SavedModel folder, a frozen graph (.pb, .pbtxt), a MetaGraph "
@@ -84,8 +86,8 @@ def open_source(
 
     Args:
       tags: the MetaGraph of a SavedModel; None takes "serve", or the only one.
-      outputs: the output tensors or nodes of a graph. None takes a MetaGraph's signatures, and
-        for a frozen graph the nodes that nothing reads.
+      outputs: the output tensors or nodes of a graph; of no effect on others. None takes a
+        MetaGraph's signatures, and for a frozen graph the nodes that nothing reads.
 
     Raises:
       ModelError: names the file, what is wrong with it, and the cure.
@@ -96,14 +98,13 @@ def open_source(
     renamed: dict[str, str] = {}
     if kind == "saved_model":
         saved = path.parent if path.is_file() else path
-    elif outputs and kind == "keras":
-        raise ModelError(f"outputs={tuple(outputs)}: {path} is a Keras file, which names its own")
     elif kind == "keras":
-        _export_keras(path, saved)
+        export_keras(path, saved)
     elif kind == "frozen_graph":
         graph = load_graph(path).graph_def
-        inputs = _placeholders(graph, path)
-        renamed = export_graph(graph, inputs, graph_outputs(graph, outputs, path), saved)
+        results = graph_outputs(graph, outputs, path)
+        require_frozen(graph, results.values(), path)
+        renamed = export_graph(graph, _placeholders(graph, path), results, saved)
     else:
         renamed = _export_meta_graph(path, load_graph(path), outputs, saved)
     loaded = load_graph(saved, tags if kind == "saved_model" else None)
@@ -127,7 +128,7 @@ def export_graph(
     import tensorflow as tf
 
     module = tf.Module()
-    keys = _argument_names(inputs)
+    keys = argument_names(inputs)
     try:
         serve = graph_function(graph_def, {keys[n]: t for n, t in inputs.items()}, outputs)
     except (ValueError, TypeError, tf.errors.OpError) as error:
@@ -136,7 +137,7 @@ def export_graph(
     return {name: key for name, key in keys.items() if name != key}
 
 
-def _argument_names(names: Iterable[str]) -> dict[str, str]:
+def argument_names(names: Iterable[str]) -> dict[str, str]:
     """Names that a function's arguments can have, by the names given; as TensorFlow makes them,
     but no two the same. Names that will do are kept."""
     names = list(names)
@@ -184,23 +185,6 @@ def graph_function(graph_def: Any, inputs: Mapping[str, str], outputs: Mapping[s
         return {name: tf.identity(result) for name, result in zip(outputs, results)}
 
     return serve.get_concrete_function(**specs)
-
-
-def _export_keras(path: Path, folder: Path) -> None:
-    import contextlib
-    import io
-
-    import tensorflow as tf
-
-    try:
-        model = tf.keras.models.load_model(path, compile=False)
-    except Exception as error:  # Keras raises what its layers and h5py raise
-        raise ModelError(
-            f"{path} cannot be loaded by Keras {tf.keras.__version__}: {error}. Custom layers need "
-            "their code: export the model with model.export(...) where it is and convert that"
-        ) from error
-    with contextlib.redirect_stdout(io.StringIO()):  # Keras prints what it exported
-        model.export(str(folder))
 
 
 def _export_meta_graph(

@@ -8,11 +8,13 @@ import secrets
 from pathlib import Path
 
 from converters.errors import OutputError
+from converters.local_path import require_local
 from converters.output_folder import cannot_write
 
 
 def check_new(path: str | os.PathLike[str], overwrite: bool) -> None:
     """OutputError when something is at `path` that may not be replaced."""
+    require_local(path, OutputError)
     path = Path(path)
     if not path.exists():
         return

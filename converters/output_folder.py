@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from converters.errors import OutputError
+from converters.local_path import require_local
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 # What TensorFlow's file system says, in an error of its own, where Python has an errno.
@@ -30,6 +31,7 @@ def new_output(path: str | os.PathLike[str], overwrite: bool = False) -> Iterato
       OutputError: before the block, if `path` exists (and is not to be overwritten, or is no
         folder) or cannot be written; from the block, if the disk is full.
     """
+    require_local(path, OutputError)
     # The target of a link is replaced, not the link.
     final = Path(os.path.realpath(path))
     made: list[Path] = []

@@ -46,7 +46,8 @@ def random_batches(
         if spec.dtype.kind in "OSU":
             raise error(
                 f"input {name!r} takes strings, of which there are no sensible random ones: pass "
-                "data (a dataset, a generator or a .npz file)"
+                "data (a dataset, a generator or a .npz file), or leave its signature out "
+                "(signatures=, --signature)"
             )
     sets = [shapes] if shapes is None or isinstance(shapes, Mapping) else list(shapes)
     full = [_full_shapes(known, given, error) for given in sets or [None]]

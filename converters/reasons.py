@@ -16,6 +16,7 @@ from converters.flat_graph import FlatNode
 from converters.record import LOG, RECORD
 from converters.segment_rules import Forecast
 from converters.segmenter import SegmenterOptions
+from converters.signature_file import as_file_name, signature_of
 
 # TF-TRT's detailed report for each signature; a conversion leaves it beside its record and its log,
 # which says more where it was made with converters.segmenter.SEGMENTER_LOG.
@@ -39,11 +40,15 @@ class Record:
 
 
 def find_record(model: Path, record: str | Path | Mapping[str, Any] | None) -> Record:
-    """Reads conversion.json (given, or the model's own) and the reports that lie beside it."""
-    folder = model if model.is_dir() else model.parent
+    """Reads conversion.json (given, or that in a SavedModel's folder) and the reports beside it."""
+    folder = model
     values: Mapping[str, Any] = {}
+    if record is None and not model.is_dir():
+        return Record()  # what lies beside a graph's file may be of another model
     if isinstance(record, Mapping):
         values = record
+        if not model.is_dir():
+            return Record(values)
     else:
         path = folder / RECORD if record is None else Path(record)
         path = path / RECORD if path.is_dir() else path
@@ -60,7 +65,7 @@ def find_record(model: Path, record: str | Path | Mapping[str, Any] | None) -> R
         if log.is_file()
         else SegmenterLog(),
         {
-            name["signature"]: exclusions.read_detailed_report(folder / name[0])
+            signature_of(name["signature"]): exclusions.read_detailed_report(folder / name[0])
             for name in names
             if name is not None
         },
@@ -116,7 +121,8 @@ class Reasons:
             if found is not None:
                 return (*found, source)
         by_rule = rules.left_out.get(node.name)
-        rows = [row for row in self._rows.get(signature, ()) if row.op == node.op]
+        reported = self._rows.get(signature_of(as_file_name(signature)), ())
+        rows = [row for row in reported if row.op == node.op]
         if rows:
             return (*_of_rows(rows, by_rule), exclusions.RECORDED)
         if by_rule is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Callable, Union
 
@@ -19,9 +19,11 @@ from converters.errors import (
     UnavailableError,
     VerificationError,
 )
-from converters.model_source import graph_outputs
+from converters.model_source import argument_names, graph_outputs
+from converters.segmenter import tftrt_is_compiled_in
 from converters.shapes import input_name
 from converters.trt_graph import LoadedGraph, load_graph
+from converters.variable_nodes import require_frozen
 
 DEFAULT_SIGNATURE = "serving_default"
 # How a callable that returns a bare array names its output.
@@ -34,12 +36,14 @@ class FrozenGraph:
 
     `outputs` None takes the nodes whose results nothing takes, as `convert` does; `inputs` None
     takes every Placeholder. It has one signature, serving_default, whose names are
-    those of the tensors without ":0".
+    those of the tensors without ":0"; `as_arguments`: its inputs have the names that `convert`
+    gives them ("import_x" for "import/x").
     """
 
     path: str | os.PathLike[str]
     outputs: Sequence[str] | None = None
     inputs: Sequence[str] | None = None
+    as_arguments: bool = False
 
 
 # A SavedModel's folder, a frozen graph, or a function of keyword arrays.
@@ -66,7 +70,9 @@ def signature_specs(
     """Inputs of every signature, read without running or loading anything."""
     if isinstance(model, FrozenGraph):
         graph = load_graph(os.fspath(model.path))
-        return {DEFAULT_SIGNATURE: _placeholder_specs(graph, model.inputs)}
+        specs = _placeholder_specs(graph, model.inputs)
+        keys = _keys(model, specs)
+        return {DEFAULT_SIGNATURE: {keys[name]: specs[name] for name in specs}}
     if callable(model):
         return {}
     return _saved_specs(_saved_model(model, tags))
@@ -94,6 +100,9 @@ def run_batch(model: Runnable, batch: Batch, role: str, index: int) -> dict[str,
     except ModelError:
         raise
     except Exception as error:
+        unavailable = _engines_cannot_run(f"the {role} model", error)
+        if unavailable is not None:
+            raise unavailable from error
         shapes = ", ".join(f"{name} {list(value.shape)}" for name, value in batch.items())
         raise VerificationError(
             f"the {role} model failed in signature {model.name!r} at batch {index + 1} "
@@ -155,13 +164,25 @@ def _load_saved(graph: LoadedGraph) -> dict[str, Runnable]:
 
 def load_error(path: str | os.PathLike[str], error: Exception) -> ConverterError:
     """What to raise where TensorFlow cannot load a model."""
-    if "TRTEngineOp" in str(error):
+    return _engines_cannot_run(str(path), error) or ModelError(
+        f"{path} cannot be loaded: {error}. A file of it may be missing or cut off: export it again"
+    )
+
+
+def _engines_cannot_run(model: str, error: Exception) -> UnavailableError | None:
+    """What to raise in place of an error of TensorFlow's about engines; None for other errors."""
+    if "TRTEngineOp" not in str(error):
+        return None
+    if not tftrt_is_compiled_in():
         return UnavailableError(
-            f"{path} holds TensorRT engines, which this TensorFlow cannot run: it was built "
+            f"{model} holds TensorRT engines, which this TensorFlow cannot run: it was built "
             "without TF-TRT. Use TensorFlow 2.17 on a machine with a GPU"
         )
-    return ModelError(
-        f"{path} cannot be loaded: {error}. A file of it may be missing or cut off: export it again"
+    if "No OpKernel" not in str(error):
+        return None
+    return UnavailableError(
+        f"{model} holds TensorRT engines, which need a GPU, and TensorFlow finds none here. "
+        "`trt-convert doctor` says what is missing"
     )
 
 
@@ -190,6 +211,7 @@ def _load_frozen(model: FrozenGraph) -> Runnable:
     if graph.kind != "frozen_graph":
         raise ModelError(f"{graph.path} is no frozen graph but a {graph.kind}; give its path alone")
     specs = _placeholder_specs(graph, model.inputs)
+    keys = _keys(model, specs)
     outputs = model.outputs
     if outputs is None:
         outputs = list(graph_outputs(graph.graph_def, None, Path(graph.path)))
@@ -199,6 +221,7 @@ def _load_frozen(model: FrozenGraph) -> Runnable:
     for name in outputs:
         if input_name(name) not in names:
             raise ModelError(f"{graph.path} has no node {input_name(name)!r} to be an output")
+    require_frozen(graph.graph_def, outputs, graph.path)
     try:
         wrapped = tf.compat.v1.wrap_function(
             lambda: tf.import_graph_def(graph.graph_def, name=""), []
@@ -212,9 +235,14 @@ def _load_frozen(model: FrozenGraph) -> Runnable:
         raise load_error(graph.path, error) from error
 
     def call(batch: Batch) -> Mapping[str, Any]:
-        return pruned(*(tf.constant(batch[name]) for name in specs))
+        return pruned(*(tf.constant(batch[keys[name]]) for name in specs))
 
-    return Runnable(DEFAULT_SIGNATURE, specs, call)
+    return Runnable(DEFAULT_SIGNATURE, {keys[name]: specs[name] for name in specs}, call)
+
+
+def _keys(model: FrozenGraph, names: Iterable[str]) -> dict[str, str]:
+    """What the inputs of these names are called."""
+    return argument_names(names) if model.as_arguments else {name: name for name in names}
 
 
 def _tensor_name(name: str) -> str:

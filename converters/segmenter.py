@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -19,6 +20,7 @@ from typing import Any
 
 from converters.child_environment import child_environment
 from converters.errors import UnavailableError
+from converters.trt_graph import LoadedGraph
 
 # The segmenter says which node it leaves out, and why, only at this verbosity.
 SEGMENTER_LOG = {
@@ -27,6 +29,10 @@ SEGMENTER_LOG = {
     "TF_CPP_MAX_LOG_LEVEL": "0",
 }
 _TIMEOUT_S = 600
+# Lines of TensorFlow's log, of absl's, and of a traceback.
+_NO_ERROR = re.compile(
+    r"\S+ [\d:.]+: [IWEF] \S+\] |[IWEF]\d{4} |WARNING: All log messages|To enable the following|\s"
+)
 
 
 @dataclass(frozen=True)
@@ -58,19 +64,29 @@ def tftrt_is_compiled_in() -> bool:
     return tuple(tftrt.get_linked_tensorrt_version()) != (0, 0, 0)
 
 
+def why_not_asked(model: LoadedGraph) -> str | None:
+    """Why the segmenter cannot be asked about the model; None where it can."""
+    if model.kind == "meta_graph":
+        return (
+            "a MetaGraph's variables are in its checkpoint, and the segmenter takes frozen graphs"
+        )
+    if model.kind == "saved_model" and not model.signatures:
+        return "a SavedModel without signatures has no graph that serves"
+    return None
+
+
 def ask_segmenter(
     path: str | Path,
     options: SegmenterOptions | None = None,
     *,
     tags: Sequence[str] | None = None,
     signature: str | None = None,
-    outputs: Sequence[str] | None = None,
 ) -> SegmenterAnswer:
     """Cuts the model at `path` (SavedModel folder or frozen graph) as a conversion would.
 
-    `signature` is the SavedModel's (None: its only one); `outputs` are a frozen graph's (None: the
-    nodes that nothing reads). UnavailableError where this TensorFlow has no TF-TRT, or where the
-    model cannot be run through it; its message ends with what TensorFlow said.
+    `signature` is the SavedModel's (None: its only one). UnavailableError where this TensorFlow has
+    no TF-TRT, or where the model cannot be run through it; its message ends with what TensorFlow
+    said.
     """
     if not tftrt_is_compiled_in():
         raise UnavailableError(
@@ -88,7 +104,6 @@ def ask_segmenter(
             "options": asdict(options),
             "tags": None if tags is None else list(tags),
             "signature": signature,
-            "outputs": None if outputs is None else list(outputs),
         }
         with open(log, "wb") as stderr:
             code = _run(job, options, stderr, folder)
@@ -136,5 +151,7 @@ def _run(job: dict[str, Any], options: SegmenterOptions, stderr: Any, folder: st
 
 
 def _last_lines(text: str) -> str:
-    lines = [line for line in text.splitlines() if line.strip()]
+    """The error that ended the child, without log, frames and what the log goes on with."""
+    last = text.rpartition("Traceback (most recent call last):")[2]
+    lines = [line for line in last.splitlines() if line.strip() and not _NO_ERROR.match(line)]
     return " / ".join(lines[-3:]) or "it said nothing"

@@ -47,7 +47,6 @@ def _frozen_graph(job: dict[str, Any]) -> Any:
     from converters.graph_file import read_graph_def
 
     graph_def = read_graph_def(Path(job["path"]))
-    outputs = job["outputs"] or _unread(graph_def)
     graph = tf.Graph()
     with graph.as_default():
         tf.import_graph_def(graph_def, name="")
@@ -55,7 +54,7 @@ def _frozen_graph(job: dict[str, Any]) -> Any:
         graph_def=graph.as_graph_def(add_shapes=True), graph=graph
     )
     inputs = [node.name for node in graph_def.node if node.op.startswith("Placeholder")]
-    _fetch(meta, [*inputs, *outputs])
+    _fetch(meta, [*inputs, *_unread(graph_def)])
     return meta
 
 

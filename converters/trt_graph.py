@@ -15,6 +15,8 @@ from typing import Any, Optional
 from converters import graph_file
 from converters.engine_file import ENGINE_FILE_PREFIX
 from converters.errors import ModelError
+from converters.keras_file import KERAS_SUFFIXES
+from converters.local_path import require_local
 
 ENGINE_OP = "TRTEngineOp"
 
@@ -102,14 +104,27 @@ def load_graph(path: str | Path, tags: Sequence[str] | None = None) -> LoadedGra
     if path.is_dir():
         message = graph_file.read_saved_model(path)
         return _from_meta_graph(path, "saved_model", graph_file.meta_graph(message, path, tags))
+    require_local(path, ModelError)
     if not path.exists():
+        refuse_checkpoint(path)
         raise ModelError(
             f"{path} does not exist. Give a SavedModel folder, a frozen .pb or a .meta file."
+        )
+    if path.suffix in KERAS_SUFFIXES:
+        raise ModelError(
+            f"{path} is a Keras file, of which only its export can be read here: export the model "
+            "with model.export(FOLDER), or convert it, and give that folder"
         )
     if path.suffix == ".meta":
         return _from_meta_graph(path, "meta_graph", graph_file.read_meta_graph(path))
     graph = graph_file.read_graph_def(path)
     return LoadedGraph(path, "frozen_graph", graph, {}, (), "")
+
+
+def refuse_checkpoint(path: Path) -> None:
+    """ModelError if `path` is what a MetaGraph beside it restores."""
+    if path.with_name(path.name + ".meta").is_file():
+        raise ModelError(f"{path} is a checkpoint: give its MetaGraph, {path.name}.meta")
 
 
 def engine_nodes(graph_def: Any) -> list[EngineNode]:

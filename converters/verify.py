@@ -6,6 +6,7 @@ its outputs, however many there are.
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Callable, cast
@@ -26,6 +27,7 @@ from converters.runnable import (
 )
 from converters.shapes import Shape, ShapeSet, format_shape_set, input_name
 from converters.trt_graph import engine_nodes, load_graph
+from converters.verify_inputs import check_names, renamed, with_same_names
 from converters.verify_report import OutputResult, VerificationReport
 
 __all__ = ["FrozenGraph", "OutputResult", "VerificationReport", "verify"]
@@ -42,7 +44,7 @@ def verify(
     *,
     signatures: Sequence[str] | None = None,
     num_batches: int | None = None,
-    thresholds: Thresholds | None = None,
+    thresholds: Thresholds | Mapping[str, float | None] | None = None,
     precision: str | None = None,
     shapes: ShapeSet | Sequence[ShapeSet] | Mapping[str, Sequence[ShapeSet]] | None = None,
     seed: int = 0,
@@ -66,7 +68,8 @@ def verify(
       signatures: which to compare; None takes all of the native model's.
       num_batches: how many batches of each signature; None takes all of the data, or 4 random
         ones.
-      thresholds: None takes those of `precision`, without class agreement for random inputs.
+      thresholds: None takes those of `precision`, without class agreement for random inputs; a
+        dict of figures replaces single bounds of these.
       precision: "FP32", "FP16" or "INT8"; None asks the converted model's engines.
       shapes: for random inputs: one set of full shapes by input name, or several that take turns
         (each for the signatures that it fits; of these, for those with just its inputs, if there
@@ -92,8 +95,10 @@ def verify(
         raise VerificationDataError(f"num_batches is {num_batches}; it is at least 1")
     if seed < 0:
         raise VerificationDataError(f"seed is {seed}; it cannot be negative")
-    if thresholds is None and precision is None:
-        precision = _precision_of(converted, tags)
+    if not isinstance(thresholds, Thresholds):
+        thresholds = thresholds or {}
+        Thresholds.from_json(thresholds)  # a fault is better told before the models are loaded
+        precision = precision or _precision_of(converted, tags)
     sets, own_sets = _shape_sets(shapes)
     results: list[OutputResult] = []
     sources: dict[str, Iterator[Batch]] = {}
@@ -102,7 +107,12 @@ def verify(
     seen: dict[str, list[dict[str, Shape]]] = {}
     pair = _InChildren if separate_processes else _InProcess
     opened = exported(native, outputs, child=separate_processes)
-    with opened as source, pair(source, converted, tags) as models:
+    with contextlib.ExitStack() as stack:
+        source = stack.enter_context(opened)
+        source, converted, names = with_same_names(source, converted, tags)
+        models = stack.enter_context(pair(source, converted, tags))
+        sets = [renamed(given, names) for given in sets]
+        own_sets = {n: [renamed(given, names) for given in own] for n, own in own_sets.items()}
         _check_shapes(sets, models)
         for name in own_sets.keys() - models.native_specs.keys():
             there = ", ".join(models.native_specs)
@@ -113,13 +123,14 @@ def verify(
         for name in wanted:
             if name in lost:
                 continue
+            check_names(name, models.native_specs[name], models.converted_specs[name])
             own_data = _data_of(name, data, models.native_specs)
             made_up = own_data is None
             generated = generated or made_up
-            bounds[name] = thresholds or default_thresholds(precision or "FP32", made_up)
+            bounds[name] = _bounds(thresholds, precision, made_up)
             if made_up:
                 given = _sets_of(name, sets, own_sets, models)
-                sources[name] = _random(models.specs(name), num_batches, given, seed)
+                sources[name] = _random(name, models.specs(name), num_batches, given, seed)
             else:
                 sources[name] = _batches(own_data, models.specs(name), num_batches, batch_size)
             seen[name] = []
@@ -150,6 +161,14 @@ def verify(
         native=use.native,
         notes=use.notes,
     )
+
+
+def _bounds(
+    given: Thresholds | Mapping[str, float | None], precision: str | None, made_up: bool
+) -> Thresholds:
+    if isinstance(given, Thresholds):
+        return given
+    return default_thresholds(precision or "FP32", made_up).replaced(given)
 
 
 def _noted(source: Iterator[Batch], seen: list[dict[str, Shape]]) -> Iterator[Batch]:
@@ -301,6 +320,7 @@ def _fits(shapes: ShapeSet, specs: Mapping[str, InputSpec]) -> bool:
 
 
 def _random(
+    name: str,
     specs: dict[str, InputSpec] | None,
     num_batches: int | None,
     sets: Sequence[ShapeSet],
@@ -311,7 +331,10 @@ def _random(
             "neither model says what inputs it takes, so that none can be generated; pass data"
         )
     count = GENERATED_BATCHES if num_batches is None else num_batches
-    return random_batches(specs, count, sets, seed=seed)
+    try:
+        return random_batches(specs, count, sets, seed=seed)
+    except VerificationError as error:
+        raise VerificationError(f"signature {name!r}: {error}") from error
 
 
 def _batches(

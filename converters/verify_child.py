@@ -94,7 +94,8 @@ def _described(model: Model) -> dict[str, Any]:
         inputs = None if model.inputs is None else list(model.inputs)
         path = os.path.abspath(os.fspath(model.path))
         outputs = None if model.outputs is None else list(model.outputs)
-        return {"path": path, "outputs": outputs, "inputs": inputs}
+        keys = model.as_arguments
+        return {"path": path, "outputs": outputs, "inputs": inputs, "as_arguments": keys}
     if callable(model):
         raise VerificationError(
             f"the function {model!r} cannot run in another process; give a SavedModel or a "

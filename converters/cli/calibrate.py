@@ -17,7 +17,7 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
     )
     parser.add_argument("source", metavar="IN", help="a model, as for convert")
     parser.add_argument("table", metavar="TABLE", help="the file to write, such as x.calib_table")
-    add_spec(parser)
+    add_spec(parser, precision="INT8")
     parser.add_argument("--overwrite", action="store_true", help="replace TABLE if it exists")
     parser.add_argument(
         "--child",

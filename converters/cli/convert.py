@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from converters.cli import values
 from converters.cli.result import add_quiet, show
 from converters.cli.spec_options import add_spec, add_thresholds, spec_from
 
@@ -31,6 +32,7 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
     )
     group.add_argument(
         "--verify-data",
+        type=values.data,
         action="append",
         metavar="DATA",
         help="inputs to compare on, as for --calibrate (default: random)",
@@ -54,6 +56,14 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
 
 
 def run(args: argparse.Namespace) -> int:
+    checks = {
+        "--bisect": args.bisect,
+        "--verify-data": args.verify_data,
+        "--threshold": args.thresholds,
+    }
+    for option, given in checks.items():
+        if given and not args.verify:
+            raise values.UsageError(f"argument {option}: not allowed with --no-verify")
     spec = spec_from(args, random_inputs=args.verify_data is None)
     # A fault in the options is better told before TensorFlow is imported.
     spec.resolved()

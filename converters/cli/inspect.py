@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import Any
 
+from converters.apart import check_outside
+from converters.cli import values
 from converters.cli.result import show
 
 
@@ -25,28 +26,33 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
         action=argparse.BooleanOptionalAction,
         help="ask TF-TRT's segmenter why ops were left out (default: where this TensorFlow has it)",
     )
-    parser.add_argument("--html", type=Path, metavar="FILE", help="write a page of its own")
+    parser.add_argument("--html", type=values.path, metavar="FILE", help="write a page of its own")
     parser.add_argument(
         "--overwrite", action="store_true", help="replace the FILE of --html if it exists"
     )
     parser.add_argument(
-        "--events", type=Path, metavar="FOLDER", help="write the graph for TensorBoard"
+        "--events", type=values.path, metavar="FOLDER", help="write the graph for TensorBoard"
     )
     return parser
 
 
 def run(args: argparse.Namespace) -> int:
+    from converters.event_files import check_folder, write_event_files
     from converters.inspect import inspect_model
     from converters.output_file import check_new, write_new
 
     if args.html is not None:
+        for model in [args.model, *([args.original] if args.original else ())]:
+            check_outside(args.html, model)
         check_new(args.html, args.overwrite)
+    if args.events is not None:
+        check_folder(args.events, args.model, args.original)
     report = inspect_model(args.model, args.original, tags=args.tags, ask=args.ask)
     if args.html is not None:
-        write_new(args.html, report.to_html().encode(), args.overwrite)
+        # A path may have bytes that are no UTF-8.
+        page = report.to_html().encode("utf-8", "backslashreplace")
+        write_new(args.html, page, args.overwrite)
     if args.events is not None:
-        from converters.event_files import write_event_files
-
         write_event_files(report, args.events, args.original)
     show(args, report)
     return 0

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,16 +14,17 @@ from converters.spec import ConversionSpec
 from converters.spec_check import INT8_FIELDS, MODES, PRECISIONS, PROFILE_STRATEGIES
 
 
-def add_spec(parser: argparse.ArgumentParser) -> None:
-    """All options of the spec; one that is left out keeps the default, or what --spec says."""
+def add_spec(parser: argparse.ArgumentParser, precision: str = "FP32") -> None:
+    """All options of the spec; one that is left out keeps the default, or what --spec says.
+    `precision` is the command's default."""
     parser.add_argument(
         "--spec",
-        type=Path,
+        type=values.path,
         metavar="FILE",
         help="a spec as JSON, or the conversion.json of an earlier conversion; options override it",
     )
     add = parser.add_argument_group("what to convert to").add_argument
-    add("--precision", type=str.upper, choices=PRECISIONS, help="default FP32")
+    add("--precision", type=str.upper, choices=PRECISIONS, help=f"default {precision}")
     add("--mode", type=str.lower, choices=MODES, help="default dynamic")
     _add_shapes(parser.add_argument_group("shapes (the batch first)"))
     _add_engines(parser.add_argument_group("engines"))
@@ -76,7 +76,7 @@ def _add_engines(group: Any) -> None:
         "--deny-node", dest="node_denylist", action="append", metavar="NODE", help="keep a node out"
     )
     group.add_argument(
-        "--denylist", type=Path, metavar="FILE", help="keep out what --bisect wrote to FILE"
+        "--denylist", type=values.path, metavar="FILE", help="keep out what --bisect wrote to FILE"
     )
     group.add_argument(
         "--build-at-runtime",
@@ -102,6 +102,7 @@ def _add_int8(group: Any) -> None:
     group.add_argument(
         "--calibrate",
         dest="calibration_data",
+        type=values.data,
         action="append",
         metavar="DATA",
         help=".npy or .npz files, or folders or patterns of them; may be given again",
@@ -201,21 +202,11 @@ def spec_from(args: argparse.Namespace, random_inputs: bool = False) -> Conversi
     found = dataclasses.replace(spec, **given)
     named = values.once(getattr(args, "thresholds", None), "--threshold")
     if named:
-        precision = found.precision or "FP32"
-        found = dataclasses.replace(
-            found, thresholds=thresholds_from(named, precision, random_inputs, found.thresholds)
-        )
+        from converters.compare import default_thresholds
+
+        base = found.thresholds or default_thresholds(found.precision or "FP32", random_inputs)
+        found = dataclasses.replace(found, thresholds=base.replaced(named))
     return found
-
-
-def thresholds_from(
-    named: Mapping[str, float | None], precision: str, random_inputs: bool, base: Any = None
-) -> Any:
-    """`base`, or the precision's own thresholds, with those `named` in place of its."""
-    from converters.compare import Thresholds, default_thresholds
-
-    base = base or default_thresholds(precision, random_inputs)
-    return Thresholds.from_json({**base.to_json(), **named})
 
 
 def _read(path: Path) -> ConversionSpec:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import sys
 from collections.abc import Iterator
@@ -16,6 +17,8 @@ class StdoutError(Exception):
 def to_stdout() -> Iterator[None]:
     """For blocks that do nothing else: an OSError is then no other file's."""
     try:
+        if isinstance(sys.stdout, io.TextIOWrapper):
+            sys.stdout.reconfigure(errors="backslashreplace")  # as stderr has it
         yield
     except OSError as error:
         raise StdoutError from error

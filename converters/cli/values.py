@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar
 
 from converters import shapes
@@ -27,6 +28,24 @@ def _shown(parse: Callable[[str], T]) -> Callable[[str], T]:
             raise argparse.ArgumentTypeError(str(error)) from None
 
     return shown
+
+
+@_shown
+def path(text: str) -> Path:
+    return Path(named(text))
+
+
+@_shown
+def data(text: str) -> str:
+    return named(text)
+
+
+def named(text: str) -> str:
+    """The text; ValueError for that of an unset variable in a script: Path("") is the working
+    folder."""
+    if not text:
+        raise ValueError("'' names nothing")
+    return text
 
 
 @_shown

@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from pathlib import Path
 from typing import Any
 
 from converters.cli import values
 from converters.cli.result import add_quiet, progress_of, show
-from converters.cli.spec_options import add_thresholds, thresholds_from
+from converters.cli.spec_options import add_thresholds
 from converters.spec_check import PRECISIONS
 
 
@@ -23,6 +24,7 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--data",
+        type=values.data,
         action="append",
         metavar="DATA",
         help=".npy or .npz files, or folders or patterns of them (default: random inputs)",
@@ -63,10 +65,8 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
 
 
 def run(args: argparse.Namespace) -> int:
+    _check(args)
     named = values.once(args.thresholds, "--threshold")
-    thresholds = None
-    if named:
-        thresholds = thresholds_from(named, args.precision or "FP32", args.data is None)
     from converters.verify import FrozenGraph, verify
 
     def model(path: str) -> Any:
@@ -81,7 +81,7 @@ def run(args: argparse.Namespace) -> int:
             args.data,
             signatures=args.signatures,
             num_batches=args.batches,
-            thresholds=thresholds,
+            thresholds=named,
             precision=args.precision,
             shapes=args.shapes,
             seed=args.seed,
@@ -98,3 +98,20 @@ def run(args: argparse.Namespace) -> int:
     for failure in report.failures():
         print(f"trt-convert: {failure}", file=sys.stderr)
     return 0 if report.passed else 1
+
+
+def _check(args: argparse.Namespace) -> None:
+    """UsageError for an option that would have no effect."""
+    if args.batch_size is not None and args.data is None:
+        raise values.UsageError("argument --batch-size: it cuts --data, and there is none")
+    if args.shapes is not None and args.data is not None:
+        raise values.UsageError("argument --shape: it is of random inputs; not allowed with --data")
+    if args.outputs is None:
+        return
+    from converters.model_source import GRAPH_KINDS, kind_by_name
+
+    kinds = {kind_by_name(Path(path)) for path in (args.native, args.converted)}
+    if not kinds & {*GRAPH_KINDS}:
+        raise values.UsageError(
+            "argument --output: it is of a frozen graph or a MetaGraph, and there is none"
+        )

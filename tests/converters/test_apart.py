@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import shutil
 from pathlib import Path
 from typing import Any
@@ -10,9 +11,11 @@ import numpy as np
 import pytest
 from copied_models import SHAPES, X, here, left_in, save
 
-from converters import ConversionSpec
-from converters.apart import check_apart
+from converters import ConversionSpec, calibrate
+from converters.apart import check_apart, check_outside
+from converters.cli import main
 from converters.errors import OutputError
+from converters.event_files import write_event_files
 from converters.extract_plan import extract_plans
 
 pytest_plugins = ["copied_tftrt"]  # fixture tftrt
@@ -56,3 +59,74 @@ def test_files_in_the_old_output(tmp_path: Path, tftrt: dict[str, Any], what: st
     with pytest.raises(OutputError, match=r"out/a\.(npy|calib_table), .*is inside the output"):
         here(source, out, spec, overwrite=True, **options)
     assert left_in(out) == ["a.npy"] and not tftrt["calls"]
+
+
+def test_a_file_that_is_of_the_model(tmp_path: Path) -> None:
+    (tmp_path / "model" / "variables").mkdir(parents=True)
+    (tmp_path / "link").symlink_to("model")
+    for source in ("model", "model/saved_model.pb", "link"):
+        for file in ("model", "model/saved_model.pb", "model/variables/new", "link/page.html"):
+            with pytest.raises(OutputError, match="a part of the model .* name another output"):
+                check_outside(tmp_path / file, tmp_path / source)
+        for apart in ("page.html", "model.html", "events"):
+            check_outside(tmp_path / apart, tmp_path / source)
+    for file in ("frozen.pb", "c.meta", "c.index", "c.data-00000-of-00001"):
+        source = "frozen.pb" if file == "frozen.pb" else "c.meta"
+        with pytest.raises(OutputError, match="a part of the model"):
+            check_outside(tmp_path / file, tmp_path / source)
+    check_outside(tmp_path / "c.meta", tmp_path / "frozen.pb")
+    (tmp_path / "model" / "saved_model.pb").symlink_to(tmp_path / "stored.pb")
+    with pytest.raises(OutputError, match="a part of the model"):
+        check_outside(tmp_path / "model" / "saved_model.pb", tmp_path / "model")
+
+
+@pytest.mark.parametrize("what", ["model", "original"])
+@pytest.mark.parametrize("kind", ["saved_model", "frozen_graph"])
+def test_a_page_does_not_replace_a_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any, what: str, kind: str
+) -> None:
+    inspect = importlib.import_module("converters.inspect")
+    monkeypatch.setattr(inspect, "inspect_model", lambda *_, **__: pytest.fail("it was inspected"))
+    one, other = tmp_path / "one", tmp_path / "other"
+    for folder in (one, other):
+        folder.mkdir()
+        (folder / "saved_model.pb").write_bytes(b"model")
+        (folder / "frozen.pb").write_bytes(b"model")
+    given = [one, other] if kind == "saved_model" else [one / "frozen.pb", other / "frozen.pb"]
+    folder = one if what == "model" else other
+    page = folder / ("frozen.pb" if kind == "frozen_graph" else "saved_model.pb")
+    command = ["inspect", str(given[0]), "--original", str(given[1])]
+    assert main([*command, "--html", str(page), "--overwrite"]) == 1
+    assert f"{page} is a part of the model" in capsys.readouterr().err
+    assert page.read_bytes() == b"model"
+    if kind == "saved_model":
+        assert main([*command, "--events", str(folder / "assets")]) == 1
+        assert "is a part of the model" in capsys.readouterr().err
+        assert left_in(folder) == ["frozen.pb", "saved_model.pb"]
+
+
+def test_event_files_do_not_go_into_a_model_of_their_name(tmp_path: Path) -> None:
+    model = shutil.copytree(GOLDEN / "fp16_explicit", tmp_path / "converted")
+    with pytest.raises(OutputError, match="is a part of the model"):
+        write_event_files(model, tmp_path)
+
+
+@pytest.mark.parametrize("table", ["model/saved_model.pb", "model/new.calib_table", "a.npy"])
+def test_a_table_does_not_replace_what_it_is_made_from(
+    tmp_path: Path, tftrt: dict[str, Any], table: str
+) -> None:
+    source = save(tmp_path / "model")
+    np.save(tmp_path / "a.npy", X[:4])
+    path = tmp_path / table
+    before = path.read_bytes() if path.exists() else None
+    with pytest.raises(OutputError, match="name another output"):
+        calibrate(
+            source,
+            path,
+            ConversionSpec("INT8", input_shapes=SHAPES),
+            calibration_data=[str(tmp_path / "*.npy")],
+            overwrite=True,
+            child=False,
+            progress=False,
+        )
+    assert (path.read_bytes() if path.exists() else None) == before and not tftrt["calls"]

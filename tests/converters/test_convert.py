@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tensorflow as tf
-from copied_models import SHAPES, Model, X, here, left_in, save
+from copied_models import SHAPES, Model, X, here, keras_file, left_in, save
 
 from converters import ConversionSpec, calibrate, convert, engine_job
 from converters.calibration_data import VideoFiles
@@ -67,6 +67,8 @@ def test_a_graph_is_converted_in_static_mode(tmp_path: Path, tftrt: Mapping[str,
     with pytest.raises(SpecError, match="max_batch_size"):
         here(save(tmp_path / "model"), tmp_path / "no", spec)
     only_outputs = ConversionSpec(input_shapes=SHAPES, outputs=["y"])
+    with pytest.raises(SpecError, match="is a Keras file, whose signatures name their outputs"):
+        here(keras_file(tmp_path / "a.keras"), tmp_path / "no", only_outputs)
     with pytest.raises(SpecError, match="is a SavedModel, whose signatures name their outputs"):
         here(tmp_path / "model", tmp_path / "no", only_outputs)
     report = here(tmp_path / "frozen.pb", tmp_path / "out", spec)

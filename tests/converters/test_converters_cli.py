@@ -55,13 +55,13 @@ def test_every_option_of_convert(calls, spec_of, capsys):
         --calibration-table t.calib_table
         --signature s1 --signature s2 --tag serve --tag gpu --output out:0
         --threshold max_abs=0.5 --threshold top1=none
-        --no-verify --verify-data v.npz --bisect --overwrite --no-child --json --quiet
+        --verify --verify-data v.npz --bisect --overwrite --no-child --json --quiet
     """
     spec = spec_of(*options.split())
     assert calls["convert"][1] == {
         "calibration_data": ["a.npz", "b.npz"],
         "verify_data": ["v.npz"],
-        "verify": False,
+        "verify": True,
         "bisect": True,
         "overwrite": True,
         "child": False,

@@ -1,0 +1,58 @@
+"""The names of the inputs of two models that are compared: one batch is for both."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from converters.errors import VerificationError
+from converters.model_source import argument_names
+from converters.runnable import FrozenGraph, Model, signature_specs
+from converters.shapes import ShapeSet, input_name
+
+Specs = Mapping[str, Any]  # by signature
+
+
+def with_same_names(
+    native: Model, converted: Model, tags: Sequence[str] | None
+) -> tuple[Model, Model, dict[str, str]]:
+    """The models; a frozen graph beside its export has the names that exporting gave its inputs
+    ("import_x" for "import/x"). The last are these names, by those of the graph."""
+    names = _export_names(native, converted, tags)
+    if names:
+        return _as_arguments(native), converted, names
+    names = _export_names(converted, native, tags)
+    return native, _as_arguments(converted) if names else converted, names
+
+
+def _export_names(graph: Model, other: Model, tags: Sequence[str] | None) -> dict[str, str]:
+    """Empty where the models' names are the same, or differ otherwise."""
+    if not isinstance(graph, FrozenGraph) or isinstance(other, FrozenGraph) or callable(other):
+        return {}
+    (own,) = signature_specs(graph).values()
+    names = argument_names(own)
+    export = set(names.values())
+    others = signature_specs(other, tags).values()
+    return names if set(own) != export and export in map(set, others) else {}
+
+
+def _as_arguments(model: Model) -> Model:
+    assert isinstance(model, FrozenGraph)
+    return dataclasses.replace(model, as_arguments=True)
+
+
+def renamed(shapes: ShapeSet, names: Mapping[str, str]) -> ShapeSet:
+    """The shapes by the inputs' new names; those may be given already."""
+    return {names.get(input_name(name), name): shape for name, shape in shapes.items()}
+
+
+def check_names(signature: str, native: Specs | None, converted: Specs | None) -> None:
+    """VerificationError where the models take other inputs; None is not known."""
+    if native is None or converted is None or set(native) == set(converted):
+        return
+    raise VerificationError(
+        f"signature {signature!r}: the native model takes {', '.join(native) or 'nothing'}, the "
+        f"converted one {', '.join(converted) or 'nothing'}: they are not the same model, or "
+        "another signature is meant (--signature)"
+    )
