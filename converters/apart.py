@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable
 from pathlib import Path
 
 from converters.errors import OutputError
+from converters.record import SAVED_MODEL_NAMES
 
 
 def check_apart(
@@ -36,14 +38,21 @@ def check_outside(
     `files`, which are (what it is, its path)."""
     there, whole = Path(os.path.realpath(output)), _whole(model)
     named = Path(os.path.realpath(Path(output).parent), Path(output).name)  # it may be a link
-    of_checkpoint = whole.suffix == ".meta" and (
-        there.parent == whole.parent and there.name.startswith(f"{whole.stem}.")
-    )
-    if _within(there, whole) or _within(named, whole) or of_checkpoint:
+    if _is_part(there, whole) or _is_part(named, whole):
         raise OutputError(f"{output} is a part of the model {model}: name another output")
     for what, path in files:
         if there == Path(os.path.realpath(path)):
             raise OutputError(f"{output} is {path}, {what}: name another output")
+
+
+def _is_part(path: Path, whole: Path) -> bool:
+    """Of the model `whole`, there or not: other files may be beside its own."""
+    if path == whole:
+        return True
+    if whole.suffix == ".meta":
+        ends = re.fullmatch(r"(index|data-.*)", path.name.removeprefix(f"{whole.stem}."))
+        return path.parent == whole.parent and ends is not None
+    return whole in path.parents and path.relative_to(whole).parts[0] in SAVED_MODEL_NAMES
 
 
 def _whole(model: str | os.PathLike[str]) -> Path:

@@ -19,6 +19,8 @@ def nodes_to_keep_out(graph_def: Any, spec: ConversionSpec) -> list[str]:
 def check_denied_ops(spec: ConversionSpec, graph_def: Any) -> None:
     """SpecError when op_denylist has a type that neither the graph nor TensorFlow knows: it would
     keep nothing out."""
+    if not spec.op_denylist:
+        return
     import tensorflow as tf
     from tensorflow.python.framework import op_def_registry
 

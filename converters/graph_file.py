@@ -106,7 +106,7 @@ def _check_file(path: Path) -> None:
     """What reading would not end for, or take all memory."""
     found = path.stat()
     if not stat.S_ISREG(found.st_mode):
-        raise ModelError(f"{path} is a pipe or a device. Give a file.")
+        raise ModelError(f"{path} is no regular file. Give one.")
     if not found.st_size:
         raise ModelError(f"{path} is empty. Copy or export the model again.")
     if found.st_size >= _PROTOBUF_LIMIT:

@@ -86,8 +86,8 @@ def open_source(
 
     Args:
       tags: the MetaGraph of a SavedModel; None takes "serve", or the only one.
-      outputs: the output tensors or nodes of a graph; of no effect on others. None takes a
-        MetaGraph's signatures, and for a frozen graph the nodes that nothing reads.
+      outputs: the output tensors or nodes of a graph. None takes a MetaGraph's signatures, and
+        for a frozen graph the nodes that nothing reads.
 
     Raises:
       ModelError: names the file, what is wrong with it, and the cure.
@@ -98,12 +98,14 @@ def open_source(
     renamed: dict[str, str] = {}
     if kind == "saved_model":
         saved = path.parent if path.is_file() else path
+    elif outputs and kind == "keras":
+        raise ModelError(f"outputs={tuple(outputs)}: {path} is a Keras file, which names its own")
     elif kind == "keras":
         export_keras(path, saved)
     elif kind == "frozen_graph":
         graph = load_graph(path).graph_def
         results = graph_outputs(graph, outputs, path)
-        require_frozen(graph, results.values(), path)
+        require_frozen(graph, results.values(), path, chosen=outputs is not None)
         renamed = export_graph(graph, _placeholders(graph, path), results, saved)
     else:
         renamed = _export_meta_graph(path, load_graph(path), outputs, saved)

@@ -20,7 +20,7 @@ TABLE = "calibration.calib_table"
 # The options of `trt-convert convert` that name data, by the argument of `convert`.
 DATA_OPTIONS = {"calibration_data": "--calibrate", "verify_data": "--verify-data"}
 # What a SavedModel is made of; whatever else lies in its folder is not read.
-_OF_SAVED_MODEL = (
+SAVED_MODEL_NAMES = (
     *("saved_model.pb", "saved_model.pbtxt", "fingerprint.pb", "keras_metadata.pb"),
     *("variables", "assets", "assets.extra"),
 )
@@ -59,7 +59,7 @@ def source_hashes(source: Path) -> dict[str, str]:
     if source.name in ("saved_model.pb", "saved_model.pbtxt"):
         source = source.parent
     if source.is_dir():
-        other = [file.name for file in source.iterdir() if file.name not in _OF_SAVED_MODEL]
+        other = [file.name for file in source.iterdir() if file.name not in SAVED_MODEL_NAMES]
         return file_hashes(source, other)
     files = [source]
     if source.suffix == ".meta":

@@ -221,7 +221,7 @@ def _load_frozen(model: FrozenGraph) -> Runnable:
     for name in outputs:
         if input_name(name) not in names:
             raise ModelError(f"{graph.path} has no node {input_name(name)!r} to be an output")
-    require_frozen(graph.graph_def, outputs, graph.path)
+    require_frozen(graph.graph_def, outputs, graph.path, chosen=model.outputs is not None)
     try:
         wrapped = tf.compat.v1.wrap_function(
             lambda: tf.import_graph_def(graph.graph_def, name=""), []

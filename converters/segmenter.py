@@ -29,10 +29,11 @@ SEGMENTER_LOG = {
     "TF_CPP_MAX_LOG_LEVEL": "0",
 }
 _TIMEOUT_S = 600
-# Lines of TensorFlow's log, of absl's, and of a traceback.
-_NO_ERROR = re.compile(
-    r"\S+ [\d:.]+: [IWEF] \S+\] |[IWEF]\d{4} |WARNING: All log messages|To enable the following|\s"
+# Lines of TensorFlow's log and of absl's, and of a traceback.
+_LOG = (
+    r"\S+ [\d:.]+: [{0}] \S+\] |[{0}]\d{{4}} |WARNING: All log messages|To enable the following|\s"
 )
+_NO_ERROR, _NO_END = re.compile(_LOG.format("IWEF")), re.compile(_LOG.format("IW"))
 
 
 @dataclass(frozen=True)
@@ -152,6 +153,8 @@ def _run(job: dict[str, Any], options: SegmenterOptions, stderr: Any, folder: st
 
 def _last_lines(text: str) -> str:
     """The error that ended the child, without log, frames and what the log goes on with."""
-    last = text.rpartition("Traceback (most recent call last):")[2]
-    lines = [line for line in last.splitlines() if line.strip() and not _NO_ERROR.match(line)]
+    _, traceback, last = text.rpartition("Traceback (most recent call last):")
+    # Without one it may have ended by a failed check of TensorFlow's, which is in the log.
+    passed_over = _NO_ERROR if traceback else _NO_END
+    lines = [line for line in last.splitlines() if line.strip() and not passed_over.match(line)]
     return " / ".join(lines[-3:]) or "it said nothing"

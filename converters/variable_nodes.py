@@ -12,8 +12,8 @@ from converters.shapes import input_name
 _VARIABLES = ("Variable", "VariableV2", "AutoReloadVariable", "VarHandleOp")
 
 
-def require_frozen(graph_def: Any, outputs: Iterable[str], path: Path) -> None:
-    """ModelError if the outputs need variables."""
+def require_frozen(graph_def: Any, outputs: Iterable[str], path: Path, chosen: bool) -> None:
+    """ModelError if the outputs, which the caller has `chosen` or not, need variables."""
     nodes = {node.name: node for node in graph_def.node}
     waiting = [input_name(name) for name in outputs]
     seen = set(waiting)
@@ -30,7 +30,9 @@ def require_frozen(graph_def: Any, outputs: Iterable[str], path: Path) -> None:
     if found:
         found.sort()
         named = ", ".join(found[:3]) + (", ..." if len(found) > 3 else "")
+        other = "" if chosen else "; or name the outputs (--output), if they need none of these"
         raise ModelError(
             f"{path} has variables ({named}): it is not frozen. Give its MetaGraph (.meta) beside "
             "its checkpoint, or freeze it (tf.compat.v1.graph_util.convert_variables_to_constants)"
+            f"{other}"
         )

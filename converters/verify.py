@@ -27,7 +27,7 @@ from converters.runnable import (
 )
 from converters.shapes import Shape, ShapeSet, format_shape_set, input_name
 from converters.trt_graph import engine_nodes, load_graph
-from converters.verify_inputs import check_names, renamed, with_same_names
+from converters.verify_inputs import renamed, told_names, with_same_names
 from converters.verify_report import OutputResult, VerificationReport
 
 __all__ = ["FrozenGraph", "OutputResult", "VerificationReport", "verify"]
@@ -123,7 +123,6 @@ def verify(
         for name in wanted:
             if name in lost:
                 continue
-            check_names(name, models.native_specs[name], models.converted_specs[name])
             own_data = _data_of(name, data, models.native_specs)
             made_up = own_data is None
             generated = generated or made_up
@@ -137,6 +136,7 @@ def verify(
             sources[name] = _noted(sources[name], seen[name])
         meters: dict[str, dict[str, DifferenceMeter]] = {name: {} for name in sources}
         counts = dict.fromkeys(sources, 0)
+        stack.enter_context(told_names(models.native_specs, models.converted_specs))
         for name, left, right in models.outputs(sources):
             missing = [f"signature {name!r}: {t}" for t in _compare(left, right, meters[name])]
             problems += [text for text in missing if text not in problems]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from converters.errors import VerificationError
@@ -11,7 +12,7 @@ from converters.model_source import argument_names
 from converters.runnable import FrozenGraph, Model, signature_specs
 from converters.shapes import ShapeSet, input_name
 
-Specs = Mapping[str, Any]  # by signature
+Specs = Mapping[str, Any]  # by input
 
 
 def with_same_names(
@@ -47,12 +48,27 @@ def renamed(shapes: ShapeSet, names: Mapping[str, str]) -> ShapeSet:
     return {names.get(input_name(name), name): shape for name, shape in shapes.items()}
 
 
-def check_names(signature: str, native: Specs | None, converted: Specs | None) -> None:
-    """VerificationError where the models take other inputs; None is not known."""
-    if native is None or converted is None or set(native) == set(converted):
-        return
-    raise VerificationError(
-        f"signature {signature!r}: the native model takes {', '.join(native) or 'nothing'}, the "
-        f"converted one {', '.join(converted) or 'nothing'}: they are not the same model, or "
-        "another signature is meant (--signature)"
-    )
+@contextlib.contextmanager
+def told_names(
+    native: Mapping[str, Specs | None], converted: Mapping[str, Specs | None]
+) -> Iterator[None]:
+    """What fails because the models take other inputs says so, by the first signature of which
+    they do; None is not known. Not before: TensorFlow writes some names in another way when it
+    saves a function again, and takes either."""
+    try:
+        yield
+    except VerificationError as error:
+        for signature, specs in native.items():
+            others = converted.get(signature)
+            if specs is None or others is None or _written(specs) == _written(others):
+                continue
+            raise VerificationError(
+                f"signature {signature!r}: the native model takes {', '.join(specs) or 'nothing'}, "
+                f"the converted one {', '.join(others) or 'nothing'}: they are not the same model, "
+                f"or another signature is meant (--signature). {error}"
+            ) from error
+        raise
+
+
+def _written(names: Iterable[str]) -> set[str]:
+    return {name.lower() for name in argument_names(names).values()}

@@ -479,3 +479,14 @@ def test_commands_say_when_the_library_is_missing(clip, tmp_path):
     assert done.returncode == 1
     assert done.stderr.count("\n") == 1
     assert "run `tf-nvcodec doctor`" in done.stderr
+
+
+def test_transcode_from_a_clock_of_milliseconds(frames, tmp_path):
+    """Even times that Matroska rounded are even, and MP4 may have B-frames."""
+    source, out = tmp_path / "x.mkv", tmp_path / "x.mp4"
+    many = np.concatenate([frames] * 8)
+    source.write_bytes(nvc.encode_video(many, 29.97, container="mkv").numpy())
+    assert main(["transcode", str(source), str(out), "--codec", "h264", "--bf", "2"]) == 0
+    video = nvc.decode_video(out.read_bytes())
+    assert len(video.frames) == len(many)
+    np.testing.assert_allclose(video.pts, np.arange(len(many)) * 1001 / 30000, atol=1e-6)

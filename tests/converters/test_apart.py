@@ -65,16 +65,18 @@ def test_a_file_that_is_of_the_model(tmp_path: Path) -> None:
     (tmp_path / "model" / "variables").mkdir(parents=True)
     (tmp_path / "link").symlink_to("model")
     for source in ("model", "model/saved_model.pb", "link"):
-        for file in ("model", "model/saved_model.pb", "model/variables/new", "link/page.html"):
+        for file in ("model", "model/saved_model.pb", "model/variables/new", "link/assets"):
             with pytest.raises(OutputError, match="a part of the model .* name another output"):
                 check_outside(tmp_path / file, tmp_path / source)
-        for apart in ("page.html", "model.html", "events"):
+        for apart in ("page.html", "model.html", "events", "model/page.html", "link/events/new"):
             check_outside(tmp_path / apart, tmp_path / source)
     for file in ("frozen.pb", "c.meta", "c.index", "c.data-00000-of-00001"):
         source = "frozen.pb" if file == "frozen.pb" else "c.meta"
         with pytest.raises(OutputError, match="a part of the model"):
             check_outside(tmp_path / file, tmp_path / source)
     check_outside(tmp_path / "c.meta", tmp_path / "frozen.pb")
+    for beside in ("c.calib_table", "c.html"):
+        check_outside(tmp_path / beside, tmp_path / "c.meta")
     (tmp_path / "model" / "saved_model.pb").symlink_to(tmp_path / "stored.pb")
     with pytest.raises(OutputError, match="a part of the model"):
         check_outside(tmp_path / "model" / "saved_model.pb", tmp_path / "model")
@@ -111,7 +113,7 @@ def test_event_files_do_not_go_into_a_model_of_their_name(tmp_path: Path) -> Non
         write_event_files(model, tmp_path)
 
 
-@pytest.mark.parametrize("table", ["model/saved_model.pb", "model/new.calib_table", "a.npy"])
+@pytest.mark.parametrize("table", ["model/saved_model.pb", "model/variables/table", "a.npy"])
 def test_a_table_does_not_replace_what_it_is_made_from(
     tmp_path: Path, tftrt: dict[str, Any], table: str
 ) -> None:

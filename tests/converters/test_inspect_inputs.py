@@ -57,6 +57,8 @@ def test_the_last_lines_are_the_error() -> None:
     assert _last_lines(TEXT) == "converters.errors.ModelError: a.pb is damaged. / Copy it again."
     assert _last_lines(TEXT[: TEXT.index("Traceback")] + "no signature 'a'\n") == "no signature 'a'"
     assert _last_lines(TEXT[: TEXT.index("Traceback")]) == "it said nothing"
+    fatal = "2026-11-23 10:00:00.1: F tensorflow/segment.cc:77] Check failed: a == b"
+    assert _last_lines(TEXT[: TEXT.index("Traceback")] + fatal + "\n") == fatal
 
 
 @pytest.mark.parametrize("text", ['{"spec": {"precision": "INT8"}}', "no json"])

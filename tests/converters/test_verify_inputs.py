@@ -10,7 +10,7 @@ import tensorflow as tf
 
 from converters.errors import VerificationError
 from converters.model_source import open_source
-from converters.runnable import FrozenGraph
+from converters.runnable import FrozenGraph, signature_specs
 from converters.verify import verify
 
 
@@ -38,6 +38,7 @@ def graph(path: Path, *names: str) -> Path:
     return path
 
 
+NAME = "image-in"
 NAMES = [("in", "class"), ("import/x", "import_x"), ("a", "b")]
 
 
@@ -74,6 +75,41 @@ def test_models_of_other_inputs(tmp_path: Path) -> None:
     for native in (one, FrozenGraph(tmp_path / "a.pb")):
         with pytest.raises(VerificationError, match=says):
             verify(native, other)
+
+
+def test_a_graph_that_lost_a_placeholder_that_nothing_read(tmp_path: Path) -> None:
+    whole, pruned = tmp_path / "whole.pb", tmp_path / "pruned.pb"
+    graph(whole, "x", "z", "is_training")
+    graph(pruned, "x", "z")
+    data = {name: np.ones((2, 3), np.float32) for name in ("x", "z", "is_training")}
+    assert verify(FrozenGraph(whole, ["y"]), FrozenGraph(pruned, ["y"]), data).passed
+
+
+class Hyphen(tf.Module):
+    @tf.function(input_signature=[tf.TensorSpec([None, 3], tf.float32, "image-in")])
+    def __call__(self, x: tf.Tensor) -> dict[str, tf.Tensor]:
+        return {"y": 2 * x}
+
+
+@pytest.mark.parametrize("apart", [False, True], ids=["in this process", "in children"])
+def test_names_that_tensorflow_writes_in_another_way(tmp_path: Path, apart: bool) -> None:
+    """As when a converter saves a function again that it took from a SavedModel."""
+    native, again = str(tmp_path / "native"), str(tmp_path / "again")
+    module = Hyphen()
+    tf.saved_model.save(module, native, signatures=module.__call__.get_concrete_function())
+    loaded = tf.saved_model.load(native)
+    other = tf.Module()
+    other.serve = tf.function(
+        lambda image_in: loaded.signatures["serving_default"](**{NAME: image_in}),
+        input_signature=[tf.TensorSpec([None, 3], tf.float32, "image_in")],
+    )
+    other.loaded = loaded
+    tf.saved_model.save(other, again, signatures=other.serve)
+    assert list(signature_specs(native)["serving_default"]) == [NAME]
+    assert list(signature_specs(again)["serving_default"]) == ["image_in"]
+    for models in ((native, again), (again, native)):
+        report = verify(*models, num_batches=1, separate_processes=apart)
+        assert report.passed and report.outputs[0].difference.count, str(report)
 
 
 class Words(tf.Module):

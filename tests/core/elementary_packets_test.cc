@@ -1,6 +1,8 @@
 #include "tf_nvcodec/core/elementary_packets.h"
 
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/string_view.h"
@@ -84,6 +86,75 @@ TEST(ElementaryPacketsTest, ADescriptionInTheMiddleOfTheStreamIsFollowed) {
     EXPECT_EQ(BytesOf(*packet), sps + pps + std::string("\0\0\1\x65\x9a\x55", 6));
     EXPECT_EQ(packet->side_data_elems, 0) << "its NAL units have no lengths any more";
   }
+}
+
+// One H.264 packet at `pos`, of lengths of four bytes; "" describes nothing.
+std::string ConvertAt(ElementaryPackets* packets, int64_t pos, const std::string& record,
+                      uint8_t nal = 0x65) {
+  const std::string unit = {0, 0, 0, 3, static_cast<char>(nal), '\x9a', '\x55'};
+  AvPacketPtr packet(av_packet_alloc());
+  EXPECT_EQ(av_new_packet(packet.get(), static_cast<int>(unit.size())), 0);
+  unit.copy(reinterpret_cast<char*>(packet->data), unit.size());
+  packet->pos = pos;
+  if (!record.empty()) {
+    record.copy(reinterpret_cast<char*>(av_packet_new_side_data(
+                    packet.get(), AV_PKT_DATA_NEW_EXTRADATA, record.size())),
+                record.size());
+  }
+  const absl::Status converted = packets->Convert(packet.get());
+  return converted.ok() ? std::string(BytesOf(*packet)) : std::string(converted.message());
+}
+
+// An avcC record whose SPS has this level.
+std::string Record(char level) {
+  return std::string("\1\x42\0\x1e\xff\xe1\0\4\x67\x42\0", 11) + level +
+         std::string("\1\0\2\x68\xce", 5);
+}
+
+bool HasLevel(const std::string& packet, char level) {
+  return packet.find(std::string("\0\0\0\1\x67\x42\0", 7) + level) != std::string::npos;
+}
+
+std::unique_ptr<ElementaryPackets> PacketsOf(const std::string& record) {
+  AvCodecParametersPtr codec(avcodec_parameters_alloc());
+  codec->codec_type = AVMEDIA_TYPE_VIDEO;
+  codec->codec_id = AV_CODEC_ID_H264;
+  EXPECT_TRUE(SetParameterSets(record, codec.get()).ok());
+  auto packets = ElementaryPackets::Create(*codec, AVRational{1, 25});
+  EXPECT_TRUE(packets.ok()) << packets.status();
+  return std::move(packets).value();
+}
+
+TEST(ElementaryPacketsTest, AfterASeekItIsTheDescriptionOfThePlace) {
+  const auto packets = PacketsOf(Record('a'));
+  EXPECT_TRUE(HasLevel(ConvertAt(packets.get(), 100, ""), 'a'));
+  EXPECT_TRUE(HasLevel(ConvertAt(packets.get(), 200, Record('b')), 'b'));
+  EXPECT_TRUE(HasLevel(ConvertAt(packets.get(), 300, Record('a')), 'a'));
+  for (const auto& [pos, level] : {std::pair(250, 'b'), {50, 'a'}, {200, 'b'}, {300, 'a'}}) {
+    packets->Reset(/*container_tells=*/false);
+    EXPECT_TRUE(HasLevel(ConvertAt(packets.get(), pos, ""), level)) << pos;
+  }
+  // MP4 says what is not as before, wherever it is.
+  packets->Reset(/*container_tells=*/true);
+  EXPECT_TRUE(HasLevel(ConvertAt(packets.get(), 50, Record('b')), 'b'));
+  packets->Reset(/*container_tells=*/true);
+  EXPECT_TRUE(HasLevel(ConvertAt(packets.get(), 40, ""), 'b'));
+}
+
+TEST(ElementaryPacketsTest, ADescriptionComesWithItsFirstPacketWhateverThatIs) {
+  const auto packets = PacketsOf(Record('a'));
+  ConvertAt(packets.get(), 100, "");
+  constexpr uint8_t kNoIdr = 0x41;
+  EXPECT_TRUE(HasLevel(ConvertAt(packets.get(), 200, Record('b'), kNoIdr), 'b'));
+  EXPECT_FALSE(HasLevel(ConvertAt(packets.get(), 210, "", kNoIdr), 'b'));
+}
+
+TEST(ElementaryPacketsTest, ADescriptionThatCantBeReadChangesNothing) {
+  const auto packets = PacketsOf(Record('a'));
+  ConvertAt(packets.get(), 100, "");
+  EXPECT_THAT(ConvertAt(packets.get(), 200, std::string("\1\x42\0\x1e\xff\xe1\x7f\xff", 8)),
+              ::testing::HasSubstr("refuses the stream"));
+  EXPECT_TRUE(HasLevel(ConvertAt(packets.get(), 210, ""), 'a'));
 }
 
 // A temporal delimiter, then a frame's OBU, as in a stream that keeps its sequence header apart.

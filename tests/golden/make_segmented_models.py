@@ -129,7 +129,6 @@ def write_detailed_report(source: str, options: Any, path: Path) -> None:
             "options": vars(options),
             "tags": None,
             "signature": None,
-            "outputs": None,
         }
         subprocess.run(
             [sys.executable, "-m", "converters.segmenter_child", json.dumps(job)],

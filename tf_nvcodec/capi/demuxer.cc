@@ -3,6 +3,7 @@
 #include <cstring>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "tf_nvcodec/capi/error.h"
@@ -124,7 +125,7 @@ absl::Status Next(nvc_demuxer* self, nvc_packet** out, nvc_packet_info* info) {
 
 absl::Status Seek(nvc_demuxer* self, int64_t timestamp) {
   NVC_RETURN_IF_ERROR(self->demuxer->Seek(timestamp));
-  self->packets->Reset();
+  self->packets->Reset(absl::StrContains(self->demuxer->stream().container, "mov"));
   self->told_damage = false;
   return absl::OkStatus();
 }

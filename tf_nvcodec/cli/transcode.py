@@ -30,6 +30,7 @@ _JOINABLE = {
 _TS_LEAD_FRAMES = 32
 # These store no time for a frame: it plays at the rate of the file.
 _UNTIMED = ("avi", "raw", "obu")
+_MP4_LIKE = ("mp4", "mov")
 # Matroska's clock ticks once a millisecond: even frames read from it are this uneven.
 _UNEVEN_S = 0.0011
 # FFmpeg's names of the matrices that the encoder writes.
@@ -227,6 +228,9 @@ class _Job:
             times = pts - self._origin
         if self._encoding["container"] == "ts":
             return times + _TS_LEAD_FRAMES / self._fps
+        # Clocks of milliseconds round even times, with which MP4 may have B-frames.
+        if self._encoding["container"] in _MP4_LIKE and np.abs(times - even).max() <= _UNEVEN_S:
+            return even
         if self._encoding["container"] not in _UNTIMED:
             return times
         if np.abs(np.diff(times) - 1 / self._fps).max(initial=0) > 2 * _UNEVEN_S:

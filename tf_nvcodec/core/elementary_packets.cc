@@ -1,6 +1,9 @@
 #include "tf_nvcodec/core/elementary_packets.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <cstring>
+#include <string>
 #include <utility>
 
 #include "tf_nvcodec/core/parameter_sets.h"
@@ -78,53 +81,85 @@ absl::StatusOr<std::unique_ptr<ElementaryPackets>> ElementaryPackets::Create(
       avcodec_parameters_copy(stream.get(), &codec) < 0) {
     return absl::ResourceExhaustedError("out of memory");
   }
-  NVC_RETURN_IF_ERROR(packets->Follow(std::move(stream)));
+  packets->descriptions_.push_back({INT64_MIN, std::move(stream)});
+  NVC_RETURN_IF_ERROR(packets->Use(0));
+  packets->is_new_ = false;
   const AVCodecParameters& converted =
-      packets->filter_.has_value() ? packets->filter_->codec() : *packets->stream_;
+      packets->filter_.has_value() ? packets->filter_->codec() : codec;
   if (avcodec_parameters_copy(packets->codec_.get(), &converted) < 0) {
     return absl::ResourceExhaustedError("out of memory");
   }
   return packets;
 }
 
-absl::Status ElementaryPackets::Follow(AvCodecParametersPtr stream) {
-  stream_ = std::move(stream);
-  if (const char* name = FilterFor(stream_->codec_id)) {
-    NVC_ASSIGN_OR_RETURN(filter_, BitstreamFilter::Create(name, *stream_, time_base_));
+absl::Status ElementaryPackets::Use(size_t description) {
+  const AVCodecParameters& stream = *descriptions_[description].stream;
+  std::optional<BitstreamFilter> filter;
+  if (const char* name = FilterFor(stream.codec_id)) {
+    NVC_ASSIGN_OR_RETURN(filter, BitstreamFilter::Create(name, stream, time_base_));
   }
-  headers_ = HeadersOf(filter_.has_value() ? filter_->codec() : *stream_);
+  filter_ = std::move(filter);
+  headers_ = HeadersOf(filter_.has_value() ? filter_->codec() : stream);
+  current_ = description;
+  is_new_ = true;
   return absl::OkStatus();
 }
 
+absl::Status ElementaryPackets::Follow(const AVPacket& packet) {
+  const auto begins = [&] {
+    return std::upper_bound(descriptions_.begin() + 1, descriptions_.end(), packet.pos,
+                            [](int64_t pos, const Description& one) { return pos < one.pos; });
+  };
+  if (std::exchange(is_lost_, false)) {
+    const auto held = static_cast<size_t>(begins() - descriptions_.begin()) - 1;
+    if (held != current_) NVC_RETURN_IF_ERROR(Use(held));
+  }
+  NVC_ASSIGN_OR_RETURN(AvCodecParametersPtr anew,
+                       DescribedAnew(*descriptions_[current_].stream, packet));
+  if (anew == nullptr) return absl::OkStatus();
+  const auto added = descriptions_.insert(begins(), {packet.pos, std::move(anew)});
+  const auto index = static_cast<size_t>(added - descriptions_.begin());
+  const absl::Status used = Use(index);
+  if (!used.ok()) descriptions_.erase(descriptions_.begin() + static_cast<ptrdiff_t>(index));
+  return used.ok() ? used : absl::DataLossError(used.message());
+}
+
 absl::Status ElementaryPackets::Convert(AVPacket* packet) {
-  NVC_ASSIGN_OR_RETURN(AvCodecParametersPtr anew, DescribedAnew(*stream_, *packet));
-  if (anew != nullptr) NVC_RETURN_IF_ERROR(Follow(std::move(anew)));
+  NVC_RETURN_IF_ERROR(Follow(*packet));
   if (filter_.has_value()) {
     NVC_RETURN_IF_ERROR(filter_->Filter(packet));
     DropDescription(packet);
   }
-  if (headers_.empty() || (packet->flags & AV_PKT_FLAG_KEY) == 0) return absl::OkStatus();
-  const bool lacking =
-      codec_->codec_id == AV_CODEC_ID_AV1 ? !HasAv1Sequence(*packet) : LacksMpeg4Headers(*packet);
-  return lacking ? PutHeadersBefore(packet) : absl::OkStatus();
+  if (std::exchange(is_new_, false) && filter_.has_value() && descriptions_.size() > 1) {
+    NVC_ASSIGN_OR_RETURN(const std::string sets, ParameterSetsIn(*packet, codec_->codec_id));
+    if (sets.empty()) NVC_RETURN_IF_ERROR(PutBefore(filter_->headers(), packet));
+  }
+  return LacksHeaders(*packet) ? PutBefore(headers_, packet) : absl::OkStatus();
 }
 
-absl::Status ElementaryPackets::PutHeadersBefore(AVPacket* packet) const {
+bool ElementaryPackets::LacksHeaders(const AVPacket& packet) const {
+  if (headers_.empty() || (packet.flags & AV_PKT_FLAG_KEY) == 0) return false;
+  return codec_->codec_id == AV_CODEC_ID_AV1 ? !HasAv1Sequence(packet) : LacksMpeg4Headers(packet);
+}
+
+absl::Status ElementaryPackets::PutBefore(absl::Span<const uint8_t> headers, AVPacket* packet) {
   AvPacketPtr joined(av_packet_alloc());
-  const int headers = static_cast<int>(headers_.size());
-  if (joined == nullptr || av_new_packet(joined.get(), headers + packet->size) < 0 ||
+  const int size = static_cast<int>(headers.size());
+  if (joined == nullptr || av_new_packet(joined.get(), size + packet->size) < 0 ||
       av_packet_copy_props(joined.get(), packet) < 0) {
     return absl::ResourceExhaustedError("out of memory converting a packet");
   }
-  std::memcpy(joined->data, headers_.data(), headers_.size());
-  std::memcpy(joined->data + headers, packet->data, static_cast<size_t>(packet->size));
+  if (size > 0) std::memcpy(joined->data, headers.data(), headers.size());
+  std::memcpy(joined->data + size, packet->data, static_cast<size_t>(packet->size));
   av_packet_unref(packet);
   av_packet_move_ref(packet, joined.get());
   return absl::OkStatus();
 }
 
-void ElementaryPackets::Reset() {
+void ElementaryPackets::Reset(bool container_tells) {
   if (filter_.has_value()) filter_->Reset();
+  is_lost_ = !container_tells;
+  is_new_ = true;  // for whoever decodes from there
 }
 
 }  // namespace nvc

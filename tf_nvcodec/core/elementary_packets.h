@@ -11,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "tf_nvcodec/core/av_ptr.h"
 #include "tf_nvcodec/core/bitstream_filter.h"
 
@@ -31,15 +32,27 @@ class ElementaryPackets {
 
   // Converts in place. DataLoss when the packet's framing is broken.
   absl::Status Convert(AVPacket* packet);
-  // Before packets from another place of the stream.
-  void Reset();
+  // Before packets from another place of the stream. `container_tells`: which description holds
+  // there, where it is another than that of the packet before (MP4).
+  void Reset(bool container_tells);
 
  private:
-  // Packets are of `stream` from now on.
-  absl::Status Follow(AvCodecParametersPtr stream);
-  absl::Status PutHeadersBefore(AVPacket* packet) const;
+  // From a place in the file on, as far as they are known.
+  struct Description {
+    int64_t pos = 0;
+    AvCodecParametersPtr stream;
+  };
 
-  AvCodecParametersPtr stream_;  // as the container describes it now
+  // Takes the description that holds for `packet`.
+  absl::Status Follow(const AVPacket& packet);
+  absl::Status Use(size_t description);
+  bool LacksHeaders(const AVPacket& packet) const;
+  static absl::Status PutBefore(absl::Span<const uint8_t> headers, AVPacket* packet);
+
+  std::vector<Description> descriptions_;  // by position
+  size_t current_ = 0;
+  bool is_lost_ = false;  // nobody tells which description holds: it goes by the position
+  bool is_new_ = false;   // its parameter sets may not have been in a packet yet
   AVRational time_base_{0, 1};
   std::optional<BitstreamFilter> filter_;  // unset: packets are right as they are
   AvCodecParametersPtr codec_;

@@ -1,9 +1,12 @@
 #include "tf_nvcodec/core/video_writer.h"
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "tf_nvcodec/core/encoder.h"
 #include "tf_nvcodec/core/frame_loader.h"
 #include "tf_nvcodec/core/muxer.h"
@@ -35,19 +38,32 @@ absl::Status CheckFrameRate(const FrameTiming& timing, const EncodeOptions& opti
   return absl::OkStatus();
 }
 
+// Whether the caller asks the encoder itself for them, whatever max_b_frames says.
+bool AsksForBFrames(const EncodeOptions& options) {
+  return std::any_of(
+      options.codec_options.begin(), options.codec_options.end(), [](const auto& option) {
+        const absl::string_view name = option.first;
+        return name == "bf" ||
+               (absl::StrContains(name, "x26") && absl::StrContains(option.second, "bframes"));
+      });
+}
+
 // MP4 says how long frames last by how far apart their packets are decoded. Those of frames that
 // are spaced unevenly and coded out of order are times of other frames: readers that go by the edit
 // list, as FFmpeg's does, then leave out the last ones.
 absl::StatusOr<EncodeOptions> InOrderWhereUneven(EncodeOptions options, const FrameTiming& timing) {
   const ContainerTraits& container = TraitsOf(options.container);
-  if (timing.constant() || !container.is_mp4_like || options.fragmented) return options;
-  if (options.max_b_frames > 0) {
+  const bool has_b_frames = TraitsOf(options.codec).max_b_frames > 0;
+  if (timing.constant() || !container.is_mp4_like || options.fragmented || !has_b_frames) {
+    return options;
+  }
+  if ((options.max_b_frames > 0 && options.gop != 1) || AsksForBFrames(options)) {
     return absl::InvalidArgumentError(absl::StrCat(
         "container ", container.name, " can't tell how long frames last that are spaced unevenly ",
-        "and coded out of order: with these pts bf must be 0, got ", options.max_b_frames,
-        " (or pass fragmented, or container mkv)"));
+        "and coded out of order: with these pts bf must be 0 (or pass fragmented, or container "
+        "mkv), and options must not set bframes"));
   }
-  if (TraitsOf(options.codec).max_b_frames > 0) options.max_b_frames = 0;
+  options.max_b_frames = 0;
   return options;
 }
 

@@ -100,9 +100,10 @@ class ImportOp : public DlpackOp {
     }
     const auto owner = GpuOfMemory(reinterpret_cast<CUdeviceptr>(array.data));
     if (!owner.ok() || (*owner)->ordinal() == gpu.device->ordinal()) return absl::OkStatus();
-    return absl::InvalidArgumentError(absl::StrCat(
-        "the array's memory is of GPU ", (*owner)->ordinal(), ", not of GPU ",
-        gpu.device->ordinal(), ": give an array that names its device, such as one with __dlpack__"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("the array's memory is of GPU ", (*owner)->ordinal(), ", not of GPU ",
+                     gpu.device->ordinal(),
+                     ": give an array that names its device, such as one with __dlpack__"));
   }
 
   static absl::Status Copy(const GpuStream& gpu, const DlpackArray& from, void* to) {

@@ -11,7 +11,6 @@
 #include "tf_nvcodec/nv/nvdec_codecs.h"
 
 extern "C" {
-#include <libavutil/macros.h>
 #include <libavutil/pixdesc.h>
 }
 
@@ -174,10 +173,8 @@ absl::Status CheckNvdecTakes(GpuDevice* device, const AVCodecParameters& codec) 
     CUVIDDECODECAPS caps = {};
     return CheckKind(device, format, &caps);
   }
-  // Coded sizes are larger than those shown, which may be below the least: whole blocks at least.
-  constexpr int kBlock = 8;
-  format.width = FFALIGN(codec.width, kBlock);
-  format.height = FFALIGN(codec.height, kBlock);
+  format.width = codec.width;
+  format.height = codec.height;
   return CheckNvdecTakes(device, format);
 }
 

@@ -74,8 +74,7 @@ absl::StatusOr<NvdecPackets> NvdecPackets::Create(const AVCodecParameters& codec
 }
 
 absl::Status NvdecPackets::Follow(AvCodecParametersPtr stream) {
-  stream_ = std::move(stream);
-  const AVCodecParameters& codec = *stream_;
+  const AVCodecParameters& codec = *stream;
   absl::Span<const uint8_t> headers;
   if (codec.extradata != nullptr) {
     headers = {codec.extradata, static_cast<size_t>(codec.extradata_size)};
@@ -91,6 +90,7 @@ absl::Status NvdecPackets::Follow(AvCodecParametersPtr stream) {
     headers = {};  // what containers keep there is not of the stream
   }
   headers_.assign(headers.begin(), headers.end());
+  stream_ = std::move(stream);
   return absl::OkStatus();
 }
 
@@ -101,6 +101,7 @@ absl::Status NvdecPackets::Send(const AVPacket& packet, bool may_have_fields) {
   NVC_ASSIGN_OR_RETURN(AvCodecParametersPtr anew, DescribedAnew(*stream_, packet));
   if (anew != nullptr) {
     NVC_RETURN_IF_ERROR(Follow(std::move(anew)));
+    may_have_fields_ = true;  // its parameter sets may say so, apart from the packet
     if (!headers_.empty()) pieces_.push_back({headers_.data(), headers_.size(), false});
   }
   if (!filter_.has_value()) {

@@ -15,7 +15,13 @@ from tf_nvcodec.python import choices, loader
 from tf_nvcodec.python.arguments import shown
 from tf_nvcodec.python.dataset_clips import Clips, clips_from
 from tf_nvcodec.python.dataset_element import element_of
-from tf_nvcodec.python.dataset_seed import draw_seed, is_drawn, seed_from, split_seeds
+from tf_nvcodec.python.dataset_seed import (
+    draw_seed,
+    is_drawn,
+    seed_dataset,
+    seed_from,
+    split_seeds,
+)
 from tf_nvcodec.python.dataset_source import Source, resolve, split_element
 from tf_nvcodec.python.dataset_statistics import VideoDatasetStatistics, read_statistics
 from tf_nvcodec.python.decode import FrameOptions, TensorLike, op_arguments
@@ -223,7 +229,7 @@ class VideoDataset(tf.data.Dataset):
         if not self._random:
             return tf.data.Dataset.from_tensors(tf.constant(0, tf.int64))
         again = self._arguments["reshuffle_each_iteration"]
-        return tf.data.Dataset.random(self._seed, rerandomize_each_iteration=again)
+        return seed_dataset(self._seed, again)
 
     def _split_seeds(self) -> tuple[Any, Any]:
         return (0, 0) if self._draw_splits_anew else split_seeds(self._seed)

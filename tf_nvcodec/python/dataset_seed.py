@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import numbers
 import random
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -48,7 +50,29 @@ def draw_seed() -> int | None:
     return random.SystemRandom().getrandbits(31) if tf.executing_eagerly() else None
 
 
+def seed_dataset(seed: int | tf.Tensor | None, anew: bool) -> tf.data.Dataset:
+    """Seeds of the order and of the places, `anew` at each iteration."""
+    with _comparable():
+        return tf.data.Dataset.random(seed, rerandomize_each_iteration=anew)
+
+
 def split_seeds(seed: int | tf.Tensor | None) -> tuple[Any, Any]:
     """For tf.data service's splits, whose order is drawn where they are handed out."""
-    first, second = tf.compat.v1.get_seed(seed)
+    with _comparable():
+        first, second = tf.compat.v1.get_seed(seed)
     return (0, 0) if second is None else (first or 0, second)
+
+
+@contextlib.contextmanager
+def _comparable() -> Iterator[None]:
+    """TensorFlow compares its global seed and a seed with two zeros, which fails for a tensor of a
+    graph where the first is zero: there it is one."""
+    graph = None if tf.executing_eagerly() else tf.compat.v1.get_default_graph()
+    if graph is None or graph.seed != 0:
+        yield
+        return
+    graph.seed = 1
+    try:
+        yield
+    finally:
+        graph.seed = 0
