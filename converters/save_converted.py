@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from converters.graph_file import read_saved_model
+from converters.signature_names import with_signature_names
 
 
 def save_converted(
@@ -37,7 +38,11 @@ def save_converted(
 
     module = tf.Module()
     module.trt_engine_resources = dict(engines)
-    signatures = dict(functions)
+    # Of the first load: those of further ones are the same.
+    signatures = {
+        name: with_signature_names(function, natives[0].signatures[name])
+        for name, function in functions.items()
+    }
     module.resources = _captured_resources(functions, natives)
     if kept:
         module.native = natives[0]

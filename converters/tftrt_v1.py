@@ -12,6 +12,7 @@ from converters.errors import EngineError, ModelError
 from converters.freeze import freeze
 from converters.progress import Progress
 from converters.shapes import Shape, input_name
+from converters.signature_names import placeholders
 from converters.spec import ConversionSpec
 from converters.tftrt_v2 import with_unique_names
 from converters.trt_graph import trt_nodes
@@ -97,9 +98,8 @@ class SignatureV1:
     def _fix_shapes(self, graph_def: Any, frozen: Any) -> None:
         """Puts the declared dimensions into the placeholders, but for the batch."""
         nodes = {node.name: node for node in graph_def.node}
-        # Placeholders may have other names than the signature's inputs ("Image" is "image").
-        given = self.native.signatures[self.name].structured_input_signature[1]
-        keys = {spec.name: key for key, spec in given.items()}
+        names = placeholders(self.native.signatures[self.name])
+        keys = {placeholder: name for name, placeholder in names.items()}
         for tensor in frozen.inputs:
             name = input_name(tensor.name)
             shape = self._shapes.get(keys.get(name, name))

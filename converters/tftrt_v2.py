@@ -16,6 +16,7 @@ from converters.errors import CalibrationError, EngineError, NotInt8Error
 from converters.freeze import converter_freezes_so
 from converters.progress import Progress
 from converters.shapes import Shape, format_shape_set
+from converters.signature_names import keywords
 from converters.spec import ConversionSpec
 from converters.table_match import renamed
 from converters.trt_graph import engine_nodes, trt_nodes
@@ -87,7 +88,7 @@ class SignatureV2:
             def inputs() -> Iterator[Batch]:
                 for described, batch in zip(shapes, batches):
                     step.note(format_shape_set(described))
-                    yield batch
+                    yield self._called(batch)
                     step.advance()
 
             with engines_shown(step):
@@ -135,11 +136,16 @@ class SignatureV2:
         def batches() -> Iterator[Batch]:
             with self._progress.step(f"{self.name}: calibrating", count) as step:
                 for batch in calibration():
-                    yield batch
+                    yield self._called(batch)
                     step.advance()
                 step.note("TensorRT computes the ranges and builds")
 
         return batches
+
+    def _called(self, batch: Batch) -> Batch:
+        """As TF-TRT calls its function with it."""
+        names = keywords(self.native.signatures[self.name])
+        return {names.get(name, name): value for name, value in batch.items()}
 
     def _check_tables(self) -> None:
         """TF-TRT only logs a calibration that failed, and goes on without ranges."""
