@@ -139,6 +139,10 @@ TEST(ElementaryPacketsTest, AfterASeekItIsTheDescriptionOfThePlace) {
   EXPECT_TRUE(HasLevel(ConvertAt(packets.get(), 50, Record('b')), 'b'));
   packets->Reset(/*container_tells=*/true);
   EXPECT_TRUE(HasLevel(ConvertAt(packets.get(), 40, ""), 'b'));
+  for (const char level : {'a', 'b', 'a'}) {
+    packets->Reset(/*container_tells=*/true);
+    EXPECT_TRUE(HasLevel(ConvertAt(packets.get(), 60, Record(level)), level));
+  }
 }
 
 TEST(ElementaryPacketsTest, ADescriptionComesWithItsFirstPacketWhateverThatIs) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <iterator>
 #include <string>
 #include <utility>
 
@@ -117,11 +118,15 @@ absl::Status ElementaryPackets::Follow(const AVPacket& packet) {
   NVC_ASSIGN_OR_RETURN(AvCodecParametersPtr anew,
                        DescribedAnew(*descriptions_[current_].stream, packet));
   if (anew == nullptr) return absl::OkStatus();
-  const auto added = descriptions_.insert(begins(), {packet.pos, std::move(anew)});
-  const auto index = static_cast<size_t>(added - descriptions_.begin());
-  const absl::Status used = Use(index);
-  if (!used.ok()) descriptions_.erase(descriptions_.begin() + static_cast<ptrdiff_t>(index));
-  return used.ok() ? used : absl::DataLossError(used.message());
+  auto place = begins();
+  const bool is_known = std::prev(place)->pos == packet.pos;  // seen before a seek
+  place = is_known ? std::prev(place) : descriptions_.insert(place, {packet.pos, nullptr});
+  std::swap(place->stream, anew);
+  const absl::Status used = Use(static_cast<size_t>(place - descriptions_.begin()));
+  if (used.ok()) return used;
+  std::swap(place->stream, anew);
+  if (!is_known) descriptions_.erase(place);
+  return absl::DataLossError(used.message());
 }
 
 absl::Status ElementaryPackets::Convert(AVPacket* packet) {
