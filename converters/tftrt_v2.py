@@ -86,9 +86,9 @@ class SignatureV2:
         with self._progress.step(f"{self.name}: building engines", len(shapes)) as step:
 
             def inputs() -> Iterator[Batch]:
-                for described, batch in zip(shapes, batches):
+                for described, batch in zip(shapes, self._called(batches)):
                     step.note(format_shape_set(described))
-                    yield self._called(batch)
+                    yield batch
                     step.advance()
 
             with engines_shown(step):
@@ -135,17 +135,18 @@ class SignatureV2:
     def _counted(self, calibration: Batches, count: int | None) -> Batches:
         def batches() -> Iterator[Batch]:
             with self._progress.step(f"{self.name}: calibrating", count) as step:
-                for batch in calibration():
-                    yield self._called(batch)
+                for batch in self._called(calibration()):
+                    yield batch
                     step.advance()
                 step.note("TensorRT computes the ranges and builds")
 
         return batches
 
-    def _called(self, batch: Batch) -> Batch:
-        """As TF-TRT calls its function with it."""
+    def _called(self, batches: Iterable[Batch]) -> Iterator[Batch]:
+        """As TF-TRT calls its function with them."""
         names = keywords(self.native.signatures[self.name])
-        return {names.get(name, name): value for name, value in batch.items()}
+        for batch in batches:
+            yield {names.get(name, name): value for name, value in batch.items()}
 
     def _check_tables(self) -> None:
         """TF-TRT only logs a calibration that failed, and goes on without ranges."""

@@ -60,34 +60,6 @@ TEST(ElementaryPacketsTest, TheCodecIsThatOfTheConvertedPackets) {
   EXPECT_EQ((*packets)->codec().width, 160);
 }
 
-TEST(ElementaryPacketsTest, ADescriptionInTheMiddleOfTheStreamIsFollowed) {
-  const std::string record("\1\x42\0\x1e\xff\xe1\0\4\x67\x42\0\x1e\1\0\2\x68\xce", 17);
-  AvCodecParametersPtr codec(avcodec_parameters_alloc());
-  codec->codec_type = AVMEDIA_TYPE_VIDEO;
-  codec->codec_id = AV_CODEC_ID_H264;
-  ASSERT_TRUE(SetParameterSets(record, codec.get()).ok());
-  auto packets = ElementaryPackets::Create(*codec, AVRational{1, 25});
-  ASSERT_TRUE(packets.ok()) << packets.status();
-  std::string other = record;
-  other[10] = '\x07';
-  other[4] = '\xfd';  // lengths of two bytes
-  const std::string idr("\0\3\x65\x9a\x55", 5);
-  const std::string sps("\0\0\0\1\x67\x42\x07\x1e", 8), pps("\0\0\0\1\x68\xce", 6);
-  for (const bool described : {true, false}) {
-    AvPacketPtr packet(av_packet_alloc());
-    ASSERT_EQ(av_new_packet(packet.get(), static_cast<int>(idr.size())), 0);
-    idr.copy(reinterpret_cast<char*>(packet->data), idr.size());
-    if (described) {
-      other.copy(reinterpret_cast<char*>(av_packet_new_side_data(
-                     packet.get(), AV_PKT_DATA_NEW_EXTRADATA, other.size())),
-                 other.size());
-    }
-    ASSERT_TRUE((*packets)->Convert(packet.get()).ok());
-    EXPECT_EQ(BytesOf(*packet), sps + pps + std::string("\0\0\1\x65\x9a\x55", 6));
-    EXPECT_EQ(packet->side_data_elems, 0) << "its NAL units have no lengths any more";
-  }
-}
-
 // One H.264 packet at `pos`, of lengths of four bytes; "" describes nothing.
 std::string ConvertAt(ElementaryPackets* packets, int64_t pos, const std::string& record,
                       uint8_t nal = 0x65) {
@@ -123,6 +95,29 @@ std::unique_ptr<ElementaryPackets> PacketsOf(const std::string& record) {
   auto packets = ElementaryPackets::Create(*codec, AVRational{1, 25});
   EXPECT_TRUE(packets.ok()) << packets.status();
   return std::move(packets).value();
+}
+
+TEST(ElementaryPacketsTest, ADescriptionInTheMiddleOfTheStreamIsFollowed) {
+  const std::string record("\1\x42\0\x1e\xff\xe1\0\4\x67\x42\0\x1e\1\0\2\x68\xce", 17);
+  const auto packets = PacketsOf(record);
+  std::string other = record;
+  other[10] = '\x07';
+  other[4] = '\xfd';  // lengths of two bytes
+  const std::string idr("\0\3\x65\x9a\x55", 5);
+  const std::string sps("\0\0\0\1\x67\x42\x07\x1e", 8), pps("\0\0\0\1\x68\xce", 6);
+  for (const bool described : {true, false}) {
+    AvPacketPtr packet(av_packet_alloc());
+    ASSERT_EQ(av_new_packet(packet.get(), static_cast<int>(idr.size())), 0);
+    idr.copy(reinterpret_cast<char*>(packet->data), idr.size());
+    if (described) {
+      other.copy(reinterpret_cast<char*>(av_packet_new_side_data(
+                     packet.get(), AV_PKT_DATA_NEW_EXTRADATA, other.size())),
+                 other.size());
+    }
+    ASSERT_TRUE(packets->Convert(packet.get()).ok());
+    EXPECT_EQ(BytesOf(*packet), sps + pps + std::string("\0\0\1\x65\x9a\x55", 6));
+    EXPECT_EQ(packet->side_data_elems, 0) << "its NAL units have no lengths any more";
+  }
 }
 
 TEST(ElementaryPacketsTest, AfterASeekItIsTheDescriptionOfThePlace) {

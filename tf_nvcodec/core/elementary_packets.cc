@@ -76,20 +76,13 @@ absl::StatusOr<std::unique_ptr<ElementaryPackets>> ElementaryPackets::Create(
     const AVCodecParameters& codec, AVRational time_base) {
   auto packets = std::make_unique<ElementaryPackets>();
   packets->time_base_ = time_base;
-  packets->codec_.reset(avcodec_parameters_alloc());
-  AvCodecParametersPtr stream(avcodec_parameters_alloc());
-  if (packets->codec_ == nullptr || stream == nullptr ||
-      avcodec_parameters_copy(stream.get(), &codec) < 0) {
-    return absl::ResourceExhaustedError("out of memory");
-  }
+  NVC_ASSIGN_OR_RETURN(AvCodecParametersPtr stream, CopyOf(codec));
   packets->descriptions_.push_back({INT64_MIN, std::move(stream)});
   NVC_RETURN_IF_ERROR(packets->Use(0));
   packets->is_new_ = false;
   const AVCodecParameters& converted =
       packets->filter_.has_value() ? packets->filter_->codec() : codec;
-  if (avcodec_parameters_copy(packets->codec_.get(), &converted) < 0) {
-    return absl::ResourceExhaustedError("out of memory");
-  }
+  NVC_ASSIGN_OR_RETURN(packets->codec_, CopyOf(converted));
   return packets;
 }
 

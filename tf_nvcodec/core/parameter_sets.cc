@@ -35,6 +35,14 @@ absl::Status SetParameterSets(absl::string_view sets, AVCodecParameters* stream)
   return absl::OkStatus();
 }
 
+absl::StatusOr<AvCodecParametersPtr> CopyOf(const AVCodecParameters& stream) {
+  AvCodecParametersPtr copy(avcodec_parameters_alloc());
+  if (copy == nullptr || avcodec_parameters_copy(copy.get(), &stream) < 0) {
+    return absl::ResourceExhaustedError("out of memory");
+  }
+  return copy;
+}
+
 absl::StatusOr<AvCodecParametersPtr> DescribedAnew(const AVCodecParameters& stream,
                                                    const AVPacket& packet) {
   size_t size = 0;
@@ -44,10 +52,7 @@ absl::StatusOr<AvCodecParametersPtr> DescribedAnew(const AVCodecParameters& stre
   const absl::string_view before(reinterpret_cast<const char*>(stream.extradata),
                                  static_cast<size_t>(stream.extradata_size));
   if (described.empty() || described == before) return nullptr;
-  AvCodecParametersPtr anew(avcodec_parameters_alloc());
-  if (anew == nullptr || avcodec_parameters_copy(anew.get(), &stream) < 0) {
-    return absl::ResourceExhaustedError("out of memory");
-  }
+  NVC_ASSIGN_OR_RETURN(AvCodecParametersPtr anew, CopyOf(stream));
   NVC_RETURN_IF_ERROR(SetParameterSets(described, anew.get()));
   return anew;
 }

@@ -23,6 +23,8 @@ absl::StatusOr<std::string> ParameterSetsIn(const AVPacket& packet, AVCodecID co
 // Makes `sets` those of `stream`.
 absl::Status SetParameterSets(absl::string_view sets, AVCodecParameters* stream);
 
+absl::StatusOr<AvCodecParametersPtr> CopyOf(const AVCodecParameters& stream);
+
 // `stream` as the container describes it from `packet` on; null where that says nothing new.
 absl::StatusOr<AvCodecParametersPtr> DescribedAnew(const AVCodecParameters& stream,
                                                    const AVPacket& packet);

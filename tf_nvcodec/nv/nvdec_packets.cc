@@ -64,11 +64,8 @@ absl::StatusOr<NvdecPackets> NvdecPackets::Create(const AVCodecParameters& codec
   NvdecPackets packets;
   packets.time_base_ = time_base;
   packets.filtered_.reset(av_packet_alloc());
-  AvCodecParametersPtr stream(avcodec_parameters_alloc());
-  if (packets.filtered_ == nullptr || stream == nullptr ||
-      avcodec_parameters_copy(stream.get(), &codec) < 0) {
-    return absl::ResourceExhaustedError("out of memory");
-  }
+  if (packets.filtered_ == nullptr) return absl::ResourceExhaustedError("out of memory");
+  NVC_ASSIGN_OR_RETURN(AvCodecParametersPtr stream, CopyOf(codec));
   NVC_RETURN_IF_ERROR(packets.Follow(std::move(stream)));
   return packets;
 }
@@ -151,7 +148,7 @@ void NvdecPackets::Split(absl::Span<const uint8_t> packet) {
   ends.push_back(packet.size());
   size_t begin = 0;
   for (const size_t end : ends) {
-    pieces_.push_back({packet.data() + begin, end - begin, IsOnePicture(stream_->codec_id)});
+    pieces_.push_back({packet.data() + begin, end - begin, IsOnePicture(codec)});
     begin = end;
   }
 }
