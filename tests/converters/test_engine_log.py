@@ -134,8 +134,12 @@ def test_the_engines_of_v1_are_shown(
     assert [f"{step}: {note}" for note in OF_RECORDED] == shown(stream.getvalue())[3:-1]
 
 
-def test_the_engines_of_v2_are_shown(logged: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_engines_of_v2_are_shown(
+    tmp_path: Path, logged: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     class Converter:
+        _saved_model = tf.saved_model.load(str(save(tmp_path / "model")))
+
         def build(self, inputs: Any) -> None:
             for _ in inputs():
                 os.write(2, f"{BEGUN}\n".encode())
@@ -143,12 +147,12 @@ def test_the_engines_of_v2_are_shown(logged: None, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(SignatureV2, "_nodes", lambda self: ["an engine"])
     stream = io.StringIO()
     signature = object.__new__(SignatureV2)
-    signature.name, signature._spec = "serve", ConversionSpec().resolved()
+    signature.name, signature._spec = "serving_default", ConversionSpec().resolved()
     signature._progress, signature._trt = Progress(stream=stream), Converter()
     signature._calibrates = False
     signature.build([{"x": (8, 16, 16, 3)}], [{}])
     note = "TRTEngineOp_000_000_0a1b2c3d for [[8,16,16,3], [8,2]] ..."
-    assert f"serve: building engines: {note}" in shown(stream.getvalue())
+    assert f"serving_default: building engines: {note}" in shown(stream.getvalue())
 
 
 def test_calibrating_counts_the_batches(
@@ -158,6 +162,7 @@ def test_calibrating_counts_the_batches(
 
     class Signature(SignatureV2):
         graph_def = tf.Graph().as_graph_def()
+        native = tf.saved_model.load(str(save(tmp_path / "model")))
 
         def __init__(self, model: str, name: str, spec: Any, progress: Progress, **_: Any) -> None:
             self.name, self.node_names, self._progress = name, [], progress
@@ -169,7 +174,7 @@ def test_calibrating_counts_the_batches(
             pass
 
     monkeypatch.setattr(engine_job, "SignatureV2", Signature)
-    source = save(tmp_path / "model")
+    source = tmp_path / "model"
     batch = {"x": tf.ones([4, 3]).numpy()}
     write_spool(tmp_path / "spool", [batch] * 3)
     spec = ConversionSpec("INT8").resolved()
