@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <condition_variable>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -349,7 +350,7 @@ class OtherDecoderTest : public VideoReaderTest {
     std::set<int> writing_;
   };
 
-  absl::Status Read(int max_workers, Result* result) {
+  absl::Status Read(int max_workers, Result* result, DecoderShare* share = nullptr) {
     LeavingSink sink;
     ReadOptions options;
     options.other.open =
@@ -362,6 +363,7 @@ class OtherDecoderTest : public VideoReaderTest {
       return std::make_unique<Wrapped>(this, std::move(decoder).value());
     };
     options.other.max_workers = max_workers;
+    options.other.share = share;
     options.other.before_decoding_again = [this](const DamagedFrames& damaged) {
       ++asked_;
       EXPECT_FALSE(damaged.empty());
@@ -395,6 +397,59 @@ TEST_F(OtherDecoderTest, ItsWorkersShareTheSegments) {
     EXPECT_LE(most_open_, workers);
     EXPECT_EQ(asked_, 0);
   }
+}
+
+// Two turns, each for one segment.
+class ShortTurns : public DecoderShare {
+ public:
+  bool Take(const std::function<bool()>& enough) override {
+    std::unique_lock<std::mutex> lock(mutex_);
+    bool has_enough = false;
+    changed_.wait(lock, [&] { return (has_enough = enough()) || left_ > 0; });
+    if (!has_enough) --left_, ++taken;
+    return !has_enough;
+  }
+  bool MayKeep() override { return false; }
+  void GiveBack() override {
+    EXPECT_LE(*open, 1) << "the decoder of the turn is closed";
+    std::lock_guard<std::mutex> lock(mutex_);
+    ++left_;
+    changed_.notify_all();
+  }
+  void AskAgain() override {
+    std::lock_guard<std::mutex> lock(mutex_);
+    changed_.notify_all();
+  }
+  ~ShortTurns() override { EXPECT_EQ(left_, 2); }
+
+  int taken = 0;
+  const std::atomic<int>* open = nullptr;
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  int left_ = 2;
+};
+
+TEST_F(OtherDecoderTest, ItsWorkersTakeTurns) {
+  const auto wanted = nvc::Read(index_, source_, all_).hashes;
+  ShortTurns turns;
+  turns.open = &open_;
+  Result result;
+  ASSERT_TRUE(Read(3, &result, &turns).ok());
+  EXPECT_EQ(result.hashes, wanted);
+  EXPECT_LE(most_open_, 2);
+  EXPECT_GE(turns.taken, opened_);
+  EXPECT_GE(opened_, 3) << "one for each segment";
+}
+
+TEST_F(OtherDecoderTest, WhoWaitsForATurnLeavesWithAReadThatFails) {
+  fault_at_ = 3;
+  fault_ = absl::InternalError("the GPU is gone");
+  ShortTurns turns;
+  turns.open = &open_;
+  Result result;
+  EXPECT_EQ(Read(8, &result, &turns), fault_);
 }
 
 TEST_F(OtherDecoderTest, AFewPicturesAreNotWorthManyDecoders) {

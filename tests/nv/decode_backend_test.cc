@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -77,39 +76,28 @@ TEST_F(DecodeBackendTest, AGpuThatFailsIsNoReasonToFallBack) {
   EXPECT_TRUE(absl::IsInternal(Choose(Backend::kAuto, true, AV_CODEC_ID_VP8, 1024).status()));
 }
 
-TEST_F(DecodeBackendTest, CallsShareTheSessions) {
-  std::vector<std::unique_ptr<NvdecGrant>> grants;
-  const auto take = [&](int wanted) {
-    grants.push_back(std::make_unique<NvdecGrant>(*gpu_.device(), wanted));
-    return grants.back()->sessions();
-  };
-  EXPECT_THAT((std::vector<int>{take(0), take(3), take(100), take(0), take(5)}),
-              ElementsAre(8, 3, 5, 1, 1));
-  grants.erase(grants.begin());
-  EXPECT_EQ(take(0), 6) << "what is left of 16";
-  grants.clear();
-  EXPECT_EQ(take(0), 8);
-}
-
 TEST_F(DecodeBackendTest, DamageIsDecodedAgainAndWhatIsUnsupportedOnlyWithAuto) {
   std::vector<std::string> said;
   const auto say = [&](const std::string& why) { said.push_back(why); };
   const DamagedFrames damaged = {{3, absl::DataLossError("bits")}};
   const DamagedFrames unsupported = {{3, absl::DataLossError("bits")},
                                      {4, absl::UnimplementedError("12-bit 4:2:2")}};
+  NvdecShare share(*gpu_.device(), 4);
   const int64_t before = SegmentsDecodedAgain();
   for (const Backend backend : {Backend::kAuto, Backend::kNvdec}) {
-    const OtherDecoder decoder = DecodeOnGpu(gpu_.device(), backend, 4, say);
+    const OtherDecoder decoder = DecodeOnGpu(gpu_.device(), backend, &share, say);
     EXPECT_EQ(decoder.max_workers, 4);
+    EXPECT_EQ(decoder.share, &share);
     EXPECT_TRUE(decoder.before_decoding_again(damaged).ok());
     EXPECT_THAT(said, IsEmpty());
   }
   EXPECT_EQ(SegmentsDecodedAgain(), before + 2);
-  EXPECT_TRUE(
-      DecodeOnGpu(gpu_.device(), Backend::kAuto, 4, say).before_decoding_again(unsupported).ok());
+  EXPECT_TRUE(DecodeOnGpu(gpu_.device(), Backend::kAuto, &share, say)
+                  .before_decoding_again(unsupported)
+                  .ok());
   EXPECT_THAT(said, ElementsAre("12-bit 4:2:2"));
   const absl::Status strict =
-      DecodeOnGpu(gpu_.device(), Backend::kNvdec, 4, say).before_decoding_again(unsupported);
+      DecodeOnGpu(gpu_.device(), Backend::kNvdec, &share, say).before_decoding_again(unsupported);
   EXPECT_TRUE(absl::IsUnimplemented(strict));
   EXPECT_THAT(strict.message(), HasSubstr("12-bit 4:2:2"));
   EXPECT_EQ(SegmentsDecodedAgain(), before + 3);

@@ -93,15 +93,15 @@ absl::Status Read(nvc_reader* reader, const std::vector<int64_t>& wanted, nvc_fr
   const FrameIndex& index = reader->index;
   NVC_RETURN_IF_ERROR(CheckIndices(index, wanted));
   ReadOptions options;
-  std::optional<NvdecGrant> grant;
+  std::optional<NvdecShare> share;
   GpuDevice* const device = reader->gpu.device;
   if (device != nullptr) {
     const bool must = reader->options.backend == kBackendNvdec;
     const absl::Status taken = CheckNvdecTakes(device, *index.stream().codec);
     if (taken.ok()) {
-      grant.emplace(*device, /*wanted=*/0);
-      options.other = DecodeOnGpu(device, must ? Backend::kNvdec : Backend::kAuto,
-                                  grant->sessions(), [](const std::string&) {});
+      share.emplace(*device, /*wanted=*/0);
+      options.other = DecodeOnGpu(device, must ? Backend::kNvdec : Backend::kAuto, &*share,
+                                  [](const std::string&) {});
     } else if (must || !absl::IsUnimplemented(taken)) {
       return must ? WithNvdecCure(taken) : taken;
     }

@@ -90,8 +90,10 @@ class ReadRun {
   }
 
   void TakeSegments(int worker, int decoder_threads) {
-    std::unique_ptr<Decoder> decoder;
+    DecoderTurn turn(options_.other.share);
+    std::unique_ptr<Decoder> decoder;          // goes before its turn
     const AVCodecParameters* codec = nullptr;  // the decoder's
+    const auto enough = [this] { return failed_ || next_ >= todo_.size(); };
     const EmitFrame emit = [this, worker](int frame, const AVFrame& picture) {
       return sink_->Write(worker, frame, picture);
     };
@@ -102,8 +104,16 @@ class ReadRun {
     const bool software = options_.other.open == nullptr;
     bool careful = software && decoder_threads == 1;
     while (!failed_) {
+      if (turn.IsOver()) {
+        decoder.reset();
+        turn.End();
+      }
+      if (!turn.Begin(enough)) return;
       const size_t next = next_++;
       if (next >= todo_.size()) return;
+      if (next + 1 == todo_.size() && options_.other.share != nullptr) {
+        options_.other.share->AskAgain();
+      }
       const Segment& segment = segments_[todo_[next]];
       DamagedFrames damaged;
       absl::Status status;

@@ -13,6 +13,7 @@
 #include "tf_nvcodec/core/byte_source.h"
 #include "tf_nvcodec/core/cancellation.h"
 #include "tf_nvcodec/core/decoder.h"
+#include "tf_nvcodec/core/decoder_share.h"
 #include "tf_nvcodec/core/frame_index.h"
 #include "tf_nvcodec/core/segment_decoder.h"
 
@@ -38,6 +39,7 @@ using OpenDecoder = std::function<absl::StatusOr<std::unique_ptr<Decoder>>(
 struct OtherDecoder {
   OpenDecoder open;
   int max_workers = 1;
+  DecoderShare* share = nullptr;  // tells how many of them at a time; null: all
   // Called for a segment in which it found errors. OK: a software decoder takes the segment again,
   // and its word holds; else the read fails with this status. Null: always OK.
   std::function<absl::Status(const DamagedFrames& damaged)> before_decoding_again;

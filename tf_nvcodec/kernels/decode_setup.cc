@@ -48,9 +48,8 @@ absl::StatusOr<DecodeSetup> SetUpDecoding(const DecodeAttributes& attributes, co
   }
   if (!why_not.empty()) OnTheCpu(why_not);
   if (decoder != nullptr) {
-    setup.grant = std::make_unique<NvdecGrant>(*decoder, attributes.num_threads);
-    setup.options.other =
-        DecodeOnGpu(decoder, attributes.backend, setup.grant->sessions(), OnTheCpu);
+    setup.share = std::make_unique<NvdecShare>(*decoder, attributes.num_threads);
+    setup.options.other = DecodeOnGpu(decoder, attributes.backend, setup.share.get(), OnTheCpu);
   }
   if (gpu != nullptr) {
     setup.target = std::make_unique<DeviceTarget>(gpu->device, gpu->stream);

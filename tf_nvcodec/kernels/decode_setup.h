@@ -18,7 +18,7 @@ namespace nvc {
 struct DecodeSetup {
   ReadOptions options;
   std::unique_ptr<FrameTarget> target;
-  std::unique_ptr<NvdecGrant> grant;  // of the GPU's engines, while it decodes
+  std::unique_ptr<NvdecShare> share;  // of the GPU's engines, while it decodes
 };
 
 // `gpu`: where the frames are to be; null: in host memory. Unimplemented or FailedPrecondition

@@ -1,9 +1,6 @@
 #include "tf_nvcodec/nv/decode_backend.h"
 
-#include <algorithm>
 #include <atomic>
-#include <map>
-#include <mutex>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -15,17 +12,6 @@
 
 namespace nvc {
 namespace {
-
-// The GPUs with most engines have seven or eight; two sessions keep one busy while pictures are
-// mapped and read.
-constexpr int kSessionsOfACall = 8;
-constexpr int kBusySessions = 16;
-
-std::mutex grants_mutex;
-std::map<int, int>& SessionsInUse() {
-  static auto* const by_ordinal = new std::map<int, int>;
-  return *by_ordinal;
-}
 
 std::atomic<int64_t> decoded_again{0};
 
@@ -118,27 +104,15 @@ absl::StatusOr<GpuDevice*> ChooseDecoder(Backend backend, GpuDevice* frames_on,
   return device;
 }
 
-NvdecGrant::NvdecGrant(const GpuDevice& device, int wanted) : ordinal_(device.ordinal()) {
-  std::lock_guard<std::mutex> lock(grants_mutex);
-  int& in_use = SessionsInUse()[ordinal_];
-  const int most = wanted > 0 ? std::min(wanted, kSessionsOfACall) : kSessionsOfACall;
-  sessions_ = std::max(1, std::min(most, kBusySessions - in_use));
-  in_use += sessions_;
-}
-
-NvdecGrant::~NvdecGrant() {
-  std::lock_guard<std::mutex> lock(grants_mutex);
-  SessionsInUse()[ordinal_] -= sessions_;
-}
-
-OtherDecoder DecodeOnGpu(GpuDevice* device, Backend backend, int sessions,
+OtherDecoder DecodeOnGpu(GpuDevice* device, Backend backend, NvdecShare* share,
                          std::function<void(const std::string& why)> say) {
   OtherDecoder decoder;
   decoder.open = [device](const AVCodecParameters& codec, AVRational time_base,
                           const DecoderOptions& options) {
     return OpenNvdecDecoder(device, codec, time_base, options);
   };
-  decoder.max_workers = sessions;
+  decoder.max_workers = share->most();
+  decoder.share = share;
   decoder.before_decoding_again = [backend, say = std::move(say)](const DamagedFrames& damaged) {
     const absl::Status unsupported = Unsupported(damaged);
     if (!unsupported.ok()) {

@@ -11,6 +11,7 @@
 #include "absl/strings/string_view.h"
 #include "tf_nvcodec/core/video_reader.h"
 #include "tf_nvcodec/nv/gpu_device.h"
+#include "tf_nvcodec/nv/nvdec_share.h"
 
 extern "C" {
 #include <libavcodec/avcodec.h>
@@ -35,27 +36,11 @@ absl::StatusOr<GpuDevice*> DefaultNvdec();
 absl::StatusOr<GpuDevice*> ChooseDecoder(Backend backend, GpuDevice* frames_on,
                                          const AVCodecParameters& codec, std::string* why_not);
 
-// Shares a GPU's engines among all decodes of the process: holds a share of the sessions that keep
-// them busy until destroyed, at least one.
-class NvdecGrant {
- public:
-  // `wanted` 0: as many as one call can use.
-  NvdecGrant(const GpuDevice& device, int wanted);
-  ~NvdecGrant();
-  NvdecGrant(const NvdecGrant&) = delete;
-  NvdecGrant& operator=(const NvdecGrant&) = delete;
-
-  int sessions() const { return sessions_; }
-
- private:
-  const int ordinal_;
-  int sessions_;
-};
-
-// What ReadFrames needs for decoding on `device`. Where a segment turns out to be damaged, FFmpeg
-// decodes it again: its word on what is damaged is the one that counts. So it does, with kAuto,
-// where the stream's own headers tell that it is none for this GPU; `say` gets the reason.
-OtherDecoder DecodeOnGpu(GpuDevice* device, Backend backend, int sessions,
+// What ReadFrames needs for decoding on `device`, with `share` of its engines. Where a segment
+// turns out to be damaged, FFmpeg decodes it again: its word on what is damaged is the one that
+// counts. So it does, with kAuto, where the stream's own headers tell that it is none for this GPU;
+// `say` gets the reason.
+OtherDecoder DecodeOnGpu(GpuDevice* device, Backend backend, NvdecShare* share,
                          std::function<void(const std::string& why)> say);
 
 // Segments that FFmpeg decoded again, since the process began.

@@ -124,7 +124,8 @@ class DeviceFrames:
 
     def wait_for(self, stream: int) -> None:
         """What TensorFlow does next on this GPU starts after what is now queued on `stream`, a CUDA
-        stream's handle, 1 (the legacy default stream) or 2 (the per-thread one)."""
+        stream's handle, 1 (the legacy default stream) or 2 (the per-thread one). This call itself
+        took until then where it was measured (an H200, TensorFlow 2.17.1)."""
         _ask_stream(self._device, stream)
 
     def _lend(self, stream: int) -> int:

@@ -1,0 +1,94 @@
+#include "tf_nvcodec/nv/nvdec_share.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <map>
+#include <mutex>
+#include <set>
+
+namespace nvc {
+namespace {
+
+// The GPUs with most engines have seven or eight; two sessions keep one busy while pictures are
+// mapped and read.
+constexpr int kSessionsOfARead = 8;
+constexpr int kBusySessions = 16;
+
+}  // namespace
+
+struct NvdecShare::Engines {
+  std::mutex mutex;
+  std::condition_variable changed;
+  int in_use = 0;
+  std::set<const NvdecShare*> shares;
+};
+
+// For the life of the process, as devices are.
+NvdecShare::Engines& NvdecShare::EnginesOf(int ordinal) {
+  static auto* const mutex = new std::mutex;
+  static auto* const by_ordinal = new std::map<int, Engines>;
+  std::lock_guard<std::mutex> lock(*mutex);
+  return (*by_ordinal)[ordinal];
+}
+
+NvdecShare::NvdecShare(const GpuDevice& device, int wanted)
+    : engines_(EnginesOf(device.ordinal())),
+      most_(wanted > 0 ? std::min(wanted, kSessionsOfARead) : kSessionsOfARead) {
+  std::lock_guard<std::mutex> lock(engines_.mutex);
+  engines_.shares.insert(this);
+}
+
+NvdecShare::~NvdecShare() {
+  std::lock_guard<std::mutex> lock(engines_.mutex);
+  engines_.shares.erase(this);
+}
+
+int NvdecShare::in_use() const {
+  std::lock_guard<std::mutex> lock(engines_.mutex);
+  return in_use_;
+}
+
+bool NvdecShare::Take(const std::function<bool()>& enough) {
+  std::unique_lock<std::mutex> lock(engines_.mutex);
+  bool has_enough = false;
+  ++waiting_;
+  engines_.changed.wait(lock, [&] { return (has_enough = enough()) || MayTake(); });
+  --waiting_;
+  if (!has_enough) {
+    ++in_use_;
+    ++engines_.in_use;
+  }
+  // Another may be next.
+  if (engines_.in_use < kBusySessions) engines_.changed.notify_all();
+  return !has_enough;
+}
+
+bool NvdecShare::MayKeep() {
+  std::lock_guard<std::mutex> lock(engines_.mutex);
+  return in_use_ <= 1 || !AnotherHasFewerThan(in_use_ - 1);
+}
+
+void NvdecShare::GiveBack() {
+  std::lock_guard<std::mutex> lock(engines_.mutex);
+  --in_use_;
+  --engines_.in_use;
+  engines_.changed.notify_all();
+}
+
+void NvdecShare::AskAgain() {
+  std::lock_guard<std::mutex> lock(engines_.mutex);
+  engines_.changed.notify_all();
+}
+
+bool NvdecShare::MayTake() const {
+  if (in_use_ == 0) return true;
+  return in_use_ < most_ && engines_.in_use < kBusySessions && !AnotherHasFewerThan(in_use_);
+}
+
+bool NvdecShare::AnotherHasFewerThan(int sessions) const {
+  return std::any_of(engines_.shares.begin(), engines_.shares.end(), [&](const NvdecShare* other) {
+    return other != this && other->waiting_ > 0 && other->in_use_ < sessions;
+  });
+}
+
+}  // namespace nvc
