@@ -118,12 +118,15 @@ def test_gpu_table_of_made_up_results():
     assert table.endswith("tf_nvcodec 0.1, PyNvVideoCodec 2.")
     assert "Medians of 1 to 3 on G, 32 cores" in table
     assert "tf_nvcodec cpu has 16 of the cores." in table
-    reached = "H.264 1000 frames/s (PyNvVideoCodec NV12; with the conversion to RGB 0.95 of that)."
+    reached = "H.264 1000 frames/s (PyNvVideoCodec NV12; tf_nvcodec to RGB 0.95 of that)."
     assert reached in table
     assert "native" not in table
     assert "first frame, bytes" not in table  # nobody's
     failed = "PyNvVideoCodec with H.264 (random_ms); PyNvVideoCodec with HEVC (cut after 60 s)."
     assert f"Failed: {failed}" in table
+    document["peers"]["PyNvVideoCodec"]["h264"]["whole_14_fps"] = 1900.0  # converted, and more
+    reached = "H.264 1900 frames/s (PyNvVideoCodec; tf_nvcodec to RGB 0.50 of that)."
+    assert reached in nvdec_table.render(document)
     del document["peers"]["tf_nvcodec"]
     without_ours = nvdec_table.render(document)
     assert "| H.264, 1 stream to RGB | frames/s | - | 250 | 400 | - |" in without_ours

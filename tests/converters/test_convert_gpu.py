@@ -110,6 +110,7 @@ def test_accuracy_on_digits(digits, tmp_path, precision, mode) -> None:
         assert record["calibration"]["layers"] > 0
 
 
+@pytest.mark.alone  # beside others TensorRT measured INT8's kernels to be slower
 def test_int8_kernels_are_proved(tmp_path) -> None:
     """The layers that read INT8 are counted; where there is none, since TensorRT measured other
     kernels to be faster, that is an error."""
