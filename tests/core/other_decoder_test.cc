@@ -1,6 +1,7 @@
 // ReadFrames with a decoder that is not FFmpeg's.
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <functional>
 #include <map>
@@ -192,13 +193,65 @@ TEST_F(OtherDecoderTest, ItsWorkersTakeTurns) {
   EXPECT_GE(opened_, 3) << "one for each segment";
 }
 
-TEST_F(OtherDecoderTest, WhoWaitsForATurnLeavesWithAReadThatFails) {
+// One turn; who waits for another only leaves.
+class OneTurn : public DecoderShare {
+ public:
+  bool Take(const std::function<bool()>& enough) override {
+    std::unique_lock<std::mutex> lock(mutex_);
+    if (!taken_) {
+      taken_ = true;
+      return true;
+    }
+    EXPECT_TRUE(asked_again_.wait_for(lock, std::chrono::minutes(1), enough));
+    return false;
+  }
+  bool MayKeep() override { return true; }
+  void GiveBack() override {
+    std::lock_guard<std::mutex> lock(mutex_);
+    taken_ = false;
+  }
+  void AskAgain() override {
+    std::lock_guard<std::mutex> lock(mutex_);
+    asked_again_.notify_all();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable asked_again_;
+  bool taken_ = false;
+};
+
+TEST_F(OtherDecoderTest, WhoWaitsForATurnLeavesWhenNoneIsNeeded) {
+  const auto wanted = BySoftware();
+  OneTurn turn;
+  Result result;
+  ASSERT_TRUE(Read(3, &result, &turn).ok());
+  EXPECT_EQ(result.hashes, wanted);
   fault_at_ = 3;
   fault_ = absl::InternalError("the GPU is gone");
-  ShortTurns turns;
-  turns.open = &open_;
+  EXPECT_EQ(Read(3, &result, &turn), fault_);
+}
+
+TEST_F(OtherDecoderTest, ATurnIsNotKeptForASoftwareDecoder) {
+  class NoneIsOpen : public OneTurn {
+   public:
+    explicit NoneIsOpen(const std::atomic<int>* open) : open_(open) {}
+    void GiveBack() override {
+      EXPECT_EQ(*open_, 0);
+      ++given_back;
+      OneTurn::GiveBack();
+    }
+    int given_back = 0;
+
+   private:
+    const std::atomic<int>* const open_;
+  };
+  fault_at_ = 3;
+  NoneIsOpen turn(&open_);
   Result result;
-  EXPECT_EQ(Read(8, &result, &turns), fault_);
+  ASSERT_TRUE(Read(1, &result, &turn).ok());
+  EXPECT_EQ(asked_, 1);
+  EXPECT_EQ(turn.given_back, 2);
 }
 
 TEST_F(OtherDecoderTest, AFewPicturesAreNotWorthManyDecoders) {
@@ -218,8 +271,10 @@ TEST_F(OtherDecoderTest, FewerWorkWhereThereIsNoMemoryForMore) {
   const auto wanted = BySoftware();
   for (int i = 0; i < 20; ++i) {
     most_that_fit_ = 1 + i % 2;
+    ShortTurns turns;
+    turns.open = &open_;
     Result result;
-    const absl::Status status = Read(3, &result);
+    const absl::Status status = Read(3, &result, i < 10 ? nullptr : &turns);
     ASSERT_TRUE(status.ok()) << status;
     EXPECT_EQ(result.hashes, wanted);
     EXPECT_TRUE(result.damaged.empty());

@@ -10,10 +10,10 @@ namespace nvc {
 class DecoderShare {
  public:
   virtual ~DecoderShare() = default;
-  // Waits until the read may have one more, at once where it has none. False: it has `enough`, and
-  // gets none.
+  // Waits until the read may have one more, at once where it has none. False: it has `enough`,
+  // which is asked again with each GiveBack and AskAgain, and gets none.
   virtual bool Take(const std::function<bool()>& enough) = 0;
-  // Whether no other read has fewer and waits: else one is to be given back.
+  // False: another read waits and has fewer by two or more; this one is to be given back.
   virtual bool MayKeep() = 0;
   virtual void GiveBack() = 0;
   // To be called when there may be enough now.

@@ -44,7 +44,7 @@ class ReadRun {
   absl::Status Run(const ThreadPlan& plan) {
     sink_->Start(plan.workers);
     {
-      Others others(&failed_);
+      Others others(this);
       try {
         for (int worker = 1; worker < plan.workers; ++worker) {
           others.threads.emplace_back(
@@ -70,12 +70,15 @@ class ReadRun {
  private:
   // Joins them on each way out: Python ends a daemon thread by unwinding it, from within a read.
   struct Others {
-    explicit Others(std::atomic<bool>* failed) : failed(failed) {}
+    explicit Others(ReadRun* run) : run(run) {}
     ~Others() {
-      if (!finished) *failed = true;
+      if (!finished) {
+        run->failed_ = true;
+        run->WakeWaiting();
+      }
       for (std::thread& thread : threads) thread.join();
     }
-    std::atomic<bool>* const failed;
+    ReadRun* const run;
     bool finished = false;
     std::vector<std::thread> threads;
   };
@@ -107,13 +110,12 @@ class ReadRun {
       if (turn.IsOver()) {
         decoder.reset();
         turn.End();
+        sink_->Leave(worker);
       }
       if (!turn.Begin(enough)) return;
       const size_t next = next_++;
       if (next >= todo_.size()) return;
-      if (next + 1 == todo_.size() && options_.other.share != nullptr) {
-        options_.other.share->AskAgain();
-      }
+      if (next + 1 == todo_.size()) WakeWaiting();
       const Segment& segment = segments_[todo_[next]];
       DamagedFrames damaged;
       absl::Status status;
@@ -144,6 +146,10 @@ class ReadRun {
         // Only a software decoder of one thread tells which packet is to blame: frame threads
         // report errors late, and hardware may say no more than that there are some.
         damaged.clear();
+        if (!software) {
+          decoder.reset();
+          turn.End();
+        }
         auto opened = OpenSoftware(*codec, 1);
         if (!opened.ok()) return Fail(opened.status());
         decoder = std::move(opened).value();
@@ -180,9 +186,17 @@ class ReadRun {
   }
 
   void Fail(const absl::Status& status) {
-    std::lock_guard<std::mutex> lock(mutex_);
-    if (status_.ok()) status_ = status;
-    failed_ = true;
+    {
+      std::lock_guard<std::mutex> lock(mutex_);
+      if (status_.ok()) status_ = status;
+      failed_ = true;
+    }
+    WakeWaiting();
+  }
+
+  // To see that no more decoders are needed.
+  void WakeWaiting() const {
+    if (options_.other.share != nullptr) options_.other.share->AskAgain();
   }
 
   const FrameIndex& index_;

@@ -26,7 +26,8 @@ class FrameSink {
   virtual ~FrameSink() = default;
   virtual void Start(int workers) = 0;
   virtual absl::Status Write(int worker, int frame, const AVFrame& picture) = 0;
-  // What the worker wrote has to be there: another may write the same frames once more.
+  // What the worker wrote has to be there: another may write the same frames once more. It may come
+  // back.
   virtual void Leave(int worker) {}
 };
 

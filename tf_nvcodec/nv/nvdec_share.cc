@@ -1,7 +1,6 @@
 #include "tf_nvcodec/nv/nvdec_share.h"
 
 #include <algorithm>
-#include <condition_variable>
 #include <map>
 #include <mutex>
 #include <set>
@@ -18,9 +17,9 @@ constexpr int kBusySessions = 16;
 
 struct NvdecShare::Engines {
   std::mutex mutex;
-  std::condition_variable changed;
   int in_use = 0;
-  std::set<const NvdecShare*> shares;
+  int leaving = 0;
+  std::set<NvdecShare*> shares;
 };
 
 // For the life of the process, as devices are.
@@ -33,7 +32,9 @@ NvdecShare::Engines& NvdecShare::EnginesOf(int ordinal) {
 
 NvdecShare::NvdecShare(const GpuDevice& device, int wanted)
     : engines_(EnginesOf(device.ordinal())),
-      most_(wanted > 0 ? std::min(wanted, kSessionsOfARead) : kSessionsOfARead) {
+      most_(wanted > 0 ? std::min(wanted, kSessionsOfARead) : kSessionsOfARead),
+      // Where no session is kept for the next read, each that is given has to be opened anew.
+      gives_(!device.is_of_caller()) {
   std::lock_guard<std::mutex> lock(engines_.mutex);
   engines_.shares.insert(this);
 }
@@ -52,43 +53,60 @@ bool NvdecShare::Take(const std::function<bool()>& enough) {
   std::unique_lock<std::mutex> lock(engines_.mutex);
   bool has_enough = false;
   ++waiting_;
-  engines_.changed.wait(lock, [&] { return (has_enough = enough()) || MayTake(); });
+  changed_.wait(lock, [&] { return (has_enough = enough()) || MayTake(); });
   --waiting_;
   if (!has_enough) {
     ++in_use_;
     ++engines_.in_use;
   }
-  // Another may be next.
-  if (engines_.in_use < kBusySessions) engines_.changed.notify_all();
+  WakeOneOfEach();
   return !has_enough;
 }
 
 bool NvdecShare::MayKeep() {
   std::lock_guard<std::mutex> lock(engines_.mutex);
-  return in_use_ <= 1 || !AnotherHasFewerThan(in_use_ - 1);
+  const int kept = in_use_ - leaving_;
+  const bool one_is_free = engines_.in_use - engines_.leaving < kBusySessions;
+  if (!gives_ || one_is_free || kept <= 1 || !AnotherWaitsWithFewerThan(kept - 1)) return true;
+  ++leaving_;
+  ++engines_.leaving;
+  return false;
 }
 
 void NvdecShare::GiveBack() {
   std::lock_guard<std::mutex> lock(engines_.mutex);
   --in_use_;
   --engines_.in_use;
-  engines_.changed.notify_all();
+  if (leaving_ > 0) {
+    --leaving_;
+    --engines_.leaving;
+  }
+  changed_.notify_all();
+  WakeOneOfEach();
 }
 
 void NvdecShare::AskAgain() {
   std::lock_guard<std::mutex> lock(engines_.mutex);
-  engines_.changed.notify_all();
+  changed_.notify_all();
 }
 
 bool NvdecShare::MayTake() const {
   if (in_use_ == 0) return true;
-  return in_use_ < most_ && engines_.in_use < kBusySessions && !AnotherHasFewerThan(in_use_);
+  return in_use_ < most_ && engines_.in_use < kBusySessions && !AnotherWaitsWithFewerThan(in_use_);
 }
 
-bool NvdecShare::AnotherHasFewerThan(int sessions) const {
+bool NvdecShare::AnotherWaitsWithFewerThan(int sessions) const {
   return std::any_of(engines_.shares.begin(), engines_.shares.end(), [&](const NvdecShare* other) {
     return other != this && other->waiting_ > 0 && other->in_use_ < sessions;
   });
+}
+
+// Who takes one, or needs none, wakes the next.
+void NvdecShare::WakeOneOfEach() const {
+  if (engines_.in_use >= kBusySessions) return;
+  for (NvdecShare* const share : engines_.shares) {
+    if (share->waiting_ > 0) share->changed_.notify_one();
+  }
 }
 
 }  // namespace nvc

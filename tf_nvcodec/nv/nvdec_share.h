@@ -2,6 +2,7 @@
 #ifndef TF_NVCODEC_NV_NVDEC_SHARE_H_
 #define TF_NVCODEC_NV_NVDEC_SHARE_H_
 
+#include <condition_variable>
 #include <functional>
 
 #include "tf_nvcodec/core/decoder_share.h"
@@ -9,9 +10,9 @@
 
 namespace nvc {
 
-// Together the reads have as many sessions as keep the engines busy, each at least one; what one
-// read has no use for any more goes to the one that has fewest. So the engines stay busy until the
-// last of many streams ends.
+// Together the reads have as many sessions as keep the engines busy, each at least one. Those that
+// came first have more; between segments they give them to those that wait and have fewest. So the
+// engines stay busy until the last of many streams ends.
 class NvdecShare : public DecoderShare {
  public:
   // `wanted`: sessions at the most; 0: as many as one read can use.
@@ -31,15 +32,19 @@ class NvdecShare : public DecoderShare {
  private:
   struct Engines;
   static Engines& EnginesOf(int ordinal);
+  // With the engines' mutex.
   bool MayTake() const;
-  // Whether another read that waits has fewer than so many.
-  bool AnotherHasFewerThan(int sessions) const;
+  bool AnotherWaitsWithFewerThan(int sessions) const;
+  void WakeOneOfEach() const;
 
   Engines& engines_;
   const int most_;
+  const bool gives_;
+  std::condition_variable changed_;
   // Of the engines' mutex.
   int in_use_ = 0;
-  int waiting_ = 0;
+  int leaving_ = 0;  // of those in use: about to be given back
+  int waiting_ = 0;  // threads
 };
 
 }  // namespace nvc
