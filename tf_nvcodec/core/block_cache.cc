@@ -40,6 +40,12 @@ BlockCache& BlockCache::Shared() {
   return *cache;
 }
 
+namespace {
+// As soon as the library is opened: a fork beside another thread's first call would wait for that
+// thread, which it does not have.
+[[maybe_unused]] const BlockCache& made = BlockCache::Shared();
+}  // namespace
+
 BlockCache::~BlockCache() {
   for (const Idle& idle : idle_) Unmap(idle.block);
 }

@@ -59,6 +59,11 @@ DecoderCache& DecoderCache::Shared() {
   return *cache;
 }
 
+namespace {
+// As soon as the library is opened: see block_cache.cc.
+[[maybe_unused]] const DecoderCache& made = DecoderCache::Shared();
+}  // namespace
+
 absl::StatusOr<std::unique_ptr<Decoder>> DecoderCache::Open(const AVCodecParameters& codec,
                                                             AVRational time_base,
                                                             const DecoderOptions& options) {
