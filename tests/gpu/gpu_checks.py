@@ -49,16 +49,18 @@ def must_take(name: str) -> bool:
 
 
 def on_gpu(contents: bytes | tf.Tensor, *, backend: str = "nvdec", **options: Any) -> Any:
-    """decode_video, or decode_frames_at with `indices`, on the GPU device."""
-    call = nvc.decode_frames_at if "indices" in options else nvc.decode_video
+    """decode_video, or decode_frames_at with `indices` or `timestamps`, on the GPU device."""
     with tf.device(GPU):
-        return call(contents, backend=backend, **options)
+        return _call(options)(contents, backend=backend, **options)
 
 
 def on_cpu(contents: bytes | tf.Tensor, *, backend: str = "cpu", **options: Any) -> Any:
-    call = nvc.decode_frames_at if "indices" in options else nvc.decode_video
     with tf.device("/CPU:0"):
-        return call(contents, backend=backend, **options)
+        return _call(options)(contents, backend=backend, **options)
+
+
+def _call(options: dict[str, Any]) -> Callable[..., Any]:
+    return nvc.decode_frames_at if {"indices", "timestamps"} & options.keys() else nvc.decode_video
 
 
 def native(name: str, **options: object) -> nvc.DecodedVideo:
@@ -93,15 +95,22 @@ def check_equal(got: npt.NDArray[Any], want: npt.NDArray[Any], what: str) -> Non
 
 
 def check_random_access(name: str, whole: npt.NDArray[Any]) -> None:
-    """Any frames of a clip are those of `whole`."""
+    """Any frames of a clip are those of `whole`, with FFmpeg's times; so are those at times."""
     count, draw = len(whole), random.Random(name)
+    times = on_cpu(data(name), indices=list(range(count)), size=(16, 16)).pts.numpy()
     for wanted in (
         [count - 1, 0, count // 2, 0],
         draw.choices(range(count), k=min(9, count)),
         [draw.randrange(count)],
     ):
-        frames, _ = on_gpu(data(name), indices=wanted, pixel_format="native")
+        frames, pts = on_gpu(data(name), indices=wanted, pixel_format="native")
         check_equal(frames.numpy(), whole[wanted], f"{name} at {wanted}")
+        np.testing.assert_array_equal(pts, times[wanted])
+    if len(set(times)) == count:
+        asked = draw.choices(range(count), k=min(9, count))
+        frames, pts = on_gpu(data(name), timestamps=times[asked] + 1e-4, pixel_format="native")
+        check_equal(frames.numpy(), whole[asked], f"{name} when {asked} are shown")
+        np.testing.assert_array_equal(pts, times[asked])
     start, stride = draw.randrange(count), draw.randint(1, 4)
     part, _ = on_gpu(data(name), start=start, stride=stride, pixel_format="native")
     check_equal(part.numpy(), whole[start::stride], f"{name}[{start}::{stride}]")

@@ -202,7 +202,7 @@ def decode_video(
         on the first one, or fails; "auto" is "cpu" for an op on the CPU, and on a GPU "nvdec" for
         streams that it decodes exactly (docs/nvdec.md). The op's device is where the frames are.
       num_threads: 0: the cores that no other decode of this process uses. With NVDEC: parts of the
-        stream decoded side by side; 0: up to 8.
+        stream decoded side by side, up to 8; 0: 8.
       on_error: What a damaged frame does: "raise" fails the call, "skip" leaves it out, "repeat"
         puts the last good frame (for leading ones the first good one) in its place. A frame is
         damaged when its packet is, or one that its decoding depends on.
