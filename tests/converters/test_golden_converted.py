@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from test_event_files import graph_of, ops
 
 from converters import extract_plans, inspect_model
 from converters.calibration_table import CalibrationTable
+from converters.cli.app import main
 from converters.engine_file import read_engine_file
 from converters.engine_gpu import require_same_gpu
 from converters.errors import PlanError
@@ -46,6 +48,19 @@ def test_inspection(name: str) -> None:
     assert json.loads(json.dumps(report.to_json()))
     for engine in report.engines:
         assert engine.name in str(report)
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_page_and_events(name: str, tmp_path: Path) -> None:
+    command = ["inspect", str(CONVERTED / name), "--original", str(source_of(name)), "--no-ask"]
+    command += ["--html", str(tmp_path / "page.html"), "--events", str(tmp_path / "events")]
+    assert main(command) == 0
+    page = (tmp_path / "page.html").read_text()
+    engines = inspect_model(CONVERTED / name, source_of(name), ask=False).engines
+    assert all(engine.name in page for engine in engines)
+    graphs = [graph_of(path) for path in (tmp_path / "events").rglob("events.*")]
+    in_engines = sorted(ops(graph).count("TRTEngineOp") for graph in graphs)
+    assert in_engines == [0, ENGINES[name]]
 
 
 def test_the_op_that_was_left_out_is_told() -> None:
