@@ -7,7 +7,6 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <numeric>
 #include <set>
 #include <string>
 #include <utility>
@@ -16,6 +15,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/core/decoded_hashes.h"
+#include "tests/core/indexed_clip.h"
 #include "tests/core/test_media.h"
 #include "tf_nvcodec/core/video_reader.h"
 
@@ -23,19 +23,14 @@ namespace nvc {
 namespace {
 
 // Another decoder, which may find faults of its own.
-class OtherDecoderTest : public ::testing::Test {
+class OtherDecoderTest : public IndexedClipTest {
  protected:
   struct Result {
     std::map<int, size_t> hashes;
     DamagedFrames damaged;
   };
 
-  OtherDecoderTest()
-      : source_(bytes_),
-        index_(FrameIndex::Build(source_, {}, nullptr).value()),
-        all_(kBFramesClipFrames) {
-    std::iota(all_.begin(), all_.end(), 0);
-  }
+  OtherDecoderTest() : IndexedClipTest(BFramesClip(), kBFramesClipFrames) {}
 
   class Wrapped : public Decoder {
    public:
@@ -89,13 +84,6 @@ class OtherDecoderTest : public ::testing::Test {
     std::set<int> writing_;
   };
 
-  std::map<int, size_t> BySoftware() {
-    HashSink sink;
-    DamagedFrames damaged;
-    EXPECT_TRUE(ReadFrames(index_, source_, all_, ReadOptions(), &sink, &damaged).ok());
-    return std::move(sink.hashes);
-  }
-
   absl::Status Read(int max_workers, Result* result, DecoderShare* share = nullptr) {
     LeavingSink sink;
     ReadOptions options;
@@ -121,10 +109,6 @@ class OtherDecoderTest : public ::testing::Test {
     return status;
   }
 
-  const std::string bytes_ = BFramesClip();
-  const MemorySource source_;
-  const FrameIndex index_;
-  std::vector<int64_t> all_;
   std::mutex mutex_;
   std::atomic<int> open_{0}, opened_{0}, asked_{0};
   int most_open_ = 0;

@@ -8,13 +8,13 @@
 #include <cerrno>
 #include <map>
 #include <memory>
-#include <numeric>
 #include <random>
 #include <string>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/core/decoded_hashes.h"
+#include "tests/core/indexed_clip.h"
 #include "tests/core/test_media.h"
 
 namespace {
@@ -60,20 +60,9 @@ void BreakSlices(std::string* bytes, const PacketEntry& packet) {
   std::fill_n(bytes->begin() + packet.offset + 5, packet.size - 5, '\0');
 }
 
-class VideoReaderTest : public ::testing::Test {
+class VideoReaderTest : public IndexedClipTest {
  protected:
-  VideoReaderTest()
-      : bytes_(BFramesClip()),
-        source_(bytes_),
-        index_(FrameIndex::Build(source_, {}, nullptr).value()),
-        all_(kBFramesClipFrames) {
-    std::iota(all_.begin(), all_.end(), 0);
-  }
-
-  std::string bytes_;
-  MemorySource source_;
-  FrameIndex index_;
-  std::vector<int64_t> all_;
+  VideoReaderTest() : IndexedClipTest(BFramesClip(), kBFramesClipFrames) {}
 };
 
 TEST_F(VideoReaderTest, RandomFramesEqualTheSequentialOnes) {
@@ -138,15 +127,9 @@ TEST_F(VideoReaderTest, DamageReachesOnlyWhatRefersToIt) {
   }
 }
 
-class Av1ReaderTest : public ::testing::Test {
+class Av1ReaderTest : public IndexedClipTest {
  protected:
-  Av1ReaderTest()
-      : bytes_(Av1Clip()),
-        source_(bytes_),
-        index_(FrameIndex::Build(source_, {}, nullptr).value()),
-        all_(kAv1ClipFrames) {
-    std::iota(all_.begin(), all_.end(), 0);
-  }
+  Av1ReaderTest() : IndexedClipTest(Av1Clip(), kAv1ClipFrames) {}
 
   // A size field that says more than there is.
   std::string WithBrokenPicture(const PacketEntry& packet, const CodedPicture& picture) const {
@@ -156,11 +139,6 @@ class Av1ReaderTest : public ::testing::Test {
     *size = 0x7F;
     return broken;
   }
-
-  std::string bytes_;
-  MemorySource source_;
-  FrameIndex index_;
-  std::vector<int64_t> all_;
 };
 
 TEST_F(Av1ReaderTest, AnyFramesEqualTheSequentialOnes) {

@@ -5,12 +5,11 @@
 #include <atomic>
 #include <map>
 #include <memory>
-#include <numeric>
-#include <string>
 #include <thread>
 #include <vector>
 
 #include "tests/core/decoded_hashes.h"
+#include "tests/core/indexed_clip.h"
 #include "tests/core/test_media.h"
 #include "tests/nv/nvdec_fake.h"
 #include "tf_nvcodec/core/video_reader.h"
@@ -19,19 +18,16 @@
 namespace nvc {
 namespace {
 
-class NvdecShareReadsTest : public ::testing::Test {
+class NvdecShareReadsTest : public IndexedClipTest {
  protected:
-  NvdecShareReadsTest() : all_(kBFramesClipFrames) { std::iota(all_.begin(), all_.end(), 0); }
+  NvdecShareReadsTest() : IndexedClipTest(BFramesClip(), kBFramesClipFrames) {}
 
-  // With a share of the GPU's engines, or by FFmpeg alone.
   absl::Status Read(NvdecShare* share, const Cancelled& cancelled, std::map<int, size_t>* hashes) {
     ReadOptions options;
     options.cancelled = cancelled;
-    if (share != nullptr) {
-      options.other.open = OpenSoftwareDecoder;
-      options.other.max_workers = share->most();
-      options.other.share = share;
-    }
+    options.other.open = OpenSoftwareDecoder;
+    options.other.max_workers = share->most();
+    options.other.share = share;
     HashSink sink;
     DamagedFrames damaged;
     const absl::Status status = ReadFrames(index_, source_, all_, options, &sink, &damaged);
@@ -41,15 +37,10 @@ class NvdecShareReadsTest : public ::testing::Test {
   }
 
   FakeGpu gpu_;
-  const std::string bytes_ = BFramesClip();
-  const MemorySource source_{bytes_};
-  const FrameIndex index_ = FrameIndex::Build(source_, {}, nullptr).value();
-  std::vector<int64_t> all_;
 };
 
 TEST_F(NvdecShareReadsTest, EachHasItsFramesAndGivesAllBack) {
-  std::map<int, size_t> wanted;
-  ASSERT_TRUE(Read(nullptr, nullptr, &wanted).ok());
+  const auto wanted = BySoftware();
   std::vector<std::thread> threads;
   for (int thread = 0; thread < 12; ++thread) {
     threads.emplace_back([&, thread] {
