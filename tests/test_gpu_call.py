@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
 import pytest
@@ -46,6 +47,34 @@ def test_results_are_the_same(clips: Clips, monkeypatch: pytest.MonkeyPatch) -> 
     for ours, want in zip(got, [call() for call in calls]):
         for one, other in zip(ours, want):
             np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.usefixtures("through_functions")
+def test_what_is_in_host_memory_leaves_the_function_as_int32(
+    clips: Clips, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of all dtypes TensorFlow keeps that one alone in host memory."""
+    made = []
+    original = gpu_call._function
+
+    def noting(*arguments: Any) -> Any:
+        made.append(original(*arguments))
+        return made[-1]
+
+    contents = clips.data("h264.mp4")
+    with monkeypatch.context() as patched:
+        patched.setattr(gpu_call, "_function", noting)
+        decoded = nvc.decode_frames_at(contents, [5, 0], return_valid=True)
+        none = nvc.decode_frames_at(contents, tf.zeros([0], tf.int64))
+    assert (decoded.pts.dtype, decoded.valid.dtype) == (tf.float64, tf.bool)
+    assert none.pts.shape == (0,)
+    ((function, _), _) = made
+    frames, *host = function.structured_outputs
+    assert frames.dtype == tf.uint8
+    assert len(host) == 2
+    for tensor in host:
+        assert tensor.dtype == tf.int32
+        assert "CPU:0" in tensor.op.inputs[0].device  # behind the identity of what is returned
 
 
 @pytest.mark.usefixtures("through_functions")

@@ -83,7 +83,6 @@ def took(call: Callable[[], object]) -> float:
     return time.monotonic() - started
 
 
-@pytest.mark.xfail(strict=True, reason="takes the whole pause, which nobody can explain yet")
 def test_the_host_does_not_wait_for_a_producer() -> None:
     producer, made = Stream(), busy(0)
     shared = nvc.DeviceFrames(made)
@@ -109,8 +108,6 @@ def test_the_host_does_not_wait_for_tensorflow(call: str) -> None:
         calls[call]()
         float(tf.negative(made)[0, 0])
     pause(shared.__cuda_array_interface__["stream"], 1.0)
-    if took(lambda: tf.negative(made)) > 0.5:
-        pytest.xfail("an op of TensorFlow's own waits as long")
     assert took(calls[call]) < 0.5
     assert took(lambda: float(tf.negative(made)[0, 0])) > 0.1  # it did pause
 

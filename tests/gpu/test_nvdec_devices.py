@@ -6,12 +6,14 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 import pytest
 import tensorflow as tf
+from cuda_arrays import pause
 from gpu_checks import GPU, check_equal, codecs, nvdec_alone, on_cpu, on_gpu
 from gpu_clips import data
 
@@ -138,6 +140,21 @@ def test_in_a_saved_model(tmp_path: Path) -> None:
     tf.saved_model.save(Model(), str(tmp_path))
     got = tf.saved_model.load(str(tmp_path))(tf.constant(data(CLIP)))
     assert close(got, on_cpu(data(CLIP), indices=[0, 11, 3], size=(32, 48)).frames)
+
+
+def test_the_host_does_not_wait_for_tensorflows_work() -> None:
+    """Of one frame: a session shows four pictures that are not read yet at the most."""
+    contents = data(CLIP)
+    with tf.device(GPU):
+        work = tf.ones([4])
+    before = on_gpu(contents, indices=[0], return_valid=True)  # opens what is needed
+    pause(nvc.DeviceFrames(work).__cuda_array_interface__["stream"], 1.0)
+    began = time.monotonic()
+    frames = on_gpu(contents, indices=[0], return_valid=True)
+    assert frames.pts.numpy() == before.pts.numpy() and frames.valid.numpy().all()
+    assert time.monotonic() - began < 0.5
+    np.testing.assert_array_equal(frames.frames, before.frames)
+    assert time.monotonic() - began > 0.9  # it did pause
 
 
 def test_results_are_ready_for_whatever_uses_them() -> None:

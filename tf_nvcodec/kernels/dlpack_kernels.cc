@@ -23,6 +23,14 @@ using ::tensorflow::Tensor;
 
 constexpr int64_t kNoStream = -1;
 
+// As two int32, the lower half first.
+absl::Status SetWords(OpKernelContext* context, int output, int64_t value) {
+  Tensor* words = nullptr;
+  TF_RETURN_IF_ERROR(context->allocate_output(output, {2}, &words));
+  std::memcpy(words->data(), &value, sizeof(value));
+  return absl::OkStatus();
+}
+
 class DlpackOp : public OpKernel {
  public:
   explicit DlpackOp(OpKernelConstruction* context)
@@ -136,11 +144,11 @@ class ExportOp : public DlpackOp {
         NVC_RETURN_IF_ERROR(OrderStreams(gpu.device, gpu.stream, consumer));
       }
     }
-    Tensor* address = nullptr;
-    TF_RETURN_IF_ERROR(context->allocate_output(0, {}, &address));
-    NVC_ASSIGN_OR_RETURN(const dlpack::Managed* const lent, LendDlpack(context->input(0), device));
-    address->scalar<int64_t>()() = static_cast<int64_t>(reinterpret_cast<uintptr_t>(lent));
-    return absl::OkStatus();
+    NVC_ASSIGN_OR_RETURN(dlpack::Managed* const lent, LendDlpack(context->input(0), device));
+    const absl::Status told =
+        SetWords(context, 0, static_cast<int64_t>(reinterpret_cast<uintptr_t>(lent)));
+    if (!told.ok()) lent->deleter(lent);
+    return told;
   }
 };
 
@@ -163,7 +171,7 @@ class StreamOp : public DlpackOp {
         NVC_RETURN_IF_ERROR(OrderStreams(gpu.device, producer, gpu.stream));
       }
     }
-    NVC_RETURN_IF_ERROR(SetScalar(context, 0, stream));
+    NVC_RETURN_IF_ERROR(SetWords(context, 0, stream));
     return SetScalar(context, 1, ordinal);
   }
 };

@@ -7,8 +7,9 @@ using ::tensorflow::shape_inference::InferenceContext;
 
 namespace {
 
-absl::Status Scalars(InferenceContext* c) {
-  for (int i = 0; i < c->num_outputs(); ++i) c->set_output(i, c->Scalar());
+absl::Status WordsAndScalars(InferenceContext* c) {
+  c->set_output(0, c->Vector(2));
+  for (int i = 1; i < c->num_outputs(); ++i) c->set_output(i, c->Scalar());
   return absl::OkStatus();
 }
 
@@ -36,29 +37,30 @@ tensor: The same memory, or a copy where it is not aligned as TensorFlow's kerne
 REGISTER_OP("NvcDlpackExport")
     .Input("tensor: T")
     .Input("stream: int64")
-    .Output("managed: int64")
+    .Output("managed: int32")
     .Attr("T: type")
     .SetIsStateful()
-    .SetShapeFn(Scalars)
+    .SetShapeFn(WordsAndScalars)
     .Doc(R"doc(
 Shares a tensor's memory by DLPack; python/dlpack.py alone calls it.
 
 stream: Scalar, the CUDA stream that will use it, which then waits for the tensor: 1 the legacy
   default stream, 2 the per-thread one, -1 none is to wait, else a handle. Of no use on the CPU.
-managed: Scalar, address of a new DLManagedTensor; its deleter frees it.
+managed: The lower and the upper half of the address of a new DLManagedTensor; its deleter frees it.
+  TensorFlow copies an int64 to the GPU, behind the work of its stream, and the host waits for that.
 )doc");
 
 REGISTER_OP("NvcStream")
     .Input("wait_for: int64")
-    .Output("stream: int64")
+    .Output("stream: int32")
     .Output("gpu: int32")
     .SetIsStateful()
-    .SetShapeFn(Scalars)
+    .SetShapeFn(WordsAndScalars)
     .Doc(R"doc(
 The stream that TensorFlow computes on.
 
 wait_for: Scalar, a CUDA stream, as NvcDlpackExport's, for which that one is to wait; -1: none.
-stream: Scalar, its number; 0 on the CPU.
+stream: The lower and the upper half of its number; 0 on the CPU.
 gpu: Scalar, the device's number among the GPUs that CUDA shows; -1 on the CPU.
 )doc");
 

@@ -105,7 +105,7 @@ def _decode(
 ) -> Any:
     attributes = op_arguments(size, options)
     geometry = {name: attributes.pop(name) for name in ("size", "crop")}
-    return gpu_call.call(op, {**inputs, **geometry}, attributes)
+    return gpu_call.call(op, {**inputs, **geometry}, attributes, host_outputs=("pts", "valid"))
 
 
 def _integers(value: TensorLike, name: str) -> tf.Tensor:

@@ -124,15 +124,15 @@ class DeviceFrames:
 
     def wait_for(self, stream: int) -> None:
         """What TensorFlow does next on this GPU starts after what is now queued on `stream`, a CUDA
-        stream's handle, 1 (the legacy default stream) or 2 (the per-thread one). This call itself
-        took until then where it was measured (an H200, TensorFlow 2.17.1)."""
+        stream's handle, 1 (the legacy default stream) or 2 (the per-thread one)."""
         _ask_stream(self._device, stream)
 
     def _lend(self, stream: int) -> int:
         with tf.device("CPU:0"):
             number = tf.constant(stream, tf.int64)
         with tf.device(self._device), _ONE_AT_A_TIME:
-            return int(loader.ops.nvc_dlpack_export(tensor=self.tensor, stream=number))
+            words = loader.ops.nvc_dlpack_export(tensor=self.tensor, stream=number)
+        return _from_words(words)
 
 
 def _need_eager(name: str) -> None:
@@ -146,7 +146,12 @@ def _ask_stream(device: str, wait_for: int = _NO_STREAM) -> tuple[int, int]:
         number = tf.constant(wait_for, tf.int64)
     with tf.device(device), _ONE_AT_A_TIME:
         stream, gpu = loader.ops.nvc_stream(wait_for=number)
-    return int(stream), int(gpu)
+    return _from_words(stream), int(gpu)
+
+
+def _from_words(words: tf.Tensor) -> int:
+    """An address or a handle from its two halves."""
+    return int(words.numpy().view(np.int64)[0])
 
 
 def _device_of_gpu(ordinal: int) -> str:

@@ -4,13 +4,17 @@ TensorFlow hands the tensors of eager ops from device to device in one place for
 under names that all calls of an op share: of threads that call it at the same time, one may get
 another's inputs (TensorFlow's issues 62523 and 123980; seen here with 2.17.1). Each call of a
 function has a place of its own.
+
+TensorFlow copies what a function returns to the GPU, even what a kernel put in host memory, behind
+all work of its stream, and the host waits for the copy. Only int32 stays in host memory: as such do
+those outputs leave the function.
 """
 
 from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import tensorflow as tf
@@ -28,12 +32,15 @@ def call(
     inputs: Mapping[str, Any],
     attributes: Mapping[str, Any],
     follows: str | None = None,
+    host_outputs: Iterable[str] = (),
 ) -> Any:
     """`op(**inputs, **attributes)`; eagerly, and where it may run on a GPU, as a function of its
     own, which is traced once for each device, set of dtypes and set of attributes.
 
     follows: An input; where no tf.device says otherwise, eager calls run on the device that has it,
       the CPU if it is no tensor yet.
+    host_outputs: Fields of the result that the kernels put in host memory; eagerly they are tensors
+      of the CPU.
     """
     if not _may_run_on_gpu():
         return op(**inputs, **attributes)
@@ -43,17 +50,34 @@ def call(
     device = context.context().device_name or ""
     if follows is not None and not device:
         device = tensors[follows].backing_device
-    function = _function(
+    function, host_dtypes = _function(
         op,
         device,
         tuple(inputs),
         tuple(tensor.dtype for tensor in tensors.values()),
         tuple((name, _hashable(value)) for name, value in attributes.items()),
+        tuple(host_outputs),
     )
     try:
-        return function(*tensors.values())
+        result = function(*tensors.values())
     except tf.errors.OpError as error:
         raise type(error)(error.node_def, error.op, _kernels_words(error.message)) from None
+    if not host_dtypes:
+        return result
+    host = {name: _from_int32(getattr(result, name), t) for name, t in host_dtypes.items()}
+    return result._replace(**host)
+
+
+def _to_int32(tensor: tf.Tensor) -> tf.Tensor:
+    with tf.device("CPU:0"):
+        if tensor.dtype.is_bool:
+            return tf.cast(tensor, tf.int32)
+        return tf.bitcast(tensor, tf.int32)
+
+
+def _from_int32(words: tf.Tensor, dtype: tf.DType) -> tf.Tensor:
+    with tf.device("CPU:0"):
+        return tf.cast(words, dtype) if dtype.is_bool else tf.bitcast(words, dtype)
 
 
 # What TensorFlow puts around the message of a kernel in a function: where the function was traced,
@@ -87,11 +111,20 @@ def _function(
     names: tuple[str, ...],
     dtypes: tuple[tf.DType, ...],
     attributes: tuple[tuple[str, Any], ...],
-) -> Callable[..., Any]:
+    host_outputs: tuple[str, ...],
+) -> tuple[Callable[..., Any], dict[str, tf.DType]]:
+    """Also the dtypes of the host's outputs, which leave it as int32."""
+    host_dtypes: dict[str, tf.DType] = {}
+
     # Of any shape: the kernels' messages are those of eager calls, and a new shape no new trace.
     @tf.function(input_signature=[tf.TensorSpec(None, dtype) for dtype in dtypes], autograph=False)
     def run(*inputs: tf.Tensor) -> Any:
         with tf.device(device or None):
-            return op(**dict(zip(names, inputs)), **dict(attributes))
+            result = op(**dict(zip(names, inputs)), **dict(attributes))
+        if not host_outputs:
+            return result
+        host = {name: getattr(result, name) for name in host_outputs}
+        host_dtypes.update((name, tensor.dtype) for name, tensor in host.items())
+        return result._replace(**{name: _to_int32(tensor) for name, tensor in host.items()})
 
-    return run.get_concrete_function()
+    return run.get_concrete_function(), host_dtypes
