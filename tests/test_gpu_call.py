@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tensorflow as tf
+from child_script import printed_by
 from conftest import Clips
 
 import tf_nvcodec as nvc
@@ -121,3 +122,51 @@ def test_in_a_function_it_is_an_op_of_that_function(clips: Clips) -> None:
 
     assert first(tf.constant(clips.data("h264.mp4"))).shape[0] == 1
     assert gpu_call._function.cache_info().misses == before
+
+
+# The op on one device and what leaves for the host's memory on another, as on a machine with a GPU.
+TWO_DEVICES = """
+import sys
+import numpy as np
+import tensorflow as tf
+
+cpu = tf.config.list_physical_devices("CPU")[0]
+tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * 2)
+import tf_nvcodec as nvc
+from tf_nvcodec.python import gpu_call
+
+gpu_call._may_run_on_gpu = tf.executing_eagerly
+with open(sys.argv[1], "rb") as file:
+    contents = file.read()
+inputs = []
+call = gpu_call.call
+
+def noting(op, given, *arguments, **options):
+    inputs.extend(tensor for tensor in given.values() if tf.is_tensor(tensor))
+    return call(op, given, *arguments, **options)
+
+gpu_call.call = noting
+with tf.device("CPU:1"):
+    videos = [
+        nvc.decode_frames_at(contents, [5, 0], size=(20, 30), return_valid=True),
+        nvc.decode_frames_at(contents, timestamps=[0.1, 0.5], return_valid=True),
+        nvc.decode_video(contents, 3, 20, 4, crop=(0, 0, 20, 30), return_valid=True),
+    ]
+    for index in (9999, -9999):
+        try:
+            nvc.decode_frames_at(contents, [index])
+        except tf.errors.InvalidArgumentError as error:
+            print(error.message)
+assert len(inputs) > 10 and {tensor.device[-5:] for tensor in inputs} == {"CPU:0"}, inputs
+for video in videos:
+    assert [part.device[-5:] for part in video] == ["CPU:1", "CPU:0", "CPU:0"], video
+    assert video.valid.numpy().all() and video.valid.dtype == tf.bool
+    assert len(video.pts) == len(video.frames)
+np.testing.assert_allclose(videos[0].pts, [0.2, 0.0])
+"""
+
+
+def test_numbers_are_in_host_memory_before_and_after(clips: Clips) -> None:
+    said = printed_by("-c", TWO_DEVICES, str(clips.path("h264.mp4"))).splitlines()
+    assert [line.partition(" is ")[0] for line in said] == ["frame index 9999", "frame index -9999"]
+    assert all(line.endswith("47 (position 0)") for line in said)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import functools
-import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -95,15 +94,11 @@ def context_of(address: int) -> int:
 
 
 def pause(stream: int, seconds: float) -> None:
-    """What is queued next on this stream waits so long; the host does not."""
-    cuda, word, address = _cuda(), ctypes.c_void_p(), ctypes.c_uint64()
-    mapped = 2  # CU_MEMHOSTALLOC_DEVICEMAP
-    check(cuda.cuMemHostAlloc(ctypes.byref(word), ctypes.c_size_t(4), mapped))
-    check(cuda.cuMemHostGetDevicePointer_v2(ctypes.byref(address), word, 0))
-    value = ctypes.cast(word, ctypes.POINTER(ctypes.c_uint32))
-    value[0] = 0
-    check(cuda.cuStreamWaitValue32_v2(ctypes.c_void_p(stream), address, 1, 0))
-    threading.Timer(seconds, lambda: value.__setitem__(0, 1)).start()
+    """What is queued next on this stream waits so long; the host does not. Without Python, whose
+    lock the call under test may hold."""
+    sleep = ctypes.cast(ctypes.CDLL(None).usleep, ctypes.c_void_p)
+    microseconds = ctypes.c_void_p(int(1e6 * seconds))
+    check(_cuda().cuLaunchHostFunc(ctypes.c_void_p(stream), sleep, microseconds))
 
 
 class Stream:

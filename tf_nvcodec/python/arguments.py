@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import numbers
 import os
 from typing import Any
@@ -47,12 +48,19 @@ def contents_from(value: Any) -> Any:
     return value
 
 
+def in_host_memory() -> contextlib.AbstractContextManager[Any]:
+    """Where kernels want all but frames. Python's numbers under the caller's tf.device("GPU") would
+    be copied there and back, and the host would wait for what the GPU does."""
+    return tf.device("CPU:0")
+
+
 def lengths_from(value: Any, name: str, form: str) -> tf.Tensor:
     """`value` as an int32 tensor; TypeError that says that `name` is `form`. The op checks shape
     and values."""
     try:
         _require_int32(value)
-        return tf.convert_to_tensor(value, tf.int32, name=name)
+        with in_host_memory():
+            return tf.convert_to_tensor(value, tf.int32, name=name)
     except (TypeError, ValueError, OverflowError):
         given = f"a tensor of {value.dtype.name}" if tf.is_tensor(value) else repr(value)
         raise TypeError(f"{name} must be {form}, int32; got {given}") from None

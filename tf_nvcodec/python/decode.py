@@ -10,7 +10,7 @@ import tensorflow as tf
 from typing_extensions import TypeAlias, TypedDict, Unpack
 
 from tf_nvcodec.python import gpu_call, loader
-from tf_nvcodec.python.arguments import contents_from, lengths_from
+from tf_nvcodec.python.arguments import contents_from, in_host_memory, lengths_from
 from tf_nvcodec.python.probe import MAX_PIXELS
 
 _END = tf.int64.max
@@ -112,18 +112,20 @@ def _integers(value: TensorLike, name: str) -> tf.Tensor:
     # TensorFlow takes True for 1 where integers are asked for.
     if any(isinstance(v, (bool, np.bool_)) for v in tf.nest.flatten(value)):
         raise TypeError(f"{name} must be integers, got bool")
-    tensor = tf.convert_to_tensor(value, dtype_hint=tf.int64, name=name)
-    if not tensor.dtype.is_integer:
-        raise TypeError(f"{name} must be integers, got {tensor.dtype.name}")
-    return tf.cast(tensor, tf.int64)
+    with in_host_memory():
+        tensor = tf.convert_to_tensor(value, dtype_hint=tf.int64, name=name)
+        if not tensor.dtype.is_integer:
+            raise TypeError(f"{name} must be integers, got {tensor.dtype.name}")
+        return tf.cast(tensor, tf.int64)
 
 
 def _seconds(value: TensorLike) -> tf.Tensor:
-    # The hint keeps Python's floats from being rounded to float32.
-    tensor = tf.convert_to_tensor(value, dtype_hint=tf.float64, name="timestamps")
-    if not (tensor.dtype.is_floating or tensor.dtype.is_integer):
-        raise TypeError(f"timestamps must be numbers of seconds, got {tensor.dtype.name}")
-    return tf.cast(tensor, tf.float64)
+    with in_host_memory():
+        # The hint keeps Python's floats from being rounded to float32.
+        tensor = tf.convert_to_tensor(value, dtype_hint=tf.float64, name="timestamps")
+        if not (tensor.dtype.is_floating or tensor.dtype.is_integer):
+            raise TypeError(f"timestamps must be numbers of seconds, got {tensor.dtype.name}")
+        return tf.cast(tensor, tf.float64)
 
 
 def _per_channel(values: Any) -> list[float]:

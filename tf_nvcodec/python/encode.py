@@ -12,7 +12,7 @@ import numpy as np
 import tensorflow as tf
 
 from tf_nvcodec.python import choices, gpu_call, loader
-from tf_nvcodec.python.arguments import lengths_from
+from tf_nvcodec.python.arguments import in_host_memory, lengths_from
 
 TensorLike = Union[tf.types.experimental.TensorLike, Any]
 
@@ -44,13 +44,14 @@ def _to_seconds(values: TensorLike, name: str) -> tf.Tensor:
         raise TypeError(f"{name} must be a number, got None: leave it out for the default")
     if isinstance(values, numbers.Number):
         values = float(values)  # type: ignore[arg-type]
-    try:
-        tensor = tf.convert_to_tensor(values, name=name)
-    except (TypeError, ValueError):
-        raise TypeError(f"{name} must be numbers, got {repr(values)[:100]}") from None
-    if not (tensor.dtype.is_floating or tensor.dtype.is_integer):
-        raise TypeError(f"{name} must be numbers, got {tensor.dtype.name}")
-    return tf.cast(tensor, tf.float64)
+    with in_host_memory():
+        try:
+            tensor = tf.convert_to_tensor(values, name=name)
+        except (TypeError, ValueError):
+            raise TypeError(f"{name} must be numbers, got {repr(values)[:100]}") from None
+        if not (tensor.dtype.is_floating or tensor.dtype.is_integer):
+            raise TypeError(f"{name} must be numbers, got {tensor.dtype.name}")
+        return tf.cast(tensor, tf.float64)
 
 
 def _at_least(least: int, value: Any, name: str) -> Any:
@@ -85,8 +86,8 @@ def _may_take_nvenc(backend: str) -> bool:
 
 
 def _host_memory() -> contextlib.AbstractContextManager[Any]:
-    """For eager inputs that are no tensors yet; in a graph, TensorFlow places them."""
-    return tf.device("CPU:0") if tf.executing_eagerly() else contextlib.nullcontext()
+    """For eager frames that are no tensor yet; in a graph, TensorFlow places them."""
+    return in_host_memory() if tf.executing_eagerly() else contextlib.nullcontext()
 
 
 def encode_video(
@@ -188,12 +189,13 @@ def encode_video(
       tf.errors.CancelledError: The step was cancelled.
     """
     with _host_memory():
-        inputs = {
-            "frames": _to_frames(frames),
-            "fps": _to_seconds(fps, "fps"),
-            "pts": _to_seconds([] if pts is None else pts, "pts"),
-            "size": lengths_from((0, 0) if size is None else size, "size", "(height, width)"),
-        }
+        tensor = _to_frames(frames)
+    inputs = {
+        "frames": tensor,
+        "fps": _to_seconds(fps, "fps"),
+        "pts": _to_seconds([] if pts is None else pts, "pts"),
+        "size": lengths_from((0, 0) if size is None else size, "size", "(height, width)"),
+    }
     attributes = {
         "codec": codec,
         "container": container or "mp4",

@@ -21,6 +21,7 @@ import tensorflow as tf
 from tensorflow.python.eager import context
 
 from tf_nvcodec.python import choices
+from tf_nvcodec.python.arguments import in_host_memory
 
 # Attributes differ from call to call in few programs.
 _MOST_FUNCTIONS = 256
@@ -44,8 +45,8 @@ def call(
     """
     if not _may_run_on_gpu():
         return op(**inputs, **attributes)
-    # Host memory is where the kernels want them; what is a tensor already stays where it is.
-    with tf.device("CPU:0"):
+    # What is a tensor already stays where it is.
+    with in_host_memory():
         tensors = {name: tf.convert_to_tensor(value, name=name) for name, value in inputs.items()}
     device = context.context().device_name or ""
     if follows is not None and not device:
@@ -69,22 +70,24 @@ def call(
 
 
 def _to_int32(tensor: tf.Tensor) -> tf.Tensor:
-    with tf.device("CPU:0"):
+    with in_host_memory():
         if tensor.dtype.is_bool:
             return tf.cast(tensor, tf.int32)
         return tf.bitcast(tensor, tf.int32)
 
 
 def _from_int32(words: tf.Tensor, dtype: tf.DType) -> tf.Tensor:
-    with tf.device("CPU:0"):
+    with in_host_memory():
         return tf.cast(words, dtype) if dtype.is_bool else tf.bitcast(words, dtype)
 
 
 # What TensorFlow puts around the message of a kernel in a function: where the function was traced,
-# which is some earlier call of the op, and the function's own name.
+# which is some earlier call of the op, and the function's own name; where its parts on two devices
+# fail together, all of that for each.
 _TRACED = re.compile(
-    r"\AGraph execution error:\n\nDetected at node [^\n]*\n"
-    r"(?:(?:  File [^\n]*\n\n)+|<stack traces unavailable>\n)"
+    r"\AGraph execution error:\n\n"
+    r"(?:Detected at node [^\n]*\n(?:(?:  File [^\n]*\n\n)+|<stack traces unavailable>\n))+"
+    r"(?:\d+ root error\(s\) found\.\n  \(0\) [A-Z_]+: +)?"
 )
 
 
