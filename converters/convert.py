@@ -86,6 +86,8 @@ def convert(
             f"spec is a {type(spec).__name__}: give a ConversionSpec (ConversionSpec.from_json "
             "makes one of a dict)"
         )
+    if not child:
+        spec = _without_build_log(spec)
     if bisect and verify_data is not None and _read_once(verify_data):
         raise SpecError(
             "verify_data can be read only once, and bisect compares many times: give a function "
@@ -228,6 +230,17 @@ def _bisect(
     graph = load_graph(folder, job.source.tags).graph_def
     found = find_denylist(passes, graph, progress=lambda trial: progress.say(str(trial)))
     return without(found.op_denylist, found.node_denylist), found
+
+
+def _without_build_log(spec: ConversionSpec) -> ConversionSpec:
+    """The spec of a conversion in this process, which cannot read what TensorRT writes."""
+    if spec.require_int8:
+        raise SpecError(
+            "require_int8=True is proved by TensorRT's build log, which only a child process has: "
+            "leave out child=False (--no-child); or require_int8, and INT8 is proved by engines of "
+            "that precision and tables that are not empty"
+        )
+    return dataclasses.replace(spec, require_int8=False)
 
 
 def _repeated(

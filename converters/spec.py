@@ -45,8 +45,8 @@ class ConversionSpec:
       calibration_table: a file to read the ranges from if it exists, else to write them to.
       custom_ranges: (min, max) by tensor name; INT8 with use_calibration=False only.
       require_int8: INT8 only: whether it is an error when TensorRT, which takes the fastest kernel
-        of any precision, takes none of INT8. Default True. Its build log tells, and the report
-        has the share, where the conversion runs in a child process.
+        of any precision, takes none of INT8. Default True. Its build log tells, which a conversion
+        without a child process has not: there the default is False, and True an error.
       allow_build_at_runtime: whether the saved model may build engines for shapes that were not
         declared. Default False: such shapes run in TensorFlow.
       save_gpu_specific_engines: whether the built engines are saved. Default True.

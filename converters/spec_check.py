@@ -106,6 +106,7 @@ def contradictions(values: Mapping[str, Any], bad: set[str]) -> list[Fault]:
     unless_bad(shape_fields, _shape_faults(values))
     unless_bad(("mode", "input_shapes", "max_batch_size"), _batch_faults(values))
     unless_bad((*shape_fields, "maximum_cached_engines"), _cache_faults(values))
+    unless_bad(("mode", "allow_build_at_runtime"), _building_faults(values))
     unless_bad(
         ("mode", "save_gpu_specific_engines", "allow_build_at_runtime"), _engine_file_faults(values)
     )
@@ -284,6 +285,16 @@ def _cache_faults(values: Mapping[str, Any]) -> list[Fault]:
         return []
     why = f"{needed} shape sets are to be built, and a full cache throws engines away"
     return [Fault("maximum_cached_engines", cached, (f"{needed} and more",), why)]
+
+
+def _building_faults(values: Mapping[str, Any]) -> list[Fault]:
+    if values["mode"] != "static" or not values["allow_build_at_runtime"]:
+        return []
+    why = (
+        "beside its static plan an engine builds no other: shapes that do not fit run in "
+        "TensorFlow; mode='dynamic' builds at runtime"
+    )
+    return [Fault("allow_build_at_runtime", True, (None, False), why)]
 
 
 def _engine_file_faults(values: Mapping[str, Any]) -> list[Fault]:

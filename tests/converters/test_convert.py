@@ -3,6 +3,7 @@ itself is replaced here by a copy of the model; test_convert_gpu.py has the real
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import subprocess
 from collections.abc import Iterator, Mapping
@@ -391,6 +392,17 @@ def test_bisect_needs_data_that_can_be_read_again(tmp_path: Path, tftrt: Mapping
 def test_a_spec_that_is_none(tmp_path: Path) -> None:
     with pytest.raises(SpecError, match="spec is a dict: give a ConversionSpec"):
         convert(tmp_path, tmp_path / "out", {"precision": "FP16"})
+
+
+def test_int8_cannot_be_proved_without_a_child(tmp_path: Path, tftrt: Mapping[str, Any]) -> None:
+    source = save(tmp_path / "model")
+    asked = ConversionSpec("INT8", input_shapes=SHAPES, require_int8=True)
+    with pytest.raises(SpecError, match="require_int8=True is proved by TensorRT's build log"):
+        here(source, tmp_path / "out", asked, calibration_data=[X[:4]])
+    assert not tftrt["calls"] and left_in(tmp_path) == ["model"]
+    left_out = dataclasses.replace(asked, require_int8=None)
+    report = here(source, tmp_path / "out", left_out, calibration_data=[X[:4]])
+    assert report.spec.require_int8 is False
 
 
 def test_bisect_converts_without_what_differs(

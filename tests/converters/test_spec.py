@@ -205,6 +205,11 @@ def test_what_is_filled_in(fields, expected):
         ({"mode": "static", "profile_strategy": "Range"}, "profile_strategy=", "has no profiles"),
         ({"mode": "static", "explicit_batch": True}, "explicit_batch=True", "implicit batch only"),
         (
+            {"mode": "static", "allow_build_at_runtime": True},
+            "allow_build_at_runtime=True",
+            "builds no other",
+        ),
+        (
             {"mode": "static", "input_shapes": [X, {"x": (8, 5)}]},
             "input_shapes=x:8x4; x:8x5",
             "8x4 and 8x5 need mode='dynamic'",
