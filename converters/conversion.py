@@ -35,6 +35,7 @@ from converters.int8_proof import (
     last_warnings,
     prove_int8,
     read_log,
+    without_build_log,
     without_layers,
 )
 from converters.model_source import GRAPH_KINDS, ModelSource, kind_of
@@ -68,6 +69,8 @@ class Conversion:
         self.kind = kind_of(source)
         self._asked = spec
         self.spec, self.reason = with_mode(spec, self.kind)
+        if not child:
+            self.spec = without_build_log(self.spec, spec.require_int8)
         if self.spec.outputs and self.kind in ("saved_model", "keras"):
             what = "SavedModel" if self.kind == "saved_model" else "Keras file"
             raise SpecError(

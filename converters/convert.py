@@ -72,7 +72,8 @@ def convert(
         cut; calibration_data measures what it lacks.
       progress: True bars, False nothing, None bars on a terminal and lines elsewhere.
       child: converts in a child process, which TensorRT may crash without harm; False converts in
-        this one, whose TensorFlow then holds the GPU.
+        this one, whose TensorFlow then holds the GPU, and where nothing proves that INT8 kernels
+        were taken (ConversionSpec.require_int8).
 
     Raises:
       ConverterError: SpecError, ModelError, UnavailableError, CalibrationError, EngineError,
@@ -86,8 +87,6 @@ def convert(
             f"spec is a {type(spec).__name__}: give a ConversionSpec (ConversionSpec.from_json "
             "makes one of a dict)"
         )
-    if not child:
-        spec = _without_build_log(spec)
     if bisect and verify_data is not None and _read_once(verify_data):
         raise SpecError(
             "verify_data can be read only once, and bisect compares many times: give a function "
@@ -143,6 +142,7 @@ def convert(
             denied.write(folder / DENYLIST)
         has_table = used.calibration_table is not None
         arguments, missing = _repeated(calibration_data, verify_data, verify, has_table)
+        arguments += [] if child else ["--no-child"]
         record.write_repeat_script(folder, source, arguments, missing)
         record.write_record(folder, report.to_json())
         job.save_tables()
@@ -230,17 +230,6 @@ def _bisect(
     graph = load_graph(folder, job.source.tags).graph_def
     found = find_denylist(passes, graph, progress=lambda trial: progress.say(str(trial)))
     return without(found.op_denylist, found.node_denylist), found
-
-
-def _without_build_log(spec: ConversionSpec) -> ConversionSpec:
-    """The spec of a conversion in this process, which cannot read what TensorRT writes."""
-    if spec.require_int8:
-        raise SpecError(
-            "require_int8=True is proved by TensorRT's build log, which only a child process has: "
-            "leave out child=False (--no-child); or require_int8, and INT8 is proved by engines of "
-            "that precision and tables that are not empty"
-        )
-    return dataclasses.replace(spec, require_int8=False)
 
 
 def _repeated(

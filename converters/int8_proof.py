@@ -7,13 +7,14 @@ Tactic: 0x.., x (Int8[32,64:4,56,56]) -> y (Int8[...])"); a finished plan keeps 
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from converters.calibration_table import CalibrationTable
-from converters.errors import NotInt8Error
+from converters.errors import NotInt8Error, SpecError
 from converters.first_of import first_of
 from converters.spec import ConversionSpec
 from converters.trt_graph import EngineNode
@@ -52,6 +53,21 @@ def last_warnings(log: str | None) -> str:
     """TensorFlow's last warnings and errors, to follow an error's text; "" without any."""
     lines = [line for line in without_layers(log or "").splitlines() if re.search(r": [EW] ", line)]
     return "".join(f"\n  {line}" for line in lines[-8:])
+
+
+def without_build_log(spec: ConversionSpec, asked: bool | None) -> ConversionSpec:
+    """The resolved spec of a conversion in this process, which cannot read TensorRT's log; `asked`
+    is its require_int8 as the user gave it, which cannot be True then: SpecError."""
+    if spec.precision != "INT8":
+        return spec
+    if asked:
+        raise SpecError(
+            "require_int8=True is proved by TensorRT's build log, which only a child process has: "
+            "leave out child=False (--no-child), or give require_int8=None (in a spec from a "
+            "report, report.asked has what was asked): INT8 is then proved by engines of that "
+            "precision and tables that are not empty"
+        )
+    return dataclasses.replace(spec, require_int8=False)
 
 
 def prove_int8(

@@ -86,7 +86,7 @@ class SignatureV1:
                     f"signature {self.name!r}: {node.name} has no plan: TensorRT could not build "
                     "it; TensorFlow's log says why"
                 )
-            node.attr["_allow_build_at_runtime"].b = bool(self._spec.allow_build_at_runtime)
+            node.attr["_allow_build_at_runtime"].b = False  # it is True without being asked
         self.function = trt_convert._construct_function_from_graph_def(
             original, self.graph_def, frozen
         )

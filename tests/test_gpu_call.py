@@ -54,7 +54,7 @@ def test_results_are_the_same(clips: Clips, monkeypatch: pytest.MonkeyPatch) -> 
 def test_what_is_in_host_memory_leaves_the_function_as_int32(
     clips: Clips, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of all dtypes TensorFlow keeps that one alone in host memory."""
+    """Of numbers TensorFlow keeps that type alone in host memory."""
     made = []
     original = gpu_call._function
 

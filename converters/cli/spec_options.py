@@ -97,7 +97,8 @@ def _add_int8(group: Any) -> None:
         "--require-int8",
         dest="require_int8",
         action=argparse.BooleanOptionalAction,
-        help="fail if TensorRT finds other kernels faster than INT8 everywhere (default)",
+        help="fail if TensorRT finds other kernels faster than INT8 everywhere (default; "
+        "not possible with --no-child)",
     )
     group.add_argument(
         "--calibrate",

@@ -119,7 +119,7 @@ def test_the_other_signatures_are_kept(tmp_path: Path, tftrt: Mapping[str, Any])
 def test_shapes_must_be_declared_and_fit(tmp_path: Path, tftrt: Mapping[str, Any]) -> None:
     source = save(tmp_path / "model")
     for spec, text in (
-        (ConversionSpec(), "open shapes .x:.x3. and no declared shapes"),
+        (ConversionSpec(), "open shapes .x:.x3. and no declared shapes.* or shape_ranges, to"),
         (ConversionSpec(input_shapes={"x": (4, 5)}), "x:4x5 does not fit .*whose input is .x3"),
         (ConversionSpec(input_shapes={"image": (4, 3)}), "'image'. are not the inputs"),
     ):
@@ -401,8 +401,14 @@ def test_int8_cannot_be_proved_without_a_child(tmp_path: Path, tftrt: Mapping[st
         here(source, tmp_path / "out", asked, calibration_data=[X[:4]])
     assert not tftrt["calls"] and left_in(tmp_path) == ["model"]
     left_out = dataclasses.replace(asked, require_int8=None)
-    report = here(source, tmp_path / "out", left_out, calibration_data=[X[:4]])
-    assert report.spec.require_int8 is False
+    np.save(tmp_path / "x.npy", X[:4])
+    report = here(source, tmp_path / "out", left_out, calibration_data=[tmp_path / "x.npy"])
+    assert report.spec.require_int8 is False and report.asked.require_int8 is None
+    assert "--no-child" in (tmp_path / "out" / "repeat.sh").read_text()
+    for wrong in ({"precision": "FP16"}, {"require_int8": "no"}):  # faults of their own
+        with pytest.raises(SpecError, match="require_int8=") as error:
+            here(source, tmp_path / "none", dataclasses.replace(asked, **wrong))
+        assert "build log" not in str(error.value)
 
 
 def test_bisect_converts_without_what_differs(

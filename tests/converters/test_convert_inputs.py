@@ -103,6 +103,19 @@ def test_a_batch_that_the_graph_fixes(
     assert here(open_batch, tmp_path / "one", ConversionSpec()).spec.max_batch_size == 1
 
 
+def test_a_graph_of_open_shapes(tmp_path: Path, tftrt: Mapping[str, Any]) -> None:
+    """Static plans are for declared shapes; a graph that may build at runtime is for V2."""
+    source = frozen_graph(tmp_path / "open.pb", [None, None])
+    cure = "give input_shapes .* to build engines for; or mode='dynamic' and allow_build_at_runtime"
+    with pytest.raises(SpecError, match=cure) as error:
+        here(source, tmp_path / "no", ConversionSpec(outputs=["y"]))
+    assert "shape_ranges" not in str(error.value)
+    spec = ConversionSpec(input_shapes=SHAPES, outputs=["y"], allow_build_at_runtime=True)
+    report = here(source, tmp_path / "out", spec)
+    assert (report.spec.mode, report.spec.allow_build_at_runtime) == ("dynamic", True)
+    assert "what static mode cannot do" in report.reason
+
+
 def test_names_that_no_signature_can_have(tmp_path: Path, tftrt: Mapping[str, Any]) -> None:
     source = frozen_graph(tmp_path / "scoped.pb", [None, 3], "import/")
     spec = ConversionSpec(input_shapes={"import/x:0": (4, 3)}, outputs=["import/y"])

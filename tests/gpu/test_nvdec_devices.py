@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import sys
@@ -148,6 +149,8 @@ def test_the_host_does_not_wait_for_tensorflows_work() -> None:
     with tf.device(GPU):
         work = tf.ones([4])
     before = on_gpu(contents, indices=[0], return_valid=True)  # opens what is needed
+    on_gpu(contents, indices=[0], return_valid=True)  # and takes memory beside the first
+    gc.collect()
     pause(nvc.DeviceFrames(work).__cuda_array_interface__["stream"], 1.0)
     began = time.monotonic()
     frames = on_gpu(contents, indices=[0], return_valid=True)

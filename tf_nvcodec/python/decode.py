@@ -23,7 +23,7 @@ class DecodedVideo(NamedTuple):
 
     Attributes:
       frames: [T, H, W, C], [T, C, H, W], or [T, bytes] for the packed pixel formats.
-      pts: float64 [T], seconds.
+      pts: float64 [T], seconds; eagerly in host memory, whatever device the frames are on.
     """
 
     frames: tf.Tensor
@@ -35,8 +35,9 @@ class DecodedVideoWithValidity(NamedTuple):
 
     Attributes:
       frames: As in `DecodedVideo`.
-      pts: float64 [T], seconds.
-      valid: bool [T], False where on_error="repeat" put another frame for a damaged one.
+      pts: As in `DecodedVideo`.
+      valid: bool [T], False where on_error="repeat" put another frame for a damaged one; in host
+        memory like `pts`.
     """
 
     frames: tf.Tensor

@@ -85,7 +85,7 @@ def _may_take_nvenc(backend: str) -> bool:
     return backend == "nvenc" or (backend == "auto" and switched_on)
 
 
-def _host_memory() -> contextlib.AbstractContextManager[Any]:
+def _eagerly_in_host_memory() -> contextlib.AbstractContextManager[Any]:
     """For eager frames that are no tensor yet; in a graph, TensorFlow places them."""
     return in_host_memory() if tf.executing_eagerly() else contextlib.nullcontext()
 
@@ -188,7 +188,7 @@ def encode_video(
         what this GPU can't make.
       tf.errors.CancelledError: The step was cancelled.
     """
-    with _host_memory():
+    with _eagerly_in_host_memory():
         tensor = _to_frames(frames)
     inputs = {
         "frames": tensor,

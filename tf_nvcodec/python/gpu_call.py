@@ -6,8 +6,8 @@ another's inputs (TensorFlow's issues 62523 and 123980; seen here with 2.17.1). 
 function has a place of its own.
 
 TensorFlow copies what a function returns to the GPU, even what a kernel put in host memory, behind
-all work of its stream, and the host waits for the copy. Only int32 stays in host memory: as such do
-those outputs leave the function.
+all work of its stream, and the host waits for the copy. Of numbers, only int32 stays in host
+memory: as such do those outputs leave the function.
 """
 
 from __future__ import annotations
