@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tensorflow as tf
+from tf_data import without_prefetch
 
 import tf_nvcodec as nvc
 
@@ -115,9 +116,7 @@ def test_restores_behind_other_transformations(files, tmp_path) -> None:
 def test_a_checkpoint_is_small(files, tmp_path) -> None:
     """Positions, not frames: what was decoded ahead is decoded again."""
     made = nvc.VideoDataset(files, clip_length=16, size=(512, 512), clip_step=4)
-    options = tf.data.Options()  # tf.data's own prefetch saves the elements it holds
-    options.experimental_optimization.inject_prefetch = False
-    iterator = iter(made.with_options(options))
+    iterator = iter(without_prefetch(made))
     next(iterator)
     path = tf.train.Checkpoint(iterator=iterator).save(str(tmp_path / "c"))
     size = sum(file.stat().st_size for file in tmp_path.glob("c-1*"))
@@ -146,16 +145,20 @@ def test_checks_positions_against_changed_files(clips, tmp_path) -> None:
     """A file that has become shorter since the checkpoint was made."""
     video = tmp_path / "video.mp4"
     video.write_bytes(clips.data("h264.mp4"))
-    iterator = iter(dataset([str(video)], tmp_path, clip_step=4))
+
+    def clips_of_the_file() -> Any:
+        return iter(without_prefetch(dataset([str(video)], tmp_path, clip_step=4)))
+
+    iterator = clips_of_the_file()
     take(iterator, 3)
     path = tf.train.Checkpoint(iterator=iterator).save(str(tmp_path / "c"))
     first = nvc.decode_video(clips.data("h264.mp4"), stop=8).frames
     video.write_bytes(nvc.encode_video(first, fps=25).numpy())
-    fresh = iter(dataset([str(video)], tmp_path, clip_step=4))
+    fresh = clips_of_the_file()
     tf.train.Checkpoint(iterator=fresh).restore(path)
-    # What tf.data's own prefetch had saved comes first.
-    with pytest.raises(tf.errors.InvalidArgumentError, match=r"there is no clip \d"):
-        take(fresh, 12)
+    # Whether the next clip had been begun is the runner's affair; the words differ.
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"clip 3.* ha(s|ve) changed"):
+        next(fresh)
 
 
 TRAINING = """

@@ -11,6 +11,7 @@ import pytest
 import tensorflow as tf
 from small_videos import write_small_videos
 from tensorflow.python.eager import cancellation  # has no public name
+from tf_data import without_prefetch
 
 import tf_nvcodec as nvc
 from tf_nvcodec.python import loader
@@ -30,12 +31,6 @@ def dataset(files: list[str], **arguments: Any) -> nvc.VideoDataset:
 
 def ids(made: tf.data.Dataset) -> list[tuple[int, int]]:
     return [(int(e["video_index"]), int(e["clip_index"])) for e in made.as_numpy_iterator()]
-
-
-def without_prefetch(made: tf.data.Dataset) -> tf.data.Dataset:
-    options = tf.data.Options()
-    options.experimental_optimization.inject_prefetch = False
-    return made.with_options(options)
 
 
 @pytest.mark.parametrize("count", [1, 5, 13, 1000])
