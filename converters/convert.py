@@ -183,7 +183,8 @@ def calibrate(
     asked = dataclasses.replace(spec or ConversionSpec(), calibration_table=None)
     if (asked.precision or "INT8").upper() != "INT8":
         raise SpecError(f"precision {asked.precision!r} has nothing to calibrate: use INT8")
-    asked = dataclasses.replace(asked, precision="INT8")
+    # Nothing is proved here.
+    asked = dataclasses.replace(asked, precision="INT8", require_int8=None)
     with tempfile.TemporaryDirectory(prefix=_WORK) as work:
         job = Conversion(source, asked, Path(work), Progress(progress), child=child, shown=progress)
         job.calibration(calibration_data)

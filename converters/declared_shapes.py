@@ -104,13 +104,12 @@ def _fitting(spec: ConversionSpec, signature: Signature) -> list[dict[str, Shape
 def _undeclared(spec: ConversionSpec, signature: Signature) -> str:
     own = {name: info.shape for name, info in signature.inputs.items()}
     named = ",".join(f"{name}:{_open(shape)}" for name, shape in own.items())
-    static = spec.mode == "static"
-    shapes = "input_shapes (--shape input:32x224x224x3)" + ("" if static else " or shape_ranges")
-    mode = "mode='dynamic' and " if static else ""
+    mode = "mode='dynamic' with " if spec.mode == "static" else ""
     return (
         f"signature {signature.name!r} has open shapes ({named}) and no declared shapes: give "
-        f"{shapes}, to build engines for; or {mode}allow_build_at_runtime=True, to build at the "
-        "first request" + _others(spec, signature)
+        f"input_shapes (--shape input:32x224x224x3), or {mode}shape_ranges, to build engines for; "
+        f"or {mode}allow_build_at_runtime=True, to build at the first request"
+        + _others(spec, signature)
     )
 
 

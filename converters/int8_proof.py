@@ -63,9 +63,8 @@ def without_build_log(spec: ConversionSpec, asked: bool | None) -> ConversionSpe
     if asked:
         raise SpecError(
             "require_int8=True is proved by TensorRT's build log, which only a child process has: "
-            "leave out child=False (--no-child), or give require_int8=None (in a spec from a "
-            "report, report.asked has what was asked): INT8 is then proved by engines of that "
-            "precision and tables that are not empty"
+            "leave out child=False (--no-child), or give require_int8=False (--no-require-int8): "
+            "INT8 is then proved by engines of that precision and tables that are not empty"
         )
     return dataclasses.replace(spec, require_int8=False)
 

@@ -143,9 +143,8 @@ absl::StatusOr<Clip> ClipSpec::Select(const FrameIndex& index, int64_t clip, uin
   const int64_t last_start = std::max<int64_t>(timeline.size() - Span(), 0);
   const int64_t count = sampling == ClipSampling::kAll ? CountAll(index) : clips_per_video;
   if (clip < 0 || clip >= count) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("there is no clip ", clip, ": the video has ", count,
-                     ", and its file has changed since they were counted"));
+    return absl::InvalidArgumentError(absl::StrCat("there is no clip ", clip, ": the video has ",
+                                                   count, " now, fewer than were counted before"));
   }
   int64_t start = 0;
   switch (sampling) {
