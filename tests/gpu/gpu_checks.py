@@ -29,6 +29,7 @@ EVERYWHERE = {
     "mjpeg": {"yuvj420p"},
     "mpeg1video": {"yuv420p"},
     "mpeg2video": {"yuv420p"},
+    "mpeg4": {"yuv420p"},
     "vp8": {"yuv420p"},
 }
 

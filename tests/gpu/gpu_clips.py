@@ -26,18 +26,27 @@ FACTOR = 3
 SMALLEST = 144
 CODECS = ("h264", "hevc", "vp8", "vp9")
 # Whose standards leave the last bits of the inverse transform to the decoder.
-ROUNDING = ("mpeg1", "mpeg2", "mjpeg")
+ROUNDING = ("mpeg1", "mpeg2", "mpeg4", "mjpeg")
 # Of larger pictures the lost cells hold only parts.
 ONLY_SMALL = {"h264_lost_cells.ts"}
 # And why.
 REFUSED = {
-    "mpeg4.avi": "NVDEC is not used for codec 'mpeg4'",
-    "mpeg4.mp4": "NVDEC is not used for codec 'mpeg4'",
+    **dict.fromkeys(
+        (
+            "mpeg4.mp4",
+            "mpeg4.ts",
+            "mpeg4_interlaced.mp4",
+            "mpeg4_odd.mkv",
+            "mpeg4_packed_b.avi",
+            "mpeg4_qpel.mkv",
+        ),
+        "NVDEC is not used for mpeg4 of object type 17",
+    ),
+    # FFmpeg's encoder calls it a Simple one.
+    "mpeg4_fields.avi": "NVDEC is not used for MPEG-4 with B pictures, fields",
     "mjpeg_fields.ivf": "NVDEC does not decode JPEG in fields",
 }
 OTHERS = (
-    "mpeg4.avi",
-    "mpeg4.mp4",
     "audio_only.mp4",
     "one_frame.mp4",
     "size_change.h264",
@@ -45,6 +54,7 @@ OTHERS = (
     "vp9_as_second.mp4",
 )
 _MJPEG = "-c:v mjpeg -pix_fmt yuvj420p"
+_MPEG4 = "-c:v mpeg4 -bf 0 -g 12 -q:v 4"
 EXTRA = (
     Clip("mpeg1.mpg", "-c:v mpeg1video -bf 2 -g 12 -q:v 4", size="288x192"),
     # Sizes that are no whole macroblocks, odd and even.
@@ -57,6 +67,11 @@ EXTRA = (
     Clip("mpeg2.m2v", "-c copy", of="mpeg2.ts"),
     Clip("mpeg2_smaller_display.m2v", of="mpeg2.m2v", edit=clip_edits.smaller_display),
     Clip("mpeg2_larger_display.m2v", of="mpeg2.m2v", edit=clip_edits.larger_display),
+    Clip("mpeg4_simple_odd.mp4", f"{_MPEG4} -flags +mv4", size="291x195", source="testsrc"),
+    Clip("mpeg4_simple_xvid.mkv", "-c:v libxvid -bf 0 -g 12 -q:v 4", size="288x192"),
+    Clip("mpeg4_simple.ts", f"{_MPEG4} -mpeg_quant 1", size="288x192"),
+    Clip("mpeg4_simple_slices.m4v", f"{_MPEG4} -ps 300", size="288x192"),
+    Clip("mpeg4_fields.avi", f"{_MPEG4} -flags +ilme+ildct", size="288x192"),
     # Of mjpeg.avi's size.
     Clip("mjpeg_other.avi", f"{_MJPEG} -q:v 8", source="testsrc", size="288x192", frames=12),
     Clip("halves.mjpeg", f"{_MJPEG} -q:v 4", size="288x96", frames=12, tags=frozenset({"part"})),

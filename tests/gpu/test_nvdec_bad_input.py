@@ -45,6 +45,7 @@ DAMAGED = {
     "vp9_yuv420p10le.webm": (10, 40),
     "mpeg1.mpg": (10, 40),
     "mpeg2.ts": (20, 60),
+    "mpeg4.avi": (20, 60),
     "mjpeg.avi": (20, 60),
 }
 LIES = {

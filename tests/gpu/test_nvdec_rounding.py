@@ -54,7 +54,7 @@ def test_random_access_equals_sequential(name: str) -> None:
     check_random_access(name, native(name).frames.numpy())
 
 
-@pytest.mark.parametrize("name", ["mpeg1.mpg", "mpeg2.ts", "mjpeg.avi"])
+@pytest.mark.parametrize("name", ["mpeg1.mpg", "mpeg2.ts", "mpeg4.avi", "mjpeg.avi"])
 def test_rgb(name: str) -> None:
     """A sample that is off by one is so by up to three in a colour."""
     native(name, stop=1)
@@ -109,7 +109,7 @@ def test_some_are_refused(name: str, why: str) -> None:
         on_gpu(data(name), pixel_format="native")
 
 
-@pytest.mark.parametrize("name", ["mpeg1.mpg", "mpeg2.ts", "mjpeg.avi", *REFUSED])
+@pytest.mark.parametrize("name", ["mpeg1.mpg", "mpeg2.ts", "mpeg4.avi", "mjpeg.avi", *REFUSED])
 def test_auto_is_ffmpegs_to_the_bit(name: str) -> None:
     pool = nvc.decoder_pool()
     frames = on_gpu(data(name), backend="auto", pixel_format="native").frames

@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstring>
+
 #include "absl/strings/str_cat.h"
 #include "tests/nv/nvdec_decoder_fixture.h"
 
@@ -152,12 +154,34 @@ TEST_F(NvdecDecoderErrorsTest, HoldingAllPicturesIsSaid) {
 
 TEST_F(NvdecDecoderErrorsTest, RefusesCodecsAtOnce) {
   AvCodecParametersPtr parameters(avcodec_parameters_alloc());
-  for (const AVCodecID codec : {AV_CODEC_ID_FFV1, AV_CODEC_ID_MPEG4, AV_CODEC_ID_VC1}) {
-    parameters->codec_id = codec;
-    const auto decoder = OpenNvdecDecoder(pool_.get(), *parameters, {1, 25}, {});
-    EXPECT_TRUE(absl::IsUnimplemented(decoder.status())) << decoder.status();
-    EXPECT_THAT(decoder.status().message(), HasSubstr(avcodec_get_name(codec)));
+  parameters->codec_id = AV_CODEC_ID_FFV1;
+  auto status = OpenNvdecDecoder(pool_.get(), *parameters, {1, 25}, {}).status();
+  EXPECT_TRUE(absl::IsUnimplemented(status)) << status;
+  EXPECT_THAT(status.message(), HasSubstr("ffv1"));
+
+  // Of an object that may have B pictures.
+  parameters->codec_id = AV_CODEC_ID_MPEG4;
+  const uint8_t advanced[] = {0, 0, 1, 0x20, 0x08, 0xd4, 0x8d, 0x08, 0, 0xcd, 9, 4, 0x18, 0x14};
+  parameters->extradata = static_cast<uint8_t*>(av_mallocz(sizeof(advanced) + AV_INPUT_BUFFER_PADDING_SIZE));
+  parameters->extradata_size = sizeof(advanced);
+  std::memcpy(parameters->extradata, advanced, sizeof(advanced));
+  status = OpenNvdecDecoder(pool_.get(), *parameters, {1, 25}, {}).status();
+  EXPECT_TRUE(absl::IsUnimplemented(status)) << status;
+  EXPECT_THAT(status.message(), HasSubstr("mpeg4 of object type 17"));
+}
+
+TEST_F(NvdecDecoderErrorsTest, Mpeg4HasNoBPictures) {
+  Open(AV_CODEC_ID_MPEG4);
+  EXPECT_EQ(SendAndReceive("S96x64 I0 D0").size() + SendAndReceive("P1 D1").size(), 0u);
+  const absl::Status status = Send("B2 D2");
+  EXPECT_TRUE(absl::IsUnimplemented(status)) << status;
+  EXPECT_THAT(status.message(), HasSubstr("B pictures"));
+  for (int i = 0; i < 2; ++i) {  // what came before is shown
+    EXPECT_TRUE(decoder_->Receive(frame_.get()).value());
+    EXPECT_EQ(frame_->pkt_pos, i);
+    av_frame_unref(frame_.get());
   }
+  EXPECT_TRUE(absl::IsUnimplemented(decoder_->Receive(frame_.get()).status()));
 }
 
 }  // namespace

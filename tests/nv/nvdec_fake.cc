@@ -298,16 +298,18 @@ CUresult FakeGpu::ParseWords(const std::string& words) {
           static_cast<unsigned char>(matrix_coefficients);
       went_on = parser.pfnSequenceCallback(parser.pUserData, &format);
       calls.push_back(absl::StrCat("sequence ", went_on));
-    } else if (word[0] == 'I' || word[0] == 'P' || word[0] == 'O') {
+    } else if (absl::StrContains("IPBO", word.substr(0, 1))) {
       std::sscanf(word.c_str(), "%*c%d", &index);
       CUVIDPICPARAMS picture = {};
       picture.CurrPicIdx = index;
-      picture.intra_pic_flag = word[0] != 'P';
+      picture.intra_pic_flag = word[0] == 'I' || word[0] == 'O';
       if (parser.CodecType == cudaVideoCodec_H264) {
         picture.CodecSpecific.h264.frame_mbs_only_flag = 1;
       } else if (parser.CodecType == cudaVideoCodec_VP9) {
         picture.CodecSpecific.vp9.frameType = word[0] != 'I';
         picture.CodecSpecific.vp9.intraOnly = word[0] == 'O';
+      } else if (parser.CodecType == cudaVideoCodec_MPEG4) {
+        picture.CodecSpecific.mpeg4.vop_coding_type = word[0] == 'I' ? 0 : word[0] == 'P' ? 1 : 2;
       }
       picture.PicWidthInMbs = coded_width / 16;
       picture.FrameHeightInMbs = (coded_height + 15) / 16;

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <iterator>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -242,6 +243,60 @@ TEST(NvdecHeadersTest, Vp9HasChromaOfFullSizeInOddProfiles) {
     EXPECT_EQ(CheckVp9Profile(&header, 1).ok(), profile % 2 == 0) << profile;
   }
   EXPECT_TRUE(CheckVp9Profile(nullptr, 0).ok());
+}
+
+TEST(NvdecHeadersTest, Mpeg4TellsItsSizeInTheObjectLayer) {
+  for (const char* encoder : {"mpeg4", "libxvid"}) {
+    for (const auto& [width, height] : {std::pair(288, 192), std::pair(290, 194)}) {
+      SCOPED_TRACE(absl::StrCat(encoder, " ", width, "x", height));
+      const AvPacketPtr packet = Encode({encoder, "", AV_PIX_FMT_YUV420P, width, height});
+      const auto size = static_cast<size_t>(packet->size);
+      const auto found = FindWindow(AV_CODEC_ID_MPEG4, packet->data, size, 0, 0);
+      ASSERT_TRUE(found.has_value());
+      EXPECT_EQ(found->width, width);
+      EXPECT_EQ(found->height, height);
+      EXPECT_EQ(found->coded_width, (width + 15) / 16 * 16);
+      EXPECT_EQ(found->coded_height, (height + 15) / 16 * 16);
+      EXPECT_TRUE(CheckMpeg4Object(packet->data, size).ok());
+      for (size_t part = 0; part < 20; ++part) {
+        EXPECT_FALSE(FindWindow(AV_CODEC_ID_MPEG4, packet->data, part, 0, 0).has_value()) << part;
+        EXPECT_TRUE(CheckMpeg4Object(packet->data, part).ok()) << part;
+      }
+    }
+  }
+}
+
+// A layer header of these bits: random_accessible_vol 0, the type, no identifier, an aspect of 1,
+// no control parameters, the shape.
+std::vector<uint8_t> Mpeg4Layer(int type, int shape, const std::string& rest) {
+  std::string bits = "0";
+  for (int i = 7; i >= 0; --i) bits += (type >> i & 1) != 0 ? '1' : '0';
+  bits += "0" "0001" "0";
+  for (int i = 1; i >= 0; --i) bits += (shape >> i & 1) != 0 ? '1' : '0';
+  bits += rest;
+  std::vector<uint8_t> bytes = {0, 0, 1, 0x20};
+  while (bits.size() % 8 != 0) bits += '0';
+  for (size_t i = 0; i < bits.size(); i += 8) {
+    bytes.push_back(static_cast<uint8_t>(std::stoi(bits.substr(i, 8), nullptr, 2)));
+  }
+  return bytes;
+}
+
+TEST(NvdecHeadersTest, Mpeg4OtherThanSimpleIsRefused) {
+  // 25 ticks, so an increment of 5 bits; 97 x 65.
+  const std::string rest =
+      "1" "0000000000011001" "1" "1" "00001" "1" "0000001100001" "1" "0000001000001" "1";
+  const auto simple = Mpeg4Layer(1, 0, rest), advanced = Mpeg4Layer(17, 0, rest);
+  EXPECT_TRUE(CheckMpeg4Object(simple.data(), simple.size()).ok());
+  const absl::Status refused = CheckMpeg4Object(advanced.data(), advanced.size());
+  EXPECT_TRUE(absl::IsUnimplemented(refused)) << refused;
+  EXPECT_THAT(refused.message(), ::testing::HasSubstr("object type 17, only for Simple ones"));
+  const auto window = FindWindow(AV_CODEC_ID_MPEG4, simple.data(), simple.size(), 0, 0);
+  ASSERT_TRUE(window.has_value());
+  EXPECT_EQ(window->width, 97);
+  EXPECT_EQ(window->height, 65);
+  const auto shaped = Mpeg4Layer(1, 1, rest);
+  EXPECT_FALSE(FindWindow(AV_CODEC_ID_MPEG4, shaped.data(), shaped.size(), 0, 0).has_value());
 }
 
 }  // namespace

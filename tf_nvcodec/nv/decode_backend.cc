@@ -86,7 +86,7 @@ absl::StatusOr<GpuDevice*> ChooseDecoder(Backend backend, GpuDevice* frames_on,
   if (backend == Backend::kCpu) return nullptr;
   if (backend == Backend::kAuto) {
     if (frames_on == nullptr) return nullptr;
-    absl::Status status = CheckNvdecIsUsedFor(codec.codec_id);
+    absl::Status status = NvdecCodec(codec.codec_id).status();
     if (status.ok()) status = CheckExact(codec.codec_id);
     if (status.ok()) status = CheckNvdecTakes(frames_on, codec);
     if (status.ok()) return frames_on;

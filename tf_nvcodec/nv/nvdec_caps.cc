@@ -9,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "tf_nvcodec/core/status.h"
 #include "tf_nvcodec/nv/nvdec_codecs.h"
+#include "tf_nvcodec/nv/nvdec_headers.h"
 
 extern "C" {
 #include <libavutil/pixdesc.h>
@@ -141,9 +142,12 @@ absl::Status CheckNvdecTakes(GpuDevice* device, const NvdecFormat& format) {
 }
 
 absl::Status CheckNvdecTakes(GpuDevice* device, const AVCodecParameters& codec) {
-  NVC_RETURN_IF_ERROR(CheckNvdecIsUsedFor(codec.codec_id));
   NvdecFormat format;
   NVC_ASSIGN_OR_RETURN(format.codec, NvdecCodec(codec.codec_id));
+  if (format.codec == cudaVideoCodec_MPEG4 && codec.extradata != nullptr) {
+    NVC_RETURN_IF_ERROR(
+        CheckMpeg4Object(codec.extradata, static_cast<size_t>(codec.extradata_size)));
+  }
   const AVPixFmtDescriptor* descriptor =
       av_pix_fmt_desc_get(static_cast<AVPixelFormat>(codec.format));
   if (descriptor == nullptr) {

@@ -15,7 +15,6 @@ namespace {
 struct Codec {
   AVCodecID id;
   cudaVideoCodec codec;
-  const char* why_not_used = nullptr;
 };
 
 // Not VC-1: there is nothing to compare it with.
@@ -27,8 +26,7 @@ constexpr Codec kCodecs[] = {
     {AV_CODEC_ID_VP8, cudaVideoCodec_VP8},
     {AV_CODEC_ID_MPEG1VIDEO, cudaVideoCodec_MPEG1},
     {AV_CODEC_ID_MPEG2VIDEO, cudaVideoCodec_MPEG2},
-    // Seen on an H200: up to 110 off in some macroblocks, where FFmpeg and Xvid agree.
-    {AV_CODEC_ID_MPEG4, cudaVideoCodec_MPEG4, "its B pictures are not those of other decoders"},
+    {AV_CODEC_ID_MPEG4, cudaVideoCodec_MPEG4},
     {AV_CODEC_ID_MJPEG, cudaVideoCodec_JPEG},
 };
 
@@ -39,18 +37,11 @@ const Codec* Find(AVCodecID id) {
   return nullptr;
 }
 
-absl::Status NotUsed(AVCodecID id, const std::string& said) {
-  return absl::UnimplementedError(
-      absl::StrCat("NVDEC is not used for codec '", avcodec_get_name(id), "'", said));
-}
-
 }  // namespace
 
 std::vector<cudaVideoCodec> NvdecCodecs() {
   std::vector<cudaVideoCodec> codecs;
-  for (const Codec& entry : kCodecs) {
-    if (entry.why_not_used == nullptr) codecs.push_back(entry.codec);
-  }
+  for (const Codec& entry : kCodecs) codecs.push_back(entry.codec);
   return codecs;
 }
 
@@ -59,8 +50,9 @@ absl::StatusOr<cudaVideoCodec> NvdecCodec(AVCodecID codec) {
   const auto append_name = [](std::string* out, cudaVideoCodec used) {
     out->append(NvdecCodecName(used));
   };
-  return NotUsed(codec,
-                 absl::StrCat(", only for ", absl::StrJoin(NvdecCodecs(), ", ", append_name)));
+  return absl::UnimplementedError(
+      absl::StrCat("NVDEC is not used for codec '", avcodec_get_name(codec), "', only for ",
+                   absl::StrJoin(NvdecCodecs(), ", ", append_name)));
 }
 
 AVCodecID CodecOfNvdecNumber(int number) {
@@ -72,14 +64,6 @@ AVCodecID CodecOfNvdecNumber(int number) {
 
 const char* NvdecCodecName(cudaVideoCodec codec) {
   return avcodec_get_name(CodecOfNvdecNumber(codec));
-}
-
-absl::Status CheckNvdecIsUsedFor(AVCodecID codec) {
-  const Codec* const found = Find(codec);
-  if (found != nullptr && found->why_not_used != nullptr) {
-    return NotUsed(codec, absl::StrCat(": ", found->why_not_used));
-  }
-  return NvdecCodec(codec).status();
 }
 
 }  // namespace nvc

@@ -14,7 +14,7 @@ extern "C" {
 
 namespace nvc {
 
-// Those whose pictures NVDEC gets right, where a GPU has them.
+// All of them, where a GPU has them.
 std::vector<cudaVideoCodec> NvdecCodecs();
 
 // NVIDIA's number of a codec. Unimplemented for those that NVDEC never has.
@@ -25,9 +25,6 @@ AVCodecID CodecOfNvdecNumber(int number);
 
 // FFmpeg's name of a codec.
 const char* NvdecCodecName(cudaVideoCodec codec);
-
-// Unimplemented also for codecs whose pictures NVDEC is known to get wrong.
-absl::Status CheckNvdecIsUsedFor(AVCodecID codec);
 
 }  // namespace nvc
 

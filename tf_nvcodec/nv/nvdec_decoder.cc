@@ -130,6 +130,8 @@ class NvdecDecoder : public Decoder, private NvdecParserEvents {
       if (piece.data == nullptr) return absl::OkStatus();
       if (kind_ == cudaVideoCodec_VP9) {
         NVC_RETURN_IF_ERROR(CheckVp9Profile(piece.data, piece.size));
+      } else if (kind_ == cudaVideoCodec_MPEG4) {
+        NVC_RETURN_IF_ERROR(CheckMpeg4Object(piece.data, piece.size));
       }
       has_decoded_ = false;
       parsed_ = piece;
@@ -208,6 +210,11 @@ class NvdecDecoder : public Decoder, private NvdecParserEvents {
     if (std::exchange(needs_key_, false) && !StartsAfresh(kind_, *picture)) {
       // Its references are in the old session.
       Blame(absl::UnimplementedError("NVDEC can't change the size between key frames"));
+      return false;
+    }
+    const absl::Status taken = CheckPicture(kind_, *picture);
+    if (!taken.ok()) {
+      Blame(taken);
       return false;
     }
     if (IsCountedInMacroblocks(kind_)) {

@@ -20,7 +20,7 @@ namespace nvc {
 // top, and the siting of chroma. VP8: of a key frame;
 // the parser rounds sizes to even ones. MPEG-1 and MPEG-2: of the last sequence header before the
 // picture, with whole macroblocks as its coded size; the parser may take the size to display from
-// an extension that FFmpeg ignores.
+// an extension that FFmpeg ignores. MPEG-4: of the last rectangular object layer.
 std::optional<PictureWindow> FindWindow(AVCodecID codec, const uint8_t* data, size_t size,
                                         int coded_width, int coded_height);
 
@@ -29,6 +29,11 @@ bool MayTurnToFields(const uint8_t* data, size_t size);
 
 // Unimplemented for VP9's profiles of 4:2:2, 4:4:0 and 4:4:4, for which the parser shows nothing.
 absl::Status CheckVp9Profile(const uint8_t* data, size_t size);
+
+// Unimplemented for MPEG-4's objects that may have B pictures, of which NVDEC makes others than
+// FFmpeg's and Xvid's decoders do (seen on an H200: some macroblocks are up to 110 off), fields,
+// quarter samples or global motion: all but the Simple ones.
+absl::Status CheckMpeg4Object(const uint8_t* data, size_t size);
 
 }  // namespace nvc
 

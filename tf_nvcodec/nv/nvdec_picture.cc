@@ -5,7 +5,8 @@
 namespace nvc {
 
 bool IsCountedInMacroblocks(cudaVideoCodec codec) {
-  return codec == cudaVideoCodec_MPEG1 || codec == cudaVideoCodec_MPEG2;
+  return codec == cudaVideoCodec_MPEG1 || codec == cudaVideoCodec_MPEG2 ||
+         codec == cudaVideoCodec_MPEG4;
 }
 
 void CountMacroblocks(int coded_width, int coded_height, CUVIDPICPARAMS* picture) {
@@ -44,6 +45,18 @@ bool StartsAfresh(cudaVideoCodec codec, const CUVIDPICPARAMS& picture) {
 int ReferenceIndex(cudaVideoCodec codec, const CUVIDPICPARAMS& picture) {
   const bool grained = codec == cudaVideoCodec_AV1 && picture.CodecSpecific.av1.apply_grain != 0;
   return grained ? picture.CodecSpecific.av1.decodePicIdx : picture.CurrPicIdx;
+}
+
+absl::Status CheckPicture(cudaVideoCodec codec, const CUVIDPICPARAMS& picture) {
+  if (codec != cudaVideoCodec_MPEG4) return absl::OkStatus();
+  constexpr int kPredicted = 1;  // vop_coding_type: 0 intra, 2 bidirectional, 3 sprite
+  const auto& mpeg4 = picture.CodecSpecific.mpeg4;
+  const bool simple = mpeg4.vop_coding_type <= kPredicted && mpeg4.interlaced == 0 &&
+                      mpeg4.quarter_sample == 0 && mpeg4.gmc_enabled == 0;
+  if (simple) return absl::OkStatus();
+  return absl::UnimplementedError(
+      "NVDEC is not used for MPEG-4 with B pictures, fields, quarter samples or global motion, and "
+      "this Simple object has some");
 }
 
 }  // namespace nvc

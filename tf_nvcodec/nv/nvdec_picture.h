@@ -2,14 +2,15 @@
 #ifndef TF_NVCODEC_NV_NVDEC_PICTURE_H_
 #define TF_NVCODEC_NV_NVDEC_PICTURE_H_
 
+#include "absl/status/status.h"
 #include "tf_nvcodec/nv/driver.h"
 
 namespace nvc {
 
 constexpr int kNvdecMacroblock = 16;  // samples of its sides
 
-// MPEG-1 and MPEG-2: the parser gives the coded size as the sequence header has it, and leaves out
-// a last column that is no whole macroblock.
+// MPEG-1, MPEG-2 and MPEG-4: the parser gives the coded size as the sequence header has it, and
+// leaves out a last column that is no whole macroblock.
 bool IsCountedInMacroblocks(cudaVideoCodec codec);
 
 // Puts that right.
@@ -32,6 +33,10 @@ bool StartsAfresh(cudaVideoCodec codec, const CUVIDPICPARAMS& picture);
 
 // Where later pictures find it: AV1 keeps it there without the film grain that it is shown with.
 int ReferenceIndex(cudaVideoCodec codec, const CUVIDPICPARAMS& picture);
+
+// Unimplemented for what an MPEG-4 stream that says to be a Simple one may not have: see
+// CheckMpeg4Object.
+absl::Status CheckPicture(cudaVideoCodec codec, const CUVIDPICPARAMS& picture);
 
 }  // namespace nvc
 
