@@ -21,6 +21,10 @@ last where a --budget may end the run before it:
 
     python -m benchmarks.tftrt_convert --gpus 0,1,2 --work models --budget 1200
 
+With --at-once N a GPU first converts N cases at a time, most of which is work of the CPU, and then
+measures requests, one case at a time as ever. Such a row has `at_once`: its conversion took longer
+than it takes alone, and TensorRT measured its kernels beside others.
+
 The file of results is written after each step. --budget ends a run in time; --resume goes on
 where one ended, with the models that it left in --work. A step that fails is a row with its error,
 and the rest goes on. The exit code is 1 unless all was measured.
@@ -44,7 +48,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -127,20 +131,33 @@ class Measurement:
         self._rounds = rounds
         self._resume = resume
         self._begun: set[tuple[Case, str]] = set()
+        self._unconverted: set[tuple[Case, str]] = set()  # tried in vain by this run
         self._exporting: dict[str, threading.Lock] = {}
         self._stopped = threading.Event()
 
-    def run(self, cases: Sequence[Case], runners: Sequence[Runner]) -> None:
-        """Each runner takes the next case when it is free."""
-        waiting: queue.SimpleQueue[Case] = queue.SimpleQueue()
+    def run(self, cases: Sequence[Case], runners: Sequence[Runner], at_once: int = 1) -> None:
+        """Each runner takes the next case when it is free; converts `at_once` of them first."""
         for case in cases:
             self._exporting.setdefault(case.model, threading.Lock())
+        if at_once > 1:
+            beside = {"at_once": at_once}
+            self._each(cases, [*runners] * at_once, lambda c, r: self._convert(c, r, beside))
+        self._each([case for case in cases if case not in self.left], runners, self._measure)
+
+    def _each(
+        self,
+        cases: Sequence[Case],
+        runners: Sequence[Runner],
+        do: Callable[[Case, Runner], None],
+    ) -> None:
+        waiting: queue.SimpleQueue[Case] = queue.SimpleQueue()
+        for case in cases:
             waiting.put(case)
 
         def work(runner: Runner) -> None:
             with contextlib.suppress(queue.Empty):
                 while True:
-                    self._case(waiting.get_nowait(), runner)
+                    self._case(waiting.get_nowait(), runner, do)
 
         with ThreadPoolExecutor(len(runners)) as pool:
             try:
@@ -150,27 +167,45 @@ class Measurement:
                 self._stopped.set()
                 raise
 
-    def _case(self, case: Case, runner: Runner) -> None:
+    def _case(self, case: Case, runner: Runner, do: Callable[[Case, Runner], None]) -> None:
         if self._stopped.is_set():
             return
         try:
             with self._noting(case, None):
-                self._measure(case, runner)
+                do(case, runner)
         except OutOfTimeError:
             self.left.append(case)
 
-    def _measure(self, case: Case, runner: Runner) -> None:
+    def _convert(
+        self, case: Case, runner: Runner, said: dict[str, Any] | None = None
+    ) -> dict[str, Path]:
+        """The models by peer, which are made unless they are there; `said` goes into new rows."""
         if self._resume and all(complete(self._results.row(*case, peer)) for peer in self._peers):
-            return
+            return {}
         source = self._export(case.model, runner)
         paths = {}
         for peer in self._peers:
             path = source if peer == NATIVE else self._work / f"{source.name}-{case[1]}-{peer}"
+            if (case, peer) in self._unconverted:
+                continue
+            try:
+                with self._noting(case, peer):
+                    self._prepare(case, peer, source, path, runner, said or {})
+                    paths[peer] = path
+            finally:
+                if peer not in paths:
+                    self._unconverted.add((case, peer))
+        return paths
+
+    def _measure(self, case: Case, runner: Runner) -> None:
+        paths = {}
+        for peer, path in self._convert(case, runner).items():
             with self._noting(case, peer):
-                self._prepare(case, peer, source, path, runner)
+                self._cold(case, peer, path, runner)
                 paths[peer] = str(path)
         if not paths:
             return
+        source = self._export(case.model, runner)
         found = runner("latency", source=str(source), paths=paths, rounds=self._rounds)
         base = found.get(NATIVE, {}).get("latency_ms")
         for peer, figures in found.items():
@@ -183,19 +218,36 @@ class Measurement:
             for peer in set(paths) - {NATIVE}:  # engines of large networks fill a disk
                 shutil.rmtree(paths[peer], ignore_errors=True)
 
-    def _prepare(self, case: Case, peer: str, source: Path, path: Path, runner: Runner) -> None:
-        """Converts, and times the first request, unless both were done before."""
-        row = self._results.row(*case, peer) if self._resume else {}
-        if "convert_s" not in row or not path.exists():
-            row = runner(
-                "convert", peer=peer, source=str(source), out=str(path), precision=case.precision
-            )
-            self._note(case, peer, row, afresh=True)
-            say(f"{runner.name}{case} {peer}: converted in {row['convert_s']:.1f} s")
-        if "cold_start_s" not in row:
-            cold = runner("cold", source=str(source), path=str(path))
-            self._note(case, peer, cold)
-            say(f"{runner.name}{case} {peer}: first result after {cold['cold_start_s']:.1f} s")
+    def _is_known(self, case: Case, peer: str) -> bool:
+        """Whether this run goes on with the row."""
+        return self._resume or (case, peer) in self._begun
+
+    def _prepare(
+        self,
+        case: Case,
+        peer: str,
+        source: Path,
+        path: Path,
+        runner: Runner,
+        said: dict[str, Any],
+    ) -> None:
+        """Converts, unless that was done before."""
+        row = self._results.row(*case, peer) if self._is_known(case, peer) else {}
+        if "convert_s" in row and path.exists():
+            return
+        row = runner(
+            "convert", peer=peer, source=str(source), out=str(path), precision=case.precision
+        )
+        self._note(case, peer, {**row, **said}, afresh=True)
+        say(f"{runner.name}{case} {peer}: converted in {row['convert_s']:.1f} s")
+
+    def _cold(self, case: Case, peer: str, path: Path, runner: Runner) -> None:
+        """Times the first request, unless that was done before."""
+        if "cold_start_s" in self._results.row(*case, peer):
+            return
+        cold = runner("cold", source=str(self._work / case.model), path=str(path))
+        self._note(case, peer, cold)
+        say(f"{runner.name}{case} {peer}: first result after {cold['cold_start_s']:.1f} s")
 
     def _export(self, model: str, runner: Runner) -> Path:
         source = self._work / model
@@ -205,7 +257,7 @@ class Measurement:
         return source
 
     def _note(self, case: Case, peer: str, figures: dict[str, Any], afresh: bool = False) -> None:
-        goes_on = not afresh and (self._resume or (case, peer) in self._begun)
+        goes_on = not afresh and self._is_known(case, peer)
         self._begun.add((case, peer))
         older = self._results.row(*case, peer) if goes_on else {}
         older.pop("error", None)
@@ -265,6 +317,7 @@ def main() -> int:
     parser.add_argument("--gpus", default=[None], **split, help="measure at once on these")
     parser.add_argument("--work", type=Path, help="keeps models there (default: not at all)")
     parser.add_argument("--budget", type=float, metavar="SECONDS", help="ends the run then")
+    parser.add_argument("--at-once", type=int, default=1, metavar="N", help="convert so many")
     parser.add_argument("--resume", action="store_true", help="leaves what is measured already")
     parser.add_argument(
         "--merge",
@@ -287,7 +340,8 @@ def main() -> int:
         work.mkdir(parents=True, exist_ok=True)
         results = Results(options.results / FILE, runners[0]("machine"))
         run = Measurement(results, work.resolve(), options.peers, options.rounds, options.resume)
-        run.run(cases_of(options.models, options.precisions, deadline is None), runners)
+        cases = cases_of(options.models, options.precisions, deadline is None)
+        run.run(cases, runners, options.at_once)
     for text, what in (("not measured, out of time", run.left), ("failed", run.failed)):
         if what:
             say(f"{text}: {', '.join(map(str, what))}")

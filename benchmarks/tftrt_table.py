@@ -20,7 +20,8 @@ Row = dict[str, Any]
 
 def tables(rows: list[Row]) -> str:
     """Ours in bold. Native was measured beside each precision: its figures are from the lowest to
-    the highest. "-" is what was not measured, "failed" what could not be."""
+    the highest. "-" is what was not measured, "failed" what could not be; a conversion beside
+    others has a star."""
     models = dict.fromkeys(row["model"] for row in rows)
     return "\n\n".join(_table(model, [r for r in rows if r["model"] == model]) for model in models)
 
@@ -35,14 +36,14 @@ def _table(model: str, rows: list[Row]) -> str:
     found = {batch for row in rows for batch in row.get("latency_ms", {})}
     batches = sorted(found, key=int, reverse=True)
 
-    def cells(figure: Callable[[Row], float | None], digits: int) -> list[str]:
-        return _cells(rows, stock, precisions, figure, digits)
+    def cells(figure: Callable[[Row], float | None], digits: int, star: str = "") -> list[str]:
+        return _cells(rows, stock, precisions, figure, digits, star)
 
     for name, figure in (("latency", "latency_ms"), ("queued", "queued_ms")):
         for batch in batches:
             values = cells(lambda row, f=figure, b=batch: row.get(f, {}).get(b), 2)
             lines.append([f"{name} at batch {batch}, ms", *values])
-    converting = cells(lambda row: row.get("convert_s"), 0)
+    converting = cells(lambda row: row.get("convert_s"), 0, star="at_once")
     lines.append(["converting, s", "-", *converting[1:]])
     cold = cells(lambda row: row.get("cold_start_s"), 1)
     lines.append(["first result in a fresh process, s", *cold])
@@ -55,8 +56,10 @@ def _cells(
     precisions: list[str],
     figure: Callable[[Row], float | None],
     digits: int,
+    star: str,
 ) -> list[str]:
-    """The native cell, then those of `stock` TF-TRT and ours for each precision."""
+    """The native cell, then those of `stock` TF-TRT and ours for each precision; rows that have
+    `star` get one."""
 
     def text(peer: str, precision: str | None = None) -> str:
         chosen = [r for r in rows if r["peer"] == peer and precision in (None, r["precision"])]
@@ -64,7 +67,8 @@ def _cells(
         if not values:
             return "failed" if any("error" in row for row in chosen) else "-"
         shown = [f"{value:.{digits}f}" for value in values]
-        return " to ".join(dict.fromkeys((shown[0], shown[-1])))
+        mark = "\\*" if any(star in row for row in chosen) else ""
+        return " to ".join(dict.fromkeys((shown[0], shown[-1]))) + mark
 
     cells = [text(NATIVE)]
     for precision in precisions:

@@ -186,8 +186,9 @@ def test_a_case_is_measured_step_by_step(tmp_path: Path) -> None:
     runner = Fake()
     run = measure(tmp_path, runner)
     assert not run.left and not run.failed
-    steps = [step for peer in PEERS for step in (["convert", "A", peer], ["cold", "A", ""])]
-    assert runner.jobs == [["export", "A", ""], *steps, ["latency", "A", ""]]
+    converts = [["convert", "A", peer] for peer in PEERS]
+    measures = [*[["cold", "A", ""]] * len(PEERS), ["latency", "A", ""]]
+    assert runner.jobs == [["export", "A", ""], *converts, *measures]
     found = by_peer(tmp_path / FILE)
     assert list(found) == PEERS and all(complete(row) for row in found.values())
     assert found["converters"]["speed_up"] == {"8": 4.0}
@@ -197,18 +198,17 @@ def test_a_case_is_measured_step_by_step(tmp_path: Path) -> None:
 
 
 def test_a_run_that_ends_in_between_is_resumed(tmp_path: Path) -> None:
-    run = measure(tmp_path, Fake(most=4))  # export, native twice, our conversion
+    run = measure(tmp_path, Fake(most=3))  # export, native, our conversion
     assert run.left == [Case("A", "FP16")]
+    assert list(by_peer(tmp_path / FILE)) == ["native", "converters"]
+    runner = Fake(most=3)
+    assert measure(tmp_path, runner, resume=True).left
+    assert runner.jobs == [["convert", "A", "TF-TRT"], *[["cold", "A", ""]] * 2]
     found = by_peer(tmp_path / FILE)
-    assert "cold_start_s" in found["native"] and "cold_start_s" not in found["converters"]
+    assert "cold_start_s" in found["converters"] and "cold_start_s" not in found["TF-TRT"]
     runner = Fake()
     assert not measure(tmp_path, runner, resume=True).left
-    assert runner.jobs == [
-        ["cold", "A", ""],
-        ["convert", "A", "TF-TRT"],
-        ["cold", "A", ""],
-        ["latency", "A", ""],
-    ]
+    assert runner.jobs == [["cold", "A", ""], ["latency", "A", ""]]
     assert all(complete(row) for row in by_peer(tmp_path / FILE).values())
     again = Fake()
     measure(tmp_path, again, resume=True)
@@ -289,6 +289,37 @@ def test_gpus_share_the_cases_and_one_export(tmp_path: Path) -> None:
     assert all(runner.jobs for runner in runners)
     assert all(complete(row) for row in json.loads((tmp_path / FILE).read_text())["rows"])
     assert len([job for job in asked if job[0] == "latency"]) == 6
+
+
+@pytest.mark.parametrize("fails", [(), ("converters",)])
+def test_cases_convert_at_once_and_are_measured_one_by_one(
+    tmp_path: Path, fails: tuple[str, ...]
+) -> None:
+    all_begun = threading.Barrier(2, timeout=60)
+    together: list[str] = []
+
+    class Watched(Fake):
+        def __call__(self, job: str, **given: Any) -> Any:
+            if job == "convert" and given["peer"] == "native":
+                all_begun.wait()
+            if job in ("cold", "latency"):
+                assert not together
+            together.append(job)
+            try:
+                return super().__call__(job, **given)
+            finally:
+                together.remove(job)
+
+    runner = Watched(fails=fails)
+    run = measurement(tmp_path)
+    run.run((Case("A", "FP16"), Case("B", "FP16")), (runner,), at_once=2)
+    assert not run.left and len(run.failed) == 2 * len(fails)
+    jobs = [job[0] for job in runner.jobs]
+    assert jobs.count("convert") == 6 and jobs.count("latency") == 2
+    assert "convert" not in jobs[jobs.index("cold") :]
+    for found in json.loads((tmp_path / FILE).read_text())["rows"]:
+        assert ("error" in found) == (found["peer"] in fails)
+        assert "error" in found or (complete(found) and found["at_once"] == 2)
 
 
 def test_a_bug_ends_the_run_and_begins_nothing_else(tmp_path: Path) -> None:
@@ -409,6 +440,13 @@ def test_another_build_of_stock_has_a_column_where_it_was_measured() -> None:
     found = tables([row("A", 1.0), row("A", 2.0, peer="TF-TRT"), row("A", 3, peer="TF-TRT again")])
     assert found.splitlines()[0] == "| A | native | TF-TRT FP16 | TF-TRT again FP16 | FP16 |"
     assert "| converting, s | - | 2 | 3 | - |" in found
+
+
+def test_what_was_converted_beside_others_has_a_star() -> None:
+    beside = {**row("A", 2.0, peer="converters"), "at_once": 5, "cold_start_s": 3.0}
+    found = tables([row("A", 1.0), beside])
+    assert "| converting, s | - | - | **2\\*** |" in found
+    assert "| first result in a fresh process, s | - | - | **3.0** |" in found
 
 
 def test_the_documentation_has_the_tables_that_were_recorded() -> None:
