@@ -12,6 +12,9 @@ waited for, and `queued_ms`, a request's share of ten that are sent before the l
 How far two builds of the same lie apart is seen beside `--peers "native,converters,TF-TRT,TF-TRT
 again"`.
 
+`--peers "native,converters,engines only"` shows what a model gains that keeps no TensorFlow ops for
+other shapes (native_segments=False).
+
 A signature is called by its input's name. Called by position, TensorFlow 2.17 first formats the
 whole input into the text of an error that nobody sees, which takes 1 to 4 ms.
 

@@ -21,6 +21,7 @@ SIZES = {"InceptionV3": 299}
 CALIBRATION_BATCHES = 4
 OURS, STOCK, NATIVE = "converters", "TF-TRT", "native"
 AGAIN = "TF-TRT again"  # another build of the same: TensorRT may take other kernels
+ENGINES = "engines only"  # ours, without native segments
 REQUESTS = 10  # of a peer in a row
 # Untrained networks make much of rounding: how much a network loses only a trained one can tell.
 COSINE = 0.5
@@ -78,7 +79,12 @@ def _stock(make: Callable[..., Any], source: Path, out: Path, precision: str) ->
     return {"convert": converted - began, "build": built - converted, "save": saved - built}
 
 
-def ours(source: Path, out: Path, precision: str) -> Steps:
+def engines_only(source: Path, out: Path, precision: str) -> Steps:
+    """Ours, with no TensorFlow ops behind the engines."""
+    return ours(source, out, precision, native_segments=False)
+
+
+def ours(source: Path, out: Path, precision: str, native_segments: bool = True) -> Steps:
     """converters.convert, with all that it proves: in a child process, run again, compared."""
     from converters import ConversionSpec, convert
     from converters.compare import Thresholds
@@ -89,6 +95,7 @@ def ours(source: Path, out: Path, precision: str) -> Steps:
         input_shapes=[{name: images(source, batch).shape} for batch in BATCHES],
         signatures=["serving_default"],
         thresholds=Thresholds(cosine=COSINE),
+        native_segments=native_segments,
     )
     data = [images(source, BATCHES[0], seed) for seed in range(CALIBRATION_BATCHES)]
     report = convert(source, out, spec, calibration_data=data if precision == "INT8" else None)
@@ -103,6 +110,7 @@ PEERS: dict[str, Callable[[Path, Path, str], Steps]] = {
     OURS: ours,
     STOCK: stock,
     AGAIN: again,
+    ENGINES: engines_only,
 }
 USUAL = (NATIVE, OURS, STOCK)
 
@@ -150,7 +158,7 @@ def job_convert(peer: str, source: str, out: str, precision: str) -> dict[str, A
     """`convert_s`, and the seconds of its steps; the model is in `out` then (native: nothing)."""
     import tensorflow as tf
 
-    if peer != OURS:  # which starts CUDA in a child, and needs the memory there
+    if peer not in (OURS, ENGINES):  # which start CUDA in a child, and need the memory there
         tf.zeros([1])  # CUDA's start is nobody's conversion
     if out != source:  # native's
         shutil.rmtree(out, ignore_errors=True)  # of a run that was cut

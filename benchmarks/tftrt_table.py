@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from benchmarks.tftrt_jobs import AGAIN, NATIVE, OURS, STOCK
+from benchmarks.tftrt_jobs import AGAIN, ENGINES, NATIVE, OURS, STOCK
 
 PRECISIONS = ("FP32", "FP16", "INT8")
 
@@ -28,16 +28,17 @@ def tables(rows: list[Row]) -> str:
 
 def _table(model: str, rows: list[Row]) -> str:
     precisions = [p for p in PRECISIONS if any(row["precision"] == p for row in rows)]
-    stock = [STOCK, *({AGAIN} & {row["peer"] for row in rows})]
+    measured = {row["peer"] for row in rows}
+    others = [STOCK, *(peer for peer in (AGAIN, ENGINES) if peer in measured)]
     heads = [model, NATIVE]
     for precision in precisions:
-        heads += [*(f"{peer} {precision}" for peer in stock), precision]
+        heads += [*(f"{peer} {precision}" for peer in others), precision]
     lines = [heads, ["---", *["---:"] * (len(heads) - 1)]]
     found = {batch for row in rows for batch in row.get("latency_ms", {})}
     batches = sorted(found, key=int, reverse=True)
 
     def cells(figure: Callable[[Row], float | None], digits: int, star: str = "") -> list[str]:
-        return _cells(rows, stock, precisions, figure, digits, star)
+        return _cells(rows, others, precisions, figure, digits, star)
 
     for name, figure in (("latency", "latency_ms"), ("queued", "queued_ms")):
         for batch in batches:
@@ -52,13 +53,13 @@ def _table(model: str, rows: list[Row]) -> str:
 
 def _cells(
     rows: list[Row],
-    stock: list[str],
+    others: list[str],
     precisions: list[str],
     figure: Callable[[Row], float | None],
     digits: int,
     star: str,
 ) -> list[str]:
-    """The native cell, then those of `stock` TF-TRT and ours for each precision; rows that have
+    """The native cell, then those of `others` and ours for each precision; rows that have
     `star` get one."""
 
     def text(peer: str, precision: str | None = None) -> str:
@@ -74,7 +75,7 @@ def _cells(
     for precision in precisions:
         ours = text(OURS, precision)
         bold = f"**{ours}**" if ours[0].isdigit() else ours
-        cells += [*(text(peer, precision) for peer in stock), bold]
+        cells += [*(text(peer, precision) for peer in others), bold]
     return cells
 
 

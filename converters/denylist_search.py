@@ -11,7 +11,7 @@ from typing import Any, Callable
 from converters.bisect import Trial, bisect, by_type
 from converters.errors import SpecError, VerificationError
 from converters.output_file import check_new, write_new
-from converters.trt_graph import engine_nodes
+from converters.trt_graph import engine_nodes, segment_nodes
 
 # Of (op types, node names) kept out of TensorRT: whether the model then passes verification.
 ConvertAndCheck = Callable[[frozenset[str], frozenset[str]], bool]
@@ -100,7 +100,7 @@ def find_denylist(
         raise SpecError(f'by is {by!r}; it is "op" or "segment"')
     if path is not None:
         check_new(path, overwrite)
-    nodes = segment_nodes(graph_def)
+    nodes = nodes_in_engines(graph_def)
     types = by_type(nodes)
     if not types:
         raise VerificationError(
@@ -154,14 +154,14 @@ def find_denylist(
     return found
 
 
-def segment_nodes(graph_def: Any) -> dict[str, str]:
+def nodes_in_engines(graph_def: Any) -> dict[str, str]:
     """Op type by node name, of every node in every engine's native segment."""
     functions = {function.signature.name: function for function in graph_def.library.function}
     return {
-        node.name: node.op
+        name: op
         for engine in engine_nodes(graph_def)
-        if engine.has_segment
-        for node in functions[engine.segment_func].node_def
+        if engine.segment_func in functions
+        for name, op in segment_nodes(functions[engine.segment_func])
     }
 
 

@@ -224,8 +224,7 @@ class _Job:
                 if isinstance(found, SignatureV2) and found.name == name:
                     plans = bool(self.spec.save_gpu_specific_engines)
                     engines.update(serialize_engines(found, work, plans))
-                    if not self.spec.allow_build_at_runtime:
-                        found.forbid_building()
+                    found.finish()
                 functions[name] = found.function
             loads = {id(found.native): found.native for found in self._converted.values()}
             loads.pop(id(self._native), None)

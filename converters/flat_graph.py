@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from converters.errors import ModelError
-from converters.trt_graph import ENGINE_OP, LoadedGraph, Signature
+from converters.trt_graph import ENGINE_OP, LoadedGraph, Signature, is_left_out
 
 CALLS = ("PartitionedCall", "StatefulPartitionedCall")
 # Inlining a function at each of its calls can explode; no model meant for TensorRT comes near.
@@ -201,8 +201,9 @@ class _Inliner:
         if node.op in CALLS:
             return self._functions.get(node.attr["f"].func.name)
         if node.op == ENGINE_OP:
-            name = node.attr["segment_func"].func.name
-            return self._functions.get(name) if self._native else None
+            segment = self._functions.get(node.attr["segment_func"].func.name)
+            gone = segment is None or is_left_out(segment)
+            return segment if self._native and not gone else None
         return self._functions.get(node.op)
 
     def _collides(self, call: Any, chosen: Mapping[str, Any]) -> bool:

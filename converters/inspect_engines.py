@@ -90,7 +90,8 @@ def _engine(
 ) -> EngineReport:
     plans, problems = _plans(loaded, engine)
     if not engine.has_segment:
-        problems.append("its native segment was removed: its ops are not known")
+        known = "" if engine.ops else ", and which ops it had is not known"
+        problems.append(f"its native segment was left out: other shapes are an error{known}")
     if engine.precision == "INT8" and engine.use_calibration and not engine.calibration_table:
         problems.append("INT8 without a calibration table: it calibrates at its first requests")
     return EngineReport(

@@ -50,6 +50,9 @@ class ConversionSpec:
       allow_build_at_runtime: whether the saved model may build engines for shapes that were not
         declared. Default False: such shapes run in TensorFlow.
       save_gpu_specific_engines: whether the built engines are saved. Default True.
+      native_segments: whether the saved model keeps TensorFlow's own ops, with their weights, for
+        shapes that no engine serves. Default True. Without them such a shape is an
+        InvalidArgumentError, and a large model loads and answers its first request sooner.
       signatures: the signatures to convert. Default: all.
       tags: the MetaGraph of a SavedModel. Default ("serve",).
       outputs: of a frozen graph: its output tensors or nodes.
@@ -76,6 +79,7 @@ class ConversionSpec:
     require_int8: bool | None = None
     allow_build_at_runtime: bool | None = None
     save_gpu_specific_engines: bool | None = None
+    native_segments: bool | None = None
     signatures: Sequence[str] | None = None
     tags: Sequence[str] | None = None
     outputs: Sequence[str] | None = None

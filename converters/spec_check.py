@@ -67,6 +67,7 @@ _PARSERS = {
     "require_int8": values_of.flag,
     "allow_build_at_runtime": values_of.flag,
     "save_gpu_specific_engines": values_of.flag,
+    "native_segments": values_of.flag,
     "signatures": values_of.names,
     "tags": values_of.names,
     "outputs": values_of.names,
@@ -110,6 +111,7 @@ def contradictions(values: Mapping[str, Any], bad: set[str]) -> list[Fault]:
     unless_bad(
         ("mode", "save_gpu_specific_engines", "allow_build_at_runtime"), _engine_file_faults(values)
     )
+    unless_bad(("native_segments", "allow_build_at_runtime"), _native_faults(values))
     return faults
 
 
@@ -135,6 +137,7 @@ def with_defaults(values: Mapping[str, Any]) -> dict[str, Any]:
     default("require_int8", filled["precision"] == "INT8")
     default("allow_build_at_runtime", False)
     default("save_gpu_specific_engines", True)
+    default("native_segments", True)
     default("tags", ("serve",))
     return filled
 
@@ -310,6 +313,13 @@ def _engine_file_faults(values: Mapping[str, Any]) -> list[Fault]:
         )
         return [Fault("save_gpu_specific_engines", False, (None, True), why)]
     return []
+
+
+def _native_faults(values: Mapping[str, Any]) -> list[Fault]:
+    if values["native_segments"] is not False or not values["allow_build_at_runtime"]:
+        return []
+    why = "an engine is built at runtime from its native segment (allow_build_at_runtime=True)"
+    return [Fault("native_segments", False, (None, True), why)]
 
 
 def _is_shape_set(value: Any) -> bool:

@@ -10,6 +10,7 @@ from converters.engine_log import engines_shown
 from converters.environment import accept_patch_level
 from converters.errors import EngineError, ModelError
 from converters.freeze import freeze
+from converters.native_segments import without_native_segments
 from converters.progress import Progress
 from converters.shapes import Shape, input_name
 from converters.signature_names import placeholders
@@ -87,9 +88,10 @@ class SignatureV1:
                     "it; TensorFlow's log says why"
                 )
             node.attr["_allow_build_at_runtime"].b = False  # it is True without being asked
-        self.function = trt_convert._construct_function_from_graph_def(
-            original, self.graph_def, frozen
-        )
+        saved = self.graph_def
+        if not self._spec.native_segments:
+            saved = without_native_segments(saved)
+        self.function = trt_convert._construct_function_from_graph_def(original, saved, frozen)
 
     def tables(self) -> dict[str, str]:
         """None: calibration needs dynamic mode."""

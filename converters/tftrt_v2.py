@@ -14,6 +14,7 @@ from converters.engine_log import engines_shown
 from converters.environment import accept_patch_level
 from converters.errors import CalibrationError, EngineError, NotInt8Error
 from converters.freeze import converter_freezes_so
+from converters.native_segments import without_native_segments
 from converters.progress import Progress
 from converters.shapes import Shape, format_shape_set
 from converters.signature_names import keywords
@@ -115,11 +116,17 @@ class SignatureV2:
         found = engine_nodes(self.graph_def)
         return {engine.canonical_name: engine.calibration_table for engine in found}
 
-    def forbid_building(self) -> None:
-        """The saved model must not build engines when it runs."""
+    def finish(self) -> None:
+        """Makes of the function what is to be saved: it builds no engine when it runs, unless the
+        spec allows it, and has no native segments where the spec wants none."""
+        if self._spec.allow_build_at_runtime:
+            return
         for node in self._nodes():
             node.attr["_allow_build_at_runtime"].b = False
-        self._trt._converted_func = _rebuilt(self._trt._converted_func, self.graph_def)
+        graph_def = self.graph_def
+        if not self._spec.native_segments:
+            graph_def = without_native_segments(graph_def)
+        self._trt._converted_func = _rebuilt(self._trt._converted_func, graph_def)
 
     def _nodes(self) -> list[Any]:
         return trt_nodes(self.graph_def)

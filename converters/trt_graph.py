@@ -19,6 +19,8 @@ from converters.keras_file import KERAS_SUFFIXES
 from converters.local_path import require_local
 
 ENGINE_OP = "TRTEngineOp"
+# An attribute of a native segment that was left out: "OP NAME" of each of its nodes.
+LEFT_OUT_NODES = "_left_out_nodes"
 
 # A shape in which dimensions (None) or the rank (the whole is None) can be unknown.
 PartialShape = Optional[tuple[Optional[int], ...]]
@@ -37,13 +39,13 @@ class EngineNode:
     precision: str  # FP32, FP16 or INT8
     static: bool  # the plan is inside the node (V1 static mode)
     segment_func: str
-    has_segment: bool  # whether the native segment is in the model
+    has_segment: bool  # whether the native segment is in the model, and can run
     input_names: tuple[str, ...]  # the tensors that feed it, as the node names them
     input_dtypes: tuple[str, ...]
     output_dtypes: tuple[str, ...]
     input_shapes: tuple[PartialShape, ...]
     output_shapes: tuple[PartialShape, ...]
-    ops: Mapping[str, int]  # how many of each op type the native segment has
+    ops: Mapping[str, int]  # how many of each op type the native segment has, or had
     node_names: tuple[str, ...]  # of the native segment
     plan: bytes
     calibration_table: str
@@ -148,7 +150,7 @@ def engine_node(node: Any, where: str, functions: Mapping[str, Any]) -> EngineNo
     attr = _Attributes(node.attr)
     segment_func = attr["segment_func"].func.name
     segment = functions.get(segment_func)
-    nodes = [] if segment is None else list(segment.node_def)
+    nodes = [] if segment is None else segment_nodes(segment)
     static = attr["static_engine"].b if "static_engine" in attr else True
     return EngineNode(
         name=node.name,
@@ -157,14 +159,14 @@ def engine_node(node: Any, where: str, functions: Mapping[str, Any]) -> EngineNo
         precision=attr["precision_mode"].s.decode("ascii", "replace"),
         static=static,
         segment_func=segment_func,
-        has_segment=segment is not None,
+        has_segment=segment is not None and not is_left_out(segment),
         input_names=tuple(name for name in node.input if not name.startswith("^")),
         input_dtypes=tuple(map(dtype_name, attr["InT"].list.type)),
         output_dtypes=tuple(map(dtype_name, attr["OutT"].list.type)),
         input_shapes=tuple(map(partial_shape, attr["input_shapes"].list.shape)),
         output_shapes=tuple(map(partial_shape, attr["output_shapes"].list.shape)),
-        ops=dict(sorted(Counter(node.op for node in nodes).items())),
-        node_names=tuple(node.name for node in nodes),
+        ops=dict(sorted(Counter(op for _, op in nodes).items())),
+        node_names=tuple(name for name, _ in nodes),
         # Dynamic engines of TensorFlow 1 kept their segment here, not a plan.
         plan=attr["serialized_segment"].s if static else b"",
         calibration_table=attr["calibration_data"].s.decode("utf-8", "replace"),
@@ -183,6 +185,19 @@ def engine_node(node: Any, where: str, functions: Mapping[str, Any]) -> EngineNo
         ),
         device=node.device,
     )
+
+
+def is_left_out(segment: Any) -> bool:
+    """Whether a native segment's FunctionDef only stands for it (native_segments)."""
+    return LEFT_OUT_NODES in segment.attr
+
+
+def segment_nodes(segment: Any) -> list[tuple[str, str]]:
+    """(name, op) of each node of a native segment's FunctionDef, also of one that was left out."""
+    if not is_left_out(segment):
+        return [(node.name, node.op) for node in segment.node_def]
+    noted = (text.decode().partition(" ") for text in segment.attr[LEFT_OUT_NODES].list.s)
+    return [(name, op) for op, _, name in noted]
 
 
 class _Attributes:

@@ -90,6 +90,13 @@ def _add_engines(group: Any) -> None:
         action=argparse.BooleanOptionalAction,
         help="save the engines that were built (default)",
     )
+    group.add_argument(
+        "--native-segments",
+        dest="native_segments",
+        action=argparse.BooleanOptionalAction,
+        help="keep TensorFlow's ops for shapes that no engine serves (default); without them such "
+        "shapes are an error, and the model loads faster",
+    )
 
 
 def _add_int8(group: Any) -> None:

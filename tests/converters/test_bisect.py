@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from converters.bisect import Bisection, Trial, bisect, by_type
-from converters.denylist_search import Denylist, find_denylist, segment_nodes
+from converters.denylist_search import Denylist, find_denylist, nodes_in_engines
 from converters.errors import OutputError, SpecError, VerificationError
 
 NAMES = [f"op{i:02}" for i in range(40)]
@@ -215,7 +215,7 @@ class Converter:
     """Passes when the culprit nodes are out, be it by type or by name."""
 
     def __init__(self, graph: Any, *culprits: str) -> None:
-        self.nodes = segment_nodes(graph)
+        self.nodes = nodes_in_engines(graph)
         self.culprits = culprits
         assert set(culprits) <= set(self.nodes)
         self.calls: list[tuple[frozenset[str], frozenset[str]]] = []

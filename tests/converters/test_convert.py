@@ -417,7 +417,7 @@ def test_bisect_converts_without_what_differs(
 ) -> None:
     source, other = save(tmp_path / "model"), save(tmp_path / "other", Model(offset=0.5))
     nodes = {"one": "Conv2D", "two": "Conv2D", "three": "Relu"}
-    monkeypatch.setattr("converters.denylist_search.segment_nodes", lambda graph_def: nodes)
+    monkeypatch.setattr("converters.denylist_search.nodes_in_engines", lambda graph_def: nodes)
 
     def converted(spec: ConversionSpec) -> Path | None:
         agrees = "two" in spec.node_denylist or "Conv2D" in spec.op_denylist

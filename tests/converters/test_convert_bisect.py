@@ -38,7 +38,7 @@ def trials(
 ) -> dict[str, Any]:
     """`result["error"]` is what trials raise that keep the second convolution in."""
     source, other = save(tmp_path / "model"), save(tmp_path / "other", Model(offset=0.5))
-    monkeypatch.setattr("converters.denylist_search.segment_nodes", lambda graph_def: NODES)
+    monkeypatch.setattr("converters.denylist_search.nodes_in_engines", lambda graph_def: NODES)
     result: dict[str, Any] = {"source": source, "out": tmp_path / "out"}
 
     def converted(spec: ConversionSpec) -> Path | None:

@@ -21,6 +21,7 @@ from converters.calibration_table import read_tables
 from converters.compare import Thresholds, default_thresholds
 from converters.errors import CalibrationError, EngineError, VerificationError
 from converters.fresh_check import LOG_ENGINES, events, fresh_check
+from converters.inspect import inspect_model
 from converters.trt_graph import engine_nodes, load_graph
 
 pytestmark = [pytest.mark.gpu, pytest.mark.timeout(600)]
@@ -408,6 +409,30 @@ def test_why_a_saved_engine_is_built_again(tmp_path) -> None:
         (request,) = events(done.stderr)
         built[kept] = len(request["built"])
     assert built == {"model": 0, "signature": 1}
+
+
+@pytest.mark.parametrize("mode", ["implicit", "explicit", "static"])
+def test_without_native_segments_other_shapes_are_an_error(tmp_path: Path, mode: str) -> None:
+    """Declared ones run by their engines, which `convert` proves."""
+    source = gpu_models.save_with_gap(tmp_path / "model")
+    given = {"image": (4, 16, 16, 3)}
+    spec = dataclasses.replace(
+        spec_of("FP32", mode, given),
+        native_segments=False,
+        thresholds=default_thresholds("FP32", generated=True),
+    )
+    report = convert(source, tmp_path / "out", spec)
+    assert report.fresh.passed and report.verification.passed
+    for engine in engine_nodes(load_graph(tmp_path / "out").graph_def):
+        assert engine.ops and not engine.has_segment
+    inspected = inspect_model(tmp_path / "out")
+    assert inspected.share_converted > 0.5
+    model = tf.saved_model.load(str(tmp_path / "out"))  # engines live as long as this
+    function = model.signatures["serving_default"]
+    assert next(iter(function(image=tf.zeros(given["image"])).values())).shape[0] == 4
+    with pytest.raises(tf.errors.InvalidArgumentError, match="has no engine for these shapes"):
+        function(image=tf.zeros((9, 16, 16, 3)))
+    assert next(iter(function(image=tf.zeros(given["image"])).values())).shape[0] == 4
 
 
 def test_node_denylist_splits_the_engine(digits, tmp_path) -> None:

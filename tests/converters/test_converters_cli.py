@@ -102,6 +102,7 @@ def test_ranges(spec_of):
     }
     spec = spec_of("--mode", "static", "--max-batch-size", "8", "--no-explicit-batch")
     assert spec == ConversionSpec(mode="static", max_batch_size=8, explicit_batch=False)
+    assert spec_of("--no-native-segments") == ConversionSpec(native_segments=False)
     options = ("--precision", "INT8", "--no-calibration", "--custom-range", "conv:0=-1,6.5")
     assert spec_of(*options) == ConversionSpec(
         precision="INT8", use_calibration=False, custom_ranges={"conv:0": (-1.0, 6.5)}

@@ -59,6 +59,7 @@ def test_the_defaults():
         "require_int8": False,
         "allow_build_at_runtime": False,
         "save_gpu_specific_engines": True,
+        "native_segments": True,
         "signatures": None,
         "tags": ("serve",),
         "outputs": None,
@@ -281,6 +282,11 @@ def test_what_is_filled_in(fields, expected):
             "save_gpu_specific_engines=False",
             "always saved",
         ),
+        (
+            {"native_segments": False, "allow_build_at_runtime": True},
+            "native_segments=False",
+            "built at runtime from its native segment",
+        ),
     ],
 )
 def test_each_fault_names_the_field_the_value_and_the_reason(fields, field, reason):
@@ -377,6 +383,7 @@ def test_json_of_every_field():
         require_int8=False,
         allow_build_at_runtime=True,
         save_gpu_specific_engines=False,
+        native_segments=True,
         signatures=("a", "b"),
         tags=("serve", "gpu"),
         outputs=("y",),

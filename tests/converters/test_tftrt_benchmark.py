@@ -442,6 +442,13 @@ def test_another_build_of_stock_has_a_column_where_it_was_measured() -> None:
     assert "| converting, s | - | 2 | 3 | - |" in found
 
 
+def test_engines_without_native_segments_have_a_column_of_their_own() -> None:
+    ours = [row("A", 3.0, peer="converters"), row("A", 2.0, peer="engines only")]
+    found = tables([row("A", 1.0), *ours])
+    assert found.splitlines()[0] == "| A | native | TF-TRT FP16 | engines only FP16 | FP16 |"
+    assert "| converting, s | - | - | 2 | **3** |" in found
+
+
 def test_what_was_converted_beside_others_has_a_star() -> None:
     beside = {**row("A", 2.0, peer="converters"), "at_once": 5, "cold_start_s": 3.0}
     found = tables([row("A", 1.0), beside])

@@ -109,7 +109,7 @@ def test_rounding_codecs_are_close(name: str) -> None:
 
 def test_mpeg4_with_b_pictures_is_ffmpegs() -> None:
     same(decode("mpeg4.mp4"), decode("mpeg4.mp4", backend="cpu"), "mpeg4.mp4")
-    with pytest.raises(nvc.PyNvVCExceptionUnsupported, match="of object type 17.*\"cpu\""):
+    with pytest.raises(nvc.PyNvVCExceptionUnsupported, match='of object type 17.*"cpu"'):
         decode("mpeg4.mp4", backend="nvdec")
 
 

@@ -162,7 +162,8 @@ TEST_F(NvdecDecoderErrorsTest, RefusesCodecsAtOnce) {
   // Of an object that may have B pictures.
   parameters->codec_id = AV_CODEC_ID_MPEG4;
   const uint8_t advanced[] = {0, 0, 1, 0x20, 0x08, 0xd4, 0x8d, 0x08, 0, 0xcd, 9, 4, 0x18, 0x14};
-  parameters->extradata = static_cast<uint8_t*>(av_mallocz(sizeof(advanced) + AV_INPUT_BUFFER_PADDING_SIZE));
+  parameters->extradata =
+      static_cast<uint8_t*>(av_mallocz(sizeof(advanced) + AV_INPUT_BUFFER_PADDING_SIZE));
   parameters->extradata_size = sizeof(advanced);
   std::memcpy(parameters->extradata, advanced, sizeof(advanced));
   status = OpenNvdecDecoder(pool_.get(), *parameters, {1, 25}, {}).status();

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bitset>
 #include <cstring>
 #include <iterator>
 #include <string>
@@ -267,15 +268,13 @@ TEST(NvdecHeadersTest, Mpeg4TellsItsSizeInTheObjectLayer) {
 }
 
 // A layer header of these bits: random_accessible_vol 0, the type, no identifier, an aspect of 1,
-// no control parameters, the shape.
+// no control parameters, the shape. Blanks in `rest` are none.
 std::vector<uint8_t> Mpeg4Layer(int type, int shape, const std::string& rest) {
-  std::string bits = "0";
-  for (int i = 7; i >= 0; --i) bits += (type >> i & 1) != 0 ? '1' : '0';
-  bits += "0" "0001" "0";
-  for (int i = 1; i >= 0; --i) bits += (shape >> i & 1) != 0 ? '1' : '0';
-  bits += rest;
+  std::string bits =
+      "0" + std::bitset<8>(type).to_string() + "000010" + std::bitset<2>(shape).to_string() + rest;
+  bits.erase(std::remove(bits.begin(), bits.end(), ' '), bits.end());
+  bits.resize((bits.size() + 7) / 8 * 8, '0');
   std::vector<uint8_t> bytes = {0, 0, 1, 0x20};
-  while (bits.size() % 8 != 0) bits += '0';
   for (size_t i = 0; i < bits.size(); i += 8) {
     bytes.push_back(static_cast<uint8_t>(std::stoi(bits.substr(i, 8), nullptr, 2)));
   }
@@ -284,8 +283,7 @@ std::vector<uint8_t> Mpeg4Layer(int type, int shape, const std::string& rest) {
 
 TEST(NvdecHeadersTest, Mpeg4OtherThanSimpleIsRefused) {
   // 25 ticks, so an increment of 5 bits; 97 x 65.
-  const std::string rest =
-      "1" "0000000000011001" "1" "1" "00001" "1" "0000001100001" "1" "0000001000001" "1";
+  const std::string rest = "1 0000000000011001 1 1 00001 1 0000001100001 1 0000001000001 1";
   const auto simple = Mpeg4Layer(1, 0, rest), advanced = Mpeg4Layer(17, 0, rest);
   EXPECT_TRUE(CheckMpeg4Object(simple.data(), simple.size()).ok());
   const absl::Status refused = CheckMpeg4Object(advanced.data(), advanced.size());

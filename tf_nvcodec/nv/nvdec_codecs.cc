@@ -19,14 +19,10 @@ struct Codec {
 
 // Not VC-1: there is nothing to compare it with.
 constexpr Codec kCodecs[] = {
-    {AV_CODEC_ID_H264, cudaVideoCodec_H264},
-    {AV_CODEC_ID_HEVC, cudaVideoCodec_HEVC},
-    {AV_CODEC_ID_AV1, cudaVideoCodec_AV1},
-    {AV_CODEC_ID_VP9, cudaVideoCodec_VP9},
-    {AV_CODEC_ID_VP8, cudaVideoCodec_VP8},
-    {AV_CODEC_ID_MPEG1VIDEO, cudaVideoCodec_MPEG1},
-    {AV_CODEC_ID_MPEG2VIDEO, cudaVideoCodec_MPEG2},
-    {AV_CODEC_ID_MPEG4, cudaVideoCodec_MPEG4},
+    {AV_CODEC_ID_H264, cudaVideoCodec_H264},        {AV_CODEC_ID_HEVC, cudaVideoCodec_HEVC},
+    {AV_CODEC_ID_AV1, cudaVideoCodec_AV1},          {AV_CODEC_ID_VP9, cudaVideoCodec_VP9},
+    {AV_CODEC_ID_VP8, cudaVideoCodec_VP8},          {AV_CODEC_ID_MPEG1VIDEO, cudaVideoCodec_MPEG1},
+    {AV_CODEC_ID_MPEG2VIDEO, cudaVideoCodec_MPEG2}, {AV_CODEC_ID_MPEG4, cudaVideoCodec_MPEG4},
     {AV_CODEC_ID_MJPEG, cudaVideoCodec_JPEG},
 };
 
@@ -50,9 +46,9 @@ absl::StatusOr<cudaVideoCodec> NvdecCodec(AVCodecID codec) {
   const auto append_name = [](std::string* out, cudaVideoCodec used) {
     out->append(NvdecCodecName(used));
   };
-  return absl::UnimplementedError(
-      absl::StrCat("NVDEC is not used for codec '", avcodec_get_name(codec), "', only for ",
-                   absl::StrJoin(NvdecCodecs(), ", ", append_name)));
+  return absl::UnimplementedError(absl::StrCat("NVDEC is not used for codec '",
+                                               avcodec_get_name(codec), "', only for ",
+                                               absl::StrJoin(NvdecCodecs(), ", ", append_name)));
 }
 
 AVCodecID CodecOfNvdecNumber(int number) {

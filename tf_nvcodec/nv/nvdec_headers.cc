@@ -84,8 +84,8 @@ std::optional<Mpeg4Layer> NextMpeg4Layer(NalWalker* walker) {
   layer.type = bits.Read(8);
   if (bits.Flag()) bits.Skip(4 + 3);  // is_object_layer_identifier: a version, a priority
   if (bits.Read(4) == kExtendedAspect) bits.Skip(8 + 8);
-  if (bits.Flag()) {                    // vol_control_parameters
-    bits.Skip(2 + 1);                   // chroma_format, low_delay
+  if (bits.Flag()) {                         // vol_control_parameters
+    bits.Skip(2 + 1);                        // chroma_format, low_delay
     if (bits.Flag()) bits.Skip(3 * 26 + 1);  // vbv_parameters
   }
   const uint32_t shape = bits.Read(2);
