@@ -26,7 +26,8 @@ last where a --budget may end the run before it:
 
 With --at-once N a GPU first converts N cases at a time, most of which is work of the CPU, and then
 measures requests, one case at a time as ever. Such a row has `at_once`: its conversion took longer
-than it takes alone, and TensorRT measured its kernels beside others.
+than it takes alone, and TensorRT measured its kernels beside others. --convert-only leaves the
+requests to a later run with --resume and the same --work.
 
 The file of results is written after each step. --budget ends a run in time; --resume goes on
 where one ended, with the models that it left in --work. A step that fails is a row with its error,
@@ -138,14 +139,21 @@ class Measurement:
         self._exporting: dict[str, threading.Lock] = {}
         self._stopped = threading.Event()
 
-    def run(self, cases: Sequence[Case], runners: Sequence[Runner], at_once: int = 1) -> None:
+    def run(
+        self,
+        cases: Sequence[Case],
+        runners: Sequence[Runner],
+        at_once: int = 1,
+        convert_only: bool = False,
+    ) -> None:
         """Each runner takes the next case when it is free; converts `at_once` of them first."""
         for case in cases:
             self._exporting.setdefault(case.model, threading.Lock())
-        if at_once > 1:
-            beside = {"at_once": at_once}
+        if at_once > 1 or convert_only:
+            beside = {"at_once": at_once} if at_once > 1 else {}
             self._each(cases, [*runners] * at_once, lambda c, r: self._convert(c, r, beside))
-        self._each([case for case in cases if case not in self.left], runners, self._measure)
+        if not convert_only:
+            self._each([case for case in cases if case not in self.left], runners, self._measure)
 
     def _each(
         self,
@@ -321,6 +329,7 @@ def main() -> int:
     parser.add_argument("--work", type=Path, help="keeps models there (default: not at all)")
     parser.add_argument("--budget", type=float, metavar="SECONDS", help="ends the run then")
     parser.add_argument("--at-once", type=int, default=1, metavar="N", help="convert so many")
+    parser.add_argument("--convert-only", action="store_true", help="measure no requests")
     parser.add_argument("--resume", action="store_true", help="leaves what is measured already")
     parser.add_argument(
         "--merge",
@@ -344,7 +353,7 @@ def main() -> int:
         results = Results(options.results / FILE, runners[0]("machine"))
         run = Measurement(results, work.resolve(), options.peers, options.rounds, options.resume)
         cases = cases_of(options.models, options.precisions, deadline is None)
-        run.run(cases, runners, options.at_once)
+        run.run(cases, runners, options.at_once, options.convert_only)
     for text, what in (("not measured, out of time", run.left), ("failed", run.failed)):
         if what:
             say(f"{text}: {', '.join(map(str, what))}")

@@ -322,6 +322,16 @@ def test_cases_convert_at_once_and_are_measured_one_by_one(
         assert "error" in found or (complete(found) and found["at_once"] == 2)
 
 
+def test_conversions_may_be_measured_by_a_later_run(tmp_path: Path) -> None:
+    first, second = Fake(), Fake()
+    measurement(tmp_path).run((Case("A", "FP16"),), (first,), convert_only=True)
+    assert [job[0] for job in first.jobs] == ["export", *["convert"] * 3]
+    assert not any("at_once" in found for found in by_peer(tmp_path / FILE).values())
+    measure(tmp_path, second, resume=True)
+    assert [job[0] for job in second.jobs] == [*["cold"] * 3, "latency"]
+    assert all(complete(found) for found in by_peer(tmp_path / FILE).values())
+
+
 def test_a_bug_ends_the_run_and_begins_nothing_else(tmp_path: Path) -> None:
     class Broken(Fake):
         def __call__(self, job: str, **given: Any) -> Any:
