@@ -48,8 +48,6 @@ def _raising(function: Any, engine: str) -> Any:
         made.attr[name].CopyFrom(value)
     for index, attributes in function.arg_attr.items():
         made.arg_attr[index].CopyFrom(attributes)
-    noted = made.attr[LEFT_OUT_NODES].list.s
-    noted.extend(f"{op} {name}".encode() for name, op in segment_nodes(function))
     # Not Assert, whose strings have no place on a GPU.
     float32 = tf.float32.as_datatype_enum
     nan = made.node_def.add(name="nan", op="Const")
@@ -58,6 +56,8 @@ def _raising(function: Any, engine: str) -> Any:
     check = made.node_def.add(name="check", op="CheckNumerics", input=["nan:output:0"])
     check.attr["T"].type = float32
     check.attr["message"].s = _NO_ENGINE.format(engine).encode()
+    noted = check.attr[LEFT_OUT_NODES].list.s
+    noted.extend(f"{op} {name}".encode() for name, op in segment_nodes(function))
     for index, output in enumerate(made.signature.output_arg):
         cast = made.node_def.add(name=f"output_{index}", op="Cast", input=["check:output:0"])
         cast.attr["SrcT"].type = float32

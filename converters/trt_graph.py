@@ -19,7 +19,8 @@ from converters.keras_file import KERAS_SUFFIXES
 from converters.local_path import require_local
 
 ENGINE_OP = "TRTEngineOp"
-# An attribute of a native segment that was left out: "OP NAME" of each of its nodes.
+# An attribute of the only CheckNumerics in place of a native segment: "OP NAME" of each of its
+# nodes. (TensorFlow loads no function with an attribute that it does not know.)
 LEFT_OUT_NODES = "_left_out_nodes"
 
 # A shape in which dimensions (None) or the rank (the whole is None) can be unknown.
@@ -189,15 +190,21 @@ def engine_node(node: Any, where: str, functions: Mapping[str, Any]) -> EngineNo
 
 def is_left_out(segment: Any) -> bool:
     """Whether a native segment's FunctionDef only stands for it (native_segments)."""
-    return LEFT_OUT_NODES in segment.attr
+    return _left_out(segment) is not None
+
+
+def _left_out(segment: Any) -> Any:
+    nodes = (node for node in segment.node_def if node.op == "CheckNumerics")
+    return next((n.attr[LEFT_OUT_NODES] for n in nodes if LEFT_OUT_NODES in n.attr), None)
 
 
 def segment_nodes(segment: Any) -> list[tuple[str, str]]:
     """(name, op) of each node of a native segment's FunctionDef, also of one that was left out."""
-    if not is_left_out(segment):
+    noted = _left_out(segment)
+    if noted is None:
         return [(node.name, node.op) for node in segment.node_def]
-    noted = (text.decode().partition(" ") for text in segment.attr[LEFT_OUT_NODES].list.s)
-    return [(name, op) for op, _, name in noted]
+    parts = (text.decode().partition(" ") for text in noted.list.s)
+    return [(name, op) for op, _, name in parts]
 
 
 class _Attributes:

@@ -103,7 +103,7 @@ def test_outputs_may_have_any_type(dtype: str) -> None:
 
 
 @pytest.mark.skipif(not tftrt_is_compiled_in(), reason="this TensorFlow has no TF-TRT inside")
-def test_a_saved_model_keeps_what_is_noted(tmp_path: Path) -> None:
+def test_a_saved_model_keeps_what_is_noted_and_loads(tmp_path: Path) -> None:
     """As V1's and V2's converted functions are made and saved."""
     from tensorflow.python.compiler.tensorrt import trt_convert
 
@@ -121,6 +121,9 @@ def test_a_saved_model_keeps_what_is_noted(tmp_path: Path) -> None:
     want = engine_nodes(cut)
     assert [e.ops for e in engines] == [e.ops for e in want]
     assert not any(engine.has_segment for engine in engines)
+    loaded = tf.saved_model.load(str(tmp_path / "out"))
+    (output,) = loaded.signatures["serving_default"].structured_outputs.values()
+    assert output.shape[-1] == 5
 
 
 def test_an_inspection_still_says_what_is_in_engines(tmp_path: Path) -> None:
