@@ -126,7 +126,7 @@ TEST(DecoderApiTest, MayBeFreedWithFramesInside) {
 
 TEST(DecoderApiTest, TellsWhatIsWrong) {
   nvc_decoder_options options = Options();
-  options.codec = 3;  // VC1
+  options.codec = 64;  // of no codec
   nvc_decoder* decoder = nullptr;
   EXPECT_EQ(nvc_decoder_create(&options, &decoder),
             static_cast<int>(absl::StatusCode::kUnimplemented));

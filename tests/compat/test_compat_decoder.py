@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
 import warnings
 from collections.abc import Iterable
+from pathlib import Path
 
 import numpy as np
 import pytest
+import vc1_stream
 from clip_table import CLIPS, SOUND
 from compat_streams import sound_latency
 from conftest import Clips
@@ -345,6 +348,22 @@ def test_larger_frames_than_allowed_are_refused(clips: Clips) -> None:
     assert decode_clip(clips, "h264.mp4", maxwidth=160, maxheight=96)
 
 
+def test_vc1_takes_packets_that_have_its_headers(tmp_path: Path) -> None:
+    stream = vc1_stream.stream(1, 96, 64, 12, kind="ipb_loop")
+    raw, clip = tmp_path / "clip.vc1", tmp_path / "clip.mkv"
+    raw.write_bytes(stream)
+    words = ["ffmpeg", "-nostdin", "-v", "fatal", "-f", "vc1", "-i", raw, "-c", "copy", clip]
+    subprocess.run(words, check=True)
+    demuxer = nvc.CreateDemuxer(clip)
+    assert demuxer.GetNvCodecId() == nvc.cudaVideoCodec.VC1
+    assert len(decode(demuxer, decoder_for(demuxer))) == 12
+    packet = nvc.PacketData()
+    packet.bsl_data = stream
+    decoder = nvc.CreateDecoder(codec=nvc.cudaVideoCodec.VC1, backend="cpu")
+    with pytest.raises(nvc.PyNvVCExceptionUnsupported, match="pass packets of CreateDemuxer"):
+        decoder.Decode(packet)
+
+
 def test_garbage_is_no_crash() -> None:
     rng = np.random.default_rng(7)
     for codec in ("H264", "HEVC", "AV1", "VP8", "VP9", "MPEG2", "MPEG4", "JPEG"):
@@ -393,4 +412,4 @@ def test_caps_without_a_gpu() -> None:
     assert (caps["codec_id"], caps["chromaformat_id"], caps["bitdepth"]) == (8, 3, 8)
     assert caps["width_min"] <= 64 and caps["width_max"] >= 8192
     with pytest.raises(nvc.PyNvVCExceptionUnsupported):
-        nvc.GetDecoderCaps(codec=nvc.cudaVideoCodec.VC1)
+        nvc.GetDecoderCaps(codec=nvc.cudaVideoCodec.YV12)

@@ -13,12 +13,14 @@ import functools
 import hashlib
 import shutil
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "golden"))
 
 import clip_edits  # noqa: E402
+import vc1_stream  # noqa: E402
 from clip_table import CLIPS, Clip  # noqa: E402
 from make_clips import READY, cache_key, cache_root, made_once, make, needed  # noqa: E402
 
@@ -53,6 +55,16 @@ OTHERS = (
     "two_frames.mkv",
     "vp9_as_second.mp4",
 )
+# Streams of VC-1, for which there is no encoder, by what is in them: vc1_stream.py's kinds.
+_VC1 = {
+    "vc1_i.mkv": ("i_overlap", 288, 192),
+    "vc1_ip.mkv": ("ip_mixed_vst", 288, 192),
+    "vc1_ip_loop.ts": ("ip_loop_hpel_ic", 288, 192),
+    "vc1_ipb.mkv": ("ipb", 288, 192),
+    "vc1_ipb_all.mkv": ("ipb_loop_overlap_hpel_mixed_vst_extmv_ic_slices", 352, 288),
+    "vc1_odd.wmv": ("ipb_loop_mixed", 302, 198),
+    "vc1_skip.mkv": ("ip_skip", 288, 192),
+}
 _MJPEG = "-c:v mjpeg -pix_fmt yuvj420p"
 _MPEG4 = "-c:v mpeg4 -bf 0 -g 12 -q:v 4"
 EXTRA = (
@@ -88,6 +100,23 @@ EXTRA = (
 )
 
 
+def _vc1_stream(seed: int, kind: str, width: int, height: int) -> Callable[[bytes, Path], bytes]:
+    def made_stream(script: bytes, path: Path) -> bytes:
+        del script, path
+        return vc1_stream.stream(seed, width, height, 30, kind=kind)
+
+    return made_stream
+
+
+def _vc1_clips() -> Iterator[Clip]:
+    """Each stream, and its copy in a container."""
+    script = str(Path(vc1_stream.__file__).resolve())
+    for seed, (name, choice) in enumerate(_VC1.items()):
+        raw = f"{name.partition('.')[0]}.vc1"
+        yield Clip(raw, of=script, edit=_vc1_stream(seed, *choice), tags=frozenset({"part"}))
+        yield Clip(name, "-c copy", of=raw, input_args="-f vc1")
+
+
 def enlarged(clip: Clip) -> Clip:
     width, height = (int(side) for side in clip.size.split("x"))
     if clip.of or min(width, height) >= SMALLEST or "colour" in clip.tags:
@@ -112,7 +141,7 @@ def _corpus() -> dict[str, Clip]:
 
     for name in filter(is_wanted, CLIPS):
         add(name)
-    return {**ordered, **{clip.name: clip for clip in EXTRA}}
+    return {**ordered, **{clip.name: clip for clip in (*EXTRA, *_vc1_clips())}}
 
 
 CORPUS = _corpus()
@@ -121,13 +150,15 @@ _WHOLE = sorted(
     for name, clip in CORPUS.items()
     if not clip.tags & {"damaged", "mixed", "no_video", "part"} and name not in REFUSED
 )
-SOUND = [name for name in _WHOLE if not name.startswith(ROUNDING)]
+VC1 = [name for name in _WHOLE if name in _VC1]
+SOUND = [name for name in _WHOLE if not name.startswith(ROUNDING) and name not in VC1]
 ROUNDED = [name for name in _WHOLE if name.startswith(ROUNDING)]
 DAMAGED = sorted(name for name, clip in CORPUS.items() if "damaged" in clip.tags)
 
 
 def _make_missing() -> Path:
-    scripts = Path(__file__).read_text() + Path(clip_edits.__file__).read_text()
+    modules = (__file__, clip_edits.__file__, vc1_stream.__file__)
+    scripts = "".join(Path(module).read_text() for module in modules)
     digest = hashlib.sha256((cache_key() + scripts).encode()).hexdigest()
 
     def fill(folder: Path) -> None:

@@ -55,6 +55,8 @@ TEST_F(DecodeBackendTest, AutoSaysWhyItFallsBack) {
   EXPECT_THAT(why_not_, HasSubstr("8192x720"));
   EXPECT_EQ(*Choose(Backend::kAuto, true, AV_CODEC_ID_MPEG2VIDEO), nullptr);
   EXPECT_THAT(why_not_, HasSubstr("mpeg2video may differ in the last bit"));
+  EXPECT_EQ(*Choose(Backend::kAuto, true, AV_CODEC_ID_VC1), nullptr);
+  EXPECT_THAT(why_not_, HasSubstr("made-up streams only"));
   EXPECT_EQ(*Choose(Backend::kAuto, true, AV_CODEC_ID_FFV1), nullptr);
   EXPECT_THAT(why_not_, HasSubstr("NVDEC is not used for codec"));
   EXPECT_EQ(*Choose(Backend::kAuto, true, AV_CODEC_ID_H264), gpu_.device());

@@ -185,5 +185,13 @@ TEST_F(NvdecDecoderErrorsTest, Mpeg4HasNoBPictures) {
   EXPECT_TRUE(absl::IsUnimplemented(decoder_->Receive(frame_.get()).status()));
 }
 
+TEST_F(NvdecDecoderErrorsTest, Vc1IsNotInterlaced) {
+  Open(AV_CODEC_ID_VC1);
+  EXPECT_TRUE(Send("S96x64 I0 D0").ok());
+  const absl::Status status = Send("F1 D1");
+  EXPECT_TRUE(absl::IsUnimplemented(status)) << status;
+  EXPECT_THAT(status.message(), HasSubstr("VC-1 that is coded interlaced"));
+}
+
 }  // namespace
 }  // namespace nvc

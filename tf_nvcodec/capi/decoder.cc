@@ -27,7 +27,7 @@ absl::StatusOr<AVCodecID> CodecOf(int kind) {
   return absl::UnimplementedError(
       absl::StrCat("codec ", kind,
                    " is none of those that can be decoded: H264, HEVC, AV1, VP8, "
-                   "VP9, MPEG1, MPEG2, MPEG4, JPEG"));
+                   "VP9, MPEG1, MPEG2, MPEG4, VC1, JPEG"));
 }
 
 absl::Status Create(const nvc_decoder_options& given, nvc_decoder** out) {

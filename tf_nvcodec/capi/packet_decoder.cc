@@ -82,6 +82,10 @@ absl::Status PacketDecoder::Open() {
     if (options_.codec == AV_CODEC_ID_NONE) {
       return absl::InvalidArgumentError("a packet of no known codec");
     }
+    if (options_.codec == AV_CODEC_ID_VC1) {
+      return absl::UnimplementedError(
+          "bytes of VC-1 without its headers: pass packets of CreateDemuxer, which has them");
+    }
     NVC_ASSIGN_OR_RETURN(parser_, PacketParser::Create(options_.codec));
   } else if (options_.codec != AV_CODEC_ID_NONE && stream_->codec->codec_id != options_.codec) {
     return absl::InvalidArgumentError(

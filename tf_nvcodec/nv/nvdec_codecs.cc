@@ -17,13 +17,12 @@ struct Codec {
   cudaVideoCodec codec;
 };
 
-// Not VC-1: there is nothing to compare it with.
 constexpr Codec kCodecs[] = {
     {AV_CODEC_ID_H264, cudaVideoCodec_H264},        {AV_CODEC_ID_HEVC, cudaVideoCodec_HEVC},
     {AV_CODEC_ID_AV1, cudaVideoCodec_AV1},          {AV_CODEC_ID_VP9, cudaVideoCodec_VP9},
     {AV_CODEC_ID_VP8, cudaVideoCodec_VP8},          {AV_CODEC_ID_MPEG1VIDEO, cudaVideoCodec_MPEG1},
     {AV_CODEC_ID_MPEG2VIDEO, cudaVideoCodec_MPEG2}, {AV_CODEC_ID_MPEG4, cudaVideoCodec_MPEG4},
-    {AV_CODEC_ID_MJPEG, cudaVideoCodec_JPEG},
+    {AV_CODEC_ID_VC1, cudaVideoCodec_VC1},          {AV_CODEC_ID_MJPEG, cudaVideoCodec_JPEG},
 };
 
 const Codec* Find(AVCodecID id) {

@@ -8,6 +8,7 @@
 #include "tf_nvcodec/core/status.h"
 #include "tf_nvcodec/nv/jpeg_tables.h"
 #include "tf_nvcodec/nv/nvdec_headers.h"
+#include "tf_nvcodec/nv/vc1_headers.h"
 
 namespace nvc {
 namespace {
@@ -82,6 +83,8 @@ absl::Status NvdecPackets::Follow(AvCodecParametersPtr stream) {
   }
   if (codec.codec_id == AV_CODEC_ID_AV1 && !headers.empty() && (headers[0] & 0x80) != 0) {
     headers.remove_prefix(std::min(headers.size(), kAv1RecordBytes));
+  } else if (codec.codec_id == AV_CODEC_ID_VC1) {
+    headers = Vc1Headers(headers);
   } else if (codec.codec_id == AV_CODEC_ID_VP8 || codec.codec_id == AV_CODEC_ID_VP9 ||
              codec.codec_id == AV_CODEC_ID_MJPEG) {
     headers = {};  // what containers keep there is not of the stream
@@ -131,9 +134,14 @@ absl::Status NvdecPackets::Filter() {
 }
 
 absl::Span<const uint8_t> NvdecPackets::Whole(const AVPacket& packet) {
-  if (stream_->codec_id != AV_CODEC_ID_MJPEG) return BytesOf(packet);
-  with_tables_ = WithHuffmanTables(BytesOf(packet));
-  return with_tables_.has_value() ? absl::MakeConstSpan(*with_tables_) : BytesOf(packet);
+  const absl::Span<const uint8_t> bytes = BytesOf(packet);
+  completed_.reset();
+  if (stream_->codec_id == AV_CODEC_ID_MJPEG) {
+    completed_ = WithHuffmanTables(bytes);
+  } else if (stream_->codec_id == AV_CODEC_ID_VC1 && LacksVc1StartCode(bytes)) {
+    completed_ = WithVc1StartCode(bytes);
+  }
+  return completed_.has_value() ? absl::MakeConstSpan(*completed_) : bytes;
 }
 
 void NvdecPackets::Split(absl::Span<const uint8_t> packet) {

@@ -53,7 +53,8 @@ class NvdecPackets {
   std::optional<BitstreamFilter> filter_;  // none when packets are right as they are
   AvPacketPtr filtered_;
   std::vector<uint8_t> headers_;
-  std::optional<std::vector<uint8_t>> with_tables_;  // a JPEG that came without
+  // A JPEG that came without tables, or a frame of VC-1 without start code.
+  std::optional<std::vector<uint8_t>> completed_;
   bool may_have_fields_ = true;
   std::vector<Piece> pieces_;  // of the filter's last packet
   size_t next_piece_ = 0;

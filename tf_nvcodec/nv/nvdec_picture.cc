@@ -6,7 +6,7 @@ namespace nvc {
 
 bool IsCountedInMacroblocks(cudaVideoCodec codec) {
   return codec == cudaVideoCodec_MPEG1 || codec == cudaVideoCodec_MPEG2 ||
-         codec == cudaVideoCodec_MPEG4;
+         codec == cudaVideoCodec_MPEG4 || codec == cudaVideoCodec_VC1;
 }
 
 void CountMacroblocks(int coded_width, int coded_height, CUVIDPICPARAMS* picture) {
@@ -48,6 +48,9 @@ int ReferenceIndex(cudaVideoCodec codec, const CUVIDPICPARAMS& picture) {
 }
 
 absl::Status CheckPicture(cudaVideoCodec codec, const CUVIDPICPARAMS& picture) {
+  if (codec == cudaVideoCodec_VC1 && picture.CodecSpecific.vc1.progressive_fcm == 0) {
+    return absl::UnimplementedError("NVDEC is not used for VC-1 that is coded interlaced");
+  }
   if (codec != cudaVideoCodec_MPEG4) return absl::OkStatus();
   constexpr int kPredicted = 1;  // vop_coding_type: 0 intra, 2 bidirectional, 3 sprite
   const auto& mpeg4 = picture.CodecSpecific.mpeg4;

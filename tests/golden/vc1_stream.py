@@ -1,0 +1,498 @@
+"""Elementary streams of VC-1's Advanced Profile (SMPTE 421M), for which there is no encoder.
+
+stream() draws syntax elements at random, in ranges that the standard asks of an encoder, so that
+two decoders have to agree on every sample. A kind is one of
+
+    i    I pictures: DC and AC coefficients, AC prediction, all quantizers, all AC code tables
+    ip   and P pictures: one vector a macroblock, in quarter samples, also out of the picture;
+         intra and skipped macroblocks; RNDCTRL alternates
+    ipb  and B pictures (direct, forward, backward, interpolated, intra) and BI pictures
+
+with any of these words after it, as in "ipb_loop_vst":
+
+    loop     the deblocking filter
+    overlap  overlap smoothing, with CONDOVER and OVERFLAGS
+    hpel     P pictures in half samples too, bicubic and bilinear
+    mixed    P pictures of one and four vectors a macroblock too, some of their blocks intra
+    vst      transforms of 8x4, 4x8 and 4x4, chosen by picture, macroblock or block
+    extmv    vectors of up to 1024 samples (EXTENDED_MV)
+    ic       intensity compensation in P pictures
+    skip     P pictures skipped as a whole, where no B picture refers to them
+    slices   several slices a picture
+    noend    no code at the sequence's end, of which FFmpeg's demuxer makes a packet
+
+A key picture with its sequence header and entry point comes every ten pictures, and groups are
+closed. Pictures are progressive, 4:2:0, 8 bit and 25 a second. No interlace, DQUANT, range mapping,
+pull-down or pan-scan; bitplanes are raw; of the larger code tables only some codes are drawn.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterator
+
+WORDS = ("loop", "overlap", "hpel", "mixed", "vst", "extmv", "ic", "skip", "slices", "noend")
+
+_Pair = tuple[int, int]
+_Key = tuple[int, int, int]
+
+
+def _codes(text: str) -> list[str]:
+    """Codes as digits: each word is a code in hexadecimal with a 1 before its first bit."""
+    return [bin(int(word, 16))[3:] for word in text.split()]
+
+
+_THREE = ("0", "10", "11")
+_FOUR = ("00", "01", "10", "11")
+_UNARY = ("1", "01", "001", "0001", "0000")
+_RAW_PLANE = "00000"
+_PICTURE_TYPES = {"P": "0", "B": "10", "I": "110", "BI": "1110", "S": "1111"}
+_IMPLICIT_PQUANT = (*range(9), *range(6, 26), 27, 29, 31)
+_DC_SCALE = (0, 2, 4, 8, *(8 + quant // 2 for quant in range(28)))
+_CBPCY_I = _codes(
+    "3 57 29 25 26 247 a0 90 22 27c ba 9d 42 2ec 177 100 23 2b7 ac 93 41 568 146 13f 5e 2712 2b5 "
+    "142 a2 9c5 51e 287 16 203 9e 5c 92 1388 244 270 5f a3e 139 28e 81 9c6 2b6 245 54 a3f 27d 218 "
+    "87 9c7 286 219 55 5db 202 246 10d 2713 5da 569"
+)
+# Some of the block patterns of P and B pictures, and their codes by CBPTAB.
+_PATTERNS = (0, 1, 2, 4, 8, 12, 16, 20, 27, 32, 33, 36, 45, 48, 54, 60, 61, 63)
+_CBPCY_P = (
+    _codes("2000 2006 8f 8d 45 4c 21 4a 100c 41 2007 8e ba 44 165 a d 7"),
+    _codes("4000 2009 101 d b 1d a 1c 2018 9 1f0 32 2011 21 1ee 7a 7f fd"),
+    _codes("2000 1c9 59 15 12 30 22 17 2005 21 e6 58 f2 23 e3 d 3d 3f"),
+    _codes("200 21c 20c 7 6 208 9 206 232 5 21d 205 229 201 217 20b 22b 11f"),
+)
+# Some of MVDATA's codes by MVTAB. Without residual: the groups of differentials below, the escape,
+# intra; then the same with residual, after no differential (the last group).
+_GROUPS = ((1, 0), (0, 1), (1, 1), (4, 2), (5, 3), (0, 5), (0, 0))
+_MVDATA = (
+    _codes("40 43 22 213 4244 4245 2126 4d a 27 2d 17 67 59a 59b 3bf f"),
+    _codes("20 23 24 25f 275 4bc8 4bcd 4bce 5 c e 1b 1ec 3e6 25ea 25ef 3f"),
+    _codes("8 a 13 90a 911 918 91d 91e 3 25 16 17 92b 932 939 93e 93f"),
+    _codes("8000 8004 1001 100b 80a 806b 4037 40a 11 12 26 a 5d ec 40b f7 1f"),
+)
+# Codes of transform types, and of coded subblocks, by PQUANT: up to 4, up to 12, above. TTMB's
+# types are 8x8, 8x4 (bottom, top, both), 4x8 (right, left, both) and 4x4; _HALVES are the subblocks
+# that all but the last code without a pattern.
+_TTMB = (
+    _codes("7 6e df 4 36 35 5 c 34 6f1 379 37b 1bc0 1bc1 de1 37a"),
+    _codes("e 16 13 17 1f 1e 8 a 6 94 91 4b 49 121 95 120"),
+    _codes("e 8 1e 25 a b 13 1f 6 481 121 49 901 241 91 900"),
+)
+_TTBLK = _codes("4 5 7 d 30 31 32 33"), _codes("7 8 9 a b d 18 19"), _codes("5 8 9 c e f 1a 1b")
+_TTBLK_TYPES = ((3, 6, 0, 7, 2, 1, 4, 5), (0, 4, 5, 7, 3, 6, 1, 2), (0, 6, 7, 1, 4, 5, 3, 2))
+_HALVES = ((1,), (0, 1), (1, 0), (1, 1), (0, 1), (1, 0), (1, 1))
+_SUBBLKPAT = (
+    _codes("2e 2c 27 2b 29 5a 12 2a 5b 28 10 26 11 2f 3"),
+    _codes("1e 8 18 1f 1a 24 37 1d 25 19 39 13 38 36 5"),
+    _codes("d e 12 a 18 20 3c b 21 13 3d 11 33 32 1f"),
+)
+# Differentials 0 to 7 and the escape: luma and chroma with DCTAB 0, then with 1.
+_DC = (
+    _codes("3 5 11 21 25 27 48 4c 106078f"),
+    _codes("4 5 d 19 1d 31 3d 3f e0888f"),
+    _codes("6 7 b 12 15 21 23 28 41e6967"),
+    _codes("4 5 c f 1b 1d 35 68 38f648f"),
+)
+
+
+def _ac_table(text: str, levels: _Pair, runs: _Pair) -> dict[_Key, str]:
+    """Some codes of a table, by (last, run, level); levels and runs are its greatest ones at run 0
+    and at level 1, for the escape's modes 1 and 2. The one of mode 3 is under (0, 0, 0)."""
+    escape, *plain = _codes(text)
+    table = dict(zip(((0, 0, 1), (0, 1, 1), (0, 0, 2), (1, 0, 1), (1, 1, 1)), plain))
+    for last in range(2):
+        table[last, 0, levels[last] + 1] = escape + "1" + table[last, 0, 1]
+        table[last, runs[last] + 1, 1] = escape + "01" + table[last, 0, 1]
+    return {**table, (0, 0, 0): escape + "00"}
+
+
+# High motion, low motion, middle rate, high rate; of each intra and inter.
+_AC = (
+    _ac_table("24a 5 10 d 1e 39", (19, 6), (30, 37)),
+    _ac_table("369 8 14 13 b 19", (23, 9), (26, 36)),
+    _ac_table("96 5 11 e 1a 32", (16, 4), (20, 26)),
+    _ac_table("20d c 1b 34 7 15", (14, 5), (29, 43)),
+    _ac_table("83 6 1e e 17 4f", (27, 8), (14, 20)),
+    _ac_table("83 6 e 1f 17 4f", (12, 3), (26, 40)),
+    _ac_table("fa 4 19 b f8 1fa", (56, 4), (14, 16)),
+    _ac_table("f3 6 b 8 7f 53", (32, 4), (24, 30)),
+)
+# Bounds on a block's dequantized DC and sum of AC coefficients: the transform then stays in 16 bits
+# and a residual within about 200. A macroblock with AC prediction adds up to four low sums.
+_DC_LIMIT, _AC_LIMIT, _AC_LOW = 800, 400, 100
+
+
+class _Picture:
+    """One picture, coded: the bits of its data units are in units."""
+
+    def __init__(self, rng: random.Random, kind: str, size: _Pair, words: set[str]) -> None:
+        self.rng, self.kind, self.words = rng, kind, words
+        self.width, self.height = size
+        self.units: list[str] = []
+        # AC prediction, for no two neighbours, so that predictions of predictions stay small.
+        places = [(x, y) for x in range(self.width) for y in range(self.height)]
+        self.acpred = {(x, y) for x, y in places if (x + y) % 2 == 0 and rng.random() < 0.5}
+        self.begin()
+
+    def begin(self) -> None:
+        """Begins a data unit: nothing is predicted from the one before."""
+        self.out: list[str] = []
+        self.dc: dict[_Key, int] = {}
+        self.coded: dict[_Pair, int] = {}
+        self.mv: dict[_Pair, _Pair] = {}
+        self.escape_bits: _Pair | None = None
+
+    def put(self, value: int, width: int = 1) -> None:
+        self.out.append(f"{value:0{width}b}")
+
+    def flag(self, probability: float) -> int:
+        return int(self.rng.random() < probability)
+
+    def draw(self, probability: float = 0.5) -> int:
+        bit = self.flag(probability)
+        self.put(bit)
+        return bit
+
+    def pick(self, codes: list[str] | tuple[str, ...], first: int = 0) -> int:
+        number = self.rng.randrange(first, len(codes))
+        self.out.append(codes[number])
+        return number
+
+    def encode(self, rounding: int, quantizer: int) -> None:
+        self.out.append(_PICTURE_TYPES[self.kind])
+        if self.kind != "S":
+            self.header(rounding, quantizer)
+            write = {"P": self.p_macroblock, "B": self.b_macroblock}.get(self.kind)
+            for y in range(self.height):
+                if y and "slices" in self.words and self.flag(0.3):
+                    self.units.append("".join(self.out))
+                    self.begin()
+                    self.out.append(f"{y:09b}0")
+                for x in range(self.width):
+                    (write or self.i_macroblock)(x, y)
+        self.units.append("".join(self.out))
+
+    def header(self, rounding: int, quantizer: int) -> None:
+        intra = self.kind in ("I", "BI")
+        self.put(rounding)
+        if self.kind == "B":
+            fraction = self.rng.randrange(21)
+            self.put(*((fraction, 3) if fraction < 7 else (105 + fraction, 7)))
+        pqindex = self.rng.choice((*range(1, 16), 18, 21, 25, 28, 31))
+        self.put(pqindex, 5)
+        half = self.draw() if pqindex <= 8 else 0
+        uniform = quantizer == 3 or (quantizer == 0 and pqindex <= 8)
+        uniform = bool(self.draw()) if quantizer == 1 else uniform
+        self.pq = pq = pqindex if quantizer else _IMPLICIT_PQUANT[pqindex]
+        self.step, self.dead_zone = 2 * pq + half, 0 if uniform else pq
+        self.by_pq = (pq > 4) + (pq > 12)
+        self.over_flags = self.mixed = False
+        if intra:
+            self.out.append(_RAW_PLANE)
+            self.over_flags = "overlap" in self.words and pq <= 8 and self.pick(_THREE) == 2
+            self.out.append(_RAW_PLANE * self.over_flags)
+        else:
+            self.motion_header()
+        chroma = self.pick(_THREE)
+        luma = self.pick(_THREE) if intra else chroma
+        tables = (6 if pqindex <= 8 else 2, 0, 4)
+        self.intra_codes, self.inter_codes = _AC[tables[luma]], _AC[tables[chroma] + 1]
+        self.dc_table = 2 * self.draw()
+
+    def motion_header(self) -> None:
+        reach = self.pick(("0", "10", "110", "111")) if "extmv" in self.words else 0
+        self.mv_bits = (9, 10, 12, 13)[reach], 8 + reach
+        self.quarter = bool(self.draw() if self.kind == "B" else self.vector_mode())
+        self.out.append(_RAW_PLANE * (2 if self.mixed or self.kind == "B" else 1))
+        self.mvdata, self.cbpcy = _MVDATA[self.pick(_FOUR)], _CBPCY_P[self.pick(_FOUR)]
+        self.by_picture, self.transform = True, 0
+        if "vst" in self.words:
+            self.by_picture = bool(self.draw())
+            if self.by_picture:
+                self.transform = (0, 3, 6, 7)[self.pick(_FOUR)]
+
+    def vector_mode(self) -> bool:
+        """MVMODE; returns whether vectors are in quarter samples."""
+        modes = ["quarter", *["mixed"] * ("mixed" in self.words)]
+        modes += ["half", "bilinear"] * ("hpel" in self.words)
+        mode = self.rng.choice(modes)
+        order = ("quarter", "mixed", "half", "bilinear")
+        number = (order if self.pq <= 12 else ("bilinear", "quarter", "half", "mixed")).index(mode)
+        if "ic" in self.words and self.flag(0.4):
+            self.out += [_UNARY[3], (*_UNARY[:3], "000")[number]]
+            self.put(self.rng.randint(20, 44), 6)
+            self.put(self.rng.randint(-8, 8) % 64, 6)
+        else:
+            self.out.append(_UNARY[number + (number == 3)])
+        self.mixed = mode == "mixed"
+        return mode in ("quarter", "mixed")
+
+    def i_macroblock(self, x: int, y: int) -> None:
+        pattern = self.pick(_CBPCY_I)
+        self.put((x, y) in self.acpred)
+        if self.over_flags:
+            self.draw()
+        for n in range(4):
+            i, j = 2 * x + n % 2, 2 * y + n // 2
+            left, above = self.coded.get((i - 1, j), 0), self.coded.get((i, j - 1), 0)
+            guess = left if self.coded.get((i - 1, j - 1), 0) == above else above
+            pattern ^= guess << (5 - n)
+            self.coded[i, j] = pattern >> (5 - n) & 1
+        self.blocks(x, y, [1] * 6, pattern)
+
+    def p_macroblock(self, x: int, y: int) -> None:
+        four, skipped = self.mixed and self.draw(), self.draw(0.2)
+        if four:
+            self.four_vectors(x, y, skipped)
+        elif skipped:
+            self.move(x, y, 0, 4, None)
+        else:
+            intra, coded = self.flag(0.12), self.flag(0.6)
+            self.move(x, y, 0, 4, coded, intra)
+            self.residual(x, y, intra, coded)
+
+    def b_macroblock(self, x: int, y: int) -> None:
+        direct, skipped = self.draw(0.3), self.draw(0.2)
+        intra = 0 if direct or skipped else self.flag(0.12)
+        coded = 0 if skipped else 1 if direct else self.flag(0.6)
+        if intra:
+            self.out.append(self.mvdata[7 + 9 * coded])
+        elif not direct:
+            if not skipped:
+                self.differential(coded)
+            if self.pick(_THREE) == 2 and coded:
+                coded = self.flag(0.6)
+                self.differential(coded)
+        self.residual(x, y, intra, coded)
+
+    def four_vectors(self, x: int, y: int, skipped: int) -> None:
+        pattern = 0 if skipped else _PATTERNS[self.pick(self.cbpcy)]
+        intra = [0] * 6
+        for n in range(4):
+            coded = None
+            if pattern >> (5 - n) & 1:
+                intra[n], coded = self.flag(0.15), self.flag(0.6)
+                pattern ^= (1 - coded) << (5 - n)
+            self.move(x, y, n, 1, coded, intra[n])
+        intra[4] = intra[5] = int(sum(intra) >= 3)
+        within = [key for key, bit in zip(_keys(x, y), intra) if bit]
+        near = {key for p, i, j in within for key in ((p, i - 1, j), (p, i, j - 1))}
+        if near & {*within, *self.dc}:
+            self.put((x, y) in self.acpred)
+        if any(pattern >> (5 - n) & 1 and not intra[n] for n in range(6)):
+            self.draw_transform()
+        self.blocks(x, y, intra, pattern)
+
+    def residual(self, x: int, y: int, intra: int, coded: int) -> None:
+        if intra:
+            self.put((x, y) in self.acpred)
+        pattern = _PATTERNS[self.pick(self.cbpcy, first=1)] if coded else 0
+        if coded and not intra:
+            self.draw_transform()
+        self.blocks(x, y, [intra] * 6, pattern)
+
+    def blocks(self, x: int, y: int, intra: list[int], pattern: int) -> None:
+        low = {(x, y), (x + 1, y), (x, y + 1)} & self.acpred
+        limit = _AC_LOW if low else self.rng.choice((_AC_LOW, _AC_LIMIT))
+        for n, key in enumerate(_keys(x, y)):
+            if intra[n]:
+                self.intra_dc(key)
+            if pattern >> (5 - n) & 1:
+                if intra[n]:
+                    self.coefficients(1, 64, limit, self.intra_codes if n < 4 else self.inter_codes)
+                else:
+                    self.inter_block()
+
+    def intra_dc(self, key: _Key) -> None:
+        plane, x, y = key
+        above, left = self.dc.get((plane, x, y - 1)), self.dc.get((plane, x - 1, y))
+        corner = self.dc.get((plane, x - 1, y - 1), 0)
+        guess = above or 0
+        if left is not None and (above is None or abs(above - corner) <= abs(corner - left)):
+            guess = left
+        limit = _DC_LIMIT // _DC_SCALE[self.pq]
+        spread = self.rng.choice((1, 2, 4, 8, limit))
+        difference = self.rng.randint(-spread, spread)
+        if abs(guess + difference) > limit:
+            difference = -difference
+        self.dc[key] = guess + difference
+        codes, size = _DC[self.dc_table + (plane > 0)], abs(difference)
+        more = max(0, 3 - self.pq)
+        symbol, rest = divmod(size + (1 << more) - 1, 1 << more)
+        self.out.append(codes[min(symbol, 8)])
+        if symbol >= 8:
+            self.put(size, 8 + more)
+        elif size and more:
+            self.put(rest, more)
+        if size:
+            self.put(difference < 0)
+
+    def draw_transform(self) -> None:
+        self.first = True
+        if not self.by_picture:
+            self.transform = self.pick(_TTMB[self.by_pq])
+
+    def inter_block(self) -> None:
+        kind, explicit = self.transform & 7, self.by_picture or not self.first
+        if not self.by_picture and not self.first and self.transform < 8:
+            kind, explicit = _TTBLK_TYPES[self.by_pq][self.pick(_TTBLK[self.by_pq])], False
+        self.first = False
+        if kind == 7:
+            coded = self.pick(_SUBBLKPAT[self.by_pq]) + 1
+            parts: tuple[int, ...] = tuple(coded >> (3 - n) & 1 for n in range(4))
+        elif kind and explicit:
+            parts = ((1, 1), (0, 1), (1, 0))[self.pick(_THREE)]
+        else:
+            parts = _HALVES[kind]
+        for _ in range(sum(parts)):
+            self.coefficients(0, 64 // len(parts), _AC_LIMIT, self.inter_codes)
+
+    def coefficients(self, place: int, size: int, limit: int, codes: dict[_Key, str]) -> None:
+        rng, last, count = self.rng, False, self.rng.choice((1, 1, 2, 3, 5, 9))
+        while not last:
+            count -= 1
+            run, level = rng.choice((0, 0, 1, 2, 5, 9)), rng.choice((1, 1, 2, 3, 9, 40))
+            if self.flag(0.15):
+                _, run, level = rng.choice(list(codes)[:-1])
+            if place + run >= size or level * self.step + self.dead_zone > limit:
+                run, level = 0, 1
+            run_bits, level_bits = self.escape_bits or (3, 2)
+            run, level = min(run, (1 << run_bits) - 1), min(level, (1 << level_bits) - 1)
+            place += run + 1
+            limit -= level * self.step + self.dead_zone
+            last = count < 1 or place >= size or limit < self.step + self.dead_zone
+            code = codes.get((int(last), run, level))
+            if code and self.flag(0.8):
+                self.out.append(code)
+                self.draw()
+            else:
+                self.out.append(codes[0, 0, 0] + f"{last:b}")
+                self.escape(run, level)
+
+    def escape(self, run: int, level: int) -> None:
+        """The escape's mode 3; the data unit's first one sets the sizes."""
+        if self.escape_bits is None:
+            run_bits, level_bits = self.rng.randint(3, 6), self.rng.randint(2, 8)
+            self.escape_bits = run_bits, level_bits
+            if self.pq >= 8:
+                self.out.append(("0" * (level_bits - 2) + "1")[:6])
+            else:
+                self.out.append("00000" if level_bits == 8 else f"{level_bits:03b}")
+            self.put(run_bits - 3, 2)
+        run_bits, level_bits = self.escape_bits
+        self.put(run, run_bits)
+        self.draw()
+        self.put(level, level_bits)
+
+    def predict(self, x: int, y: int, n: int, count: int) -> _Pair:
+        """The predicted vector of block n, or of the macroblock if count is 4; leaves HYBRIDPRED,
+        if there is one, in self.hybrid."""
+        i, j, end = 2 * x + n % 2, 2 * y + n // 2, x == self.width - 1
+        aside = (-1 if end else 2) if count == 4 else (-1 if x else 1, -1 if end else 1, 1, -1)[n]
+        above, left = self.mv.get((i, j - 1)), self.mv.get((i - 1, j))
+        px, py = left or (0, 0)
+        if above:
+            px, py = (sorted(t)[1] for t in zip(above, self.mv[i + aside, j - 1], (px, py)))
+        least = -60 if count == 4 else -28
+        px = max(min(px, self.width * 64 - 4 - 32 * i), least - 32 * i)
+        py = max(min(py, self.height * 64 - 4 - 32 * j), least - 32 * j)
+        self.hybrid = ""
+        if above and left:
+            away = (abs(px - near[0]) + abs(py - near[1]) for near in (above, left))
+            if max(away) > 32:
+                self.hybrid = self.rng.choice("01")
+                return above if self.hybrid == "1" else left
+        return px, py
+
+    def move(self, x: int, y: int, n: int, count: int, coded: int | None, intra: int = 0) -> None:
+        """A vector, by the predicted one alone if coded is None."""
+        vector = [0, 0]
+        if intra:
+            self.out.append(self.mvdata[7 + 9 * (coded or 0)])
+        else:
+            guess = self.predict(x, y, n, count)
+            difference = [0, 0] if coded is None else self.differential(coded, guess)
+            self.out.append(self.hybrid)
+            for axis, bits in enumerate(self.mv_bits):
+                value = guess[axis] + difference[axis] + (1 << bits - 1)
+                vector[axis] = value % (1 << bits) - (1 << bits - 1)
+        for block in range(n, n + count):
+            self.mv[2 * x + block % 2, 2 * y + block // 2] = vector[0], vector[1]
+
+    def differential(self, coded: int, guess: _Pair = (0, 0)) -> list[int]:
+        """MVDATA; returns it in quarter samples. Some of them lead back to about no motion."""
+        out, unit = [], 1 if self.quarter else 2
+        if self.flag(0.5):
+            number = self.rng.randrange(-1 if coded else 0, 6)
+            self.out.append(self.mvdata[number + 9 * coded])
+            for group in _GROUPS[number]:
+                size = (0, 2, 3, 4, 5, 9 - unit)[group]
+                rest = self.rng.getrandbits(size) if size else 0
+                self.out.append(f"{rest:0{size}b}" if size else "")
+                value = (0, 1, 3, 7, 15, 31)[group] + rest // 2
+                out.append(-value if rest % 2 else value)
+        else:
+            self.out.append(self.mvdata[6 + 9 * coded])
+            choice, back = self.rng.randrange(4), self.flag(0.5)
+            for bits, base in zip(self.mv_bits, guess):
+                spread = (2, 16, 64, 1 << bits - 1)[choice]
+                value = self.rng.randint(-spread, spread) - back * base // unit
+                self.put(value % (1 << bits + 1 - unit), bits + 1 - unit)
+                out.append(value)
+        return [value * unit for value in out]
+
+
+def _keys(x: int, y: int) -> list[_Key]:
+    """A macroblock's blocks: plane, column, row."""
+    return [*((0, 2 * x + n % 2, 2 * y + n // 2) for n in range(4)), (1, x, y), (2, x, y)]
+
+
+def _unit(code: int, bits: str) -> bytes:
+    """A data unit: its start code, its bits up to a byte, emulation prevention bytes."""
+    bits += "1" + "0" * ((7 - len(bits)) % 8)
+    data = int(bits, 2).to_bytes(len(bits) // 8, "big")
+    return bytes((0, 0, 1, code)) + re.sub(rb"\0\0(?=[\0-\3])", b"\0\0\3", data)
+
+
+def _plan(rng: random.Random, frames: int, types: str, words: set[str]) -> Iterator[str]:
+    """Picture types in coded order: K begins a group, B and BI are shown before the picture that
+    they follow, S is skipped."""
+    for start in range(0, frames, 10):
+        yield "K"
+        left = min(frames - start, 10) - 1
+        while left:
+            between = min(rng.randrange(3), left - 1) if types == "ipb" else 0
+            draw, skip = rng.random(), not between and "skip" in words
+            yield "I" if types == "i" or draw < 0.05 else "S" if skip and draw < 0.25 else "P"
+            yield from ("BI" if rng.random() < 0.1 else "B" for _ in range(between))
+            left -= between + 1
+
+
+def stream(seed: int, width: int, height: int, frames: int, *, kind: str) -> bytes:
+    """A raw stream of so many frames of an even size; its bytes depend on the arguments alone."""
+    types, *rest = kind.split("_")
+    words = set(rest)
+    if types not in ("i", "ip", "ipb") or not words <= set(WORDS):
+        raise ValueError(f"kind {kind!r}: i, ip or ipb, then words of {', '.join(WORDS)}")
+    if width % 2 or height % 2 or min(width, height) < 32:
+        raise ValueError(f"size {width}x{height}: VC-1 needs even sizes, this generator 32 or more")
+    rng = random.Random(f"{seed} {width} {height} {frames} {kind}")
+    # Level 3; then no hints for a post filter, no pull-down, no interlace; a display extension with
+    # square pixels and 25 frames a second; no HRD.
+    header = f"11{3:03b}01{7:03b}{31:05b}0{width // 2 - 1:012b}{height // 2 - 1:012b}0000101"
+    header += f"{width - 1:014b}{height - 1:014b}1{1:04b}10{2:08b}{1:04b}00"
+    quantizer, fast_chroma, extended = rng.randrange(4), rng.getrandbits(1), "extmv" in words
+    # A closed group; QUANTIZER; the sequence's size; no extended differentials or range mapping.
+    entry = f"0100{'loop' in words:d}{fast_chroma}{extended:d}00{'vst' in words:d}"
+    entry += f"{'overlap' in words:d}{quantizer:02b}0{'0' * extended}00"
+    size, out = ((width + 15) // 16, (height + 15) // 16), b""
+    for number, letter in enumerate(_plan(rng, frames, types, words)):
+        if letter == "K":
+            out += _unit(0x0F, header) + _unit(0x0E, entry)
+        picture = _Picture(rng, letter.replace("K", "I"), size, words)
+        picture.encode(number % 2, quantizer)
+        codes = (0x0D, *[0x0B] * (len(picture.units) - 1))
+        out += b"".join(_unit(code, bits) for code, bits in zip(codes, picture.units))
+    return out + b"\0\0\1\x0a" * ("noend" not in words)

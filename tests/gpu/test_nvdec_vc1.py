@@ -1,0 +1,61 @@
+"""NVDEC's frames of VC-1 are bit for bit FFmpeg's: its standard defines every bit of them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from gpu_checks import (
+    check_equal,
+    check_random_access,
+    codecs,
+    native,
+    nvdec_alone,
+    on_cpu,
+    on_gpu,
+    taken,
+)
+from gpu_clips import VC1, data
+
+import tf_nvcodec as nvc
+
+pytestmark = pytest.mark.gpu
+
+
+@pytest.mark.parametrize("name", VC1)
+def test_whole_clip(name: str) -> None:
+    with nvdec_alone():
+        frames, pts = native(name)
+    want = on_cpu(data(name), pixel_format="native")
+    check_equal(frames.numpy(), want.frames.numpy(), name)
+    np.testing.assert_array_equal(pts, want.pts)
+
+
+@pytest.mark.parametrize("name", VC1)
+def test_random_access_equals_sequential(name: str) -> None:
+    whole = on_cpu(data(name), pixel_format="native").frames.numpy()
+    native(name, stop=1)
+    check_random_access(name, whole)
+
+
+@pytest.mark.parametrize("name", ["vc1_ipb.mkv", "vc1_odd.wmv"])
+def test_rgb(name: str) -> None:
+    native(name, stop=1)
+    got = on_gpu(data(name)).frames.numpy().astype(int)
+    want = on_cpu(data(name)).frames.numpy().astype(int)
+    assert got.shape == want.shape
+    assert np.abs(got - want).max() <= 2  # each within 1 of the reference
+
+
+@pytest.mark.parametrize("name", VC1)
+def test_auto_leaves_it_to_ffmpeg(name: str) -> None:
+    """Streams that were made up show less than those of encoders would."""
+    pool = nvc.decoder_pool()
+    frames = on_gpu(data(name), backend="auto", pixel_format="native").frames
+    assert nvc.decoder_pool() == pool
+    check_equal(frames.numpy(), on_cpu(data(name), pixel_format="native").frames.numpy(), name)
+
+
+def test_it_was_decoded_where_the_gpu_has_it() -> None:
+    if "vc1" not in codecs():
+        pytest.skip("this GPU's NVDEC has no VC-1")
+    assert taken(VC1)

@@ -1,0 +1,42 @@
+"""VC-1 on the CPU, of streams that vc1_stream.py draws: every frame, in any order."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+import vc1_stream
+
+import tf_nvcodec as nvc
+
+FRAMES, WIDTH, HEIGHT = 30, 200, 150
+KINDS = ("i", "ip_mixed_vst", "ipb_loop_overlap", "ipb_hpel_ic_slices", "ip_skip_extmv")
+
+
+def ffmpeg(*arguments: str | Path) -> bytes:
+    words = ["ffmpeg", "-nostdin", "-v", "fatal", *map(str, arguments)]
+    return subprocess.run(words, check=True, capture_output=True).stdout
+
+
+@pytest.mark.parametrize("container", ["mkv", "ts", "wmv"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_any_frames_are_ffmpegs(tmp_path: Path, kind: str, container: str) -> None:
+    stream, clip = tmp_path / "stream.vc1", tmp_path / f"clip.{container}"
+    stream.write_bytes(vc1_stream.stream(KINDS.index(kind), WIDTH, HEIGHT, FRAMES, kind=kind))
+    ffmpeg("-f", "vc1", "-i", stream, "-c", "copy", clip)
+    raw = ffmpeg("-i", clip, "-vsync", "passthrough", "-f", "rawvideo", "-")
+    want = np.frombuffer(raw, np.uint8).reshape(FRAMES, -1)
+    assert np.std(want) > 10  # no blank pictures
+    contents = clip.read_bytes()
+    assert nvc.probe(contents).codec.numpy() == b"vc1"
+    frames, pts = nvc.decode_video(contents, pixel_format="native")
+    np.testing.assert_array_equal(frames, want)
+    assert np.all(np.diff(pts) > 0)
+    draw = random.Random(0)
+    indices = [draw.randrange(FRAMES) for _ in range(12)]
+    some = nvc.decode_frames_at(contents, indices=indices, pixel_format="native")
+    np.testing.assert_array_equal(some.frames, want[indices])
+    np.testing.assert_array_equal(some.pts, pts.numpy()[indices])
