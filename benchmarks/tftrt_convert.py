@@ -216,8 +216,8 @@ class Measurement:
                 paths[peer] = str(path)
         if not paths:
             return
-        source = self._export(case.model, runner)
-        found = runner("latency", source=str(source), paths=paths, rounds=self._rounds)
+        source = str(self._work / case.model)
+        found = runner("latency", source=source, paths=paths, rounds=self._rounds)
         base = found.get(NATIVE, {}).get("latency_ms")
         for peer, figures in found.items():
             if base is not None:
@@ -340,6 +340,10 @@ def main() -> int:
     options = parser.parse_args()
     if unknown := set(options.peers) - set(PEERS):
         parser.error(f"no peer named {', '.join(unknown)}; there are {', '.join(PEERS)}")
+    if options.convert_only and options.work is None:
+        parser.error("--convert-only needs --work, where a later run finds the models")
+    if options.at_once < 1:
+        parser.error(f"--at-once {options.at_once}: at least one case is converted at a time")
     options.results.mkdir(parents=True, exist_ok=True)
     if options.merge:
         merge([Path(folder) / FILE for folder in options.merge], options.results / FILE)

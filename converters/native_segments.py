@@ -12,8 +12,10 @@ from typing import Any
 from converters.trt_graph import LEFT_OUT_NODES, engine_nodes, segment_nodes
 
 _NO_ENGINE = (
-    "{} has no engine for these shapes, and the model was converted with native_segments=False: "
-    "convert it again with input_shapes or shape_ranges that include them"
+    "{} has no engine for these shapes, or lost it, and the model was converted with "
+    "native_segments=False. For other shapes convert it again with input_shapes or shape_ranges "
+    "that include them; engines are there while the object that tf.saved_model.load returned is "
+    "kept, the model is loaded once in the process, and GPU and TensorRT are those that built it"
 )
 
 

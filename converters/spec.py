@@ -52,7 +52,7 @@ class ConversionSpec:
       save_gpu_specific_engines: whether the built engines are saved. Default True.
       native_segments: whether the saved model keeps TensorFlow's own ops, with their weights, for
         shapes that no engine serves. Default True. Without them such a shape is an
-        InvalidArgumentError, and a large model loads and answers its first request sooner.
+        InvalidArgumentError, as is an engine that was lost, and a large model loads sooner.
       signatures: the signatures to convert. Default: all.
       tags: the MetaGraph of a SavedModel. Default ("serve",).
       outputs: of a frozen graph: its output tensors or nodes.

@@ -226,6 +226,21 @@ TEST_F(GpuDecoderTest, ARefusalBetweenKeyFramesIsToldOnce) {
   EXPECT_THAT(Times(&decoder), IsEmpty());
 }
 
+// A picture that NVDEC gets wrong may come between key frames, where FFmpeg can't go on.
+TEST_F(GpuDecoderTest, FfmpegDecodesAllOfWhatMayBeRefusedInTheMiddle) {
+  stream_ = Stream(AV_CODEC_ID_MPEG4);
+  PacketDecoder unasked = Decoder();
+  Send(&unasked, "S96x64 I0 D0").IgnoreError();
+  EXPECT_EQ(gpu_.Count("CreateParser"), 0);
+  must_be_gpu_ = true;
+  PacketDecoder asked = Decoder();
+  EXPECT_TRUE(Send(&asked, "S96x64 I0 D0").ok());
+  EXPECT_EQ(gpu_.Count("CreateParser"), 1);
+  const absl::Status refused = Send(&asked, "B1 D1");
+  EXPECT_TRUE(absl::IsUnimplemented(refused)) << refused;
+  EXPECT_THAT(refused.message(), HasSubstr("\"cpu\" decodes with FFmpeg"));
+}
+
 TEST_F(GpuDecoderTest, WhatTheGpuDoesNotTakeIsRefusedByNameWhereItMust) {
   stream_ = Stream(AV_CODEC_ID_AV1);
   must_be_gpu_ = true;

@@ -332,6 +332,26 @@ def test_conversions_may_be_measured_by_a_later_run(tmp_path: Path) -> None:
     assert all(complete(found) for found in by_peer(tmp_path / FILE).values())
 
 
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--convert-only"], "--convert-only needs --work"),
+        (["--at-once", "0"], "at least one case"),
+    ],
+)
+def test_options_that_do_not_go_together(
+    options: list[str],
+    said: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["tftrt_convert", *options])
+    with pytest.raises(SystemExit) as ended:
+        tftrt_convert.main()
+    assert ended.value.code == 2
+    assert said in capsys.readouterr().err
+
+
 def test_a_bug_ends_the_run_and_begins_nothing_else(tmp_path: Path) -> None:
     class Broken(Fake):
         def __call__(self, job: str, **given: Any) -> Any:

@@ -107,8 +107,14 @@ def test_rounding_codecs_are_close(name: str) -> None:
         assert np.square(off).mean() <= 0.24
 
 
-def test_mpeg4_with_b_pictures_is_ffmpegs() -> None:
-    same(decode("mpeg4.mp4"), decode("mpeg4.mp4", backend="cpu"), "mpeg4.mp4")
+@pytest.mark.parametrize("name", ["mpeg4.mp4", "mpeg4.avi", "vc1_ipb.mkv"])
+def test_auto_leaves_to_ffmpeg_what_nvdec_is_asked_for_by_name_alone(name: str) -> None:
+    same(decode(name), decode(name, backend="cpu"), name)
+
+
+def test_mpeg4_with_b_pictures_is_refused() -> None:
+    caps = nvc.GetDecoderCaps(codec=nvc.cudaVideoCodec.MPEG4)
+    assert caps["num_decoder_engines"] == 0
     with pytest.raises(nvc.PyNvVCExceptionUnsupported, match='of object type 17.*"cpu"'):
         decode("mpeg4.mp4", backend="nvdec")
 

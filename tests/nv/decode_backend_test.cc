@@ -55,8 +55,10 @@ TEST_F(DecodeBackendTest, AutoSaysWhyItFallsBack) {
   EXPECT_THAT(why_not_, HasSubstr("8192x720"));
   EXPECT_EQ(*Choose(Backend::kAuto, true, AV_CODEC_ID_MPEG2VIDEO), nullptr);
   EXPECT_THAT(why_not_, HasSubstr("mpeg2video may differ in the last bit"));
+  EXPECT_EQ(*Choose(Backend::kAuto, true, AV_CODEC_ID_MPEG4), nullptr);
+  EXPECT_THAT(why_not_, HasSubstr("mpeg4 are wrong where it has B pictures"));
   EXPECT_EQ(*Choose(Backend::kAuto, true, AV_CODEC_ID_VC1), nullptr);
-  EXPECT_THAT(why_not_, HasSubstr("made-up streams only"));
+  EXPECT_THAT(why_not_, HasSubstr("vc1 have not been compared"));
   EXPECT_EQ(*Choose(Backend::kAuto, true, AV_CODEC_ID_FFV1), nullptr);
   EXPECT_THAT(why_not_, HasSubstr("NVDEC is not used for codec"));
   EXPECT_EQ(*Choose(Backend::kAuto, true, AV_CODEC_ID_H264), gpu_.device());

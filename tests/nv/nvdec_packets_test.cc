@@ -246,6 +246,7 @@ TEST(NvdecPacketsTest, Vc1GetsStartCodes) {
               ElementsAre(Bytes{0, 0, 1, 0x0d, 0xc0, 7, 8}));
   const Bytes whole = {0, 0, 1, 0x0d, 0xc0, 7};
   EXPECT_THAT(Pieces(&*packets, *Packet(whole)), ElementsAre(whole));
+  EXPECT_THAT(Pieces(&*packets, *Packet({})), IsEmpty());
 }
 
 }  // namespace

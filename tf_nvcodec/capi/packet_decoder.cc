@@ -9,6 +9,7 @@
 #include "tf_nvcodec/core/status.h"
 #include "tf_nvcodec/core/thread_budget.h"
 #include "tf_nvcodec/nv/decode_backend.h"
+#include "tf_nvcodec/nv/nvdec_codecs.h"
 
 namespace nvc {
 namespace {
@@ -120,7 +121,8 @@ absl::Status PacketDecoder::OpenDecoder() {
   finished_ = false;
   NVC_ASSIGN_OR_RETURN(maker_, MakeFrames(options_.gpu, options_.color));
   may_be_refused_ = false;
-  if (options_.gpu.device != nullptr && !gpu_refuses_) {
+  const bool may_be_gpu = options_.must_be_gpu || CheckTakenUnasked(codec->codec_id).ok();
+  if (options_.gpu.device != nullptr && !gpu_refuses_ && may_be_gpu) {
     absl::StatusOr<std::unique_ptr<Decoder>> decoder =
         OpenGpuDecoder(options_.gpu, *codec, time_base, options);
     const bool may_be_cpu = !options_.must_be_gpu && absl::IsUnimplemented(decoder.status());

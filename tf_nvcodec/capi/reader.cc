@@ -16,6 +16,7 @@
 #include "tf_nvcodec/core/video_reader.h"
 #include "tf_nvcodec/nv/decode_backend.h"
 #include "tf_nvcodec/nv/nvdec_caps.h"
+#include "tf_nvcodec/nv/nvdec_codecs.h"
 
 struct nvc_reader {
   nvc_source source;
@@ -97,7 +98,9 @@ absl::Status Read(nvc_reader* reader, const std::vector<int64_t>& wanted, nvc_fr
   GpuDevice* const device = reader->gpu.device;
   if (device != nullptr) {
     const bool must = reader->options.backend == kBackendNvdec;
-    const absl::Status taken = CheckNvdecTakes(device, *index.stream().codec);
+    absl::Status taken;
+    if (!must) taken = CheckTakenUnasked(index.stream().codec->codec_id);
+    if (taken.ok()) taken = CheckNvdecTakes(device, *index.stream().codec);
     if (taken.ok()) {
       share.emplace(*device, /*wanted=*/0);
       options.other = DecodeOnGpu(device, must ? Backend::kNvdec : Backend::kAuto, &*share,

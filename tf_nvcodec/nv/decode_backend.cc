@@ -36,10 +36,6 @@ absl::Status CheckExact(AVCodecID codec) {
     case AV_CODEC_ID_VP9:
     case AV_CODEC_ID_AV1:
       return absl::OkStatus();
-    case AV_CODEC_ID_VC1:
-      return absl::UnimplementedError(
-          "NVDEC's pictures of vc1 were compared on made-up streams only; backend=\"nvdec\" takes "
-          "them");
     default:
       return absl::UnimplementedError(
           absl::StrCat("decoders of ", avcodec_get_name(codec),
@@ -91,6 +87,7 @@ absl::StatusOr<GpuDevice*> ChooseDecoder(Backend backend, GpuDevice* frames_on,
   if (backend == Backend::kAuto) {
     if (frames_on == nullptr) return nullptr;
     absl::Status status = NvdecCodec(codec.codec_id).status();
+    if (status.ok()) status = CheckTakenUnasked(codec.codec_id);
     if (status.ok()) status = CheckExact(codec.codec_id);
     if (status.ok()) status = CheckNvdecTakes(frames_on, codec);
     if (status.ok()) return frames_on;

@@ -57,6 +57,15 @@ AVCodecID CodecOfNvdecNumber(int number) {
   return AV_CODEC_ID_NONE;
 }
 
+absl::Status CheckTakenUnasked(AVCodecID codec) {
+  const char* why = nullptr;
+  if (codec == AV_CODEC_ID_MPEG4) why = "are wrong where it has B pictures";
+  if (codec == AV_CODEC_ID_VC1) why = "have not been compared with FFmpeg's yet";
+  if (why == nullptr) return absl::OkStatus();
+  return absl::UnimplementedError(absl::StrCat("NVDEC's pictures of ", avcodec_get_name(codec), " ",
+                                               why, "; backend=\"nvdec\" takes the GPU's"));
+}
+
 const char* NvdecCodecName(cudaVideoCodec codec) {
   return avcodec_get_name(CodecOfNvdecNumber(codec));
 }

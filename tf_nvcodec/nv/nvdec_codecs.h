@@ -26,6 +26,10 @@ AVCodecID CodecOfNvdecNumber(int number);
 // FFmpeg's name of a codec.
 const char* NvdecCodecName(cudaVideoCodec codec);
 
+// Unimplemented for codecs that NVDEC decodes where it is asked to by name alone: a picture that it
+// gets wrong may come in the middle of a stream, or none has been compared yet.
+absl::Status CheckTakenUnasked(AVCodecID codec);
+
 }  // namespace nvc
 
 #endif  // TF_NVCODEC_NV_NVDEC_CODECS_H_

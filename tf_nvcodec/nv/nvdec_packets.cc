@@ -138,7 +138,7 @@ absl::Span<const uint8_t> NvdecPackets::Whole(const AVPacket& packet) {
   completed_.reset();
   if (stream_->codec_id == AV_CODEC_ID_MJPEG) {
     completed_ = WithHuffmanTables(bytes);
-  } else if (stream_->codec_id == AV_CODEC_ID_VC1 && LacksVc1StartCode(bytes)) {
+  } else if (stream_->codec_id == AV_CODEC_ID_VC1 && !bytes.empty() && LacksVc1StartCode(bytes)) {
     completed_ = WithVc1StartCode(bytes);
   }
   return completed_.has_value() ? absl::MakeConstSpan(*completed_) : bytes;
