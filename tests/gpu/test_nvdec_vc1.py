@@ -1,40 +1,15 @@
-"""NVDEC's frames of VC-1 are bit for bit FFmpeg's: its standard defines every bit of them."""
+"""What is VC-1's own, whose frames test_nvdec_exact.py compares: its standard defines every bit."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from gpu_checks import (
-    check_equal,
-    check_random_access,
-    codecs,
-    native,
-    nvdec_alone,
-    on_cpu,
-    on_gpu,
-    taken,
-)
+from gpu_checks import check_equal, codecs, native, on_cpu, on_gpu, taken
 from gpu_clips import VC1, data
 
 import tf_nvcodec as nvc
 
 pytestmark = pytest.mark.gpu
-
-
-@pytest.mark.parametrize("name", VC1)
-def test_whole_clip(name: str) -> None:
-    with nvdec_alone():
-        frames, pts = native(name)
-    want = on_cpu(data(name), pixel_format="native")
-    check_equal(frames.numpy(), want.frames.numpy(), name)
-    np.testing.assert_array_equal(pts, want.pts)
-
-
-@pytest.mark.parametrize("name", VC1)
-def test_random_access_equals_sequential(name: str) -> None:
-    whole = on_cpu(data(name), pixel_format="native").frames.numpy()
-    native(name, stop=1)
-    check_random_access(name, whole)
 
 
 @pytest.mark.parametrize("name", ["vc1_ipb.mkv", "vc1_odd.wmv"])
