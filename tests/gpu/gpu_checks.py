@@ -117,6 +117,14 @@ def check_random_access(name: str, whole: npt.NDArray[Any]) -> None:
     check_equal(part.numpy(), whole[start::stride], f"{name}[{start}::{stride}]")
 
 
+def check_auto_is_ffmpegs(name: str) -> None:
+    """Bit for bit, and NVDEC was not used."""
+    pool = nvc.decoder_pool()
+    frames = on_gpu(data(name), backend="auto", pixel_format="native").frames
+    assert nvc.decoder_pool() == pool
+    check_equal(frames.numpy(), on_cpu(data(name), pixel_format="native").frames.numpy(), name)
+
+
 def check_as_many(name: str) -> None:
     """NVDEC's frames of a clip have the shape and times of FFmpeg's, whatever they show."""
     frames, pts = native(name, on_error="repeat")

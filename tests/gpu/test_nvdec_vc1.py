@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from gpu_checks import check_equal, codecs, native, on_cpu, on_gpu, taken
+from gpu_checks import check_auto_is_ffmpegs, codecs, native, on_cpu, on_gpu, taken
 from gpu_clips import VC1, data
-
-import tf_nvcodec as nvc
 
 pytestmark = pytest.mark.gpu
 
@@ -23,11 +21,8 @@ def test_rgb(name: str) -> None:
 
 @pytest.mark.parametrize("name", VC1)
 def test_auto_leaves_it_to_ffmpeg(name: str) -> None:
-    """Streams that were made up show less than those of encoders would."""
-    pool = nvc.decoder_pool()
-    frames = on_gpu(data(name), backend="auto", pixel_format="native").frames
-    assert nvc.decoder_pool() == pool
-    check_equal(frames.numpy(), on_cpu(data(name), pixel_format="native").frames.numpy(), name)
+    """NVDEC's pictures of it have not been compared yet."""
+    check_auto_is_ffmpegs(name)
 
 
 def test_it_was_decoded_where_the_gpu_has_it() -> None:

@@ -15,14 +15,20 @@ namespace {
 struct Codec {
   AVCodecID id;
   cudaVideoCodec codec;
+  const char* why_not_unasked = nullptr;  // of its pictures
 };
 
 constexpr Codec kCodecs[] = {
-    {AV_CODEC_ID_H264, cudaVideoCodec_H264},        {AV_CODEC_ID_HEVC, cudaVideoCodec_HEVC},
-    {AV_CODEC_ID_AV1, cudaVideoCodec_AV1},          {AV_CODEC_ID_VP9, cudaVideoCodec_VP9},
-    {AV_CODEC_ID_VP8, cudaVideoCodec_VP8},          {AV_CODEC_ID_MPEG1VIDEO, cudaVideoCodec_MPEG1},
-    {AV_CODEC_ID_MPEG2VIDEO, cudaVideoCodec_MPEG2}, {AV_CODEC_ID_MPEG4, cudaVideoCodec_MPEG4},
-    {AV_CODEC_ID_VC1, cudaVideoCodec_VC1},          {AV_CODEC_ID_MJPEG, cudaVideoCodec_JPEG},
+    {AV_CODEC_ID_H264, cudaVideoCodec_H264},
+    {AV_CODEC_ID_HEVC, cudaVideoCodec_HEVC},
+    {AV_CODEC_ID_AV1, cudaVideoCodec_AV1},
+    {AV_CODEC_ID_VP9, cudaVideoCodec_VP9},
+    {AV_CODEC_ID_VP8, cudaVideoCodec_VP8},
+    {AV_CODEC_ID_MPEG1VIDEO, cudaVideoCodec_MPEG1},
+    {AV_CODEC_ID_MPEG2VIDEO, cudaVideoCodec_MPEG2},
+    {AV_CODEC_ID_MPEG4, cudaVideoCodec_MPEG4, "are wrong where it has B pictures"},
+    {AV_CODEC_ID_VC1, cudaVideoCodec_VC1, "have not been compared with FFmpeg's yet"},
+    {AV_CODEC_ID_MJPEG, cudaVideoCodec_JPEG},
 };
 
 const Codec* Find(AVCodecID id) {
@@ -58,12 +64,11 @@ AVCodecID CodecOfNvdecNumber(int number) {
 }
 
 absl::Status CheckTakenUnasked(AVCodecID codec) {
-  const char* why = nullptr;
-  if (codec == AV_CODEC_ID_MPEG4) why = "are wrong where it has B pictures";
-  if (codec == AV_CODEC_ID_VC1) why = "have not been compared with FFmpeg's yet";
-  if (why == nullptr) return absl::OkStatus();
+  const Codec* const found = Find(codec);
+  if (found == nullptr || found->why_not_unasked == nullptr) return absl::OkStatus();
   return absl::UnimplementedError(absl::StrCat("NVDEC's pictures of ", avcodec_get_name(codec), " ",
-                                               why, "; backend=\"nvdec\" takes the GPU's"));
+                                               found->why_not_unasked,
+                                               "; backend=\"nvdec\" takes the GPU's"));
 }
 
 const char* NvdecCodecName(cudaVideoCodec codec) {
