@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 
 namespace nvc {
@@ -20,7 +21,7 @@ AvCodecParametersPtr Parameters(AVCodecID codec, const Bytes& extradata) {
     parameters->extradata_size = static_cast<int>(extradata.size());
     parameters->extradata =
         static_cast<uint8_t*>(av_mallocz(extradata.size() + AV_INPUT_BUFFER_PADDING_SIZE));
-    std::memcpy(parameters->extradata, extradata.data(), extradata.size());
+    std::copy(extradata.begin(), extradata.end(), parameters->extradata);
   }
   return parameters;
 }
@@ -28,7 +29,7 @@ AvCodecParametersPtr Parameters(AVCodecID codec, const Bytes& extradata) {
 AvPacketPtr Packet(const Bytes& bytes) {
   AvPacketPtr packet(av_packet_alloc());
   av_new_packet(packet.get(), static_cast<int>(bytes.size()));
-  std::memcpy(packet->data, bytes.data(), bytes.size());
+  std::copy(bytes.begin(), bytes.end(), packet->data);
   packet->pos = 7;
   packet->pts = 70;
   return packet;

@@ -129,7 +129,7 @@ TEST_F(NvdecStreamTest, TheSizeToDisplayOfMpeg2IsThatOfItsSequenceHeader) {
   window_ = PictureWindow{256, 128, 0, 0, 250, 120};
   format_.coded_width = 250;
   format_.coded_height = 120;
-  for (const auto [width, height] : {std::pair(200, 100), std::pair(720, 480)}) {
+  for (const auto& [width, height] : {std::pair(200, 100), std::pair(720, 480)}) {
     format_.display_area.right = width;
     format_.display_area.bottom = height;
     EXPECT_EQ(Of().width, 250);
