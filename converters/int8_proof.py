@@ -26,6 +26,9 @@ _LAYER = re.compile(r"Layer\((\w+)\): (.*), Tactic: \w+, (.*) -> (.*)$")
 _TRT_LINE = re.compile(r"trt_logger\.cc:\d+\]")
 # They move and hold values and compute none.
 _PASSIVE = ("Reformat", "Constant", "NoOp", "Shuffle", "ShuffleV2")
+# Q/DQ layers that TensorRT fused with nothing: what reads their floats computes in floating point.
+# TF-TRT leaves them without a name, so that they have TensorRT's: "(Unnamed Layer* 7) [Quantize]".
+_ONLY_CONVERTS = re.compile(r"(?:[^+]*\[(?:Quantize|Dequantize)\][^+]*(?:\+|$))+")
 
 
 def layers(log: str) -> list[tuple[str, bool]]:
@@ -33,7 +36,7 @@ def layers(log: str) -> list[tuple[str, bool]]:
     found = []
     for line in log.splitlines():
         match = _LAYER.search(line)
-        if match and match[1] not in _PASSIVE:
+        if match and match[1] not in _PASSIVE and not _ONLY_CONVERTS.fullmatch(match[2]):
             found.append((match[2], "(Int8[" in match[3]))
     return found
 

@@ -148,26 +148,66 @@ def save_loud(folder: Path) -> Path:
     return _save(Loud(), folder, "serve")
 
 
-def save_quantized(folder: Path) -> Path:
-    """As trained for INT8: a FakeQuant behind the image and each Relu, but for "bare"; images of
+def quantized(op: str, x: tf.Tensor, low: float, high: float) -> tf.Tensor:
+    """`x` behind a quantize node of this type with a range of constants."""
+    if op == "FakeQuantWithMinMaxArgs":
+        return tf.quantization.fake_quant_with_min_max_args(x, low, high)
+    if op == "FakeQuantWithMinMaxVars":
+        return tf.quantization.fake_quant_with_min_max_vars(x, low, high)
+    given = {"input": x, "input_min": low, "input_max": high, "range_given": True}
+    if op == "QuantizeAndDequantizeV3":
+        return tf.raw_ops.QuantizeAndDequantizeV3(num_bits=8, **given)
+    return tf.raw_ops.QuantizeAndDequantizeV2(**given)
+
+
+def save_quantized(
+    folder: Path, op: str = "FakeQuantWithMinMaxArgs", without: tuple[str, ...] = ()
+) -> Path:
+    """As trained for INT8: a quantize node behind the image and each Relu ("one", "two", "three")
+    but those named, with QuantizeAndDequantizeV2 behind each kernel too; images of
     [n, 32, 32, 128], wide enough that INT8 pays."""
     random = np.random.default_rng(0)
     kernels = [
         random.normal(size=(3, 3, inside, 256), scale=(2 / (9 * inside)) ** 0.5).astype(np.float32)
         for inside in (128, 256, 256)
     ]
-    fake = tf.quantization.fake_quant_with_min_max_args
 
     class Quantized(tf.Module):
         @tf.function(input_signature=[tf.TensorSpec([None, 32, 32, 128], tf.float32, "image")])
         def serve(self, image: tf.Tensor) -> dict[str, tf.Tensor]:
-            h = fake(image, -4, 4)
-            for kernel, name in zip(kernels, ("one", "bare", "three")):
-                h = tf.nn.relu(tf.nn.conv2d(h, kernel, 1, "SAME"), name=name)
-                h = h if name == "bare" else fake(h, 0, 8)
+            h = quantized(op, image, -4.0, 4.0)
+            for kernel, name in zip(kernels, ("one", "two", "three")):
+                weights = tf.constant(kernel)
+                if op == "QuantizeAndDequantizeV2":
+                    largest = float(np.abs(kernel).max())
+                    weights = quantized(op, weights, -largest, largest)
+                h = tf.nn.relu(tf.nn.conv2d(h, weights, 1, "SAME"), name=name)
+                h = h if name in without else quantized(op, h, 0.0, 8.0)
             return {"features": tf.identity(h)}
 
     return _save(Quantized(), folder, "serve")
+
+
+def write_keras_file(path: Path) -> Path:
+    """`classifier` of 16x16 images as Keras saves it."""
+    classifier(16, 3, 5).save(path)
+    return path
+
+
+def write_meta_graph(path: Path) -> Path:
+    """A session of TensorFlow 1 with variables: placeholder "x", output "scores"."""
+    v1 = tf.compat.v1
+    random = np.random.default_rng(0)
+    with tf.Graph().as_default(), v1.Session() as session:
+        h = v1.placeholder(tf.float32, [None, 16, 16, 3], name="x")
+        for depth, (inside, outside) in enumerate(((3, 8), (8, 16), (16, 8))):
+            kernel = random.normal(size=(3, 3, inside, outside), scale=0.3).astype(np.float32)
+            variable = v1.get_variable(f"kernel{depth}", initializer=kernel, use_resource=False)
+            h = tf.nn.relu(tf.nn.conv2d(h, variable, 2, "SAME"))
+        tf.nn.softmax(tf.reduce_mean(h, [1, 2]), name="scores")
+        session.run(v1.global_variables_initializer())
+        v1.train.Saver().save(session, str(path.with_suffix("")))
+    return path
 
 
 def write_frozen_graph(path: Path) -> Path:

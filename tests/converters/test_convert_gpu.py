@@ -272,6 +272,34 @@ def test_two_inputs_with_ranges(tmp_path) -> None:
         np.testing.assert_allclose(ours[name], value, rtol=1e-2, atol=1e-2)
 
 
+@pytest.mark.parametrize("precision", ["FP32", "INT8"])
+@pytest.mark.parametrize("strategy", ["Optimal", "Range+Optimal"])
+def test_profile_strategies(digits, tmp_path, strategy: str, precision: str) -> None:
+    """Engines for single shapes, and for a range with one shape that is tuned."""
+    folder, training, pictures, labels = digits
+    name = input_of(folder)
+
+    def images_of(batch: int) -> tuple[int, ...]:
+        return (batch, 16, 16, 1)
+
+    if strategy == "Optimal":
+        shapes = {"input_shapes": [{name: images_of(100)}, {name: images_of(50)}]}
+    else:
+        shapes = {"shape_ranges": {name: ShapeRange(*map(images_of, (1, 100, 50)))}}
+    spec = ConversionSpec(precision, profile_strategy=strategy, explicit_batch=True, **shapes)
+    options = {}
+    if precision == "INT8":
+        spec = dataclasses.replace(spec, require_int8=False)
+        options["calibration_data"] = (training[i : i + 50] for i in range(0, 1000, 50))
+    report = convert(folder, tmp_path / "out", spec, verify_data=[pictures[:100]], **options)
+    assert report.spec.profile_strategy == strategy
+    assert {run.shapes[name][0] for run in report.fresh.runs} >= {100, 50}
+    between = fresh_check(tmp_path / "out", [("serving_default", {name: images_of(75)})])
+    assert between.passed == (strategy == "Range+Optimal")
+    native = accuracy(folder, pictures, labels)
+    assert accuracy(tmp_path / "out", pictures, labels, 50) >= native - MOST_LOST[precision]
+
+
 def test_signatures_and_assets_are_kept(tmp_path) -> None:
     source = gpu_models.save_two_signatures(tmp_path / "model")
     sets = [{"image": (4, 16, 16, 3)}, {"picture": (2, 16, 16, 3)}]
@@ -330,30 +358,6 @@ def test_static_int8_by_custom_ranges(digits, tmp_path) -> None:
     convert(folder, tmp_path / "out", spec, verify_data=[pictures[:100]], child=False)
     native = accuracy(folder, pictures, labels)
     assert accuracy(tmp_path / "out", pictures, labels) >= native - 0.01
-
-
-def test_quantize_nodes_of_the_graph_and_custom_ranges(tmp_path) -> None:
-    from converters.freeze import freeze
-
-    source = gpu_models.save_quantized(tmp_path / "model")
-    given = {"image": (16, 32, 32, 128)}
-    spec = dataclasses.replace(spec_of("INT8", "static", given), use_calibration=False)
-    with pytest.raises(CalibrationError, match="no range:\n.*bare', input of Conv2D"):
-        convert(source, tmp_path / "none", spec, child=False)
-    assert not (tmp_path / "none").exists()
-    model = tf.saved_model.load(str(source))
-    nodes = freeze(model.signatures["serving_default"]).graph.as_graph_def().node
-    (bare,) = (node.name for node in nodes if node.name.split("/")[-1] == "bare")
-    # In static mode TensorRT took no INT8 kernel for this model, and converting it failed, rightly.
-    spec = dataclasses.replace(
-        spec_of("INT8", "implicit", given), use_calibration=False, custom_ranges={bare: (0, 8)}
-    )
-    data = [RANDOM.normal(size=given["image"]).astype(np.float32)]
-    report = convert(source, tmp_path / "out", spec, verify_data=data)  # whose child has the log
-    assert report.fresh.passed and report.verification.passed
-    assert report.calibration["int8_share"] >= 0.5
-    (engine,) = engine_nodes(load_graph(tmp_path / "out").graph_def)
-    assert engine.precision == "INT8" and not engine.calibration_table
 
 
 def ranges_of(folder: Path, pictures: np.ndarray) -> dict[str, tuple[float, float]]:

@@ -41,6 +41,22 @@ def test_layers_that_compute():
     assert layers("no layers here") == []
 
 
+def test_layers_that_only_convert_prove_nothing():
+    """Q/DQ layers beside a convolution in floating point, and inside one in INT8."""
+    scale, tactic = "Layer(Scale)", "Tactic: 0x0000000000000000"
+    log = f"""\
+{scale}: (Unnamed Layer* 2) [Quantize], {tactic}, a (Float[-1,3,16,16]) -> b (Int8[-1,3,16,16])
+{scale}: (Unnamed Layer* 4) [Dequantize]_clone_1, {tactic}, b (Int8[-1,3,16,16]) -> c (Float[-1,3])
+{scale}: (Unnamed Layer* 7) [Dequantize] + (Unnamed Layer* 9) [Quantize], {tactic}, d (Int8[-1]) -> e (Int8[-1])
+Layer(CaskConvolution): conv + relu, {tactic}, c (Float[-1,3]) -> d (Float[-1,16])
+"""  # noqa: E501
+    assert layers(log) == [("conv + relu", False)]
+    with pytest.raises(NotInt8Error, match="1 computing layers and none reads INT8"):
+        prove_int8(INT8, [int8_engine()], tables(int8_engine()), log)
+    fused = "weights + (Unnamed Layer* 3) [Quantize] + conv + relu"
+    assert layers(LOG.replace("conv + relu", fused))[0] == (fused, True)
+
+
 def test_the_log_that_is_kept():
     kept = without_layers(LOG)
     assert "Added new engine" in kept

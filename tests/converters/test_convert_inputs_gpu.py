@@ -1,0 +1,66 @@
+"""Models that are no SavedModel, converted on a GPU: the graph's own answers are the reference."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import gpu_models
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from converters import ConversionSpec, convert
+from converters.compare import default_thresholds
+
+pytestmark = [pytest.mark.gpu, pytest.mark.timeout(600)]
+
+SHAPE = (4, 16, 16, 3)
+
+
+def images() -> np.ndarray:
+    return np.random.default_rng(0).normal(size=SHAPE).astype(np.float32)
+
+
+def answer(folder: Path, name: str, given: np.ndarray) -> np.ndarray:
+    model = tf.saved_model.load(str(folder))  # its engines live as long as it does
+    return model.signatures["serving_default"](**{name: tf.constant(given)})
+
+
+def spec_of(name: str, precision: str, **options: object) -> ConversionSpec:
+    return ConversionSpec(
+        precision,
+        input_shapes={name: SHAPE},
+        signatures=["serving_default"],
+        thresholds=default_thresholds(precision, generated=True),  # nothing is trained
+        **options,
+    )
+
+
+@pytest.mark.parametrize("precision", ["FP32", "FP16"])
+def test_a_keras_file(tmp_path: Path, precision: str) -> None:
+    source = gpu_models.write_keras_file(tmp_path / "model.keras")
+    report = convert(source, tmp_path / "out", spec_of("image", precision), verify_data=[images()])
+    assert report.fresh.passed and report.verification.passed
+    (signature,) = (s for s in report.signatures if s.name == "serving_default")
+    assert (signature.converter, len(signature.engines)) == ("TrtGraphConverterV2", 1)
+    (ours,) = answer(tmp_path / "out", "image", images()).values()
+    with tf.device("CPU:0"):
+        wanted = tf.keras.models.load_model(source)(images())
+    np.testing.assert_allclose(ours, wanted, atol=0.02)
+
+
+@pytest.mark.parametrize("mode", ["static", "dynamic"])
+def test_a_meta_graph_and_its_checkpoint(tmp_path: Path, mode: str) -> None:
+    source = gpu_models.write_meta_graph(tmp_path / "model.ckpt.meta")
+    spec = spec_of("x", "FP32", mode=mode, outputs=["scores"])
+    report = convert(source, tmp_path / "out", spec, verify_data=[images()])
+    assert report.fresh.passed and report.verification.passed
+    (signature,) = report.signatures
+    assert signature.converter == "TrtGraphConverter" + ("V2" if mode == "dynamic" else "")
+    assert len(signature.engines) == 1
+    v1 = tf.compat.v1
+    with tf.Graph().as_default(), v1.Session() as session:
+        v1.train.import_meta_graph(str(source)).restore(session, str(source.with_suffix("")))
+        wanted = session.run("scores:0", {"x:0": images()})
+    ours = answer(tmp_path / "out", "x", images())
+    np.testing.assert_allclose(ours["scores"], wanted, atol=0.01)

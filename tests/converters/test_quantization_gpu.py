@@ -1,0 +1,65 @@
+"""INT8 from quantize nodes, of each type that TF-TRT converts: engines compute in INT8, and what
+they compute is what TensorFlow does."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import gpu_models
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from converters import ConversionSpec, ShapeRange, convert
+from converters.errors import CalibrationError
+from converters.freeze import freeze
+from converters.quantization import CONVERTED_OPS
+from converters.trt_graph import engine_nodes, load_graph
+
+pytestmark = [pytest.mark.gpu, pytest.mark.timeout(600)]
+
+SHAPE = (16, 32, 32, 128)
+
+
+def spec_of(mode: str) -> ConversionSpec:
+    if mode == "explicit":
+        ranges = {"image": ShapeRange((1, *SHAPE[1:]), SHAPE)}
+        return ConversionSpec("INT8", use_calibration=False, shape_ranges=ranges)
+    given = {"image": SHAPE}
+    mode = "static" if mode == "static" else "dynamic"
+    return ConversionSpec("INT8", mode=mode, use_calibration=False, input_shapes=given)
+
+
+def images() -> np.ndarray:
+    return np.random.default_rng(0).normal(size=SHAPE).astype(np.float32)
+
+
+@pytest.mark.parametrize("mode", ["implicit", "explicit"])
+@pytest.mark.parametrize("op", CONVERTED_OPS)
+def test_each_type_of_quantize_node(tmp_path: Path, op: str, mode: str) -> None:
+    source = gpu_models.save_quantized(tmp_path / "model", op)
+    report = convert(source, tmp_path / "out", spec_of(mode), verify_data=[images()])
+    print(f"{op} {mode}: {report.calibration['int8_share']:.2f} of the layers read INT8")
+    assert report.fresh.passed and report.verification.passed
+    assert report.calibration["int8_share"] >= 0.5
+    (engine,) = engine_nodes(load_graph(tmp_path / "out").graph_def)
+    assert engine.precision == "INT8" and not engine.calibration_table
+    assert engine.implicit_batch == (mode == "implicit")
+
+
+def test_nodes_and_custom_ranges_together(tmp_path: Path) -> None:
+    source = gpu_models.save_quantized(tmp_path / "model", without=("two",))
+    with pytest.raises(CalibrationError, match="no range:\n.*two', input of Conv2D"):
+        convert(source, tmp_path / "none", spec_of("static"), child=False)
+    assert not (tmp_path / "none").exists()
+    model = tf.saved_model.load(str(source))
+    nodes = freeze(model.signatures["serving_default"]).graph.as_graph_def().node
+    (bare,) = (node.name for node in nodes if node.name.split("/")[-1] == "two")
+    # In static mode TensorRT took no INT8 kernel for this model, and converting it failed, rightly.
+    spec = dataclasses.replace(spec_of("implicit"), custom_ranges={bare: (0, 8)})
+    report = convert(source, tmp_path / "out", spec, verify_data=[images()])
+    assert report.fresh.passed and report.verification.passed
+    assert report.calibration["int8_share"] >= 0.5
+    (engine,) = engine_nodes(load_graph(tmp_path / "out").graph_def)
+    assert engine.precision == "INT8" and not engine.calibration_table
