@@ -82,6 +82,12 @@ def test_broken_files_with_such_names_are_told(folder: pathlib.Path) -> None:
     assert r"\xff\xfe bad.mp4" in skipping.statistics().messages[0]
     with pytest.raises(ValueError, match=r"\\xff\\xfe bad.mp4: index: INVALID_ARGUMENT"):
         first_clips([last], build_index=True)
+    told = r"\\xff\\xfe bad.mp4, clip 0: content"
+    with pytest.raises(tf.errors.InvalidArgumentError, match=told):
+        found(first_clips([last]))
+    os.unlink(last)
+    with pytest.raises(tf.errors.NotFoundError, match=r"\\xff\\xfe bad.mp4; No such file"):
+        found(first_clips([last]))
 
 
 def test_a_folder_that_may_not_be_read(

@@ -11,6 +11,7 @@
 #include "tf_nvcodec/core/permutation.h"
 #include "tf_nvcodec/core/start_check.h"
 #include "tf_nvcodec/core/status.h"
+#include "tf_nvcodec/core/utf8_text.h"
 #include "tf_nvcodec/core/video_reader.h"
 #include "tf_nvcodec/kernels/batch_shape.h"
 #include "tf_nvcodec/kernels/decode_setup.h"
@@ -154,14 +155,15 @@ absl::Status ClipReader::Read(const SeededClip& clip, Allocator* allocator,
   }
   const bool too_short = absl::IsNotFound(status) && absl::string_view(stage) == "short";
   if (too_short) {
-    statistics_.Skip(stage, absl::NotFoundError(absl::StrCat(name, ": ", status.message())));
+    statistics_.Skip(stage,
+                     absl::NotFoundError(Utf8Text(absl::StrCat(name, ": ", status.message()))));
     return absl::OkStatus();
   }
   if (absl::string_view(stage) == "short") stage = "select";
   // tf.data would take OutOfRange for the end of the data.
   const auto code = absl::IsOutOfRange(status) ? absl::StatusCode::kDataLoss : status.code();
-  const absl::Status named(code,
-                           absl::StrCat(name, ", clip ", clip.id.clip, ": ", status.message()));
+  const absl::Status named(
+      code, Utf8Text(absl::StrCat(name, ", clip ", clip.id.clip, ": ", status.message())));
   if (arguments_.decode.on_error == OnError::kRaise) return named;
   statistics_.Skip(stage, named);
   return absl::OkStatus();
