@@ -133,18 +133,19 @@ def test_cancelled_while_waiting(files) -> None:
     @tf.function
     def consume() -> tf.Tensor:
         total = tf.constant(0, tf.int64)
-        for element in made:
+        # To tf.data's own prefetch, cancelled while its buffer is full, the data is at its end.
+        for element in without_prefetch(made):
             total += element["clip_index"]
         return total
 
     manager = cancellation.CancellationManager()
     call = manager.get_cancelable_function(consume.get_concrete_function())
-    ended: list[Exception] = []
+    ended: list[Any] = []
 
     def run() -> None:
         try:
-            call()
-        except tf.errors.CancelledError as error:
+            ended.append(call())
+        except Exception as error:
             ended.append(error)
 
     thread = threading.Thread(target=run)
@@ -154,7 +155,7 @@ def test_cancelled_while_waiting(files) -> None:
     manager.start_cancel()
     thread.join(60)
     assert not thread.is_alive()
-    assert ended
+    assert isinstance(ended[0], tf.errors.CancelledError), ended
 
 
 def test_statistics_while_it_runs(files) -> None:
