@@ -21,7 +21,7 @@ def images() -> np.ndarray:
     return np.random.default_rng(0).normal(size=SHAPE).astype(np.float32)
 
 
-def answer(folder: Path, name: str, given: np.ndarray) -> np.ndarray:
+def answer(folder: Path, name: str, given: np.ndarray) -> dict[str, tf.Tensor]:
     model = tf.saved_model.load(str(folder))  # its engines live as long as it does
     return model.signatures["serving_default"](**{name: tf.constant(given)})
 
