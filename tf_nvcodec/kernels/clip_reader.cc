@@ -155,8 +155,7 @@ absl::Status ClipReader::Read(const SeededClip& clip, Allocator* allocator,
   }
   const bool too_short = absl::IsNotFound(status) && absl::string_view(stage) == "short";
   if (too_short) {
-    statistics_.Skip(stage,
-                     absl::NotFoundError(Utf8Text(absl::StrCat(name, ": ", status.message()))));
+    statistics_.Skip(stage, absl::NotFoundError(absl::StrCat(name, ": ", status.message())));
     return absl::OkStatus();
   }
   if (absl::string_view(stage) == "short") stage = "select";
