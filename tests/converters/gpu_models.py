@@ -194,14 +194,20 @@ def write_keras_file(path: Path) -> Path:
     return path
 
 
+def _session_kernels() -> list[np.ndarray]:
+    random = np.random.default_rng(0)
+    return [
+        random.normal(size=(3, 3, inside, outside), scale=0.3).astype(np.float32)
+        for inside, outside in ((3, 8), (8, 16), (16, 8))
+    ]
+
+
 def write_meta_graph(path: Path) -> Path:
     """A session of TensorFlow 1 with variables: placeholder "x", output "scores"."""
     v1 = tf.compat.v1
-    random = np.random.default_rng(0)
     with tf.Graph().as_default(), v1.Session() as session:
         h = v1.placeholder(tf.float32, [None, 16, 16, 3], name="x")
-        for depth, (inside, outside) in enumerate(((3, 8), (8, 16), (16, 8))):
-            kernel = random.normal(size=(3, 3, inside, outside), scale=0.3).astype(np.float32)
+        for depth, kernel in enumerate(_session_kernels()):
             variable = v1.get_variable(f"kernel{depth}", initializer=kernel, use_resource=False)
             h = tf.nn.relu(tf.nn.conv2d(h, variable, 2, "SAME"))
         tf.nn.softmax(tf.reduce_mean(h, [1, 2]), name="scores")
@@ -213,12 +219,10 @@ def write_meta_graph(path: Path) -> Path:
 def write_frozen_graph(path: Path) -> Path:
     """A graph of TensorFlow 1: placeholder "x", outputs "scores" and "half"."""
     v1 = tf.compat.v1
-    random = np.random.default_rng(0)
     with tf.Graph().as_default() as graph:
         x = v1.placeholder(tf.float32, [None, 16, 16, 3], name="x")
         h = x
-        for depth, (inside, outside) in enumerate(((3, 8), (8, 16), (16, 8))):
-            kernel = random.normal(size=(3, 3, inside, outside), scale=0.3).astype(np.float32)
+        for depth, kernel in enumerate(_session_kernels()):
             h = tf.nn.relu(tf.nn.conv2d(h, kernel, 2, "SAME", name=f"conv{depth}"))
         pooled = tf.reduce_mean(h, [1, 2])
         tf.identity(tf.nn.softmax(pooled), name="scores")

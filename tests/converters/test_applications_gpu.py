@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from combinations import APPLICATIONS, chosen
+from gpu_conversions import spec_of
 
-from converters import ConversionSpec, ShapeRange, convert
+from converters import convert
 from converters.compare import Thresholds
 from converters.flat_graph import flatten_signature
 from converters.trt_graph import ENGINE_OP, engine_nodes, load_graph
@@ -68,18 +69,13 @@ def test_an_application(tmp_path: Path, network: str, precision: str, mode: str)
     shape = (BATCH, SIZES[network], SIZES[network], 3)
     save(tmp_path / "model", network, shape)
     (name,) = load_graph(tmp_path / "model").signatures["serving_default"].inputs
-    spec = ConversionSpec(
-        precision,
-        mode="static" if mode == "static" else "dynamic",
-        input_shapes={name: shape},
+    spec = dataclasses.replace(
+        spec_of(precision, mode, {name: shape}),
         signatures=["serving_default"],
         thresholds=Thresholds(cosine=COSINE[precision]),
     )
     batches = [images(shape, seed) for seed in (100, 101)]
     options = {"verify_data": batches}
-    if mode == "explicit":
-        ranges = {name: ShapeRange((1, *shape[1:]), shape)}
-        spec = dataclasses.replace(spec, input_shapes=None, shape_ranges=ranges)
     if precision == "INT8":
         options["calibration_data"] = [images(shape, seed) for seed in range(4)]
         spec = dataclasses.replace(spec, require_int8=False)  # other kernels may be faster

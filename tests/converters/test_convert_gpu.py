@@ -15,6 +15,7 @@ import pytest
 import tensorflow as tf
 from combinations import SMALL, WAYS, chosen
 from digits import accuracy, input_of, pictures_and_labels
+from gpu_conversions import run, spec_of
 
 from converters import ConversionSpec, ShapeRange, calibrate, convert, verify
 from converters.calibration_table import read_tables
@@ -41,14 +42,6 @@ def images(batch: int, side: int = 16) -> np.ndarray:
     return RANDOM.normal(size=(batch, side, side, 3)).astype(np.float32)
 
 
-def run(folder: Path, signature: str = "serving_default", **inputs: np.ndarray) -> dict:
-    model = tf.saved_model.load(str(folder))  # its engines live as long as it does
-    results = model.signatures[signature](
-        **{name: tf.constant(value) for name, value in inputs.items()}
-    )
-    return {name: value.numpy() for name, value in results.items()}
-
-
 @pytest.fixture(scope="module")
 def digits(tmp_path_factory) -> tuple[Path, np.ndarray, np.ndarray, np.ndarray]:
     """A network trained on them: its folder, training images, test images and labels."""
@@ -60,20 +53,6 @@ def digits(tmp_path_factory) -> tuple[Path, np.ndarray, np.ndarray, np.ndarray]:
     folder = tmp_path_factory.mktemp("digits") / "model"
     model.export(str(folder), verbose=False)
     return folder, training, pictures, labels
-
-
-def spec_of(precision: str, mode: str, *sets: dict[str, tuple[int, ...]]) -> ConversionSpec:
-    """A spec for these shapes; "explicit" also takes all smaller batches."""
-    if mode == "static":
-        return ConversionSpec(precision, mode="static", input_shapes=sets)
-    if mode == "implicit":
-        return ConversionSpec(precision, mode="dynamic", input_shapes=sets)
-    ranges = {
-        name: ShapeRange((1, *shape[1:]), shape)
-        for shapes in sets
-        for name, shape in shapes.items()
-    }
-    return ConversionSpec(precision, mode="dynamic", shape_ranges=ranges)
 
 
 # test_static_int8_by_custom_ranges has what WAYS lacks.

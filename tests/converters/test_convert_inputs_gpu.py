@@ -8,6 +8,7 @@ import gpu_models
 import numpy as np
 import pytest
 import tensorflow as tf
+from gpu_conversions import run
 
 from converters import ConversionSpec, convert
 from converters.compare import default_thresholds
@@ -19,11 +20,6 @@ SHAPE = (4, 16, 16, 3)
 
 def images() -> np.ndarray:
     return np.random.default_rng(0).normal(size=SHAPE).astype(np.float32)
-
-
-def answer(folder: Path, name: str, given: np.ndarray) -> dict[str, tf.Tensor]:
-    model = tf.saved_model.load(str(folder))  # its engines live as long as it does
-    return model.signatures["serving_default"](**{name: tf.constant(given)})
 
 
 def spec_of(name: str, precision: str, **options: object) -> ConversionSpec:
@@ -43,7 +39,7 @@ def test_a_keras_file(tmp_path: Path, precision: str) -> None:
     assert report.fresh.passed and report.verification.passed
     (signature,) = (s for s in report.signatures if s.name == "serving_default")
     assert (signature.converter, len(signature.engines)) == ("TrtGraphConverterV2", 1)
-    (ours,) = answer(tmp_path / "out", "image", images()).values()
+    (ours,) = run(tmp_path / "out", image=images()).values()
     with tf.device("CPU:0"):
         wanted = tf.keras.models.load_model(source)(images())
     np.testing.assert_allclose(ours, wanted, atol=0.02)
@@ -62,5 +58,5 @@ def test_a_meta_graph_and_its_checkpoint(tmp_path: Path, mode: str) -> None:
     with tf.Graph().as_default(), v1.Session() as session:
         v1.train.import_meta_graph(str(source)).restore(session, str(source.with_suffix("")))
         wanted = session.run("scores:0", {"x:0": images()})
-    ours = answer(tmp_path / "out", "x", images())
+    ours = run(tmp_path / "out", x=images())
     np.testing.assert_allclose(ours["scores"], wanted, atol=0.01)

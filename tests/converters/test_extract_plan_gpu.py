@@ -7,10 +7,10 @@ import json
 import os
 from pathlib import Path
 
+import gpu_conversions
 import gpu_models
 import numpy as np
 import pytest
-import tensorflow as tf
 
 from converters import ConversionSpec, ShapeRange, convert, extract_plans, inspect_model
 from converters.errors import PlanError
@@ -34,8 +34,7 @@ def images(batch: int) -> np.ndarray:
 
 def run(folder: Path, image: np.ndarray) -> np.ndarray:
     gc.collect()
-    model = tf.saved_model.load(str(folder))  # engines live as long as this
-    return model.signatures["serving_default"](image=tf.constant(image))["scores"].numpy()
+    return gpu_conversions.run(folder, image=image)["scores"]
 
 
 @pytest.fixture(scope="module")

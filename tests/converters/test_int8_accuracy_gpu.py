@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import gpu_models
@@ -9,8 +10,9 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from digits import accuracy, input_of, pictures_and_labels
+from gpu_conversions import spec_of
 
-from converters import ConversionSpec, ShapeRange, convert
+from converters import convert
 from converters.compare import Thresholds
 
 pytestmark = [pytest.mark.gpu, pytest.mark.timeout(600)]
@@ -41,18 +43,14 @@ def test_one_percent_at_the_most(tmp_path: Path, mode: str) -> None:
     with tf.device("CPU:0"):  # a GPU for inference may lack cuDNN's libraries for training
         save_wide(tmp_path / "model", training, known)
     name, shape = input_of(tmp_path / "model"), (BATCH, 16, 16, 1)
-    shapes = {"input_shapes": {name: shape}}
-    if mode == "explicit":
-        shapes = {"shape_ranges": {name: ShapeRange((1, *shape[1:]), shape)}}
     report = convert(
         tmp_path / "model",
         tmp_path / "out",
         # A digit of which the network is not sure may change its probabilities by any amount.
-        ConversionSpec(
-            "INT8",
+        dataclasses.replace(
+            spec_of("INT8", mode, {name: shape}),
             signatures=["serving_default"],
             thresholds=Thresholds(mean_abs=0.02),
-            **shapes,
         ),
         calibration_data=(training[i : i + BATCH] for i in range(0, 1000, BATCH)),
         verify_data=[pictures[i : i + BATCH] for i in range(0, len(pictures), BATCH)],

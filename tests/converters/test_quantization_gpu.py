@@ -10,56 +10,51 @@ import gpu_models
 import numpy as np
 import pytest
 import tensorflow as tf
+from gpu_conversions import spec_of
 
-from converters import ConversionSpec, ShapeRange, convert
+from converters import ConversionSpec, convert
 from converters.errors import CalibrationError
 from converters.freeze import freeze
 from converters.quantization import CONVERTED_OPS
-from converters.trt_graph import engine_nodes, load_graph
+from converters.trt_graph import EngineNode, engine_nodes, load_graph
 
 pytestmark = [pytest.mark.gpu, pytest.mark.timeout(600)]
 
 SHAPE = (16, 32, 32, 128)
 
 
-def spec_of(mode: str) -> ConversionSpec:
-    if mode == "explicit":
-        ranges = {"image": ShapeRange((1, *SHAPE[1:]), SHAPE)}
-        return ConversionSpec("INT8", use_calibration=False, shape_ranges=ranges)
-    given = {"image": SHAPE}
-    mode = "static" if mode == "static" else "dynamic"
-    return ConversionSpec("INT8", mode=mode, use_calibration=False, input_shapes=given)
+def int8_spec(mode: str) -> ConversionSpec:
+    return dataclasses.replace(spec_of("INT8", mode, {"image": SHAPE}), use_calibration=False)
 
 
-def images() -> np.ndarray:
-    return np.random.default_rng(0).normal(size=SHAPE).astype(np.float32)
+def int8_engine(source: Path, out: Path, spec: ConversionSpec) -> EngineNode:
+    """That of a conversion that is proved to compute in INT8, most of it."""
+    images = np.random.default_rng(0).normal(size=SHAPE).astype(np.float32)
+    report = convert(source, out, spec, verify_data=[images])  # in a child, which has the log
+    print(f"{report.calibration['int8_share']:.2f} of the layers read INT8")
+    assert report.fresh.passed and report.verification.passed
+    assert report.calibration["int8_share"] >= 0.5
+    (engine,) = engine_nodes(load_graph(out).graph_def)
+    assert engine.precision == "INT8" and not engine.calibration_table
+    return engine
 
 
 @pytest.mark.parametrize("mode", ["implicit", "explicit"])
 @pytest.mark.parametrize("op", CONVERTED_OPS)
 def test_each_type_of_quantize_node(tmp_path: Path, op: str, mode: str) -> None:
     source = gpu_models.save_quantized(tmp_path / "model", op)
-    report = convert(source, tmp_path / "out", spec_of(mode), verify_data=[images()])
-    print(f"{op} {mode}: {report.calibration['int8_share']:.2f} of the layers read INT8")
-    assert report.fresh.passed and report.verification.passed
-    assert report.calibration["int8_share"] >= 0.5
-    (engine,) = engine_nodes(load_graph(tmp_path / "out").graph_def)
-    assert engine.precision == "INT8" and not engine.calibration_table
+    engine = int8_engine(source, tmp_path / "out", int8_spec(mode))
     assert engine.implicit_batch == (mode == "implicit")
 
 
 def test_nodes_and_custom_ranges_together(tmp_path: Path) -> None:
     source = gpu_models.save_quantized(tmp_path / "model", without=("two",))
     with pytest.raises(CalibrationError, match="no range:\n.*two', input of Conv2D"):
-        convert(source, tmp_path / "none", spec_of("static"), child=False)
+        convert(source, tmp_path / "none", int8_spec("static"), child=False)
     assert not (tmp_path / "none").exists()
     model = tf.saved_model.load(str(source))
     nodes = freeze(model.signatures["serving_default"]).graph.as_graph_def().node
     (bare,) = (node.name for node in nodes if node.name.split("/")[-1] == "two")
     # In static mode TensorRT took no INT8 kernel for this model, and converting it failed, rightly.
-    spec = dataclasses.replace(spec_of("implicit"), custom_ranges={bare: (0, 8)})
-    report = convert(source, tmp_path / "out", spec, verify_data=[images()])
-    assert report.fresh.passed and report.verification.passed
-    assert report.calibration["int8_share"] >= 0.5
-    (engine,) = engine_nodes(load_graph(tmp_path / "out").graph_def)
-    assert engine.precision == "INT8" and not engine.calibration_table
+    spec = dataclasses.replace(int8_spec("implicit"), custom_ranges={bare: (0, 8)})
+    int8_engine(source, tmp_path / "out", spec)

@@ -1,0 +1,32 @@
+"""What the tests that convert on a GPU ask for and run alike."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import tensorflow as tf
+
+from converters import ConversionSpec, ShapeRange
+
+
+def spec_of(precision: str, mode: str, *sets: dict[str, tuple[int, ...]]) -> ConversionSpec:
+    """A spec for these shapes; "explicit" also takes all smaller batches."""
+    if mode == "static":
+        return ConversionSpec(precision, mode="static", input_shapes=sets)
+    if mode == "implicit":
+        return ConversionSpec(precision, mode="dynamic", input_shapes=sets)
+    ranges = {
+        name: ShapeRange((1, *shape[1:]), shape)
+        for shapes in sets
+        for name, shape in shapes.items()
+    }
+    return ConversionSpec(precision, mode="dynamic", shape_ranges=ranges)
+
+
+def run(folder: Path, signature: str = "serving_default", **inputs: np.ndarray) -> dict:
+    model = tf.saved_model.load(str(folder))  # its engines live as long as it does
+    results = model.signatures[signature](
+        **{name: tf.constant(value) for name, value in inputs.items()}
+    )
+    return {name: value.numpy() for name, value in results.items()}
