@@ -140,6 +140,9 @@ absl::StatusOr<std::unique_ptr<Decoder>> OpenSoftwareDecoder(const AVCodecParame
     context->thread_count -= kSpareThreads;
   }
   context->thread_type = FF_THREAD_FRAME | FF_THREAD_SLICE;
+  // Else some averages of B pictures (VC-1, MPEG-4) are only about right on x86, and other ones
+  // than on other CPUs and than NVDEC's.
+  context->flags |= AV_CODEC_FLAG_BITEXACT;
   // With frame threads FFmpeg's decoder gives other pictures than without (seen with 5.1, where a
   // frame repeats the last one).
   if (codec.codec_id == AV_CODEC_ID_THEORA || codec.codec_id == AV_CODEC_ID_VP3) {
