@@ -19,6 +19,7 @@ with any of these words after it, as in "ipb_loop_vst":
     ic       intensity compensation in P pictures
     skip     P pictures skipped as a whole, where no B picture refers to them
     slices   several slices a picture
+    fastuv   chroma vectors rounded to half samples (FASTUVMC)
     noend    no code at the sequence's end, of which FFmpeg's demuxer makes a packet
 
 A key picture with its sequence header and entry point comes every ten pictures, and groups are
@@ -32,7 +33,10 @@ import random
 import re
 from collections.abc import Iterator
 
-WORDS = ("loop", "overlap", "hpel", "mixed", "vst", "extmv", "ic", "skip", "slices", "noend")
+WORDS = (
+    *("loop", "overlap", "hpel", "mixed", "vst", "extmv", "ic", "skip", "slices", "fastuv"),
+    "noend",
+)
 
 _Pair = tuple[int, int]
 _Key = tuple[int, int, int]
@@ -483,9 +487,9 @@ def stream(seed: int, width: int, height: int, frames: int, *, kind: str) -> byt
     # square pixels and 25 frames a second; no HRD.
     header = f"11{3:03b}01{7:03b}{31:05b}0{width // 2 - 1:012b}{height // 2 - 1:012b}0000101"
     header += f"{width - 1:014b}{height - 1:014b}1{1:04b}10{2:08b}{1:04b}00"
-    quantizer, fast_chroma, extended = rng.randrange(4), rng.getrandbits(1), "extmv" in words
+    quantizer, extended = rng.randrange(4), "extmv" in words
     # A closed group; QUANTIZER; the sequence's size; no extended differentials or range mapping.
-    entry = f"0100{'loop' in words:d}{fast_chroma}{extended:d}00{'vst' in words:d}"
+    entry = f"0100{'loop' in words:d}{'fastuv' in words:d}{extended:d}00{'vst' in words:d}"
     entry += f"{'overlap' in words:d}{quantizer:02b}0{'0' * extended}00"
     size, out = ((width + 15) // 16, (height + 15) // 16), b""
     for number, letter in enumerate(_plan(rng, frames, types, words)):

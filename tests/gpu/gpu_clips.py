@@ -26,7 +26,7 @@ from make_clips import READY, cache_key, cache_root, made_once, make, needed  # 
 
 FACTOR = 3
 SMALLEST = 144
-CODECS = ("h264", "hevc", "vp8", "vp9")
+CODECS = ("h264", "hevc", "vc1", "vp8", "vp9")
 # Whose standards leave the last bits of the inverse transform to the decoder.
 ROUNDING = ("mpeg1", "mpeg2", "mpeg4", "mjpeg")
 # Of larger pictures the lost cells hold only parts.
@@ -47,6 +47,8 @@ REFUSED = {
     # FFmpeg's encoder calls it a Simple one.
     "mpeg4_fields.avi": "NVDEC is not used for MPEG-4 with B pictures, fields",
     "mjpeg_fields.ivf": "NVDEC does not decode JPEG in fields",
+    "vc1_fast.mkv": "NVDEC is not used for VC-1 with rounded chroma vectors",
+    "vc1_rows.mkv": "NVDEC is not used for VC-1 whose height is no multiple of 4, such as 198",
 }
 OTHERS = (
     "audio_only.mp4",
@@ -58,11 +60,13 @@ OTHERS = (
 # Streams of VC-1, for which there is no encoder, by what is in them: vc1_stream.py's kinds.
 _VC1 = {
     "vc1_i.mkv": ("i_overlap", 288, 192),
+    "vc1_fast.mkv": ("ipb_loop_fastuv", 288, 192),
     "vc1_ip.mkv": ("ip_mixed_vst", 288, 192),
     "vc1_ip_loop.ts": ("ip_loop_hpel_ic", 288, 192),
     "vc1_ipb.mkv": ("ipb", 288, 192),
     "vc1_ipb_all.mkv": ("ipb_loop_overlap_hpel_mixed_vst_extmv_ic_slices", 352, 288),
-    "vc1_odd.wmv": ("ipb_loop_mixed", 302, 198),
+    "vc1_odd.wmv": ("ipb_loop_mixed_vst", 302, 196),
+    "vc1_rows.mkv": ("ipb_mixed", 288, 198),
     "vc1_skip.mkv": ("ip_skip", 288, 192),
 }
 _MJPEG = "-c:v mjpeg -pix_fmt yuvj420p"
@@ -150,8 +154,7 @@ _WHOLE = sorted(
     for name, clip in CORPUS.items()
     if not clip.tags & {"damaged", "mixed", "no_video", "part"} and name not in REFUSED
 )
-VC1 = [name for name in _WHOLE if name in _VC1]
-SOUND = [name for name in _WHOLE if not name.startswith(ROUNDING) and name not in VC1]
+SOUND = [name for name in _WHOLE if not name.startswith(ROUNDING)]
 ROUNDED = [name for name in _WHOLE if name.startswith(ROUNDING)]
 DAMAGED = sorted(name for name, clip in CORPUS.items() if "damaged" in clip.tags)
 

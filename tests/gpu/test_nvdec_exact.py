@@ -16,13 +16,13 @@ from gpu_checks import (
     on_gpu,
     taken,
 )
-from gpu_clips import CODECS, SOUND, VC1, data
+from gpu_clips import CODECS, SOUND, data
 
 pytestmark = pytest.mark.gpu
 
 # Frames of them refer to what was cut off or lost, and each decoder makes that up in its own way.
 MADE_UP = {"hevc_cut_start.ts", "h264_lost_packets.mkv"}
-EXACT = [name for name in (*SOUND, *VC1) if name not in MADE_UP]
+EXACT = [name for name in SOUND if name not in MADE_UP]
 
 
 @pytest.mark.parametrize("name", EXACT)

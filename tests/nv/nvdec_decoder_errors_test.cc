@@ -185,12 +185,20 @@ TEST_F(NvdecDecoderErrorsTest, Mpeg4HasNoBPictures) {
   EXPECT_TRUE(absl::IsUnimplemented(decoder_->Receive(frame_.get()).status()));
 }
 
-TEST_F(NvdecDecoderErrorsTest, Vc1IsNotInterlaced) {
-  Open(AV_CODEC_ID_VC1);
-  EXPECT_TRUE(Send("S96x64 I0 D0").ok());
-  const absl::Status status = Send("F1 D1");
-  EXPECT_TRUE(absl::IsUnimplemented(status)) << status;
-  EXPECT_THAT(status.message(), HasSubstr("VC-1 that is coded interlaced"));
+TEST_F(NvdecDecoderErrorsTest, SomeOfVc1IsRefused) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"F1 D1", "VC-1 that is coded interlaced"},
+      {"R1 D1", "VC-1 with mapped ranges"},
+      {"U1 D1", "FASTUVMC"},
+      {"S96x66 I1 D1", "no multiple of 4, such as 66"},
+  };
+  for (const auto& [words, why] : cases) {
+    Open(AV_CODEC_ID_VC1);
+    EXPECT_TRUE(Send("S96x64 I0 D0").ok());
+    const absl::Status status = Send(words);
+    EXPECT_TRUE(absl::IsUnimplemented(status)) << status;
+    EXPECT_THAT(status.message(), HasSubstr(why));
+  }
 }
 
 }  // namespace

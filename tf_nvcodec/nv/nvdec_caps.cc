@@ -10,6 +10,7 @@
 #include "tf_nvcodec/core/status.h"
 #include "tf_nvcodec/nv/nvdec_codecs.h"
 #include "tf_nvcodec/nv/nvdec_headers.h"
+#include "tf_nvcodec/nv/vc1_headers.h"
 
 extern "C" {
 #include <libavutil/pixdesc.h>
@@ -148,6 +149,7 @@ absl::Status CheckNvdecTakes(GpuDevice* device, const AVCodecParameters& codec) 
     NVC_RETURN_IF_ERROR(
         CheckMpeg4Object(codec.extradata, static_cast<size_t>(codec.extradata_size)));
   }
+  if (format.codec == cudaVideoCodec_VC1) NVC_RETURN_IF_ERROR(CheckVc1Height(codec.height));
   const AVPixFmtDescriptor* descriptor =
       av_pix_fmt_desc_get(static_cast<AVPixelFormat>(codec.format));
   if (descriptor == nullptr) {

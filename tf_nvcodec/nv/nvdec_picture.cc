@@ -47,19 +47,39 @@ int ReferenceIndex(cudaVideoCodec codec, const CUVIDPICPARAMS& picture) {
   return grained ? picture.CodecSpecific.av1.decodePicIdx : picture.CurrPicIdx;
 }
 
-absl::Status CheckPicture(cudaVideoCodec codec, const CUVIDPICPARAMS& picture) {
-  if (codec == cudaVideoCodec_VC1 && picture.CodecSpecific.vc1.progressive_fcm == 0) {
+namespace {
+
+absl::Status CheckVc1Picture(const CUVIDVC1PICPARAMS& vc1) {
+  if (vc1.progressive_fcm == 0) {
     return absl::UnimplementedError("NVDEC is not used for VC-1 that is coded interlaced");
   }
-  if (codec != cudaVideoCodec_MPEG4) return absl::OkStatus();
+  if (vc1.range_mapy_flag != 0 || vc1.range_mapuv_flag != 0) {
+    return absl::UnimplementedError("NVDEC is not used for VC-1 with mapped ranges");
+  }
+  if (vc1.fastuvmc != 0) {
+    return absl::UnimplementedError(
+        "NVDEC is not used for VC-1 with rounded chroma vectors (FASTUVMC), which FFmpeg shows "
+        "otherwise");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckMpeg4Picture(const CUVIDMPEG4PICPARAMS& mpeg4) {
   constexpr int kPredicted = 1;  // vop_coding_type: 0 intra, 2 bidirectional, 3 sprite
-  const auto& mpeg4 = picture.CodecSpecific.mpeg4;
   const bool simple = mpeg4.vop_coding_type <= kPredicted && mpeg4.interlaced == 0 &&
                       mpeg4.quarter_sample == 0 && mpeg4.gmc_enabled == 0;
   if (simple) return absl::OkStatus();
   return absl::UnimplementedError(
       "NVDEC is not used for MPEG-4 with B pictures, fields, quarter samples or global motion, and "
       "this Simple object has some");
+}
+
+}  // namespace
+
+absl::Status CheckPicture(cudaVideoCodec codec, const CUVIDPICPARAMS& picture) {
+  if (codec == cudaVideoCodec_VC1) return CheckVc1Picture(picture.CodecSpecific.vc1);
+  if (codec == cudaVideoCodec_MPEG4) return CheckMpeg4Picture(picture.CodecSpecific.mpeg4);
+  return absl::OkStatus();
 }
 
 }  // namespace nvc

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "absl/strings/str_cat.h"
 #include "tf_nvcodec/core/bit_reader.h"
 #include "tf_nvcodec/core/nal_units.h"
 
@@ -87,6 +88,13 @@ std::optional<PictureWindow> Vc1Window(const uint8_t* data, size_t size) {
   window.coded_width = FFALIGN(found.width, kMacroblock);
   window.coded_height = FFALIGN(found.height, kMacroblock);
   return window;
+}
+
+absl::Status CheckVc1Height(int height) {
+  if (height % 4 == 0) return absl::OkStatus();
+  return absl::UnimplementedError(
+      absl::StrCat("NVDEC is not used for VC-1 whose height is no multiple of 4, such as ", height,
+                   ": it pads pictures wrongly at the bottom"));
 }
 
 absl::Span<const uint8_t> Vc1Headers(absl::Span<const uint8_t> extradata) {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "tf_nvcodec/core/picture_window.h"
 
@@ -15,6 +16,11 @@ namespace nvc {
 // What FFmpeg's decoder shows: the coded picture whole, by the last entry point, else by the last
 // sequence header; whatever size these say is to be displayed.
 std::optional<PictureWindow> Vc1Window(const uint8_t* data, size_t size);
+
+// Unimplemented unless NVDEC pads pictures of that height (in rows, as the headers have it) as the
+// standard does. Where vectors point below a picture, an H100's or H200's repeats what is in the
+// last row of the height rounded up to a multiple of 4.
+absl::Status CheckVc1Height(int height);
 
 // The headers in a container's description, which may have other bytes before them.
 absl::Span<const uint8_t> Vc1Headers(absl::Span<const uint8_t> extradata);
