@@ -204,12 +204,14 @@ def _from_cuda_array(array: Any) -> tf.Tensor:
         strides = [stride // dtype.itemsize for stride in strides]
     pointer = interface["data"][0]
     place = _device_of_gpu(_gpu_of(array))
-    if interface.get("stream") is not None:
-        _ask_stream(place, int(interface["stream"]))
     capsule = capsules.wrap(
         array, pointer, dtype, interface["shape"], strides, _ask_stream(place)[1]
     )
-    return _take(capsule, place)
+    tensor = _take(capsule, place)
+    # After that: it knows whose memory this is, and another GPU's stream can't be waited for here.
+    if interface.get("stream") is not None:
+        _ask_stream(place, int(interface["stream"]))
+    return tensor
 
 
 def _gpu_of(array: Any) -> int:
