@@ -36,7 +36,9 @@ class ConversionSpec:
       max_batch_size: static mode only. Default: the largest batch of input_shapes, or 1.
       max_workspace_size_bytes: default: no limit of its own (TensorFlow's sys.maxsize - 512).
       minimum_segment_size: nodes that an engine must have at least. Default 3.
-      maximum_cached_engines: default: as many as there are shape sets; fewer is an error.
+      maximum_cached_engines: default: as many as there are shape sets, and room for 1000 other
+        shapes where TF-TRT notes those beside the engines (dynamic mode with an implicit batch that
+        builds none at runtime). Fewer than the shape sets is an error.
       op_denylist: op types, such as "Relu", to keep out of engines.
       node_denylist: names of nodes to keep out of engines.
       use_calibration: INT8 only. Default True. False takes the ranges from quantize nodes in the

@@ -20,6 +20,7 @@ INT8_FIELDS = (
 )
 # TensorFlow's own default from TensorRT 8.4 on: no limit, short of overflow in its casts.
 NO_WORKSPACE_LIMIT = sys.maxsize - 512
+ROOM_FOR_OTHER_SHAPES = 1000  # more kinds than requests have between two of a declared shape
 
 
 class Fault(NamedTuple):
@@ -132,7 +133,7 @@ def with_defaults(values: Mapping[str, Any]) -> dict[str, Any]:
         default("max_batch_size", _largest_batch(filled))
     default("max_workspace_size_bytes", NO_WORKSPACE_LIMIT)
     default("minimum_segment_size", 3)
-    default("maximum_cached_engines", engines_needed(filled))
+    default("maximum_cached_engines", _cache_size(filled))
     default("use_calibration", filled["precision"] == "INT8")
     default("require_int8", filled["precision"] == "INT8")
     default("allow_build_at_runtime", False)
@@ -280,6 +281,14 @@ def _batch_faults(values: Mapping[str, Any]) -> list[Fault]:
     needed = _largest_batch(values)
     why = f"input_shapes has the batch {needed}, which would run in TensorFlow"
     return [Fault("max_batch_size", limit, (f"{needed} and more",), why)]
+
+
+def _cache_size(values: Mapping[str, Any]) -> int:
+    """With an implicit batch, TF-TRT notes each shape that no engine serves in the cache too, and a
+    full one throws away what was not used for longest: a built engine, for the process's life."""
+    by_shape = values["mode"] == "dynamic" and not values["explicit_batch"]
+    others = by_shape and not values["allow_build_at_runtime"]
+    return engines_needed(values) + (ROOM_FOR_OTHER_SHAPES if others else 0)
 
 
 def _cache_faults(values: Mapping[str, Any]) -> list[Fault]:

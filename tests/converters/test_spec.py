@@ -49,7 +49,7 @@ def test_the_defaults():
         "max_batch_size": None,
         "max_workspace_size_bytes": sys.maxsize - 512,
         "minimum_segment_size": 3,
-        "maximum_cached_engines": 1,
+        "maximum_cached_engines": 1001,  # room for shapes that no engine serves
         "op_denylist": (),
         "node_denylist": (),
         "use_calibration": False,
@@ -77,7 +77,11 @@ def test_the_defaults():
         ({"mode": "static", "input_shapes": SETS}, {"max_batch_size": 8}),
         ({"mode": "static", "input_shapes": SETS}, {"maximum_cached_engines": 1}),
         ({"input_shapes": X}, {"input_shapes": (X,), "explicit_batch": False}),
-        ({"input_shapes": SETS}, {"maximum_cached_engines": 2, "profile_strategy": None}),
+        ({"input_shapes": SETS}, {"maximum_cached_engines": 1002, "profile_strategy": None}),
+        (
+            {"input_shapes": SETS, "allow_build_at_runtime": True},
+            {"maximum_cached_engines": 2},
+        ),
         ({"input_shapes": {"x:0": [8, 4]}}, {"input_shapes": (X,)}),
         ({"input_shapes": [{"x": np.array([8, 4]).tolist()}]}, {"input_shapes": (X,)}),
         ({"input_shapes": {"x": (np.int64(8), 4)}}, {"input_shapes": (X,)}),
