@@ -21,10 +21,17 @@ from converters.trt_graph import EngineNode
 def check_quantize_nodes_fit(graph_def: Any, spec: ConversionSpec) -> None:
     """SpecError when the quantize nodes of a frozen graph make TF-TRT change what `spec`, which is
     resolved, asks for."""
-    if spec.precision == "INT8" and not spec.use_calibration:
-        return
     # As TF-TRT, which looks at the main graph.
     explicit = [node for node in graph_def.node if node.op == EXPLICIT_OP]
+    if spec.precision == "INT8" and not spec.use_calibration:
+        if explicit and not spec.explicit_batch:
+            raise SpecError(
+                f"mode={spec.mode!r}, explicit_batch=False: the graph has {_named(explicit)}. "
+                "Kernels behind such nodes are no constants to TF-TRT, which leaves their "
+                "convolutions in TensorFlow with an implicit batch. Choose mode='dynamic' with "
+                "explicit_batch=True (--explicit-batch) or shape ranges"
+            )
+        return
     asked = f"precision={spec.precision!r}"
     if spec.precision == "INT8":
         asked += ", use_calibration=True"

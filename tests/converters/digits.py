@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import pytest
 import tensorflow as tf
 
 from converters.trt_graph import load_graph
@@ -15,7 +14,9 @@ TRAINING = 1397
 
 def pictures_and_labels() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """For training, then 400 for the test: images, float32 [n, 16, 16, 1] in 0 to 1, and labels."""
-    data = pytest.importorskip("sklearn.datasets").load_digits()
+    from sklearn.datasets import load_digits  # for the tests on a GPU alone
+
+    data = load_digits()
     pictures = (data.images / 16).astype(np.float32).repeat(2, 1).repeat(2, 2)[..., None]
     order = np.random.default_rng(1).permutation(len(pictures))
     pictures, labels = pictures[order], data.target[order]

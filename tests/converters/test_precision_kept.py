@@ -40,7 +40,7 @@ SPECS = {
     "FP32": ConversionSpec(),
     "FP16": ConversionSpec("FP16"),
     "calibrated": ConversionSpec("INT8"),
-    "own ranges": ConversionSpec("INT8", use_calibration=False),
+    "own ranges": ConversionSpec("INT8", use_calibration=False, explicit_batch=True),
 }
 
 
@@ -71,6 +71,16 @@ def test_what_tftrt_would_change_is_refused(op: str, kind: str) -> None:
     assert str(caught.value).startswith(f"precision={spec.precision!r}")
     assert "precision='INT8' with use_calibration=False" in str(caught.value)
     assert "or remove the quantize nodes" in str(caught.value)
+
+
+@pytest.mark.parametrize("mode", ["dynamic", "static"])
+def test_explicit_precision_takes_an_explicit_batch(mode: str) -> None:
+    spec = ConversionSpec("INT8", mode=mode, use_calibration=False).resolved()
+    for op in QUANTIZE.keys() - {"QuantizeAndDequantizeV2"}:
+        check_quantize_nodes_fit(graph_of(op), spec)
+    why = f"mode='{mode}', .* has QuantizeAndDequantizeV2 'q'.* explicit_batch=True"
+    with pytest.raises(SpecError, match=why):
+        check_quantize_nodes_fit(graph_of("QuantizeAndDequantizeV2"), spec)
 
 
 def test_nodes_kept_out_have_no_ranges_beside_calibrated_ones() -> None:
@@ -133,10 +143,11 @@ def test_the_conversion_refuses_before_tftrt_sees_the_graph(
 
     monkeypatch.setattr(engine_job, "SignatureV1", Signature)
     monkeypatch.setattr(engine_job, "SignatureV2", Signature)
-    for spec, error in (
-        (ConversionSpec("FP16", mode=mode), SpecError),
-        (ConversionSpec("INT8", mode=mode, use_calibration=False), AssertionError),
-    ):
+    specs = [(ConversionSpec("FP16", mode=mode), SpecError)]
+    if mode == "dynamic":
+        taken = ConversionSpec("INT8", use_calibration=False, explicit_batch=True)
+        specs.append((taken, AssertionError))
+    for spec, error in specs:
         job = engine_job._Job(
             str(tmp_path / "model"), spec.resolved(), Progress(False), tmp_path / "out"
         )
