@@ -35,9 +35,10 @@ def check_quantize_nodes_fit(graph_def: Any, spec: ConversionSpec) -> None:
     asked = f"precision={spec.precision!r}"
     if spec.precision == "INT8":
         asked += ", use_calibration=True"
+    also = " and explicit_batch=True (--explicit-batch)" if explicit else ""
     cure = (
-        "Choose precision='INT8' with use_calibration=False (--precision int8 --no-calibration), "
-        "or remove the quantize nodes"
+        "Choose precision='INT8' with use_calibration=False (--precision int8 --no-calibration)"
+        f"{also}, or remove the quantize nodes"
     )
     if explicit:
         raise SpecError(

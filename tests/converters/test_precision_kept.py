@@ -70,6 +70,7 @@ def test_what_tftrt_would_change_is_refused(op: str, kind: str) -> None:
         check_quantize_nodes_fit(graph_of(op), spec)
     assert str(caught.value).startswith(f"precision={spec.precision!r}")
     assert "precision='INT8' with use_calibration=False" in str(caught.value)
+    assert ("explicit_batch=True" in str(caught.value)) == explicit
     assert "or remove the quantize nodes" in str(caught.value)
 
 
@@ -147,6 +148,8 @@ def test_the_conversion_refuses_before_tftrt_sees_the_graph(
     if mode == "dynamic":
         taken = ConversionSpec("INT8", use_calibration=False, explicit_batch=True)
         specs.append((taken, AssertionError))
+    else:
+        specs.append((ConversionSpec("INT8", mode=mode, use_calibration=False), SpecError))
     for spec, error in specs:
         job = engine_job._Job(
             str(tmp_path / "model"), spec.resolved(), Progress(False), tmp_path / "out"

@@ -16,7 +16,7 @@ from typing import Any
 # Every frame the decoder gives, as it gives it: no rotation, none dropped or repeated to keep a
 # constant rate. One thread, so that concealment does not depend on timing.
 _AS_DECODED = ["-map", "0:v:0", "-vsync", "passthrough"]
-# The same frames on every CPU: else some averages of B pictures are only about right.
+# As the standards have it, on every CPU (docs/decode.md).
 _EXACT = ["-flags", "bitexact"]
 _INPUT = ["ffmpeg", "-nostdin", "-v", "error", "-threads", "1", *_EXACT]
 _INPUT += ["-noautorotate", "-copyts", "-i"]

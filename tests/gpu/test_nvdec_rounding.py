@@ -23,6 +23,8 @@ from gpu_clips import REFUSED, ROUNDED, ROUNDING, data
 
 pytestmark = pytest.mark.gpu
 
+TAKEN_BY_NAME = ["mpeg1.mpg", "mpeg2.ts", "mpeg4.avi", "mjpeg.avi", "vc1_ipb.mkv"]
+
 # Frames of them refer to what was cut off, and each decoder makes that up in its own way.
 MADE_UP = {"mpeg2_cut_start.ts"}
 CLOSE = [name for name in ROUNDED if name not in MADE_UP]
@@ -101,16 +103,15 @@ def test_jpegs_are_decoded_when_they_are_read() -> None:
 @pytest.mark.parametrize(("name", "why"), REFUSED.items())
 def test_some_are_refused(name: str, why: str) -> None:
     """Of which NVDEC's pictures are not FFmpeg's: docs/nvdec.md."""
-    if name.startswith("mjpeg"):
-        native("mjpeg.avi", stop=1)
+    if name.startswith(("mjpeg", "vc1")):
+        native("mjpeg.avi" if name.startswith("mjpeg") else "vc1_ipb.mkv", stop=1)
     with pytest.raises(tf.errors.UnimplementedError, match=why):
         on_gpu(data(name), pixel_format="native")
 
 
-@pytest.mark.parametrize("name", ["mpeg1.mpg", "mpeg2.ts", "mpeg4.avi", "mjpeg.avi", *REFUSED])
+@pytest.mark.parametrize("name", [*TAKEN_BY_NAME, *REFUSED])
 def test_auto_is_ffmpegs_to_the_bit(name: str) -> None:
-    # NVDEC's parser has to see a picture of it.
-    check_auto_is_ffmpegs(name, begun=name == "vc1_fast.mkv")
+    check_auto_is_ffmpegs(name)
 
 
 def test_the_codecs_that_the_gpu_has_were_decoded() -> None:

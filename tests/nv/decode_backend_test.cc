@@ -57,8 +57,8 @@ TEST_F(DecodeBackendTest, AutoSaysWhyItFallsBack) {
   EXPECT_THAT(why_not_, HasSubstr("mpeg2video may differ in the last bit"));
   EXPECT_EQ(*Choose(Backend::kAuto, true, AV_CODEC_ID_MPEG4), nullptr);
   EXPECT_THAT(why_not_, HasSubstr("mpeg4 are wrong where it has B pictures"));
-  EXPECT_EQ(*Choose(Backend::kAuto, true, AV_CODEC_ID_VC1, 720, 718), nullptr);
-  EXPECT_THAT(why_not_, HasSubstr("no multiple of 4, such as 718"));
+  EXPECT_EQ(*Choose(Backend::kAuto, true, AV_CODEC_ID_VC1), nullptr);
+  EXPECT_THAT(why_not_, HasSubstr("vc1 have been compared with FFmpeg's in part"));
   EXPECT_EQ(*Choose(Backend::kAuto, true, AV_CODEC_ID_FFV1), nullptr);
   EXPECT_THAT(why_not_, HasSubstr("NVDEC is not used for codec"));
   EXPECT_EQ(*Choose(Backend::kAuto, true, AV_CODEC_ID_H264), gpu_.device());
@@ -67,6 +67,9 @@ TEST_F(DecodeBackendTest, AutoSaysWhyItFallsBack) {
 
 TEST_F(DecodeBackendTest, NvdecIsThatOrAnError) {
   EXPECT_EQ(*Choose(Backend::kNvdec, true, AV_CODEC_ID_MPEG2VIDEO), gpu_.device());
+  EXPECT_EQ(*Choose(Backend::kNvdec, true, AV_CODEC_ID_VC1), gpu_.device());
+  EXPECT_THAT(Choose(Backend::kNvdec, true, AV_CODEC_ID_VC1, 1280, 718).status().message(),
+              HasSubstr("no multiple of 4, such as 718"));
   const absl::Status refused = Choose(Backend::kNvdec, true, AV_CODEC_ID_AV1).status();
   EXPECT_TRUE(absl::IsUnimplemented(refused));
   EXPECT_THAT(refused.message(),

@@ -189,6 +189,7 @@ TEST_F(NvdecDecoderErrorsTest, SomeOfVc1IsRefused) {
   const std::pair<const char*, const char*> cases[] = {
       {"F1 D1", "VC-1 that is coded interlaced"},
       {"R1 D1", "VC-1 with mapped ranges"},
+      {"Y1 D1", "VC-1 with mapped ranges"},
       {"U1 D1", "FASTUVMC"},
       {"S96x66 I1 D1", "no multiple of 4, such as 66"},
   };

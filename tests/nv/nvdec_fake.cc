@@ -298,7 +298,7 @@ CUresult FakeGpu::ParseWords(const std::string& words) {
           static_cast<unsigned char>(matrix_coefficients);
       went_on = parser.pfnSequenceCallback(parser.pUserData, &format);
       calls.push_back(absl::StrCat("sequence ", went_on));
-    } else if (absl::StrContains("IPBOFRU", word.substr(0, 1))) {
+    } else if (absl::StrContains("IPBOFRUY", word.substr(0, 1))) {
       std::sscanf(word.c_str(), "%*c%d", &index);
       CUVIDPICPARAMS picture = {};
       picture.CurrPicIdx = index;
@@ -313,6 +313,7 @@ CUresult FakeGpu::ParseWords(const std::string& words) {
       } else if (parser.CodecType == cudaVideoCodec_VC1) {
         picture.CodecSpecific.vc1.progressive_fcm = word[0] != 'F';
         picture.CodecSpecific.vc1.range_mapuv_flag = word[0] == 'R';
+        picture.CodecSpecific.vc1.range_mapy_flag = word[0] == 'Y';
         picture.CodecSpecific.vc1.fastuvmc = word[0] == 'U';
       }
       picture.PicWidthInMbs = coded_width / 16;

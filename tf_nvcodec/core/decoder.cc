@@ -140,9 +140,10 @@ absl::StatusOr<std::unique_ptr<Decoder>> OpenSoftwareDecoder(const AVCodecParame
     context->thread_count -= kSpareThreads;
   }
   context->thread_type = FF_THREAD_FRAME | FF_THREAD_SLICE;
-  // Else some averages of B pictures (VC-1, MPEG-4) are only about right on x86, and other ones
-  // than on other CPUs and than NVDEC's.
-  context->flags |= AV_CODEC_FLAG_BITEXACT;
+  // Else decoders of MPEG-4, VC-1 and their like take shortcuts, some on x86 alone: averages that
+  // are about right, no mismatch control. Of JPEG 2000 the flag is the shortcut: a transform of
+  // integers.
+  if (codec.codec_id != AV_CODEC_ID_JPEG2000) context->flags |= AV_CODEC_FLAG_BITEXACT;
   // With frame threads FFmpeg's decoder gives other pictures than without (seen with 5.1, where a
   // frame repeats the last one).
   if (codec.codec_id == AV_CODEC_ID_THEORA || codec.codec_id == AV_CODEC_ID_VP3) {

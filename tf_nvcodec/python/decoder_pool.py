@@ -20,8 +20,9 @@ class DecoderPoolStatistics(NamedTuple):
       failed: Of these, after an error: such a session is never used again.
       idle: Sessions in the pool at this moment.
       in_use: Sessions that decode at this moment.
-      decoded_again: Parts of streams in which NVDEC found damage, so that FFmpeg decoded them
-        again on the CPU: what is damaged, and what stands in for it, is as with backend="cpu".
+      decoded_again: Parts of streams in which NVDEC found damage, or what it can't take, so that
+        FFmpeg decoded them again on the CPU: what is damaged, and what stands in for it, is as
+        with backend="cpu".
     """
 
     created: int

@@ -207,11 +207,14 @@ def _from_cuda_array(array: Any) -> tf.Tensor:
     capsule = capsules.wrap(
         array, pointer, dtype, interface["shape"], strides, _ask_stream(place)[1]
     )
-    tensor = _take(capsule, place)
-    # After that: it knows whose memory this is, and another GPU's stream can't be waited for here.
     if interface.get("stream") is not None:
-        _ask_stream(place, int(interface["stream"]))
-    return tensor
+        try:
+            _ask_stream(place, int(interface["stream"]))
+        except tf.errors.InternalError:
+            # No stream of this GPU: the memory may be another's too, which says what to do.
+            _take(capsule, place)
+            raise
+    return _take(capsule, place)
 
 
 def _gpu_of(array: Any) -> int:

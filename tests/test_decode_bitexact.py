@@ -1,0 +1,48 @@
+"""Where FFmpeg's decoders take shortcuts unless they are told not to, frames are the exact ones."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+import tf_nvcodec as nvc
+
+SIZE, FRAMES = (96, 128), 10
+EXACT = ["-flags", "bitexact"]
+
+
+def ffmpeg(*arguments: str | Path) -> bytes:
+    command = ["ffmpeg", "-nostdin", "-v", "error", *map(str, arguments)]
+    return subprocess.run(command, check=True, capture_output=True).stdout
+
+
+def frames_of(clip: Path, *options: str) -> npt.NDArray[np.uint8]:
+    raw = ffmpeg(*options, "-i", clip, "-vsync", "passthrough", "-f", "rawvideo", "-")
+    return np.frombuffer(raw, np.uint8).reshape(FRAMES, -1)
+
+
+# MPEG's quantizer has mismatch control. JPEG 2000's irreversible transform is one of real numbers,
+# which the flag would replace by one of integers.
+@pytest.mark.parametrize(
+    ("name", "encoder", "exact", "other"),
+    [
+        ("mpeg4.avi", "mpeg4 -mpeg_quant 1 -q:v 2 -bf 0", EXACT, []),
+        ("jpeg2000.mkv", "jpeg2000 -pred dwt97int -q:v 8", [], EXACT),
+    ],
+)
+def test_frames_are_the_exact_ones(
+    tmp_path: Path, name: str, encoder: str, exact: list[str], other: list[str]
+) -> None:
+    clip = tmp_path / name
+    height, width = SIZE
+    source = f"testsrc2=size={width}x{height}:rate=10,noise=alls=20:all_seed=1"
+    made = f"-frames:v {FRAMES} -pix_fmt yuv420p -c:v {encoder}".split()
+    ffmpeg("-f", "lavfi", "-i", source, *made, clip)
+    want = frames_of(clip, *exact)
+    assert (frames_of(clip, *other) != want).any()  # else this clip shows nothing
+    frames = nvc.decode_video(clip.read_bytes(), pixel_format="native").frames
+    np.testing.assert_array_equal(frames, want)
