@@ -8,12 +8,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import vc1_bitplanes
 import vc1_stream
 
 import tf_nvcodec as nvc
 
 FRAMES, WIDTH, HEIGHT = 30, 200, 150
 KINDS = ("i", "ip_mixed_vst", "ipb_loop_overlap", "ipb_hpel_ic_slices", "ip_skip_extmv_fastuv")
+MODES = vc1_bitplanes.MODES
+KINDS += ("ipb_mixed_overlap_planes",)
 
 
 def ffmpeg(*arguments: str | Path) -> bytes:
@@ -40,3 +43,22 @@ def test_any_frames_are_ffmpegs(tmp_path: Path, kind: str, container: str) -> No
     some = nvc.decode_frames_at(contents, indices=indices, pixel_format="native")
     np.testing.assert_array_equal(some.frames, want[indices])
     np.testing.assert_array_equal(some.pts, pts.numpy()[indices])
+
+
+@pytest.mark.parametrize("size", [(200, 150), (96, 144), (112, 80), (64, 48)])
+@pytest.mark.parametrize("kind", ["i_overlap_planes", "ip_mixed_planes", "ipb_slices_planes"])
+def test_coded_bitplanes_are_as_raw_ones(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, kind: str, size: tuple[int, int]
+) -> None:
+    """The generator's own: the mode changes nothing else in a stream."""
+    path = tmp_path / "stream.vc1"
+
+    def shown(mode: str) -> bytes:
+        monkeypatch.setattr(vc1_bitplanes, "MODES", (mode,))
+        path.write_bytes(vc1_stream.stream(3, *size, 12, kind=kind))
+        return ffmpeg("-flags", "bitexact", "-i", path, "-f", "framemd5", "-")
+
+    want = shown("raw")
+    assert len(want.splitlines()) > 12
+    for mode in MODES:
+        assert shown(mode) == want, mode

@@ -19,12 +19,13 @@ with any of these words after it, as in "ipb_loop_vst":
     ic       intensity compensation in P pictures
     skip     P pictures skipped as a whole, where no B picture refers to them
     slices   several slices a picture
+    planes   bitplanes that are coded in any of their modes
     fastuv   chroma vectors rounded to half samples (FASTUVMC)
     noend    no code at the sequence's end, of which FFmpeg's demuxer makes a packet
 
 A key picture with its sequence header and entry point comes every ten pictures, and groups are
 closed. Pictures are progressive, 4:2:0, 8 bit and 25 a second. No interlace, DQUANT, range mapping,
-pull-down or pan-scan; bitplanes are raw; of the larger code tables only some codes are drawn.
+pull-down or pan-scan; of the larger code tables only some codes are drawn.
 """
 
 from __future__ import annotations
@@ -33,24 +34,21 @@ import random
 import re
 from collections.abc import Iterator
 
+import vc1_bitplanes
+from vc1_bitplanes import codes as _codes
+
 WORDS = (
-    *("loop", "overlap", "hpel", "mixed", "vst", "extmv", "ic", "skip", "slices", "fastuv"),
-    "noend",
+    *("loop", "overlap", "hpel", "mixed", "vst", "extmv", "ic", "skip", "slices", "planes"),
+    *("fastuv", "noend"),
 )
 
 _Pair = tuple[int, int]
 _Key = tuple[int, int, int]
 
 
-def _codes(text: str) -> list[str]:
-    """Codes as digits: each word is a code in hexadecimal with a 1 before its first bit."""
-    return [bin(int(word, 16))[3:] for word in text.split()]
-
-
 _THREE = ("0", "10", "11")
 _FOUR = ("00", "01", "10", "11")
 _UNARY = ("1", "01", "001", "0001", "0000")
-_RAW_PLANE = "00000"
 _PICTURE_TYPES = {"P": "0", "B": "10", "I": "110", "BI": "1110", "S": "1111"}
 _IMPLICIT_PQUANT = (*range(9), *range(6, 26), 27, 29, 31)
 _DC_SCALE = (0, 2, 4, 8, *(8 + quant // 2 for quant in range(28)))
@@ -138,7 +136,28 @@ class _Picture:
         # AC prediction, for no two neighbours, so that predictions of predictions stay small.
         places = [(x, y) for x in range(self.width) for y in range(self.height)]
         self.acpred = {(x, y) for x, y in places if (x + y) % 2 == 0 and rng.random() < 0.5}
+        self.planes: dict[str, tuple[vc1_bitplanes.Plane | None, float, bool]] = {}
+        self.modes = random.Random(rng.getrandbits(32))  # apart: they change nothing else
         self.begin()
+
+    def plane(self, name: str, odds: float = 0.5, bits: vc1_bitplanes.Plane | None = None) -> None:
+        """A bitplane in the picture's header: bit() gives its bits, which have these odds."""
+        mode, invert = "raw", 0
+        if "planes" in self.words:
+            mode, invert = self.modes.choice(vc1_bitplanes.MODES), self.modes.getrandbits(1)
+            rows, columns = range(self.height), range(self.width)
+            bits = bits or [[self.flag(odds) for _ in columns] for _ in rows]
+        self.out.append(vc1_bitplanes.coded(bits or [[0]], mode, invert))
+        self.planes[name] = bits, odds, mode == "raw"
+
+    def bit(self, name: str, x: int, y: int) -> int:
+        """A macroblock's, which codes it itself where the plane is raw."""
+        bits, odds, raw = self.planes[name]
+        if bits is None:
+            return self.draw(odds)
+        if raw:
+            self.put(bits[y][x])
+        return bits[y][x]
 
     def begin(self) -> None:
         """Begins a data unit: nothing is predicted from the one before."""
@@ -194,9 +213,11 @@ class _Picture:
         self.by_pq = (pq > 4) + (pq > 12)
         self.over_flags = self.mixed = False
         if intra:
-            self.out.append(_RAW_PLANE)
+            rows, columns = range(self.height), range(self.width)
+            self.plane("ACPRED", bits=[[int((x, y) in self.acpred) for x in columns] for y in rows])
             self.over_flags = "overlap" in self.words and pq <= 8 and self.pick(_THREE) == 2
-            self.out.append(_RAW_PLANE * self.over_flags)
+            if self.over_flags:
+                self.plane("OVERFLAGS")
         else:
             self.motion_header()
         chroma = self.pick(_THREE)
@@ -209,7 +230,11 @@ class _Picture:
         reach = self.pick(("0", "10", "110", "111")) if "extmv" in self.words else 0
         self.mv_bits = (9, 10, 12, 13)[reach], 8 + reach
         self.quarter = bool(self.draw() if self.kind == "B" else self.vector_mode())
-        self.out.append(_RAW_PLANE * (2 if self.mixed or self.kind == "B" else 1))
+        if self.kind == "B":
+            self.plane("DIRECTMB", 0.3)
+        elif self.mixed:
+            self.plane("MVTYPEMB")
+        self.plane("SKIPMB", 0.2)
         self.mvdata, self.cbpcy = _MVDATA[self.pick(_FOUR)], _CBPCY_P[self.pick(_FOUR)]
         self.by_picture, self.transform = True, 0
         if "vst" in self.words:
@@ -235,9 +260,9 @@ class _Picture:
 
     def i_macroblock(self, x: int, y: int) -> None:
         pattern = self.pick(_CBPCY_I)
-        self.put((x, y) in self.acpred)
+        self.bit("ACPRED", x, y)
         if self.over_flags:
-            self.draw()
+            self.bit("OVERFLAGS", x, y)
         for n in range(4):
             i, j = 2 * x + n % 2, 2 * y + n // 2
             left, above = self.coded.get((i - 1, j), 0), self.coded.get((i, j - 1), 0)
@@ -247,7 +272,7 @@ class _Picture:
         self.blocks(x, y, [1] * 6, pattern)
 
     def p_macroblock(self, x: int, y: int) -> None:
-        four, skipped = self.mixed and self.draw(), self.draw(0.2)
+        four, skipped = self.mixed and self.bit("MVTYPEMB", x, y), self.bit("SKIPMB", x, y)
         if four:
             self.four_vectors(x, y, skipped)
         elif skipped:
@@ -258,7 +283,7 @@ class _Picture:
             self.residual(x, y, intra, coded)
 
     def b_macroblock(self, x: int, y: int) -> None:
-        direct, skipped = self.draw(0.3), self.draw(0.2)
+        direct, skipped = self.bit("DIRECTMB", x, y), self.bit("SKIPMB", x, y)
         intra = 0 if direct or skipped else self.flag(0.12)
         coded = 0 if skipped else 1 if direct else self.flag(0.6)
         if intra:

@@ -20,6 +20,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "golden"))
 
 import clip_edits  # noqa: E402
+import vc1_bitplanes  # noqa: E402
 import vc1_stream  # noqa: E402
 from clip_table import CLIPS, Clip  # noqa: E402
 from make_clips import READY, cache_key, cache_root, made_once, make, needed  # noqa: E402
@@ -66,6 +67,7 @@ _VC1 = {
     "vc1_ipb.mkv": ("ipb", 288, 192),
     "vc1_ipb_all.mkv": ("ipb_loop_overlap_hpel_mixed_vst_extmv_ic_slices", 352, 288),
     "vc1_odd.wmv": ("ipb_loop_mixed_vst", 302, 196),
+    "vc1_planes.mkv": ("ipb_mixed_overlap_planes", 304, 208),
     "vc1_rows.mkv": ("ipb_mixed", 288, 198),
     "vc1_skip.mkv": ("ip_skip", 288, 192),
 }
@@ -160,7 +162,7 @@ DAMAGED = sorted(name for name, clip in CORPUS.items() if "damaged" in clip.tags
 
 
 def _make_missing() -> Path:
-    modules = (__file__, clip_edits.__file__, vc1_stream.__file__)
+    modules = (__file__, clip_edits.__file__, vc1_bitplanes.__file__, vc1_stream.__file__)
     scripts = "".join(Path(module).read_text() for module in modules)
     digest = hashlib.sha256((cache_key() + scripts).encode()).hexdigest()
 
