@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from vc1_codes import codes
+
 Plane = list[list[int]]  # rows of bits
 
 _MODES = {
@@ -17,13 +19,6 @@ _MODES = {
 }
 MODES = tuple(_MODES)
 _PAIRS = ("0", "100", "101", "11")  # by first + 2 * second
-
-
-def codes(text: str) -> list[str]:
-    """Codes as digits: each word is a code in hexadecimal with a 1 before its first bit."""
-    return [bin(int(word, 16))[3:] for word in text.split()]
-
-
 # By six bits, the first one lowest.
 _SIXES = codes(
     "3 12 13 100 14 101 102 447 15 103 104 44b 105 44d 44e 230e 16 106 107 453 108 455 456 "

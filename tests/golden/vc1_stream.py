@@ -35,91 +35,12 @@ import re
 from collections.abc import Iterator
 
 import vc1_bitplanes
-from vc1_bitplanes import codes as _codes
+import vc1_codes as tables
+from vc1_codes import Key, Pair
 
 WORDS = (
     *("loop", "overlap", "hpel", "mixed", "vst", "extmv", "ic", "skip", "slices", "planes"),
     *("fastuv", "noend"),
-)
-
-_Pair = tuple[int, int]
-_Key = tuple[int, int, int]
-
-
-_THREE = ("0", "10", "11")
-_FOUR = ("00", "01", "10", "11")
-_UNARY = ("1", "01", "001", "0001", "0000")
-_PICTURE_TYPES = {"P": "0", "B": "10", "I": "110", "BI": "1110", "S": "1111"}
-_IMPLICIT_PQUANT = (*range(9), *range(6, 26), 27, 29, 31)
-_DC_SCALE = (0, 2, 4, 8, *(8 + quant // 2 for quant in range(28)))
-_CBPCY_I = _codes(
-    "3 57 29 25 26 247 a0 90 22 27c ba 9d 42 2ec 177 100 23 2b7 ac 93 41 568 146 13f 5e 2712 2b5 "
-    "142 a2 9c5 51e 287 16 203 9e 5c 92 1388 244 270 5f a3e 139 28e 81 9c6 2b6 245 54 a3f 27d 218 "
-    "87 9c7 286 219 55 5db 202 246 10d 2713 5da 569"
-)
-# Some of the block patterns of P and B pictures, and their codes by CBPTAB.
-_PATTERNS = (0, 1, 2, 4, 8, 12, 16, 20, 27, 32, 33, 36, 45, 48, 54, 60, 61, 63)
-_CBPCY_P = (
-    _codes("2000 2006 8f 8d 45 4c 21 4a 100c 41 2007 8e ba 44 165 a d 7"),
-    _codes("4000 2009 101 d b 1d a 1c 2018 9 1f0 32 2011 21 1ee 7a 7f fd"),
-    _codes("2000 1c9 59 15 12 30 22 17 2005 21 e6 58 f2 23 e3 d 3d 3f"),
-    _codes("200 21c 20c 7 6 208 9 206 232 5 21d 205 229 201 217 20b 22b 11f"),
-)
-# Some of MVDATA's codes by MVTAB. Without residual: the groups of differentials below, the escape,
-# intra; then the same with residual, after no differential (the last group).
-_GROUPS = ((1, 0), (0, 1), (1, 1), (4, 2), (5, 3), (0, 5), (0, 0))
-_MVDATA = (
-    _codes("40 43 22 213 4244 4245 2126 4d a 27 2d 17 67 59a 59b 3bf f"),
-    _codes("20 23 24 25f 275 4bc8 4bcd 4bce 5 c e 1b 1ec 3e6 25ea 25ef 3f"),
-    _codes("8 a 13 90a 911 918 91d 91e 3 25 16 17 92b 932 939 93e 93f"),
-    _codes("8000 8004 1001 100b 80a 806b 4037 40a 11 12 26 a 5d ec 40b f7 1f"),
-)
-# Codes of transform types, and of coded subblocks, by PQUANT: up to 4, up to 12, above. TTMB's
-# types are 8x8, 8x4 (bottom, top, both), 4x8 (right, left, both) and 4x4; _HALVES are the subblocks
-# that all but the last code without a pattern.
-_TTMB = (
-    _codes("7 6e df 4 36 35 5 c 34 6f1 379 37b 1bc0 1bc1 de1 37a"),
-    _codes("e 16 13 17 1f 1e 8 a 6 94 91 4b 49 121 95 120"),
-    _codes("e 8 1e 25 a b 13 1f 6 481 121 49 901 241 91 900"),
-)
-_TTBLK = _codes("4 5 7 d 30 31 32 33"), _codes("7 8 9 a b d 18 19"), _codes("5 8 9 c e f 1a 1b")
-_TTBLK_TYPES = ((3, 6, 0, 7, 2, 1, 4, 5), (0, 4, 5, 7, 3, 6, 1, 2), (0, 6, 7, 1, 4, 5, 3, 2))
-_HALVES = ((1,), (0, 1), (1, 0), (1, 1), (0, 1), (1, 0), (1, 1))
-_SUBBLKPAT = (
-    _codes("2e 2c 27 2b 29 5a 12 2a 5b 28 10 26 11 2f 3"),
-    _codes("1e 8 18 1f 1a 24 37 1d 25 19 39 13 38 36 5"),
-    _codes("d e 12 a 18 20 3c b 21 13 3d 11 33 32 1f"),
-)
-# Differentials 0 to 7 and the escape: luma and chroma with DCTAB 0, then with 1.
-_DC = (
-    _codes("3 5 11 21 25 27 48 4c 106078f"),
-    _codes("4 5 d 19 1d 31 3d 3f e0888f"),
-    _codes("6 7 b 12 15 21 23 28 41e6967"),
-    _codes("4 5 c f 1b 1d 35 68 38f648f"),
-)
-
-
-def _ac_table(text: str, levels: _Pair, runs: _Pair) -> dict[_Key, str]:
-    """Some codes of a table, by (last, run, level); levels and runs are its greatest ones at run 0
-    and at level 1, for the escape's modes 1 and 2. The one of mode 3 is under (0, 0, 0)."""
-    escape, *plain = _codes(text)
-    table = dict(zip(((0, 0, 1), (0, 1, 1), (0, 0, 2), (1, 0, 1), (1, 1, 1)), plain))
-    for last in range(2):
-        table[last, 0, levels[last] + 1] = escape + "1" + table[last, 0, 1]
-        table[last, runs[last] + 1, 1] = escape + "01" + table[last, 0, 1]
-    return {**table, (0, 0, 0): escape + "00"}
-
-
-# High motion, low motion, middle rate, high rate; of each intra and inter.
-_AC = (
-    _ac_table("24a 5 10 d 1e 39", (19, 6), (30, 37)),
-    _ac_table("369 8 14 13 b 19", (23, 9), (26, 36)),
-    _ac_table("96 5 11 e 1a 32", (16, 4), (20, 26)),
-    _ac_table("20d c 1b 34 7 15", (14, 5), (29, 43)),
-    _ac_table("83 6 1e e 17 4f", (27, 8), (14, 20)),
-    _ac_table("83 6 e 1f 17 4f", (12, 3), (26, 40)),
-    _ac_table("fa 4 19 b f8 1fa", (56, 4), (14, 16)),
-    _ac_table("f3 6 b 8 7f 53", (32, 4), (24, 30)),
 )
 # Bounds on a block's dequantized DC and sum of AC coefficients: the transform then stays in 16 bits
 # and a residual within about 200. A macroblock with AC prediction adds up to four low sums.
@@ -129,7 +50,7 @@ _DC_LIMIT, _AC_LIMIT, _AC_LOW = 800, 400, 100
 class _Picture:
     """One picture, coded: the bits of its data units are in units."""
 
-    def __init__(self, rng: random.Random, kind: str, size: _Pair, words: set[str]) -> None:
+    def __init__(self, rng: random.Random, kind: str, size: Pair, words: set[str]) -> None:
         self.rng, self.kind, self.words = rng, kind, words
         self.width, self.height = size
         self.units: list[str] = []
@@ -162,10 +83,10 @@ class _Picture:
     def begin(self) -> None:
         """Begins a data unit: nothing is predicted from the one before."""
         self.out: list[str] = []
-        self.dc: dict[_Key, int] = {}
-        self.coded: dict[_Pair, int] = {}
-        self.mv: dict[_Pair, _Pair] = {}
-        self.escape_bits: _Pair | None = None
+        self.dc: dict[Key, int] = {}
+        self.coded: dict[Pair, int] = {}
+        self.mv: dict[Pair, Pair] = {}
+        self.escape_bits: Pair | None = None
 
     def put(self, value: int, width: int = 1) -> None:
         self.out.append(f"{value:0{width}b}")
@@ -184,7 +105,7 @@ class _Picture:
         return number
 
     def encode(self, rounding: int, quantizer: int) -> None:
-        self.out.append(_PICTURE_TYPES[self.kind])
+        self.out.append(tables.PICTURE_TYPES[self.kind])
         if self.kind != "S":
             self.header(rounding, quantizer)
             write = {"P": self.p_macroblock, "B": self.b_macroblock}.get(self.kind)
@@ -208,22 +129,22 @@ class _Picture:
         half = self.draw() if pqindex <= 8 else 0
         uniform = quantizer == 3 or (quantizer == 0 and pqindex <= 8)
         uniform = bool(self.draw()) if quantizer == 1 else uniform
-        self.pq = pq = pqindex if quantizer else _IMPLICIT_PQUANT[pqindex]
+        self.pq = pq = pqindex if quantizer else tables.IMPLICIT_PQUANT[pqindex]
         self.step, self.dead_zone = 2 * pq + half, 0 if uniform else pq
         self.by_pq = (pq > 4) + (pq > 12)
         self.over_flags = self.mixed = False
         if intra:
             rows, columns = range(self.height), range(self.width)
             self.plane("ACPRED", bits=[[int((x, y) in self.acpred) for x in columns] for y in rows])
-            self.over_flags = "overlap" in self.words and pq <= 8 and self.pick(_THREE) == 2
+            self.over_flags = "overlap" in self.words and pq <= 8 and self.pick(tables.THREE) == 2
             if self.over_flags:
                 self.plane("OVERFLAGS")
         else:
             self.motion_header()
-        chroma = self.pick(_THREE)
-        luma = self.pick(_THREE) if intra else chroma
-        tables = (6 if pqindex <= 8 else 2, 0, 4)
-        self.intra_codes, self.inter_codes = _AC[tables[luma]], _AC[tables[chroma] + 1]
+        chroma = self.pick(tables.THREE)
+        luma = self.pick(tables.THREE) if intra else chroma
+        rates = (6 if pqindex <= 8 else 2, 0, 4)
+        self.intra_codes, self.inter_codes = tables.AC[rates[luma]], tables.AC[rates[chroma] + 1]
         self.dc_table = 2 * self.draw()
 
     def motion_header(self) -> None:
@@ -235,12 +156,13 @@ class _Picture:
         elif self.mixed:
             self.plane("MVTYPEMB")
         self.plane("SKIPMB", 0.2)
-        self.mvdata, self.cbpcy = _MVDATA[self.pick(_FOUR)], _CBPCY_P[self.pick(_FOUR)]
+        self.mvdata = tables.MVDATA[self.pick(tables.FOUR)]
+        self.cbpcy = tables.CBPCY_P[self.pick(tables.FOUR)]
         self.by_picture, self.transform = True, 0
         if "vst" in self.words:
             self.by_picture = bool(self.draw())
             if self.by_picture:
-                self.transform = (0, 3, 6, 7)[self.pick(_FOUR)]
+                self.transform = (0, 3, 6, 7)[self.pick(tables.FOUR)]
 
     def vector_mode(self) -> bool:
         """MVMODE; returns whether vectors are in quarter samples."""
@@ -250,16 +172,16 @@ class _Picture:
         order = ("quarter", "mixed", "half", "bilinear")
         number = (order if self.pq <= 12 else ("bilinear", "quarter", "half", "mixed")).index(mode)
         if "ic" in self.words and self.flag(0.4):
-            self.out += [_UNARY[3], (*_UNARY[:3], "000")[number]]
+            self.out += [tables.UNARY[3], (*tables.UNARY[:3], "000")[number]]
             self.put(self.rng.randint(20, 44), 6)
             self.put(self.rng.randint(-8, 8) % 64, 6)
         else:
-            self.out.append(_UNARY[number + (number == 3)])
+            self.out.append(tables.UNARY[number + (number == 3)])
         self.mixed = mode == "mixed"
         return mode in ("quarter", "mixed")
 
     def i_macroblock(self, x: int, y: int) -> None:
-        pattern = self.pick(_CBPCY_I)
+        pattern = self.pick(tables.CBPCY_I)
         self.bit("ACPRED", x, y)
         if self.over_flags:
             self.bit("OVERFLAGS", x, y)
@@ -291,13 +213,13 @@ class _Picture:
         elif not direct:
             if not skipped:
                 self.differential(coded)
-            if self.pick(_THREE) == 2 and coded:
+            if self.pick(tables.THREE) == 2 and coded:
                 coded = self.flag(0.6)
                 self.differential(coded)
         self.residual(x, y, intra, coded)
 
     def four_vectors(self, x: int, y: int, skipped: int) -> None:
-        pattern = 0 if skipped else _PATTERNS[self.pick(self.cbpcy)]
+        pattern = 0 if skipped else tables.PATTERNS[self.pick(self.cbpcy)]
         intra = [0] * 6
         for n in range(4):
             coded = None
@@ -317,7 +239,7 @@ class _Picture:
     def residual(self, x: int, y: int, intra: int, coded: int) -> None:
         if intra:
             self.put((x, y) in self.acpred)
-        pattern = _PATTERNS[self.pick(self.cbpcy, first=1)] if coded else 0
+        pattern = tables.PATTERNS[self.pick(self.cbpcy, first=1)] if coded else 0
         if coded and not intra:
             self.draw_transform()
         self.blocks(x, y, [intra] * 6, pattern)
@@ -334,20 +256,20 @@ class _Picture:
                 else:
                     self.inter_block()
 
-    def intra_dc(self, key: _Key) -> None:
+    def intra_dc(self, key: Key) -> None:
         plane, x, y = key
         above, left = self.dc.get((plane, x, y - 1)), self.dc.get((plane, x - 1, y))
         corner = self.dc.get((plane, x - 1, y - 1), 0)
         guess = above or 0
         if left is not None and (above is None or abs(above - corner) <= abs(corner - left)):
             guess = left
-        limit = _DC_LIMIT // _DC_SCALE[self.pq]
+        limit = _DC_LIMIT // tables.DC_SCALE[self.pq]
         spread = self.rng.choice((1, 2, 4, 8, limit))
         difference = self.rng.randint(-spread, spread)
         if abs(guess + difference) > limit:
             difference = -difference
         self.dc[key] = guess + difference
-        codes, size = _DC[self.dc_table + (plane > 0)], abs(difference)
+        codes, size = tables.DC[self.dc_table + (plane > 0)], abs(difference)
         more = max(0, 3 - self.pq)
         symbol, rest = divmod(size + (1 << more) - 1, 1 << more)
         self.out.append(codes[min(symbol, 8)])
@@ -361,24 +283,25 @@ class _Picture:
     def draw_transform(self) -> None:
         self.first = True
         if not self.by_picture:
-            self.transform = self.pick(_TTMB[self.by_pq])
+            self.transform = self.pick(tables.TTMB[self.by_pq])
 
     def inter_block(self) -> None:
         kind, explicit = self.transform & 7, self.by_picture or not self.first
         if not self.by_picture and not self.first and self.transform < 8:
-            kind, explicit = _TTBLK_TYPES[self.by_pq][self.pick(_TTBLK[self.by_pq])], False
+            kind = tables.TTBLK_TYPES[self.by_pq][self.pick(tables.TTBLK[self.by_pq])]
+            explicit = False
         self.first = False
         if kind == 7:
-            coded = self.pick(_SUBBLKPAT[self.by_pq]) + 1
+            coded = self.pick(tables.SUBBLKPAT[self.by_pq]) + 1
             parts: tuple[int, ...] = tuple(coded >> (3 - n) & 1 for n in range(4))
         elif kind and explicit:
-            parts = ((1, 1), (0, 1), (1, 0))[self.pick(_THREE)]
+            parts = ((1, 1), (0, 1), (1, 0))[self.pick(tables.THREE)]
         else:
-            parts = _HALVES[kind]
+            parts = tables.HALVES[kind]
         for _ in range(sum(parts)):
             self.coefficients(0, 64 // len(parts), _AC_LIMIT, self.inter_codes)
 
-    def coefficients(self, place: int, size: int, limit: int, codes: dict[_Key, str]) -> None:
+    def coefficients(self, place: int, size: int, limit: int, codes: dict[Key, str]) -> None:
         rng, last, count = self.rng, False, self.rng.choice((1, 1, 2, 3, 5, 9))
         while not last:
             count -= 1
@@ -415,7 +338,7 @@ class _Picture:
         self.draw()
         self.put(level, level_bits)
 
-    def predict(self, x: int, y: int, n: int, count: int) -> _Pair:
+    def predict(self, x: int, y: int, n: int, count: int) -> Pair:
         """The predicted vector of block n, or of the macroblock if count is 4; leaves HYBRIDPRED,
         if there is one, in self.hybrid."""
         i, j, end = 2 * x + n % 2, 2 * y + n // 2, x == self.width - 1
@@ -450,13 +373,13 @@ class _Picture:
         for block in range(n, n + count):
             self.mv[2 * x + block % 2, 2 * y + block // 2] = vector[0], vector[1]
 
-    def differential(self, coded: int, guess: _Pair = (0, 0)) -> list[int]:
+    def differential(self, coded: int, guess: Pair = (0, 0)) -> list[int]:
         """MVDATA; returns it in quarter samples. Some of them lead back to about no motion."""
         out, unit = [], 1 if self.quarter else 2
         if self.flag(0.5):
             number = self.rng.randrange(-1 if coded else 0, 6)
             self.out.append(self.mvdata[number + 9 * coded])
-            for group in _GROUPS[number]:
+            for group in tables.GROUPS[number]:
                 size = (0, 2, 3, 4, 5, 9 - unit)[group]
                 rest = self.rng.getrandbits(size) if size else 0
                 self.out.append(f"{rest:0{size}b}" if size else "")
@@ -473,7 +396,7 @@ class _Picture:
         return [value * unit for value in out]
 
 
-def _keys(x: int, y: int) -> list[_Key]:
+def _keys(x: int, y: int) -> list[Key]:
     """A macroblock's blocks: plane, column, row."""
     return [*((0, 2 * x + n % 2, 2 * y + n // 2) for n in range(4)), (1, x, y), (2, x, y)]
 

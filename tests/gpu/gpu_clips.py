@@ -21,6 +21,7 @@ sys.path.insert(0, str(HERE.parent / "golden"))
 
 import clip_edits  # noqa: E402
 import vc1_bitplanes  # noqa: E402
+import vc1_codes  # noqa: E402
 import vc1_stream  # noqa: E402
 from clip_table import CLIPS, Clip  # noqa: E402
 from make_clips import READY, cache_key, cache_root, made_once, make, needed  # noqa: E402
@@ -162,8 +163,9 @@ DAMAGED = sorted(name for name, clip in CORPUS.items() if "damaged" in clip.tags
 
 
 def _make_missing() -> Path:
-    modules = (__file__, clip_edits.__file__, vc1_bitplanes.__file__, vc1_stream.__file__)
-    scripts = "".join(Path(module).read_text() for module in modules)
+    modules = (clip_edits, vc1_bitplanes, vc1_codes, vc1_stream)
+    files = (__file__, *(module.__file__ for module in modules))
+    scripts = "".join(Path(file).read_text() for file in files)
     digest = hashlib.sha256((cache_key() + scripts).encode()).hexdigest()
 
     def fill(folder: Path) -> None:
