@@ -14,9 +14,11 @@ import vc1_stream
 import tf_nvcodec as nvc
 
 FRAMES, WIDTH, HEIGHT = 30, 200, 150
-KINDS = ("i", "ip_mixed_vst", "ipb_loop_overlap", "ipb_hpel_ic_slices", "ip_skip_extmv_fastuv")
+KINDS = (
+    *("i", "ip_mixed_vst", "ipb_loop_overlap", "ipb_hpel_ic_slices", "ip_skip_extmv_fastuv"),
+    "ipb_mixed_overlap_planes",
+)
 MODES = vc1_bitplanes.MODES
-KINDS += ("ipb_mixed_overlap_planes",)
 
 
 def ffmpeg(*arguments: str | Path) -> bytes:

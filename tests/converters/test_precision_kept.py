@@ -144,13 +144,13 @@ def test_the_conversion_refuses_before_tftrt_sees_the_graph(
 
     monkeypatch.setattr(engine_job, "SignatureV1", Signature)
     monkeypatch.setattr(engine_job, "SignatureV2", Signature)
-    specs = [(ConversionSpec("FP16", mode=mode), SpecError)]
+    own = ConversionSpec("INT8", mode=mode, use_calibration=False)
     if mode == "dynamic":
-        taken = ConversionSpec("INT8", use_calibration=False, explicit_batch=True)
-        specs.append((taken, AssertionError))
-    else:
-        specs.append((ConversionSpec("INT8", mode=mode, use_calibration=False), SpecError))
-    for spec, error in specs:
+        own = dataclasses.replace(own, explicit_batch=True)
+    for spec, error in (
+        (ConversionSpec("FP16", mode=mode), SpecError),
+        (own, AssertionError if mode == "dynamic" else SpecError),
+    ):
         job = engine_job._Job(
             str(tmp_path / "model"), spec.resolved(), Progress(False), tmp_path / "out"
         )

@@ -3,6 +3,34 @@
 #include <algorithm>
 
 namespace nvc {
+namespace {
+
+absl::Status CheckVc1Picture(const CUVIDVC1PICPARAMS& vc1) {
+  if (vc1.progressive_fcm == 0) {
+    return absl::UnimplementedError("NVDEC is not used for VC-1 that is coded interlaced");
+  }
+  if (vc1.range_mapy_flag != 0 || vc1.range_mapuv_flag != 0) {
+    return absl::UnimplementedError("NVDEC is not used for VC-1 with mapped ranges");
+  }
+  if (vc1.fastuvmc != 0) {
+    return absl::UnimplementedError(
+        "NVDEC is not used for VC-1 with rounded chroma vectors (FASTUVMC), which FFmpeg shows "
+        "otherwise");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckMpeg4Picture(const CUVIDMPEG4PICPARAMS& mpeg4) {
+  constexpr int kPredicted = 1;  // vop_coding_type: 0 intra, 2 bidirectional, 3 sprite
+  const bool simple = mpeg4.vop_coding_type <= kPredicted && mpeg4.interlaced == 0 &&
+                      mpeg4.quarter_sample == 0 && mpeg4.gmc_enabled == 0;
+  if (simple) return absl::OkStatus();
+  return absl::UnimplementedError(
+      "NVDEC is not used for MPEG-4 with B pictures, fields, quarter samples or global motion, and "
+      "this Simple object has some");
+}
+
+}  // namespace
 
 bool IsCountedInMacroblocks(cudaVideoCodec codec) {
   return codec == cudaVideoCodec_MPEG1 || codec == cudaVideoCodec_MPEG2 ||
@@ -46,35 +74,6 @@ int ReferenceIndex(cudaVideoCodec codec, const CUVIDPICPARAMS& picture) {
   const bool grained = codec == cudaVideoCodec_AV1 && picture.CodecSpecific.av1.apply_grain != 0;
   return grained ? picture.CodecSpecific.av1.decodePicIdx : picture.CurrPicIdx;
 }
-
-namespace {
-
-absl::Status CheckVc1Picture(const CUVIDVC1PICPARAMS& vc1) {
-  if (vc1.progressive_fcm == 0) {
-    return absl::UnimplementedError("NVDEC is not used for VC-1 that is coded interlaced");
-  }
-  if (vc1.range_mapy_flag != 0 || vc1.range_mapuv_flag != 0) {
-    return absl::UnimplementedError("NVDEC is not used for VC-1 with mapped ranges");
-  }
-  if (vc1.fastuvmc != 0) {
-    return absl::UnimplementedError(
-        "NVDEC is not used for VC-1 with rounded chroma vectors (FASTUVMC), which FFmpeg shows "
-        "otherwise");
-  }
-  return absl::OkStatus();
-}
-
-absl::Status CheckMpeg4Picture(const CUVIDMPEG4PICPARAMS& mpeg4) {
-  constexpr int kPredicted = 1;  // vop_coding_type: 0 intra, 2 bidirectional, 3 sprite
-  const bool simple = mpeg4.vop_coding_type <= kPredicted && mpeg4.interlaced == 0 &&
-                      mpeg4.quarter_sample == 0 && mpeg4.gmc_enabled == 0;
-  if (simple) return absl::OkStatus();
-  return absl::UnimplementedError(
-      "NVDEC is not used for MPEG-4 with B pictures, fields, quarter samples or global motion, and "
-      "this Simple object has some");
-}
-
-}  // namespace
 
 absl::Status CheckPicture(cudaVideoCodec codec, const CUVIDPICPARAMS& picture) {
   if (codec == cudaVideoCodec_VC1) return CheckVc1Picture(picture.CodecSpecific.vc1);
