@@ -16,7 +16,8 @@ import tf_nvcodec as nvc
 FRAMES, WIDTH, HEIGHT = 30, 200, 150
 KINDS = (
     *("i", "ip_mixed_vst", "ipb_loop_overlap", "ipb_hpel_ic_slices", "ip_skip_extmv_fastuv"),
-    "ipb_mixed_overlap_planes",
+    *("ipb_mixed_overlap_planes", "i_overlap_dquant", "ip_mixed_vst_dquant_display"),
+    "ipb_loop_mixed_extmv_slices_planes_dquant",
 )
 MODES = vc1_bitplanes.MODES
 

@@ -22,6 +22,8 @@ sys.path.insert(0, str(HERE.parent / "golden"))
 import clip_edits  # noqa: E402
 import vc1_bitplanes  # noqa: E402
 import vc1_codes  # noqa: E402
+import vc1_pictures  # noqa: E402
+import vc1_quantizers  # noqa: E402
 import vc1_stream  # noqa: E402
 from clip_table import CLIPS, Clip  # noqa: E402
 from make_clips import READY, cache_key, cache_root, made_once, make, needed  # noqa: E402
@@ -71,6 +73,15 @@ _VC1 = {
     "vc1_planes.mkv": ("ipb_mixed_overlap_planes", 304, 208),
     "vc1_rows.mkv": ("ipb_mixed", 288, 198),
     "vc1_skip.mkv": ("ip_skip", 288, 192),
+    "vc1_i_dquant.mkv": ("i_overlap_dquant", 288, 192),
+    "vc1_ip_dquant.ts": ("ip_mixed_vst_dquant", 288, 192),
+    "vc1_ipb_dquant.mkv": ("ipb_loop_dquant", 288, 192),
+    "vc1_ipb_display.wmv": ("ipb_loop_display", 288, 192),
+    "vc1_everything.mkv": (
+        "ipb_loop_overlap_hpel_mixed_vst_extmv_ic_slices_planes_dquant_display",
+        304,
+        204,
+    ),
 }
 _MJPEG = "-c:v mjpeg -pix_fmt yuvj420p"
 _MPEG4 = "-c:v mpeg4 -bf 0 -g 12 -q:v 4"
@@ -163,8 +174,8 @@ DAMAGED = sorted(name for name, clip in CORPUS.items() if "damaged" in clip.tags
 
 
 def _make_missing() -> Path:
-    modules = (clip_edits, vc1_bitplanes, vc1_codes, vc1_stream)
-    files = (__file__, *(module.__file__ for module in modules))
+    vc1 = (vc1_bitplanes, vc1_codes, vc1_pictures, vc1_quantizers, vc1_stream)
+    files = (__file__, *(module.__file__ for module in (clip_edits, *vc1)))
     scripts = "".join(Path(file).read_text() for file in files)
     digest = hashlib.sha256((cache_key() + scripts).encode()).hexdigest()
 

@@ -42,6 +42,7 @@ TEST_F(DecodeBackendTest, NamesAreParsed) {
 
 TEST_F(DecodeBackendTest, AutoFollowsTheFrames) {
   EXPECT_EQ(*Choose(Backend::kAuto, true, AV_CODEC_ID_H264), gpu_.device());
+  EXPECT_EQ(*Choose(Backend::kAuto, true, AV_CODEC_ID_VC1), gpu_.device());
   EXPECT_EQ(*Choose(Backend::kAuto, false, AV_CODEC_ID_H264), nullptr);
   EXPECT_THAT(why_not_, IsEmpty()) << "nobody expects a GPU there";
   EXPECT_EQ(*Choose(Backend::kCpu, true, AV_CODEC_ID_H264), nullptr);
@@ -57,8 +58,8 @@ TEST_F(DecodeBackendTest, AutoSaysWhyItFallsBack) {
   EXPECT_THAT(why_not_, HasSubstr("mpeg2video may differ in the last bit"));
   EXPECT_EQ(*Choose(Backend::kAuto, true, AV_CODEC_ID_MPEG4), nullptr);
   EXPECT_THAT(why_not_, HasSubstr("mpeg4 are wrong where it has B pictures"));
-  EXPECT_EQ(*Choose(Backend::kAuto, true, AV_CODEC_ID_VC1), nullptr);
-  EXPECT_THAT(why_not_, HasSubstr("vc1 have been compared with FFmpeg's in part"));
+  EXPECT_EQ(*Choose(Backend::kAuto, true, AV_CODEC_ID_VC1, 1280, 718), nullptr);
+  EXPECT_THAT(why_not_, HasSubstr("no multiple of 4, such as 718"));
   EXPECT_EQ(*Choose(Backend::kAuto, true, AV_CODEC_ID_FFV1), nullptr);
   EXPECT_THAT(why_not_, HasSubstr("NVDEC is not used for codec"));
   EXPECT_EQ(*Choose(Backend::kAuto, true, AV_CODEC_ID_H264), gpu_.device());

@@ -171,6 +171,21 @@ TEST_F(NvdecDecoderErrorsTest, RefusesCodecsAtOnce) {
   EXPECT_THAT(status.message(), HasSubstr("mpeg4 of object type 17"));
 }
 
+TEST_F(NvdecDecoderErrorsTest, RefusesVc1ByItsHeadersAtOnce) {
+  AvCodecParametersPtr parameters(avcodec_parameters_alloc());
+  parameters->codec_id = AV_CODEC_ID_VC1;
+  parameters->height = 64;
+  // The sequence header says that pictures may be interlaced.
+  const uint8_t interlaced[] = {0, 0, 1, 0x0f, 0xda, 0x40, 0x02, 0xf0, 0x1f, 0x48, 0x80};
+  parameters->extradata =
+      static_cast<uint8_t*>(av_mallocz(sizeof(interlaced) + AV_INPUT_BUFFER_PADDING_SIZE));
+  parameters->extradata_size = sizeof(interlaced);
+  std::memcpy(parameters->extradata, interlaced, sizeof(interlaced));
+  const absl::Status status = OpenNvdecDecoder(pool_.get(), *parameters, {1, 25}, {}).status();
+  EXPECT_TRUE(absl::IsUnimplemented(status)) << status;
+  EXPECT_THAT(status.message(), HasSubstr("VC-1 that may be interlaced"));
+}
+
 TEST_F(NvdecDecoderErrorsTest, Mpeg4HasNoBPictures) {
   Open(AV_CODEC_ID_MPEG4);
   EXPECT_EQ(SendAndReceive("S96x64 I0 D0").size() + SendAndReceive("P1 D1").size(), 0u);
@@ -187,10 +202,12 @@ TEST_F(NvdecDecoderErrorsTest, Mpeg4HasNoBPictures) {
 
 TEST_F(NvdecDecoderErrorsTest, SomeOfVc1IsRefused) {
   const std::pair<const char*, const char*> cases[] = {
-      {"F1 D1", "VC-1 that is coded interlaced"},
+      {"F1 D1", "VC-1 that may be interlaced"},
       {"R1 D1", "VC-1 with mapped ranges"},
       {"Y1 D1", "VC-1 with mapped ranges"},
       {"U1 D1", "FASTUVMC"},
+      {"Q1 D1", "DQUANT 2"},
+      {"W1 D1", "VC-1 with pan-scan windows"},
       {"S96x66 I1 D1", "no multiple of 4, such as 66"},
   };
   for (const auto& [words, why] : cases) {

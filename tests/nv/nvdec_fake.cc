@@ -298,7 +298,7 @@ CUresult FakeGpu::ParseWords(const std::string& words) {
           static_cast<unsigned char>(matrix_coefficients);
       went_on = parser.pfnSequenceCallback(parser.pUserData, &format);
       calls.push_back(absl::StrCat("sequence ", went_on));
-    } else if (absl::StrContains("IPBOFRUY", word.substr(0, 1))) {
+    } else if (absl::StrContains("IPBOFRUYQW", word.substr(0, 1))) {
       std::sscanf(word.c_str(), "%*c%d", &index);
       CUVIDPICPARAMS picture = {};
       picture.CurrPicIdx = index;
@@ -311,10 +311,13 @@ CUresult FakeGpu::ParseWords(const std::string& words) {
       } else if (parser.CodecType == cudaVideoCodec_MPEG4) {
         picture.CodecSpecific.mpeg4.vop_coding_type = word[0] == 'I' ? 0 : word[0] == 'P' ? 1 : 2;
       } else if (parser.CodecType == cudaVideoCodec_VC1) {
-        picture.CodecSpecific.vc1.progressive_fcm = word[0] != 'F';
-        picture.CodecSpecific.vc1.range_mapuv_flag = word[0] == 'R';
-        picture.CodecSpecific.vc1.range_mapy_flag = word[0] == 'Y';
-        picture.CodecSpecific.vc1.fastuvmc = word[0] == 'U';
+        auto& vc1 = picture.CodecSpecific.vc1;
+        vc1.interlace = word[0] == 'F';
+        vc1.range_mapuv_flag = word[0] == 'R';
+        vc1.range_mapy_flag = word[0] == 'Y';
+        vc1.fastuvmc = word[0] == 'U';
+        vc1.dquant = word[0] == 'Q' ? 2 : 1;
+        vc1.panscan_flag = word[0] == 'W';
       }
       picture.PicWidthInMbs = coded_width / 16;
       picture.FrameHeightInMbs = (coded_height + 15) / 16;

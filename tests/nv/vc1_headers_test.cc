@@ -40,13 +40,17 @@ std::string Size(int width, int height) {
   return Number<12>(width / 2 - 1) + Number<12>(height / 2 - 1);
 }
 
-// `after`: from the flag of what to display on.
-Bytes Sequence(int width, int height, const std::string& after, int profile = 3) {
+// `flags`: from the one of pull-down on; `after`: from the one of what to display on.
+Bytes Sequence(int width, int height, const std::string& after, int profile = 3,
+               const std::string& flags = "000010") {
   return Unit(0x0f,
-              Number<2>(profile) + "010 01 000 00000 0" + Size(width, height) + "000010" + after);
+              Number<2>(profile) + "010 01 000 00000 0" + Size(width, height) + flags + after);
 }
 
-Bytes EntryPoint(const std::string& after) { return Unit(0x0e, "0100000 00 0 0 00" + after); }
+// `after`: from how full the buffers are on.
+Bytes EntryPoint(const std::string& after, const std::string& flags = "0100000 00 0 0 00") {
+  return Unit(0x0e, flags + after);
+}
 
 Bytes operator+(Bytes one, const Bytes& other) {
   one.insert(one.end(), other.begin(), other.end());
@@ -70,15 +74,15 @@ TEST(Vc1HeadersTest, TheSizeIsTheSequences) {
   EXPECT_EQ(SizeOf(Sequence(200, 150,
                             "1" + size + "1 0001 1 0 00000010 0001 1 000000010000000100000001 0")),
             want);
-  const Bytes headers = Sequence(2, 2, "0 0") + EntryPoint("0");
+  const Bytes headers = Sequence(2, 2, "0 0") + EntryPoint("0 00");
   EXPECT_EQ(SizeOf(headers), std::make_pair(2, 2));
 }
 
 TEST(Vc1HeadersTest, AnEntryPointMayTellAnother) {
-  const std::string smaller = "1" + Size(176, 144);
+  const std::string smaller = "1" + Size(176, 144) + "00";
   const Bytes plain = Sequence(320, 192, "0 0");
   EXPECT_EQ(SizeOf(plain + EntryPoint(smaller)), std::make_pair(176, 144));
-  EXPECT_EQ(SizeOf(plain + EntryPoint(smaller) + EntryPoint("0")), std::make_pair(320, 192));
+  EXPECT_EQ(SizeOf(plain + EntryPoint(smaller) + EntryPoint("0 00")), std::make_pair(320, 192));
   EXPECT_EQ(SizeOf(EntryPoint(smaller)), std::make_pair(0, 0));
   // Two buffers, and how full each is.
   const std::string buffers = "1 00010 0001 0010" + std::string(2 * 32, '1');
@@ -86,6 +90,40 @@ TEST(Vc1HeadersTest, AnEntryPointMayTellAnother) {
   EXPECT_EQ(SizeOf(buffered + EntryPoint("11111111 00000000" + smaller)), std::make_pair(176, 144));
   // Pictures come after the headers.
   EXPECT_EQ(SizeOf(plain + Unit(0x0d, "1") + EntryPoint(smaller)), std::make_pair(320, 192));
+}
+
+std::string WhyNot(const Bytes& bytes) {
+  return std::string(CheckVc1Features(Vc1FeaturesOf(bytes.data(), bytes.size())).message());
+}
+
+TEST(Vc1HeadersTest, SomeIsNotForNvdec) {
+  const Bytes sequence = Sequence(96, 64, "0 0");
+  const Bytes interlaced = Sequence(96, 64, "0 0", 3, "010010");
+  const std::string why = "NVDEC is not used for VC-1 ";
+  // All the rest: pull-down, a frame counter, interpolation, PSF; a broken link, distances of
+  // references, deblocking, extended vectors, DQUANT 1, VSTRANSFORM, OVERLAP, QUANTIZER.
+  const Bytes rest =
+      Sequence(96, 64, "0 0", 3, "101111") + EntryPoint("0 1 00", "1101101 01 1 1 11");
+  EXPECT_EQ(WhyNot(sequence), "");
+  EXPECT_EQ(WhyNot(sequence + EntryPoint("0 00")), "");
+  EXPECT_EQ(WhyNot(rest), "");
+  EXPECT_EQ(WhyNot({}), "");
+  EXPECT_EQ(WhyNot(interlaced), why + "that may be interlaced");
+  EXPECT_EQ(WhyNot(interlaced + EntryPoint("0 00")), why + "that may be interlaced");
+  EXPECT_EQ(WhyNot(sequence + EntryPoint("0 00", "0110000 00 0 0 00")),
+            why + "with pan-scan windows");
+  EXPECT_EQ(WhyNot(sequence + EntryPoint("0 00", "0100010 00 0 0 00")),
+            why + "with rounded chroma vectors (FASTUVMC)");
+  EXPECT_EQ(WhyNot(sequence + EntryPoint("0 00", "0100000 10 0 0 00")),
+            why + "with another quantizer at all edges (DQUANT 2)");
+  // After a size, and extended differentials; of luma, of chroma.
+  EXPECT_EQ(WhyNot(sequence + EntryPoint("1" + Size(64, 48) + "0 1 000 0", "0100001 00 0 0 00")),
+            why + "with mapped ranges");
+  EXPECT_EQ(WhyNot(sequence + EntryPoint("0 0 1 000")), why + "with mapped ranges");
+  // The last one before a picture tells.
+  const Bytes mapped = EntryPoint("0 0 1 000");
+  EXPECT_EQ(WhyNot(sequence + mapped + EntryPoint("0 00")), "");
+  EXPECT_EQ(WhyNot(sequence + EntryPoint("0 00") + Unit(0x0d, "1") + mapped), "");
 }
 
 TEST(Vc1HeadersTest, WhatIsNoneTellsNothing) {

@@ -35,6 +35,7 @@ absl::Status CheckExact(AVCodecID codec) {
     case AV_CODEC_ID_VP8:
     case AV_CODEC_ID_VP9:
     case AV_CODEC_ID_AV1:
+    case AV_CODEC_ID_VC1:
       return absl::OkStatus();
     default:
       return absl::UnimplementedError(

@@ -149,7 +149,11 @@ absl::Status CheckNvdecTakes(GpuDevice* device, const AVCodecParameters& codec) 
     NVC_RETURN_IF_ERROR(
         CheckMpeg4Object(codec.extradata, static_cast<size_t>(codec.extradata_size)));
   }
-  if (format.codec == cudaVideoCodec_VC1) NVC_RETURN_IF_ERROR(CheckVc1Height(codec.height));
+  if (format.codec == cudaVideoCodec_VC1) {
+    NVC_RETURN_IF_ERROR(CheckVc1Height(codec.height));
+    NVC_RETURN_IF_ERROR(CheckVc1Features(
+        Vc1FeaturesOf(codec.extradata, static_cast<size_t>(codec.extradata_size))));
+  }
   const AVPixFmtDescriptor* descriptor =
       av_pix_fmt_desc_get(static_cast<AVPixelFormat>(codec.format));
   if (descriptor == nullptr) {

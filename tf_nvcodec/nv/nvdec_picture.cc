@@ -2,22 +2,19 @@
 
 #include <algorithm>
 
+#include "tf_nvcodec/nv/vc1_headers.h"
+
 namespace nvc {
 namespace {
 
 absl::Status CheckVc1Picture(const CUVIDVC1PICPARAMS& vc1) {
-  if (vc1.progressive_fcm == 0) {
-    return absl::UnimplementedError("NVDEC is not used for VC-1 that is coded interlaced");
-  }
-  if (vc1.range_mapy_flag != 0 || vc1.range_mapuv_flag != 0) {
-    return absl::UnimplementedError("NVDEC is not used for VC-1 with mapped ranges");
-  }
-  if (vc1.fastuvmc != 0) {
-    return absl::UnimplementedError(
-        "NVDEC is not used for VC-1 with rounded chroma vectors (FASTUVMC), which FFmpeg shows "
-        "otherwise");
-  }
-  return absl::OkStatus();
+  Vc1Features features;
+  features.interlaced = vc1.interlace != 0;
+  features.mapped_ranges = vc1.range_mapy_flag != 0 || vc1.range_mapuv_flag != 0;
+  features.pan_scan = vc1.panscan_flag != 0;
+  features.fast_chroma_vectors = vc1.fastuvmc != 0;
+  features.dquant = vc1.dquant;
+  return CheckVc1Features(features);
 }
 
 absl::Status CheckMpeg4Picture(const CUVIDMPEG4PICPARAMS& mpeg4) {

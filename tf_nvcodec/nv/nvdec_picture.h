@@ -35,11 +35,7 @@ bool StartsAfresh(cudaVideoCodec codec, const CUVIDPICPARAMS& picture);
 int ReferenceIndex(cudaVideoCodec codec, const CUVIDPICPARAMS& picture);
 
 // Unimplemented for what an MPEG-4 stream that says to be a Simple one may not have (see
-// CheckMpeg4Object); for what of VC-1 there are no streams to compare: interlaced pictures, and
-// mapped ranges, which FFmpeg shows as they are coded; and for VC-1 with rounded chroma vectors
-// (FASTUVMC), where NVDEC's pictures are not FFmpeg's. Of interpolated macroblocks FFmpeg (5.1)
-// rounds them away from zero, of all others to zero, as NVDEC does throughout; where the deblocking
-// filter is used, P pictures differ too.
+// CheckMpeg4Object); for VC-1 see Vc1Features.
 absl::Status CheckPicture(cudaVideoCodec codec, const CUVIDPICPARAMS& picture);
 
 }  // namespace nvc

@@ -33,7 +33,19 @@ Size ReadSize(BitReader* bits) {
 
 struct Sequence {
   Size size;
+  bool interlaced = false;
   int leaky_buckets = 0;
+};
+
+struct EntryPoint {
+  std::optional<Size> size;  // where it differs from the sequence's
+  Vc1Features features;
+};
+
+// The last ones before the first picture.
+struct Headers {
+  Sequence sequence;
+  EntryPoint entry_point;
 };
 
 // 6.1; nothing of other profiles.
@@ -43,7 +55,9 @@ std::optional<Sequence> ReadSequence(BitReader bits) {
   bits.Skip(3 + 2 + 3 + 5 + 1);  // level, chroma, two hints for post-processing and its flag
   Sequence sequence;
   sequence.size = ReadSize(&bits);
-  bits.Skip(6);       // pulldown, interlace, frame counter, interpolation, a reserved bit, PSF
+  bits.Skip(1);  // pulldown
+  sequence.interlaced = bits.Flag();
+  bits.Skip(4);       // frame counter, interpolation, a reserved bit, PSF
   if (bits.Flag()) {  // what to display
     bits.Skip(14 + 14);
     if (bits.Flag() && bits.Read(4) == kOtherAspect) bits.Skip(8 + 8);
@@ -55,39 +69,79 @@ std::optional<Sequence> ReadSequence(BitReader bits) {
   return sequence;
 }
 
-// 6.2: the size, where it differs from the sequence's.
-std::optional<Size> ReadEntryPoint(BitReader bits, int leaky_buckets) {
-  bits.Skip(7 + 2 + 1 + 1 + 2);  // flags, DQUANT, VSTRANSFORM, OVERLAP, QUANTIZER
+// 6.2; nothing of one that is cut off.
+EntryPoint ReadEntryPoint(BitReader bits, int leaky_buckets) {
+  EntryPoint entry;
+  Vc1Features& features = entry.features;
+  bits.Skip(2);  // a broken link, a closed group
+  features.pan_scan = bits.Flag();
+  bits.Skip(1 + 1);  // distances of references, the deblocking filter
+  features.fast_chroma_vectors = bits.Flag();
+  const bool extended_vectors = bits.Flag();
+  features.dquant = static_cast<int>(bits.Read(2));
+  bits.Skip(1 + 1 + 2);          // VSTRANSFORM, OVERLAP, QUANTIZER
   bits.Skip(8 * leaky_buckets);  // how full they are
-  if (!bits.Flag()) return std::nullopt;
-  const Size size = ReadSize(&bits);
-  return bits.overrun() ? std::nullopt : std::optional<Size>(size);
+  if (bits.Flag()) entry.size = ReadSize(&bits);
+  if (extended_vectors) bits.Skip(1);  // extended differentials
+  for (int plane = 0; plane < 2; ++plane) {
+    if (!bits.Flag()) continue;
+    features.mapped_ranges = true;
+    bits.Skip(3);
+  }
+  return bits.overrun() ? EntryPoint() : entry;
+}
+
+std::optional<Headers> ReadHeaders(const uint8_t* data, size_t size) {
+  std::optional<Headers> headers;
+  NalWalker walker(data, size, /*length_bytes=*/0);
+  for (NalUnit unit; walker.Next(&unit) && unit.data[0] != kFrame;) {
+    const std::vector<uint8_t> payload = NalPayload(unit, 1, kHeaderBytes);
+    const BitReader bits(payload.data(), payload.size());
+    if (unit.data[0] == kSequence) {
+      const std::optional<Sequence> sequence = ReadSequence(bits);
+      headers.reset();
+      if (!sequence.has_value()) continue;
+      headers.emplace();
+      headers->sequence = *sequence;
+    } else if (unit.data[0] == kEntryPoint && headers.has_value()) {
+      headers->entry_point = ReadEntryPoint(bits, headers->sequence.leaky_buckets);
+    }
+  }
+  return headers;
 }
 
 }  // namespace
 
 std::optional<PictureWindow> Vc1Window(const uint8_t* data, size_t size) {
   constexpr int kMacroblock = 16;
-  std::optional<Sequence> sequence;
-  Size found;
-  NalWalker walker(data, size, /*length_bytes=*/0);
-  for (NalUnit unit; walker.Next(&unit) && unit.data[0] != kFrame;) {
-    const std::vector<uint8_t> payload = NalPayload(unit, 1, kHeaderBytes);
-    const BitReader bits(payload.data(), payload.size());
-    if (unit.data[0] == kSequence) {
-      sequence = ReadSequence(bits);
-      if (sequence.has_value()) found = sequence->size;
-    } else if (unit.data[0] == kEntryPoint && sequence.has_value()) {
-      found = ReadEntryPoint(bits, sequence->leaky_buckets).value_or(sequence->size);
-    }
-  }
-  if (!sequence.has_value()) return std::nullopt;
+  const std::optional<Headers> headers = ReadHeaders(data, size);
+  if (!headers.has_value()) return std::nullopt;
+  const Size found = headers->entry_point.size.value_or(headers->sequence.size);
   PictureWindow window;
   window.width = found.width;
   window.height = found.height;
   window.coded_width = FFALIGN(found.width, kMacroblock);
   window.coded_height = FFALIGN(found.height, kMacroblock);
   return window;
+}
+
+Vc1Features Vc1FeaturesOf(const uint8_t* data, size_t size) {
+  const std::optional<Headers> headers = ReadHeaders(data, size);
+  if (!headers.has_value()) return {};
+  Vc1Features features = headers->entry_point.features;
+  features.interlaced = headers->sequence.interlaced;
+  return features;
+}
+
+absl::Status CheckVc1Features(const Vc1Features& features) {
+  const char* what = nullptr;
+  if (features.interlaced) what = "that may be interlaced";
+  if (features.mapped_ranges) what = "with mapped ranges";
+  if (features.pan_scan) what = "with pan-scan windows";
+  if (features.dquant > 1) what = "with another quantizer at all edges (DQUANT 2)";
+  if (features.fast_chroma_vectors) what = "with rounded chroma vectors (FASTUVMC)";
+  if (what == nullptr) return absl::OkStatus();
+  return absl::UnimplementedError(absl::StrCat("NVDEC is not used for VC-1 ", what));
 }
 
 absl::Status CheckVc1Height(int height) {

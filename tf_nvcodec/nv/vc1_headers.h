@@ -17,6 +17,25 @@ namespace nvc {
 // sequence header; whatever size these say is to be displayed.
 std::optional<PictureWindow> Vc1Window(const uint8_t* data, size_t size);
 
+// What NVDEC is not asked for. There are no streams to compare of interlaced pictures, mapped
+// ranges (FFmpeg shows them as they are coded) and pan-scan windows and DQUANT 2 (which FFmpeg 5.1
+// does not read as the standard has them). With rounded chroma vectors (FASTUVMC) NVDEC's pictures
+// are not FFmpeg's: of interpolated macroblocks FFmpeg rounds them away from zero, of all others to
+// zero, as NVDEC does throughout; where the deblocking filter is used, P pictures differ too.
+struct Vc1Features {
+  bool interlaced = false;  // its pictures may be, each says whether it is
+  bool mapped_ranges = false;
+  bool pan_scan = false;
+  bool fast_chroma_vectors = false;
+  int dquant = 0;
+};
+
+// By the last headers before the first picture; none by those of other profiles.
+Vc1Features Vc1FeaturesOf(const uint8_t* data, size_t size);
+
+// Unimplemented for those.
+absl::Status CheckVc1Features(const Vc1Features& features);
+
 // Unimplemented unless NVDEC pads pictures of that height (in rows, as the headers have it) as the
 // standard does. Where vectors point below a picture, an H100's or H200's repeats what is in the
 // last row of the height rounded up to a multiple of 4.
