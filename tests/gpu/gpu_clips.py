@@ -35,6 +35,8 @@ CODECS = ("h264", "hevc", "vc1", "vp8", "vp9")
 ROUNDING = ("mpeg1", "mpeg2", "mpeg4", "mjpeg")
 # Of larger pictures the lost cells hold only parts.
 ONLY_SMALL = {"h264_lost_cells.ts"}
+# What only a picture tells: "auto" begins to decode it on the GPU.
+SEEN_IN_A_PICTURE = "vc1_slices_planes.mkv"
 # And why.
 REFUSED = {
     **dict.fromkeys(
@@ -52,6 +54,7 @@ REFUSED = {
     "mpeg4_fields.avi": "NVDEC is not used for MPEG-4 with B pictures, fields",
     "mjpeg_fields.ivf": "NVDEC does not decode JPEG in fields",
     "vc1_fast.mkv": "NVDEC is not used for VC-1 with rounded chroma vectors",
+    SEEN_IN_A_PICTURE: "NVDEC is not used for VC-1 in slices with coded bitplanes",
     "vc1_rows.mkv": "NVDEC is not used for VC-1 whose height is no multiple of 4, such as 198",
 }
 OTHERS = (
@@ -78,10 +81,12 @@ _VC1 = {
     "vc1_ipb_dquant.mkv": ("ipb_loop_dquant", 288, 192),
     "vc1_ipb_display.wmv": ("ipb_loop_display", 288, 192),
     "vc1_everything.mkv": (
-        "ipb_loop_overlap_hpel_mixed_vst_extmv_ic_slices_planes_dquant_display",
+        "ipb_loop_overlap_hpel_mixed_vst_extmv_ic_planes_dquant_display",
         304,
         204,
     ),
+    "vc1_slices.mkv": ("ipb_loop_overlap_hpel_mixed_vst_slices_dquant_display", 304, 208),
+    "vc1_slices_planes.mkv": ("ipb_mixed_slices_planes", 304, 208),
 }
 _MJPEG = "-c:v mjpeg -pix_fmt yuvj420p"
 _MPEG4 = "-c:v mpeg4 -bf 0 -g 12 -q:v 4"

@@ -2,19 +2,36 @@
 
 #include <algorithm>
 
+#include "tf_nvcodec/core/status.h"
 #include "tf_nvcodec/nv/vc1_headers.h"
+#include "tf_nvcodec/nv/vc1_picture.h"
 
 namespace nvc {
 namespace {
 
-absl::Status CheckVc1Picture(const CUVIDVC1PICPARAMS& vc1) {
+absl::Status CheckVc1Picture(const CUVIDPICPARAMS& picture) {
+  const CUVIDVC1PICPARAMS& vc1 = picture.CodecSpecific.vc1;
   Vc1Features features;
   features.interlaced = vc1.interlace != 0;
   features.mapped_ranges = vc1.range_mapy_flag != 0 || vc1.range_mapuv_flag != 0;
   features.pan_scan = vc1.panscan_flag != 0;
   features.fast_chroma_vectors = vc1.fastuvmc != 0;
   features.dquant = vc1.dquant;
-  return CheckVc1Features(features);
+  NVC_RETURN_IF_ERROR(CheckVc1Features(features));
+  if (picture.nNumSlices < 2) return absl::OkStatus();
+  Vc1PictureSyntax syntax;
+  syntax.pulldown = vc1.pulldown != 0;
+  syntax.frame_counter = vc1.tfcntrflag != 0;
+  syntax.interpolation = vc1.finterpflag != 0;
+  syntax.post_filter = vc1.postprocflag != 0;
+  syntax.extended_vectors = vc1.extended_mv != 0;
+  syntax.overlap = vc1.overlap != 0;
+  syntax.quantizer = vc1.quantizer;
+  if (!HasCodedVc1Bitplanes(picture.pBitstreamData, picture.nBitstreamDataLen, syntax)) {
+    return absl::OkStatus();
+  }
+  return absl::UnimplementedError(
+      "NVDEC is not used for VC-1 in slices with coded bitplanes, which it reads wrongly");
 }
 
 absl::Status CheckMpeg4Picture(const CUVIDMPEG4PICPARAMS& mpeg4) {
@@ -73,7 +90,7 @@ int ReferenceIndex(cudaVideoCodec codec, const CUVIDPICPARAMS& picture) {
 }
 
 absl::Status CheckPicture(cudaVideoCodec codec, const CUVIDPICPARAMS& picture) {
-  if (codec == cudaVideoCodec_VC1) return CheckVc1Picture(picture.CodecSpecific.vc1);
+  if (codec == cudaVideoCodec_VC1) return CheckVc1Picture(picture);
   if (codec == cudaVideoCodec_MPEG4) return CheckMpeg4Picture(picture.CodecSpecific.mpeg4);
   return absl::OkStatus();
 }
