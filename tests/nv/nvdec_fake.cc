@@ -213,6 +213,22 @@ CuvidDriver MakeCuvid() {
   return cuvid;
 }
 
+void FillVc1(char word, CUVIDPICPARAMS* picture) {
+  // An I picture, of which ACPRED's bitplane is coded or raw.
+  static const uint8_t coded[] = {0, 0, 1, 0x0d, 0xc2, 0x10};
+  static const uint8_t raw[] = {0, 0, 1, 0x0d, 0xc2, 0x00};
+  picture->nNumSlices = word == 'V' || word == 'N' ? 2 : 1;
+  picture->pBitstreamData = word == 'N' ? raw : coded;
+  picture->nBitstreamDataLen = sizeof(coded);
+  CUVIDVC1PICPARAMS& vc1 = picture->CodecSpecific.vc1;
+  vc1.interlace = word == 'F';
+  vc1.range_mapuv_flag = word == 'R';
+  vc1.range_mapy_flag = word == 'Y';
+  vc1.fastuvmc = word == 'U';
+  vc1.dquant = word == 'Q' ? 2 : 1;
+  vc1.panscan_flag = word == 'W';
+}
+
 }  // namespace
 
 FakeGpu::FakeGpu() {
@@ -298,7 +314,7 @@ CUresult FakeGpu::ParseWords(const std::string& words) {
           static_cast<unsigned char>(matrix_coefficients);
       went_on = parser.pfnSequenceCallback(parser.pUserData, &format);
       calls.push_back(absl::StrCat("sequence ", went_on));
-    } else if (absl::StrContains("IPBOFRUYQW", word.substr(0, 1))) {
+    } else if (absl::StrContains("IPBOFRUYQWVN", word.substr(0, 1))) {
       std::sscanf(word.c_str(), "%*c%d", &index);
       CUVIDPICPARAMS picture = {};
       picture.CurrPicIdx = index;
@@ -311,13 +327,7 @@ CUresult FakeGpu::ParseWords(const std::string& words) {
       } else if (parser.CodecType == cudaVideoCodec_MPEG4) {
         picture.CodecSpecific.mpeg4.vop_coding_type = word[0] == 'I' ? 0 : word[0] == 'P' ? 1 : 2;
       } else if (parser.CodecType == cudaVideoCodec_VC1) {
-        auto& vc1 = picture.CodecSpecific.vc1;
-        vc1.interlace = word[0] == 'F';
-        vc1.range_mapuv_flag = word[0] == 'R';
-        vc1.range_mapy_flag = word[0] == 'Y';
-        vc1.fastuvmc = word[0] == 'U';
-        vc1.dquant = word[0] == 'Q' ? 2 : 1;
-        vc1.panscan_flag = word[0] == 'W';
+        FillVc1(word[0], &picture);
       }
       picture.PicWidthInMbs = coded_width / 16;
       picture.FrameHeightInMbs = (coded_height + 15) / 16;
