@@ -47,12 +47,12 @@ def stock(source: Path, out: Path, precision: str) -> Steps:
 def again(source: Path, out: Path, precision: str) -> Steps:
     """Stock, but for the names of its engines: two models that count theirs from the same name
     can't be loaded in one process."""
-    from converters.tftrt_v2 import with_unique_names
+    from converters.engine_names import with_unique_names
     from tensorflow.python.compiler.tensorrt import trt_convert
 
     class Renamed(trt_convert.TrtGraphConverterV2):
         def _run_conversion(self, meta_graph_def: Any) -> Any:
-            return with_unique_names(super()._run_conversion(meta_graph_def), AGAIN)
+            return with_unique_names(super()._run_conversion(meta_graph_def))
 
     return _stock(Renamed, source, out, precision)
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from converters.denylist import nodes_to_keep_out
 from converters.engine_log import engines_shown
+from converters.engine_names import with_unique_names
 from converters.environment import accept_patch_level
 from converters.errors import EngineError, ModelError
 from converters.freeze import freeze
@@ -15,7 +16,6 @@ from converters.progress import Progress
 from converters.shapes import Shape, input_name
 from converters.signature_names import placeholders
 from converters.spec import ConversionSpec
-from converters.tftrt_v2 import with_unique_names
 from converters.trt_graph import trt_nodes
 
 

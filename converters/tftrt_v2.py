@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -11,6 +10,7 @@ from converters.calibration_data import Batch
 from converters.calibration_table import CalibrationTable
 from converters.denylist import nodes_to_keep_out
 from converters.engine_log import engines_shown
+from converters.engine_names import with_unique_names
 from converters.environment import accept_patch_level
 from converters.errors import CalibrationError, EngineError, NotInt8Error
 from converters.freeze import converter_freezes_so
@@ -164,25 +164,6 @@ class SignatureV2:
                 "TensorFlow's log says why. The engine's inputs must have the shapes and "
                 "values of real data"
             )
-
-
-def with_unique_names(graph_def: Any, copy: str = "") -> Any:
-    """The graph with names of its engines that no other model has, nor another `copy` of this.
-
-    TF-TRT counts them from TRTEngineOp_000_000 in every process and keeps their engines by name:
-    of two models loaded in one process, the second fails or takes the first one's engines.
-    """
-    content = graph_def.SerializeToString(deterministic=True) + copy.encode()
-    digest = hashlib.sha256(content).hexdigest()[:8]
-    names = {node.name for node in trt_nodes(graph_def)}
-    for node in graph_def.node:
-        if node.name in names:
-            node.name = f"{node.name}_{digest}"
-        for index, tensor in enumerate(node.input):
-            name, colon, output = tensor.partition(":")
-            if name.removeprefix("^") in names:
-                node.input[index] = f"{name}_{digest}{colon}{output}"
-    return graph_def
 
 
 def _rebuilt(function: Any, graph_def: Any) -> Any:

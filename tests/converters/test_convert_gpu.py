@@ -141,6 +141,22 @@ def test_int8_table_is_written_and_used_again(digits, tmp_path) -> None:
     assert not (tmp_path / "none").exists()
 
 
+def test_a_model_converted_twice_lives_in_one_process(tmp_path) -> None:
+    """As the old and the new version of a model do in TF Serving: TF-TRT keeps engines by name."""
+    source = gpu_models.save_cnn(tmp_path / "model")
+    data = images(8)
+    want = run(source, image=data)["scores"]
+    for name, batch in (("old", 4), ("new", 8)):
+        # Where its engine is not to be had, a request fails.
+        spec = ConversionSpec(input_shapes={"image": (batch, 16, 16, 3)}, native_segments=False)
+        convert(source, tmp_path / name, spec)  # in a process of its own, which counts from zero
+    held = {name: tf.saved_model.load(str(tmp_path / name)) for name in ("old", "new")}
+    for name, batch in (("old", 4), ("new", 8), ("old", 2), ("new", 1)):
+        serve = held[name].signatures["serving_default"]
+        got = serve(image=tf.constant(data[:batch]))["scores"].numpy()
+        np.testing.assert_allclose(got, want[:batch], atol=1e-3)
+
+
 # Input shapes by signature.
 MODELS = {
     "gap": {"serving_default": {"image": (4, 16, 16, 3)}},
