@@ -28,7 +28,7 @@ from converters.save_converted import save_converted
 from converters.shapes import Shape
 from converters.signature_file import as_file_name
 from converters.spec import ConversionSpec
-from converters.table_match import match_tables
+from converters.table_match import TablesBySignature
 from converters.table_split import CalibratedGraph
 from converters.tftrt_v1 import SignatureV1
 from converters.tftrt_v2 import SignatureV2, Tables, serialize_engines
@@ -94,7 +94,8 @@ def convert_signatures(
     job = _Job(saved_model, ConversionSpec.from_json(spec), shown, Path(folder))
     job.alone = len(signatures) == 1
     if tables is not None:
-        job.tables = {name: CalibrationTable.parse(text) for name, text in tables.items()}
+        parsed = {name: CalibrationTable.parse(text) for name, text in tables.items()}
+        job.tables = TablesBySignature(parsed, job.alone)
     job.shapes_of_data = calibrated is None
     for name, values in (calibrated or {}).items():
         if values is not None:
@@ -130,7 +131,7 @@ class _Job:
         import tensorflow as tf
 
         self.spec = spec
-        self.tables: Mapping[str, CalibrationTable] | None = None
+        self.tables: TablesBySignature | None = None
         self.calibrated: dict[str, CalibratedGraph] = {}
         self.shapes_of_data = True  # calibration data also says which shapes to build
         self.alone = True  # no other signature is converted
@@ -212,9 +213,7 @@ class _Job:
         tables = self.tables
         if tables is None:
             return None
-        return lambda graph_def: match_tables(
-            tables, engine_nodes(graph_def), all_tables=self.alone
-        )
+        return lambda graph_def: tables.of(name, engine_nodes(graph_def))
 
     def save(self, kept: list[str]) -> None:
         with self._progress.step("saving"), tempfile.TemporaryDirectory(dir=self._folder) as work:

@@ -9,7 +9,7 @@ from converters.trt_graph import trt_nodes
 
 
 def with_unique_names(graph_def: Any) -> Any:
-    """The graph with names of its engines that no other has, also of the same model converted again.
+    """The graph with names of its engines that no other has, nor the same model converted again.
 
     TF-TRT counts them from TRTEngineOp_000_000 in every process and keeps their engines by name:
     of two models loaded in one process, the second fails or takes the first one's engines.

@@ -1,9 +1,10 @@
 """Which engine of a new conversion takes which table of an earlier one.
 
 Engine names do not last: the first number of TRTEngineOp_000_000 counts the conversions of a
-process, the second the engines. The tensors do: TF-TRT names them after the graph's nodes. So a
-table fits an engine when every node it names is in the engine's segment; where several would fit,
-the order of the engines decides.
+process, the second the engines, and what follows is each conversion's own. The tensors do: TF-TRT
+names them after the graph's nodes. So a table fits an engine when every node it names is in the
+engine's segment; where several would fit, the one that names most is taken, and of those that name
+as much, the first in the order of the engines.
 """
 
 from __future__ import annotations
@@ -19,6 +20,25 @@ from converters.trt_graph import EngineNode
 # Bindings, and tensors that TensorRT numbers itself: every engine has them.
 _ANONYMOUS = re.compile(r"TensorRT(Input|Output)PH_\d+|\(Unnamed Layer\* \d+\).*")
 _ENGINE_PREFIX = re.compile(r"TRTEngineOp_\d+_\d+(_[0-9a-f]{8})?/")
+
+
+class TablesBySignature:
+    """One file's tables for signatures that are converted one after the other: what one has taken
+    is not for the others, whose nodes may have the same names. `alone`: there is one signature."""
+
+    def __init__(self, tables: Mapping[str, CalibrationTable], alone: bool) -> None:
+        self._tables = tables
+        self._alone = alone
+        self._taken: dict[str, list[CalibrationTable]] = {}
+
+    def of(self, signature: str, engines: Sequence[EngineNode]) -> dict[str, CalibrationTable]:
+        """match_tables of what no other signature has taken; may be called again."""
+        others = [found for name, found in self._taken.items() if name != signature]
+        gone = {id(table) for found in others for table in found}
+        free = {key: table for key, table in self._tables.items() if id(table) not in gone}
+        found = match_tables(free, engines, all_tables=self._alone)
+        self._taken[signature] = list(found.values())
+        return found
 
 
 def match_tables(
@@ -42,14 +62,8 @@ def match_tables(
     def take(engine: EngineNode, key: str) -> None:
         found[engine.canonical_name] = free.pop(key)
 
-    for engine in wanted:
-        if engine.canonical_name in free and not unknown_tensors(
-            free[engine.canonical_name], engine
-        ):
-            take(engine, engine.canonical_name)
-    left = [engine for engine in wanted if engine.canonical_name not in found]
-    if len(left) == len(free):
-        ordered = sorted(left, key=lambda engine: _order(engine.canonical_name))
+    if len(wanted) == len(free):
+        ordered = sorted(wanted, key=lambda engine: _order(engine.canonical_name))
         for engine, key in zip(ordered, sorted(free, key=_order)):
             if not unknown_tensors(free[key], engine):
                 take(engine, key)
@@ -59,7 +73,8 @@ def match_tables(
         fitting = [key for key, table in free.items() if not unknown_tensors(table, engine)]
         if not fitting:
             raise CalibrationError(_no_table(engine, tables, free, where))
-        take(engine, min(fitting, key=_order))
+        # Another signature's table may name a part of the tensors.
+        take(engine, min(fitting, key=lambda key: (-len(free[key].scales), _order(key))))
     if free and all_tables:
         names = ", ".join(key or "without a name" for key in free)
         raise CalibrationError(

@@ -19,7 +19,7 @@ from converters.calibration_table import (
     write_tables,
 )
 from converters.errors import CalibrationError, OutputError
-from converters.table_match import match_tables, unknown_tensors
+from converters.table_match import TablesBySignature, match_tables, unknown_tensors
 from converters.trt_graph import EngineNode
 
 pytest_plugins = ["small_disk"]
@@ -268,6 +268,39 @@ def test_tensor_names_decide_over_engine_names() -> None:
     found = match_tables(tables, engines)
     assert list(found["TRTEngineOp_000_000"].scales) == ["a"]
     assert list(found["TRTEngineOp_000_001"].scales) == ["b"]
+
+
+def test_each_signature_gets_its_own_table() -> None:
+    """Their nodes may have the same names, and engines have other ones in each conversion."""
+    small, large, equal = table("conv1"), table("conv1", "conv2"), table("conv1", "conv2")
+    tables = {
+        "TRTEngineOp_000_000_1a2b3c4d": small,
+        "TRTEngineOp_001_000_99999999": large,
+        "TRTEngineOp_002_000_00000000": equal,
+    }
+    engines = {
+        "one": engine("TRTEngineOp_000_000_ffffffff", "conv1"),
+        "two": engine("TRTEngineOp_001_000_eeeeeeee", "conv1", "conv2"),
+        "three": engine("TRTEngineOp_002_000_dddddddd", "conv1", "conv2"),
+    }
+    of_signatures = TablesBySignature(tables, alone=False)
+    for _ in range(2):  # asking again changes nothing
+        for name, want in {"one": small, "two": large, "three": equal}.items():
+            (found,) = of_signatures.of(name, [engines[name]]).values()
+            assert found is want
+    # Without the last one, in another order.
+    of_signatures = TablesBySignature(tables, alone=False)
+    for name, want in {"two": large, "one": small}.items():
+        (found,) = of_signatures.of(name, [engines[name]]).values()
+        assert found is want
+
+
+def test_a_table_left_over_is_an_error_of_the_only_signature() -> None:
+    tables = {"TRTEngineOp_000_000": table("a"), "TRTEngineOp_000_001": table("b")}
+    one = [engine("TRTEngineOp_001_000_12345678", "a")]
+    assert len(TablesBySignature(tables, alone=False).of("serve", one)) == 1
+    with pytest.raises(CalibrationError, match="TRTEngineOp_000_001 is left over"):
+        TablesBySignature(tables, alone=True).of("serve", one)
 
 
 def test_a_bare_table_of_tensorrt_fits_the_only_engine() -> None:

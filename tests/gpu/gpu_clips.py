@@ -35,9 +35,9 @@ CODECS = ("h264", "hevc", "vc1", "vp8", "vp9")
 ROUNDING = ("mpeg1", "mpeg2", "mpeg4", "mjpeg")
 # Of larger pictures the lost cells hold only parts.
 ONLY_SMALL = {"h264_lost_cells.ts"}
-# What only a picture tells: "auto" begins to decode it on the GPU.
-SEEN_IN_A_PICTURE = "vc1_slices_planes.mkv"
-# And why.
+# "auto" begins to decode it on the GPU.
+SEEN_IN_A_PICTURE = "vc1_slices.mkv"
+# What NVDEC is not used for, and why.
 REFUSED = {
     **dict.fromkeys(
         (
@@ -54,7 +54,7 @@ REFUSED = {
     "mpeg4_fields.avi": "NVDEC is not used for MPEG-4 with B pictures, fields",
     "mjpeg_fields.ivf": "NVDEC does not decode JPEG in fields",
     "vc1_fast.mkv": "NVDEC is not used for VC-1 with rounded chroma vectors",
-    SEEN_IN_A_PICTURE: "NVDEC is not used for VC-1 in slices with coded bitplanes",
+    SEEN_IN_A_PICTURE: "NVDEC is not used for VC-1 in slices",
     "vc1_rows.mkv": "NVDEC is not used for VC-1 whose height is no multiple of 4, such as 198",
 }
 OTHERS = (
@@ -71,7 +71,7 @@ _VC1 = {
     "vc1_ip.mkv": ("ip_mixed_vst", 288, 192),
     "vc1_ip_loop.ts": ("ip_loop_hpel_ic", 288, 192),
     "vc1_ipb.mkv": ("ipb", 288, 192),
-    "vc1_ipb_all.mkv": ("ipb_loop_overlap_hpel_mixed_vst_extmv_ic_slices", 352, 288),
+    "vc1_ipb_all.mkv": ("ipb_loop_overlap_hpel_mixed_vst_extmv_ic", 352, 288),
     "vc1_odd.wmv": ("ipb_loop_mixed_vst", 302, 196),
     "vc1_planes.mkv": ("ipb_mixed_overlap_planes", 304, 208),
     "vc1_rows.mkv": ("ipb_mixed", 288, 198),
@@ -80,13 +80,8 @@ _VC1 = {
     "vc1_ip_dquant.ts": ("ip_mixed_vst_dquant", 288, 192),
     "vc1_ipb_dquant.mkv": ("ipb_loop_dquant", 288, 192),
     "vc1_ipb_display.wmv": ("ipb_loop_display", 288, 192),
-    "vc1_everything.mkv": (
-        "ipb_loop_overlap_hpel_mixed_vst_extmv_ic_planes_dquant_display",
-        304,
-        204,
-    ),
-    "vc1_slices.mkv": ("ipb_loop_overlap_hpel_mixed_vst_slices_dquant_display", 304, 208),
-    "vc1_slices_planes.mkv": ("ipb_mixed_slices_planes", 304, 208),
+    "vc1_most.mkv": ("ipb_loop_overlap_hpel_mixed_vst_extmv_ic_planes_dquant_display", 304, 204),
+    "vc1_slices.mkv": ("ipb_mixed_slices_planes", 304, 208),
 }
 _MJPEG = "-c:v mjpeg -pix_fmt yuvj420p"
 _MPEG4 = "-c:v mpeg4 -bf 0 -g 12 -q:v 4"

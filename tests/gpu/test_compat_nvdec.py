@@ -11,7 +11,7 @@ import tensorflow as tf
 from child_script import printed_by
 from cuda_arrays import Context, Stream, context_of
 from gpu_checks import codecs, differences
-from gpu_clips import SOUND, data
+from gpu_clips import SEEN_IN_A_PICTURE, SOUND, data
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "compat"))
 
@@ -109,8 +109,10 @@ def test_rounding_codecs_are_close(name: str) -> None:
         assert np.square(off).mean() <= 0.24
 
 
-@pytest.mark.parametrize("name", ["mpeg4.mp4", "mpeg4.avi", "vc1_fast.mkv", "vc1_rows.mkv"])
-def test_auto_leaves_to_ffmpeg_what_nvdec_is_not_used_for_unasked(name: str) -> None:
+@pytest.mark.parametrize(
+    "name", ["mpeg4.mp4", "mpeg4.avi", "vc1_fast.mkv", "vc1_rows.mkv", SEEN_IN_A_PICTURE]
+)
+def test_auto_leaves_to_ffmpeg_what_nvdec_is_not_used_for(name: str) -> None:
     same(decode(name), decode(name, backend="cpu"), name)
 
 

@@ -214,12 +214,7 @@ CuvidDriver MakeCuvid() {
 }
 
 void FillVc1(char word, CUVIDPICPARAMS* picture) {
-  // An I picture, of which ACPRED's bitplane is coded or raw.
-  static const uint8_t coded[] = {0, 0, 1, 0x0d, 0xc2, 0x10};
-  static const uint8_t raw[] = {0, 0, 1, 0x0d, 0xc2, 0x00};
-  picture->nNumSlices = word == 'V' || word == 'N' ? 2 : 1;
-  picture->pBitstreamData = word == 'N' ? raw : coded;
-  picture->nBitstreamDataLen = sizeof(coded);
+  picture->nNumSlices = word == 'V' ? 2 : 1;
   CUVIDVC1PICPARAMS& vc1 = picture->CodecSpecific.vc1;
   vc1.interlace = word == 'F';
   vc1.range_mapuv_flag = word == 'R';
@@ -227,6 +222,7 @@ void FillVc1(char word, CUVIDPICPARAMS* picture) {
   vc1.fastuvmc = word == 'U';
   vc1.dquant = word == 'Q' ? 2 : 1;
   vc1.panscan_flag = word == 'W';
+  vc1.psf = word == 'Z';
 }
 
 }  // namespace
@@ -314,7 +310,7 @@ CUresult FakeGpu::ParseWords(const std::string& words) {
           static_cast<unsigned char>(matrix_coefficients);
       went_on = parser.pfnSequenceCallback(parser.pUserData, &format);
       calls.push_back(absl::StrCat("sequence ", went_on));
-    } else if (absl::StrContains("IPBOFRUYQWVN", word.substr(0, 1))) {
+    } else if (absl::StrContains("IPBOFRUYQWVZ", word.substr(0, 1))) {
       std::sscanf(word.c_str(), "%*c%d", &index);
       CUVIDPICPARAMS picture = {};
       picture.CurrPicIdx = index;

@@ -2,29 +2,54 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <bitset>
 #include <string>
-
-#include "tests/nv/vc1_units.h"
 
 namespace nvc {
 namespace {
 
-using Bytes = Vc1Bytes;
+using Bytes = std::vector<uint8_t>;
+
+// A unit with a start code of these bits; blanks are none. Where two zeros would make a start code
+// out of the payload, a 3 keeps them apart (annex E).
+Bytes Unit(uint8_t code, std::string bits) {
+  bits.erase(std::remove(bits.begin(), bits.end(), ' '), bits.end());
+  bits += '1';
+  bits.resize((bits.size() + 7) / 8 * 8, '0');
+  Bytes unit = {0, 0, 1, code};
+  int zeros = 0;
+  for (size_t i = 0; i < bits.size(); i += 8) {
+    const auto byte = static_cast<uint8_t>(std::stoi(bits.substr(i, 8), nullptr, 2));
+    if (zeros >= 2 && byte <= 3) {
+      unit.push_back(3);
+      zeros = 0;
+    }
+    zeros = byte == 0 ? zeros + 1 : 0;
+    unit.push_back(byte);
+  }
+  return unit;
+}
+
+template <int kBits>
+std::string Number(int value) {
+  return std::bitset<kBits>(static_cast<unsigned long long>(value)).to_string();
+}
 
 std::string Size(int width, int height) {
-  return Vc1Number<12>(width / 2 - 1) + Vc1Number<12>(height / 2 - 1);
+  return Number<12>(width / 2 - 1) + Number<12>(height / 2 - 1);
 }
 
 // `flags`: from the one of pull-down on; `after`: from the one of what to display on.
 Bytes Sequence(int width, int height, const std::string& after, int profile = 3,
                const std::string& flags = "000010") {
-  return Vc1Unit(
-      0x0f, Vc1Number<2>(profile) + "010 01 000 00000 0" + Size(width, height) + flags + after);
+  return Unit(0x0f,
+              Number<2>(profile) + "010 01 000 00000 0" + Size(width, height) + flags + after);
 }
 
 // `after`: from how full the buffers are on.
 Bytes EntryPoint(const std::string& after, const std::string& flags = "0100000 00 0 0 00") {
-  return Vc1Unit(0x0e, flags + after);
+  return Unit(0x0e, flags + after);
 }
 
 Bytes operator+(Bytes one, const Bytes& other) {
@@ -45,7 +70,7 @@ TEST(Vc1HeadersTest, TheSizeIsTheSequences) {
   const std::pair<int, int> want(200, 150);
   EXPECT_EQ(SizeOf(Sequence(200, 150, "0 0")), want);
   // To be displayed in another size, square, at a rate, with colours, and no buffers.
-  const std::string size = Vc1Number<14>(639) + Vc1Number<14>(479);
+  const std::string size = Number<14>(639) + Number<14>(479);
   EXPECT_EQ(SizeOf(Sequence(200, 150,
                             "1" + size + "1 0001 1 0 00000010 0001 1 000000010000000100000001 0")),
             want);
@@ -64,7 +89,7 @@ TEST(Vc1HeadersTest, AnEntryPointMayTellAnother) {
   const Bytes buffered = Sequence(320, 192, "0" + buffers);
   EXPECT_EQ(SizeOf(buffered + EntryPoint("11111111 00000000" + smaller)), std::make_pair(176, 144));
   // Pictures come after the headers.
-  EXPECT_EQ(SizeOf(plain + Vc1Unit(0x0d, "1") + EntryPoint(smaller)), std::make_pair(320, 192));
+  EXPECT_EQ(SizeOf(plain + Unit(0x0d, "1") + EntryPoint(smaller)), std::make_pair(320, 192));
 }
 
 std::string WhyNot(const Bytes& bytes) {
@@ -75,16 +100,18 @@ TEST(Vc1HeadersTest, SomeIsNotForNvdec) {
   const Bytes sequence = Sequence(96, 64, "0 0");
   const Bytes interlaced = Sequence(96, 64, "0 0", 3, "010010");
   const std::string why = "NVDEC is not used for VC-1 ";
-  // All the rest: pull-down, a frame counter, interpolation, PSF; a broken link, distances of
+  // All the rest: pull-down, a frame counter, interpolation; a broken link, distances of
   // references, deblocking, extended vectors, DQUANT 1, VSTRANSFORM, OVERLAP, QUANTIZER.
   const Bytes rest =
-      Sequence(96, 64, "0 0", 3, "101111") + EntryPoint("0 1 00", "1101101 01 1 1 11");
+      Sequence(96, 64, "0 0", 3, "101110") + EntryPoint("0 1 00", "1101101 01 1 1 11");
   EXPECT_EQ(WhyNot(sequence), "");
   EXPECT_EQ(WhyNot(sequence + EntryPoint("0 00")), "");
   EXPECT_EQ(WhyNot(rest), "");
   EXPECT_EQ(WhyNot({}), "");
   EXPECT_EQ(WhyNot(interlaced), why + "that may be interlaced");
   EXPECT_EQ(WhyNot(interlaced + EntryPoint("0 00")), why + "that may be interlaced");
+  EXPECT_EQ(WhyNot(Sequence(96, 64, "0 0", 3, "000011") + EntryPoint("0 00")),
+            why + "of segmented frames (PSF)");
   EXPECT_EQ(WhyNot(sequence + EntryPoint("0 00", "0110000 00 0 0 00")),
             why + "with pan-scan windows");
   EXPECT_EQ(WhyNot(sequence + EntryPoint("0 00", "0100010 00 0 0 00")),
@@ -98,7 +125,7 @@ TEST(Vc1HeadersTest, SomeIsNotForNvdec) {
   // The last one before a picture tells.
   const Bytes mapped = EntryPoint("0 0 1 000");
   EXPECT_EQ(WhyNot(sequence + mapped + EntryPoint("0 00")), "");
-  EXPECT_EQ(WhyNot(sequence + EntryPoint("0 00") + Vc1Unit(0x0d, "1") + mapped), "");
+  EXPECT_EQ(WhyNot(sequence + EntryPoint("0 00") + Unit(0x0d, "1") + mapped), "");
 }
 
 TEST(Vc1HeadersTest, WhatIsNoneTellsNothing) {

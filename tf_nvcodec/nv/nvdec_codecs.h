@@ -27,7 +27,7 @@ AVCodecID CodecOfNvdecNumber(int number);
 const char* NvdecCodecName(cudaVideoCodec codec);
 
 // Unimplemented for codecs that NVDEC decodes where it is asked to by name alone: a picture that it
-// gets wrong may come in the middle of a stream, or not all of its tools have been compared.
+// gets wrong may come in the middle of a stream.
 absl::Status CheckTakenUnasked(AVCodecID codec);
 
 }  // namespace nvc

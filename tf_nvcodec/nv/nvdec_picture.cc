@@ -2,9 +2,7 @@
 
 #include <algorithm>
 
-#include "tf_nvcodec/core/status.h"
 #include "tf_nvcodec/nv/vc1_headers.h"
-#include "tf_nvcodec/nv/vc1_picture.h"
 
 namespace nvc {
 namespace {
@@ -17,21 +15,9 @@ absl::Status CheckVc1Picture(const CUVIDPICPARAMS& picture) {
   features.pan_scan = vc1.panscan_flag != 0;
   features.fast_chroma_vectors = vc1.fastuvmc != 0;
   features.dquant = vc1.dquant;
-  NVC_RETURN_IF_ERROR(CheckVc1Features(features));
-  if (picture.nNumSlices < 2) return absl::OkStatus();
-  Vc1PictureSyntax syntax;
-  syntax.pulldown = vc1.pulldown != 0;
-  syntax.frame_counter = vc1.tfcntrflag != 0;
-  syntax.interpolation = vc1.finterpflag != 0;
-  syntax.post_filter = vc1.postprocflag != 0;
-  syntax.extended_vectors = vc1.extended_mv != 0;
-  syntax.overlap = vc1.overlap != 0;
-  syntax.quantizer = vc1.quantizer;
-  if (!HasCodedVc1Bitplanes(picture.pBitstreamData, picture.nBitstreamDataLen, syntax)) {
-    return absl::OkStatus();
-  }
-  return absl::UnimplementedError(
-      "NVDEC is not used for VC-1 in slices with coded bitplanes, which it reads wrongly");
+  features.segmented = vc1.psf != 0;
+  features.slices = picture.nNumSlices > 1;
+  return CheckVc1Features(features);
 }
 
 absl::Status CheckMpeg4Picture(const CUVIDMPEG4PICPARAMS& mpeg4) {

@@ -34,6 +34,7 @@ Size ReadSize(BitReader* bits) {
 struct Sequence {
   Size size;
   bool interlaced = false;
+  bool segmented = false;
   int leaky_buckets = 0;
 };
 
@@ -57,7 +58,8 @@ std::optional<Sequence> ReadSequence(BitReader bits) {
   sequence.size = ReadSize(&bits);
   bits.Skip(1);  // pulldown
   sequence.interlaced = bits.Flag();
-  bits.Skip(4);       // frame counter, interpolation, a reserved bit, PSF
+  bits.Skip(3);  // frame counter, interpolation, a reserved bit
+  sequence.segmented = bits.Flag();
   if (bits.Flag()) {  // what to display
     bits.Skip(14 + 14);
     if (bits.Flag() && bits.Read(4) == kOtherAspect) bits.Skip(8 + 8);
@@ -130,15 +132,18 @@ Vc1Features Vc1FeaturesOf(const uint8_t* data, size_t size) {
   if (!headers.has_value()) return {};
   Vc1Features features = headers->entry_point.features;
   features.interlaced = headers->sequence.interlaced;
+  features.segmented = headers->sequence.segmented;
   return features;
 }
 
 absl::Status CheckVc1Features(const Vc1Features& features) {
   const char* what = nullptr;
   if (features.interlaced) what = "that may be interlaced";
+  if (features.segmented) what = "of segmented frames (PSF)";
   if (features.mapped_ranges) what = "with mapped ranges";
   if (features.pan_scan) what = "with pan-scan windows";
   if (features.dquant > 1) what = "with another quantizer at all edges (DQUANT 2)";
+  if (features.slices) what = "in slices";
   if (features.fast_chroma_vectors) what = "with rounded chroma vectors (FASTUVMC)";
   if (what == nullptr) return absl::OkStatus();
   return absl::UnimplementedError(absl::StrCat("NVDEC is not used for VC-1 ", what));

@@ -1,4 +1,5 @@
-// VC-1's headers of the Advanced profile (SMPTE 421M), as far as NVDEC's parser needs help.
+// VC-1's headers of the Advanced profile (SMPTE 421M), as far as NVDEC's parser needs help, and
+// what of it NVDEC is not used for.
 #ifndef TF_NVCODEC_NV_VC1_HEADERS_H_
 #define TF_NVCODEC_NV_VC1_HEADERS_H_
 
@@ -17,16 +18,21 @@ namespace nvc {
 // sequence header; whatever size these say is to be displayed.
 std::optional<PictureWindow> Vc1Window(const uint8_t* data, size_t size);
 
-// What NVDEC is not asked for. There are no streams to compare of interlaced pictures, mapped
-// ranges (FFmpeg shows them as they are coded) and pan-scan windows and DQUANT 2 (which FFmpeg 5.1
-// does not read as the standard has them). With rounded chroma vectors (FASTUVMC) NVDEC's pictures
-// are not FFmpeg's: of interpolated macroblocks FFmpeg rounds them away from zero, of all others to
-// zero, as NVDEC does throughout; where the deblocking filter is used, P pictures differ too.
+// What NVDEC is not asked for. There is nothing to compare interlaced pictures, mapped ranges
+// (FFmpeg shows them as they are coded), segmented frames (FFmpeg 5.1 decodes none), pan-scan
+// windows (it does not read them) and DQUANT 2 (it does not apply it) with.
+// Of pictures in slices whose bitplanes are coded in the picture's header, an H200's NVDEC makes
+// others than FFmpeg's decoder from the second slice on; where the planes are raw they are equal.
+// With rounded chroma vectors (FASTUVMC) NVDEC's pictures are not FFmpeg's: of interpolated
+// macroblocks FFmpeg rounds them away from zero, of all others to zero, as NVDEC does throughout;
+// where the deblocking filter is used, P pictures differ too.
 struct Vc1Features {
   bool interlaced = false;  // its pictures may be, each says whether it is
+  bool segmented = false;   // PSF
   bool mapped_ranges = false;
   bool pan_scan = false;
   bool fast_chroma_vectors = false;
+  bool slices = false;  // which only a picture tells
   int dquant = 0;
 };
 
