@@ -1,0 +1,93 @@
+"""Signatures through TF-TRT's own cut, which needs no GPU; nothing is built."""
+
+from __future__ import annotations
+
+import types
+from pathlib import Path
+from typing import Any
+
+import gpu_models
+import pytest
+
+from converters import ConversionSpec
+from converters.calibration_table import CalibrationTable
+from converters.progress import Progress
+from converters.segmenter import tftrt_is_compiled_in
+from converters.table_match import TablesBySignature
+from converters.tftrt_v2 import SignatureV2
+from converters.trt_graph import EngineNode, engine_nodes
+
+pytestmark = pytest.mark.skipif(
+    not tftrt_is_compiled_in(), reason="this TensorFlow has no TF-TRT inside"
+)
+
+SIGNATURES = ("scores", "features")
+
+
+@pytest.fixture
+def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A model of two signatures; TF-TRT takes this machine for one with TensorRT and a GPU."""
+    from tensorflow.python.compiler.tensorrt import trt_convert
+
+    class OnGpu:
+        def __getattr__(self, name: str) -> Any:
+            return getattr(array_ops, name)
+
+        def zeros(self, *_: object) -> Any:
+            return types.SimpleNamespace(device="/device:GPU:0")
+
+    array_ops = trt_convert.array_ops
+    monkeypatch.setattr(trt_convert, "array_ops", OnGpu())
+    monkeypatch.setattr(trt_convert, "_check_trt_version_compatibility", lambda: None)
+    library = trt_convert._pywrap_py_utils
+    monkeypatch.setattr(library, "get_loaded_tensorrt_version", lambda: (8, 6, 1))
+    return gpu_models.save_two_signatures(tmp_path / "model")
+
+
+def converted(model: Path, name: str, precision: str = "FP32", tables: Any = None) -> SignatureV2:
+    spec = ConversionSpec(
+        precision,
+        tags=("serve",),
+        explicit_batch=False,
+        minimum_segment_size=3,
+        maximum_cached_engines=1,
+        max_workspace_size_bytes=1 << 30,
+        use_calibration=tables is not None,
+    )
+    made = SignatureV2(str(model), name, spec, Progress(False), tables=tables)
+    made.convert(None, None)
+    return made
+
+
+def engine_of(signature: SignatureV2) -> EngineNode:
+    (engine,) = engine_nodes(signature.graph_def)
+    return engine
+
+
+def test_each_conversions_engines_have_names_of_their_own(model: Path) -> None:
+    made = [converted(model, name) for name in SIGNATURES * 2]
+    names = [engine_of(signature).canonical_name for signature in made]
+    suffixes = {name.rpartition("_")[2] for name in names}
+    assert len(suffixes) == 4, names
+    for signature, name in zip(made, names):
+        assert name in {node.name for node in signature.function.graph.as_graph_def().node}
+
+
+def test_tables_of_an_earlier_conversion_go_to_their_engines(model: Path) -> None:
+    """Layers that a converter adds to a node begin with the engine's name."""
+    tables = {}
+    for scale, signature in enumerate(SIGNATURES, start=1):
+        engine = engine_of(converted(model, signature))
+        added = f"{engine.canonical_name}/{engine.node_names[0]}-shuffle"
+        scales = dict.fromkeys((*engine.node_names, added), float(scale))
+        header = "TRT-8600-EntropyCalibration2"
+        tables[engine.canonical_name] = CalibrationTable(header, scales)
+    given = TablesBySignature(tables, alone=False)
+    for scale, name in enumerate(SIGNATURES, start=1):
+        made = converted(
+            model, name, "INT8", lambda graph, name=name: given.of(name, engine_nodes(graph))
+        )
+        engine = engine_of(made)
+        found = CalibrationTable.parse(engine.calibration_table).scales
+        added = f"{engine.canonical_name}/{engine.node_names[0]}-shuffle"
+        assert found == dict.fromkeys((*engine.node_names, added), float(scale))
