@@ -168,10 +168,7 @@ std::string ConvertAv1(const std::string& bytes, int flags) {
   codec->codec_type = AVMEDIA_TYPE_VIDEO;
   codec->codec_id = AV_CODEC_ID_AV1;
   const std::string record("\x81\0\x0c\0\x0a\x01\x77", 7);
-  codec->extradata =
-      static_cast<uint8_t*>(av_mallocz(record.size() + AV_INPUT_BUFFER_PADDING_SIZE));
-  codec->extradata_size =
-      static_cast<int>(record.copy(reinterpret_cast<char*>(codec->extradata), record.size()));
+  EXPECT_TRUE(SetParameterSets(record, codec.get()).ok());
   auto packets = ElementaryPackets::Create(*codec, AVRational{1, 25});
   EXPECT_TRUE(packets.ok());
   AvPacketPtr packet(av_packet_alloc());

@@ -3,12 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <string>
 #include <vector>
 
 #include "tests/nv/nvdec_fake.h"
 #include "tf_nvcodec/core/av_ptr.h"
+#include "tf_nvcodec/core/parameter_sets.h"
+#include "tf_nvcodec/core/status.h"
 
 namespace nvc {
 namespace {
@@ -23,19 +24,14 @@ class DecodeBackendTest : public ::testing::Test {
   // The GPU chosen.
   absl::StatusOr<GpuDevice*> Choose(Backend backend, bool frames_on_gpu, AVCodecID codec,
                                     int width = 1280, int height = 720,
-                                    const std::vector<uint8_t>& headers = {}) {
+                                    const std::string& headers = "") {
     AvCodecParametersPtr parameters(avcodec_parameters_alloc());
     parameters->codec_type = AVMEDIA_TYPE_VIDEO;
     parameters->codec_id = codec;
     parameters->format = AV_PIX_FMT_YUV420P;
     parameters->width = width;
     parameters->height = height;
-    if (!headers.empty()) {
-      parameters->extradata =
-          static_cast<uint8_t*>(av_mallocz(headers.size() + AV_INPUT_BUFFER_PADDING_SIZE));
-      parameters->extradata_size = static_cast<int>(headers.size());
-      std::copy(headers.begin(), headers.end(), parameters->extradata);
-    }
+    NVC_RETURN_IF_ERROR(SetParameterSets(headers, parameters.get()));
     return ChooseDecoder(backend, frames_on_gpu ? gpu_.device() : nullptr, *parameters, &why_not_);
   }
 
@@ -69,7 +65,7 @@ TEST_F(DecodeBackendTest, AutoSaysWhyItFallsBack) {
   EXPECT_EQ(*Choose(Backend::kAuto, true, AV_CODEC_ID_VC1, 1280, 718), nullptr);
   EXPECT_THAT(why_not_, HasSubstr("no multiple of 4, such as 718"));
   // A sequence header that says that pictures may be interlaced.
-  const std::vector<uint8_t> interlaced = {0, 0, 1, 0x0f, 0xda, 0x40, 0x02, 0xf0, 0x1f, 0x48, 0x80};
+  const std::string interlaced("\0\0\1\x0f\xda\x40\x02\xf0\x1f\x48\x80", 11);
   EXPECT_EQ(*Choose(Backend::kAuto, true, AV_CODEC_ID_VC1, 96, 64, interlaced), nullptr);
   EXPECT_THAT(why_not_, HasSubstr("VC-1 that may be interlaced"));
   EXPECT_EQ(*Choose(Backend::kAuto, true, AV_CODEC_ID_FFV1), nullptr);

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstring>
+#include <string>
 
 #include "absl/strings/str_cat.h"
 #include "tests/nv/nvdec_decoder_fixture.h"
@@ -153,37 +153,24 @@ TEST_F(NvdecDecoderErrorsTest, HoldingAllPicturesIsSaid) {
 }
 
 TEST_F(NvdecDecoderErrorsTest, RefusesCodecsAtOnce) {
-  AvCodecParametersPtr parameters(avcodec_parameters_alloc());
-  parameters->codec_id = AV_CODEC_ID_FFV1;
-  auto status = OpenNvdecDecoder(pool_.get(), *parameters, {1, 25}, {}).status();
-  EXPECT_TRUE(absl::IsUnimplemented(status)) << status;
-  EXPECT_THAT(status.message(), HasSubstr("ffv1"));
-
-  // Of an object that may have B pictures.
-  parameters->codec_id = AV_CODEC_ID_MPEG4;
-  const uint8_t advanced[] = {0, 0, 1, 0x20, 0x08, 0xd4, 0x8d, 0x08, 0, 0xcd, 9, 4, 0x18, 0x14};
-  parameters->extradata =
-      static_cast<uint8_t*>(av_mallocz(sizeof(advanced) + AV_INPUT_BUFFER_PADDING_SIZE));
-  parameters->extradata_size = sizeof(advanced);
-  std::memcpy(parameters->extradata, advanced, sizeof(advanced));
-  status = OpenNvdecDecoder(pool_.get(), *parameters, {1, 25}, {}).status();
-  EXPECT_TRUE(absl::IsUnimplemented(status)) << status;
-  EXPECT_THAT(status.message(), HasSubstr("mpeg4 of object type 17"));
-}
-
-TEST_F(NvdecDecoderErrorsTest, RefusesVc1ByItsHeadersAtOnce) {
-  AvCodecParametersPtr parameters(avcodec_parameters_alloc());
-  parameters->codec_id = AV_CODEC_ID_VC1;
-  parameters->height = 64;
-  // The sequence header says that pictures may be interlaced.
-  const uint8_t interlaced[] = {0, 0, 1, 0x0f, 0xda, 0x40, 0x02, 0xf0, 0x1f, 0x48, 0x80};
-  parameters->extradata =
-      static_cast<uint8_t*>(av_mallocz(sizeof(interlaced) + AV_INPUT_BUFFER_PADDING_SIZE));
-  parameters->extradata_size = sizeof(interlaced);
-  std::memcpy(parameters->extradata, interlaced, sizeof(interlaced));
-  const absl::Status status = OpenNvdecDecoder(pool_.get(), *parameters, {1, 25}, {}).status();
-  EXPECT_TRUE(absl::IsUnimplemented(status)) << status;
-  EXPECT_THAT(status.message(), HasSubstr("VC-1 that may be interlaced"));
+  const struct {
+    AVCodecID codec;
+    std::string headers;
+    const char* why;
+  } cases[] = {
+      {AV_CODEC_ID_FFV1, "", "ffv1"},
+      // Of an object that may have B pictures.
+      {AV_CODEC_ID_MPEG4, std::string("\0\0\1\x20\x08\xd4\x8d\x08\0\xcd\x09\x04\x18\x14", 14),
+       "mpeg4 of object type 17"},
+      // The sequence header says that pictures may be interlaced.
+      {AV_CODEC_ID_VC1, std::string("\0\0\1\x0f\xda\x40\x02\xf0\x1f\x48\x80", 11),
+       "VC-1 that may be interlaced"},
+  };
+  for (const auto& [codec, headers, why] : cases) {
+    const absl::Status status = TryToOpen(codec, headers);
+    EXPECT_TRUE(absl::IsUnimplemented(status)) << status;
+    EXPECT_THAT(status.message(), HasSubstr(why));
+  }
 }
 
 TEST_F(NvdecDecoderErrorsTest, Mpeg4HasNoBPictures) {

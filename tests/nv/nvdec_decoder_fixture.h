@@ -11,6 +11,8 @@
 
 #include "tests/nv/nvdec_fake.h"
 #include "tf_nvcodec/core/av_ptr.h"
+#include "tf_nvcodec/core/parameter_sets.h"
+#include "tf_nvcodec/core/status.h"
 #include "tf_nvcodec/nv/gpu_picture.h"
 #include "tf_nvcodec/nv/nvdec_decoder.h"
 
@@ -27,23 +29,23 @@ class NvdecDecoderTest : public ::testing::Test {
     return std::make_unique<NvdecPool>(gpu_.device(), gpu_.cuvid(), limits);
   }
 
-  // VP8's packets are parsed as they are.
-  void Open(AVCodecID codec = AV_CODEC_ID_VP8, const std::string& headers = "",
-            const DecoderOptions& options = {}) {
+  absl::Status TryToOpen(AVCodecID codec, const std::string& headers,
+                         const DecoderOptions& options = {}) {
     AvCodecParametersPtr parameters(avcodec_parameters_alloc());
     parameters->codec_type = AVMEDIA_TYPE_VIDEO;
     parameters->codec_id = codec;
     parameters->color_space = AVCOL_SPC_BT470BG;
-    if (!headers.empty()) {
-      parameters->extradata_size = static_cast<int>(headers.size());
-      parameters->extradata =
-          static_cast<uint8_t*>(av_mallocz(headers.size() + AV_INPUT_BUFFER_PADDING_SIZE));
-      std::memcpy(parameters->extradata, headers.data(), headers.size());
-    }
-    auto decoder = OpenNvdecDecoder(pool_.get(), *parameters, {1, 25}, options);
-    ASSERT_TRUE(decoder.ok()) << decoder.status();
-    decoder_ = std::move(decoder).value();
+    NVC_RETURN_IF_ERROR(SetParameterSets(headers, parameters.get()));
+    NVC_ASSIGN_OR_RETURN(decoder_, OpenNvdecDecoder(pool_.get(), *parameters, {1, 25}, options));
     next_packet_ = 0;
+    return absl::OkStatus();
+  }
+
+  // VP8's packets are parsed as they are.
+  void Open(AVCodecID codec = AV_CODEC_ID_VP8, const std::string& headers = "",
+            const DecoderOptions& options = {}) {
+    const absl::Status opened = TryToOpen(codec, headers, options);
+    ASSERT_TRUE(opened.ok()) << opened;
   }
 
   absl::Status Send(const std::string& words, int flags = 0) {

@@ -5,6 +5,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string>
+
+#include "tf_nvcodec/core/parameter_sets.h"
 
 namespace nvc {
 namespace {
@@ -17,12 +20,8 @@ AvCodecParametersPtr Parameters(AVCodecID codec, const Bytes& extradata) {
   AvCodecParametersPtr parameters(avcodec_parameters_alloc());
   parameters->codec_type = AVMEDIA_TYPE_VIDEO;
   parameters->codec_id = codec;
-  if (!extradata.empty()) {
-    parameters->extradata_size = static_cast<int>(extradata.size());
-    parameters->extradata =
-        static_cast<uint8_t*>(av_mallocz(extradata.size() + AV_INPUT_BUFFER_PADDING_SIZE));
-    std::copy(extradata.begin(), extradata.end(), parameters->extradata);
-  }
+  const std::string sets(extradata.begin(), extradata.end());
+  EXPECT_TRUE(SetParameterSets(sets, parameters.get()).ok());
   return parameters;
 }
 
