@@ -31,35 +31,23 @@ Size ReadSize(BitReader* bits) {
   return size;
 }
 
-struct Sequence {
-  Size size;
-  bool interlaced = false;
-  bool segmented = false;
+struct Headers {
+  Size size;  // coded
   int leaky_buckets = 0;
-};
-
-struct EntryPoint {
-  std::optional<Size> size;  // where it differs from the sequence's
   Vc1Features features;
 };
 
-// The last ones before the first picture.
-struct Headers {
-  Sequence sequence;
-  EntryPoint entry_point;
-};
-
 // 6.1; nothing of other profiles.
-std::optional<Sequence> ReadSequence(BitReader bits) {
+std::optional<Headers> ReadSequence(BitReader bits) {
   constexpr uint32_t kOtherAspect = 15;
   if (bits.Read(2) != kAdvanced) return std::nullopt;
   bits.Skip(3 + 2 + 3 + 5 + 1);  // level, chroma, two hints for post-processing and its flag
-  Sequence sequence;
+  Headers sequence;
   sequence.size = ReadSize(&bits);
   bits.Skip(1);  // pulldown
-  sequence.interlaced = bits.Flag();
+  sequence.features.interlaced = bits.Flag();
   bits.Skip(3);  // frame counter, interpolation, a reserved bit
-  sequence.segmented = bits.Flag();
+  sequence.features.segmented = bits.Flag();
   if (bits.Flag()) {  // what to display
     bits.Skip(14 + 14);
     if (bits.Flag() && bits.Read(4) == kOtherAspect) bits.Skip(8 + 8);
@@ -71,42 +59,39 @@ std::optional<Sequence> ReadSequence(BitReader bits) {
   return sequence;
 }
 
-// 6.2; nothing of one that is cut off.
-EntryPoint ReadEntryPoint(BitReader bits, int leaky_buckets) {
-  EntryPoint entry;
-  Vc1Features& features = entry.features;
+// 6.2: of a sequence with this entry point; nothing is taken from one that is cut off.
+Headers WithEntryPoint(const Headers& sequence, BitReader bits) {
+  Headers headers = sequence;
+  Vc1Features& features = headers.features;
   bits.Skip(2);  // a broken link, a closed group
   features.pan_scan = bits.Flag();
   bits.Skip(1 + 1);  // distances of references, the deblocking filter
   features.fast_chroma_vectors = bits.Flag();
   const bool extended_vectors = bits.Flag();
   features.dquant = static_cast<int>(bits.Read(2));
-  bits.Skip(1 + 1 + 2);          // VSTRANSFORM, OVERLAP, QUANTIZER
-  bits.Skip(8 * leaky_buckets);  // how full they are
-  if (bits.Flag()) entry.size = ReadSize(&bits);
+  bits.Skip(1 + 1 + 2);                   // VSTRANSFORM, OVERLAP, QUANTIZER
+  bits.Skip(8 * sequence.leaky_buckets);  // how full they are
+  if (bits.Flag()) headers.size = ReadSize(&bits);
   if (extended_vectors) bits.Skip(1);  // extended differentials
   for (int plane = 0; plane < 2; ++plane) {
     if (!bits.Flag()) continue;
     features.mapped_ranges = true;
     bits.Skip(3);
   }
-  return bits.overrun() ? EntryPoint() : entry;
+  return bits.overrun() ? sequence : headers;
 }
 
+// The last ones before the first picture.
 std::optional<Headers> ReadHeaders(const uint8_t* data, size_t size) {
-  std::optional<Headers> headers;
+  std::optional<Headers> sequence, headers;
   NalWalker walker(data, size, /*length_bytes=*/0);
   for (NalUnit unit; walker.Next(&unit) && unit.data[0] != kFrame;) {
     const std::vector<uint8_t> payload = NalPayload(unit, 1, kHeaderBytes);
     const BitReader bits(payload.data(), payload.size());
     if (unit.data[0] == kSequence) {
-      const std::optional<Sequence> sequence = ReadSequence(bits);
-      headers.reset();
-      if (!sequence.has_value()) continue;
-      headers.emplace();
-      headers->sequence = *sequence;
-    } else if (unit.data[0] == kEntryPoint && headers.has_value()) {
-      headers->entry_point = ReadEntryPoint(bits, headers->sequence.leaky_buckets);
+      headers = sequence = ReadSequence(bits);
+    } else if (unit.data[0] == kEntryPoint && sequence.has_value()) {
+      headers = WithEntryPoint(*sequence, bits);
     }
   }
   return headers;
@@ -118,22 +103,17 @@ std::optional<PictureWindow> Vc1Window(const uint8_t* data, size_t size) {
   constexpr int kMacroblock = 16;
   const std::optional<Headers> headers = ReadHeaders(data, size);
   if (!headers.has_value()) return std::nullopt;
-  const Size found = headers->entry_point.size.value_or(headers->sequence.size);
   PictureWindow window;
-  window.width = found.width;
-  window.height = found.height;
-  window.coded_width = FFALIGN(found.width, kMacroblock);
-  window.coded_height = FFALIGN(found.height, kMacroblock);
+  window.width = headers->size.width;
+  window.height = headers->size.height;
+  window.coded_width = FFALIGN(window.width, kMacroblock);
+  window.coded_height = FFALIGN(window.height, kMacroblock);
   return window;
 }
 
 Vc1Features Vc1FeaturesOf(const uint8_t* data, size_t size) {
   const std::optional<Headers> headers = ReadHeaders(data, size);
-  if (!headers.has_value()) return {};
-  Vc1Features features = headers->entry_point.features;
-  features.interlaced = headers->sequence.interlaced;
-  features.segmented = headers->sequence.segmented;
-  return features;
+  return headers.has_value() ? headers->features : Vc1Features();
 }
 
 absl::Status CheckVc1Features(const Vc1Features& features) {
