@@ -64,6 +64,13 @@ def engine_of(signature: SignatureV2) -> EngineNode:
     return engine
 
 
+def scales_of(engine: EngineNode, scale: float) -> dict[str, float]:
+    """Of its nodes, and of a layer that a converter adds to one, whose name begins with the
+    engine's."""
+    added = f"{engine.canonical_name}/{engine.node_names[0]}-shuffle"
+    return dict.fromkeys((*engine.node_names, added), scale)
+
+
 def test_each_conversions_engines_have_names_of_their_own(model: Path) -> None:
     made = [converted(model, name) for name in SIGNATURES * 2]
     names = [engine_of(signature).canonical_name for signature in made]
@@ -74,14 +81,11 @@ def test_each_conversions_engines_have_names_of_their_own(model: Path) -> None:
 
 
 def test_tables_of_an_earlier_conversion_go_to_their_engines(model: Path) -> None:
-    """Layers that a converter adds to a node begin with the engine's name."""
     tables = {}
     for scale, signature in enumerate(SIGNATURES, start=1):
         engine = engine_of(converted(model, signature))
-        added = f"{engine.canonical_name}/{engine.node_names[0]}-shuffle"
-        scales = dict.fromkeys((*engine.node_names, added), float(scale))
-        header = "TRT-8600-EntropyCalibration2"
-        tables[engine.canonical_name] = CalibrationTable(header, scales)
+        table = CalibrationTable("TRT-8600-EntropyCalibration2", scales_of(engine, float(scale)))
+        tables[engine.canonical_name] = table
     given = TablesBySignature(tables, alone=False)
     for scale, name in enumerate(SIGNATURES, start=1):
         made = converted(
@@ -89,5 +93,4 @@ def test_tables_of_an_earlier_conversion_go_to_their_engines(model: Path) -> Non
         )
         engine = engine_of(made)
         found = CalibrationTable.parse(engine.calibration_table).scales
-        added = f"{engine.canonical_name}/{engine.node_names[0]}-shuffle"
-        assert found == dict.fromkeys((*engine.node_names, added), float(scale))
+        assert found == scales_of(engine, float(scale))

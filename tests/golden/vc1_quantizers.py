@@ -58,7 +58,9 @@ class Quantizers:
     def _near(self, least: int) -> int:
         """A quantizer: mostly little more than the picture's, so that differences can be coded."""
         near = self.pq + self.rng.randrange(least, 10)
-        return near if near <= _GREATEST and self.rng.random() < 0.7 else self.rng.randint(1, 31)
+        if near <= _GREATEST and self.rng.random() < 0.7:
+            return near
+        return self.rng.randint(1, _GREATEST)
 
     def _code(self, quantizer: int, least: int) -> str:
         """PQDIFF and ABSPQ (from a difference of 1 on), or MQDIFF and ABSMQ (from 0 on)."""

@@ -20,10 +20,6 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "golden"))
 
 import clip_edits  # noqa: E402
-import vc1_bitplanes  # noqa: E402
-import vc1_codes  # noqa: E402
-import vc1_pictures  # noqa: E402
-import vc1_quantizers  # noqa: E402
 import vc1_stream  # noqa: E402
 from clip_table import CLIPS, Clip  # noqa: E402
 from make_clips import READY, cache_key, cache_root, made_once, make, needed  # noqa: E402
@@ -174,8 +170,8 @@ DAMAGED = sorted(name for name, clip in CORPUS.items() if "damaged" in clip.tags
 
 
 def _make_missing() -> Path:
-    vc1 = (vc1_bitplanes, vc1_codes, vc1_pictures, vc1_quantizers, vc1_stream)
-    files = (__file__, *(module.__file__ for module in (clip_edits, *vc1)))
+    generator = sorted(Path(vc1_stream.__file__).parent.glob("vc1_*.py"))
+    files = (__file__, clip_edits.__file__, *generator)
     scripts = "".join(Path(file).read_text() for file in files)
     digest = hashlib.sha256((cache_key() + scripts).encode()).hexdigest()
 
