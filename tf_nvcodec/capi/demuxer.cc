@@ -7,11 +7,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "tf_nvcodec/capi/error.h"
-#include "tf_nvcodec/core/demuxer.h"
-#include "tf_nvcodec/core/elementary_packets.h"
-#include "tf_nvcodec/core/status.h"
-#include "tf_nvcodec/core/surface_layout.h"
-#include "tf_nvcodec/nv/nvdec_codecs.h"
+#include "tf_nvcodec/core/base/status.h"
+#include "tf_nvcodec/core/bitstream/elementary_packets.h"
+#include "tf_nvcodec/core/convert/surface_layout.h"
+#include "tf_nvcodec/core/demux/demuxer.h"
+#include "tf_nvcodec/nv/cuda/nvdec_codecs.h"
 
 extern "C" {
 #include <libavutil/pixdesc.h>

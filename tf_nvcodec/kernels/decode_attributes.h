@@ -7,9 +7,9 @@
 #include "absl/status/status.h"
 #include "tensorflow/core/framework/op_kernel.h"
 #include "tensorflow/core/framework/types.pb.h"
-#include "tf_nvcodec/core/frame_collector.h"
-#include "tf_nvcodec/core/frame_format.h"
-#include "tf_nvcodec/nv/decode_backend.h"
+#include "tf_nvcodec/core/decode/frame_collector.h"
+#include "tf_nvcodec/core/format/frame_format.h"
+#include "tf_nvcodec/nv/decode/decode_backend.h"
 
 namespace nvc {
 

@@ -2,10 +2,10 @@
 
 #include <string>
 
-#include "tf_nvcodec/core/status.h"
+#include "tf_nvcodec/core/base/status.h"
 #include "tf_nvcodec/kernels/fallback_log.h"
-#include "tf_nvcodec/nv/gpu_targets.h"
-#include "tf_nvcodec/nv/nvrtc.h"
+#include "tf_nvcodec/nv/convert/gpu_targets.h"
+#include "tf_nvcodec/nv/cuda/nvrtc.h"
 
 namespace nvc {
 namespace {

@@ -5,13 +5,13 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
-#include "tf_nvcodec/core/cancellation.h"
-#include "tf_nvcodec/core/demuxer.h"
-#include "tf_nvcodec/core/frame_target.h"
-#include "tf_nvcodec/core/video_reader.h"
+#include "tf_nvcodec/core/base/cancellation.h"
+#include "tf_nvcodec/core/decode/frame_target.h"
+#include "tf_nvcodec/core/decode/video_reader.h"
+#include "tf_nvcodec/core/demux/demuxer.h"
 #include "tf_nvcodec/kernels/decode_attributes.h"
 #include "tf_nvcodec/kernels/gpu_stream.h"
-#include "tf_nvcodec/nv/decode_backend.h"
+#include "tf_nvcodec/nv/decode/decode_backend.h"
 
 namespace nvc {
 

@@ -1,0 +1,132 @@
+#include "tf_nvcodec/core/bitstream/hevc_sps.h"
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "tf_nvcodec/core/bitstream/bit_reader.h"
+
+namespace nvc {
+namespace {
+
+constexpr int kSpsType = 33;
+constexpr uint32_t kMaxSide = 65535;
+constexpr uint32_t kMaxReferenceSets = 64, kMaxReferences = 16, kMaxLongTerm = 32;
+constexpr size_t kMaxBytes = 8192;
+
+// profile_tier_level(): 7.3.3.
+void SkipProfile(BitReader* bits, uint32_t sub_layers) {
+  constexpr int kProfileBits = 88, kLevelBits = 8;
+  bits->Skip(kProfileBits + kLevelBits);
+  std::array<bool, 8> has_profile{}, has_level{};
+  for (uint32_t i = 0; i < sub_layers; ++i)
+    has_profile[i] = bits->Flag(), has_level[i] = bits->Flag();
+  if (sub_layers > 0) bits->Skip(2 * static_cast<int>(8 - sub_layers));
+  for (uint32_t i = 0; i < sub_layers; ++i) {
+    bits->Skip((has_profile[i] ? kProfileBits : 0) + (has_level[i] ? kLevelBits : 0));
+  }
+}
+
+// scaling_list_data(): 7.3.4. A signed code has the length of an unsigned one.
+void SkipScalingLists(BitReader* bits) {
+  for (int size = 0; size < 4; ++size) {
+    for (int matrix = 0; matrix < 6; matrix += size == 3 ? 3 : 1) {
+      if (!bits->Flag()) {
+        bits->UnsignedGolomb();  // scaling_list_pred_matrix_id_delta
+        continue;
+      }
+      const int codes = std::min(64, 1 << (4 + 2 * size)) + (size > 1 ? 1 : 0);
+      for (int i = 0; i < codes && !bits->overrun(); ++i) bits->UnsignedGolomb();
+    }
+  }
+}
+
+// st_ref_pic_set(): 7.3.7. False when it can't be; `deltas` is NumDeltaPocs, of the set before it
+// and then of this one.
+bool SkipReferenceSet(BitReader* bits, bool first, uint32_t* deltas) {
+  if (!first && bits->Flag()) {  // inter_ref_pic_set_prediction_flag
+    bits->Skip(1);               // delta_rps_sign
+    bits->UnsignedGolomb();      // abs_delta_rps_minus1
+    uint32_t count = 0;
+    for (uint32_t i = 0; i <= *deltas; ++i) {
+      const bool used = bits->Flag();         // used_by_curr_pic_flag
+      count += used || bits->Flag() ? 1 : 0;  // use_delta_flag
+    }
+    *deltas = count;
+    return count <= kMaxReferences && !bits->overrun();
+  }
+  const uint32_t negative = bits->UnsignedGolomb(), positive = bits->UnsignedGolomb();
+  if (negative > kMaxReferences || positive > kMaxReferences - negative) return false;
+  *deltas = negative + positive;
+  for (uint32_t i = 0; i < *deltas; ++i) {
+    bits->UnsignedGolomb();  // delta_poc_minus1
+    bits->Skip(1);           // used_by_curr_pic_flag
+  }
+  return !bits->overrun();
+}
+
+// Everything between the cropping and the VUI, and the VUI's beginning.
+AVChromaLocation ReadRest(BitReader* bits, uint32_t sub_layers) {
+  bits->UnsignedGolomb();  // bit_depth_luma_minus8
+  bits->UnsignedGolomb();  // bit_depth_chroma_minus8
+  const uint32_t poc_bits = bits->UnsignedGolomb() + 4;
+  const bool each_layer = bits->Flag();  // sps_sub_layer_ordering_info_present_flag
+  // Picture buffer, reordering, latency.
+  for (uint32_t i = each_layer ? 0 : sub_layers; i <= sub_layers; ++i) {
+    for (int j = 0; j < 3; ++j) bits->UnsignedGolomb();
+  }
+  for (int i = 0; i < 6; ++i) bits->UnsignedGolomb();  // sizes and depths of blocks
+  if (bits->Flag() && bits->Flag()) SkipScalingLists(bits);
+  bits->Skip(2);       // amp_enabled_flag, sample_adaptive_offset_enabled_flag
+  if (bits->Flag()) {  // pcm_enabled_flag
+    bits->Skip(4 + 4);
+    bits->UnsignedGolomb();
+    bits->UnsignedGolomb();
+    bits->Skip(1);
+  }
+  const uint32_t sets = bits->UnsignedGolomb();
+  if (sets > kMaxReferenceSets) return AVCHROMA_LOC_UNSPECIFIED;
+  uint32_t deltas = 0;
+  for (uint32_t i = 0; i < sets; ++i) {
+    if (!SkipReferenceSet(bits, i == 0, &deltas)) return AVCHROMA_LOC_UNSPECIFIED;
+  }
+  if (bits->Flag()) {  // long_term_ref_pics_present_flag
+    const uint32_t count = bits->UnsignedGolomb();
+    if (count > kMaxLongTerm || poc_bits > 16) return AVCHROMA_LOC_UNSPECIFIED;
+    bits->Skip(static_cast<int>(count * (poc_bits + 1)));
+  }
+  bits->Skip(2);  // sps_temporal_mvp_enabled_flag, strong_intra_smoothing_enabled_flag
+  return bits->Flag() ? ReadChromaLocation(bits) : AVCHROMA_LOC_UNSPECIFIED;
+}
+
+}  // namespace
+
+std::optional<PictureWindow> ReadHevcSps(const NalUnit& nal) {
+  if (nal.size < 2 || ((nal.data[0] >> 1) & 63) != kSpsType) return std::nullopt;
+  const std::vector<uint8_t> payload = NalPayload(nal, 2, kMaxBytes);
+  BitReader bits(payload.data(), payload.size());
+  bits.Skip(4);  // sps_video_parameter_set_id
+  const uint32_t sub_layers = bits.Read(3);
+  bits.Skip(1);  // sps_temporal_id_nesting_flag
+  if (sub_layers > 6) return std::nullopt;
+  SkipProfile(&bits, sub_layers);
+  bits.UnsignedGolomb();  // sps_seq_parameter_set_id
+  const uint32_t chroma_format = bits.UnsignedGolomb();
+  if (chroma_format == 3) bits.Skip(1);  // separate_colour_plane_flag
+  const uint32_t width = bits.UnsignedGolomb(), height = bits.UnsignedGolomb();
+  if (bits.overrun() || chroma_format > 3 || width == 0 || height == 0 || width > kMaxSide ||
+      height > kMaxSide) {
+    return std::nullopt;
+  }
+  PictureWindow window;
+  window.coded_width = window.width = static_cast<int>(width);
+  window.coded_height = window.height = static_cast<int>(height);
+  if (bits.Flag()) {  // conformance_window_flag; table 6-1
+    const int unit_x = chroma_format == 1 || chroma_format == 2 ? 2 : 1;
+    if (!ReadCrop(&bits, unit_x, chroma_format == 1 ? 2 : 1, &window)) return std::nullopt;
+  }
+  window.chroma_location = ReadRest(&bits, sub_layers);
+  return window;
+}
+
+}  // namespace nvc

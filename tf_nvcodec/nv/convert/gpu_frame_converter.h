@@ -1,0 +1,36 @@
+// Turns decoded pictures in device memory into the bytes of a tensor in device memory, by the rules
+// of core/frame_converter.h.
+#ifndef TF_NVCODEC_NV_CONVERT_GPU_FRAME_CONVERTER_H_
+#define TF_NVCODEC_NV_CONVERT_GPU_FRAME_CONVERTER_H_
+
+#include <ffnvcodec/dynlink_cuda.h>
+
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "tf_nvcodec/core/convert/frame_converter.h"
+
+namespace nvc {
+
+class GpuDevice;
+
+// What a converter for `frame`, which carries a GpuPicture, is made for: SourceSpec::Of but for the
+// format, which is the stream's. The format is AV_PIX_FMT_NONE where there is no GpuPicture.
+SourceSpec GpuSourceSpec(const AVFrame& frame, int rotation);
+
+// Convert queues all its work on `stream` and never waits on the host: `out` is device memory of
+// the same device, written once the work queued so far is done, and must live until then. The
+// picture may be released as soon as Convert returns. Errors are those of FrameConverter::Create
+// and Convert; Unimplemented for a source.format that no GpuPicture has, FailedPrecondition where
+// NVRTC is missing.
+//
+// The kernel is compiled on first use of its kind in the process (some 100 ms); later converters
+// share it and their tables.
+absl::StatusOr<std::unique_ptr<FrameConverter>> NewGpuFrameConverter(GpuDevice* device,
+                                                                     CUstream stream,
+                                                                     const OutputSpec& output,
+                                                                     const SourceSpec& source);
+
+}  // namespace nvc
+
+#endif  // TF_NVCODEC_NV_CONVERT_GPU_FRAME_CONVERTER_H_
