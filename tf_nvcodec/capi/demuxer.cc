@@ -9,7 +9,7 @@
 #include "tf_nvcodec/capi/error.h"
 #include "tf_nvcodec/core/base/status.h"
 #include "tf_nvcodec/core/bitstream/elementary_packets.h"
-#include "tf_nvcodec/core/convert/surface_layout.h"
+#include "tf_nvcodec/core/convert/surface.h"
 #include "tf_nvcodec/core/demux/demuxer.h"
 #include "tf_nvcodec/nv/cuda/nvdec_codecs.h"
 

@@ -10,13 +10,13 @@
 #include "tf_nvcodec/capi/error.h"
 #include "tf_nvcodec/core/base/status.h"
 #include "tf_nvcodec/core/encode/encode_session.h"
-#include "tf_nvcodec/core/encode/nvenc_codec.h"
+#include "tf_nvcodec/core/encode/nvenc_settings.h"
 #include "tf_nvcodec/nv/cuda/gpu_device.h"
 #include "tf_nvcodec/nv/cuda/nvenc_gpu.h"
 #include "tf_nvcodec/nv/cuda/stream_order.h"
 #include "tf_nvcodec/nv/encode/encode_backend.h"
 #include "tf_nvcodec/nv/encode/gpu_frame_input.h"
-#include "tf_nvcodec/nv/encode/gpu_rgb_converter.h"
+#include "tf_nvcodec/nv/encode/gpu_to_planes.h"
 
 struct NvcEncoder {
   std::mutex mutex;               // ctypes lets Python's other threads in during a call

@@ -9,7 +9,7 @@
 #include "absl/status/statusor.h"
 #include "tf_nvcodec/capi/export.h"
 #include "tf_nvcodec/core/base/block_cache.h"
-#include "tf_nvcodec/core/convert/surface_layout.h"
+#include "tf_nvcodec/core/convert/surface.h"
 
 namespace nvc {
 

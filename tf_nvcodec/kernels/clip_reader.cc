@@ -12,7 +12,7 @@
 #include "tf_nvcodec/core/base/utf8_text.h"
 #include "tf_nvcodec/core/decode/frame_collector.h"
 #include "tf_nvcodec/core/decode/video_reader.h"
-#include "tf_nvcodec/core/index/start_check.h"
+#include "tf_nvcodec/core/index/frame_index.h"
 #include "tf_nvcodec/kernels/batch_shape.h"
 #include "tf_nvcodec/kernels/decode_setup.h"
 

@@ -8,7 +8,7 @@
 #include "absl/status/status.h"
 #include "tensorflow/core/framework/allocator.h"
 #include "tensorflow/core/framework/tensor.h"
-#include "tf_nvcodec/core/base/cancellation.h"
+#include "tf_nvcodec/core/base/status.h"
 #include "tf_nvcodec/core/clips/clip_cursor.h"
 #include "tf_nvcodec/core/clips/clip_spec.h"
 #include "tf_nvcodec/kernels/dataset_statistics.h"

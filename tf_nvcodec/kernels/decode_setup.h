@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
-#include "tf_nvcodec/core/base/cancellation.h"
+#include "tf_nvcodec/core/base/status.h"
 #include "tf_nvcodec/core/decode/frame_target.h"
 #include "tf_nvcodec/core/decode/video_reader.h"
 #include "tf_nvcodec/core/demux/demuxer.h"

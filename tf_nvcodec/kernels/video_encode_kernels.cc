@@ -14,7 +14,6 @@
 #include "tf_nvcodec/kernels/gpu_stream.h"
 #include "tf_nvcodec/kernels/kernel_util.h"
 #include "tf_nvcodec/nv/encode/encode_backend.h"
-#include "tf_nvcodec/nv/encode/gpu_encode.h"
 
 namespace nvc {
 namespace {

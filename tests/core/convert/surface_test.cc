@@ -1,9 +1,9 @@
+#include "tf_nvcodec/core/convert/surface.h"
+
 #include <cstdint>
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "tf_nvcodec/core/convert/surface_layout.h"
-#include "tf_nvcodec/core/convert/surface_writer.h"
 #include "tf_nvcodec/core/ffmpeg/av_ptr.h"
 
 extern "C" {

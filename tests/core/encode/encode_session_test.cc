@@ -6,7 +6,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/core/testing/x265_leaks.h"
-#include "tf_nvcodec/core/encode/nvenc_codec.h"
+#include "tf_nvcodec/core/encode/nvenc_settings.h"
 #include "tf_nvcodec/core/encode/stream_spec.h"
 
 extern "C" {

@@ -6,7 +6,6 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tf_nvcodec/core/encode/codec_settings.h"
-#include "tf_nvcodec/core/encode/nvenc_codec.h"
 #include "tf_nvcodec/core/encode/software_encoder.h"
 #include "tf_nvcodec/core/encode/stream_spec.h"
 #include "tf_nvcodec/core/ffmpeg/av_ptr.h"

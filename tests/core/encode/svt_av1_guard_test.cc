@@ -1,10 +1,11 @@
+#include "tf_nvcodec/core/encode/svt_av1_guard.h"
+
 #include <sched.h>
 #include <sys/resource.h>
 
 #include <thread>
 
 #include "gtest/gtest.h"
-#include "tf_nvcodec/core/encode/ordinary_priority.h"
 
 namespace nvc {
 namespace {

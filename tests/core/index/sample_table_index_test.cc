@@ -13,7 +13,6 @@
 #include "tests/core/testing/test_media.h"
 #include "tf_nvcodec/core/index/frame_index.h"
 #include "tf_nvcodec/core/index/frame_index_io.h"
-#include "tf_nvcodec/core/index/start_check.h"
 
 namespace nvc {
 namespace {

@@ -12,8 +12,8 @@
 #include "tf_nvcodec/core/ffmpeg/av_ptr.h"
 #include "tf_nvcodec/nv/convert/gpu_surface.h"
 #include "tf_nvcodec/nv/cuda/cuda_objects.h"
+#include "tf_nvcodec/nv/cuda/gpu_device.h"
 #include "tf_nvcodec/nv/cuda/gpu_picture.h"
-#include "tf_nvcodec/nv/cuda/readable_address.h"
 #include "tf_nvcodec/nv/decode/nvdec_decoder.h"
 
 namespace nvc {

@@ -1,7 +1,5 @@
 // Batches in a GPU's memory through libavcodec's own wrapper of NVENC, as far as a machine without
 // one goes: the drivers below it are fakes, and the packets are the pictures that it was handed.
-#include "tf_nvcodec/nv/encode/gpu_encode.h"
-
 #include <dlfcn.h>
 
 #include <cmath>
@@ -18,9 +16,10 @@
 #include "tests/nv/testing/lazy_cuda.h"
 #include "tf_nvcodec/core/demux/demuxer.h"
 #include "tf_nvcodec/core/encode/frame_loader.h"
-#include "tf_nvcodec/core/encode/nvenc_codec.h"
+#include "tf_nvcodec/core/encode/nvenc_settings.h"
 #include "tf_nvcodec/nv/cuda/nvenc_gpu.h"
 #include "tf_nvcodec/nv/cuda/nvrtc.h"
+#include "tf_nvcodec/nv/encode/encode_backend.h"
 
 extern "C" {
 #include <libavutil/imgutils.h>

@@ -16,7 +16,7 @@
 #include "tf_nvcodec/nv/cuda/nvenc_gpu.h"
 #include "tf_nvcodec/nv/cuda/nvrtc.h"
 #include "tf_nvcodec/nv/encode/gpu_frame_input.h"
-#include "tf_nvcodec/nv/encode/gpu_rgb_converter.h"
+#include "tf_nvcodec/nv/encode/gpu_to_planes.h"
 
 extern "C" {
 #include <libavutil/hwcontext.h>

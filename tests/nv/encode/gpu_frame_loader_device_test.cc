@@ -11,7 +11,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tf_nvcodec/core/encode/frame_loader.h"
-#include "tf_nvcodec/core/encode/nvenc_codec.h"
+#include "tf_nvcodec/core/encode/nvenc_settings.h"
 #include "tf_nvcodec/nv/cuda/cuda_objects.h"
 #include "tf_nvcodec/nv/cuda/gpu_copy.h"
 #include "tf_nvcodec/nv/cuda/gpu_device.h"

@@ -1,7 +1,5 @@
 // Samples of every kind to the planes that NVENC reads, by a fake driver that runs the kernel on
 // the host, late, against core's frame loader.
-#include "tf_nvcodec/nv/encode/gpu_planes_converter.h"
-
 #include <cstring>
 #include <limits>
 #include <memory>
@@ -16,6 +14,7 @@
 #include "tests/nv/testing/lazy_cuda.h"
 #include "tf_nvcodec/nv/cuda/nvrtc.h"
 #include "tf_nvcodec/nv/encode/gpu_frame_input.h"
+#include "tf_nvcodec/nv/encode/gpu_to_planes.h"
 
 namespace nvc {
 namespace {

@@ -1,7 +1,5 @@
 // RGB to the planes that NVENC reads, by a fake driver that runs the kernel on the host, late,
 // against core's frame loader.
-#include "tf_nvcodec/nv/encode/gpu_rgb_converter.h"
-
 #include <memory>
 #include <string>
 #include <vector>
@@ -12,6 +10,7 @@
 #include "tests/nv/testing/lazy_cuda.h"
 #include "tf_nvcodec/nv/cuda/nvrtc.h"
 #include "tf_nvcodec/nv/encode/gpu_frame_input.h"
+#include "tf_nvcodec/nv/encode/gpu_to_planes.h"
 
 namespace nvc {
 namespace {

@@ -1,7 +1,8 @@
-// absl::Status helpers shared by the core: FFmpeg's error codes and early-return macros.
+// absl::Status helpers shared by the core: FFmpeg's error codes, early returns and cancellation.
 #ifndef TF_NVCODEC_CORE_BASE_STATUS_H_
 #define TF_NVCODEC_CORE_BASE_STATUS_H_
 
+#include <functional>
 #include <string>
 #include <utility>
 
@@ -18,6 +19,11 @@ std::string FfmpegErrorText(int averror);
 // cancelled I/O is Cancelled, a missing codec is Unimplemented, everything else is DataLoss.
 // The message reads "<doing>: <FFmpeg's words>".
 absl::Status FfmpegError(int averror, absl::string_view doing);
+
+// Polled between packets, from any thread; empty means never cancelled.
+using Cancelled = std::function<bool()>;
+
+inline bool IsCancelled(const Cancelled& cancelled) { return cancelled && cancelled(); }
 
 }  // namespace nvc
 

@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <optional>
 
-#include "tf_nvcodec/core/bitstream/h264_sps.h"
 #include "tf_nvcodec/core/bitstream/nal_units.h"
 #include "tf_nvcodec/core/bitstream/packet_info.h"
+#include "tf_nvcodec/core/bitstream/sps.h"
 
 namespace nvc {
 

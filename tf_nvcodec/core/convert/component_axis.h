@@ -4,8 +4,8 @@
 #define TF_NVCODEC_CORE_CONVERT_COMPONENT_AXIS_H_
 
 #include "tf_nvcodec/core/convert/frame_converter.h"
-#include "tf_nvcodec/core/convert/planes.h"
-#include "tf_nvcodec/core/convert/resample.h"
+#include "tf_nvcodec/core/convert/plane_reader.h"
+#include "tf_nvcodec/core/convert/plane_resampler.h"
 #include "tf_nvcodec/core/convert/resample_axis.h"
 #include "tf_nvcodec/core/format/geometry.h"
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "tf_nvcodec/core/convert/planes.h"
+#include "tf_nvcodec/core/convert/plane_reader.h"
 #include "tf_nvcodec/core/format/color.h"
 
 namespace nvc {

@@ -6,7 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "tf_nvcodec/core/convert/frame_converter.h"
-#include "tf_nvcodec/core/convert/planes.h"
+#include "tf_nvcodec/core/convert/plane_reader.h"
 #include "tf_nvcodec/core/format/color.h"
 #include "tf_nvcodec/core/format/geometry.h"
 #include "tf_nvcodec/core/rows/pack_rows.h"

@@ -11,7 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "tf_nvcodec/core/base/byte_source.h"
-#include "tf_nvcodec/core/base/cancellation.h"
+#include "tf_nvcodec/core/base/status.h"
 #include "tf_nvcodec/core/decode/decoder_quota.h"
 #include "tf_nvcodec/core/decode/segment_decoder.h"
 #include "tf_nvcodec/core/ffmpeg/decoder.h"

@@ -14,6 +14,7 @@ extern "C" {
 }
 
 namespace nvc {
+
 namespace {
 
 constexpr int kIoBufferBytes = 64 << 10;

@@ -1,5 +1,4 @@
-// Reads the packets of the video stream of a container held in a ByteSource. Nothing else is ever
-// opened: formats are allow-listed and every request to open a file or URL is refused.
+// A container's track of sound, whose packets can be passed on as they are.
 #ifndef TF_NVCODEC_CORE_DEMUX_DEMUXER_H_
 #define TF_NVCODEC_CORE_DEMUX_DEMUXER_H_
 
@@ -11,9 +10,8 @@
 
 #include "absl/status/statusor.h"
 #include "tf_nvcodec/core/base/byte_source.h"
-#include "tf_nvcodec/core/base/cancellation.h"
+#include "tf_nvcodec/core/base/status.h"
 #include "tf_nvcodec/core/demux/sample_table.h"
-#include "tf_nvcodec/core/demux/sound_track.h"
 #include "tf_nvcodec/core/ffmpeg/av_ptr.h"
 
 extern "C" {
@@ -21,6 +19,13 @@ extern "C" {
 }
 
 namespace nvc {
+
+struct SoundTrack {
+  AvCodecParametersPtr codec;
+  AVRational time_base{0, 1};
+  int index = 0;         // among the container's streams
+  std::string language;  // as the container writes it, e.g. "eng"; "" when it does not say
+};
 
 // What the container says of its video stream.
 struct StreamInfo {

@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "tf_nvcodec/core/base/status.h"
-#include "tf_nvcodec/core/encode/nvenc_codec.h"
+#include "tf_nvcodec/core/encode/nvenc_settings.h"
 
 namespace nvc {
 namespace {

@@ -10,6 +10,7 @@ extern "C" {
 }
 
 namespace nvc {
+
 namespace {
 
 // What AVX-512 code in the encoders may ask for.

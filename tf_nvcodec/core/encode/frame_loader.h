@@ -1,17 +1,38 @@
-// Turns the frames of a batch in host memory into what an encoder is handed.
+// Where an encoder's frames come from, one after the other: a batch in host memory, or one on a
+// GPU.
 #ifndef TF_NVCODEC_CORE_ENCODE_FRAME_LOADER_H_
 #define TF_NVCODEC_CORE_ENCODE_FRAME_LOADER_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 
 #include "absl/status/statusor.h"
 #include "tf_nvcodec/core/encode/frame_batch.h"
-#include "tf_nvcodec/core/encode/frame_source.h"
 #include "tf_nvcodec/core/encode/stream_spec.h"
 #include "tf_nvcodec/core/ffmpeg/av_ptr.h"
+#include "tf_nvcodec/core/ffmpeg/gpu_frame_pool.h"
 
 namespace nvc {
+
+class FrameSource {
+ public:
+  virtual ~FrameSource() = default;
+
+  // Frame `index` with the stream's tags and without a pts, written and ready to be read. It may
+  // refer to memory that stays as long as the source. InvalidArgument names the frame when it holds
+  // floats far outside [0, 1].
+  virtual absl::StatusOr<AvFramePtr> Load(int64_t index) = 0;
+  // Whose frames these are where an encoder reads them on a GPU; null for frames in host memory.
+  virtual const GpuFramePool* gpu_frames() const { return nullptr; }
+};
+
+// The source of a batch as frames of `stream`.
+using OpenFrames =
+    std::function<absl::StatusOr<std::unique_ptr<FrameSource>>(const StreamSpec& stream)>;
+
+// What Load says of such floats.
+absl::Status FloatsOutOfRange(int64_t index);
 
 class FrameLoader : public FrameSource {
  public:

@@ -14,7 +14,6 @@
 #include "absl/strings/strip.h"
 #include "tf_nvcodec/core/base/status.h"
 #include "tf_nvcodec/core/encode/codec_settings.h"
-#include "tf_nvcodec/core/encode/ordinary_priority.h"
 #include "tf_nvcodec/core/encode/svt_av1_guard.h"
 #include "tf_nvcodec/core/ffmpeg/av_log.h"
 

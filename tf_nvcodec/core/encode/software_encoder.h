@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
-#include "tf_nvcodec/core/base/cancellation.h"
+#include "tf_nvcodec/core/base/status.h"
 #include "tf_nvcodec/core/encode/encode_options.h"
 #include "tf_nvcodec/core/encode/encoder.h"
 #include "tf_nvcodec/core/encode/frame_timing.h"

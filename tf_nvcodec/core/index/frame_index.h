@@ -11,7 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "tf_nvcodec/core/base/byte_source.h"
-#include "tf_nvcodec/core/base/cancellation.h"
+#include "tf_nvcodec/core/base/status.h"
 #include "tf_nvcodec/core/bitstream/packet_info.h"
 #include "tf_nvcodec/core/demux/demuxer.h"
 #include "tf_nvcodec/core/ffmpeg/av_ptr.h"
@@ -110,6 +110,11 @@ class FrameIndex {
   std::string damage_;
   bool only_sample_table_ = false;
 };
+
+// Reads the packets that decoding `frames` (display indices) begins with. Aborted when one of them
+// is no random access point: the index has to be made by looking at every packet.
+absl::Status CheckStarts(const FrameIndex& index, const ByteSource& source,
+                         const std::vector<int64_t>& frames);
 
 }  // namespace nvc
 

@@ -5,8 +5,11 @@
 #include <cstddef>
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "tf_nvcodec/core/base/byte_coding.h"
+#include "tf_nvcodec/core/demux/demuxer.h"
 #include "tf_nvcodec/core/index/frame_index.h"
 
 namespace nvc {
@@ -24,6 +27,12 @@ absl::StatusOr<FrameIndex> ParseFrameIndex(absl::string_view bytes);
 
 // What it holds in memory, kept packets included.
 size_t MemoryBytes(const FrameIndex& index);
+
+// All that FFmpeg 5.1's AVCodecParameters hold for video.
+void WriteStream(const StreamInfo& stream, ByteWriter* out);
+
+// On bad bytes, and on values that FFmpeg doesn't know, `in` fails.
+absl::Status ReadStream(ByteReader* in, StreamInfo* stream);
 
 }  // namespace nvc
 

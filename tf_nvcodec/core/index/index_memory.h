@@ -11,7 +11,7 @@
 #include <unordered_map>
 
 #include "absl/status/statusor.h"
-#include "tf_nvcodec/core/base/cancellation.h"
+#include "tf_nvcodec/core/base/status.h"
 #include "tf_nvcodec/core/index/frame_index.h"
 
 namespace nvc {

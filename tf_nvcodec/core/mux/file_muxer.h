@@ -10,7 +10,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "tf_nvcodec/core/demux/sound_track.h"
+#include "tf_nvcodec/core/demux/demuxer.h"
 #include "tf_nvcodec/core/demux/video_tags.h"
 #include "tf_nvcodec/core/encode/encode_container.h"
 #include "tf_nvcodec/core/ffmpeg/bitstream_filter.h"

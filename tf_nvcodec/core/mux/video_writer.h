@@ -3,10 +3,10 @@
 #define TF_NVCODEC_CORE_MUX_VIDEO_WRITER_H_
 
 #include "absl/status/status.h"
-#include "tf_nvcodec/core/base/cancellation.h"
+#include "tf_nvcodec/core/base/status.h"
 #include "tf_nvcodec/core/encode/encode_options.h"
 #include "tf_nvcodec/core/encode/frame_batch.h"
-#include "tf_nvcodec/core/encode/frame_source.h"
+#include "tf_nvcodec/core/encode/frame_loader.h"
 #include "tf_nvcodec/core/encode/frame_timing.h"
 #include "tf_nvcodec/core/mux/memory_output.h"
 

@@ -8,7 +8,7 @@
 #include "tf_nvcodec/core/convert/deinterlace.h"
 #include "tf_nvcodec/nv/cuda/cuda_objects.h"
 #include "tf_nvcodec/nv/cuda/gpu_picture.h"
-#include "tf_nvcodec/nv/cuda/kernel_cache.h"
+#include "tf_nvcodec/nv/cuda/nvrtc.h"
 #include "tf_nvcodec/nv/kernels/deinterlace_kernel.h"
 #include "tf_nvcodec/nv/kernels/kernel_sources.h"
 

@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "tf_nvcodec/core/base/status.h"
-#include "tf_nvcodec/nv/cuda/readable_address.h"
+#include "tf_nvcodec/nv/cuda/gpu_device.h"
 
 namespace nvc {
 

@@ -9,7 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "tf_nvcodec/core/convert/surface_layout.h"
+#include "tf_nvcodec/core/convert/surface.h"
 #include "tf_nvcodec/nv/cuda/cuda_objects.h"
 #include "tf_nvcodec/nv/cuda/gpu_device.h"
 #include "tf_nvcodec/nv/cuda/gpu_picture.h"

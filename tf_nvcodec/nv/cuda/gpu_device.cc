@@ -1,5 +1,9 @@
 #include "tf_nvcodec/nv/cuda/gpu_device.h"
 
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <cerrno>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -7,9 +11,17 @@
 
 #include "absl/strings/str_cat.h"
 #include "tf_nvcodec/core/base/status.h"
-#include "tf_nvcodec/nv/cuda/readable_address.h"
 
 namespace nvc {
+
+bool IsReadable(const void* address) {
+  uint64_t word = 0;
+  const iovec to = {&word, sizeof(word)};
+  const iovec from = {const_cast<void*>(address), sizeof(word)};
+  // Containers may forbid it, which says nothing about the address.
+  return process_vm_readv(getpid(), &to, 1, &from, 1, 0) >= 0 || errno != EFAULT;
+}
+
 namespace {
 
 // For the life of the process: threads of TensorFlow's may still use devices while it ends.

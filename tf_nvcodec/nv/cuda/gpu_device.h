@@ -1,4 +1,5 @@
-// A GPU and a context of it: the primary one, which TensorFlow uses too, or one of a caller's.
+// Whether an address that came from outside points to anything: the driver reads handles without
+// asking.
 #ifndef TF_NVCODEC_NV_CUDA_GPU_DEVICE_H_
 #define TF_NVCODEC_NV_CUDA_GPU_DEVICE_H_
 
@@ -12,6 +13,9 @@
 #include "tf_nvcodec/nv/cuda/driver.h"
 
 namespace nvc {
+
+// False only where the kernel says so. Other memory than what was meant may well be there.
+bool IsReadable(const void* address);
 
 // One for each ordinal, and one for each context of a caller's. Made on first use and never
 // destroyed: pointers to it stay valid.

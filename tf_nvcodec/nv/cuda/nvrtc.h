@@ -3,6 +3,8 @@
 #ifndef TF_NVCODEC_NV_CUDA_NVRTC_H_
 #define TF_NVCODEC_NV_CUDA_NVRTC_H_
 
+#include <ffnvcodec/dynlink_cuda.h>
+
 #include <cstddef>
 #include <string>
 #include <utility>
@@ -71,6 +73,15 @@ class Nvrtc {
   std::vector<int> archs_;  // rising
   Functions call_;
 };
+
+class GpuDevice;
+
+// `function` of `source` compiled with `macros` for `device`. The first call for a (device, source
+// name, function, macros) compiles; calls for the same at that time wait for it. A failure is not
+// kept. Thread-safe.
+absl::StatusOr<CUfunction> GetKernel(GpuDevice* device, const CudaSource& source,
+                                     const std::string& function,
+                                     const std::vector<std::string>& macros);
 
 }  // namespace nvc
 

@@ -2,9 +2,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "tf_nvcodec/core/bitstream/bit_reader.h"
-#include "tf_nvcodec/core/bitstream/h264_sps.h"
-#include "tf_nvcodec/core/bitstream/hevc_sps.h"
 #include "tf_nvcodec/core/bitstream/nal_units.h"
+#include "tf_nvcodec/core/bitstream/sps.h"
 #include "tf_nvcodec/nv/decode/vc1_headers.h"
 
 extern "C" {

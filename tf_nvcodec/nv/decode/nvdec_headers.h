@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "absl/status/status.h"
-#include "tf_nvcodec/core/bitstream/picture_window.h"
+#include "tf_nvcodec/core/bitstream/sps.h"
 
 extern "C" {
 #include <libavcodec/codec_id.h>

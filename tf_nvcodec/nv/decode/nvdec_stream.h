@@ -7,7 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "tf_nvcodec/core/bitstream/picture_window.h"
+#include "tf_nvcodec/core/bitstream/sps.h"
 #include "tf_nvcodec/nv/decode/nvdec_caps.h"
 #include "tf_nvcodec/nv/decode/nvdec_session.h"
 

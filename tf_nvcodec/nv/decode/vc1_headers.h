@@ -10,7 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
-#include "tf_nvcodec/core/bitstream/picture_window.h"
+#include "tf_nvcodec/core/bitstream/sps.h"
 
 namespace nvc {
 

@@ -2,19 +2,22 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "tf_nvcodec/core/base/status.h"
-#include "tf_nvcodec/core/encode/nvenc_codec.h"
 #include "tf_nvcodec/core/encode/nvenc_settings.h"
 #include "tf_nvcodec/core/encode/stream_spec.h"
+#include "tf_nvcodec/nv/cuda/gpu_copy.h"
+#include "tf_nvcodec/nv/encode/gpu_frame_loader.h"
 
 extern "C" {
 #include <libavutil/pixdesc.h>
 }
 
 namespace nvc {
+
 namespace {
 
 EncodeOptions ForNvenc(const EncodeOptions& options) {
@@ -112,6 +115,34 @@ absl::Status EncodeWith(const EncodeEngines& engines, EncodeBackend backend,
   // Frames and options that neither takes are no reason.
   if (written.ok() && !why.ok()) say(std::string(why.message()));
   return written;
+}
+
+EncodeEngines EnginesOnGpu(GpuDevice* gpu, CUstream stream, HostMemory host) {
+  EncodeEngines engines;
+  engines.find = [gpu] { return GetNvencGpu(gpu->ordinal()); };
+  engines.write = [gpu, producer = stream, host = std::move(host)](
+                      const FrameBatch& frames, const FrameTiming& timing,
+                      const EncodeOptions& options, const Cancelled& cancelled,
+                      GrowingBytes* out) -> absl::Status {
+    if (options.engine == EncodeEngine::kNvenc) {
+      const OpenFrames open = [&](const StreamSpec& stream) {
+        return GpuFrameLoader::Create(gpu, options.gpu, producer, frames, stream);
+      };
+      return WriteVideoFrom(frames, open, timing, options, cancelled, out);
+    }
+    // What no encoder takes is told before it is copied.
+    NVC_RETURN_IF_ERROR(frames.Validate());
+    NVC_RETURN_IF_ERROR(options.Validate());
+    NVC_RETURN_IF_ERROR(ChooseStream(frames, options).status());
+    const size_t bytes = frames.frame_bytes * static_cast<size_t>(frames.count);
+    NVC_ASSIGN_OR_RETURN(void* const copy, host(bytes));
+    NVC_RETURN_IF_ERROR(
+        CopyToHost(gpu, producer, copy, reinterpret_cast<CUdeviceptr>(frames.data), bytes));
+    FrameBatch on_host = frames;
+    on_host.data = copy;
+    return WriteVideo(on_host, timing, options, cancelled, out);
+  };
+  return engines;
 }
 
 }  // namespace nvc

@@ -2,14 +2,16 @@
 #ifndef TF_NVCODEC_NV_ENCODE_ENCODE_BACKEND_H_
 #define TF_NVCODEC_NV_ENCODE_ENCODE_BACKEND_H_
 
+#include <cstddef>
 #include <functional>
 #include <string>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "tf_nvcodec/core/base/cancellation.h"
+#include "tf_nvcodec/core/base/status.h"
 #include "tf_nvcodec/core/mux/video_writer.h"
+#include "tf_nvcodec/nv/cuda/gpu_device.h"
 #include "tf_nvcodec/nv/cuda/nvenc_gpu.h"
 
 namespace nvc {
@@ -46,6 +48,14 @@ absl::Status EncodeWith(const EncodeEngines& engines, EncodeBackend backend,
                         const FrameBatch& frames, const FrameTiming& timing,
                         const EncodeOptions& options, const Cancelled& cancelled, GrowingBytes* out,
                         const std::function<void(const std::string&)>& say);
+
+// `bytes` of host memory that stay until the encode is over.
+using HostMemory = std::function<absl::StatusOr<void*>(size_t bytes)>;
+
+// For frames whose data is memory of `gpu`, complete once what is queued on `stream` is: the NVENC
+// of that GPU gets them there; for the CPU's encoders all of them are copied to `host`, once. The
+// frames are not referred to once the write returns.
+EncodeEngines EnginesOnGpu(GpuDevice* gpu, CUstream stream, HostMemory host);
 
 }  // namespace nvc
 

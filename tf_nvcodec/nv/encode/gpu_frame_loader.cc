@@ -3,8 +3,7 @@
 #include <utility>
 
 #include "tf_nvcodec/core/base/status.h"
-#include "tf_nvcodec/nv/encode/gpu_planes_converter.h"
-#include "tf_nvcodec/nv/encode/gpu_rgb_converter.h"
+#include "tf_nvcodec/nv/encode/gpu_to_planes.h"
 
 namespace nvc {
 namespace {

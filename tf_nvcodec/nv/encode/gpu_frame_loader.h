@@ -7,7 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "tf_nvcodec/core/encode/frame_batch.h"
-#include "tf_nvcodec/core/encode/frame_source.h"
+#include "tf_nvcodec/core/encode/frame_loader.h"
 #include "tf_nvcodec/core/encode/stream_spec.h"
 #include "tf_nvcodec/core/ffmpeg/gpu_frame_pool.h"
 #include "tf_nvcodec/nv/encode/gpu_frame_input.h"

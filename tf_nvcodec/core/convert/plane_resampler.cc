@@ -1,4 +1,4 @@
-#include "tf_nvcodec/core/convert/resample.h"
+#include "tf_nvcodec/core/convert/plane_resampler.h"
 
 #include <algorithm>
 #include <utility>

@@ -1,7 +1,7 @@
 // Reads one component (Y, Cb, Cr, R, G, B) of a decoded frame as rows of plain samples, whatever
 // way the pixel format packs it.
-#ifndef TF_NVCODEC_CORE_CONVERT_PLANES_H_
-#define TF_NVCODEC_CORE_CONVERT_PLANES_H_
+#ifndef TF_NVCODEC_CORE_CONVERT_PLANE_READER_H_
+#define TF_NVCODEC_CORE_CONVERT_PLANE_READER_H_
 
 #include <cstdint>
 #include <vector>
@@ -65,4 +65,4 @@ class PlaneReader {
 
 }  // namespace nvc
 
-#endif  // TF_NVCODEC_CORE_CONVERT_PLANES_H_
+#endif  // TF_NVCODEC_CORE_CONVERT_PLANE_READER_H_

@@ -1,10 +1,10 @@
 // One component of a frame, resampled along both axes, a row at a time in float code values.
-#ifndef TF_NVCODEC_CORE_CONVERT_RESAMPLE_H_
-#define TF_NVCODEC_CORE_CONVERT_RESAMPLE_H_
+#ifndef TF_NVCODEC_CORE_CONVERT_PLANE_RESAMPLER_H_
+#define TF_NVCODEC_CORE_CONVERT_PLANE_RESAMPLER_H_
 
 #include <vector>
 
-#include "tf_nvcodec/core/convert/planes.h"
+#include "tf_nvcodec/core/convert/plane_reader.h"
 #include "tf_nvcodec/core/convert/resample_axis.h"
 #include "tf_nvcodec/core/rows/resample_rows.h"
 
@@ -57,4 +57,4 @@ class PlaneResampler {
 
 }  // namespace nvc
 
-#endif  // TF_NVCODEC_CORE_CONVERT_RESAMPLE_H_
+#endif  // TF_NVCODEC_CORE_CONVERT_PLANE_RESAMPLER_H_

@@ -1,12 +1,17 @@
-#include "tf_nvcodec/core/convert/surface_layout.h"
+#include "tf_nvcodec/core/convert/surface.h"
+
+#include <algorithm>
+#include <cstring>
 
 #include "absl/strings/str_cat.h"
+#include "tf_nvcodec/core/base/status.h"
 
 extern "C" {
 #include <libavutil/pixdesc.h>
 }
 
 namespace nvc {
+
 namespace {
 
 absl::StatusOr<SurfaceFormat> FormatOf(AVPixelFormat samples) {
@@ -104,6 +109,123 @@ absl::StatusOr<SurfaceLayout> SurfaceLayout::Of(AVPixelFormat samples, SurfaceCo
   layout.format = *format;
   SetYuv(&layout);
   return layout;
+}
+
+namespace {
+
+// Samples of `step` values from one to the next, moved to the high bits.
+template <typename T>
+void CopyRow(const T* from, int step, int shift, int count, T* to) {
+  if (step == 1 && shift == 0) {
+    std::memcpy(to, from, sizeof(T) * static_cast<size_t>(count));
+  } else if (step == 1) {
+    for (int x = 0; x < count; ++x) to[x] = static_cast<T>(from[x] << shift);
+  } else {
+    for (int x = 0; x < count; ++x) to[x] = static_cast<T>(from[x * step] << shift);
+  }
+}
+
+template <typename T>
+void InterleaveRow(const T* u, const T* v, int step, int shift, int count, T* to) {
+  if (step == 1) {
+    for (int x = 0; x < count; ++x) {
+      to[2 * x] = static_cast<T>(u[x] << shift);
+      to[2 * x + 1] = static_cast<T>(v[x] << shift);
+    }
+    return;
+  }
+  for (int x = 0; x < count; ++x) {
+    to[2 * x] = static_cast<T>(u[x * step] << shift);
+    to[2 * x + 1] = static_cast<T>(v[x * step] << shift);
+  }
+}
+
+template <typename T>
+class YuvWriter {
+ public:
+  YuvWriter(const AVFrame& frame, const SurfaceLayout& layout, uint8_t* out)
+      : frame_(frame),
+        layout_(layout),
+        out_(out),
+        about_(*av_pix_fmt_desc_get(static_cast<AVPixelFormat>(frame.format))),
+        // What the format leaves free at the top of a sample, less what it leaves at the bottom.
+        shift_(static_cast<int>(8 * sizeof(T)) - about_.comp[0].depth - about_.comp[0].shift) {}
+
+  void Write() const {
+    const auto& luma = layout_.planes[0];
+    const size_t row_samples = luma.stride / sizeof(T);
+    for (int y = 0; y < luma.height; ++y) {
+      T* const to = Target(luma, y);
+      CopyRow(Source(0, y), Step(0), shift_, luma.width, to);
+      std::fill(to + luma.width, to + row_samples, T{0});
+    }
+    if (about_.nb_components <= 2) return FillChroma();
+    if (layout_.num_planes == 2) {
+      const auto& chroma = layout_.planes[1];
+      for (int y = 0; y < chroma.height; ++y) {
+        InterleaveRow(Source(1, y), Source(2, y), Step(1), shift_, chroma.width, Target(chroma, y));
+      }
+      return;
+    }
+    for (int i = 1; i < 3; ++i) {
+      const auto& chroma = layout_.planes[static_cast<size_t>(i)];
+      for (int y = 0; y < chroma.height; ++y) {
+        CopyRow(Source(i, y), Step(i), shift_, chroma.width, Target(chroma, y));
+      }
+    }
+  }
+
+ private:
+  const T* Source(int component, int y) const {
+    const AVComponentDescriptor& about = about_.comp[component];
+    const uint8_t* row =
+        frame_.data[about.plane] + static_cast<ptrdiff_t>(frame_.linesize[about.plane]) * y;
+    return reinterpret_cast<const T*>(row + about.offset);
+  }
+  int Step(int component) const {
+    return about_.comp[component].step / static_cast<int>(sizeof(T));
+  }
+  T* Target(const SurfaceLayout::Plane& plane, int y) const {
+    return reinterpret_cast<T*>(out_ + plane.offset + plane.stride * static_cast<size_t>(y));
+  }
+  void FillChroma() const {
+    const size_t begin = layout_.planes[1].offset;
+    T* const to = reinterpret_cast<T*>(out_ + begin);
+    std::fill(to, to + (layout_.bytes - begin) / sizeof(T),
+              static_cast<T>(T{1} << (8 * sizeof(T) - 1)));
+  }
+
+  const AVFrame& frame_;
+  const SurfaceLayout& layout_;
+  uint8_t* const out_;
+  const AVPixFmtDescriptor& about_;
+  const int shift_;
+};
+
+}  // namespace
+
+absl::Status SurfaceWriter::Write(const AVFrame& frame, const SurfaceLayout& layout, uint8_t* out) {
+  if (frame.width != layout.width || frame.height != layout.height) {
+    return absl::InternalError("a frame of another size than its surface");
+  }
+  if (color_ != SurfaceColor::kNative) return WriteRgb(frame, out);
+  if (layout.sample_bytes == 1) {
+    YuvWriter<uint8_t>(frame, layout, out).Write();
+  } else {
+    YuvWriter<uint16_t>(frame, layout, out).Write();
+  }
+  return absl::OkStatus();
+}
+
+absl::Status SurfaceWriter::WriteRgb(const AVFrame& frame, uint8_t* out) {
+  const SourceSpec source = SourceSpec::Of(frame, /*rotation=*/0);
+  if (converter_ == nullptr || !(converter_->source() == source)) {
+    OutputSpec output;
+    output.apply_rotation = false;
+    if (color_ == SurfaceColor::kRgbPlanar) output.layout = Layout::kTchw;
+    NVC_ASSIGN_OR_RETURN(converter_, FrameConverter::Create(output, source));
+  }
+  return converter_->Convert(frame, out);
 }
 
 }  // namespace nvc

@@ -1,8 +1,12 @@
 // What streams' headers say of pictures as they are shown.
-#ifndef TF_NVCODEC_CORE_BITSTREAM_PICTURE_WINDOW_H_
-#define TF_NVCODEC_CORE_BITSTREAM_PICTURE_WINDOW_H_
+#ifndef TF_NVCODEC_CORE_BITSTREAM_SPS_H_
+#define TF_NVCODEC_CORE_BITSTREAM_SPS_H_
+
+#include <cstdint>
+#include <optional>
 
 #include "tf_nvcodec/core/bitstream/bit_reader.h"
+#include "tf_nvcodec/core/bitstream/nal_units.h"
 
 extern "C" {
 #include <libavutil/pixfmt.h>
@@ -51,6 +55,22 @@ inline bool ReadCrop(BitReader* bits, int unit_x, int unit_y, PictureWindow* win
   return true;
 }
 
+// ITU-T H.264, 7.3.2.1.1.
+struct H264Sps {
+  uint32_t id = 0;
+  bool frames_only = true, separate_planes = false;
+  int frame_num_bits = 4;
+  bool gaps_allowed = false;  // in frame_num: pictures were left out on purpose
+  PictureWindow window;
+};
+
+// Nothing for another kind of NAL unit and for one that can't be.
+std::optional<H264Sps> ReadH264Sps(const NalUnit& nal);
+
+// The window of an ITU-T H.265 sequence parameter set (7.3.2.2.1). Nothing for another kind of NAL
+// unit and for one that can't be.
+std::optional<PictureWindow> ReadHevcSps(const NalUnit& nal);
+
 }  // namespace nvc
 
-#endif  // TF_NVCODEC_CORE_BITSTREAM_PICTURE_WINDOW_H_
+#endif  // TF_NVCODEC_CORE_BITSTREAM_SPS_H_

@@ -1,5 +1,5 @@
-// 8-bit rgb, bgr and gray of Y'CbCr and gray frames that are not resized: one pass over each row in
-// fixed point.
+#include "tf_nvcodec/core/convert/image_converters.h"
+
 #include <cstring>
 #include <utility>
 #include <vector>
@@ -7,11 +7,93 @@
 #include "tf_nvcodec/core/base/status.h"
 #include "tf_nvcodec/core/convert/chroma_upsampler.h"
 #include "tf_nvcodec/core/convert/component_axis.h"
-#include "tf_nvcodec/core/convert/image_converters.h"
+#include "tf_nvcodec/core/convert/conversion_maps.h"
 #include "tf_nvcodec/core/convert/row_sink.h"
+#include "tf_nvcodec/core/convert/yuv_planes.h"
 #include "tf_nvcodec/core/rows/yuv_rgb_rows.h"
 
 namespace nvc {
+
+namespace {
+
+class ImageConverter : public FrameConverter {
+ public:
+  ImageConverter(const ConversionPlan& plan, const FrameShape& shape)
+      : FrameConverter(plan.source, shape),
+        type_(plan.output.sample_type),
+        maps_(MakeImageMaps(plan)),
+        stream_(plan.geometry.rotation == 0 && shape.bytes >= kStreamedBytes) {
+    const Geometry& geometry = plan.geometry;
+    const int channels = shape.channels;
+    for (int k = 0; k < maps_.components; ++k) {
+      resamplers_.push_back(MakeResampler(plan.output, plan.source, geometry, k, 0));
+    }
+    const bool planar = plan.output.layout == Layout::kTchw;
+    const size_t element = SampleSize(type_);
+    channels_of_sink_ = planar ? 1 : channels;
+    for (int s = 0; s < (planar ? channels : 1); ++s) {
+      sinks_.emplace_back(geometry.rotation, geometry.stored_width, geometry.stored_height,
+                          element * channels_of_sink_);
+    }
+    rows_.resize(static_cast<size_t>(channels) * geometry.stored_width);
+  }
+
+  absl::Status Convert(const AVFrame& frame, void* out) override {
+    NVC_RETURN_IF_ERROR(CheckFrame(frame, source()));
+    const size_t sink_bytes = shape().bytes / sinks_.size();
+    for (size_t s = 0; s < sinks_.size(); ++s) {
+      sinks_[s].Begin(static_cast<uint8_t*>(out) + s * sink_bytes);
+    }
+    for (PlaneResampler& resampler : resamplers_) resampler.Begin(frame);
+    const int height = resamplers_[0].height(), width = resamplers_[0].width();
+    for (int y = 0; y < height; ++y) {
+      const float* inputs[3] = {nullptr, nullptr, nullptr};
+      for (int k = 0; k < maps_.components; ++k) inputs[k] = resamplers_[k].Row(y);
+      const float* outputs[3] = {nullptr, nullptr, nullptr};
+      for (size_t c = 0; c < maps_.channels.size(); ++c) {
+        float* row = rows_.data() + c * width;
+        kernels_.map(maps_.channels[c], inputs, maps_.components, width, row);
+        outputs[c] = row;
+      }
+      for (size_t s = 0; s < sinks_.size(); ++s) {
+        kernels_.pack(outputs + s, channels_of_sink_, width, type_, 0, stream_, sinks_[s].Row(y));
+        sinks_[s].Commit(y);
+      }
+    }
+    if (stream_) kernels_.fence();
+    return absl::OkStatus();
+  }
+
+ private:
+  const PackKernels& kernels_ = GetPackKernels(BestSimd());
+  SampleType type_;
+  ImageMaps maps_;
+  bool stream_;
+  int channels_of_sink_;
+  std::vector<PlaneResampler> resamplers_;
+  std::vector<RowSink> sinks_;
+  std::vector<float> rows_;
+};
+
+}  // namespace
+
+FrameShape MakeImageShape(const ConversionPlan& plan) {
+  FrameShape shape;
+  shape.height = plan.geometry.height;
+  shape.width = plan.geometry.width;
+  shape.channels = Channels(plan.output.pixel_format);
+  shape.bytes = static_cast<size_t>(shape.height) * shape.width * shape.channels *
+                SampleSize(plan.output.sample_type);
+  return shape;
+}
+
+std::unique_ptr<FrameConverter> MakeImageConverter(const ConversionPlan& plan) {
+  const FrameShape shape = MakeImageShape(plan);
+  if (CanMakeRgb8Converter(plan)) return MakeRgb8Converter(plan, shape);
+  if (CanMakeRgbCopyConverter(plan)) return MakeRgbCopyConverter(plan, shape);
+  return std::make_unique<ImageConverter>(plan, shape);
+}
+
 namespace {
 
 // Repeats each sample `factor` times.
@@ -191,6 +273,104 @@ bool CanMakeRgb8Converter(const ConversionPlan& plan) {
 std::unique_ptr<FrameConverter> MakeRgb8Converter(const ConversionPlan& plan,
                                                   const FrameShape& shape) {
   return std::make_unique<Rgb8Converter>(plan, shape);
+}
+
+namespace {
+
+class RgbCopyConverter : public FrameConverter {
+ public:
+  RgbCopyConverter(const ConversionPlan& plan, const FrameShape& shape)
+      : FrameConverter(plan.source, shape), crop_(plan.geometry.crop) {
+    for (int c = 0; c < 3; ++c) {
+      const int from = plan.output.pixel_format == PixelFormat::kBgr ? 2 - c : c;
+      readers_.emplace_back(plan.source.format, plan.source.width, plan.source.height, from);
+    }
+    const bool planar = plan.output.layout == Layout::kTchw;
+    for (int s = 0; s < (planar ? 3 : 1); ++s) {
+      sinks_.emplace_back(plan.geometry.rotation, crop_.width, crop_.height, planar ? 1 : 3);
+    }
+  }
+
+  absl::Status Convert(const AVFrame& frame, void* out) override {
+    NVC_RETURN_IF_ERROR(CheckFrame(frame, source()));
+    const size_t sink_bytes = shape().bytes / sinks_.size();
+    for (size_t s = 0; s < sinks_.size(); ++s) {
+      sinks_[s].Begin(static_cast<uint8_t*>(out) + s * sink_bytes);
+    }
+    for (int y = 0; y < crop_.height; ++y) {
+      const uint8_t* rows[3];
+      for (int c = 0; c < 3; ++c) {
+        rows[c] = static_cast<const uint8_t*>(
+            readers_[c].Row(frame, crop_.top + y, crop_.left, crop_.width));
+      }
+      if (sinks_.size() == 1) {
+        kernels_.interleave_bytes(rows, 3, crop_.width, sinks_[0].Row(y));
+      } else {
+        for (int c = 0; c < 3; ++c) memcpy(sinks_[c].Row(y), rows[c], crop_.width);
+      }
+      for (RowSink& sink : sinks_) sink.Commit(y);
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  const PackKernels& kernels_ = GetPackKernels(BestSimd());
+  Crop crop_;
+  std::vector<PlaneReader> readers_;  // in the order of the output's channels
+  std::vector<RowSink> sinks_;
+};
+
+}  // namespace
+
+bool CanMakeRgbCopyConverter(const ConversionPlan& plan) {
+  if (plan.model != ColorModel::kRgb || plan.range != ColorRange::kFull || plan.geometry.resized ||
+      plan.output.sample_type != SampleType::kUint8 ||
+      plan.output.pixel_format == PixelFormat::kGray) {
+    return false;
+  }
+  for (int c = 0; c < 3; ++c) {
+    const PlaneReader reader(plan.source.format, plan.source.width, plan.source.height, c);
+    if (reader.depth() != 8 || reader.wide()) return false;
+  }
+  return true;
+}
+
+std::unique_ptr<FrameConverter> MakeRgbCopyConverter(const ConversionPlan& plan,
+                                                     const FrameShape& shape) {
+  return std::make_unique<RgbCopyConverter>(plan, shape);
+}
+
+namespace {
+
+class YuvConverter : public FrameConverter {
+ public:
+  YuvConverter(const ConversionPlan& plan, const FrameShape& shape,
+               std::vector<std::unique_ptr<OutputPlane>> planes)
+      : FrameConverter(plan.source, shape), planes_(std::move(planes)) {}
+
+  absl::Status Convert(const AVFrame& frame, void* out) override {
+    NVC_RETURN_IF_ERROR(CheckFrame(frame, source()));
+    uint8_t* to = static_cast<uint8_t*>(out);
+    for (const auto& plane : planes_) {
+      plane->Convert(frame, to);
+      to += plane->bytes();
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  std::vector<std::unique_ptr<OutputPlane>> planes_;
+};
+
+}  // namespace
+
+std::unique_ptr<FrameConverter> MakeYuvConverter(const ConversionPlan& plan) {
+  FrameShape shape;
+  shape.height = plan.geometry.height;
+  shape.width = plan.geometry.width;
+  std::vector<std::unique_ptr<OutputPlane>> planes = MakeOutputPlanes(plan);
+  for (const auto& plane : planes) shape.bytes += plane->bytes();
+  return std::make_unique<YuvConverter>(plan, shape, std::move(planes));
 }
 
 }  // namespace nvc

@@ -1,4 +1,4 @@
-#include "tf_nvcodec/core/convert/planes.h"
+#include "tf_nvcodec/core/convert/plane_reader.h"
 
 #include <cstring>
 
