@@ -61,8 +61,7 @@ void Describe(const StreamInfo& stream, nvc_stream_info* info) {
   *info = nvc_stream_info{};
   CopyText(avcodec_get_name(codec.codec_id), info->codec);
   CopyText(stream.container, info->container);
-  const absl::StatusOr<cudaVideoCodec> kind = NvdecCodec(codec.codec_id);
-  info->nv_codec = kind.ok() ? static_cast<int32_t>(*kind) : -1;
+  info->nv_codec = NvdecNumberOf(codec.codec_id);
   info->width = codec.width;
   info->height = codec.height;
   info->chroma_format = -1;

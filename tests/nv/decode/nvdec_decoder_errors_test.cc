@@ -162,9 +162,7 @@ TEST_F(NvdecDecoderErrorsTest, RefusesCodecsAtOnce) {
       // Of an object that may have B pictures.
       {AV_CODEC_ID_MPEG4, std::string("\0\0\1\x20\x08\xd4\x8d\x08\0\xcd\x09\x04\x18\x14", 14),
        "mpeg4 of object type 17"},
-      // The sequence header says that pictures may be interlaced.
-      {AV_CODEC_ID_VC1, std::string("\0\0\1\x0f\xda\x40\x02\xf0\x1f\x48\x80", 11),
-       "VC-1 that may be interlaced"},
+      {AV_CODEC_ID_VC1, "", "vc1"},
   };
   for (const auto& [codec, headers, why] : cases) {
     const absl::Status status = TryToOpen(codec, headers);
@@ -185,27 +183,6 @@ TEST_F(NvdecDecoderErrorsTest, Mpeg4HasNoBPictures) {
     av_frame_unref(frame_.get());
   }
   EXPECT_TRUE(absl::IsUnimplemented(decoder_->Receive(frame_.get()).status()));
-}
-
-TEST_F(NvdecDecoderErrorsTest, SomeOfVc1IsRefused) {
-  const std::pair<const char*, const char*> cases[] = {
-      {"F1 D1", "VC-1 that may be interlaced"},
-      {"R1 D1", "VC-1 with mapped ranges"},
-      {"Y1 D1", "VC-1 with mapped ranges"},
-      {"U1 D1", "FASTUVMC"},
-      {"Q1 D1", "DQUANT 2"},
-      {"W1 D1", "VC-1 with pan-scan windows"},
-      {"V1 D1", "VC-1 in slices"},
-      {"Z1 D1", "VC-1 of segmented frames"},
-      {"S96x66 I1 D1", "no multiple of 4, such as 66"},
-  };
-  for (const auto& [words, why] : cases) {
-    Open(AV_CODEC_ID_VC1);
-    EXPECT_TRUE(Send("S96x64 I0 D0").ok());
-    const absl::Status status = Send(words);
-    EXPECT_TRUE(absl::IsUnimplemented(status)) << status;
-    EXPECT_THAT(status.message(), HasSubstr(why));
-  }
 }
 
 }  // namespace

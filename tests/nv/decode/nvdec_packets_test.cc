@@ -235,19 +235,5 @@ TEST(NvdecPacketsTest, BadHeadersAreRefused) {
   EXPECT_TRUE(absl::IsInvalidArgument(packets.status())) << packets.status();
 }
 
-TEST(NvdecPacketsTest, Vc1GetsStartCodes) {
-  const Bytes headers = {0, 0, 1, 0x0f, 0xca, 0, 0, 1, 0x0e, 0x40};
-  Bytes described = headers;
-  described.insert(described.begin(), 0x25);  // as ASF has it
-  auto packets = NvdecPackets::Create(*Parameters(AV_CODEC_ID_VC1, described), {1, 25});
-  ASSERT_TRUE(packets.ok()) << packets.status();
-  EXPECT_EQ(packets->headers(), headers);
-  EXPECT_THAT(Pieces(&*packets, *Packet({0xc0, 7, 8})),
-              ElementsAre(Bytes{0, 0, 1, 0x0d, 0xc0, 7, 8}));
-  const Bytes whole = {0, 0, 1, 0x0d, 0xc0, 7};
-  EXPECT_THAT(Pieces(&*packets, *Packet(whole)), ElementsAre(whole));
-  EXPECT_THAT(Pieces(&*packets, *Packet({})), IsEmpty());
-}
-
 }  // namespace
 }  // namespace nvc

@@ -213,18 +213,6 @@ CuvidDriver MakeCuvid() {
   return cuvid;
 }
 
-void FillVc1(char word, CUVIDPICPARAMS* picture) {
-  picture->nNumSlices = word == 'V' ? 2 : 1;
-  CUVIDVC1PICPARAMS& vc1 = picture->CodecSpecific.vc1;
-  vc1.interlace = word == 'F';
-  vc1.range_mapuv_flag = word == 'R';
-  vc1.range_mapy_flag = word == 'Y';
-  vc1.fastuvmc = word == 'U';
-  vc1.dquant = word == 'Q' ? 2 : 1;
-  vc1.panscan_flag = word == 'W';
-  vc1.psf = word == 'Z';
-}
-
 }  // namespace
 
 FakeGpu::FakeGpu() {
@@ -310,7 +298,7 @@ CUresult FakeGpu::ParseWords(const std::string& words) {
           static_cast<unsigned char>(matrix_coefficients);
       went_on = parser.pfnSequenceCallback(parser.pUserData, &format);
       calls.push_back(absl::StrCat("sequence ", went_on));
-    } else if (absl::StrContains("IPBOFRUYQWVZ", word.substr(0, 1))) {
+    } else if (absl::StrContains("IPBO", word.substr(0, 1))) {
       std::sscanf(word.c_str(), "%*c%d", &index);
       CUVIDPICPARAMS picture = {};
       picture.CurrPicIdx = index;
@@ -322,8 +310,6 @@ CUresult FakeGpu::ParseWords(const std::string& words) {
         picture.CodecSpecific.vp9.intraOnly = word[0] == 'O';
       } else if (parser.CodecType == cudaVideoCodec_MPEG4) {
         picture.CodecSpecific.mpeg4.vop_coding_type = word[0] == 'I' ? 0 : word[0] == 'P' ? 1 : 2;
-      } else if (parser.CodecType == cudaVideoCodec_VC1) {
-        FillVc1(word[0], &picture);
       }
       picture.PicWidthInMbs = coded_width / 16;
       picture.FrameHeightInMbs = (coded_height + 15) / 16;

@@ -20,8 +20,7 @@ namespace nvc {
 // The parser's bytes are words:
 //   S96x64    a sequence header of that size; S96x64/10 of 10 bits, S96x64+4 shows all but 4 rows
 //   I3, P3    decode a picture into surface 3, a key frame or not; O3 one that is only intra, B3
-//             one that refers to later ones; of VC-1, F3, R3, U3, Y3, Q3, W3, V3 and Z3 one of a
-//             stream with what is refused of it
+//             one that refers to later ones
 //   D3        show surface 3
 class FakeGpu {
  public:

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "tf_nvcodec/core/status.h"
 
 extern "C" {
 #include <libavcodec/avcodec.h>
@@ -16,6 +17,7 @@ struct Codec {
   AVCodecID id;
   cudaVideoCodec codec;
   const char* why_not_unasked = nullptr;  // of its pictures
+  const char* why_never = nullptr;
 };
 
 constexpr Codec kCodecs[] = {
@@ -27,7 +29,10 @@ constexpr Codec kCodecs[] = {
     {AV_CODEC_ID_MPEG1VIDEO, cudaVideoCodec_MPEG1},
     {AV_CODEC_ID_MPEG2VIDEO, cudaVideoCodec_MPEG2},
     {AV_CODEC_ID_MPEG4, cudaVideoCodec_MPEG4, "are wrong where it has B pictures"},
-    {AV_CODEC_ID_VC1, cudaVideoCodec_VC1},
+    // No encoder makes streams to compare NVDEC with FFmpeg by.
+    {AV_CODEC_ID_VC1, cudaVideoCodec_VC1, nullptr,
+     "its pictures differ from FFmpeg's where a stream has slices, fast chroma vectors or a height "
+     "that is no multiple of 4"},
     {AV_CODEC_ID_MJPEG, cudaVideoCodec_JPEG},
 };
 
@@ -42,12 +47,19 @@ const Codec* Find(AVCodecID id) {
 
 std::vector<cudaVideoCodec> NvdecCodecs() {
   std::vector<cudaVideoCodec> codecs;
-  for (const Codec& entry : kCodecs) codecs.push_back(entry.codec);
+  for (const Codec& entry : kCodecs) {
+    if (entry.why_never == nullptr) codecs.push_back(entry.codec);
+  }
   return codecs;
 }
 
 absl::StatusOr<cudaVideoCodec> NvdecCodec(AVCodecID codec) {
-  if (const Codec* const found = Find(codec)) return found->codec;
+  const Codec* const found = Find(codec);
+  if (found != nullptr && found->why_never == nullptr) return found->codec;
+  if (found != nullptr) {
+    return absl::UnimplementedError(absl::StrCat("NVDEC is not used for codec '",
+                                                 avcodec_get_name(codec), "': ", found->why_never));
+  }
   const auto append_name = [](std::string* out, cudaVideoCodec used) {
     out->append(NvdecCodecName(used));
   };
@@ -63,12 +75,17 @@ AVCodecID CodecOfNvdecNumber(int number) {
   return AV_CODEC_ID_NONE;
 }
 
-absl::Status CheckTakenUnasked(AVCodecID codec) {
+int NvdecNumberOf(AVCodecID codec) {
   const Codec* const found = Find(codec);
-  if (found == nullptr || found->why_not_unasked == nullptr) return absl::OkStatus();
+  return found != nullptr ? found->codec : -1;
+}
+
+absl::Status CheckTakenUnasked(AVCodecID codec) {
+  NVC_RETURN_IF_ERROR(NvdecCodec(codec).status());
+  const char* const why_not = Find(codec)->why_not_unasked;
+  if (why_not == nullptr) return absl::OkStatus();
   return absl::UnimplementedError(absl::StrCat("NVDEC's pictures of ", avcodec_get_name(codec), " ",
-                                               found->why_not_unasked,
-                                               "; backend=\"nvdec\" takes the GPU's"));
+                                               why_not, "; backend=\"nvdec\" takes the GPU's"));
 }
 
 const char* NvdecCodecName(cudaVideoCodec codec) {

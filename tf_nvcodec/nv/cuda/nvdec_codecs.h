@@ -17,17 +17,19 @@ namespace nvc {
 // All of them, where a GPU has them.
 std::vector<cudaVideoCodec> NvdecCodecs();
 
-// NVIDIA's number of a codec. Unimplemented for those that NVDEC never has.
+// NVIDIA's name of a codec. Unimplemented for those that NVDEC is never used for.
 absl::StatusOr<cudaVideoCodec> NvdecCodec(AVCodecID codec);
 
-// The other way: the codec of one of those numbers, AV_CODEC_ID_NONE of others.
+// NVIDIA's numbers also name codecs that FFmpeg decodes here: -1 or AV_CODEC_ID_NONE where the
+// other side has none.
+int NvdecNumberOf(AVCodecID codec);
 AVCodecID CodecOfNvdecNumber(int number);
 
 // FFmpeg's name of a codec.
 const char* NvdecCodecName(cudaVideoCodec codec);
 
-// Unimplemented for codecs that NVDEC decodes where it is asked to by name alone: a picture that it
-// gets wrong may come in the middle of a stream.
+// Unimplemented also for codecs that NVDEC decodes only where backend="nvdec" asks for it: a
+// picture that it gets wrong may come in the middle of a stream.
 absl::Status CheckTakenUnasked(AVCodecID codec);
 
 }  // namespace nvc

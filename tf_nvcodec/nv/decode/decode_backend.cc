@@ -35,7 +35,6 @@ absl::Status CheckExact(AVCodecID codec) {
     case AV_CODEC_ID_VP8:
     case AV_CODEC_ID_VP9:
     case AV_CODEC_ID_AV1:
-    case AV_CODEC_ID_VC1:
       return absl::OkStatus();
     default:
       return absl::UnimplementedError(
@@ -87,8 +86,7 @@ absl::StatusOr<GpuDevice*> ChooseDecoder(Backend backend, GpuDevice* frames_on,
   if (backend == Backend::kCpu) return nullptr;
   if (backend == Backend::kAuto) {
     if (frames_on == nullptr) return nullptr;
-    absl::Status status = NvdecCodec(codec.codec_id).status();
-    if (status.ok()) status = CheckTakenUnasked(codec.codec_id);
+    absl::Status status = CheckTakenUnasked(codec.codec_id);
     if (status.ok()) status = CheckExact(codec.codec_id);
     if (status.ok()) status = CheckNvdecTakes(frames_on, codec);
     if (status.ok()) return frames_on;

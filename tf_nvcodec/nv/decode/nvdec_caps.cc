@@ -10,7 +10,6 @@
 #include "tf_nvcodec/core/base/status.h"
 #include "tf_nvcodec/nv/cuda/nvdec_codecs.h"
 #include "tf_nvcodec/nv/decode/nvdec_headers.h"
-#include "tf_nvcodec/nv/decode/vc1_headers.h"
 
 extern "C" {
 #include <libavutil/pixdesc.h>
@@ -148,11 +147,6 @@ absl::Status CheckNvdecTakes(GpuDevice* device, const AVCodecParameters& codec) 
   if (format.codec == cudaVideoCodec_MPEG4 && codec.extradata != nullptr) {
     NVC_RETURN_IF_ERROR(
         CheckMpeg4Object(codec.extradata, static_cast<size_t>(codec.extradata_size)));
-  }
-  if (format.codec == cudaVideoCodec_VC1) {
-    NVC_RETURN_IF_ERROR(CheckVc1Height(codec.height));
-    NVC_RETURN_IF_ERROR(CheckVc1Features(
-        Vc1FeaturesOf(codec.extradata, static_cast<size_t>(codec.extradata_size))));
   }
   const AVPixFmtDescriptor* descriptor =
       av_pix_fmt_desc_get(static_cast<AVPixelFormat>(codec.format));

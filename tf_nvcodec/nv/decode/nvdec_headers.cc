@@ -4,7 +4,6 @@
 #include "tf_nvcodec/core/bitstream/bit_reader.h"
 #include "tf_nvcodec/core/bitstream/nal_units.h"
 #include "tf_nvcodec/core/bitstream/sps.h"
-#include "tf_nvcodec/nv/decode/vc1_headers.h"
 
 extern "C" {
 #include <libavutil/macros.h>
@@ -127,7 +126,6 @@ std::optional<PictureWindow> FindWindow(AVCodecID codec, const uint8_t* data, si
   if (codec == AV_CODEC_ID_VP8) return OfVp8(data, size);
   if (codec == AV_CODEC_ID_MPEG1VIDEO || codec == AV_CODEC_ID_MPEG2VIDEO) return OfMpeg(data, size);
   if (codec == AV_CODEC_ID_MPEG4) return OfMpeg4(data, size);
-  if (codec == AV_CODEC_ID_VC1) return Vc1Window(data, size);
   if (codec != AV_CODEC_ID_H264 && codec != AV_CODEC_ID_HEVC) return std::nullopt;
   std::optional<PictureWindow> found;
   bool found_of_size = false;

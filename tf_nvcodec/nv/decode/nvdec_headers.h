@@ -20,8 +20,7 @@ namespace nvc {
 // top, and the siting of chroma. VP8: of a key frame;
 // the parser rounds sizes to even ones. MPEG-1 and MPEG-2: of the last sequence header before the
 // picture, with whole macroblocks as its coded size; the parser may take the size to display from
-// an extension that FFmpeg ignores. MPEG-4: of the last rectangular object layer. VC-1: see
-// Vc1Window.
+// an extension that FFmpeg ignores. MPEG-4: of the last rectangular object layer.
 std::optional<PictureWindow> FindWindow(AVCodecID codec, const uint8_t* data, size_t size,
                                         int coded_width, int coded_height);
 

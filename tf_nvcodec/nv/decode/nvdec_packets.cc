@@ -8,7 +8,6 @@
 #include "tf_nvcodec/core/bitstream/parameter_sets.h"
 #include "tf_nvcodec/nv/decode/jpeg_tables.h"
 #include "tf_nvcodec/nv/decode/nvdec_headers.h"
-#include "tf_nvcodec/nv/decode/vc1_headers.h"
 
 namespace nvc {
 namespace {
@@ -83,8 +82,6 @@ absl::Status NvdecPackets::Follow(AvCodecParametersPtr stream) {
   }
   if (codec.codec_id == AV_CODEC_ID_AV1 && !headers.empty() && (headers[0] & 0x80) != 0) {
     headers.remove_prefix(std::min(headers.size(), kAv1RecordBytes));
-  } else if (codec.codec_id == AV_CODEC_ID_VC1) {
-    headers = Vc1Headers(headers);
   } else if (codec.codec_id == AV_CODEC_ID_VP8 || codec.codec_id == AV_CODEC_ID_VP9 ||
              codec.codec_id == AV_CODEC_ID_MJPEG) {
     headers = {};  // what containers keep there is not of the stream
@@ -136,11 +133,7 @@ absl::Status NvdecPackets::Filter() {
 absl::Span<const uint8_t> NvdecPackets::Whole(const AVPacket& packet) {
   const absl::Span<const uint8_t> bytes = BytesOf(packet);
   completed_.reset();
-  if (stream_->codec_id == AV_CODEC_ID_MJPEG) {
-    completed_ = WithHuffmanTables(bytes);
-  } else if (stream_->codec_id == AV_CODEC_ID_VC1 && !bytes.empty() && LacksVc1StartCode(bytes)) {
-    completed_ = WithVc1StartCode(bytes);
-  }
+  if (stream_->codec_id == AV_CODEC_ID_MJPEG) completed_ = WithHuffmanTables(bytes);
   return completed_.has_value() ? absl::MakeConstSpan(*completed_) : bytes;
 }
 

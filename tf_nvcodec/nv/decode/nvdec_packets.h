@@ -53,7 +53,7 @@ class NvdecPackets {
   std::optional<BitstreamFilter> filter_;  // none when packets are right as they are
   AvPacketPtr filtered_;
   std::vector<uint8_t> headers_;
-  // A JPEG that came without tables, or a frame of VC-1 without start code.
+  // A JPEG that came without tables.
   std::optional<std::vector<uint8_t>> completed_;
   bool may_have_fields_ = true;
   std::vector<Piece> pieces_;  // of the filter's last packet

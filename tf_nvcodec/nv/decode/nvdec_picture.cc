@@ -2,23 +2,8 @@
 
 #include <algorithm>
 
-#include "tf_nvcodec/nv/decode/vc1_headers.h"
-
 namespace nvc {
 namespace {
-
-absl::Status CheckVc1Picture(const CUVIDPICPARAMS& picture) {
-  const CUVIDVC1PICPARAMS& vc1 = picture.CodecSpecific.vc1;
-  Vc1Features features;
-  features.interlaced = vc1.interlace != 0;
-  features.mapped_ranges = vc1.range_mapy_flag != 0 || vc1.range_mapuv_flag != 0;
-  features.pan_scan = vc1.panscan_flag != 0;
-  features.fast_chroma_vectors = vc1.fastuvmc != 0;
-  features.dquant = vc1.dquant;
-  features.segmented = vc1.psf != 0;
-  features.slices = picture.nNumSlices > 1;
-  return CheckVc1Features(features);
-}
 
 absl::Status CheckMpeg4Picture(const CUVIDMPEG4PICPARAMS& mpeg4) {
   constexpr int kPredicted = 1;  // vop_coding_type: 0 intra, 2 bidirectional, 3 sprite
@@ -34,7 +19,7 @@ absl::Status CheckMpeg4Picture(const CUVIDMPEG4PICPARAMS& mpeg4) {
 
 bool IsCountedInMacroblocks(cudaVideoCodec codec) {
   return codec == cudaVideoCodec_MPEG1 || codec == cudaVideoCodec_MPEG2 ||
-         codec == cudaVideoCodec_MPEG4 || codec == cudaVideoCodec_VC1;
+         codec == cudaVideoCodec_MPEG4;
 }
 
 void CountMacroblocks(int coded_width, int coded_height, CUVIDPICPARAMS* picture) {
@@ -76,7 +61,6 @@ int ReferenceIndex(cudaVideoCodec codec, const CUVIDPICPARAMS& picture) {
 }
 
 absl::Status CheckPicture(cudaVideoCodec codec, const CUVIDPICPARAMS& picture) {
-  if (codec == cudaVideoCodec_VC1) return CheckVc1Picture(picture);
   if (codec == cudaVideoCodec_MPEG4) return CheckMpeg4Picture(picture.CodecSpecific.mpeg4);
   return absl::OkStatus();
 }

@@ -9,8 +9,8 @@ namespace nvc {
 
 constexpr int kNvdecMacroblock = 16;  // samples of its sides
 
-// MPEG-1, MPEG-2, MPEG-4 and VC-1: the parser gives the coded size as the sequence header has it,
-// and leaves out a last column that is no whole macroblock.
+// MPEG-1, MPEG-2 and MPEG-4: the parser gives the coded size as the sequence header has it, and
+// leaves out a last column that is no whole macroblock.
 bool IsCountedInMacroblocks(cudaVideoCodec codec);
 
 // Puts that right.
@@ -34,8 +34,8 @@ bool StartsAfresh(cudaVideoCodec codec, const CUVIDPICPARAMS& picture);
 // Where later pictures find it: AV1 keeps it there without the film grain that it is shown with.
 int ReferenceIndex(cudaVideoCodec codec, const CUVIDPICPARAMS& picture);
 
-// Unimplemented for what an MPEG-4 stream that says to be a Simple one may not have (see
-// CheckMpeg4Object); for VC-1 see Vc1Features.
+// Unimplemented for what an MPEG-4 stream that calls itself a Simple one must not have (see
+// CheckMpeg4Object).
 absl::Status CheckPicture(cudaVideoCodec codec, const CUVIDPICPARAMS& picture);
 
 }  // namespace nvc

@@ -7,7 +7,6 @@
 #include "tf_nvcodec/core/base/status.h"
 #include "tf_nvcodec/nv/cuda/gpu_picture.h"
 #include "tf_nvcodec/nv/decode/nvdec_picture.h"
-#include "tf_nvcodec/nv/decode/vc1_headers.h"
 
 extern "C" {
 #include <libavutil/error.h>
@@ -177,7 +176,6 @@ absl::StatusOr<NvdecStream> NvdecStream::Of(const CUVIDEOFORMAT& format,
   } else {
     NVC_ASSIGN_OR_RETURN(shown, WindowOf(format));
   }
-  if (format.codec == cudaVideoCodec_VC1) NVC_RETURN_IF_ERROR(CheckVc1Height(shown.height));
   // Surfaces also hold the last column and row of an odd size.
   stream.coded.width = std::max(stream.coded.width, shown.left + shown.width);
   stream.coded.height = std::max(stream.coded.height, shown.top + shown.height);
