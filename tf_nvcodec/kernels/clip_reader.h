@@ -12,7 +12,7 @@
 #include "tf_nvcodec/core/clips/clip_cursor.h"
 #include "tf_nvcodec/core/clips/clip_spec.h"
 #include "tf_nvcodec/kernels/dataset_statistics.h"
-#include "tf_nvcodec/kernels/decode_attributes.h"
+#include "tf_nvcodec/kernels/decode_setup.h"
 #include "tf_nvcodec/kernels/video_store.h"
 
 namespace nvc {

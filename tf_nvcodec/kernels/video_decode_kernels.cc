@@ -8,7 +8,6 @@
 #include "tf_nvcodec/core/decode/video_reader.h"
 #include "tf_nvcodec/core/index/frame_index.h"
 #include "tf_nvcodec/kernels/batch_shape.h"
-#include "tf_nvcodec/kernels/decode_attributes.h"
 #include "tf_nvcodec/kernels/decode_setup.h"
 #include "tf_nvcodec/kernels/gpu_stream.h"
 #include "tf_nvcodec/kernels/kernel_util.h"

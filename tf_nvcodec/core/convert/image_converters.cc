@@ -13,7 +13,6 @@
 #include "tf_nvcodec/core/rows/yuv_rgb_rows.h"
 
 namespace nvc {
-
 namespace {
 
 class ImageConverter : public FrameConverter {

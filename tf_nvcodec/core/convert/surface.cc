@@ -11,7 +11,6 @@ extern "C" {
 }
 
 namespace nvc {
-
 namespace {
 
 absl::StatusOr<SurfaceFormat> FormatOf(AVPixelFormat samples) {

@@ -7,7 +7,6 @@
 #include "tf_nvcodec/core/ffmpeg/decoder.h"
 
 namespace nvc {
-
 namespace {
 
 bool IsWanted(const FrameIndex& index, const Segment& segment, int i) {

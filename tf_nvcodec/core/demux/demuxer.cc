@@ -14,7 +14,6 @@ extern "C" {
 }
 
 namespace nvc {
-
 namespace {
 
 constexpr int kIoBufferBytes = 64 << 10;

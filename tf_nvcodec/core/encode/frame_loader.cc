@@ -10,7 +10,6 @@ extern "C" {
 }
 
 namespace nvc {
-
 namespace {
 
 // What AVX-512 code in the encoders may ask for.

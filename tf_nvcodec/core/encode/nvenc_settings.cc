@@ -15,7 +15,6 @@ extern "C" {
 }
 
 namespace nvc {
-
 namespace {
 
 const char* EncoderName(EncodeCodec codec) {

@@ -13,7 +13,6 @@
 #include "tf_nvcodec/core/base/fork_lock.h"
 
 namespace nvc {
-
 namespace {
 
 struct Holder {

@@ -14,7 +14,6 @@ extern "C" {
 }
 
 namespace nvc {
-
 namespace {
 
 // A new field has to be written too.

@@ -24,7 +24,6 @@ extern "C" {
 }
 
 namespace nvc {
-
 namespace {
 
 // Tables of some 10 KB each.

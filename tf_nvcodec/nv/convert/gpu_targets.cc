@@ -13,7 +13,6 @@
 #include "tf_nvcodec/nv/cuda/gpu_picture.h"
 
 namespace nvc {
-
 namespace {
 
 constexpr size_t kMostIdle = 32;

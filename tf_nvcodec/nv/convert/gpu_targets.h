@@ -11,7 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "tf_nvcodec/core/decode/frame_target.h"
+#include "tf_nvcodec/core/decode/frame_collector.h"
 #include "tf_nvcodec/nv/cuda/cuda_objects.h"
 #include "tf_nvcodec/nv/cuda/gpu_device.h"
 

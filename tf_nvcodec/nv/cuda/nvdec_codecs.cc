@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "tf_nvcodec/core/status.h"
+#include "tf_nvcodec/core/base/status.h"
 
 extern "C" {
 #include <libavcodec/avcodec.h>

@@ -19,7 +19,6 @@
 #include "tf_nvcodec/nv/cuda/gpu_device.h"
 
 namespace nvc {
-
 namespace {
 
 // The Python package says there where pip put it.

@@ -17,7 +17,6 @@ extern "C" {
 }
 
 namespace nvc {
-
 namespace {
 
 EncodeOptions ForNvenc(const EncodeOptions& options) {

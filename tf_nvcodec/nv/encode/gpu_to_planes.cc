@@ -15,7 +15,6 @@ extern "C" {
 }
 
 namespace nvc {
-
 namespace {
 
 constexpr unsigned kBlockWidth = 64, kBlockHeight = 4;
