@@ -49,7 +49,7 @@ absl::Status ReadBackend(OpKernelConstruction* context, Backend* backend) {
   NVC_ASSIGN_OR_RETURN(*backend, ParseBackend(name));
   const bool gpu_is_given = context->device_type() == ::tensorflow::DEVICE_GPU;
   if (*backend != Backend::kNvdec || gpu_is_given) return absl::OkStatus();
-  // Now, not at the first video: a dataset is made long before it is read.
+  // Fails here and not at the first video, because a dataset is made long before it is read.
   return DefaultNvdec().status();
 }
 
