@@ -145,7 +145,7 @@ class DownloadTarget::Converter : public FrameConverter {
   }
 
   absl::Status Convert(const AVFrame& frame, void* out) override {
-    // In this time the GPU decodes.
+    // While this waits, the GPU decodes the next pictures.
     NVC_RETURN_IF_ERROR(Deliver());
     NVC_RETURN_IF_ERROR(gpu_->Convert(frame, reinterpret_cast<void*>(lane_->memory())));
     out_ = out;
@@ -162,7 +162,7 @@ class DownloadTarget::Converter : public FrameConverter {
   DownloadTarget* const target_;
   std::unique_ptr<DownloadLane> lane_;
   std::unique_ptr<FrameConverter> gpu_;
-  void* out_ = nullptr;  // of the frame that is on the GPU
+  void* out_ = nullptr;  // where the frame on the GPU will go in host memory
 };
 
 SourceSpec DownloadTarget::SourceOf(const AVFrame& picture, int rotation) const {
