@@ -29,7 +29,7 @@ absl::Status Write(const EncodeEngines& engines, const FrameBatch& frames,
                    const FrameTiming& timing, const EncodeOptions& options,
                    const Cancelled& cancelled, GrowingBytes* out) {
   EncodeOptions nvenc = ForNvenc(options);
-  // What needs no GPU to be told comes first.
+  // The checks that need no GPU come first.
   NVC_RETURN_IF_ERROR(nvenc.Validate());
   NVC_ASSIGN_OR_RETURN(const StreamSpec stream, ChooseStream(frames, nvenc));
   NVC_RETURN_IF_ERROR(MakeNvencSettings(stream.encoder, nvenc).status());
@@ -111,7 +111,7 @@ absl::Status EncodeWith(const EncodeEngines& engines, EncodeBackend backend,
     }
   }
   const absl::Status written = engines.write(frames, timing, options, cancelled, out);
-  // Frames and options that neither takes are no reason.
+  // If the CPU's encoder fails too, the frames or options are wrong, and NVENC's error is no news.
   if (written.ok() && !why.ok()) say(std::string(why.message()));
   return written;
 }
@@ -129,7 +129,7 @@ EncodeEngines EnginesOnGpu(GpuDevice* gpu, CUstream stream, HostMemory host) {
       };
       return WriteVideoFrom(frames, open, timing, options, cancelled, out);
     }
-    // What no encoder takes is told before it is copied.
+    // Checks what no encoder takes before the copy.
     NVC_RETURN_IF_ERROR(frames.Validate());
     NVC_RETURN_IF_ERROR(options.Validate());
     NVC_RETURN_IF_ERROR(ChooseStream(frames, options).status());

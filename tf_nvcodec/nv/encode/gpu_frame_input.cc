@@ -15,7 +15,7 @@ extern "C" {
 namespace nvc {
 namespace {
 
-// Of CUpointer_attribute, which the headers leave out.
+// Values of CUpointer_attribute, which the headers leave out.
 constexpr int kMemoryType = 2, kDeviceOrdinal = 9;
 
 absl::StatusOr<int> OrdinalOf(const CudaDriver& cuda, CUdeviceptr memory) {
@@ -36,7 +36,7 @@ size_t BytesOf(absl::Span<const GpuRows> rows) {
   return bytes;
 }
 
-// Whether the rows are packed where they are.
+// Returns whether the rows follow each other in memory without a gap.
 bool ArePacked(absl::Span<const GpuRows> rows) {
   CUdeviceptr next = rows[0].data;
   for (const GpuRows& part : rows) {
@@ -65,7 +65,7 @@ absl::StatusOr<GpuDevice*> GpuOfMemory(CUdeviceptr memory) {
   NVC_ASSIGN_OR_RETURN(const CudaDriver* const cuda, GetCudaDriver());
   absl::StatusOr<int> ordinal = OrdinalOf(*cuda, memory);
   if (!ordinal.ok()) {
-    // Some drivers answer with a context only.
+    // Some drivers answer only if a context is current.
     NVC_ASSIGN_OR_RETURN(GpuDevice* const first, GpuDevice::GetFirst());
     const ScopedContext current(*first);
     NVC_RETURN_IF_ERROR(current.status());

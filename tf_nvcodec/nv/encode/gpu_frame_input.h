@@ -1,4 +1,4 @@
-// Frames that a caller has in a GPU's memory, on their way to an encoder.
+// Copies or converts frames that a caller has in GPU memory for an encoder.
 #ifndef TF_NVCODEC_NV_ENCODE_GPU_FRAME_INPUT_H_
 #define TF_NVCODEC_NV_ENCODE_GPU_FRAME_INPUT_H_
 
@@ -19,35 +19,38 @@ extern "C" {
 
 namespace nvc {
 
-// `rows` rows of `row_bytes`, `pitch` bytes apart. Those of a frame follow each other without a
-// gap in the frame as it is packed in host memory.
+// `rows` rows of `row_bytes` bytes, `pitch` bytes apart. A packed frame consists of several of
+// these, one after the other, without gaps.
 struct GpuRows {
   CUdeviceptr data = 0;
   size_t row_bytes = 0, rows = 0, pitch = 0;
 };
 
-// The GPU that an address is of. InvalidArgument: of none; FailedPrecondition without a driver.
+// Returns the GPU that owns the memory at an address. Returns InvalidArgument if no GPU owns it,
+// and FailedPrecondition without a driver.
 absl::StatusOr<GpuDevice*> GpuOfMemory(CUdeviceptr memory);
 
-// Not thread-safe.
+// Reads a caller's frames on a stream of its own. Not thread-safe.
 class GpuFrameInput {
  public:
   static absl::StatusOr<std::unique_ptr<GpuFrameInput>> Create(GpuDevice* device);
 
   GpuDevice* device() const { return device_; }
-  // On which frames are read; who writes one may put it in order with this by himself.
+  // The stream that reads frames. A caller that writes frames on another stream may order the two
+  // itself.
   CUstream stream() const { return stream_.get(); }
-  // Frames are read after what is now queued on `producer`.
+  // Makes all later reads wait for the work now queued on `producer`.
   absl::Status WaitFor(CUstream producer);
 
-  // The packed frame, of `bytes` in all. The rows may change as soon as these return.
+  // Copies the packed frame, `bytes` in all. When one of the functions below returns, the caller
+  // may change the rows.
   absl::Status CopyTo(void* host, absl::Span<const GpuRows> rows, size_t bytes);
-  // `frame` is one of CUDA's on this GPU, whose layout is what is packed.
+  // `frame` is a CUDA frame on this GPU with the same layout as the packed frame.
   absl::Status CopyTo(AVFrame* frame, absl::Span<const GpuRows> rows);
-  // The same for frames of another layout.
+  // Does the same for a frame of another layout.
   absl::Status ConvertTo(AVFrame* frame, absl::Span<const GpuRows> rows,
                          const GpuToPlanes& converter);
-  // What was queued is done: after an error, which may leave some.
+  // Waits for all queued work. Needed after an error, which may leave some.
   absl::Status Finish() const { return stream_.Synchronize(); }
 
  private:

@@ -8,11 +8,11 @@
 namespace nvc {
 namespace {
 
-// Null for frames whose bytes the stream's frames are.
+// Returns null if the stream's frames have the same bytes as `frames`.
 absl::StatusOr<std::unique_ptr<GpuToPlanes>> NewConverter(GpuDevice* gpu, const FrameBatch& frames,
                                                           const StreamSpec& stream) {
   if (RawVideoFormat(frames.pixel_format) == stream.encoder_format) return nullptr;
-  // As on the host, integers for bytes.
+  // The host converts bytes with integers too, so the results are equal.
   if (Channels(frames.pixel_format) == 3 && frames.sample_type == SampleType::kUint8) {
     return GpuRgbConverter::Create(gpu, stream, {3, frames.pixel_format == PixelFormat::kBgr});
   }
@@ -37,7 +37,7 @@ absl::StatusOr<std::unique_ptr<FrameSource>> GpuFrameLoader::Create(GpuDevice* g
 }
 
 GpuFrameLoader::~GpuFrameLoader() {
-  // An error may have left work that reads the caller's frames.
+  // An error may have left work that still reads the caller's frames.
   if (input_ != nullptr) input_->Finish().IgnoreError();
 }
 
@@ -46,7 +46,8 @@ absl::StatusOr<AvFramePtr> GpuFrameLoader::Load(int64_t index) {
   SetTags(stream_, frame.get());
   const auto data = reinterpret_cast<CUdeviceptr>(frames_.Frame(index));
   const GpuRows rows[] = {{data, frames_.frame_bytes, 1, frames_.frame_bytes}};
-  // Both return when the frame is written: NVENC reads it on a stream of libavcodec's.
+  // Both calls return when the frame is written, because NVENC reads it on a stream of
+  // libavcodec's.
   if (converter_ == nullptr) {
     NVC_RETURN_IF_ERROR(input_->CopyTo(frame.get(), rows));
     return frame;

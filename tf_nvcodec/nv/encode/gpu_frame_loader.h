@@ -1,4 +1,4 @@
-// core's frame loader for frames in a GPU's memory: what an encoder is handed stays there.
+// Loads frames from GPU memory for an encoder; they never leave the GPU.
 #ifndef TF_NVCODEC_NV_ENCODE_GPU_FRAME_LOADER_H_
 #define TF_NVCODEC_NV_ENCODE_GPU_FRAME_LOADER_H_
 
@@ -15,12 +15,13 @@
 
 namespace nvc {
 
-// One frame at a time, on a stream of its own, so that nobody waits for the producer's later work.
+// Loads one frame at a time, on a stream of its own, so that it does not wait for work that the
+// producer queues later.
 class GpuFrameLoader : public FrameSource {
  public:
-  // `frames.data` is memory of `gpu`, complete once what is now queued on `producer` is, and stays
-  // as long as the loader; `device` is libavutil's view of that GPU. Unimplemented for a stream
-  // that frames in device memory can't become.
+  // `frames.data` is memory of `gpu`. It is complete when the work now queued on `producer` is
+  // done, and must outlive the loader. `device` is libavutil's context for that GPU. Returns
+  // Unimplemented for a stream format that frames in GPU memory can't be converted to.
   static absl::StatusOr<std::unique_ptr<FrameSource>> Create(GpuDevice* gpu, AVBufferRef* device,
                                                              CUstream producer,
                                                              const FrameBatch& frames,
@@ -36,7 +37,7 @@ class GpuFrameLoader : public FrameSource {
 
   std::unique_ptr<GpuFrameInput> input_;
   std::unique_ptr<GpuFramePool> pool_;
-  std::unique_ptr<GpuToPlanes> converter_;  // null: the frames are laid out as the stream
+  std::unique_ptr<GpuToPlanes> converter_;  // null if the frames have the stream's layout
   const FrameBatch frames_;
   const StreamSpec stream_;
 };
