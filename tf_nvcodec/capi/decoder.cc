@@ -86,7 +86,7 @@ absl::Status GetCaps(int gpu, int codec, int chroma_format, int bit_depth, nvc_d
       return absl::UnimplementedError(
           absl::StrCat("this FFmpeg has no decoder for codec '", avcodec_get_name(id), "'"));
     }
-    // No engine's limits, only those of a frame.
+    // No engine limits the CPU; only the size of a frame is limited.
     caps->min_width = caps->min_height = 1;
     caps->max_width = caps->max_height = kMaxSide;
     caps->max_macroblocks = int64_t{kMaxSide / 16} * (kMaxSide / 16);

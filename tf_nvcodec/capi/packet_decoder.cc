@@ -14,7 +14,7 @@
 namespace nvc {
 namespace {
 
-// Each thread more holds a frame more back.
+// Every further thread delays the output by one more frame.
 constexpr int kMaxThreads = 16;
 
 void Note(const absl::Status& status, absl::Status* first) {
@@ -26,7 +26,7 @@ void Note(const absl::Status& status, absl::Status* first) {
 absl::Status PacketDecoder::Decode(const AVPacket& packet,
                                    const std::shared_ptr<const PacketStream>& stream) {
   absl::Status first = Follow(stream);
-  // Of the frames before; what comes now is another matter.
+  // This error concerns the frames before; the new packet is decoded in any case.
   if (decoder_ == nullptr) return first;
   if (std::exchange(finished_, false)) {
     decoder_->Reset();
@@ -114,7 +114,7 @@ absl::Status PacketDecoder::OpenDecoder() {
   if (!options_.low_latency) {
     options.num_threads = std::min(AvailableCores() + kSpareThreads, kMaxThreads);
   }
-  // Where nobody looked into the stream, H.264 that does not tell its delay is given the longest.
+  // Without container headers nothing tells the delay of H.264, so this uses the longest one.
   const bool unknown_delay = stream_ == nullptr && !options_.low_latency;
   if (unknown_delay) options.reorder_depth = FrameIndex::kMaxReorderDepth;
   const AVRational time_base = stream_ != nullptr ? stream_->time_base : AVRational{0, 1};
@@ -155,7 +155,7 @@ absl::Status PacketDecoder::DecodeWhole(const AVPacket* packet) {
   } else if (absl::IsUnimplemented(first) && options_.must_be_gpu) {
     first = WithNvdecCure(first);
   }
-  // The frames before the first that can be decoded refer to what never came.
+  // The frames before the first one that can be decoded refer to pictures that never came.
   if (joining_ && absl::IsDataLoss(first)) return absl::OkStatus();
   if (first.ok() || packet == nullptr || packet->pts == AV_NOPTS_VALUE) return first;
   return absl::Status(first.code(),
@@ -171,7 +171,7 @@ absl::Status PacketDecoder::GoOnWithFfmpeg(const AVPacket* packet, const absl::S
   }
   const bool can_go_on = (packet->flags & AV_PKT_FLAG_KEY) != 0 || joining_;
   joining_ = joining_ || !can_go_on;
-  absl::Status none;  // is refused by FFmpeg's
+  absl::Status none;  // FFmpeg's decoder refuses no packet
   const absl::Status sent = SendAndReceive(packet, &none);
   if (can_go_on) return sent;
   return absl::Status(refused.code(),
@@ -187,7 +187,7 @@ absl::Status PacketDecoder::SendAndReceive(const AVPacket* packet, absl::Status*
   if (frame == nullptr) return absl::ResourceExhaustedError("out of memory for a frame");
   while (true) {
     const absl::StatusOr<bool> received = decoder_->Receive(frame.get());
-    // What is refused is said once.
+    // Reports a refusal once only.
     if (!is_refused || !absl::IsUnimplemented(received.status())) Note(received.status(), &first);
     if (!received.ok() || !*received) break;
     if (times_ && frame->pts == AV_NOPTS_VALUE) frame->best_effort_timestamp = times_->Next();

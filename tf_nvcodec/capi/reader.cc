@@ -43,7 +43,7 @@ absl::Status Open(const nvc_source& source, const nvc_decoder_options& options, 
   return absl::OkStatus();
 }
 
-// Each frame once, by its display index.
+// Collects each frame once, by its display index.
 class SurfaceSink : public FrameSink {
  public:
   explicit SurfaceSink(const nvc_reader& reader) : reader_(reader) {}
@@ -75,7 +75,7 @@ class SurfaceSink : public FrameSink {
 
  private:
   const nvc_reader& reader_;
-  std::vector<std::unique_ptr<FrameMaker>> makers_;  // by worker
+  std::vector<std::unique_ptr<FrameMaker>> makers_;  // one for each worker
   std::mutex mutex_;
   std::unordered_map<int, std::unique_ptr<nvc_frame>> frames_;
 };
