@@ -1,4 +1,4 @@
-// One stream being encoded: frames go in, in the order they are shown, and packets come out.
+// The interface of encoders: frames go in, in display order, and packets come out.
 #ifndef TF_NVCODEC_CORE_ENCODE_ENCODER_H_
 #define TF_NVCODEC_CORE_ENCODE_ENCODER_H_
 
@@ -10,11 +10,11 @@
 
 namespace nvc {
 
-// Called for each packet, in decoding order, with times in the encoder's time base. A failure stops
-// the encoder and is returned as it is.
+// Gets each packet, in decoding order, with times in the encoder's time base. An error stops the
+// encoder, which returns that error unchanged.
 using PacketSink = std::function<absl::Status(AVPacket* packet)>;
 
-// Bits per second, and bits of the VBV buffer; 0: no limit.
+// Bits per second, and bits of the VBV buffer. 0 means no limit.
 struct EncoderRate {
   int64_t bitrate = 0, max_bitrate = 0, vbv_size = 0;
 };
@@ -23,16 +23,18 @@ class Encoder {
  public:
   virtual ~Encoder() = default;
 
-  // `frame` has a pts in the time base; it may refer to memory that must stay until Finish returns
-  // or the encoder is destroyed. Errors name the codec, the frame and the cause.
+  // Encodes a frame. It has a pts in the time base. It may refer to memory that must stay valid
+  // until Finish returns or the encoder is destroyed. Errors name the codec, the frame and the
+  // cause.
   virtual absl::Status Encode(AvFramePtr frame, const PacketSink& sink) = 0;
-  // Drains the encoder. Nothing else may be called after it, nor after an error.
+  // Drains the encoder. No other call may follow, neither after this nor after an error.
   virtual absl::Status Finish(const PacketSink& sink) = 0;
 
-  // Holds from the next frame on. Unimplemented where the codec can't without starting anew.
+  // Changes the rates from the next frame on. Returns Unimplemented if the codec would have to
+  // restart.
   virtual absl::Status SetRate(const EncoderRate& rate) = 0;
 
-  // What a muxer needs to know of the stream.
+  // Describes the stream for a muxer.
   virtual const AVCodecContext& context() const = 0;
 };
 

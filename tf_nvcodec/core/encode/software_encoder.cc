@@ -26,7 +26,8 @@ namespace {
 
 bool IsSvtAv1(const AVCodec* codec) { return std::strcmp(codec->name, "libsvtav1") == 0; }
 
-// Encoder errors are the caller's choice of options more often than damaged data.
+// Makes a status of an encoder's error. Bad options cause these errors more often than damaged
+// data.
 absl::Status EncoderError(int averror, const std::string& doing, const AvLogScope& log) {
   const absl::Status status = FfmpegError(averror, doing);
   const std::string message = absl::StrCat(status.message(), log.Detail());
@@ -38,10 +39,11 @@ absl::Status EncoderError(int averror, const std::string& doing, const AvLogScop
   return absl::Status(status.code(), message);
 }
 
-// What the GPU or its driver can't do comes as one of these.
+// Makes a status of NVENC's error. What the GPU or its driver can't do becomes FailedPrecondition
+// or Unimplemented.
 absl::Status NvencError(int averror, const std::string& doing, const AvLogScope& log) {
   const absl::Status status = EncoderError(averror, doing, log);
-  // EPERM is libavcodec's -1 for a driver that it can't open.
+  // EPERM is libavcodec's -1, for a driver that it can't open.
   if (averror == AVERROR_EXTERNAL || averror == AVERROR_UNKNOWN || averror == AVERROR(EPERM)) {
     return absl::FailedPreconditionError(status.message());
   }
@@ -51,8 +53,8 @@ absl::Status NvencError(int averror, const std::string& doing, const AvLogScope&
   return status;
 }
 
-// libavcodec's "preset" of SVT-AV1, and its default where there is none, or one that it refuses; a
-// preset among SVT-AV1's own parameters is set after it.
+// Returns the preset that SVT-AV1 will use: libavcodec's "preset", or its default if there is none
+// or libavcodec refuses it. A preset among SVT-AV1's own parameters overrides both.
 int SvtAv1Preset(const CodecOptions& settings) {
   int preset = kSvtAv1DefaultPreset;
   for (const auto& [name, value] : settings) {
@@ -80,7 +82,7 @@ class SoftwareEncoder : public Encoder {
         use_(use) {}
 
   ~SoftwareEncoder() override {
-    // SVT-AV1 1.4 never returns from closing an encoder that got no frame or no end of stream.
+    // If an encoder got no frame or no end of stream, SVT-AV1 1.4 never returns from closing it.
     if (avcodec_is_open(context_.get()) && IsSvtAv1(context_->codec) && !finished_) DrainUnused();
   }
 
@@ -95,9 +97,10 @@ class SoftwareEncoder : public Encoder {
       av_dict_set(&dictionary, name.c_str(), value.c_str(), 0);
     }
     AvLogScope log;
-    // The wrappers of libx265 and SVT-AV1 only warn of parameters that these can't take.
+    // The wrappers of libx265 and SVT-AV1 only warn of parameters that the library does not accept.
+    // This turns their warnings into errors.
     context_->log_level_offset = AV_LOG_ERROR - AV_LOG_WARNING;
-    const OrdinaryPriority ordinary;  // SVT-AV1 would take another
+    const OrdinaryPriority ordinary;  // keeps SVT-AV1 from raising it
     const int opened = avcodec_open2(context_.get(), context_->codec, &dictionary);
     context_->log_level_offset = 0;
     const AVDictionaryEntry* const unused =
@@ -138,7 +141,8 @@ class SoftwareEncoder : public Encoder {
   }
 
   absl::Status SetRate(const EncoderRate& rate) override {
-    // libavcodec's wrappers of x264 and NVENC compare these with what runs at every frame.
+    // libavcodec's wrappers of x264 and NVENC check at every frame whether these fields have
+    // changed.
     if (!nvenc_ && std::strcmp(context_->codec->name, "libx264") != 0) {
       return absl::UnimplementedError(absl::StrCat(
           label_, " can't change its rate while it runs: end it and create another encoder"));
@@ -154,7 +158,7 @@ class SoftwareEncoder : public Encoder {
 
  private:
   absl::Status SetX264Rate(const EncoderRate& rate) {
-    // It takes a new bitrate along with those of the buffer only.
+    // x264 accepts a new bitrate only together with new values for the buffer.
     if (context_->rc_buffer_size == 0 || context_->rc_max_rate == 0 || rate.vbv_size <= 0 ||
         rate.max_bitrate <= 0) {
       return absl::InvalidArgumentError(absl::StrCat(
@@ -168,10 +172,10 @@ class SoftwareEncoder : public Encoder {
     return absl::OkStatus();
   }
 
-  // A group of pictures starts with what is new.
+  // NVENC starts a new GOP with the new rate.
   absl::Status SetNvencRate(const EncoderRate& rate) {
     context_->bit_rate = rate.bitrate;
-    // What is not given stays.
+    // Values that the caller does not give stay as they are.
     if (rate.max_bitrate > 0) context_->rc_max_rate = rate.max_bitrate;
     if (rate.vbv_size > 0) context_->rc_buffer_size = static_cast<int>(rate.vbv_size);
     return absl::OkStatus();
@@ -197,11 +201,11 @@ class SoftwareEncoder : public Encoder {
     }
   }
 
-  // x265 leaves the dts of streams shorter than its reordering undefined, and libavcodec's NVENC
-  // before 6.1 takes a frame for one tick. The k-th packet is decoded when the frame that it is
-  // `delay` behind is shown.
+  // Returns the dts of a packet. x265 leaves it undefined in streams shorter than its reordering
+  // delay, and libavcodec's NVENC before 6.1 assumes that a frame lasts one tick. Packet k is
+  // decoded at the time at which frame k - delay is displayed.
   int64_t DecodingTime(size_t packet) const {
-    // x265 makes at most a pyramid of two levels; NVENC can make deeper ones.
+    // x265 makes a pyramid of two levels at most. NVENC can make deeper ones.
     const auto b_frames = static_cast<size_t>(context_->max_b_frames);
     const size_t delay = nvenc_ ? b_frames : b_frames == 0 ? 0 : 2;
     if (packet >= delay) return sent_pts_[packet - delay];
@@ -209,6 +213,8 @@ class SoftwareEncoder : public Encoder {
     return sent_pts_[0] - static_cast<int64_t>(delay - packet) * step;
   }
 
+  // Feeds a blank frame, if none came, and the end of the stream to SVT-AV1, so that closing it
+  // returns.
   void DrainUnused() {
     AvLogScope log;
     if (frames_ == 0) {
@@ -240,7 +246,7 @@ class SoftwareEncoder : public Encoder {
   const bool nvenc_;
   const EncoderUse use_;
   int64_t frames_ = 0;
-  std::vector<int64_t> sent_pts_;  // of the frames so far, in display order
+  std::vector<int64_t> sent_pts_;  // of all frames so far, in display order
   size_t packets_ = 0;
   bool finished_ = false;
 };
@@ -248,7 +254,7 @@ class SoftwareEncoder : public Encoder {
 }  // namespace
 
 void QuietEncoderLibraries() {
-  // SVT-AV1 knows no other way; fatal errors still show, and a caller's own choice stays.
+  // SVT-AV1 has no other way. Fatal errors still show, and a value that the user has set stays.
   static std::once_flag done;
   std::call_once(done, [] { setenv("SVT_LOG", "0", /*overwrite=*/0); });
 }
@@ -276,7 +282,7 @@ absl::StatusOr<AvCodecContextPtr> NewEncoderContext(const StreamSpec& stream, bo
   context->color_trc = stream.transfer;
   context->color_range = stream.range;
   context->chroma_sample_location = stream.chroma_location;
-  // No version strings or dates, so that equal input gives equal bytes.
+  // Leaves out version strings and dates, so that equal input gives equal bytes.
   context->flags |= AV_CODEC_FLAG_BITEXACT;
   if (global_header) context->flags |= AV_CODEC_FLAG_GLOBAL_HEADER;
   return context;

@@ -1,4 +1,4 @@
-// FFmpeg's encoders.
+// Encodes with FFmpeg's encoders, which include NVENC's.
 #ifndef TF_NVCODEC_CORE_ENCODE_SOFTWARE_ENCODER_H_
 #define TF_NVCODEC_CORE_ENCODE_SOFTWARE_ENCODER_H_
 
@@ -16,18 +16,20 @@
 
 namespace nvc {
 
-// `global_header`: parameter sets go to the container instead of every key frame. InvalidArgument
-// names a codec option that the codec doesn't have or whose value it refuses. `gpu_frames`: whose
-// frames the encoder, NVENC, reads where they are; null for frames in host memory. An AV1 encoder
-// waits for those of other threads, until `cancelled`, but not for sessions (svt_av1_turn.h).
+// Opens an encoder. With `global_header`, parameter sets go to the container instead of every key
+// frame. If NVENC reads its frames in GPU memory, they come from `gpu_frames`; null means host
+// memory. An AV1 encoder waits until those of other threads finish or `cancelled` returns true, but
+// it does not wait for sessions (svt_av1_guard.h). Returns InvalidArgument, which names the option,
+// if the codec does not have one of the codec options or refuses its value.
 absl::StatusOr<std::unique_ptr<Encoder>> NewSoftwareEncoder(
     const StreamSpec& stream, const FrameTiming& timing, const EncodeOptions& options,
     bool global_header, const GpuFramePool* gpu_frames, const Cancelled& cancelled);
 
-// The two halves of it, for callers with settings of their own in between: a context that has the
-// stream's size, format and colours, and the encoder it becomes.
+// NewSoftwareEncoder in two halves, for callers that make settings of their own in between. The
+// first makes a context with the stream's size, format and colours; the last makes an encoder of
+// it.
 absl::StatusOr<AvCodecContextPtr> NewEncoderContext(const StreamSpec& stream, bool global_header);
-// In between: the encoder, NVENC, gets its frames from the pool.
+// Between the two: makes the encoder, NVENC, read frames of the pool.
 absl::Status ReadFramesOnGpu(const GpuFramePool& pool, AVCodecContext* context);
 absl::StatusOr<std::unique_ptr<Encoder>> OpenSoftwareEncoder(AvCodecContextPtr context,
                                                              const EncodeOptions& options,
@@ -35,8 +37,8 @@ absl::StatusOr<std::unique_ptr<Encoder>> OpenSoftwareEncoder(AvCodecContextPtr c
                                                              EncoderUse use,
                                                              const Cancelled& cancelled);
 
-// Keeps the encoder libraries that have loggers of their own off stderr. Changes the environment,
-// so call it before other threads run; the first encoder does it otherwise.
+// Keeps encoder libraries with their own loggers from writing to stderr. Changes the environment,
+// so call it before other threads run; otherwise the first encoder does it.
 void QuietEncoderLibraries();
 
 }  // namespace nvc

@@ -21,13 +21,13 @@ struct Holder {
   bool taken = false;
   bool by_session = false;
   bool slow_was_open = false;
-  bool inherited = false;  // by a fork, from an encoder that is not here
+  bool inherited = false;  // by a fork; the encoder runs in the parent
 };
 
 constexpr int kSlowestToHang = 6, kFastestToHang = 7;
 
 Holder& TheHolder() {
-  // Never destroyed: encoders may still run while the process ends.
+  // Never destroyed, because encoders may still run while the process ends.
   static Holder& holder = *new Holder;
   return holder;
 }
@@ -94,7 +94,7 @@ void SvtAv1PresetWasOpened(int preset) {
 
 namespace {
 
-// glibc has no functions for these. Both are about this thread alone.
+// glibc has no functions for these calls. Both concern this thread alone.
 bool GetCapabilities(__user_cap_data_struct* data) {
   __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
   return syscall(SYS_capget, &header, data) == 0;
