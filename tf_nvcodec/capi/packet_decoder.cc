@@ -26,7 +26,7 @@ void Note(const absl::Status& status, absl::Status* first) {
 absl::Status PacketDecoder::Decode(const AVPacket& packet,
                                    const std::shared_ptr<const PacketStream>& stream) {
   absl::Status first = Follow(stream);
-  // This error concerns the frames before; the new packet is decoded in any case.
+  // An error so far concerns earlier frames. The new packet is decoded unless opening has failed.
   if (decoder_ == nullptr) return first;
   if (std::exchange(finished_, false)) {
     decoder_->Reset();

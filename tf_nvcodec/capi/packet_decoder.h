@@ -77,8 +77,8 @@ class PacketDecoder {
   int random_access_points_ = 0;                // in this run of packets
   bool may_be_refused_ = false;                 // NVDEC decodes, and FFmpeg may take over
   bool gpu_refuses_ = false;
-  bool finished_ = false;  // needs a Reset before the next packet
-  bool at_start_ = true;   // this run of packets has sent none yet
+  bool finished_ = false;  // the next packet needs a Reset first
+  bool at_start_ = true;   // no packet of this run was sent yet
   bool joining_ = false;   // this run began without a key frame and gave no frame yet
   std::deque<std::unique_ptr<nvc_frame>> frames_;
 };

@@ -22,7 +22,7 @@ class DatasetStatistics {
   static std::shared_ptr<DatasetStatistics> Of(const std::string& name);
 
   std::atomic<int64_t> files_opened{0};
-  std::atomic<int64_t> files_indexed{0};  // built by reading the file, not loaded from a cache
+  std::atomic<int64_t> files_indexed{0};  // by reading them; other indexes came from a cache
   std::atomic<int64_t> clips{0};          // returned to the consumer
   std::atomic<int64_t> frames{0};  // decoded frames in these clips, without padding and repeats
   std::atomic<int64_t> bytes_read{0};

@@ -400,8 +400,8 @@ class Iterator : public DatasetIterator<VideoDataset> {
       auto shared = std::make_shared<Counting>(videos);
       const auto count = [this, shared] {
         const Cancelled cancelled = [this] { return stopped_.load(); };
-        // A closure can start late, when all videos are counted and `this` is gone. It then must
-        // not use it.
+        // A closure that starts after all videos are counted must not use `this`, which may be
+        // gone.
         for (size_t i = shared->next++; i < shared->videos.size(); i = shared->next++) {
           shared->counts[i] =
               stopped_ ? 0 : dataset()->reader().Count(shared->videos[i], cancelled);

@@ -37,8 +37,8 @@ class DecodeOp : public OpKernel {
     OP_REQUIRES_OK(context, attributes_.Read(context));
   }
 
-  // Decoding takes long. By default TensorFlow takes GPU kernels for short and runs them one after
-  // another in one thread.
+  // Decoding takes long. By default TensorFlow assumes that GPU kernels are short and runs them one
+  // after another in one thread.
   bool IsExpensive() final { return true; }
 
   void Compute(OpKernelContext* context) final { OP_REQUIRES_OK(context, Decode(context)); }

@@ -47,8 +47,8 @@ class EncodeOp : public OpKernel {
     OP_REQUIRES_OK(context, attributes_.Read(context));
   }
 
-  // Encoding takes long. By default TensorFlow takes GPU kernels for short and runs them one after
-  // another in one thread.
+  // Encoding takes long. By default TensorFlow assumes that GPU kernels are short and runs them one
+  // after another in one thread.
   bool IsExpensive() final { return true; }
 
   void Compute(OpKernelContext* context) override { OP_REQUIRES_OK(context, Encode(context)); }

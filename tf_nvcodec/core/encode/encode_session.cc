@@ -199,8 +199,8 @@ bool EncodeSession::Next(SessionPacket* packet) {
 absl::Status EncodeSession::SetRate(const EncoderRate& rate, AVRational frame_rate) {
   if (finished_) return absl::FailedPreconditionError("the encoder has ended");
   NVC_RETURN_IF_ERROR(CheckFrameRate(frame_rate, TraitsOf(spec_.codec)));
-  // The encoder still counts at its first frame rate. Scaled bit rates give each frame the bits
-  // that the new rates mean.
+  // The encoder still counts at its first frame rate. Scaling the bit rates gives each frame its
+  // share at the new frame rate.
   const AVRational slower = av_div_q(spec_.frame_rate, frame_rate);
   const auto scaled = [&](int64_t bits) { return av_rescale(bits, slower.num, slower.den); };
   return encoder_->SetRate({scaled(rate.bitrate), scaled(rate.max_bitrate), rate.vbv_size});

@@ -100,7 +100,7 @@ class SoftwareEncoder : public Encoder {
     // The wrappers of libx265 and SVT-AV1 only warn of parameters that the library does not accept.
     // This turns their warnings into errors.
     context_->log_level_offset = AV_LOG_ERROR - AV_LOG_WARNING;
-    const OrdinaryPriority ordinary;  // keeps SVT-AV1 from raising it
+    const OrdinaryPriority ordinary;  // keeps SVT-AV1 from raising this thread's
     const int opened = avcodec_open2(context_.get(), context_->codec, &dictionary);
     context_->log_level_offset = 0;
     const AVDictionaryEntry* const unused =

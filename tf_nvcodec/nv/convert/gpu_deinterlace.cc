@@ -31,7 +31,7 @@ struct Plane {
   int samples, rows;
 };
 
-// Returns the planes of a picture's layout. Of gray pictures it returns luma alone.
+// Returns the planes of a picture's layout, or luma alone for a gray picture.
 std::vector<Plane> PlanesOf(const GpuPicture& picture, int width, int height) {
   std::vector<Plane> planes = {{width, height}};
   if (av_pix_fmt_desc_get(picture.stream_format)->nb_components == 1) return planes;

@@ -195,8 +195,7 @@ absl::StatusOr<std::vector<NvencCapability>> NvencCapabilities(const NvencDriver
 }
 
 absl::StatusOr<const NvencGpu*> GetNvencGpu(int ordinal) {
-  NVC_RETURN_IF_ERROR(
-      GetCudaDriver().status());  // fails in a forked process, whatever its parent found
+  NVC_RETURN_IF_ERROR(GetCudaDriver().status());  // fails in a forked process
   static std::mutex mutex;
   static auto* const known = new std::map<int, const NvencGpu*>;
   std::lock_guard<std::mutex> lock(mutex);

@@ -111,7 +111,7 @@ absl::Status EncodeWith(const EncodeEngines& engines, EncodeBackend backend,
     }
   }
   const absl::Status written = engines.write(frames, timing, options, cancelled, out);
-  // If the CPU's encoder fails too, the frames or options are wrong, and NVENC's error is no news.
+  // If the CPU's encoder fails too, the fault is in the frames or options, not in NVENC.
   if (written.ok() && !why.ok()) say(std::string(why.message()));
   return written;
 }
@@ -129,7 +129,7 @@ EncodeEngines EnginesOnGpu(GpuDevice* gpu, CUstream stream, HostMemory host) {
       };
       return WriteVideoFrom(frames, open, timing, options, cancelled, out);
     }
-    // Checks what no encoder takes before the copy.
+    // Refuses frames and options that no encoder takes before it copies anything.
     NVC_RETURN_IF_ERROR(frames.Validate());
     NVC_RETURN_IF_ERROR(options.Validate());
     NVC_RETURN_IF_ERROR(ChooseStream(frames, options).status());
