@@ -89,8 +89,8 @@ std::unique_ptr<DecoderCache::OpenDecoder> DecoderCache::Take(const AVCodecParam
                                                               const DecoderOptions& options) {
   std::lock_guard<std::mutex> lock(mutex_);
   if (process_ != getpid()) {
-    // This is a forked process without the decoders' threads. Even closing such a decoder would
-    // hang, so they are leaked.
+    // This is a forked process without the decoders' threads. Closing a decoder would wait for
+    // them, so the decoders are leaked.
     for (auto& open : idle_) open.release();
     idle_.clear();
     idle_bytes_ = 0;
