@@ -1,4 +1,4 @@
-// Helpers for absl::Status: FFmpeg's error codes, early returns and cancellation.
+// Adds to absl::Status what the core needs: FFmpeg's error codes, early returns and cancellation.
 #ifndef TF_NVCODEC_CORE_BASE_STATUS_H_
 #define TF_NVCODEC_CORE_BASE_STATUS_H_
 

@@ -65,7 +65,8 @@ const char* HintOf(const ByteSource& source) {
                      : "";
 }
 
-// FFmpeg would read a stream of one JPEG picture with one of its image readers.
+// FFmpeg would choose an image reader for a single JPEG picture. Those are not in kFormats, so that
+// the caller chooses mjpeg for such contents.
 bool IsJpeg(const ByteSource& source) {
   uint8_t begin[3];
   if (source.IsSequential()) return false;

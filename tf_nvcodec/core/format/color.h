@@ -38,10 +38,10 @@ YuvToRgb MakeYuvToRgb(ColorSpace space, ColorRange range, int bit_depth);
 RgbToYuv MakeRgbToYuv(const LumaWeights& weights, ColorRange range, int bit_depth);
 RgbToYuv MakeRgbToYuv(ColorSpace space, ColorRange range, int bit_depth);
 
-// Returns the colour space of the stream's own tag. For an untagged stream it makes the guess that
-// every player makes: BT.709 when the stored width is at least 1280 or the height above 576, else
-// BT.601, and never BT.2020. Tags outside the three give the nearest of them, for display;
-// ResolveLumaWeights has their exact weights.
+// Returns the colour space of the stream's own tag. For FCC, SMPTE 240M and constant-luminance
+// BT.2020 it returns the nearest of the three spaces, for display; ResolveLumaWeights has the exact
+// weights. For other tags, and without a tag, it makes the guess that every player makes: BT.709
+// when the stored width is at least 1280 or the height above 576, else BT.601, and never BT.2020.
 ColorSpace ResolveColorSpace(AVColorSpace tag, int width, int height);
 // Makes the same choice and returns its weights, also exact for FCC and SMPTE 240M. Returns
 // Unimplemented for matrices that Kr and Kb do not describe (YCgCo, ICtCp, constant luminance,

@@ -1,6 +1,6 @@
-// The exact frame index of a stream: which frames a full decode shows, when it shows them, and
-// where decoding has to start for each. Building it takes one look at every packet. Only streams
-// whose packets do not tell enough are decoded once.
+// Builds the exact frame index of a stream: which frames a full decode shows, when it shows them,
+// and where decoding has to start for each. Building it takes one look at every packet. Only
+// streams whose packets do not tell enough are decoded once.
 #ifndef TF_NVCODEC_CORE_INDEX_FRAME_INDEX_H_
 #define TF_NVCODEC_CORE_INDEX_FRAME_INDEX_H_
 
