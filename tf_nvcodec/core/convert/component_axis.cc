@@ -23,7 +23,8 @@ Axis MakeComponentAxis(const OutputSpec& output, const Geometry& geometry, const
   if (geometry.resized) {
     spec.method = output.resize_method;
     spec.origin = luma.begin / pixels;
-    // A plane is resized from its own resolution, so that a frame ends with a whole sample.
+    // A plane is resized from its own resolution: at the frame's end, the crop ends with a whole
+    // sample.
     spec.span = (end == luma.size ? size : end / pixels) - spec.origin;
     spec.first = luma.begin >> log2;
     spec.last = std::min(size, (end + (1 << log2) - 1) >> log2);

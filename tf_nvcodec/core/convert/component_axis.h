@@ -1,5 +1,5 @@
-// The axes that take one component of a frame to its place in the output: crop, size, chroma
-// subsampling and siting in one continuous coordinate.
+// Makes the axes that map one component of a frame to the output: crop, size, chroma subsampling
+// and siting in one continuous coordinate.
 #ifndef TF_NVCODEC_CORE_CONVERT_COMPONENT_AXIS_H_
 #define TF_NVCODEC_CORE_CONVERT_COMPONENT_AXIS_H_
 
@@ -11,15 +11,15 @@
 
 namespace nvc {
 
-// Where chroma samples sit on the luma they cover, along each axis: -1 on the first luma sample, 0
-// in the middle, 1 on the last. Unspecified is left.
+// Where a chroma sample lies on the luma samples that it covers, along each axis: -1 on the first,
+// 0 in the middle, 1 on the last. SitingOf takes an unspecified location for left.
 struct ChromaSiting {
   int x, y;
 };
 ChromaSiting SitingOf(AVChromaLocation location);
 
-// Axes for `reader`'s component of `source`, in stored order. The output component has
-// 2^output_log2 fewer samples (rounded up) than the output has pixels, along each axis.
+// Make the axes for `reader`'s component of `source`, in stored order. Along each axis, the output
+// component has 1 / 2^output_log2 as many samples (rounded up) as the output has pixels.
 Axis HorizontalAxis(const OutputSpec& output, const SourceSpec& source, const Geometry& geometry,
                     const PlaneReader& reader, int output_log2);
 Axis VerticalAxis(const OutputSpec& output, const SourceSpec& source, const Geometry& geometry,

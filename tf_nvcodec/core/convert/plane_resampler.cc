@@ -32,7 +32,7 @@ void PlaneResampler::PlanHorizontal() {
     horizontal_ = Horizontal::kPick;
   } else if (!columns_first_ && x_.taps == 2) {
     horizontal_ = Horizontal::kDot2;
-    // The kernel wants all first weights, then all second ones.
+    // The kernel expects all first weights, then all second ones.
     std::vector<float> weights;
     for (size_t k = 0; k < 2; ++k) {
       for (size_t i = k; i < x_.weights.size(); i += 2) weights.push_back(x_.weights[i]);
@@ -44,7 +44,7 @@ void PlaneResampler::PlanHorizontal() {
     read_count_ = x_.end - x_.begin;
   } else {
     horizontal_ = Horizontal::kDot8;
-    // The rows it reads are this object's own, with room for taps of weight 0.
+    // This kernel reads rows that this object owns, which have room for taps of weight 0.
     const int taps = (x_.taps + 7) / 8 * 8;
     PadTaps(taps, x_.end + taps, &x_);
   }

@@ -20,7 +20,7 @@ double Keys(double x) {
 // The samples of one output, all inside [first, last) of the axis.
 struct Taps {
   int begin = 0;
-  std::vector<double> weights;  // reused from output to output
+  std::vector<double> weights;  // reused for every output
 };
 
 void FindTaps(const AxisSpec& spec, int i, Taps* taps) {
@@ -76,7 +76,7 @@ void FindTaps(const AxisSpec& spec, int i, Taps* taps) {
 Axis MakeAxis(const AxisSpec& spec) {
   Axis axis;
   Taps taps;
-  // All taps one after the other; then in rows of equal length.
+  // First all taps in one list; below they move to rows of equal length.
   std::vector<float> weights;
   std::vector<int> counts(spec.count);
   for (int i = 0; i < spec.count; ++i) {

@@ -13,7 +13,7 @@ absl::StatusOr<size_t> SparseSource::ReadAt(int64_t offset, void* out, size_t co
   auto* const bytes = static_cast<uint8_t*>(out);
   auto sample = table_.After(offset);
   for (int64_t at = offset; at < end;) {
-    // Up to the next sample the file is read as it is.
+    // Bytes between samples are read as they are.
     const int64_t gap_end = sample == table_.samples().end() ? end : std::min(sample->offset, end);
     if (at < gap_end) {
       const auto gap = static_cast<size_t>(gap_end - at);

@@ -1,6 +1,6 @@
-// An MP4 file of which only what tells about its packets is read. Of a sample comes the packet's
-// brief, and then nothing, as from a file that ends there; or all of it, with zeros for what was
-// not read.
+// Reads only the parts of an MP4 file that tell about its packets, such as headers of pictures. For
+// each sample it returns the sample's brief (a shortened packet) and then reports the end of the
+// file. Samples without a brief come complete, with zeros in place of the bytes that were not read.
 #ifndef TF_NVCODEC_CORE_DEMUX_HEADERS_ONLY_SOURCE_H_
 #define TF_NVCODEC_CORE_DEMUX_HEADERS_ONLY_SOURCE_H_
 
@@ -13,10 +13,10 @@
 
 namespace nvc {
 
-// For one thread that reads about in order.
+// A SparseSource is for one thread, which reads roughly in file order.
 class SparseSource : public ByteSource {
  public:
-  // Both must outlive it.
+  // `source` and `table` must outlive this object.
   SparseSource(const ByteSource& source, const SampleTable& table, OutlineFunction outline)
       : source_(source), table_(table), outline_(outline) {}
 
@@ -25,14 +25,14 @@ class SparseSource : public ByteSource {
 
  private:
   absl::Status Outline(const SampleTable::Sample& sample) const;
-  // Bytes [begin, end) of the file, which lie in the sample outlined last.
-  size_t CopyBrief(int64_t begin, int64_t end, uint8_t* out) const;  // how many there are
+  // Both copy the bytes [begin, end) of the file, which lie in the sample that Outline read last.
+  size_t CopyBrief(int64_t begin, int64_t end, uint8_t* out) const;  // returns the number copied
   void CopyParts(int64_t begin, int64_t end, uint8_t* out) const;
 
   const ByteSource& source_;
   const SampleTable& table_;
   const OutlineFunction outline_;
-  mutable PacketParts parts_;  // of the sample read last: reads may end inside one
+  mutable PacketParts parts_;  // of the sample read last, since reads may end inside a sample
 };
 
 }  // namespace nvc

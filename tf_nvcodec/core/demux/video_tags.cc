@@ -41,14 +41,14 @@ absl::StatusOr<BitstreamFilter> TaggingFilter(const VideoTags& tags,
   if (tags.transfer != AVCOL_TRC_UNSPECIFIED) {
     add("transfer_characteristics", "transfer_characteristics", tags.transfer);
   }
-  // The frames are Y'CbCr, whatever they were.
+  // The encoded frames are Y'CbCr even if the source was RGB.
   if (tags.matrix != AVCOL_SPC_UNSPECIFIED && tags.matrix != AVCOL_SPC_RGB) {
     add("matrix_coefficients", "matrix_coefficients", tags.matrix);
   }
   if (tags.range != AVCOL_RANGE_UNSPECIFIED) {
     add("video_full_range_flag", "color_range", tags.range == AVCOL_RANGE_JPEG ? 1 : 0);
   }
-  // Left is what a stream that says nothing means.
+  // A stream without this tag means left, so that left needs no tag.
   if (tags.chroma_location > AVCHROMA_LOC_LEFT) {
     add("chroma_sample_loc_type", nullptr, tags.chroma_location - 1);
   }

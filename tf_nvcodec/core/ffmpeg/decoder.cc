@@ -12,7 +12,7 @@
 namespace nvc {
 namespace {
 
-// What FFmpeg's callbacks need of a decoder; AVCodecContext::opaque leads here.
+// What FFmpeg's callbacks need to know of a decoder. AVCodecContext::opaque points here.
 struct CallbackState : AvErrorFlag {
   PicturePool pictures{&BlockCache::Shared()};
 };
@@ -23,7 +23,7 @@ int GetPictureBuffer(AVCodecContext* context, AVFrame* frame, int) {
 }
 
 #if FF_API_THREAD_SAFE_CALLBACKS
-// Else they have the thread that sends packets make the call, and wait for it.
+// Otherwise frame threads let the thread that sends packets call get_buffer2, and wait for it.
 void AllowCallsByFrameThreads(AVCodecContext* context) {
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
@@ -38,7 +38,7 @@ class SoftwareDecoder : public Decoder {
     context_->opaque = state_.opaque();
   }
 
-  // Before the state that the context's threads may still write to.
+  // Closes the context first: its threads may still write to state_.
   ~SoftwareDecoder() override { context_.reset(); }
 
   int Open(const AVCodec* decoder) {
@@ -49,8 +49,8 @@ class SoftwareDecoder : public Decoder {
 #endif
     }
     const int opened = avcodec_open2(context_.get(), decoder, nullptr);
-    // Its flush forgets all it was sent, the sequence header too. FFmpeg's own decoders keep more:
-    // parameter sets, or which encoder's mistakes to make up for.
+    // dav1d's flush forgets everything, also the sequence header. FFmpeg's own decoders keep
+    // something: parameter sets, or which encoder's bugs to work around.
     if (opened >= 0 && absl::string_view(decoder->name) == "libdav1d") {
       as_opened_.reset(avcodec_parameters_alloc());
       if (as_opened_ != nullptr) avcodec_parameters_from_context(as_opened_.get(), context_.get());
@@ -90,8 +90,8 @@ class SoftwareDecoder : public Decoder {
   bool IsAsNew() override {
     TakeErrors();
     if (as_opened_ == nullptr || had_errors_ || !is_reset_) return false;
-    // Streams may say more of their colours than what they were opened with, or something else; it
-    // would be passed on to a stream that says nothing.
+    // A stream may add to the colour properties that the decoder was opened with, or change them. A
+    // next stream without its own properties would get these.
     AvCodecParametersPtr now(avcodec_parameters_alloc());
     return now != nullptr && avcodec_parameters_from_context(now.get(), context_.get()) >= 0 &&
            SameParameters(*as_opened_, *now);
@@ -100,7 +100,7 @@ class SoftwareDecoder : public Decoder {
  private:
   absl::Status Error(int averror, const std::string& detail) {
     had_errors_ = true;
-    // FFmpeg has no code of its own for this.
+    // FFmpeg has no error code for this.
     if (absl::StrContains(detail, "max pixel count")) {
       return absl::ResourceExhaustedError(absl::StrCat("pictures are above max_pixels, ",
                                                        context_->max_pixels, detail,
@@ -111,7 +111,7 @@ class SoftwareDecoder : public Decoder {
 
   CallbackState state_;
   AvCodecContextPtr context_;
-  AvCodecParametersPtr as_opened_;  // null when decoding leaves traces
+  AvCodecParametersPtr as_opened_;  // null if flushing does not restore the decoder
   bool is_reset_ = true;
   bool had_errors_ = false;
 };
@@ -134,18 +134,18 @@ absl::StatusOr<std::unique_ptr<Decoder>> OpenSoftwareDecoder(const AVCodecParame
   }
   context->pkt_timebase = time_base;
   context->thread_count = options.num_threads;
-  // dav1d's threads take any work of any frame and never wait for the caller, so that the spare
-  // ones of the plan only get in their way.
+  // dav1d's threads take any work of any frame and never wait for the caller. The spare threads of
+  // the plan would only get in their way.
   if (codec.codec_id == AV_CODEC_ID_AV1 && options.num_threads > kSpareThreads) {
     context->thread_count -= kSpareThreads;
   }
   context->thread_type = FF_THREAD_FRAME | FF_THREAD_SLICE;
-  // Else decoders of MPEG-4, VC-1 and their like take shortcuts, some on x86 alone: averages that
-  // are about right, no mismatch control. Of JPEG 2000 the flag is the shortcut: a transform of
-  // integers.
+  // Without this flag, decoders of MPEG-4, VC-1 and similar codecs take shortcuts, some only on
+  // x86: they approximate averages and skip mismatch control. For JPEG 2000 the flag itself selects
+  // a shortcut, an integer transform.
   if (codec.codec_id != AV_CODEC_ID_JPEG2000) context->flags |= AV_CODEC_FLAG_BITEXACT;
-  // With frame threads FFmpeg's decoder gives other pictures than without (seen with 5.1, where a
-  // frame repeats the last one).
+  // With frame threads, FFmpeg 5.1's decoder of these codecs outputs wrong pictures where a frame
+  // repeats the last one.
   if (codec.codec_id == AV_CODEC_ID_THEORA || codec.codec_id == AV_CODEC_ID_VP3) {
     context->thread_count = 1;
   }
@@ -154,13 +154,13 @@ absl::StatusOr<std::unique_ptr<Decoder>> OpenSoftwareDecoder(const AVCodecParame
   }
   if (options.output_unreachable) context->flags |= AV_CODEC_FLAG_OUTPUT_CORRUPT;
   if (options.max_pixels > 0) {
-    // FFmpeg also compares the width rounded up to its alignment, which may pass a limit that the
+    // FFmpeg also checks the width rounded up to its alignment. That may exceed a limit that the
     // picture itself keeps.
     constexpr int64_t kAlignment = 64;
     context->max_pixels = options.max_pixels + kAlignment * codec.height;
   }
-  // The HEVC decoder keeps errors inside a slice to itself unless asked to fail on them; the others
-  // report them in the frame.
+  // FFmpeg's HEVC decoder hides errors inside a slice unless this flag makes it fail on them. The
+  // other decoders mark the frame.
   if (codec.codec_id == AV_CODEC_ID_HEVC) context->err_recognition |= AV_EF_EXPLODE;
   auto software = std::make_unique<SoftwareDecoder>(std::move(context));
   const int opened = software->Open(decoder);
@@ -172,7 +172,7 @@ absl::StatusOr<std::unique_ptr<Decoder>> OpenSoftwareDecoder(const AVCodecParame
 }
 
 bool SameParameters(const AVCodecParameters& a, const AVCodecParameters& b) {
-  // Not the bit rate and the aspect ratio, which no picture depends on.
+  // The bit rate and the aspect ratio are left out, because no picture depends on them.
   const auto fields = [](const AVCodecParameters& codec) {
     return std::make_tuple(codec.codec_id, codec.codec_tag, codec.format, codec.width, codec.height,
                            codec.bits_per_coded_sample, codec.bits_per_raw_sample, codec.profile,

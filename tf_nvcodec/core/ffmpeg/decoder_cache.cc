@@ -14,7 +14,7 @@ extern "C" {
 namespace nvc {
 namespace {
 
-// Four decoders of one thread at 1080p, or two of several.
+// Room for four decoders of one thread at 1080p, or for two of several threads.
 constexpr size_t kIdleBytes = size_t{128} << 20;
 constexpr auto kIdleTime = std::chrono::seconds(10);
 
@@ -43,7 +43,8 @@ class DecoderCache::Lent : public Decoder {
   std::unique_ptr<OpenDecoder> open_;
 };
 
-// dav1d's, as measured: its pictures, and as much again when threads decode several at a time.
+// The measured memory of dav1d: about ten pictures, and as much again when threads decode several
+// at a time.
 size_t DecoderCache::OpenDecoder::Bytes() const {
   const auto format = static_cast<AVPixelFormat>(codec->format);
   const int picture = av_image_get_buffer_size(format, codec->width, codec->height, 64);
@@ -60,7 +61,7 @@ DecoderCache& DecoderCache::Shared() {
 }
 
 namespace {
-// As soon as the library is opened: see block_cache.cc.
+// Made as soon as the library is loaded; block_cache.cc says why.
 [[maybe_unused]] const DecoderCache& made = DecoderCache::Shared();
 }  // namespace
 
@@ -88,7 +89,8 @@ std::unique_ptr<DecoderCache::OpenDecoder> DecoderCache::Take(const AVCodecParam
                                                               const DecoderOptions& options) {
   std::lock_guard<std::mutex> lock(mutex_);
   if (process_ != getpid()) {
-    // This is a fork without the threads: not even to be closed.
+    // This is a forked process without the decoders' threads. Closing a decoder would wait for
+    // them, so the decoders are leaked.
     for (auto& open : idle_) open.release();
     idle_.clear();
     idle_bytes_ = 0;
@@ -109,7 +111,7 @@ void DecoderCache::Give(std::unique_ptr<OpenDecoder> decoder) {
   const size_t bytes = decoder->Bytes();
   if (bytes > max_idle_bytes_) return;
   const Clock::time_point now = decoder->idle_since = Clock::now();
-  std::vector<std::unique_ptr<OpenDecoder>> dropped;  // closed without the lock
+  std::vector<std::unique_ptr<OpenDecoder>> dropped;  // destroyed after the lock is released
   std::lock_guard<std::mutex> lock(mutex_);
   idle_.push_back(std::move(decoder));
   idle_bytes_ += bytes;

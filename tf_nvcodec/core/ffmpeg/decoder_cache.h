@@ -1,5 +1,5 @@
-// Decoders that stay open for a while when their stream is done: opening one and filling its memory
-// costs a short decode an eighth of its time.
+// Keeps decoders open for a while when their stream is done, for the next stream of the same kind.
+// Opening a decoder and filling its memory takes about an eighth of the time of a short decode.
 #ifndef TF_NVCODEC_CORE_FFMPEG_DECODER_CACHE_H_
 #define TF_NVCODEC_CORE_FFMPEG_DECODER_CACHE_H_
 
@@ -22,19 +22,19 @@ class DecoderCache {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // Keeps decoders of about `idle_bytes` at most, the latest ones, and none longer than
-  // `idle_time`, which is checked whenever one comes back.
+  // Keeps the latest decoders, up to about `idle_bytes` together, and none longer than `idle_time`.
+  // It checks the time whenever a decoder comes back.
   DecoderCache(size_t idle_bytes, Clock::duration idle_time)
       : max_idle_bytes_(idle_bytes), max_idle_time_(idle_time) {}
   ~DecoderCache();
   DecoderCache(const DecoderCache&) = delete;
   DecoderCache& operator=(const DecoderCache&) = delete;
 
-  // That of the process; it is never destroyed.
+  // The cache of the process. It is never destroyed.
   static DecoderCache& Shared();
 
-  // As OpenSoftwareDecoder. A decoder that IsAsNew comes back on its destruction, which must be
-  // before the cache's.
+  // As OpenSoftwareDecoder. When the returned decoder is destroyed and IsAsNew, it goes back to the
+  // cache, which must still exist.
   absl::StatusOr<std::unique_ptr<Decoder>> Open(const AVCodecParameters& codec,
                                                 AVRational time_base,
                                                 const DecoderOptions& options);
@@ -44,7 +44,7 @@ class DecoderCache {
  private:
   struct OpenDecoder {
     std::unique_ptr<Decoder> decoder;
-    // What it was opened with.
+    // The arguments that it was opened with.
     AvCodecParametersPtr codec;
     AVRational time_base;
     DecoderOptions options;
@@ -62,7 +62,7 @@ class DecoderCache {
   mutable std::mutex mutex_;
   std::vector<std::unique_ptr<OpenDecoder>> idle_;  // the longest idle first
   size_t idle_bytes_ = 0;
-  pid_t process_ = 0;  // that the idle ones, and their threads, are in
+  pid_t process_ = 0;  // the process that the idle decoders and their threads belong to
 };
 
 }  // namespace nvc

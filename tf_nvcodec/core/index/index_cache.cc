@@ -66,7 +66,7 @@ std::string Crc(absl::string_view bytes) {
   return out;
 }
 
-// What has to be as it was when the index was made.
+// An index is valid only if this is the same as when it was made.
 std::string Header(const FileIdentity& file) {
   ByteWriter out;
   out.Bytes(kMagic);
@@ -117,7 +117,7 @@ absl::Status MakeDirectory(const std::string& path) {
   return absl::OkStatus();
 }
 
-// Under another name first: whoever opens `path` sees all of it.
+// Writes under another name and then renames, so that whoever opens `path` sees all bytes.
 absl::Status WriteFile(const std::string& path, absl::string_view bytes) {
   std::string name = absl::StrCat(path, ".XXXXXX");
   FileDescriptor file(::mkostemp(&name[0], O_CLOEXEC));  // mode 0600
@@ -173,7 +173,8 @@ absl::Status IndexCache::Store(const FileIdentity& file, const FrameIndex& index
   bytes += Crc(bytes);
   const std::string path = FileName(file.path);
   const absl::Status status = WriteFile(path, bytes);
-  // Is the folder missing? Looking says no where another process has made it since.
+  // The folder may be missing. It is made without a check, since another process may make it in
+  // between.
   if (!absl::IsUnavailable(status)) return status;
   NVC_RETURN_IF_ERROR(MakeDirectory(directory_));
   return WriteFile(path, bytes);

@@ -39,7 +39,7 @@ absl::StatusOr<std::shared_ptr<const FrameIndex>> IndexMemory::Get(const std::st
   if (!built.ok()) {
     std::lock_guard<std::mutex> lock(mutex_);
     const auto found = entries_.find(key);
-    // One that should have been replaced stays: others may do with it.
+    // An index that could not be replaced stays, because others may still use it.
     const bool is_new = found != entries_.end() && found->second == entry && !entry->listed;
     if (is_new) entries_.erase(found);
     return std::move(built).status();
@@ -53,11 +53,12 @@ void IndexMemory::Keep(const std::string& key, const std::shared_ptr<Entry>& ent
   std::lock_guard<std::mutex> lock(mutex_);
   auto& found = entries_[key];
   if (found != entry) {
-    // The failure of somebody who waited before took it out; whoever came since has another.
+    // A caller who waited before failed and removed the entry. A later caller may have added
+    // another.
     if (found != nullptr) return;
     found = entry;
   }
-  if (entry->listed) {  // and is replaced
+  if (entry->listed) {  // it is replaced
     latest_first_.erase(entry->use);
     held_ -= entry->bytes;
   }
@@ -66,11 +67,11 @@ void IndexMemory::Keep(const std::string& key, const std::shared_ptr<Entry>& ent
   entry->listed = true;
   entry->bytes = bytes;
   held_ += bytes;
-  // The newest stays, however large: dropping it would index it again for every clip.
+  // The newest index stays, however large. Otherwise each clip would build it again.
   while (held_ > capacity_ && latest_first_.size() > 1) {
     const auto oldest = entries_.find(latest_first_.back());
     held_ -= oldest->second->bytes;
-    oldest->second->listed = false;  // whoever makes it anew may hold it
+    oldest->second->listed = false;  // a caller who rebuilds it may hold it
     entries_.erase(oldest);
     latest_first_.pop_back();
   }

@@ -1,4 +1,4 @@
-// The frame indexes that the process holds in memory, least recently used ones first to go.
+// Keeps the process's frame indexes in memory, and drops the least recently used ones first.
 #ifndef TF_NVCODEC_CORE_INDEX_INDEX_MEMORY_H_
 #define TF_NVCODEC_CORE_INDEX_INDEX_MEMORY_H_
 
@@ -22,21 +22,21 @@ class IndexMemory {
 
   explicit IndexMemory(size_t capacity_bytes) : capacity_(capacity_bytes) {}
 
-  // The index under `key`; if there is none, or one `unwanted`, `build` makes it. Others who ask
-  // for the same key wait for it, and build it themselves when that failed. Cancelled when that is
-  // while waiting.
+  // Returns the index under `key`. If there is none, or it is `unwanted`, `build` makes it. Others
+  // who call for the same key meanwhile wait for it, and build it themselves if that fails. Returns
+  // Cancelled when `cancelled` becomes true while waiting.
   absl::StatusOr<std::shared_ptr<const FrameIndex>> Get(const std::string& key, const Build& build,
                                                         const Cancelled& cancelled = nullptr,
                                                         const FrameIndex* unwanted = nullptr);
 
-  // Of the whole process.
+  // The instance of the whole process.
   static IndexMemory& Shared();
 
  private:
   struct Entry {
     std::timed_mutex building;
     std::shared_ptr<const FrameIndex> index;  // guarded by `building`
-    size_t bytes = 0;                         // guarded by the memory's mutex, like the rest
+    size_t bytes = 0;                         // guarded by mutex_, as are the rest
     bool listed = false;
     std::list<std::string>::iterator use;
   };
