@@ -139,7 +139,9 @@ TEST(DecoderApiTest, TellsWhatIsWrong) {
   int64_t waiting = 0;
   EXPECT_EQ(nvc_decoder_decode(decoder, &input, &waiting),
             static_cast<int>(absl::StatusCode::kInvalidArgument));
-  EXPECT_STREQ(nvc_last_error(), "a packet of no known codec");
+  EXPECT_STREQ(nvc_last_error(),
+               "the codec of the packet is unknown: pass the codec to CreateDecoder, or packets of "
+               "CreateDemuxer");
   EXPECT_EQ(nvc_decoder_decode(decoder, nullptr, &waiting), 0);
   nvc_decoder_free(decoder);
 }

@@ -81,7 +81,9 @@ absl::Status PacketDecoder::Open() {
   gpu_refuses_ = false;
   if (stream_ == nullptr) {
     if (options_.codec == AV_CODEC_ID_NONE) {
-      return absl::InvalidArgumentError("a packet of no known codec");
+      return absl::InvalidArgumentError(
+          "the codec of the packet is unknown: pass the codec to CreateDecoder, or packets of "
+          "CreateDemuxer");
     }
     if (options_.codec == AV_CODEC_ID_VC1) {
       return absl::UnimplementedError(
@@ -197,7 +199,8 @@ absl::Status PacketDecoder::SendAndReceive(const AVPacket* packet, absl::Status*
     av_frame_unref(frame.get());
   }
   if (decoder_->TakeConcealment()) {
-    Note(absl::DataLossError("a frame around here is damaged; FFmpeg patched it up"), &first);
+    Note(absl::DataLossError("a frame near this packet is damaged; FFmpeg concealed the damage"),
+         &first);
   }
   return first;
 }

@@ -201,7 +201,7 @@ TEST(EncodeSessionTest, WhatNvencReadsOfEachFormat) {
   h264.pixel_format = "yuv444p10le";
   const FrameBatch wide = *DescribeInput(InputFormat::kYuv444Wide, kWidth, kHeight);
   EXPECT_THAT(ChooseStream(wide, h264).status().message(),
-              HasSubstr("these are: yuv420p, yuv444p"));
+              HasSubstr("it can store: yuv420p, yuv444p"));
 }
 
 TEST(EncodeSessionTest, TheRateChangesWhereTheCodecCan) {

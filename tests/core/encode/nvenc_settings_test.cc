@@ -146,14 +146,10 @@ TEST(NvencSettingsTest, OptionsAreTheEncodersAndNoArguments) {
   const auto encoder = FindNvencEncoder(EncodeCodec::kHevc);
   if (!encoder.ok()) GTEST_SKIP() << encoder.status();
   const std::pair<const char*, const char*> bad[] = {
-      {"tuna", "has no option \"tuna\""},
-      {"x265-params", "has no option"},
-      {"cq", "is what crf"},
-      {"gpu", "is what backend"},
-      {"preset", "argument preset"},
-      {"g", "argument gop"},
-      {"rc", "none is given"},
-      {"qp", "argument crf"},
+      {"tuna", "has no option \"tuna\""}, {"x265-params", "has no option"},
+      {"cq", "the same as crf"},          {"gpu", "the same as backend"},
+      {"preset", "argument preset"},      {"g", "argument gop"},
+      {"rc", "no bitrate is given"},      {"qp", "argument crf"},
   };
   for (const auto& [name, words] : bad) {
     EncodeOptions options = Nvenc(EncodeCodec::kHevc);
@@ -210,7 +206,7 @@ TEST(NvencStreamTest, FormatsAreThoseThatNvencReads) {
     EncodeOptions options = Nvenc(codec);
     options.pixel_format = "yuv420p10le";
     const auto none = ChooseStream(Frames(PixelFormat::kRgb), options);
-    EXPECT_THAT(std::string(none.status().message()), HasSubstr("of rgb frames with NVENC; these"));
+    EXPECT_THAT(std::string(none.status().message()), HasSubstr("of rgb frames with NVENC; it can"));
   }
 }
 

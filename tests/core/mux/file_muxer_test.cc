@@ -89,7 +89,7 @@ TEST(FileMuxerTest, RefusesSoundThatTheContainerCanNotHold) {
     const absl::Status added = (*muxer)->AddSound(Sound(with.codec));
     EXPECT_EQ(added.ok(), with.holds) << added;
     if (!with.holds) {
-      EXPECT_THAT(std::string(added.message()), HasSubstr("can't hold sound of"));
+      EXPECT_THAT(std::string(added.message()), HasSubstr("can't hold audio of codec"));
     }
   }
 }

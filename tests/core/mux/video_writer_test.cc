@@ -256,7 +256,7 @@ TEST(VideoWriterTest, CodecOptionsAreNamedWhenTheyAreWrong) {
       {EncodeCodec::kAv1, "svtav1-params", "tuna=1", "Error parsing option tuna: 1"},
       {EncodeCodec::kVp9, "deadline", "soon", "deadline"},
       {EncodeCodec::kFfv1, "x264-params", "a=b", "codec ffv1 (ffv1) has no option"},
-      {EncodeCodec::kH264, "g", "5", "what the argument gop sets"},
+      {EncodeCodec::kH264, "g", "5", "the same as the argument gop"},
       {EncodeCodec::kH264, "video_size", "640x480", "has no option \"video_size\""},
       {EncodeCodec::kH264, "flags", "+global_header", "has no option \"flags\""},
   };

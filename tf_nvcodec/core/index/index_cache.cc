@@ -147,22 +147,25 @@ std::string IndexCache::FileName(const std::string& path) const {
 
 absl::StatusOr<FrameIndex> IndexCache::Load(const FileIdentity& file) const {
   std::string bytes;
-  if (!ReadAll(FileName(file.path), &bytes)) return NotFound(file, "none is kept");
+  if (!ReadAll(FileName(file.path), &bytes)) return NotFound(file, "the cache has none");
   absl::string_view rest = bytes;
   const std::string header = Header(file);
   if (rest.substr(0, header.size()) != header) {
-    return NotFound(file, "it is of an earlier state of the file or of another version");
+    return NotFound(
+        file, "the stored index is for an earlier state of the file, or another version wrote it");
   }
   if (rest.size() < header.size() + kCrcBytes ||
       Crc(rest.substr(0, rest.size() - kCrcBytes)) != rest.substr(rest.size() - kCrcBytes)) {
-    return NotFound(file, "it is damaged");
+    return NotFound(file, "the stored index is damaged");
   }
   rest.remove_suffix(kCrcBytes);
   rest.remove_prefix(header.size());
   auto index = ParseFrameIndex(rest);
   if (!index.ok()) return NotFound(file, index.status().message());
   for (const PacketEntry& packet : index->packets()) {
-    if (packet.offset + packet.size > file.size) return NotFound(file, "it is damaged");
+    if (packet.offset + packet.size > file.size) {
+      return NotFound(file, "the stored index is damaged");
+    }
   }
   return index;
 }

@@ -32,7 +32,9 @@ absl::StatusOr<std::shared_ptr<const FrameIndex>> IndexMemory::Get(const std::st
   }
   std::unique_lock<std::timed_mutex> building(entry->building, std::defer_lock);
   while (!building.try_lock_for(kBetweenLooks)) {
-    if (IsCancelled(cancelled)) return absl::CancelledError("others are making the frame index");
+    if (IsCancelled(cancelled)) {
+      return absl::CancelledError("cancelled while another call was making the frame index");
+    }
   }
   if (entry->index != nullptr && entry->index.get() != unwanted) return entry->index;
   auto built = build();
