@@ -93,7 +93,7 @@ TEST(FrameTest, APlaneIsATensorToo) {
   nvc_frame_free(frame);
 }
 
-// A capsule of Python's: a name and a pointer.
+// Stands in for a Python capsule, which has a name and a pointer.
 struct Capsule {
   std::string name = "dltensor";
   void* pointer = nullptr;
