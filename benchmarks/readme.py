@@ -1,4 +1,4 @@
-"""The tables of results in README.md, each between two markers."""
+"""Writes the tables of results in README.md, each between two markers."""
 
 from __future__ import annotations
 
@@ -11,17 +11,21 @@ README = ROOT / "README.md"
 
 
 def plot_line(plot: Path, what: str) -> list[str]:
-    """The plot above a table, when it has been drawn."""
+    """Returns the lines that show a plot above a table, if it has been drawn."""
     return [f"![{what}]({plot.relative_to(ROOT)})"] if plot.exists() else []
 
 
 def shown(value: float) -> str:
-    """Three figures, but no fraction of a hundred or more."""
+    """Formats a value with three digits, and without a fraction from 100 on."""
     return f"{value:.0f}" if value >= 100 else f"{value:.3g}"
 
 
 def insert(readme: str, table: str, begin: str, end: str) -> str:
-    """`readme` with `table` between the markers; ValueError when they are not there."""
+    """Returns `readme` with `table` between the markers.
+
+    Raises:
+      ValueError: The markers are not there.
+    """
     before, found_begin, rest = readme.partition(begin)
     _, found_end, after = rest.partition(end)
     if not found_begin or not found_end:
@@ -30,7 +34,7 @@ def insert(readme: str, table: str, begin: str, end: str) -> str:
 
 
 def write(module: str, description: str, table: str, begin: str, end: str) -> int:
-    """What the script `module` does, by its command line; its exit status."""
+    """Runs the script `module` by its command line; returns its exit status."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--check", action="store_true", help="change nothing; 1 when it would")
     args = parser.parse_args()
