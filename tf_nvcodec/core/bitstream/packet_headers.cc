@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "tf_nvcodec/core/bitstream/nal_units.h"
+#include "tf_nvcodec/core/format/codec_table.h"
 
 namespace nvc {
 namespace {
@@ -158,9 +159,12 @@ void OutlineNothing(PacketParts* packet) {
 }
 
 OutlineFunction OutlineOf(const AVCodecParameters& codec) {
-  switch (codec.codec_id) {
-    case AV_CODEC_ID_H264:
-    case AV_CODEC_ID_HEVC: {
+  switch (FactsOf(codec.codec_id).outline) {
+    case PacketOutline::kWhole:
+      break;
+    case PacketOutline::kFirstBytes:
+      return [](PacketParts* packet) { packet->Need(0, kTagBytes); };
+    case PacketOutline::kNalUnits: {
       const bool hevc = codec.codec_id == AV_CODEC_ID_HEVC;
       const int length_bytes =
           NalLengthBytes(codec.extradata, static_cast<size_t>(codec.extradata_size), hevc);
@@ -169,17 +173,12 @@ OutlineFunction OutlineOf(const AVCodecParameters& codec) {
         OutlineNalUnits(hevc, static_cast<size_t>(length_bytes), packet);
       };
     }
-    case AV_CODEC_ID_AV1:
-      return &OutlineAv1;
-    case AV_CODEC_ID_VP9:
+    case PacketOutline::kVp9Frames:
       return &OutlineVp9;
-    case AV_CODEC_ID_VP8:
-    case AV_CODEC_ID_MJPEG:
-    case AV_CODEC_ID_PRORES:
-      return [](PacketParts* packet) { packet->Need(0, kTagBytes); };
-    default:
-      return nullptr;
+    case PacketOutline::kAv1Units:
+      return &OutlineAv1;
   }
+  return nullptr;
 }
 
 }  // namespace nvc

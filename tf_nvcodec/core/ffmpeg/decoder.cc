@@ -8,6 +8,7 @@
 #include "tf_nvcodec/core/base/status.h"
 #include "tf_nvcodec/core/ffmpeg/av_log.h"
 #include "tf_nvcodec/core/ffmpeg/picture_pool.h"
+#include "tf_nvcodec/core/format/codec_table.h"
 
 namespace nvc {
 namespace {
@@ -133,23 +134,15 @@ absl::StatusOr<std::unique_ptr<Decoder>> OpenSoftwareDecoder(const AVCodecParame
     return absl::ResourceExhaustedError(absl::StrCat("out of memory opening decoder ", name));
   }
   context->pkt_timebase = time_base;
+  const SoftwareDecoding& facts = FactsOf(codec.codec_id).software;
   context->thread_count = options.num_threads;
-  // dav1d's threads take any work of any frame and never wait for the caller. The spare threads of
-  // the plan would only get in their way.
-  if (codec.codec_id == AV_CODEC_ID_AV1 && options.num_threads > kSpareThreads) {
+  if (facts.no_spare_threads && options.num_threads > kSpareThreads) {
     context->thread_count -= kSpareThreads;
   }
+  if (facts.one_thread) context->thread_count = 1;
   context->thread_type = FF_THREAD_FRAME | FF_THREAD_SLICE;
-  // Without this flag, decoders of MPEG-4, VC-1 and similar codecs take shortcuts, some only on
-  // x86: they approximate averages and skip mismatch control. For JPEG 2000 the flag itself selects
-  // a shortcut, an integer transform.
-  if (codec.codec_id != AV_CODEC_ID_JPEG2000) context->flags |= AV_CODEC_FLAG_BITEXACT;
-  // With frame threads, FFmpeg 5.1's decoder of these codecs outputs wrong pictures where a frame
-  // repeats the last one.
-  if (codec.codec_id == AV_CODEC_ID_THEORA || codec.codec_id == AV_CODEC_ID_VP3) {
-    context->thread_count = 1;
-  }
-  if (options.reorder_depth >= 0 && codec.codec_id == AV_CODEC_ID_H264) {
+  if (facts.bitexact_flag) context->flags |= AV_CODEC_FLAG_BITEXACT;
+  if (options.reorder_depth >= 0 && facts.takes_reorder_depth) {
     context->has_b_frames = options.reorder_depth;
   }
   if (options.output_unreachable) context->flags |= AV_CODEC_FLAG_OUTPUT_CORRUPT;
@@ -159,9 +152,7 @@ absl::StatusOr<std::unique_ptr<Decoder>> OpenSoftwareDecoder(const AVCodecParame
     constexpr int64_t kAlignment = 64;
     context->max_pixels = options.max_pixels + kAlignment * codec.height;
   }
-  // FFmpeg's HEVC decoder hides errors inside a slice unless this flag makes it fail on them. The
-  // other decoders mark the frame.
-  if (codec.codec_id == AV_CODEC_ID_HEVC) context->err_recognition |= AV_EF_EXPLODE;
+  if (facts.hides_errors) context->err_recognition |= AV_EF_EXPLODE;
   auto software = std::make_unique<SoftwareDecoder>(std::move(context));
   const int opened = software->Open(decoder);
   if (opened < 0) {

@@ -17,20 +17,10 @@ absl::Status CheckMpeg4Picture(const CUVIDMPEG4PICPARAMS& mpeg4) {
 
 }  // namespace
 
-bool IsCountedInMacroblocks(cudaVideoCodec codec) {
-  return codec == cudaVideoCodec_MPEG1 || codec == cudaVideoCodec_MPEG2 ||
-         codec == cudaVideoCodec_MPEG4;
-}
-
 void CountMacroblocks(int coded_width, int coded_height, CUVIDPICPARAMS* picture) {
   const auto count = [](int size) { return (size + kNvdecMacroblock - 1) / kNvdecMacroblock; };
   picture->PicWidthInMbs = count(coded_width);
   picture->FrameHeightInMbs = std::max(picture->FrameHeightInMbs, count(coded_height));
-}
-
-bool MayHaveFields(cudaVideoCodec codec) {
-  return codec == cudaVideoCodec_H264 || codec == cudaVideoCodec_HEVC ||
-         codec == cudaVideoCodec_MPEG2;
 }
 
 bool IsCodedInterlaced(cudaVideoCodec codec, const CUVIDPICPARAMS& picture) {

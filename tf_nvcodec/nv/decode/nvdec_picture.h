@@ -9,15 +9,8 @@ namespace nvc {
 
 constexpr int kNvdecMacroblock = 16;  // samples of its sides
 
-// MPEG-1, MPEG-2 and MPEG-4: the parser gives the coded size as the sequence header has it, and
-// leaves out a last column that is no whole macroblock.
-bool IsCountedInMacroblocks(cudaVideoCodec codec);
-
-// Puts that right.
+// Puts the size right where the parser drops partial macroblocks (see NvdecDecoding).
 void CountMacroblocks(int coded_width, int coded_height, CUVIDPICPARAMS* picture);
-
-// Of a codec without fields the parser need not tell that a picture is progressive.
-bool MayHaveFields(cudaVideoCodec codec);
 
 // As FFmpeg's decoder takes H.264 where no message of the stream tells. (The parser's flag is not
 // set for all such pictures.)

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "tf_nvcodec/core/base/status.h"
+#include "tf_nvcodec/core/format/codec_table.h"
 #include "tf_nvcodec/nv/cuda/gpu_picture.h"
 #include "tf_nvcodec/nv/decode/nvdec_picture.h"
 
@@ -61,10 +62,6 @@ int CropAsFfmpeg(int left, AVPixelFormat stream_format) {
   return left / step * step;
 }
 
-bool HasSignalDescription(cudaVideoCodec codec) {
-  return codec == cudaVideoCodec_H264 || codec == cudaVideoCodec_HEVC;
-}
-
 // What the software decoders say is in the container's description where it was made by looking
 // into the stream; the parser knows better only what the stream's own headers say.
 void SetColor(const CUVIDEOFORMAT& format, const AVCodecParameters& codec, NvdecStream* stream) {
@@ -73,7 +70,7 @@ void SetColor(const CUVIDEOFORMAT& format, const AVCodecParameters& codec, Nvdec
   stream->color_primaries = codec.color_primaries;
   stream->color_trc = codec.color_trc;
   stream->chroma_location = codec.chroma_location;
-  if (HasSignalDescription(format.codec)) {
+  if (FactsOfNvdec(format.codec).nvdec.tells_color) {
     const auto& description = format.video_signal_description;
     // 0 is reserved, and RGB among the matrices, which is refused elsewhere; 2 is unspecified.
     const auto is_told = [](unsigned char value) { return value != 0 && value != 2; };
@@ -158,7 +155,7 @@ absl::StatusOr<NvdecStream> NvdecStream::Of(const CUVIDEOFORMAT& format,
   const AVPixFmtDescriptor* described =
       av_pix_fmt_desc_get(static_cast<AVPixelFormat>(codec.format));
   const bool rgb = format.chroma_format == cudaVideoChromaFormat_444 &&
-                   HasSignalDescription(format.codec) &&
+                   FactsOfNvdec(format.codec).nvdec.tells_color &&
                    format.video_signal_description.matrix_coefficients == AVCOL_SPC_RGB;
   if (rgb || (described != nullptr && (described->flags & AV_PIX_FMT_FLAG_RGB) != 0)) {
     return absl::UnimplementedError("NVDEC does not give RGB pictures");
@@ -179,7 +176,7 @@ absl::StatusOr<NvdecStream> NvdecStream::Of(const CUVIDEOFORMAT& format,
   // Surfaces also hold the last column and row of an odd size.
   stream.coded.width = std::max(stream.coded.width, shown.left + shown.width);
   stream.coded.height = std::max(stream.coded.height, shown.top + shown.height);
-  if (IsCountedInMacroblocks(format.codec)) {
+  if (FactsOfNvdec(format.codec).nvdec.drops_partial_macroblocks) {
     stream.coded.width = FFALIGN(stream.coded.width, kNvdecMacroblock);
     if (from_header) stream.coded.height = std::max(stream.coded.height, shown.coded_height);
   }
