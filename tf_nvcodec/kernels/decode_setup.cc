@@ -148,8 +148,8 @@ absl::StatusOr<DecodeSetup> SetUpDecoding(const DecodeAttributes& attributes, co
   }
   if (!why_not.empty()) OnTheCpu(why_not);
   if (decoder != nullptr) {
-    setup.share = std::make_unique<NvdecShare>(*decoder, attributes.num_threads);
-    setup.options.other = DecodeOnGpu(decoder, attributes.backend, setup.share.get(), OnTheCpu);
+    setup.quota = std::make_unique<NvdecQuota>(*decoder, attributes.num_threads);
+    setup.options.factory = DecodeOnGpu(decoder, attributes.backend, setup.quota.get(), OnTheCpu);
   }
   if (gpu != nullptr) {
     setup.target = std::make_unique<DeviceTarget>(gpu->device, gpu->stream);

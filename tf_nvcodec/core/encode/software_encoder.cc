@@ -89,7 +89,7 @@ class SoftwareEncoder : public Encoder {
   absl::Status Open(const CodecOptions& settings, const Cancelled& cancelled) {
     if (packet_ == nullptr) return absl::ResourceExhaustedError("out of memory for a packet");
     if (IsSvtAv1(context_->codec)) {
-      NVC_ASSIGN_OR_RETURN(turn_, WaitForSvtAv1Turn(use_, cancelled));
+      NVC_ASSIGN_OR_RETURN(turn_, WaitForSvtAv1Lock(use_, cancelled));
       NVC_RETURN_IF_ERROR(CheckSvtAv1Preset(SvtAv1Preset(settings)));
     }
     AVDictionary* dictionary = nullptr;
@@ -100,7 +100,7 @@ class SoftwareEncoder : public Encoder {
     // The wrappers of libx265 and SVT-AV1 only warn of parameters that the library does not accept.
     // This turns their warnings into errors.
     context_->log_level_offset = AV_LOG_ERROR - AV_LOG_WARNING;
-    const OrdinaryPriority ordinary;  // keeps SVT-AV1 from raising this thread's
+    const NoRealTimePriority ordinary;  // keeps SVT-AV1 from raising this thread's
     const int opened = avcodec_open2(context_.get(), context_->codec, &dictionary);
     context_->log_level_offset = 0;
     const AVDictionaryEntry* const unused =
@@ -238,7 +238,7 @@ class SoftwareEncoder : public Encoder {
     }
   }
 
-  SvtAv1Turn turn_;  // outlives the context
+  SvtAv1Lock turn_;  // outlives the context
   AvCodecContextPtr context_;
   AvPacketPtr packet_;
   const std::string label_;

@@ -88,7 +88,7 @@ class SoftwareDecoder : public Decoder {
     is_reset_ = true;
   }
 
-  bool IsAsNew() override {
+  bool CanBeReused() override {
     TakeErrors();
     if (as_opened_ == nullptr || had_errors_ || !is_reset_) return false;
     // A stream may add to the colour properties that the decoder was opened with, or change them. A

@@ -52,7 +52,7 @@ class Decoder {
   virtual void Reset() = 0;
   // True when the decoder is sure to decode any stream with the parameters it was opened with
   // exactly as a newly opened decoder would.
-  virtual bool IsAsNew() { return false; }
+  virtual bool CanBeReused() { return false; }
 };
 
 // Returns Unimplemented when this FFmpeg has no decoder for the codec, and InvalidArgument when the

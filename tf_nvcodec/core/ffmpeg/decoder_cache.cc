@@ -30,7 +30,7 @@ class DecoderCache::Lent : public Decoder {
   Lent(DecoderCache* cache, std::unique_ptr<OpenDecoder> open)
       : cache_(cache), open_(std::move(open)) {}
   ~Lent() override {
-    if (open_->decoder->IsAsNew()) cache_->Give(std::move(open_));
+    if (open_->decoder->CanBeReused()) cache_->Give(std::move(open_));
   }
 
   absl::Status Send(const AVPacket* packet) override { return open_->decoder->Send(packet); }
@@ -71,7 +71,7 @@ absl::StatusOr<std::unique_ptr<Decoder>> DecoderCache::Open(const AVCodecParamet
   std::unique_ptr<OpenDecoder> open = Take(codec, time_base, options);
   if (open == nullptr) {
     auto decoder = OpenSoftwareDecoder(codec, time_base, options);
-    if (!decoder.ok() || !(*decoder)->IsAsNew()) return decoder;
+    if (!decoder.ok() || !(*decoder)->CanBeReused()) return decoder;
     open = std::make_unique<OpenDecoder>();
     open->decoder = std::move(decoder).value();
     open->codec.reset(avcodec_parameters_alloc());

@@ -33,8 +33,8 @@ class DecoderCache {
   // The cache of the process. It is never destroyed.
   static DecoderCache& Shared();
 
-  // As OpenSoftwareDecoder. When the returned decoder is destroyed and IsAsNew, it goes back to the
-  // cache, which must still exist.
+  // As OpenSoftwareDecoder. When the returned decoder is destroyed and CanBeReused, it goes back to
+  // the cache, which must still exist.
   absl::StatusOr<std::unique_ptr<Decoder>> Open(const AVCodecParameters& codec,
                                                 AVRational time_base,
                                                 const DecoderOptions& options);

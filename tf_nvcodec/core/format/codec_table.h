@@ -26,7 +26,7 @@ enum class PacketSyntax {
 };
 
 // Which bytes of a packet have to be read to inspect it (packet_headers.cc).
-enum class PacketOutline { kWhole, kFirstBytes, kNalUnits, kVp9Frames, kAv1Units };
+enum class HeaderBytes { kWhole, kFirstBytes, kNalUnits, kVp9Frames, kAv1Units };
 
 // What an MP4 or Matroska header must have for a stream to be opened without its packets.
 enum class HeaderNeeds {
@@ -94,7 +94,7 @@ struct CodecFacts {
   const char* name = "";  // FFmpeg's, which is also the Python API's
 
   PacketSyntax syntax = PacketSyntax::kUnknown;
-  PacketOutline outline = PacketOutline::kWhole;
+  HeaderBytes header_bytes = HeaderBytes::kWhole;
   HeaderNeeds header_needs = HeaderNeeds::kPackets;
   // Each MP4 sample is a frame, so that the header and the sample table are enough for an index.
   bool sample_table_tells = false;
@@ -119,7 +119,7 @@ constexpr CodecFacts H264() {
   row.id = AV_CODEC_ID_H264;
   row.name = "h264";
   row.syntax = PacketSyntax::kH264;
-  row.outline = PacketOutline::kNalUnits;
+  row.header_bytes = HeaderBytes::kNalUnits;
   row.header_needs = HeaderNeeds::kSizeAndExtradata;
   row.sample_table_tells = true;
   row.shows_every_picture = true;
@@ -144,7 +144,7 @@ constexpr CodecFacts Hevc() {
   row.id = AV_CODEC_ID_HEVC;
   row.name = "hevc";
   row.syntax = PacketSyntax::kHevc;
-  row.outline = PacketOutline::kNalUnits;
+  row.header_bytes = HeaderBytes::kNalUnits;
   row.header_needs = HeaderNeeds::kSizeAndExtradata;
   row.sample_table_tells = true;
   row.shows_every_picture = true;
@@ -169,7 +169,7 @@ constexpr CodecFacts Av1() {
   row.id = AV_CODEC_ID_AV1;
   row.name = "av1";
   row.syntax = PacketSyntax::kAv1;
-  row.outline = PacketOutline::kAv1Units;
+  row.header_bytes = HeaderBytes::kAv1Units;
   row.header_needs = HeaderNeeds::kSizeAndExtradata;
   row.sample_table_tells = true;
   row.always_progressive = true;
@@ -192,7 +192,7 @@ constexpr CodecFacts Vp9() {
   row.id = AV_CODEC_ID_VP9;
   row.name = "vp9";
   row.syntax = PacketSyntax::kVp9;
-  row.outline = PacketOutline::kVp9Frames;
+  row.header_bytes = HeaderBytes::kVp9Frames;
   row.header_needs = HeaderNeeds::kSize;
   row.sample_table_tells = true;
   row.always_progressive = true;
@@ -212,7 +212,7 @@ constexpr CodecFacts Vp8() {
   row.id = AV_CODEC_ID_VP8;
   row.name = "vp8";
   row.syntax = PacketSyntax::kVp8;
-  row.outline = PacketOutline::kFirstBytes;
+  row.header_bytes = HeaderBytes::kFirstBytes;
   row.header_needs = HeaderNeeds::kSize;
   row.sample_table_tells = true;
   row.always_progressive = true;
@@ -280,7 +280,7 @@ constexpr CodecFacts Mjpeg() {
   row.id = AV_CODEC_ID_MJPEG;
   row.name = "mjpeg";
   row.syntax = PacketSyntax::kIntra;
-  row.outline = PacketOutline::kFirstBytes;
+  row.header_bytes = HeaderBytes::kFirstBytes;
   row.header_needs = HeaderNeeds::kSize;
   row.sample_table_tells = true;
   row.nvdec.id = 5;
@@ -313,7 +313,7 @@ constexpr CodecFacts Intra(AVCodecID id, const char* name) {
 
 constexpr CodecFacts Prores() {
   CodecFacts row = Intra(AV_CODEC_ID_PRORES, "prores");
-  row.outline = PacketOutline::kFirstBytes;
+  row.header_bytes = HeaderBytes::kFirstBytes;
   row.header_needs = HeaderNeeds::kSize;
   return row;
 }

@@ -72,8 +72,8 @@ absl::StatusOr<int64_t> FrameIndex::FrameAt(double seconds) const {
   return next - frames_.begin() - 1;
 }
 
-absl::Status CheckStarts(const FrameIndex& index, const ByteSource& source,
-                         const std::vector<int64_t>& frames) {
+absl::Status CheckSyncSamples(const FrameIndex& index, const ByteSource& source,
+                              const std::vector<int64_t>& frames) {
   std::set<int> starts;
   for (const int64_t frame : frames) {
     starts.insert(index.frames()[static_cast<size_t>(frame)].start_packet);
@@ -171,16 +171,16 @@ class FrameIndexBuilder {
     auto inspector = PacketInspector::Create(*demuxer->stream().codec);
     packets_tell_ = knows_codec_ = inspector->understands_codec();
     samples_ = demuxer->Samples();
-    const OutlineFunction outline =
-        only_table_ ? &OutlineNothing : OutlineOf(*demuxer->stream().codec);
+    const HeaderReader read_headers =
+        only_table_ ? &ReadNoHeaders : HeaderReaderFor(*demuxer->stream().codec);
     if (only_table_) {
       if (samples_.empty() || !TableTells(*demuxer->stream().codec)) return NotSparse();
       demuxer->DoNotParse();
     } else {
-      sparse_ = sparse_ && outline != nullptr && samples_.MeanSize() > source_.ReadOverhead();
+      sparse_ = sparse_ && read_headers != nullptr && samples_.MeanSize() > source_.ReadOverhead();
     }
     if (sparse_) {
-      demuxer->ReadFrom(std::make_unique<SparseSource>(source_, samples_, outline));
+      demuxer->ReadFrom(std::make_unique<HeadersOnlySource>(source_, samples_, read_headers));
     }
     AvPacketPtr packet(av_packet_alloc());
     std::vector<PacketInfo> infos;

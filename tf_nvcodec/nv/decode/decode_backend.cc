@@ -87,15 +87,15 @@ absl::StatusOr<GpuDevice*> ChooseDecoder(Backend backend, GpuDevice* frames_on,
   return device;
 }
 
-OtherDecoder DecodeOnGpu(GpuDevice* device, Backend backend, NvdecShare* share,
-                         std::function<void(const std::string& why)> say) {
-  OtherDecoder decoder;
+DecoderFactory DecodeOnGpu(GpuDevice* device, Backend backend, NvdecQuota* quota,
+                           std::function<void(const std::string& why)> say) {
+  DecoderFactory decoder;
   decoder.open = [device](const AVCodecParameters& codec, AVRational time_base,
                           const DecoderOptions& options) {
     return OpenNvdecDecoder(device, codec, time_base, options);
   };
-  decoder.max_workers = share->most();
-  decoder.share = share;
+  decoder.max_workers = quota->most();
+  decoder.quota = quota;
   decoder.before_decoding_again = [backend, say = std::move(say)](const DamagedFrames& damaged) {
     const absl::Status unsupported = Unsupported(damaged);
     if (!unsupported.ok()) {
