@@ -20,8 +20,10 @@ def nvc_cc_library(name, deps = [], copts = [], **kwargs):
         **kwargs
     )
 
-def nvc_cuda_source(name, headers = []):
-    """A function with the text of `name`.h for NVRTC; `name`_source.h declares it.
+def nvc_cuda_text(name, headers = []):
+    """A source file with a function that returns the text of `name`.h for NVRTC.
+
+    kernel_sources.h declares the function.
 
     Args:
       name: The name of the kernel's header without its extension.
@@ -40,9 +42,9 @@ def nvc_cuda_source(name, headers = []):
     native.genrule(
         name = name + "_text",
         srcs = [name + ".h"] + headers,
-        outs = [name + "_source.cc"],
+        outs = [name + "_text.cc"],
         cmd = """{
-        echo '#include "%s_source.h"'
+        echo '#include "%skernel_sources.h"'
         echo 'namespace nvc {'
         echo 'const CudaSource& %s() {'
         echo 'static const auto* source = new CudaSource{"%s.h", R"nvc('
@@ -51,19 +53,13 @@ def nvc_cuda_source(name, headers = []):
         echo 'return *source;'
         echo '}'
         echo '}'
-    } > $@""" % (package + name, function, name, name, ", ".join(included)),
-    )
-    nvc_cc_library(
-        name = name + "_source",
-        srcs = [name + "_source.cc"],
-        hdrs = [name + "_source.h"],
-        deps = [":nvrtc"],
+    } > $@""" % (package, function, name, name, ", ".join(included)),
     )
 
 def nvc_op_kernel(name, srcs, deps = [], **kwargs):
-    """An op's registration or its kernel.
+    """The registrations of ops, or their kernels.
 
-    It is linked as a whole, because only static initialisers refer to it.
+    They are linked as a whole, because only static initialisers refer to them.
     """
     native.cc_library(
         name = name,
@@ -101,6 +97,17 @@ def nvc_cc_test(name, deps = [], srcs = None, size = "small", **kwargs):
         size = size,
         srcs = srcs or [name + ".cc"],
         # GoogleTest's macros cause this warning under an if without braces.
+        copts = _COPTS + ["-Wno-dangling-else"],
+        linkstatic = True,
+        deps = deps + ["@googletest//:gtest_main", "@tensorflow//:absl"],
+        **kwargs
+    )
+
+def nvc_cc_test_library(name, deps = [], **kwargs):
+    """A library that several tests share."""
+    native.cc_library(
+        name = name,
+        testonly = True,
         copts = _COPTS + ["-Wno-dangling-else"],
         linkstatic = True,
         deps = deps + ["@googletest//:gtest_main", "@tensorflow//:absl"],

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "tests/nv/nvdec_fake.h"
+#include "tests/nv/testing/nvdec_fake.h"
 #include "tf_nvcodec/capi/packet_decoder.h"
-#include "tf_nvcodec/nv/nvdec_pool.h"
+#include "tf_nvcodec/nv/decode/nvdec_pool.h"
 
 namespace nvc {
 namespace {
@@ -239,6 +239,19 @@ TEST_F(GpuDecoderTest, FfmpegDecodesAllOfWhatMayBeRefusedInTheMiddle) {
   const absl::Status refused = Send(&asked, "B1 D1");
   EXPECT_TRUE(absl::IsUnimplemented(refused)) << refused;
   EXPECT_THAT(refused.message(), HasSubstr("\"cpu\" decodes with FFmpeg"));
+}
+
+TEST_F(GpuDecoderTest, NvdecIsNeverUsedForVc1) {
+  stream_ = Stream(AV_CODEC_ID_VC1);
+  PacketDecoder unasked = Decoder();
+  Send(&unasked, "S96x64 I0 D0").IgnoreError();
+  must_be_gpu_ = true;
+  PacketDecoder asked = Decoder();
+  const absl::Status refused = Send(&asked, "S96x64 I0 D0");
+  EXPECT_TRUE(absl::IsUnimplemented(refused)) << refused;
+  EXPECT_THAT(refused.message(), HasSubstr("\"nvdec\": NVDEC is not used for codec 'vc1': its"));
+  EXPECT_THAT(refused.message(), HasSubstr("\"cpu\" decodes with FFmpeg"));
+  EXPECT_EQ(gpu_.Count("CreateParser"), 0);
 }
 
 TEST_F(GpuDecoderTest, WhatTheGpuDoesNotTakeIsRefusedByNameWhereItMust) {

@@ -4,11 +4,11 @@
 #include <mutex>
 
 #include "tf_nvcodec/capi/error.h"
-#include "tf_nvcodec/core/file_muxer.h"
-#include "tf_nvcodec/core/status.h"
+#include "tf_nvcodec/core/base/status.h"
+#include "tf_nvcodec/core/mux/file_muxer.h"
 
 struct NvcMuxer {
-  std::mutex mutex;  // ctypes lets Python's other threads in during a call
+  std::mutex mutex;  // ctypes lets other Python threads run during a call
   std::unique_ptr<nvc::FileMuxer> muxer;
 };
 

@@ -6,9 +6,9 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "tensorflow/core/framework/op_kernel.h"
-#include "tf_nvcodec/core/ffmpeg_versions.h"
-#include "tf_nvcodec/nv/availability.h"
-#include "tf_nvcodec/nv/driver.h"
+#include "tf_nvcodec/core/ffmpeg/ffmpeg_versions.h"
+#include "tf_nvcodec/nv/cuda/availability.h"
+#include "tf_nvcodec/nv/cuda/driver.h"
 
 namespace nvc {
 namespace {
@@ -24,7 +24,7 @@ std::string LoadedOrWhyNot(const absl::Status& status) {
   return status.ok() ? "loaded" : std::string(status.message());
 }
 
-// A name with a slash is an entry of a group.
+// Returns (name, value) pairs. A name with a slash means an entry of a group.
 std::vector<std::pair<std::string, std::string>> BuildInfo() {
   std::vector<std::pair<std::string, std::string>> info = {
       {"compiler", absl::StrCat("gcc ", __VERSION__)},

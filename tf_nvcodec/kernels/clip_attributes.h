@@ -1,14 +1,14 @@
-// The attributes that say which frames make up a clip.
+// Reads the op attributes that say which frames make up a clip.
 #ifndef TF_NVCODEC_KERNELS_CLIP_ATTRIBUTES_H_
 #define TF_NVCODEC_KERNELS_CLIP_ATTRIBUTES_H_
 
 #include "absl/status/status.h"
 #include "tensorflow/core/framework/op_kernel.h"
-#include "tf_nvcodec/core/clip_spec.h"
+#include "tf_nvcodec/core/clips/clip_spec.h"
 
 namespace nvc {
 
-// InvalidArgument names the attribute that is out of range.
+// Fills `clips`. Returns InvalidArgument, which names the attribute, if a value is out of range.
 absl::Status ReadClipAttributes(::tensorflow::OpKernelConstruction* context, ClipSpec* clips);
 
 }  // namespace nvc

@@ -1,28 +1,53 @@
-// Which decoder makes a kernel's frames, and where they go.
+// Reads the attributes and geometry inputs that all decoding ops share, and chooses the decoder.
 #ifndef TF_NVCODEC_KERNELS_DECODE_SETUP_H_
 #define TF_NVCODEC_KERNELS_DECODE_SETUP_H_
 
+#include <cstdint>
 #include <memory>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "tf_nvcodec/core/cancellation.h"
-#include "tf_nvcodec/core/demuxer.h"
-#include "tf_nvcodec/core/frame_target.h"
-#include "tf_nvcodec/core/video_reader.h"
-#include "tf_nvcodec/kernels/decode_attributes.h"
+#include "tensorflow/core/framework/op_kernel.h"
+#include "tensorflow/core/framework/types.pb.h"
+#include "tf_nvcodec/core/base/status.h"
+#include "tf_nvcodec/core/decode/frame_collector.h"
+#include "tf_nvcodec/core/decode/video_reader.h"
+#include "tf_nvcodec/core/demux/demuxer.h"
+#include "tf_nvcodec/core/format/frame_format.h"
 #include "tf_nvcodec/kernels/gpu_stream.h"
-#include "tf_nvcodec/nv/decode_backend.h"
+#include "tf_nvcodec/nv/decode/decode_backend.h"
 
 namespace nvc {
 
+// The decoding attributes of an op.
+struct DecodeAttributes {
+  OutputSpec output;  // without size and crop, which are inputs
+  ::tensorflow::DataType dtype = ::tensorflow::DT_UINT8;
+  Backend backend = Backend::kAuto;
+  OnError on_error = OnError::kRaise;
+  int num_threads = 0;
+  int64_t max_pixels = 0, max_frames = 0, max_bytes = 0;
+
+  // Reads the attributes from `context`. Returns FailedPrecondition if backend="nvdec" and this
+  // machine has no usable NVDEC.
+  absl::Status Read(::tensorflow::OpKernelConstruction* context);
+};
+
+// Reads input `size_input` ([height, width]) and input `crop_input` ([top, left, height, width])
+// into `output`. Zeros mean no resizing and no cropping.
+absl::Status ReadGeometry(::tensorflow::OpKernelContext* context, int size_input, int crop_input,
+                          OutputSpec* output);
+
+// The decoder for one stream and the memory that its frames go to.
 struct DecodeSetup {
   ReadOptions options;
   std::unique_ptr<FrameTarget> target;
-  std::unique_ptr<NvdecShare> share;  // of the GPU's engines, while it decodes
+  std::unique_ptr<NvdecQuota> quota;  // this decode's quota of the GPU's NVDEC engines
 };
 
-// `gpu`: where the frames are to be; null: in host memory. Unimplemented or FailedPrecondition
-// when backend="nvdec" can't have this stream; where "auto" can't, the log says so once.
+// Chooses the decoder for `stream`. `gpu` says on which GPU the frames must be; null means host
+// memory. Returns Unimplemented or FailedPrecondition if backend="nvdec" can't decode this stream.
+// If "auto" falls back to the CPU, it logs the reason once.
 absl::StatusOr<DecodeSetup> SetUpDecoding(const DecodeAttributes& attributes, const GpuStream* gpu,
                                           const StreamInfo& stream, const Cancelled& cancelled);
 

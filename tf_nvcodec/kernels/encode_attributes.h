@@ -1,12 +1,12 @@
-// The attributes that all encoding ops share.
+// Reads the attributes that all encoding ops share.
 #ifndef TF_NVCODEC_KERNELS_ENCODE_ATTRIBUTES_H_
 #define TF_NVCODEC_KERNELS_ENCODE_ATTRIBUTES_H_
 
 #include "absl/status/status.h"
 #include "tensorflow/core/framework/op_kernel.h"
-#include "tf_nvcodec/core/encode_options.h"
-#include "tf_nvcodec/core/frame_format.h"
-#include "tf_nvcodec/nv/encode_backend.h"
+#include "tf_nvcodec/core/encode/encode_options.h"
+#include "tf_nvcodec/core/format/frame_format.h"
+#include "tf_nvcodec/nv/encode/encode_backend.h"
 
 namespace nvc {
 
@@ -16,7 +16,7 @@ struct EncodeAttributes {
   EncodeBackend backend = EncodeBackend::kAuto;
   EncodeOptions options;
 
-  // InvalidArgument for what codec or container can't take.
+  // Returns InvalidArgument if the codec or the container does not support a value.
   absl::Status Read(::tensorflow::OpKernelConstruction* context);
 };
 

@@ -1,7 +1,7 @@
 #include "tf_nvcodec/kernels/video_dataset.h"
 
 #include "tensorflow/core/framework/op_kernel.h"
-#include "tf_nvcodec/core/clip_spec.h"
+#include "tf_nvcodec/core/clips/clip_spec.h"
 #include "tf_nvcodec/kernels/clip_split_provider.h"
 #include "tf_nvcodec/kernels/video_dataset_iterator.h"
 
@@ -42,7 +42,8 @@ VideoDataset::VideoDataset(::tensorflow::OpKernelContext* context, const Dataset
 VideoDataset::~VideoDataset() { seeds_->Unref(); }
 
 bool VideoDataset::may_leave_out() const {
-  // Counts are of clips that fit, unless they are of times that somebody gave.
+  // `counts` holds only clips that fit into their videos, except for sampling "at", where the user
+  // gives the times.
   const bool all_fit =
       arguments_.clip.clips.pad != ClipPad::kDrop ||
       (!arguments_.counts.counts.empty() && arguments_.clip.clips.sampling != ClipSampling::kAt);

@@ -1,0 +1,30 @@
+// Shares the machine's cores among all decodes of the process: many parallel calls together start
+// no more threads than there are cores, and a lone call gets all cores.
+#ifndef TF_NVCODEC_CORE_BASE_THREAD_BUDGET_H_
+#define TF_NVCODEC_CORE_BASE_THREAD_BUDGET_H_
+
+namespace nvc {
+
+// Returns the number of cores this process may run on (its affinity mask), at least 1.
+int AvailableCores();
+
+// Holds a share of the cores until it is destroyed. It counts the caller's own thread, so that a
+// grant is at least 1 even when all cores are taken.
+class ThreadGrant {
+ public:
+  // `wanted`: the user's own choice of threads, which is granted as it is; 0: all cores that are
+  // free.
+  explicit ThreadGrant(int wanted);
+  ~ThreadGrant();
+  ThreadGrant(const ThreadGrant&) = delete;
+  ThreadGrant& operator=(const ThreadGrant&) = delete;
+
+  int threads() const { return threads_; }
+
+ private:
+  int threads_;
+};
+
+}  // namespace nvc
+
+#endif  // TF_NVCODEC_CORE_BASE_THREAD_BUDGET_H_

@@ -1,0 +1,113 @@
+// Collects the decoded frames of a read into one batch, in host memory or in a GPU's memory.
+#ifndef TF_NVCODEC_CORE_DECODE_FRAME_COLLECTOR_H_
+#define TF_NVCODEC_CORE_DECODE_FRAME_COLLECTOR_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "tf_nvcodec/core/convert/frame_converter.h"
+#include "tf_nvcodec/core/decode/video_reader.h"
+#include "tf_nvcodec/core/format/frame_format.h"
+
+namespace nvc {
+
+// The memory that a batch lies in, and how frames get there. Thread-safe. A target must outlive the
+// converters that it made.
+class FrameTarget {
+ public:
+  virtual ~FrameTarget() = default;
+
+  // Returns the properties of `picture` that a converter is made for.
+  virtual SourceSpec SourceOf(const AVFrame& picture, int rotation) const {
+    return SourceSpec::Of(picture, rotation);
+  }
+  // Makes a converter for pictures that have the same source and AVFrame::format as `picture`. The
+  // last frames that it converts may still be on their way until it is destroyed.
+  virtual absl::StatusOr<std::unique_ptr<FrameConverter>> NewConverter(const OutputSpec& output,
+                                                                       const AVFrame& picture,
+                                                                       int rotation) = 0;
+  // Tells the target the batch's memory, before any frame is written to it.
+  virtual void SetMemory(void* memory, size_t bytes) {}
+  // Copies a frame to another place in the batch, after all work that was queued before. The copy
+  // happens now, or at the latest in Finish. `to` and `from` are the same frame or do not overlap.
+  virtual absl::Status Copy(void* to, const void* from, size_t bytes) = 0;
+  // Ends the batch, once all converters are destroyed. Later uses of the batch's memory are ordered
+  // after its frames. Returns the first error of the whole batch.
+  virtual absl::Status Finish() { return absl::OkStatus(); }
+};
+
+// Host memory, for pictures in host memory.
+class HostTarget : public FrameTarget {
+ public:
+  absl::StatusOr<std::unique_ptr<FrameConverter>> NewConverter(const OutputSpec& output,
+                                                               const AVFrame& picture,
+                                                               int rotation) override;
+  void SetMemory(void* memory, size_t bytes) override;
+  absl::Status Copy(void* to, const void* from, size_t bytes) override;
+};
+
+// What to do with damaged frames. kRaise: the call fails. kSkip: they are left out. kRepeat: the
+// nearest earlier good frame replaces each; the first good frame replaces those before it.
+enum class OnError { kRaise, kSkip, kRepeat };
+absl::StatusOr<OnError> ParseOnError(absl::string_view name);
+
+// Returns memory for `count` frames of `shape`. The memory lives as long as the batch.
+using AllocateFrames = std::function<absl::StatusOr<void*>(const FrameShape& shape, int64_t count)>;
+
+// Converts the frames of a read and writes them to their places in the batch.
+class FrameCollector : public FrameSink {
+ public:
+  // `frames`: display indices in the order of the batch, also repeated ones. `rotation`: the
+  // stream's, in degrees clockwise. `target`: describes the memory that `allocate` returns; it must
+  // outlive the collector.
+  FrameCollector(const OutputSpec& output, int rotation, const std::vector<int64_t>& frames,
+                 AllocateFrames allocate, FrameTarget* target);
+
+  void Start(int workers) override;
+  // Returns InvalidArgument when the stream changes its picture size or sample format and `output`
+  // does not bring all frames to one shape.
+  absl::Status Write(int worker, int frame, const AVFrame& picture) override;
+  void Leave(int worker) override;
+
+  // True after the first picture, which determines the shape of the batch.
+  bool has_shape() const { return allocated_; }
+
+  // Applies `on_error` after the last frame. Returns for each frame left in the batch whether it is
+  // valid. `slots` tells which of the wanted frames each one is.
+  absl::StatusOr<std::vector<bool>> Finish(const FrameIndex& index, const DamagedFrames& damaged,
+                                           OnError on_error, std::vector<size_t>* slots);
+
+ private:
+  struct WorkersConverter {
+    std::unique_ptr<FrameConverter> converter;
+    int format = -1;  // AVFrame::format of the pictures
+  };
+
+  absl::Status Allocate(const FrameShape& shape);
+  absl::StatusOr<FrameConverter*> ConverterFor(int worker, const AVFrame& picture);
+  uint8_t* Slot(size_t i) const { return base_ + i * shape_.bytes; }
+
+  const OutputSpec output_;
+  const int rotation_;
+  const std::vector<int64_t>& frames_;
+  const AllocateFrames allocate_;
+  std::unordered_map<int, std::vector<size_t>> slots_of_frame_;
+  FrameTarget& target_;
+  std::vector<WorkersConverter> converters_;  // one per worker
+
+  std::mutex mutex_;  // guards the allocation
+  bool allocated_ = false;
+  FrameShape shape_;
+  uint8_t* base_ = nullptr;
+};
+
+}  // namespace nvc
+
+#endif  // TF_NVCODEC_CORE_DECODE_FRAME_COLLECTOR_H_

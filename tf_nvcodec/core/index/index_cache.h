@@ -1,0 +1,46 @@
+// Keeps frame indexes on the local disk, one file for each video, for any number of processes.
+#ifndef TF_NVCODEC_CORE_INDEX_INDEX_CACHE_H_
+#define TF_NVCODEC_CORE_INDEX_INDEX_CACHE_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "tf_nvcodec/core/index/frame_index.h"
+
+namespace nvc {
+
+// Identifies one state of a file. When any of these change, its stored index is stale.
+struct FileIdentity {
+  std::string path;  // absolute path or URL
+  int64_t size = 0;
+  int64_t mtime_ns = 0;  // modification time in ns, or a generation number
+};
+
+// Thread-safe. Store writes a file under another name and then renames it, so that readers see a
+// whole index or none.
+class IndexCache {
+ public:
+  // `directory` is a local folder. The first Store makes it, with access for its owner only.
+  explicit IndexCache(std::string directory);
+
+  // Returns NotFound, with the reason, when there is no index, when it is damaged or unreadable, or
+  // when it was made for another size, time, format or version of FFmpeg. It does not apply
+  // FrameIndex::Limits.
+  absl::StatusOr<FrameIndex> Load(const FileIdentity& file) const;
+
+  // Returns FailedPrecondition for an index that can't be stored (see SerializeFrameIndex). Errors
+  // of the folder are PermissionDenied, ResourceExhausted (disk full) or Unavailable.
+  absl::Status Store(const FileIdentity& file, const FrameIndex& index) const;
+
+  // Returns the name of the file that holds the index of `path`.
+  std::string FileName(const std::string& path) const;
+
+ private:
+  std::string directory_;
+};
+
+}  // namespace nvc
+
+#endif  // TF_NVCODEC_CORE_INDEX_INDEX_CACHE_H_
