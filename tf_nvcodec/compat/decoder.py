@@ -273,14 +273,17 @@ def CreateDecoder(
         decoder's.
       usedevicememory: Whether frames are in the GPU's memory or the host's. On a machine without a
         GPU frames are in host memory either way, and a warning says so.
-      maxwidth, maxheight: Larger frames are refused; 0: none are.
+      maxwidth: Wider frames are refused; 0: no limit.
+      maxheight: Higher frames are refused; 0: no limit.
       outputColorType: The stream's own samples (NV12, P016, ...), or uint8 RGB by its own matrix
         and range.
       latency: LOW, and ZERO which is the same here: each frame comes with the packet that lets it
         be shown, its own where the stream has no B-frames. Slower: the CPU decodes with one thread,
         and NVDEC waits for the host. Frames come in the order shown either way.
-      enableSEIMessage, enableDecodeStats: Refused: neither can be had here.
-      bWaitForSessionWarmUp, enableasyncallocations: Of no effect.
+      enableSEIMessage: True is refused: these decoders give no SEI messages.
+      enableDecodeStats: True is refused: these decoders give no such statistics.
+      bWaitForSessionWarmUp: Has no effect.
+      enableasyncallocations: Has no effect.
       backend: "cpu" decodes with FFmpeg, "nvdec" on the GPU or not at all; "auto" as described,
         and FFmpeg from where a stream is, or changes to, what the GPU's NVDEC does not take.
 

@@ -46,7 +46,8 @@ def CreateEncoder(
     """An encoder of frames of `width` and `height` pixels.
 
     Args:
-      width, height: Of the frames.
+      width: Of the frames, in pixels.
+      height: Of the frames, in pixels.
       format: Of the frames in memory, rows without padding: "NV12", "YUV420" ("IYUV"), "YUV444",
         "P010", "YUV444_16bit" (planes of 16-bit words, the upper 10 bits count), "ARGB" (bytes B,
         G, R, A) or "ABGR" (bytes R, G, B, A). `fmt` is another name of it.
@@ -59,7 +60,7 @@ def CreateEncoder(
         as its primary one, and `cudastream`, after whose work frames on a GPU are read.
 
     Raises:
-      InvalidValueError (a ValueError): A parameter, size or format that can't be; the message
+      InvalidValueError: A ValueError: a parameter, size or format that can't be; the message
         names it, its value and what is allowed.
       PyNvVCExceptionUnsupported: What this machine's encoder can't do; another AV1 encoder is
         open: SVT-AV1 runs one at a time in a process; backend="nvenc" without one.

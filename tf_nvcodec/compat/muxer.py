@@ -87,9 +87,12 @@ class FFmpegMuxer(Single):
       file_path: Overwritten.
       media_format: MEDIA_FORMAT.
       codec: "h264", "hevc" or "av1".
-      width, height: Of a frame.
-      fps_num, fps_den: Frames a second.
-      timebase_num, timebase_den: Seconds of a unit of the times given.
+      width: Of a frame, in pixels.
+      height: Of a frame, in pixels.
+      fps_num: Numerator of the frames a second.
+      fps_den: Denominator of the frames a second.
+      timebase_num: Numerator of the seconds in one unit of the packets' times.
+      timebase_den: Denominator of the seconds in one unit of the packets' times.
       extradata: The encoder's GetSequenceParams(), or b"": the first packet has them.
       in_format_context: A demuxer's GetAVFormatInputContext(): its sound can be passed through.
 

@@ -121,13 +121,12 @@ def _decode(ahead: _Ahead, demuxer: PyNvDemuxer, decoder: PyNvDecoder, skipped: 
 
 class ThreadedDecoder(Single):
     """Frames in order, decoded ahead by a thread. Good where the work on each frame leaves the
-    decoder idle, and the other way round.
+    decoder idle, and the other way round. Arguments not listed here are those of SimpleDecoder.
 
     Args:
       enc_file_path: What CreateDemuxer takes.
       buffer_size: Frames to decode ahead, at most.
       start_frame: Index of the first frame wanted; those before it are decoded and dropped.
-      Others: See SimpleDecoder.
 
     Raises:
       PyNvVCException: See PyNvDemuxer and CreateDecoder. What goes wrong later is raised by

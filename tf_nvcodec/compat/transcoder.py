@@ -38,7 +38,8 @@ class Transcoder:
       enc_file_path: The video.
       muxed_file_path: What to write; its extension chooses the container.
       gpu_id: Of the GPU that decodes, where there is one.
-      cuda_context, cuda_stream: Of no meaning: frames pass through host memory.
+      cuda_context: Has no effect: frames pass through host memory.
+      cuda_stream: Has no effect, for the same reason.
       **kwargs: CreateEncoder's parameters. The frame rate, and all that the video says of its
         colours, are the video's unless fps and colorspace are given; so are the range, the shape of
         a pixel and, where the container has room for it, the rotation.
