@@ -1,7 +1,8 @@
-"""A hook of MkDocs: links between docs/ and the rest of the repository work in the site too.
+"""A hook of MkDocs: what the pages write for the repository works in the site too.
 
 A page links to a file outside docs/ by its place in the repository, such as ../examples/train.py.
 The site has these files in its folder repository/, Markdown as pages, and the links lead there.
+Blocks of code that need a GPU are marked for the tests; MkDocs knows their language alone.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ def on_files(files: Files, config: Any) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    """Turns links between docs/ and the rest into those of the site."""
+    """Turns links between docs/ and the rest into those of the site, and drops the tests' marks."""
     here = place_in_repository(page.file.src_uri)
     folder = posixpath.dirname(page.file.src_uri)
 
@@ -68,4 +69,4 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
         target = posixpath.relpath(place_in_site(name), folder or ".")
         return f"{match[1]}{target}{match[3] or ''}"
 
-    return LINK.sub(moved, markdown)
+    return re.sub("^```python gpu$", "```python", LINK.sub(moved, markdown), flags=re.MULTILINE)
