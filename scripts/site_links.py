@@ -18,7 +18,7 @@ from mkdocs.structure.files import File, Files
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = "docs/"
 OUTSIDE = "repository/"
-# Pages of the repository that the site has whether or not another page links to them.
+# The site has these pages even if no other page links to them.
 PAGES = ("CONTRIBUTING.md", "SECURITY.md", "benchmarks/README.md")
 # [text](target#anchor) and src="target", as the pages write them.
 LINK = re.compile(r"(\]\(|\b(?:src|href)=\")([^)\"\s#:]+)(#[^)\"\s]*)?(?=[)\"])")
@@ -52,7 +52,7 @@ def on_files(files: Files, config: Any) -> Files:
         added.add(name)
         source = os.fspath(ROOT / name)
         files.append(File.generated(config, place_in_site(name), abs_src_path=source))
-        if name in PAGES:
+        if name.endswith(".md"):
             waiting |= targets((ROOT / name).read_text(), name)
     return files
 

@@ -285,9 +285,9 @@ def decode_frames_at(
 
     Raises:
       TypeError: Indices that are not integers, or timestamps that are not numbers.
-      ValueError: Both or neither of `indices` and `timestamps` are given.
-      tf.errors.InvalidArgumentError: An index or timestamp lies outside the video; the message
-        names it. All other errors are those of `decode_video`.
+      ValueError: Both or neither of `indices` and `timestamps`.
+      tf.errors.InvalidArgumentError: As `decode_video`, and for an index or timestamp outside the
+        video, which the message names. The other errors are those of `decode_video`.
     """
     if (indices is None) == (timestamps is None):
         raise ValueError("pass exactly one of indices and timestamps")
