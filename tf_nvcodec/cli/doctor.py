@@ -1,4 +1,4 @@
-"""`tf-nvcodec doctor`: what is installed, what is missing, and the command that mends it."""
+"""`tf-nvcodec doctor`: what is installed, what is missing, and the command that installs it."""
 
 from __future__ import annotations
 

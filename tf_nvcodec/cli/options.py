@@ -1,4 +1,4 @@
-"""Options that several commands share, and their translation to keywords of the Python API."""
+"""Options that several commands share, and how they become keywords of the Python API."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def add_decoder(parser: argparse.ArgumentParser) -> None:
 
 def add_encoder(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("encoder")
-    # --backend is the decoder's, where a command has both.
+    # The option is --encoder because --backend chooses the decoder in commands that have both.
     group.add_argument("--encoder", choices=("auto", "cpu", "nvenc"), help="who encodes")
     group.add_argument("--codec", help="h264, hevc, av1, vp9, mjpeg, ffv1 (default: OUT's usual)")
     group.add_argument("--container", help="mp4, mkv, ... (default: from OUT's extension)")
@@ -95,12 +95,12 @@ def add_encoder(parser: argparse.ArgumentParser) -> None:
 
 
 def given(**keywords: Any) -> dict[str, Any]:
-    """The keywords that are not None: an option left out keeps the API's default."""
+    """Returns the keywords that are not None, so that others keep the API's default."""
     return {name: value for name, value in keywords.items() if value is not None}
 
 
 def decode_keywords(args: argparse.Namespace) -> dict[str, Any]:
-    """Keywords of decode_video for what add_geometry and add_decoder parsed."""
+    """Returns keywords of decode_video for the options of add_geometry and add_decoder."""
     return given(
         size=args.size,
         crop=args.crop,
@@ -117,7 +117,7 @@ def decode_keywords(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def encode_keywords(args: argparse.Namespace) -> dict[str, Any]:
-    """Keywords of encode_video for what add_encoder parsed."""
+    """Returns keywords of encode_video for the options of add_encoder."""
     if args.crf is not None and args.bitrate is not None:
         raise UsageError("", "--crf and --bitrate exclude each other", "give one of them")
     return given(
