@@ -93,7 +93,9 @@ def _footer(document: dict[str, Any]) -> str:
     )
     counts = " to ".join(dict.fromkeys(str(count) for count in (rounds[0], rounds[-1])))
     taken = f"Medians of {counts} rounds on"
-    reused = f" {REUSED} keeps its decoders for the next file." if REUSED in document["peers"] else ""
+    reused = (
+        f" {REUSED} keeps its decoders for the next file." if REUSED in document["peers"] else ""
+    )
     if rounds == [1]:
         taken = "One round, with up to nine calls for a first frame, on"
     return (
