@@ -1,8 +1,8 @@
-"""Writes the table of benchmarks/results/h200/nvdec_decode.json into README.md, at its markers.
+"""Writes the table of benchmarks/results/h200/nvdec_decode.json into docs/benchmarks.md.
 
     python -m benchmarks.nvdec_table [--check]
 
-`--check` changes nothing and exits with 1 if the README does not show the present results.
+`--check` changes nothing and exits with 1 if the page does not show the present results.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import json
 import sys
 from typing import Any
 
-from benchmarks import readme
+from benchmarks import pages
 from benchmarks.clips import ROOT
 
 RESULTS = ROOT / "benchmarks" / "results" / "h200" / "nvdec_decode.json"
@@ -63,14 +63,14 @@ def render(document: dict[str, Any]) -> str:
                 continue
             cells = [_cell(values[OURS], values[peer], unit, peer == OURS) for peer in peers]
             lines.append(f"| {shown}, {title} | {unit} | " + " | ".join(cells) + " |")
-    plot = readme.plot_line(PLOT, "speed beside the peers on a GPU")
+    plot = pages.plot_line(PLOT, "speed beside other libraries on a GPU", pages.SPEED)
     return "\n\n".join([*plot, "\n".join(lines), _footer(document)])
 
 
 def _cell(ours: float | None, value: float | None, unit: str, is_ours: bool) -> str:
     if not value:
         return "-"
-    text = readme.shown(value)
+    text = pages.shown(value)
     if is_ours:
         return f"**{text}**"
     times = ratio(ours, value, unit)
@@ -87,24 +87,25 @@ def _footer(document: dict[str, Any]) -> str:
     with_figures = (row for row in document["peers"].values() if CODECS.keys() & row.keys())
     rounds = sorted({row["rounds"] for row in with_figures if "rounds" in row}) or [0]
     cores = "".join(
-        f" {name} has {row['cores']} of the cores."
+        f" {name} uses {row['cores']} cores."
         for name, row in document["peers"].items()
         if "cores" in row
     )
     counts = " to ".join(dict.fromkeys(str(count) for count in (rounds[0], rounds[-1])))
-    taken = f"Medians of {counts} on"
-    reused = f" {REUSED} gives those it has the next file." if REUSED in document["peers"] else ""
+    taken = f"Medians of {counts} rounds on"
+    reused = (
+        f" {REUSED} keeps its decoders for the next file." if REUSED in document["peers"] else ""
+    )
     if rounds == [1]:
-        taken = "Each once, but first frames up to nine times, on"
+        taken = "One round, with up to nine calls for a first frame, on"
     return (
         f"{taken} {machine['gpu']}, {machine['cores']} cores, {machine['date']};"
-        " 663 frames, a GOP of 50. The ops read a whole file for its first frame;"
-        " [by name](docs/nvdec.md#the-first-frame) it takes less."
-        " Each call of PyNvVideoCodec and DALI opens a decoder or makes a pipeline, as a program"
+        " the clips have 663 frames and a GOP of 50. The brackets say how many times as fast"
+        f" {OURS} is. The ops read a whole file for its first frame;"
+        " [opening it by name](nvdec.md#the-first-frame) takes less."
+        " PyNvVideoCodec and DALI open a decoder or make a pipeline in each call, as a program"
         f" does that reads one file after another; {OURS} takes decoders from its pool.{reused}"
-        f"{_missing(document)}"
-        f" {document['note']} In brackets: how many times as fast {OURS} is.{cores}"
-        f"{_limits(document)} {versions}."
+        f"{cores}{_limits(document)}{_missing(document)} Versions: {versions}."
     )
 
 
@@ -119,13 +120,13 @@ def _missing(document: dict[str, Any]) -> str:
                 what.append(found["error"].partition(":")[0])
             if what:
                 parts.append(f"{name} with {shown} ({', '.join(what)})")
-    return f" Failed: {'; '.join(parts)}." if parts else ""
+    return f" No result: {'; '.join(parts)}." if parts else ""
 
 
 def limit(document: dict[str, Any], codec: str) -> tuple[float, str] | None:
-    """Returns NVDEC's frames/s at 14 streams, and which peer reached it.
+    """Returns the highest frames/s of any peer at 14 streams, and which peer reached it.
 
-    It is the highest rate of all peers, because converting takes hardly any time of the engines.
+    It stands for NVDEC's limit, because converting takes hardly any time of the engines.
     """
     found = [
         (row[codec][LIMIT], name)
@@ -148,9 +149,10 @@ def _limits(document: dict[str, Any]) -> str:
         )
     if not parts:
         return ""
-    return f" The most that NVDEC gave at 14 streams: {'; '.join(parts)}."
+    return f" The highest rate of NVDEC with 14 streams is {'; '.join(parts)}."
 
 
 if __name__ == "__main__":
     table = render(json.loads(RESULTS.read_text()))
-    sys.exit(readme.write("benchmarks.nvdec_table", __doc__.splitlines()[0], table, BEGIN, END))
+    what = __doc__.splitlines()[0]
+    sys.exit(pages.write("benchmarks.nvdec_table", what, pages.SPEED, table, BEGIN, END))

@@ -1,4 +1,4 @@
-"""Runs every claim's script, then draws the plot and writes the README's tables.
+"""Runs every claim's script, then draws the plot and writes the tables.
 
 python -m benchmarks.run_all [options of the scripts]
 """
@@ -22,6 +22,7 @@ SCRIPTS = (
     "dataset_overhead",
     "dataset_first_batch",
 )
+TABLES = ("claims_table", "summary_table")
 
 
 def main(options: list[str]) -> int:
@@ -35,8 +36,8 @@ def main(options: list[str]) -> int:
         return 1
     # The peers' environment has matplotlib.
     plot = [interpreter("peers"), "-m", "benchmarks.plot"]
-    table = [sys.executable, "-m", "benchmarks.claims_table"]
-    return max(subprocess.run(step, check=False).returncode for step in (plot, table))
+    tables = [[sys.executable, "-m", f"benchmarks.{name}"] for name in TABLES]
+    return max(subprocess.run(step, check=False).returncode for step in (plot, *tables))
 
 
 if __name__ == "__main__":

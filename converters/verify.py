@@ -59,9 +59,10 @@ def verify(
     """Compares the outputs of two models; the report says which of them differ too much.
 
     Args:
-      native, converted: SavedModel folders, FrozenGraph(path, outputs), or functions that take
-        the inputs as keyword arrays and return an array or a dict of arrays by output name.
-        `native` may also be a Keras file, or a MetaGraph (.meta) beside its checkpoint.
+      native: the model before conversion: a SavedModel folder, a FrozenGraph(path, outputs), a
+        Keras file, a MetaGraph (.meta) beside its checkpoint, or a function that takes the inputs
+        as keyword arrays and returns an array or a dict of arrays by output name.
+      converted: the model after it: a SavedModel folder, a FrozenGraph or such a function.
       data: what converters.calibration_data.batches takes; tuples follow the inputs' names in
         alphabetic order. Or a dict of such by signature, where signatures left out get random
         inputs. None generates random inputs for all.

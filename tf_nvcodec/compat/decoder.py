@@ -280,14 +280,17 @@ def CreateDecoder(
         decoder's own.
       usedevicememory: Whether frames are in the GPU's memory or the host's. On a machine without a
         GPU they are in host memory either way, and a warning says so.
-      maxwidth, maxheight: Larger frames are refused, in pixels; 0 is no limit.
+      maxwidth: Wider frames are refused, in pixels; 0 is no limit.
+      maxheight: Higher frames are refused, in pixels; 0 is no limit.
       outputColorType: The stream's own samples (NV12, P016, ...), or uint8 RGB by the stream's
         matrix and range.
       latency: With LOW (or ZERO, which is the same here) each frame comes with the packet that
         allows it to be shown; without B-frames that is its own packet. This is slower: the CPU
         decodes with one thread, and NVDEC waits for the host. Frames come in display order always.
-      enableSEIMessage, enableDecodeStats: Refused, because both are not available here.
-      bWaitForSessionWarmUp, enableasyncallocations: Without effect.
+      enableSEIMessage: Refused, because SEI messages are not available here.
+      enableDecodeStats: Refused, because these statistics are not available here.
+      bWaitForSessionWarmUp: Without effect.
+      enableasyncallocations: Without effect.
       backend: "cpu" decodes with FFmpeg, "nvdec" on the GPU or raises. "auto" decodes on the GPU,
         and with FFmpeg for streams, or from the point in a stream, that the GPU's NVDEC does not
         take.

@@ -46,7 +46,8 @@ def CreateEncoder(
     """Creates an encoder of frames of `width` x `height` pixels.
 
     Args:
-      width, height: The size of the frames in pixels.
+      width: The width of the frames in pixels.
+      height: The height of the frames in pixels.
       format: The format of the frames in memory, with rows without padding: "NV12", "YUV420"
         ("IYUV"), "YUV444", "P010", "YUV444_16bit" (planes of 16-bit words whose upper 10 bits
         count), "ARGB" (bytes B, G, R, A) or "ABGR" (bytes R, G, B, A). `fmt` is another name of

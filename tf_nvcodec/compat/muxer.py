@@ -92,9 +92,12 @@ class FFmpegMuxer(Single):
       file_path: The file to write; an existing file is overwritten.
       media_format: A MEDIA_FORMAT.
       codec: "h264", "hevc" or "av1".
-      width, height: The size of a frame in pixels.
-      fps_num, fps_den: The frames per second, as a fraction.
-      timebase_num, timebase_den: The unit of the given times in seconds, as a fraction.
+      width: The width of a frame in pixels.
+      height: The height of a frame in pixels.
+      fps_num: The frames per second, a numerator.
+      fps_den: The denominator to fps_num.
+      timebase_num: The unit of the given times in seconds, a numerator.
+      timebase_den: The denominator to timebase_num.
       extradata: The encoder's GetSequenceParams(), or b"" if the first packet has them.
       in_format_context: A demuxer's GetAVFormatInputContext(), whose sound can be passed through.
 

@@ -115,11 +115,18 @@ class SimpleDecoder(Single):
     Args:
       enc_file_path: A path (also of TensorFlow's file systems), bytes, or a file object with read()
         and seek().
-      gpu_id, cuda_context, cuda_stream, use_device_memory, max_width, max_height,
-        output_color_type, backend: See CreateDecoder.
-      need_scanned_stream_metadata, decoder_cache_size, bWaitForSessionWarmUp: Without effect: the
-        metadata are always there, and the process shares its decoders.
+      gpu_id: See CreateDecoder.
+      cuda_context: See CreateDecoder.
+      cuda_stream: See CreateDecoder.
+      use_device_memory: See CreateDecoder.
+      max_width: See CreateDecoder.
+      max_height: See CreateDecoder.
+      need_scanned_stream_metadata: Without effect: the metadata are always there.
+      decoder_cache_size: Without effect: the process shares its decoders.
+      output_color_type: See CreateDecoder.
+      bWaitForSessionWarmUp: Without effect.
       enableDecodeStats: Refused.
+      backend: See CreateDecoder.
 
     Raises:
       PyNvVCException: See PyNvDemuxer and CreateDecoder.

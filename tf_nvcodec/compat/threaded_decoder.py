@@ -128,13 +128,12 @@ class ThreadedDecoder(Single):
     """Frames in order, decoded ahead by a thread.
 
     It helps if the work on each frame leaves the decoder idle, or the decoder leaves that work
-    idle.
+    idle. Arguments that are not listed here are those of SimpleDecoder.
 
     Args:
       enc_file_path: A source as for CreateDemuxer.
       buffer_size: The largest number of frames to decode ahead.
       start_frame: The index of the first frame; those before it are decoded and dropped.
-      Others: See SimpleDecoder.
 
     Raises:
       PyNvVCException: See PyNvDemuxer and CreateDecoder. get_batch_frames raises later errors, in

@@ -38,7 +38,8 @@ class Transcoder:
       enc_file_path: The video.
       muxed_file_path: The file to write; its extension chooses the container.
       gpu_id: The number of the GPU that decodes, if there is one.
-      cuda_context, cuda_stream: Without effect, because frames pass through host memory.
+      cuda_context: Without effect, because frames pass through host memory.
+      cuda_stream: Without effect, for the same reason.
       **kwargs: The parameters of CreateEncoder. The frame rate and the colour tags are the video's
         unless fps and colorspace are given. The range, the shape of a pixel and, if the container
         can store it, the rotation are always the video's.
@@ -77,7 +78,8 @@ class Transcoder:
         """Writes the frames shown from `start` until before `end`, and the sound heard then.
 
         Args:
-          start, end: Seconds of the video's own clock. The new file begins at 0.
+          start: Seconds of the video's own clock. The new file begins at 0.
+          end: Seconds of the same clock, exclusive.
 
         Returns:
           The file's name: that of `muxed_file_path` with `_start_end` before the extension.

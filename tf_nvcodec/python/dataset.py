@@ -40,14 +40,15 @@ class VideoDataset(tf.data.Dataset):
     """Clips of videos, decoded in parallel: a source for `tf.data` pipelines.
 
     An element is a dictionary:
-      frames: [clip_length, H, W, C], or another shape that `decode_video` returns.
-      pts: float64 [clip_length], seconds; 0 for frames of zeros that pad a clip.
-      mask: bool [clip_length], False for frames that pad a clip (`pad`) or replace damaged ones
-        (`on_error`).
-      video_index: int64, the position of the video in `filenames`.
-      clip_index: int64, the number of the clip in its video.
-      filename: string; empty with `contents`.
-      label, and the names in `aligned`: the video's rows of the tensors that were passed.
+
+    - `frames`: [clip_length, H, W, C], or another shape that `decode_video` returns.
+    - `pts`: float64 [clip_length], seconds; 0 for frames of zeros that pad a clip.
+    - `mask`: bool [clip_length], False for frames that pad a clip (`pad`) or replace damaged ones
+      (`on_error`).
+    - `video_index`: int64, the position of the video in `filenames`.
+    - `clip_index`: int64, the number of the clip in its video.
+    - `filename`: string; empty with `contents`.
+    - `label`, and the names in `aligned`: the video's rows of the tensors that were passed.
 
     Without `size` (or `crop`), videos of different sizes give frames of different shapes. Batch
     them with `padded_batch` or `ragged_batch`.

@@ -194,7 +194,7 @@ def decode_video(
       return_valid: Return a `DecodedVideoWithValidity`.
       **options: See below; `decode_frames_at` takes the same.
 
-    Options:
+    Keyword Args:
       crop: (top, left, height, width) in pixels of the frame as shown, cut out before the resize.
       resize_method: "nearest", "bilinear", "bicubic" or "area", as tf.image.resize defines them
         with antialias=False. Planes are resized before they become RGB.
@@ -203,7 +203,8 @@ def decode_video(
         (never rotated, cropped or resized).
       dtype: uint8; for rgb, bgr and gray also uint16 (0 to 65535), float16 and float32 (0 to 1).
       layout: "thwc" or "tchw".
-      mean, std: Float frames become (x - mean) / std; a number, or one for each channel.
+      mean: Float frames become (x - mean) / std; a number, or one for each channel.
+      std: The divisor, likewise.
       apply_rotation: Turn the frames as the stream's display matrix says.
       deinterlace: "none" leaves interlaced frames as they are stored, with both fields woven.
         "bob" keeps the field shown first and replaces each row of the other field by the mean of
