@@ -47,7 +47,7 @@ def stock(source: Path, out: Path, precision: str) -> Steps:
 def again(source: Path, out: Path, precision: str) -> Steps:
     """Stock, but for the names of its engines: two models that count theirs from the same name
     can't be loaded in one process."""
-    from converters.engine_names import with_unique_names
+    from converters.tftrt.engine_names import with_unique_names
     from tensorflow.python.compiler.tensorrt import trt_convert
 
     class Renamed(trt_convert.TrtGraphConverterV2):
@@ -58,7 +58,7 @@ def again(source: Path, out: Path, precision: str) -> Steps:
 
 
 def _stock(make: Callable[..., Any], source: Path, out: Path, precision: str) -> Steps:
-    from converters.environment import accept_patch_level
+    from converters.environment.tftrt_ready import accept_patch_level
 
     def inputs() -> Iterator[tuple[Any]]:
         yield (images(source, BATCHES[0]),)
@@ -87,7 +87,7 @@ def engines_only(source: Path, out: Path, precision: str) -> Steps:
 def ours(source: Path, out: Path, precision: str, native_segments: bool = True) -> Steps:
     """converters.convert, with all that it proves: in a child process, run again, compared."""
     from converters import ConversionSpec, convert
-    from converters.compare import Thresholds
+    from converters.checks.differences import Thresholds
 
     name = input_name(source)
     spec = ConversionSpec(
@@ -116,7 +116,7 @@ USUAL = (NATIVE, OURS, STOCK)
 
 
 def input_name(source: Path) -> str:
-    from converters.trt_graph import load_graph
+    from converters.model.trt_graph import load_graph
 
     return next(iter(load_graph(source).signatures["serving_default"].inputs))
 
@@ -241,7 +241,7 @@ def percentile(values: list[float], share: float) -> float:
 
 
 def job_machine() -> dict[str, Any]:
-    from converters.environment import describe
+    from converters.environment.tftrt_ready import describe
 
     from benchmarks import machine
 

@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Callable
 
-from converters.first_of import first_of
+from converters.util.first_of import first_of
 
 Excluded = frozenset[str]
 

@@ -6,10 +6,10 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-from converters.fresh_check import FreshReport
-from converters.shapes import Shape, format_shape_set
-from converters.spec import ConversionSpec
-from converters.verify_report import VerificationReport
+from converters.checks.fresh_check import FreshReport
+from converters.checks.verification_report import VerificationReport
+from converters.spec.conversion_spec import ConversionSpec
+from converters.util.shapes import Shape, format_shape_set
 
 
 @dataclasses.dataclass(frozen=True)

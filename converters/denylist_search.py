@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any, Callable
 
 from converters.bisect import Trial, bisect, by_type
-from converters.errors import SpecError, VerificationError
-from converters.output_file import check_new, write_new
-from converters.trt_graph import engine_nodes, segment_nodes
+from converters.model.trt_graph import engine_nodes, segment_nodes
+from converters.util.errors import SpecError, VerificationError
+from converters.util.output_file import check_new, write_new
 
 # Of (op types, node names) kept out of TensorRT: whether the model then passes verification.
 ConvertAndCheck = Callable[[frozenset[str], frozenset[str]], bool]

@@ -11,12 +11,12 @@ import threading
 from collections.abc import Iterator, Sequence
 from typing import NoReturn
 
-from converters.cli import calibrate, convert, doctor, extract_plan, inspect, verify
+from converters.cli import calibrate, convert, doctor, extract_plan, inspect_model, verify
 from converters.cli.streams import StdoutError, open_closed_streams, to_stdout
 from converters.cli.values import UsageError
-from converters.errors import ConverterError
+from converters.util.errors import ConverterError
 
-_COMMANDS = (convert, calibrate, inspect, verify, extract_plan, doctor)
+_COMMANDS = (convert, calibrate, inspect_model, verify, extract_plan, doctor)
 
 # What the commands import when they run, and how to get it.
 _PACKAGES = {

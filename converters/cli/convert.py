@@ -67,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
     spec = spec_from(args, random_inputs=args.verify_data is None)
     # A fault in the options is better told before TensorFlow is imported.
     spec.resolved()
-    from converters.convert import convert
+    from converters.convert_model import convert
 
     report = convert(
         args.source,

@@ -22,7 +22,7 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
 
 
 def run(args: argparse.Namespace) -> int:
-    from converters.doctor import doctor
+    from converters.environment.doctor import doctor
 
     report = doctor(fix=args.fix)
     show(args, report)

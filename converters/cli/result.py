@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 from converters.cli.streams import to_stdout
-from converters.progress import Progress
+from converters.util.progress import Progress
 
 
 def add_quiet(parser: argparse.ArgumentParser) -> None:

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from converters.cli import values
-from converters.errors import SpecError
-from converters.spec import ConversionSpec
-from converters.spec_check import INT8_FIELDS, MODES, PRECISIONS, PROFILE_STRATEGIES
+from converters.spec.conversion_spec import ConversionSpec
+from converters.spec.rules import INT8_FIELDS, MODES, PRECISIONS, PROFILE_STRATEGIES
+from converters.util.errors import SpecError
 
 
 def add_spec(parser: argparse.ArgumentParser, precision: str = "FP32") -> None:
@@ -210,7 +210,7 @@ def spec_from(args: argparse.Namespace, random_inputs: bool = False) -> Conversi
     found = dataclasses.replace(spec, **given)
     named = values.once(getattr(args, "thresholds", None), "--threshold")
     if named:
-        from converters.compare import default_thresholds
+        from converters.checks.differences import default_thresholds
 
         base = found.thresholds or default_thresholds(found.precision or "FP32", random_inputs)
         found = dataclasses.replace(found, thresholds=base.replaced(named))

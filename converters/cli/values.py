@@ -7,8 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
-from converters import shapes
-from converters.shapes import Shape, ShapeRange
+from converters.util import shapes
+from converters.util.shapes import Shape, ShapeRange
 
 T = TypeVar("T")
 

@@ -11,11 +11,11 @@ import sys
 import time
 from pathlib import Path
 
-from converters.child import run_in_child
-from converters.engine_log import engines_shown
-from converters.errors import EngineError
-from converters.output_folder import new_output
-from converters.progress import Progress
+from converters.tftrt.engine_log import engines_shown
+from converters.util.child import run_in_child
+from converters.util.errors import EngineError
+from converters.util.outputs import new_output
+from converters.util.progress import Progress
 
 
 def double(value: int) -> dict[str, object]:

@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
-from converters import ConversionSpec, engine_job
-from converters.calibration_spool import read_spool
-from converters.declared_shapes import declared_shapes
-from converters.fresh_check import FreshReport, ShapeRun
-from converters.trt_graph import load_graph
+from converters import ConversionSpec
+from converters.checks.fresh_check import FreshReport, ShapeRun
+from converters.inputs.batch_files import read_spool
+from converters.model.trt_graph import load_graph
+from converters.tftrt import engine_job
+from converters.tftrt.declared_shapes import declared_shapes
 
 
 @pytest.fixture
@@ -62,4 +63,4 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
         runs = tuple(ShapeRun(name, shapes, 0.1, (), (), ()) for name, shapes in requests)
         return FreshReport(0.1, 0.1, runs)
 
-    monkeypatch.setattr("converters.conversion.fresh_check", fresh_check)
+    monkeypatch.setattr("converters.conversion_stages.fresh_check", fresh_check)

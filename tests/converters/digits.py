@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import tensorflow as tf
 
-from converters.trt_graph import load_graph
+from converters.model.trt_graph import load_graph
 
 TRAINING = 1397
 

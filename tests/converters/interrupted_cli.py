@@ -9,9 +9,11 @@ from typing import Any
 
 from child_jobs import hang
 
-from converters import conversion, engine_job, extract_plan, plan_compare
-from converters.child import run_in_child
+from converters import conversion_stages as conversion
 from converters.cli import main
+from converters.plans import extract_plan, plan_compare
+from converters.tftrt import engine_job
+from converters.util.child import run_in_child
 
 
 def run(started: str, argv: list[str]) -> int:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from converters.cli import main
-from converters.spec import ConversionSpec
+from converters.spec.conversion_spec import ConversionSpec
 
 
 class Report:
@@ -39,10 +39,10 @@ def calls(report, monkeypatch) -> dict[str, tuple]:
 
         return call
 
-    module = types.ModuleType("converters.convert")
+    module = types.ModuleType("converters.convert_model")
     module.convert = recorded("convert")
     module.calibrate = recorded("calibrate")
-    monkeypatch.setitem(sys.modules, "converters.convert", module)
+    monkeypatch.setitem(sys.modules, "converters.convert_model", module)
     return seen
 
 

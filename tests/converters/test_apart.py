@@ -12,11 +12,11 @@ import pytest
 from copied_models import SHAPES, X, here, left_in, save
 
 from converters import ConversionSpec, calibrate
-from converters.apart import check_apart, check_outside
 from converters.cli import main
-from converters.errors import OutputError
-from converters.event_files import write_event_files
-from converters.extract_plan import extract_plans
+from converters.plans.extract_plan import extract_plans
+from converters.report.event_files import write_event_files
+from converters.util.errors import OutputError
+from converters.util.paths import check_apart, check_outside
 
 pytest_plugins = ["copied_tftrt"]  # fixture tftrt
 
@@ -87,7 +87,7 @@ def test_a_file_that_is_of_the_model(tmp_path: Path) -> None:
 def test_a_page_does_not_replace_a_model(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any, what: str, kind: str
 ) -> None:
-    inspect = importlib.import_module("converters.inspect")
+    inspect = importlib.import_module("converters.report.inspect_model")
     monkeypatch.setattr(inspect, "inspect_model", lambda *_, **__: pytest.fail("it was inspected"))
     one, other = tmp_path / "one", tmp_path / "other"
     for folder in (one, other):

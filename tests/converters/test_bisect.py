@@ -12,7 +12,7 @@ import pytest
 
 from converters.bisect import Bisection, Trial, bisect, by_type
 from converters.denylist_search import Denylist, find_denylist, nodes_in_engines
-from converters.errors import OutputError, SpecError, VerificationError
+from converters.util.errors import OutputError, SpecError, VerificationError
 
 NAMES = [f"op{i:02}" for i in range(40)]
 Predicate = Callable[[frozenset[str]], bool]

@@ -10,8 +10,8 @@ from typing import Any, Callable
 import numpy as np
 import pytest
 
-from converters.calibration_data import InputSpec, VideoFiles, batches, known_count
-from converters.errors import CalibrationError, VerificationError
+from converters.inputs.calibration_data import InputSpec, VideoFiles, batches, known_count
+from converters.util.errors import CalibrationError, VerificationError
 
 X = np.arange(24, dtype=np.float32).reshape(12, 2)
 Y = np.arange(12, dtype=np.int32)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from converters.calibration_table import (
+from converters.int8.calibration_table import (
     CalibrationTable,
     parse_tables,
     read_tables,
@@ -18,9 +18,9 @@ from converters.calibration_table import (
     usable_table,
     write_tables,
 )
-from converters.errors import CalibrationError, OutputError
-from converters.table_match import TablesBySignature, match_tables, unknown_tensors
-from converters.trt_graph import EngineNode
+from converters.int8.table_match import TablesBySignature, match_tables, unknown_tensors
+from converters.model.trt_graph import EngineNode
+from converters.util.errors import CalibrationError, OutputError
 
 pytest_plugins = ["small_disk"]
 

@@ -15,8 +15,8 @@ import child_jobs
 import pytest
 from processes import is_running, wait_for
 
-from converters.child import run_in_child
-from converters.errors import ConverterError, CrashError, EngineError
+from converters.util.child import run_in_child
+from converters.util.errors import ConverterError, CrashError, EngineError
 
 HERE = Path(__file__).resolve().parent
 

@@ -25,7 +25,7 @@ def test_a_page_replaces_nothing_unasked(model, tmp_path, monkeypatch, capsys):
     page.write_text("mine")
     command = ["inspect", str(model), "--no-ask", "--html", str(page)]
     with monkeypatch.context() as patch:
-        inspect = importlib.import_module("converters.inspect")
+        inspect = importlib.import_module("converters.report.inspect_model")
         patch.setattr(inspect, "inspect_model", lambda *_, **__: pytest.fail("it was inspected"))
         assert main(command) == 1
     assert f"{page}: exists; name another file" in capsys.readouterr().err
@@ -69,7 +69,7 @@ def test_errors_of_files_are_not_of_stdout(monkeypatch, capsys, failure, says):
     def fail(*_, **__):
         raise failure
 
-    monkeypatch.setattr(importlib.import_module("converters.convert"), "convert", fail)
+    monkeypatch.setattr(importlib.import_module("converters.convert_model"), "convert", fail)
     assert main(["convert", "in", "out"]) == 1
     shown = capsys.readouterr()
     assert shown.err.startswith(says) and shown.err.count("\n") == 1

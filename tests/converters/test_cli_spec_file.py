@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from converters.shapes import ShapeRange
-from converters.spec import ConversionSpec
+from converters.spec.conversion_spec import ConversionSpec
+from converters.util.shapes import ShapeRange
 
 pytest_plugins = ["recorded_cli"]  # fixture calls
 

@@ -7,9 +7,9 @@ import importlib
 import pytest
 
 from converters.cli import main
-from converters.convert import _repeated
-from converters.errors import SpecError
-from converters.extract_plan import extract_plans
+from converters.convert_model import _repeated
+from converters.plans.extract_plan import extract_plans
+from converters.util.errors import SpecError
 
 pytest_plugins = ["recorded_cli"]  # fixture calls
 
@@ -62,7 +62,7 @@ def test_options_without_effect(calls, capsys, command, says):
 @pytest.mark.parametrize("models", [("a.pb", "b"), ("a", "b.pb"), ("a.meta", "b")])
 def test_outputs_of_graphs(monkeypatch, models):
     seen = []
-    verify = importlib.import_module("converters.verify")
+    verify = importlib.import_module("converters.checks.verify")
     monkeypatch.setattr(verify, "verify", lambda *_, **given: seen.append(given["outputs"]) or 1)
     with pytest.raises(AttributeError):  # 1 is no report
         main(["verify", *models, "--output", "y", "--quiet"])

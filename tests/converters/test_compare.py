@@ -1,4 +1,4 @@
-"""The figures and the bounds of converters.compare, against plain numpy."""
+"""The figures and the bounds of converters.checks.differences, against plain numpy."""
 
 from __future__ import annotations
 
@@ -10,9 +10,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from converters import compare
-from converters.compare import DifferenceMeter, Thresholds, compare_arrays, default_thresholds
-from converters.errors import SpecError
+from converters.checks import differences as compare
+from converters.checks.differences import (
+    DifferenceMeter,
+    Thresholds,
+    compare_arrays,
+    default_thresholds,
+)
+from converters.util.errors import SpecError
 
 RNG = np.random.default_rng(7)
 

@@ -15,11 +15,15 @@ import pytest
 import tensorflow as tf
 from copied_models import SHAPES, Model, X, here, keras_file, left_in, save
 
-from converters import ConversionSpec, calibrate, convert, engine_job
-from converters.calibration_data import VideoFiles
-from converters.calibration_spool import read_spool, write_spool
+from converters import ConversionSpec, calibrate, convert
+from converters.checks.fresh_check import FreshReport, ShapeRun
 from converters.denylist_search import Denylist
-from converters.errors import (
+from converters.inputs.batch_files import read_spool, write_spool
+from converters.inputs.calibration_data import VideoFiles
+from converters.model.freeze import freeze
+from converters.tftrt import engine_job
+from converters.tftrt.save_converted import save_converted
+from converters.util.errors import (
     CalibrationError,
     ConverterError,
     ModelError,
@@ -28,11 +32,8 @@ from converters.errors import (
     UnavailableError,
     VerificationError,
 )
-from converters.freeze import freeze
-from converters.fresh_check import FreshReport, ShapeRun
-from converters.record import file_hash
-from converters.save_converted import save_converted
-from converters.version import __version__
+from converters.util.record import file_hash
+from converters.util.version import __version__
 
 pytest_plugins = ["copied_tftrt"]  # fixtures tftrt and quick
 
@@ -335,7 +336,7 @@ def test_the_report_tells_what_the_fresh_process_built(
         runs = tuple(ShapeRun(n, shapes, 9.0, ("e",), ("e",), ()) for n, shapes in requests)
         return FreshReport(0.1, 0.1, runs)
 
-    monkeypatch.setattr("converters.conversion.fresh_check", built)
+    monkeypatch.setattr("converters.conversion_stages.fresh_check", built)
     spec = ConversionSpec(
         input_shapes=SHAPES, save_gpu_specific_engines=False, allow_build_at_runtime=True
     )

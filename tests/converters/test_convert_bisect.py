@@ -12,7 +12,8 @@ import pytest
 from copied_models import SHAPES, Model, X, here, left_in, save
 
 from converters import ConversionSpec
-from converters.errors import (
+from converters.repeat_check import check_unchanged
+from converters.util.errors import (
     CalibrationError,
     ConverterError,
     CrashError,
@@ -24,7 +25,6 @@ from converters.errors import (
     VerificationDataError,
     VerificationError,
 )
-from converters.unchanged import check_unchanged
 
 pytest_plugins = ["copied_tftrt"]  # fixtures tftrt and quick
 

@@ -13,9 +13,10 @@ import pytest
 import tensorflow as tf
 from copied_models import SHAPES, X, here, keras_file, left_in, save, session_graph
 
-from converters import ConversionSpec, ShapeRange, engine_use
-from converters.errors import ModelError, SpecError, VerificationError
-from converters.fresh_check import FreshReport, ShapeRun
+from converters import ConversionSpec, ShapeRange
+from converters.checks import engine_use
+from converters.checks.fresh_check import FreshReport, ShapeRun
+from converters.util.errors import ModelError, SpecError, VerificationError
 
 pytest_plugins = ["copied_tftrt"]  # fixtures tftrt and quick
 

@@ -18,10 +18,10 @@ from copied_models import keras_file, session_graph
 from processes import wait_for
 
 from converters.cli import main
-from converters.errors import EngineError
-from converters.model_source import open_source
-from converters.shapes import ShapeRange
-from converters.spec import ConversionSpec
+from converters.model.model_source import open_source
+from converters.spec.conversion_spec import ConversionSpec
+from converters.util.errors import EngineError
+from converters.util.shapes import ShapeRange
 
 pytest_plugins = ["recorded_cli"]  # fixture calls
 
@@ -209,7 +209,7 @@ def test_failures_have_no_traceback(calls, monkeypatch, capsys, failure, code, s
     def fail(*_, **__):
         raise failure
 
-    monkeypatch.setattr(sys.modules["converters.convert"], "convert", fail)
+    monkeypatch.setattr(sys.modules["converters.convert_model"], "convert", fail)
     assert main(["convert", "in", "out"]) == code
     shown = capsys.readouterr()
     assert shown.err.startswith(says) and shown.err.count("\n") == 1 and shown.out == ""
@@ -222,7 +222,7 @@ def test_a_bug_shows_itself(calls, monkeypatch):
     def fail(*_, **__):
         raise ZeroDivisionError
 
-    monkeypatch.setattr(sys.modules["converters.convert"], "convert", fail)
+    monkeypatch.setattr(sys.modules["converters.convert_model"], "convert", fail)
     with pytest.raises(ZeroDivisionError):
         main(["convert", "in", "out"])
 
@@ -250,14 +250,14 @@ def test_signals(tmp_path, number, ends):
     code = (
         "import signal, sys, time, types; import converters.cli as cli\n"
         "signal.signal(signal.SIGHUP, signal.SIG_DFL)\n"  # nohup's children ignore it
-        "from converters.output_folder import new_output\n"
-        "module = types.ModuleType('converters.convert')\n"
+        "from converters.util.outputs import new_output\n"
+        "module = types.ModuleType('converters.convert_model')\n"
         "def convert(source, output, *_, **__):\n"
         "    with new_output(output):\n"
         f"        open({str(tmp_path / 'started')!r}, 'w').close()\n"
         "        time.sleep(60)\n"
         "module.convert = convert\n"
-        "sys.modules['converters.convert'] = module\n"
+        "sys.modules['converters.convert_model'] = module\n"
         f"sys.exit(cli.main(['convert', 'in', {str(tmp_path / 'out')!r}]))\n"
     )
     child = subprocess.Popen(
@@ -369,7 +369,7 @@ def test_every_option_of_extract_plan(report, monkeypatch, capsys):
         return report
 
     monkeypatch.setattr(
-        importlib.import_module("converters.extract_plan"), "extract_plans", extract
+        importlib.import_module("converters.plans.extract_plan"), "extract_plans", extract
     )
     assert main(["extract-plan", "in", "out"]) == 0
     options = "--signature s --partial --no-compare --tag gpu --overwrite --tolerance 0.5 --json"

@@ -13,10 +13,11 @@ import combinations
 import pytest
 
 import converters
-from converters import ConversionSpec, errors
+from converters import ConversionSpec
+from converters.checks.differences import Thresholds, default_thresholds
 from converters.cli.app import build_parser
 from converters.cli.spec_options import spec_from
-from converters.compare import Thresholds, default_thresholds
+from converters.util import errors
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text()

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from converters import ConversionSpec, ShapeRange
-from converters.declared_shapes import cannot_convert, check_all_used, declared_shapes
-from converters.errors import SpecError
-from converters.trt_graph import Signature, TensorInfo
+from converters.model.trt_graph import Signature, TensorInfo
+from converters.tftrt.declared_shapes import cannot_convert, check_all_used, declared_shapes
+from converters.util.errors import SpecError
 
 
 def signature(name: str, *shape: int | None) -> Signature:

@@ -11,9 +11,9 @@ from copied_models import SHAPES, here, save
 from trt_graphs import chain
 
 from converters import ConversionSpec
-from converters.denylist import check_denied_ops
 from converters.denylist_search import Denylist
-from converters.errors import SpecError
+from converters.tftrt.denylist import check_denied_ops
+from converters.util.errors import SpecError
 
 pytest_plugins = ["copied_tftrt"]  # fixture tftrt
 

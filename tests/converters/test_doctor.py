@@ -13,11 +13,11 @@ import pytest
 import tensorflow as tf
 from made_up_tensorrt import copy_with_links, make_tensorrt
 
-from converters.doctor import DoctorReport, doctor
-from converters.environment import describe, environment_of
-from converters.errors import UnavailableError
-from converters.library_links import make_links
-from converters.library_search import TensorRT, find_tensorrt, link_folders
+from converters.environment.doctor import DoctorReport, doctor
+from converters.environment.libraries import TensorRT, find_tensorrt, link_folders
+from converters.environment.library_links import make_links
+from converters.environment.tftrt_ready import describe, environment_of
+from converters.util.errors import UnavailableError
 
 HAS_TFTRT = tuple(map(int, tf.__version__.split(".")[:2])) < (2, 18)
 needs_tftrt = pytest.mark.skipif(not HAS_TFTRT, reason="this TensorFlow has no TF-TRT inside")

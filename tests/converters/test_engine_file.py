@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from trt_graphs import plan_bytes
 
-from converters.crc32c import crc32c, masked
-from converters.engine_file import StoredEngine, read_engine_file, write_engine_file
-from converters.errors import PlanError
-from converters.plan_file import plan_hash, plan_header
+from converters.model.engine_file import StoredEngine, read_engine_file, write_engine_file
+from converters.model.plan_file import plan_hash, plan_header
+from converters.util.crc32c import crc32c, masked
+from converters.util.errors import PlanError
 
 ENGINES = [
     StoredEngine(((8, 224, 224, 3), (8, 5)), plan_bytes(1, 5000)),

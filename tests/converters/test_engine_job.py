@@ -13,9 +13,10 @@ import pytest
 import tensorflow as tf
 from trt_graphs import SEGMENTED
 
-from converters import ConversionSpec, engine_job
-from converters.calibration_spool import write_spool
-from converters.trt_graph import load_graph
+from converters import ConversionSpec
+from converters.inputs.batch_files import write_spool
+from converters.model.trt_graph import load_graph
+from converters.tftrt import engine_job
 
 SHAPES = {"x": (2, 3)}
 

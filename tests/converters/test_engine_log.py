@@ -16,13 +16,15 @@ import tensorflow as tf
 from copied_models import SHAPES, save
 from tensorflow.python.compiler.tensorrt import trt_convert
 
-from converters import ConversionSpec, conversion, convert, engine_job
-from converters.calibration_spool import write_spool
-from converters.child import run_in_child
-from converters.engine_log import LOG_BUILDS, EngineLines
-from converters.progress import Progress
-from converters.tftrt_v1 import SignatureV1
-from converters.tftrt_v2 import SignatureV2
+from converters import ConversionSpec, convert
+from converters import conversion_stages as conversion
+from converters.inputs.batch_files import write_spool
+from converters.tftrt import engine_job
+from converters.tftrt.engine_log import LOG_BUILDS, EngineLines
+from converters.tftrt.signature_v1 import SignatureV1
+from converters.tftrt.signature_v2 import SignatureV2
+from converters.util.child import run_in_child
+from converters.util.progress import Progress
 
 pytest_plugins = ["copied_tftrt"]  # fixtures tftrt and quick
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from trt_graphs import GraphMaker
 
-from converters.engine_names import with_unique_names
-from converters.trt_graph import engine_nodes
+from converters.model.trt_graph import engine_nodes
+from converters.tftrt.engine_names import with_unique_names
 
 
 def two_engines() -> Any:

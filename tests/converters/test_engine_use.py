@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from converters import engine_use as module
-from converters.engine_use import MOST_SHAPES, engine_use
-from converters.errors import CrashError, EngineError, VerificationError
-from converters.fresh_check import FreshReport, ShapeRun, events
-from converters.runnable import FrozenGraph
-from converters.verify import verify
+from converters.checks import engine_use as module
+from converters.checks.engine_use import MOST_SHAPES, engine_use
+from converters.checks.fresh_check import FreshReport, ShapeRun, events
+from converters.checks.runnable import FrozenGraph
+from converters.checks.verify import verify
+from converters.util.errors import CrashError, EngineError, VerificationError
 
 LOG = """trt-convert: serving_default
 I trt_engine_op.cc:5] Executing TRT engine: TRTEngineOp_000_000_ab

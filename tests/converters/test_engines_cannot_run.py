@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 import tensorflow as tf
 
-from converters import runnable
+from converters.checks import runnable
+from converters.checks.runnable import Runnable, load_error, run_batch
 from converters.cli import main
-from converters.errors import ModelError, UnavailableError, VerificationError
-from converters.runnable import Runnable, load_error, run_batch
-from converters.segmenter import tftrt_is_compiled_in
+from converters.segments.segmenter import tftrt_is_compiled_in
+from converters.util.errors import ModelError, UnavailableError, VerificationError
 
 GOLDEN = Path(__file__).resolve().parent.parent / "golden" / "converted"
 NO_KERNEL = (

@@ -14,18 +14,18 @@ import pytest
 import tensorflow as tf
 from made_up_tensorrt import compile_library, make_tensorrt
 
-from converters import environment_facts
-from converters.doctor import doctor
-from converters.elf import read_library
-from converters.environment import (
+from converters.environment import facts as environment_facts
+from converters.environment.doctor import doctor
+from converters.environment.elf import read_library
+from converters.environment.libraries import TensorRT, find_tensorrt, link_folders, searched_folders
+from converters.environment.rules import fits, patch_level_warning, problems_of
+from converters.environment.tftrt_ready import (
     accept_patch_level,
     describe,
     environment_of,
     require_tftrt,
 )
-from converters.environment_rules import fits, patch_level_warning, problems_of
-from converters.errors import UnavailableError
-from converters.library_search import TensorRT, find_tensorrt, link_folders, searched_folders
+from converters.util.errors import UnavailableError
 
 # As a machine with an H200 answers, where everything is in order.
 GOOD = {

@@ -13,7 +13,7 @@ import tensorflow as tf
 from copied_models import SHAPES, Model, X, here, save
 
 from converters import ConversionSpec
-from converters.errors import OutputError
+from converters.util.errors import OutputError
 
 pytest_plugins = ["copied_tftrt", "small_disk"]  # fixtures tftrt, quick, small_disk, full_disk
 

@@ -13,13 +13,13 @@ import pytest
 from test_event_files import graph_of, ops
 
 from converters import extract_plans, inspect_model
-from converters.calibration_table import CalibrationTable
+from converters.checks.engine_gpu import require_same_gpu
+from converters.checks.runnable import load_signatures
 from converters.cli.app import main
-from converters.engine_file import read_engine_file
-from converters.engine_gpu import require_same_gpu
-from converters.errors import PlanError
-from converters.runnable import load_signatures
-from converters.trt_graph import engine_nodes, load_graph
+from converters.int8.calibration_table import CalibrationTable
+from converters.model.engine_file import read_engine_file
+from converters.model.trt_graph import engine_nodes, load_graph
+from converters.util.errors import PlanError
 
 CONVERTED = Path(__file__).resolve().parent.parent / "golden" / "converted"
 MADE: dict[str, Any] = json.loads((CONVERTED / "PROVENANCE.json").read_text())["models"]
@@ -105,7 +105,7 @@ def test_engines_for_another_gpu(
 
     def here(*capabilities: str) -> None:
         gpus = [{"name": "NVIDIA X", "compute_capability": found} for found in capabilities]
-        monkeypatch.setattr("converters.engine_gpu.cuda", lambda: {"gpus": gpus})
+        monkeypatch.setattr("converters.checks.engine_gpu.cuda", lambda: {"gpus": gpus})
 
     says = r"has engines for NVIDIA H200 \(compute capability 9\.0\).*here is NVIDIA X .*8\.0\)"
     here("8.0", "8.0")

@@ -15,10 +15,10 @@ import tensorflow as tf
 from copied_models import save, session_graph
 from trt_graphs import SEGMENTED, GraphMaker
 
-from converters.errors import ModelError, UnavailableError
-from converters.inspect import inspect_model
-from converters.segmenter import _last_lines
-from converters.trt_graph import load_graph
+from converters.model.trt_graph import load_graph
+from converters.report.inspect_model import inspect_model
+from converters.segments.segmenter import _last_lines
+from converters.util.errors import ModelError, UnavailableError
 
 TEXT = """\
 2024-01-01 00:00:00.1: I tensorflow/core/platform/cpu_feature_guard.cc:210] This binary is optimized

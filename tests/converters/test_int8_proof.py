@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from converters.calibration_table import CalibrationTable
-from converters.errors import CalibrationError, NotInt8Error
-from converters.int8_proof import layers, prove_int8, without_layers
-from converters.spec import ConversionSpec
-from converters.trt_graph import engine_nodes, load_graph
+from converters.int8.calibration_table import CalibrationTable
+from converters.int8.proof import layers, prove_int8, without_layers
+from converters.model.trt_graph import engine_nodes, load_graph
+from converters.spec.conversion_spec import ConversionSpec
+from converters.util.errors import CalibrationError, NotInt8Error
 
 GOLDEN = Path(__file__).resolve().parent.parent / "golden" / "segmented" / "two_engines"
 # The form of TensorRT 8.6.0's own lines; names shortened.

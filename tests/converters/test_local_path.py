@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from converters.cli import main
-from converters.errors import ModelError
-from converters.local_path import require_local
+from converters.util.errors import ModelError
+from converters.util.local_path import require_local
 
 TABLE = ["--calibrate", "none.npz", "--quiet"]
 

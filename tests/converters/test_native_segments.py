@@ -12,13 +12,13 @@ import tensorflow as tf
 from trt_graphs import SEGMENTED, GraphMaker
 
 from converters.denylist_search import nodes_in_engines
-from converters.flat_graph import flatten
-from converters.freeze import freeze
-from converters.graph_file import read_saved_model
-from converters.inspect import inspect_model
-from converters.native_segments import without_native_segments
-from converters.segmenter import tftrt_is_compiled_in
-from converters.trt_graph import engine_nodes, load_graph, segment_nodes
+from converters.model.flat_graph import flatten
+from converters.model.freeze import freeze
+from converters.model.graph_file import read_saved_model
+from converters.model.trt_graph import engine_nodes, load_graph, segment_nodes
+from converters.report.inspect_model import inspect_model
+from converters.segments.segmenter import tftrt_is_compiled_in
+from converters.tftrt.graph_edits import without_native_segments
 
 FROZEN = SEGMENTED / "frozen.pb"
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from converters.errors import EngineError, OutputError
-from converters.output_folder import new_output
+from converters.util.errors import EngineError, OutputError
+from converters.util.outputs import new_output
 
 pytest_plugins = ["small_disk"]
 

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from made_up_runtime import Memory, made_up_plan
 
-from converters import cuda_driver, plan_runner
-from converters.errors import PlanError, UnavailableError
-from converters.plan_compare import _differences, random_inputs
-from converters.plan_runner import PlanRunner
+from converters.plans import cuda_driver, plan_runner
+from converters.plans.plan_compare import _differences, random_inputs
+from converters.plans.plan_runner import PlanRunner
+from converters.util.errors import PlanError, UnavailableError
 
 X, Y = "TensorRTInputPH_0", "TensorRTOutputPH_0"
 RANGE = [[1, 4], [8, 4], [8, 4]]

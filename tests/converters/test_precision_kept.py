@@ -12,13 +12,14 @@ import tensorflow as tf
 from copied_models import SHAPES, here, left_in, save
 from trt_graphs import SEGMENTED
 
-from converters import ConversionSpec, engine_job
-from converters.errors import EngineError, SpecError
-from converters.freeze import freeze
-from converters.precision_kept import check_precision, check_quantize_nodes_fit
-from converters.progress import Progress
-from converters.segmenter import SegmenterOptions, ask_segmenter, tftrt_is_compiled_in
-from converters.trt_graph import engine_nodes, load_graph
+from converters import ConversionSpec
+from converters.int8.precision_kept import check_precision, check_quantize_nodes_fit
+from converters.model.freeze import freeze
+from converters.model.trt_graph import engine_nodes, load_graph
+from converters.segments.segmenter import SegmenterOptions, ask_segmenter, tftrt_is_compiled_in
+from converters.tftrt import engine_job
+from converters.util.errors import EngineError, SpecError
+from converters.util.progress import Progress
 
 pytest_plugins = ["copied_tftrt"]  # fixtures tftrt and quick
 
@@ -176,7 +177,7 @@ def test_a_conversion_with_other_engines_leaves_nothing(
 ) -> None:
     source = save(tmp_path / "model")
     (engine, _) = engine_nodes(load_graph(SEGMENTED / "two_engines").graph_def)
-    monkeypatch.setattr("converters.conversion.engine_nodes", lambda graph_def: [engine])
+    monkeypatch.setattr("converters.conversion_stages.engine_nodes", lambda graph_def: [engine])
     tftrt["engines"] = [engine.canonical_name]
     with pytest.raises(EngineError, match="TF-TRT changed it"):
         here(source, tmp_path / "out", ConversionSpec("FP32", input_shapes=SHAPES))

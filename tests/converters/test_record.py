@@ -13,8 +13,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from converters.errors import ModelError
-from converters.record import (
+from converters.repeat_check import check_unchanged
+from converters.spec.conversion_spec import ConversionSpec
+from converters.util.errors import ModelError
+from converters.util.record import (
     RECORD,
     file_hash,
     file_hashes,
@@ -24,8 +26,6 @@ from converters.record import (
     write_record,
     write_repeat_script,
 )
-from converters.spec import ConversionSpec
-from converters.unchanged import check_unchanged
 
 
 @dataclasses.dataclass(frozen=True)
@@ -95,7 +95,7 @@ def python(tmp_path) -> str:
     shown = tmp_path / "python"
     shown.write_text(
         f"#!{sys.executable}\nimport json, os, sys\n"
-        "if 'converters.unchanged' in sys.argv:\n"
+        "if 'converters.repeat_check' in sys.argv:\n"
         "    os.execv(sys.executable, [sys.executable, *sys.argv[1:]])\n"
         "settings = {n: v for n, v in os.environ.items() if n.startswith('TF_TRT_')}\n"
         "print(json.dumps([sys.argv[1:], settings, os.environ['PYTHONPATH']]))\n"
@@ -223,7 +223,7 @@ def test_a_record_that_is_not_there_or_damaged(tmp_path):
     for content in (None, "{"):
         if content is not None:
             path.write_text(content)
-        command = [sys.executable, "-m", "converters.unchanged", str(path), str(tmp_path)]
+        command = [sys.executable, "-m", "converters.repeat_check", str(path), str(tmp_path)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert done.returncode == 1
         assert done.stderr.startswith("error: this is not repeated: ")

@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 from trt_graphs import SEGMENTED, GraphMaker, with_plans
 
-from converters.inspect import inspect_model
-from converters.report import Box, Drawing, ModelReport
-from converters.report_layout import layout
-from converters.report_svg import MOST_BOXES, drawing_svg
+from converters.report.graph_svg import MOST_BOXES, drawing_svg
+from converters.report.inspect_model import inspect_model
+from converters.report.report_data import Box, Drawing, ModelReport
+from converters.report.svg_layout import layout
 
 VOID = ("meta", "br")
 

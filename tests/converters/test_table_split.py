@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from converters import engine_job
-from converters.calibration_table import CalibrationTable
-from converters.errors import CalibrationError
-from converters.segmenter import SegmenterOptions, ask_segmenter, tftrt_is_compiled_in
-from converters.spec import ConversionSpec
-from converters.table_split import CalibratedGraph
-from converters.tftrt_v2 import _converter_class
-from converters.trt_graph import engine_nodes, load_graph, trt_nodes
+from converters.int8.calibration_table import CalibrationTable
+from converters.int8.table_split import CalibratedGraph
+from converters.model.trt_graph import engine_nodes, load_graph, trt_nodes
+from converters.segments.segmenter import SegmenterOptions, ask_segmenter, tftrt_is_compiled_in
+from converters.spec.conversion_spec import ConversionSpec
+from converters.tftrt import engine_job
+from converters.tftrt.signature_v2 import _converter_class
+from converters.util.errors import CalibrationError
 
 graph_pb2 = pytest.importorskip("tensorflow.core.framework.graph_pb2")
 
@@ -326,7 +326,7 @@ def test_an_engine_without_its_segment_is_left_alone(scale: float | None) -> Non
 
 
 def test_without_tables_no_engine_is_looked_into(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("converters.table_split._Engine", None)
+    monkeypatch.setattr("converters.int8.table_split._Engine", None)
     assert CalibratedGraph.of(chain(("E_0", "a", None))) is None
 
 
@@ -388,7 +388,9 @@ def test_data_measures_what_the_table_lacks(
         "_execute_calibration",
         lambda self, calibration_input_fn: measured.append(calibration_input_fn()),
     )
-    monkeypatch.setattr("converters.tftrt_v2._rebuilt", lambda function, graph_def: function)
+    monkeypatch.setattr(
+        "converters.tftrt.signature_v2._rebuilt", lambda function, graph_def: function
+    )
     graph = graph_pb2.GraphDef()
     graph.CopyFrom(golden)
     (node,) = trt_nodes(graph)

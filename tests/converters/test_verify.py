@@ -13,15 +13,15 @@ import numpy as np
 import pytest
 from copied_models import keras_file, session_graph
 
-from converters.compare import Thresholds
-from converters.errors import ModelError, SpecError, VerificationError
-from converters.model_source import open_source
-from converters.runnable import FrozenGraph, load_signatures
-from converters.verify import verify
+from converters.checks.differences import Thresholds
+from converters.checks.runnable import FrozenGraph, load_signatures
+from converters.checks.verify import verify
+from converters.model.model_source import open_source
+from converters.util.errors import ModelError, SpecError, VerificationError
 
 tf = pytest.importorskip("tensorflow")
 # The package has a function of the same name.
-verify_module = importlib.import_module("converters.verify")
+verify_module = importlib.import_module("converters.checks.verify")
 
 
 class Net(tf.Module):
@@ -308,7 +308,7 @@ def test_an_engine_without_tftrt_is_explained(tmp_path: Path) -> None:
                 node.attr["precision_mode"].s = b"INT8"
     message.meta_graphs[0].meta_info_def.stripped_op_list.op.add(name="TRTEngineOp")
     path.write_bytes(message.SerializeToString())
-    from converters.errors import ConverterError
+    from converters.util.errors import ConverterError
 
     with pytest.raises(ConverterError, match="TRTEngineOp|TensorRT engines|cannot be loaded"):
         verify(path.parent, path.parent)

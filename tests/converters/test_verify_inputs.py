@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from converters.errors import VerificationError
-from converters.model_source import open_source
-from converters.runnable import FrozenGraph, signature_specs
-from converters.verify import verify
+from converters.checks.runnable import FrozenGraph, signature_specs
+from converters.checks.verify import verify
+from converters.model.model_source import open_source
+from converters.util.errors import VerificationError
 
 
 def graph(path: Path, *names: str) -> Path:

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 from copied_models import save
 
+from converters.checks.differences import Thresholds, default_thresholds
+from converters.checks.verify import verify
 from converters.cli import main
-from converters.compare import Thresholds, default_thresholds
-from converters.errors import SpecError
-from converters.verify import verify
+from converters.util.errors import SpecError
 
-verify_module = importlib.import_module("converters.verify")
+verify_module = importlib.import_module("converters.checks.verify")
 X = np.ones((4, 3), np.float32)
 
 

@@ -1,0 +1,288 @@
+"""Models as functions of named numpy arrays, one for each signature, for comparing them."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Callable, Union
+
+import numpy as np
+import numpy.typing as npt
+
+from converters.checks.engine_gpu import require_same_gpu
+from converters.inputs.calibration_data import Batch, InputSpec
+from converters.model.model_source import argument_names, graph_outputs
+from converters.model.trt_graph import LoadedGraph, load_graph
+from converters.model.variable_nodes import require_frozen
+from converters.segments.segmenter import tftrt_is_compiled_in
+from converters.util.errors import (
+    ConverterError,
+    ModelError,
+    UnavailableError,
+    VerificationError,
+)
+from converters.util.shapes import input_name
+
+DEFAULT_SIGNATURE = "serving_default"
+# How a callable that returns a bare array names its output.
+UNNAMED = "output"
+
+
+@dataclasses.dataclass(frozen=True)
+class FrozenGraph:
+    """A frozen GraphDef in a .pb file, with its output tensors ("softmax" or "split:1").
+
+    `outputs` None takes the nodes whose results nothing takes, as `convert` does; `inputs` None
+    takes every Placeholder. It has one signature, serving_default, whose names are
+    those of the tensors without ":0"; `as_arguments`: its inputs have the names that `convert`
+    gives them ("import_x" for "import/x").
+    """
+
+    path: str | os.PathLike[str]
+    outputs: Sequence[str] | None = None
+    inputs: Sequence[str] | None = None
+    as_arguments: bool = False
+
+
+# A SavedModel's folder, a frozen graph, or a function of keyword arrays.
+Model = Union[str, "os.PathLike[str]", FrozenGraph, Callable[..., Any]]
+
+
+@dataclasses.dataclass(frozen=True)
+class Runnable:
+    """One signature. `specs` in the order that batches given as tuples follow: by name, or as a
+    FrozenGraph lists them. None where a callable does not tell."""
+
+    name: str
+    specs: dict[str, InputSpec] | None
+    call: Callable[[Batch], Mapping[str, Any]]
+
+    def __call__(self, batch: Batch) -> dict[str, npt.NDArray[Any]]:
+        # By name: the order that TensorFlow gives depends on the process.
+        return {name: _array(name, value) for name, value in sorted(self.call(batch).items())}
+
+
+def signature_specs(
+    model: Model, tags: Sequence[str] | None = None
+) -> dict[str, dict[str, InputSpec]]:
+    """Inputs of every signature, read without running or loading anything."""
+    if isinstance(model, FrozenGraph):
+        graph = load_graph(os.fspath(model.path))
+        specs = _placeholder_specs(graph, model.inputs)
+        keys = _keys(model, specs)
+        return {DEFAULT_SIGNATURE: {keys[name]: specs[name] for name in specs}}
+    if callable(model):
+        return {}
+    return _saved_specs(_saved_model(model, tags))
+
+
+def load_signatures(model: Model, tags: Sequence[str] | None = None) -> dict[str, Runnable]:
+    """Every signature of the model, ready to be called.
+
+    Raises:
+      ModelError: no such model, it is damaged, or has no signature.
+      UnavailableError: it has TensorRT engines and this TensorFlow has no TF-TRT.
+      PlanError: its engines are for another kind of GPU.
+    """
+    if isinstance(model, FrozenGraph):
+        return {DEFAULT_SIGNATURE: _load_frozen(model)}
+    if callable(model):
+        return {DEFAULT_SIGNATURE: _from_callable(model)}
+    return _load_saved(_saved_model(model, tags))
+
+
+def run_batch(model: Runnable, batch: Batch, role: str, index: int) -> dict[str, Any]:
+    """The model's outputs; a VerificationError says which model failed at which batch."""
+    try:
+        return model(batch)
+    except ModelError:
+        raise
+    except Exception as error:
+        unavailable = _engines_cannot_run(f"the {role} model", error)
+        if unavailable is not None:
+            raise unavailable from error
+        shapes = ", ".join(f"{name} {list(value.shape)}" for name, value in batch.items())
+        raise VerificationError(
+            f"the {role} model failed in signature {model.name!r} at batch {index + 1} "
+            f"({shapes}): {error}"
+        ) from error
+
+
+def _saved_model(path: str | os.PathLike[str], tags: Sequence[str] | None) -> LoadedGraph:
+    graph = load_graph(os.fspath(path), tags)
+    if graph.kind != "saved_model":
+        raise ModelError(
+            f"{graph.path} is no SavedModel folder; give a frozen graph with its outputs, as "
+            "FrozenGraph(path, outputs)"
+        )
+    if not graph.signatures:
+        raise ModelError(f"{graph.path} has no signature, so it cannot be called by input names")
+    return graph
+
+
+def _saved_specs(graph: LoadedGraph) -> dict[str, dict[str, InputSpec]]:
+    return {
+        name: {
+            key: InputSpec(info.shape, numpy_dtype(info.dtype))
+            for key, info in signature.inputs.items()
+        }
+        for name, signature in graph.signatures.items()
+    }
+
+
+def numpy_dtype(name: str) -> np.dtype[Any]:
+    """NumPy's type for TensorFlow's name; strings are objects, bfloat16 is TensorFlow's own."""
+    import tensorflow as tf
+
+    return np.dtype(tf.as_dtype(name).as_numpy_dtype)
+
+
+def _load_saved(graph: LoadedGraph) -> dict[str, Runnable]:
+    require_same_gpu(graph)
+    import tensorflow as tf
+
+    try:
+        loaded = tf.saved_model.load(str(graph.path), tags=list(graph.tags))
+    except Exception as error:
+        raise load_error(graph.path, error) from error
+    specs = _saved_specs(graph)
+
+    def runnable(name: str) -> Runnable:
+        function = loaded.signatures[name]
+
+        def call(batch: Batch) -> Mapping[str, Any]:
+            # `loaded` is used so that it lives as long: signatures do not hold their variables.
+            assert loaded is not None
+            return function(**{key: tf.constant(value) for key, value in batch.items()})
+
+        return Runnable(name, specs[name], call)
+
+    return {name: runnable(name) for name in specs if name in loaded.signatures}
+
+
+def load_error(path: str | os.PathLike[str], error: Exception) -> ConverterError:
+    """What to raise where TensorFlow cannot load a model."""
+    return _engines_cannot_run(str(path), error) or ModelError(
+        f"{path} cannot be loaded: {error}. A file of it may be missing or cut off: export it again"
+    )
+
+
+def _engines_cannot_run(model: str, error: Exception) -> UnavailableError | None:
+    """What to raise in place of an error of TensorFlow's about engines; None for other errors."""
+    if "TRTEngineOp" not in str(error):
+        return None
+    if not tftrt_is_compiled_in():
+        return UnavailableError(
+            f"{model} holds TensorRT engines, which this TensorFlow cannot run: it was built "
+            "without TF-TRT. Use TensorFlow 2.17 on a machine with a GPU"
+        )
+    if "No OpKernel" not in str(error):
+        return None
+    return UnavailableError(
+        f"{model} holds TensorRT engines, which need a GPU, and TensorFlow finds none here. "
+        "`trt-convert doctor` says what is missing"
+    )
+
+
+def _placeholder_specs(graph: LoadedGraph, inputs: Sequence[str] | None) -> dict[str, InputSpec]:
+    from converters.model.trt_graph import dtype_name, partial_shape
+
+    nodes = {node.name: node for node in graph.graph_def.node}
+    if inputs is None:
+        inputs = [node.name for node in nodes.values() if node.op == "Placeholder"]
+        if not inputs:
+            raise ModelError(f"{graph.path} has no Placeholder; name its inputs")
+    specs = {}
+    for name in map(input_name, inputs):
+        if name not in nodes:
+            raise ModelError(f"{graph.path} has no node {name!r} to be an input")
+        attr = nodes[name].attr
+        shape = partial_shape(attr["shape"].shape) if "shape" in attr else None
+        specs[name] = InputSpec(shape, numpy_dtype(dtype_name(attr["dtype"].type)))
+    return specs
+
+
+def _load_frozen(model: FrozenGraph) -> Runnable:
+    import tensorflow as tf
+
+    graph = load_graph(os.fspath(model.path))
+    if graph.kind != "frozen_graph":
+        raise ModelError(f"{graph.path} is no frozen graph but a {graph.kind}; give its path alone")
+    specs = _placeholder_specs(graph, model.inputs)
+    keys = _keys(model, specs)
+    outputs = model.outputs
+    if outputs is None:
+        outputs = list(graph_outputs(graph.graph_def, None, Path(graph.path)))
+    if not outputs:
+        raise ModelError(f"{graph.path}: name the outputs of the frozen graph")
+    names = {node.name for node in graph.graph_def.node}
+    for name in outputs:
+        if input_name(name) not in names:
+            raise ModelError(f"{graph.path} has no node {input_name(name)!r} to be an output")
+    require_frozen(graph.graph_def, outputs, graph.path, chosen=model.outputs is not None)
+    try:
+        wrapped = tf.compat.v1.wrap_function(
+            lambda: tf.import_graph_def(graph.graph_def, name=""), []
+        )
+        tensor = wrapped.graph.as_graph_element
+        pruned = wrapped.prune(
+            [tensor(f"{name}:0") for name in specs],
+            {_output_name(name): tensor(_tensor_name(name)) for name in outputs},
+        )
+    except Exception as error:
+        raise load_error(graph.path, error) from error
+
+    def call(batch: Batch) -> Mapping[str, Any]:
+        return pruned(*(tf.constant(batch[keys[name]]) for name in specs))
+
+    return Runnable(DEFAULT_SIGNATURE, {keys[name]: specs[name] for name in specs}, call)
+
+
+def _keys(model: FrozenGraph, names: Iterable[str]) -> dict[str, str]:
+    """What the inputs of these names are called."""
+    return argument_names(names) if model.as_arguments else {name: name for name in names}
+
+
+def _tensor_name(name: str) -> str:
+    return name if name != input_name(name) else f"{name}:0"
+
+
+def _output_name(name: str) -> str:
+    return input_name(name) if name.endswith(":0") else name
+
+
+def _from_callable(function: Callable[..., Any]) -> Runnable:
+    specs = None
+    signature = getattr(function, "structured_input_signature", None)
+    if signature is not None:  # a tf.function's ConcreteFunction
+        specs = {name: InputSpec.of(spec) for name, spec in sorted(signature[1].items())}
+
+    def call(batch: Batch) -> Mapping[str, Any]:
+        result = function(**_tensors(batch) if signature is not None else batch)
+        if isinstance(result, Mapping):
+            return result
+        if isinstance(result, (tuple, list)):
+            raise ModelError(
+                f"the model {function!r} returned a {type(result).__name__}; it must return an "
+                "array or a dict of arrays by output name"
+            )
+        return {UNNAMED: result}
+
+    return Runnable(DEFAULT_SIGNATURE, specs or None, call)
+
+
+def _tensors(batch: Batch) -> dict[str, Any]:
+    import tensorflow as tf
+
+    return {name: tf.constant(value) for name, value in batch.items()}
+
+
+def _array(name: str, value: Any) -> npt.NDArray[Any]:
+    value = value.numpy() if hasattr(value, "numpy") else value
+    if not isinstance(value, (np.ndarray, np.generic, int, float, bool, bytes, str, list)):
+        raise ModelError(
+            f"output {name!r} is a {type(value).__name__}, which cannot be compared as an array"
+        )
+    return np.asarray(value)

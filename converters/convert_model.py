@@ -1,0 +1,263 @@
+"""The one call: any model to a SavedModel with TensorRT engines, checked before it is there."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from converters.conversion_report import ConversionReport
+from converters.conversion_stages import Conversion
+from converters.denylist_search import Denylist, find_denylist
+from converters.inputs.data_sources import files_of
+from converters.int8.calibration_table import CalibrationTable, check_table_path, write_tables
+from converters.model.trt_graph import load_graph
+from converters.spec.conversion_spec import ConversionSpec
+from converters.util import record
+from converters.util.errors import (
+    CrashError,
+    EngineError,
+    NotInt8Error,
+    SpecError,
+    VerificationDataError,
+    VerificationError,
+)
+from converters.util.output_file import check_new
+from converters.util.outputs import is_full, new_output
+from converters.util.paths import check_apart, check_outside
+from converters.util.progress import Progress
+
+DENYLIST = "denylist.json"
+_WORK = "trt-convert-"
+
+
+def convert(
+    source: str | os.PathLike[str],
+    output: str | os.PathLike[str],
+    spec: ConversionSpec | None = None,
+    *,
+    calibration_data: Any = None,
+    verify: bool = True,
+    verify_data: Any = None,
+    bisect: bool = False,
+    overwrite: bool = False,
+    progress: bool | None = None,
+    child: bool = True,
+) -> ConversionReport:
+    """Converts a model, proves the result, and leaves it in `output`, or leaves nothing.
+
+    The result is a SavedModel with all signatures of the source and its engines for every
+    declared shape; beside it lie conversion.json, repeat.sh, conversion.log and TF-TRT's reasons
+    for what it left out. A fresh process has then loaded it and run each shape by its saved
+    engines alone, and its outputs have been compared with the native model's.
+
+    Args:
+      source: a SavedModel, a frozen graph (.pb), a MetaGraph (.meta) beside its checkpoint, or a
+        Keras file. A graph is converted by TrtGraphConverter in static mode unless the spec says
+        otherwise; everything else by TrtGraphConverterV2.
+      output: a folder that does not exist yet, unless `overwrite`.
+      spec: what to convert to; None is ConversionSpec().
+      calibration_data: for INT8, what converters.calibration_data.batches takes; for several
+        signatures a dict of such by signature. The batches are kept in temporary files.
+      verify: whether outputs are compared. The run in a fresh process is always made.
+      verify_data: to compare on, like calibration_data; None compares on random inputs.
+      bisect: when outputs differ too much, finds the ops to keep out and converts without them;
+        the report, conversion.json and denylist.json name them. Takes many conversions. With a
+        calibration table that exists, engines get their tensors' ranges from it however they are
+        cut; calibration_data measures what it lacks.
+      progress: True bars, False nothing, None bars on a terminal and lines elsewhere.
+      child: converts in a child process, which TensorRT may crash without harm; False converts in
+        this one, whose TensorFlow then holds the GPU, and where nothing proves that INT8 kernels
+        were taken (ConversionSpec.require_int8).
+
+    Raises:
+      ConverterError: SpecError, ModelError, UnavailableError, CalibrationError, EngineError,
+        VerificationError or OutputError; nothing is left in `output` then.
+    """
+    began = time.monotonic()
+    shown = Progress(progress)
+    spec = spec or ConversionSpec()
+    if not isinstance(spec, ConversionSpec):
+        raise SpecError(
+            f"spec is a {type(spec).__name__}: give a ConversionSpec (ConversionSpec.from_json "
+            "makes one of a dict)"
+        )
+    if bisect and verify_data is not None and _read_once(verify_data):
+        raise SpecError(
+            "verify_data can be read only once, and bisect compares many times: give a function "
+            "that makes it, a list, a dataset or files"
+        )
+    table = spec.calibration_table
+    check_apart(
+        output,
+        source,
+        [
+            *([("the calibration table", table)] if table is not None else ()),
+            *(("of calibration_data", file) for file in files_of(calibration_data)),
+            *(("of verify_data", file) for file in files_of(verify_data)),
+        ],
+    )
+    with new_output(output, overwrite) as folder, tempfile.TemporaryDirectory(prefix=_WORK) as work:
+        job = Conversion(source, spec, Path(work), shown, child=child, shown=progress)
+        job.calibration(calibration_data)
+        used = job.spec
+        job.build(used, folder)
+        fresh = job.run_fresh(folder)
+        compared = job.verify(folder, verify_data) if verify else None
+        denied = None
+        if compared is not None and compared.native:
+            compared.raise_if_failed()  # what ran in TensorFlow says nothing to a bisection
+        if compared is not None and not compared.passed and bisect:
+            cut_again = job.keep_ranges(calibration_data)
+            used, denied = _bisect(job, folder, verify_data, shown)
+            _empty(folder)
+            try:
+                job.build(used, folder)
+            except EngineError as error:
+                out = ", ".join((*denied.op_denylist, *denied.node_denylist))
+                raise VerificationError(
+                    f"outputs agree only without {out}, and then no engine is left: {error}"
+                ) from error
+            fresh = job.run_fresh(folder)
+            compared = job.verify(folder, verify_data)
+            if cut_again:
+                # The table that was read has other engines, and would not do for repeat.sh.
+                write_tables(folder / record.TABLE, job.tables())
+                table = os.path.abspath(Path(output) / record.TABLE)
+                used = dataclasses.replace(used, calibration_table=table)
+        if compared is not None:
+            compared.raise_if_failed()
+        report = dataclasses.replace(
+            job.report(Path(output), used, fresh, folder, verify_data if verify else None),
+            verification=compared,
+            denylist=denied.to_json() if denied else None,
+            seconds=time.monotonic() - began,
+        )
+        if denied is not None:
+            denied.write(folder / DENYLIST)
+        has_table = used.calibration_table is not None
+        arguments, missing = _repeated(calibration_data, verify_data, verify, has_table)
+        arguments += [] if child else ["--no-child"]
+        record.write_repeat_script(folder, source, arguments, missing)
+        record.write_record(folder, report.to_json())
+        job.save_tables()
+    return report
+
+
+@dataclasses.dataclass(frozen=True)
+class CalibrationReport:
+    """The tables by engine, and the file that has them."""
+
+    path: str
+    tables: dict[str, CalibrationTable]
+
+    def to_json(self) -> dict[str, Any]:
+        return {"path": self.path, "engines": {n: dict(t.scales) for n, t in self.tables.items()}}
+
+    def __str__(self) -> str:
+        counts = ", ".join(f"{name}: {len(t.scales)} tensors" for name, t in self.tables.items())
+        return f"{self.path}: {counts}"
+
+
+def calibrate(
+    source: str | os.PathLike[str],
+    table: str | os.PathLike[str],
+    spec: ConversionSpec | None = None,
+    *,
+    calibration_data: Any,
+    overwrite: bool = False,
+    progress: bool | None = None,
+    child: bool = True,
+) -> CalibrationReport:
+    """Measures the ranges of a model's tensors and writes them to `table`, for conversions with
+    calibration_table=table. Arguments and errors are those of `convert`."""
+    data_files = [("of calibration_data", file) for file in files_of(calibration_data)]
+    check_outside(table, source, data_files)
+    check_new(Path(table), overwrite)
+    check_table_path(table)
+    asked = dataclasses.replace(spec or ConversionSpec(), calibration_table=None)
+    if (asked.precision or "INT8").upper() != "INT8":
+        raise SpecError(f"precision {asked.precision!r} has nothing to calibrate: use INT8")
+    # Nothing is proved here.
+    asked = dataclasses.replace(asked, precision="INT8", require_int8=None)
+    with tempfile.TemporaryDirectory(prefix=_WORK) as work:
+        job = Conversion(source, asked, Path(work), Progress(progress), child=child, shown=progress)
+        job.calibration(calibration_data)
+        job.build(job.spec, Path(work), save=False)
+        tables = job.tables()
+        write_tables(table, tables, overwrite)
+    return CalibrationReport(os.fspath(table), tables)
+
+
+def _read_once(data: Any) -> bool:
+    """Whether the data, or a signature's, is an iterator, which ends with its first reader."""
+    if isinstance(data, Mapping):
+        return any(map(_read_once, data.values()))
+    return hasattr(data, "__next__")
+
+
+def _bisect(
+    job: Conversion, folder: Path, data: Any, progress: Progress
+) -> tuple[ConversionSpec, Denylist]:
+    """The spec without what makes the outputs differ."""
+    trials = job.work / "trials"
+
+    def without(ops: Sequence[str], nodes: Sequence[str]) -> ConversionSpec:
+        return dataclasses.replace(
+            job.spec,
+            op_denylist=(*job.spec.op_denylist, *sorted(ops)),
+            node_denylist=(*job.spec.node_denylist, *sorted(nodes)),
+        )
+
+    def passes(ops: frozenset[str], nodes: frozenset[str]) -> bool:
+        target = trials / "model"
+        shutil.rmtree(trials, ignore_errors=True)
+        target.mkdir(parents=True)
+        try:
+            job.build(without(tuple(ops), tuple(nodes)), target, allow_none=True)
+            return job.verify(target, data, check_engines=False).passed
+        except (EngineError, VerificationError, NotInt8Error, CrashError) as error:
+            # Anything else is no doing of what is kept out: it ends the search.
+            if is_full(error) or isinstance(error, VerificationDataError):
+                raise
+            progress.say(f"bisection: {error}")
+            return False
+
+    graph = load_graph(folder, job.source.tags).graph_def
+    found = find_denylist(passes, graph, progress=lambda trial: progress.say(str(trial)))
+    return without(found.op_denylist, found.node_denylist), found
+
+
+def _repeated(
+    calibration_data: Any, verify_data: Any, verify: bool, has_table: bool
+) -> tuple[list[str], str | None]:
+    """Arguments for repeat.sh, and what it cannot have; a calibration table stands for the data
+    that it was measured on."""
+    arguments = [] if verify else ["--no-verify"]
+    verify_data = verify_data if verify else None
+    for name, data in (("calibration_data", calibration_data), ("verify_data", verify_data)):
+        if data is None:
+            continue
+        paths = [data] if isinstance(data, (str, os.PathLike)) else data
+        if not isinstance(paths, (list, tuple)) or not all(
+            isinstance(path, (str, os.PathLike)) for path in paths
+        ):
+            if has_table and name == "calibration_data":
+                continue
+            return [], f"{name} was a Python object, not a file"
+        for path in paths:
+            arguments += [record.DATA_OPTIONS[name], os.path.abspath(path)]
+    return arguments, None
+
+
+def _empty(folder: Path) -> None:
+    for entry in folder.iterdir():
+        if entry.is_dir():
+            shutil.rmtree(entry)
+        else:
+            entry.unlink()

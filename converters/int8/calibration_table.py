@@ -1,0 +1,249 @@
+"""TensorRT's INT8 calibration tables as text: read, written, and kept for the next conversion.
+
+One table is what TensorRT itself writes (and trtexec, Polygraphy and DeepStream read):
+
+    TRT-8600-EntropyCalibration2
+    input: 3c010a14
+    block1/Relu: 3caa54fc
+
+The first line has TensorRT's version (8600 is 8.6.0, 101401 is 10.14.1) and the algorithm. A
+tensor's line ends with its scale, the bits of a float32 in hexadecimal, the highest first and
+without leading zeros (1.0 is 3f800000): scale = amax / 127, where the range is [-amax, amax].
+Tensor names may themselves contain ": ".
+
+A file with one engine's table is exactly that text. With several engines each table follows a
+line "# engine NAME", NAME being the last part of the TRTEngineOp's name; no other tool reads such
+a file, but each part between the "# engine" lines is again TensorRT's own text.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import os
+import re
+import struct
+from collections.abc import Mapping
+from pathlib import Path
+
+from converters.util.errors import CalibrationError, OutputError
+from converters.util.local_path import require_local
+from converters.util.output_file import write_new
+
+# The algorithm of TF-TRT's calibrator; TensorRT ignores a table of another one.
+TFTRT_ALGORITHM = "EntropyCalibration2"
+# Steps on each side of zero: TensorRT quantises symmetrically.
+STEPS = 127
+
+_HEADER = re.compile(r"TRT-(\d{4,6})-([A-Za-z0-9]+)")
+_ENGINE = "# engine "
+
+
+@dataclasses.dataclass(frozen=True)
+class CalibrationTable:
+    """One engine's scales, by TensorRT's tensor name, in the file's order."""
+
+    header: str
+    scales: Mapping[str, float]
+    ends_with_newline: bool = dataclasses.field(default=True, compare=False)
+
+    def __post_init__(self) -> None:
+        _parse_header(self.header, "calibration table")
+        for name, scale in self.scales.items():
+            if not name or "\n" in name or "\r" in name:
+                raise CalibrationError(f"calibration table: {name!r} cannot be a tensor's name")
+            _check_scale(scale, f"calibration table: tensor {name!r}")
+
+    @property
+    def version(self) -> tuple[int, int, int]:
+        """TensorRT's version that made the table."""
+        return _parse_header(self.header, "calibration table")[0]
+
+    @property
+    def algorithm(self) -> str:
+        return _parse_header(self.header, "calibration table")[1]
+
+    def ranges(self) -> dict[str, float]:
+        """amax by tensor: values in [-amax, amax] are represented, others cut off."""
+        return {name: scale * STEPS for name, scale in self.scales.items()}
+
+    def without_scale(self) -> list[str]:
+        """Tensors that TensorRT could not calibrate, which run without INT8: it writes 0 for one
+        that was 0 throughout, and infinity for one that is no float."""
+        return [name for name, scale in self.scales.items() if scale == 0 or math.isinf(scale)]
+
+    def serialize(self) -> str:
+        """TensorRT's text; of a table that TensorRT wrote, the same bytes."""
+        lines = [self.header, *(f"{name}: {_bits(scale):x}" for name, scale in self.scales.items())]
+        return "\n".join(lines) + ("\n" if self.ends_with_newline else "")
+
+    @classmethod
+    def parse(cls, text: str | bytes, where: str = "calibration table") -> CalibrationTable:
+        """The table of TensorRT's text; CalibrationError names `where` and the line."""
+        return _parse(_lines(text, where), 1, where)
+
+
+def usable_table(
+    table: CalibrationTable, version: str | tuple[int, ...], any_version: bool = False
+) -> CalibrationTable:
+    """The table as TensorRT `version` ("8.6.0" or its parts), the one loaded, takes it.
+
+    TensorRT skips a table whose first line is not its own, and asks for batches; TF-TRT, which
+    has none by then, fails to build the engine. So another version, patch level included, is an
+    error here. `any_version` changes the first line instead: a scale is a property of the
+    tensor. What can be lost then are tensors without a name of their own, which TensorRT numbers
+    as it parses; those that it does not find run without INT8.
+    """
+    parts: list[str | int] = [*(version.split(".") if isinstance(version, str) else version)]
+    wanted = tuple(int(part) for part in parts[:3])
+    if table.algorithm != TFTRT_ALGORITHM:
+        raise CalibrationError(
+            f"the calibration table was made with {table.algorithm}; TF-TRT takes only "
+            f"{TFTRT_ALGORITHM}. Calibrate again"
+        )
+    if not table.scales:
+        raise CalibrationError("the calibration table is empty; calibrate again")
+    if table.version == wanted:
+        return table
+    if not any_version:
+        raise CalibrationError(
+            f"the calibration table was made by TensorRT {_dotted(table.version)}, and "
+            f"{_dotted(wanted)} is loaded, which would skip it. Calibrate again, or accept tables "
+            "of any version"
+        )
+    return dataclasses.replace(table, header=f"TRT-{_number(wanted)}-{table.algorithm}")
+
+
+def parse_tables(
+    text: str | bytes, where: str = "calibration table"
+) -> dict[str, CalibrationTable]:
+    """Tables by engine name; the one table of a file without "# engine" lines goes by ""."""
+    lines = _lines(text, where)
+    if not lines:
+        raise CalibrationError(f"{where}: is empty")
+    starts = [index for index, line in enumerate(lines) if line.startswith(_ENGINE)]
+    if not starts:
+        return {"": _parse(lines, 1, where)}
+    if starts[0] != 0:
+        raise CalibrationError(f"{where}: line 1 comes before the first {_ENGINE.strip()!r} line")
+    tables: dict[str, CalibrationTable] = {}
+    for start, stop in zip(starts, [*starts[1:], len(lines)]):
+        name = lines[start][len(_ENGINE) :].strip()
+        if not name or name in tables:
+            raise CalibrationError(f"{where}: line {start + 1} names no engine, or one twice")
+        tables[name] = _parse(lines[start + 1 : stop], start + 2, where)
+    return tables
+
+
+def serialize_tables(tables: Mapping[str, CalibrationTable]) -> str:
+    """The text that parse_tables reads. A single table is TensorRT's own text, without its
+    engine's name."""
+    if not tables:
+        raise CalibrationError("there is no calibration table to write")
+    if len(tables) == 1:
+        return next(iter(tables.values())).serialize()
+    parts = []
+    for name, table in tables.items():
+        if not name or name != name.strip() or "\n" in name:
+            raise CalibrationError(f"{name!r} cannot be an engine's name in a calibration table")
+        parts.append(f"{_ENGINE}{name}\n{table.serialize().rstrip()}\n")
+    return "".join(parts)
+
+
+def read_tables(path: str | os.PathLike[str]) -> dict[str, CalibrationTable]:
+    """parse_tables of a file; CalibrationError names it."""
+    try:
+        data = Path(path).read_bytes()
+    except OSError as error:
+        raise CalibrationError(f"{os.fspath(path)}: cannot be read: {error.strerror}") from error
+    return parse_tables(data, os.fspath(path))
+
+
+def check_table_path(path: str | os.PathLike[str]) -> None:
+    """OutputError when no table could be written to `path`, nor read: told before hours of work."""
+    require_local(path, OutputError)
+    path = Path(path)
+    if path.is_dir():
+        raise OutputError(f"{path}: is a folder: name a file for the calibration table")
+    if path.exists():
+        return
+    folder = path.parent
+    if not folder.is_dir():
+        what = "is no folder" if folder.exists() else "does not exist"
+        raise OutputError(f"{path}: its folder {folder} {what}: make it, or name another file")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise OutputError(f"{path}: its folder {folder} cannot be written: name another file")
+
+
+def write_tables(
+    path: str | os.PathLike[str], tables: Mapping[str, CalibrationTable], overwrite: bool = False
+) -> None:
+    """Writes a file that is whole or not there. OutputError: it exists, or cannot be written."""
+    write_new(path, serialize_tables(tables).encode(), overwrite)
+
+
+def _lines(text: str | bytes, where: str) -> list[str]:
+    if isinstance(text, bytes):
+        try:
+            text = text.decode()
+        except UnicodeDecodeError as error:
+            raise CalibrationError(f"{where}: is no calibration table: {error}") from error
+    # str.splitlines would also split at characters that a name may have.
+    return re.findall(r"[^\n]*\n|[^\n]+", text)
+
+
+def _parse(lines: list[str], first: int, where: str) -> CalibrationTable:
+    if not lines:
+        raise CalibrationError(f"{where}: line {first}: a table's first line is missing")
+    header = lines[0].rstrip("\r\n")
+    _parse_header(header, f"{where}: line {first}")
+    scales: dict[str, float] = {}
+    for number, line in enumerate(lines[1:], first + 1):
+        place = f"{where}: line {number}"
+        if not line.strip():
+            continue
+        name, colon, digits = line.rstrip("\r\n").rpartition(": ")
+        if not colon or not name or not re.fullmatch(r"[0-9A-Fa-f]{1,8}", digits):
+            raise CalibrationError(
+                f"{place} is {line.strip()[:80]!r}; it is TENSOR: SCALE with up to 8 hexadecimal "
+                "digits"
+            )
+        if name in scales:
+            raise CalibrationError(f"{place} has the tensor {name!r} a second time")
+        scales[name] = struct.unpack(">f", bytes.fromhex(digits.zfill(8)))[0]
+        _check_scale(scales[name], f"{place}: tensor {name!r}")
+    return CalibrationTable(header, scales, lines[-1].endswith("\n"))
+
+
+def _parse_header(header: str, where: str) -> tuple[tuple[int, int, int], str]:
+    match = _HEADER.fullmatch(header)
+    if not match:
+        raise CalibrationError(
+            f"{where} is {header[:80]!r}; a TensorRT calibration table begins with a line such as "
+            f"TRT-8600-{TFTRT_ALGORITHM}"
+        )
+    number = int(match[1])
+    # Up to 9 TensorRT counts by the thousand, from 10 by ten thousand.
+    unit = 1000 if number < 10000 else 10000
+    return (number // unit, number % unit // 100, number % 100), match[2]
+
+
+def _number(version: tuple[int, ...]) -> int:
+    major, minor, patch = version
+    return major * (1000 if major < 10 else 10000) + minor * 100 + patch
+
+
+def _dotted(version: tuple[int, ...]) -> str:
+    return ".".join(map(str, version))
+
+
+def _check_scale(scale: float, where: str) -> None:
+    if math.isnan(scale) or scale < 0:
+        raise CalibrationError(
+            f"{where} has the scale {scale}; a scale is at least 0. A NaN comes from calibration "
+            "data or activations that overflow: look for them and calibrate again"
+        )
+
+
+def _bits(scale: float) -> int:
+    return int.from_bytes(struct.pack(">f", scale), "big")

@@ -1,0 +1,147 @@
+"""Whether INT8 really happened: TF-TRT makes FP16 of it, with a log line or none, when ranges are
+missing.
+
+TensorRT says in its build log which type each layer reads ("Layer(CaskConvolution): conv + relu,
+Tactic: 0x.., x (Int8[32,64:4,56,56]) -> y (Int8[...])"); a finished plan keeps only layers' names.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from converters.int8.calibration_table import CalibrationTable
+from converters.model.trt_graph import EngineNode
+from converters.spec.conversion_spec import ConversionSpec
+from converters.util.errors import NotInt8Error, SpecError
+from converters.util.first_of import first_of
+
+# For TF_CPP_VMODULE: lets TensorRT's own log, which has the layers, into TensorFlow's.
+LOG_LAYERS = "trt_logger=3"
+
+_LAYER = re.compile(r"Layer\((\w+)\): (.*), Tactic: \w+, (.*) -> (.*)$")
+_TRT_LINE = re.compile(r"trt_logger\.cc:\d+\]")
+# They move and hold values and compute none.
+_PASSIVE = ("Reformat", "Constant", "NoOp", "Shuffle", "ShuffleV2")
+# Q/DQ layers that TensorRT fused with nothing: what reads their floats computes in floating point.
+# TF-TRT leaves them without a name, so that they have TensorRT's: "(Unnamed Layer* 7) [Quantize]".
+_ONLY_CONVERTS = re.compile(r"(?:[^+]*\[(?:Quantize|Dequantize)\][^+]*(?:\+|$))+")
+
+
+def layers(log: str) -> list[tuple[str, bool]]:
+    """(name, whether it reads INT8) of every computing layer of every engine in a build log."""
+    found = []
+    for line in log.splitlines():
+        match = _LAYER.search(line)
+        if match and match[1] not in _PASSIVE and not _ONLY_CONVERTS.fullmatch(match[2]):
+            found.append((match[2], "(Int8[" in match[3]))
+    return found
+
+
+def without_layers(log: str) -> str:
+    """The log without the many thousand lines of TensorRT's tactics, for keeping."""
+    kept = [
+        line
+        for line in log.splitlines()
+        if not (_LAYER.search(line) or (_TRT_LINE.search(line) and " I " in line[:40]))
+        and re.match(r"\d{4}-|\[|\w+Error|Traceback|WARNING|  ", line)
+    ]
+    return "\n".join(kept) + "\n"
+
+
+def last_warnings(log: str | None) -> str:
+    """TensorFlow's last warnings and errors, to follow an error's text; "" without any."""
+    lines = [line for line in without_layers(log or "").splitlines() if re.search(r": [EW] ", line)]
+    return "".join(f"\n  {line}" for line in lines[-8:])
+
+
+def without_build_log(spec: ConversionSpec, asked: bool | None) -> ConversionSpec:
+    """The resolved spec of a conversion in this process, which cannot read TensorRT's log; `asked`
+    is its require_int8 as the user gave it, which cannot be True then: SpecError."""
+    if spec.precision != "INT8":
+        return spec
+    if asked:
+        raise SpecError(
+            "require_int8=True is proved by TensorRT's build log, which only a child process has: "
+            "leave out child=False (--no-child), or give require_int8=False (--no-require-int8): "
+            "INT8 is then proved by engines of that precision and tables that are not empty"
+        )
+    return dataclasses.replace(spec, require_int8=False)
+
+
+def prove_int8(
+    spec: ConversionSpec,
+    engines: Iterable[EngineNode],
+    tables: Mapping[str, CalibrationTable],
+    build_log: str | None,
+) -> dict[str, Any] | None:
+    """What shows that engines compute in INT8; None for another precision.
+
+    `build_log` is TensorRT's, None where it was not recorded (conversion in this process): the
+    share of INT8 layers is then None. "without_range" has the tensors that TensorRT could not
+    calibrate, by engine: the layers that take them do not compute in INT8.
+
+    Raises:
+      NotInt8Error: an engine has another precision or no ranges, or no layer reads INT8.
+    """
+    if spec.precision != "INT8":
+        return None
+    engines = list(engines)
+    for engine in engines:
+        if engine.precision != "INT8":
+            raise NotInt8Error(
+                f"engine {engine.canonical_name} has the precision {engine.precision}, not INT8"
+            )
+        table = tables.get(engine.canonical_name)
+        if spec.use_calibration and (
+            table is None or len(table.without_scale()) == len(table.scales)
+        ):
+            named = f": {_rangeless(table.without_scale())}" if table and table.scales else ""
+            raise NotInt8Error(
+                f"engine {engine.canonical_name} has an empty calibration table{named}"
+            )
+    without = {name: table.without_scale() for name, table in tables.items()}
+    lacking = [tensor for names in without.values() for tensor in names]
+    found = layers(build_log) if build_log is not None else []
+    int8 = sum(reads for _, reads in found)
+    if engines and build_log is not None and not found and spec.require_int8:
+        raise NotInt8Error(
+            "TensorRT's build log names no layer, so that INT8 is not proved; require_int8=False "
+            "takes the engines all the same"
+        )
+    if found and not int8 and spec.require_int8:
+        raise NotInt8Error(
+            f"TensorRT built {len(found)} computing layers and none reads INT8: it found other "
+            "kernels faster, or the ranges do not reach them. Use FP16, or require_int8=False if "
+            "that is fine; quantize nodes must be at the inputs of convolutions and matrix products"
+            + (f". In the calibration tables {_rangeless(lacking)}" if lacking else "")
+        )
+    scales = {name: len(table.scales) - len(without[name]) for name, table in tables.items()}
+    share = int8 / len(found) if found else None
+    summary = f"{sum(scales.values())} ranges" if scales else "ranges from quantize nodes"
+    if lacking:
+        summary += f" ({_rangeless(lacking)})"
+    if share is not None:
+        summary += f", {int8} of {len(found)} computing layers read INT8 ({100 * share:.0f} %)"
+    return {
+        "summary": summary,
+        "ranges": scales,
+        "without_range": {name: names for name, names in without.items() if names},
+        "layers": len(found) or None,
+        "int8_layers": int8 if found else None,
+        "int8_share": share,
+    }
+
+
+def _rangeless(tensors: list[str]) -> str:
+    """What TensorRT could not calibrate, by name."""
+    shown = first_of(list(map(repr, tensors)))
+    have = "tensor has" if len(tensors) == 1 else "tensors have"
+    return f"{len(tensors)} {have} no range, being 0 in all batches or no float: {shown}"
+
+
+def read_log(path: Path) -> str | None:
+    return path.read_text(errors="replace") if path.exists() else None

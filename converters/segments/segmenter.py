@@ -1,0 +1,160 @@
+"""Asks TF-TRT itself which nodes it would take: its segmenter runs in a child process.
+
+TF-TRT's graph pass decides without a GPU and without the TensorRT library; only TensorFlow has to
+be built with TF-TRT (2.17). Nothing is built: engines stay empty. Engines are cut as dynamic ones,
+also for static mode and INT8 calibration, because those would build while cutting.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from converters.model.trt_graph import LoadedGraph
+from converters.util.child_environment import child_environment
+from converters.util.errors import UnavailableError
+
+# The segmenter says which node it leaves out, and why, only at this verbosity.
+SEGMENTER_LOG = {
+    "TF_CPP_VMODULE": "segment=1",
+    "TF_CPP_MIN_LOG_LEVEL": "0",
+    "TF_CPP_MAX_LOG_LEVEL": "0",
+}
+_TIMEOUT_S = 600
+# Lines of TensorFlow's log and of absl's, and of a traceback.
+_LOG = (
+    r"\S+ [\d:.]+: [{0}] \S+\] |[{0}]\d{{4}} |WARNING: All log messages|To enable the following|\s"
+)
+_NO_ERROR, _NO_END = re.compile(_LOG.format("IWEF")), re.compile(_LOG.format("IW"))
+
+
+@dataclass(frozen=True)
+class SegmenterOptions:
+    """What decides how TF-TRT cuts a graph; the names are ConversionSpec's."""
+
+    precision: str = "FP32"
+    implicit_batch: bool = False
+    minimum_segment_size: int = 3
+    op_denylist: tuple[str, ...] = ()
+    node_denylist: tuple[str, ...] = ()
+    max_engines: int | None = None  # TF_TRT_MAX_ALLOWED_ENGINES; None is TF-TRT's 20
+
+
+@dataclass(frozen=True)
+class SegmenterAnswer:
+    """The graph as TF-TRT would cut it (a GraphDef), and all that its segmenter said."""
+
+    graph_def: Any
+    log: str
+
+
+def tftrt_is_compiled_in() -> bool:
+    """Whether this TensorFlow has TF-TRT inside (2.17 has, 2.18 and later have not)."""
+    try:
+        from tensorflow.compiler.tf2tensorrt import _pywrap_py_utils as tftrt
+    except ImportError:
+        return False
+    return tuple(tftrt.get_linked_tensorrt_version()) != (0, 0, 0)
+
+
+def why_not_asked(model: LoadedGraph) -> str | None:
+    """Why the segmenter cannot be asked about the model; None where it can."""
+    if model.kind == "meta_graph":
+        return (
+            "a MetaGraph's variables are in its checkpoint, and the segmenter takes frozen graphs"
+        )
+    if model.kind == "saved_model" and not model.signatures:
+        return "a SavedModel without signatures has no graph that serves"
+    return None
+
+
+def ask_segmenter(
+    path: str | Path,
+    options: SegmenterOptions | None = None,
+    *,
+    tags: Sequence[str] | None = None,
+    signature: str | None = None,
+) -> SegmenterAnswer:
+    """Cuts the model at `path` (SavedModel folder or frozen graph) as a conversion would.
+
+    `signature` is the SavedModel's (None: its only one). UnavailableError where this TensorFlow has
+    no TF-TRT, or where the model cannot be run through it; its message ends with what TensorFlow
+    said.
+    """
+    if not tftrt_is_compiled_in():
+        raise UnavailableError(
+            "TF-TRT's segmenter cannot be asked: this TensorFlow has no TF-TRT inside. "
+            "Install tensorflow 2.17, or go by the rules of converters.segments.exclusions."
+        )
+    from tensorflow.core.framework import graph_pb2
+
+    options = options or SegmenterOptions()
+    with tempfile.TemporaryDirectory(prefix="segmenter-") as folder:
+        result, log = Path(folder) / "segmented.pb", Path(folder) / "log"
+        job = {
+            "path": str(Path(path).resolve()),
+            "result": str(result),
+            "options": asdict(options),
+            "tags": None if tags is None else list(tags),
+            "signature": signature,
+        }
+        with open(log, "wb") as stderr:
+            code = _run(job, options, stderr, folder)
+        text = log.read_text("utf-8", "replace")
+        if code != 0 or not result.is_file():
+            raise UnavailableError(
+                f"TF-TRT's segmenter could not cut {path} (exit code {code}): {_last_lines(text)}"
+            )
+        graph = graph_pb2.GraphDef()
+        graph.ParseFromString(result.read_bytes())
+        return SegmenterAnswer(graph, text)
+
+
+def _run(job: dict[str, Any], options: SegmenterOptions, stderr: Any, folder: str) -> int:
+    root = str(Path(__file__).resolve().parents[2])
+    path = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")]))
+    environment = {
+        **child_environment(),
+        **SEGMENTER_LOG,
+        "PYTHONPATH": path,
+        # No memory of a GPU that someone else is using; the segmenter needs none.
+        "CUDA_VISIBLE_DEVICES": "",
+        "TF_TRT_OP_DENYLIST": ",".join(options.op_denylist),
+    }
+    environment.pop("TF_TRT_SHOW_DETAILED_REPORT", None)
+    if options.max_engines is not None:
+        environment["TF_TRT_MAX_ALLOWED_ENGINES"] = str(options.max_engines)
+    command = [sys.executable, "-m", "converters.segments.segmenter_child", json.dumps(job)]
+    try:
+        done = subprocess.run(
+            command,
+            env=environment,
+            cwd=folder,  # Python looks for modules in the working folder first
+            stdout=stderr,
+            stderr=stderr,
+            stdin=subprocess.DEVNULL,
+            timeout=_TIMEOUT_S,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise UnavailableError(
+            f"TF-TRT's segmenter did not finish {job['path']} in {_TIMEOUT_S} s."
+        ) from None
+    return done.returncode
+
+
+def _last_lines(text: str) -> str:
+    """The error that ended the child, without log, frames and what the log goes on with."""
+    _, traceback, last = text.rpartition("Traceback (most recent call last):")
+    # Without one it may have ended by a failed check of TensorFlow's, which is in the log.
+    passed_over = _NO_ERROR if traceback else _NO_END
+    lines = [line for line in last.splitlines() if line.strip() and not passed_over.match(line)]
+    return " / ".join(lines[-3:]) or "it said nothing"

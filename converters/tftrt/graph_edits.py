@@ -1,0 +1,68 @@
+"""A converted graph without TensorFlow's own copy of what its engines replace.
+
+TF-TRT keeps that copy, the native segment, for shapes that no engine serves. All weights are in it,
+as constants that TensorFlow copies some sixty times before the first request is answered: a graph
+without them loads faster, and answers other shapes by an error instead of slowly.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from converters.model.trt_graph import LEFT_OUT_NODES, engine_nodes, segment_nodes
+
+_NO_ENGINE = (
+    "{} has no engine for these shapes, or lost it, and the model was converted with "
+    "native_segments=False. For other shapes convert it again with input_shapes or shape_ranges "
+    "that include them; engines are there while the object that tf.saved_model.load returned is "
+    "kept, the model is loaded once in the process, and GPU and TensorRT are those that built it"
+)
+
+
+def without_native_segments(graph_def: Any) -> Any:
+    """A copy in which each native segment only raises InvalidArgumentError. What it replaced is
+    noted there for `engine_nodes`."""
+    from tensorflow.core.framework import graph_pb2
+
+    engines = {
+        engine.segment_func: engine.canonical_name
+        for engine in engine_nodes(graph_def)
+        if engine.has_segment
+    }
+    left = graph_pb2.GraphDef()
+    left.node.extend(graph_def.node)
+    left.versions.CopyFrom(graph_def.versions)
+    left.library.gradient.extend(graph_def.library.gradient)
+    for function in graph_def.library.function:
+        engine = engines.get(function.signature.name)
+        left.library.function.append(function if engine is None else _raising(function, engine))
+    return left
+
+
+def _raising(function: Any, engine: str) -> Any:
+    """A function of the same signature."""
+    import tensorflow as tf
+    from tensorflow.core.framework import function_pb2
+
+    made = function_pb2.FunctionDef()
+    made.signature.CopyFrom(function.signature)
+    for name, value in function.attr.items():
+        made.attr[name].CopyFrom(value)
+    for index, attributes in function.arg_attr.items():
+        made.arg_attr[index].CopyFrom(attributes)
+    # Not Assert, whose strings have no place on a GPU.
+    float32 = tf.float32.as_datatype_enum
+    nan = made.node_def.add(name="nan", op="Const")
+    nan.attr["dtype"].type = float32
+    nan.attr["value"].tensor.CopyFrom(tf.make_tensor_proto(float("nan"), tf.float32))
+    check = made.node_def.add(name="check", op="CheckNumerics", input=["nan:output:0"])
+    check.attr["T"].type = float32
+    check.attr["message"].s = _NO_ENGINE.format(engine).encode()
+    noted = check.attr[LEFT_OUT_NODES].list.s
+    noted.extend(f"{op} {name}".encode() for name, op in segment_nodes(function))
+    for index, output in enumerate(made.signature.output_arg):
+        cast = made.node_def.add(name=f"output_{index}", op="Cast", input=["check:output:0"])
+        cast.attr["SrcT"].type = float32
+        cast.attr["DstT"].type = output.type
+        made.ret[output.name] = f"{cast.name}:y:0"
+    return made

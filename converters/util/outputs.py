@@ -1,0 +1,155 @@
+"""An output folder that is there whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import secrets
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from converters.util.errors import OutputError
+from converters.util.local_path import require_local
+
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+# What TensorFlow's file system says, in an error of its own, where Python has an errno.
+_FULL_WORDS = ("No space left on device", "Disk quota exceeded", "File too large")
+
+
+@contextlib.contextmanager
+def new_output(path: str | os.PathLike[str], overwrite: bool = False) -> Iterator[Path]:
+    """Gives a new folder beside `path` to write into, and makes it `path` when the block ends.
+
+    Any failure in the block, Ctrl-C included, removes the new folder and leaves `path` as it was:
+    with `overwrite`, an older folder is replaced only at the end. An empty folder at `path` is
+    used like none. Folders above `path` are made where they are missing.
+
+    Raises:
+      OutputError: before the block, if `path` exists (and is not to be overwritten, or is no
+        folder) or cannot be written; from the block, if the disk is full.
+    """
+    require_local(path, OutputError)
+    # The target of a link is replaced, not the link.
+    final = Path(os.path.realpath(path))
+    made: list[Path] = []
+    try:
+        _check(final, overwrite)
+        made = _missing_parents(final)
+        final.parent.mkdir(parents=True, exist_ok=True)
+        folder = _beside(final, "partial")
+    except OSError as error:
+        _remove_empty(made)
+        raise cannot_write(final, error) from error
+    try:
+        yield folder
+        _install(folder, final, overwrite)
+    except BaseException as error:
+        shutil.rmtree(folder, ignore_errors=True)
+        _remove_empty(made)
+        if isinstance(error, OutputError):
+            raise
+        if is_full(error):
+            raise cannot_write(final, error) from error
+        if isinstance(error, OSError) and _within(error, folder):
+            raise cannot_write(final, error) from error
+        raise
+
+
+def _check(final: Path, overwrite: bool) -> None:
+    if not os.path.lexists(final):
+        return
+    if not final.is_dir():
+        raise OutputError(f"{final} is a file, not a folder: name another output")
+    if not any(final.iterdir()):
+        return
+    if not overwrite:
+        raise OutputError(
+            f"{final} exists already: name another output, or allow overwriting it "
+            "(overwrite=True, --overwrite)"
+        )
+    for kept, what in ((Path.cwd(), "the working folder"), (_home(), "the home folder")):
+        if kept is None:
+            continue
+        if final == kept or final in kept.parents:
+            raise OutputError(f"{final} holds {what}: it is not overwritten; name another output")
+
+
+def _home() -> Path | None:
+    try:
+        return Path.home()
+    except RuntimeError:  # a user that the system does not know
+        return None
+
+
+def _install(folder: Path, final: Path, overwrite: bool) -> None:
+    if not overwrite or not final.exists():
+        try:
+            folder.rename(final)  # replaces an empty folder, no other
+        except OSError as error:
+            if error.errno not in (errno.EEXIST, errno.ENOTEMPTY):
+                raise
+            raise OutputError(f"{final} was made by someone else meanwhile: try again") from error
+        return
+    older = _beside(final, "older")
+    try:
+        final.rename(older / final.name)
+        folder.rename(final)
+    except BaseException:
+        if not final.exists():
+            (older / final.name).rename(final)
+        raise
+    finally:
+        if final.exists():  # else the old one is the only one, and stays where it is
+            shutil.rmtree(older, ignore_errors=True)
+
+
+def _beside(final: Path, what: str) -> Path:
+    """A new hidden folder in the folder of `final`, which makes renaming it a single step."""
+    folder = final.parent / f".{final.name}.{os.getpid()}-{secrets.token_hex(3)}.{what}"
+    folder.mkdir()
+    return folder
+
+
+def _missing_parents(final: Path) -> list[Path]:
+    """The folders above `final` that do not exist, the deepest first."""
+    return [parent for parent in final.parents if not parent.exists()]
+
+
+def _remove_empty(folders: list[Path]) -> None:
+    for folder in folders:
+        with contextlib.suppress(OSError):
+            folder.rmdir()
+
+
+def is_full(error: BaseException) -> bool:
+    """Whether a full disk is the cause: Python's error, TensorFlow's, or one that quotes it."""
+    if isinstance(error, OSError) and error.errno is not None:  # shutil.Error has texts alone
+        return error.errno in _FULL
+    return isinstance(error, Exception) and any(words in str(error) for words in _FULL_WORDS)
+
+
+def _within(error: OSError, folder: Path) -> bool:
+    name = error.filename
+    if isinstance(name, bytes):
+        name = os.fsdecode(name)
+    return isinstance(name, str) and Path(name).is_relative_to(folder)
+
+
+def cannot_write(final: Path, error: BaseException) -> OutputError:
+    """The error that says why `final` was not written and, of a full disk, where room is."""
+    cause = (error.strerror if isinstance(error, OSError) else None) or str(error)
+    if not is_full(error):
+        return OutputError(f"{final} cannot be written: {cause}")
+    where = next(folder for folder in final.parents if folder.exists())
+    free = f"{shutil.disk_usage(where).free / 1e6:.0f} MB are free there now"
+    cure = "Make room or name an output on another disk"
+    temporary = Path(tempfile.gettempdir())
+    if temporary.stat().st_dev != where.stat().st_dev:
+        # Models that are no SavedModel yet are exported there.
+        left = shutil.disk_usage(temporary).free / 1e6
+        free += f", and {left:.0f} MB in {temporary}, where temporary files are"
+        cure += ", or set TMPDIR to a folder with room"
+    return OutputError(f"{final} cannot be written: {cause.splitlines()[0]}; {free}. {cure}")
