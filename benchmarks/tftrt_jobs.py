@@ -47,7 +47,7 @@ def stock(source: Path, out: Path, precision: str) -> Steps:
 def again(source: Path, out: Path, precision: str) -> Steps:
     """Stock, but for the names of its engines: two models that count theirs from the same name
     can't be loaded in one process."""
-    from converters.tftrt.engine_names import with_unique_names
+    from converters.tftrt.graph_edits import with_unique_names
     from tensorflow.python.compiler.tensorrt import trt_convert
 
     class Renamed(trt_convert.TrtGraphConverterV2):
@@ -87,7 +87,7 @@ def engines_only(source: Path, out: Path, precision: str) -> Steps:
 def ours(source: Path, out: Path, precision: str, native_segments: bool = True) -> Steps:
     """converters.convert, with all that it proves: in a child process, run again, compared."""
     from converters import ConversionSpec, convert
-    from converters.checks.differences import Thresholds
+    from converters.spec.thresholds import Thresholds
 
     name = input_name(source)
     spec = ConversionSpec(

@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     )
     from converters.util.shapes import ShapeRange
 
+# As in tf_nvcodec/version.py: both packages are in one distribution.
+__version__ = "0.1.0"
+
 __all__ = [
     "CalibrationError",
     "ConversionSpec",

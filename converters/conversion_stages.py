@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from converters import __version__
 from converters.checks.fresh_check import FreshReport, fresh_check
 from converters.checks.runnable import signature_specs
 from converters.checks.verify import VerificationReport, verify
@@ -26,9 +27,9 @@ from converters.int8.calibration_table import (
     usable_table,
     write_tables,
 )
-from converters.int8.precision_kept import check_precision
 from converters.int8.proof import (
     LOG_LAYERS,
+    check_precision,
     last_warnings,
     prove_int8,
     read_log,
@@ -43,12 +44,10 @@ from converters.tftrt.declared_shapes import cannot_convert, check_all_used, wit
 from converters.tftrt.denylist import check_denied_ops
 from converters.tftrt.engine_log import LOG_BUILDS
 from converters.util import record
-from converters.util.child import run_in_child
+from converters.util.child import environment_variables, run_in_child
 from converters.util.errors import CalibrationError, EngineError, SpecError
 from converters.util.progress import Progress
 from converters.util.shapes import Shape
-from converters.util.variables import variables
-from converters.util.version import __version__
 
 
 class Conversion:
@@ -203,7 +202,7 @@ class Conversion:
             "allow_none": allow_none,
             "calibrated": self._calibrated,
         }
-        with variables(log_level if self._child else {}):
+        with environment_variables(log_level if self._child else {}):
             try:
                 done = self._run("convert_signatures", arguments, log)
             except (CalibrationError, EngineError) as error:

@@ -27,8 +27,7 @@ from converters.util.errors import (
     VerificationDataError,
     VerificationError,
 )
-from converters.util.output_file import check_new
-from converters.util.outputs import is_full, new_output
+from converters.util.outputs import check_new, is_full, new_output
 from converters.util.paths import check_apart, check_outside
 from converters.util.progress import Progress
 

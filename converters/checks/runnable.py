@@ -11,18 +11,19 @@ from typing import Any, Callable, Union
 import numpy as np
 import numpy.typing as npt
 
-from converters.checks.engine_gpu import require_same_gpu
+from converters.environment.facts import cuda
 from converters.inputs.calibration_data import Batch, InputSpec
-from converters.model.model_source import argument_names, graph_outputs
-from converters.model.trt_graph import LoadedGraph, load_graph
-from converters.model.variable_nodes import require_frozen
+from converters.model.model_source import argument_names, graph_outputs, require_frozen
+from converters.model.trt_graph import LoadedGraph, engine_nodes, load_graph
 from converters.segments.segmenter import tftrt_is_compiled_in
 from converters.util.errors import (
     ConverterError,
     ModelError,
+    PlanError,
     UnavailableError,
     VerificationError,
 )
+from converters.util.record import RECORD, read_record
 from converters.util.shapes import input_name
 
 DEFAULT_SIGNATURE = "serving_default"
@@ -286,3 +287,39 @@ def _array(name: str, value: Any) -> npt.NDArray[Any]:
             f"output {name!r} is a {type(value).__name__}, which cannot be compared as an array"
         )
     return np.asarray(value)
+
+
+def require_same_gpu(model: LoadedGraph) -> None:
+    """PlanError where the record names other compute capabilities than the GPUs here have. Nothing
+    where there is no record, no saved plan or no GPU: that is for others to say."""
+    built = recorded_gpus(model)
+    here = cuda().get("gpus") or []
+    if not built or not here or not _has_plans(model):
+        return
+    if {gpu["compute_capability"] for gpu in built} & {gpu["compute_capability"] for gpu in here}:
+        return
+    raise PlanError(
+        f"{model.path} has engines for {_text(built)}, as its {RECORD} says, and here is "
+        f"{_text(here)}, which cannot run them: convert the model again on this kind of GPU"
+    )
+
+
+def recorded_gpus(model: LoadedGraph) -> list[Mapping[str, Any]]:
+    """The GPUs of the machine that converted it; none where no readable record tells."""
+    if model.kind != "saved_model":
+        return []
+    try:
+        environment = read_record(model.path)["environment"]
+        return [dict(gpu) for gpu in environment["gpus"] if "compute_capability" in gpu]
+    except (OSError, ValueError, KeyError, TypeError):
+        return []
+
+
+def _has_plans(model: LoadedGraph) -> bool:
+    return any(engine.plan or model.engine_file(engine) for engine in engine_nodes(model.graph_def))
+
+
+def _text(gpus: list[Mapping[str, Any]]) -> str:
+    """Each kind once: the GPUs of one machine are alike."""
+    kinds = {f"{gpu['name']} (compute capability {gpu['compute_capability']})" for gpu in gpus}
+    return ", ".join(sorted(kinds))

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-from converters.checks.differences import OutputDifference, Thresholds
+from converters.spec.thresholds import OutputDifference, Thresholds
 from converters.util.errors import VerificationError
 
 

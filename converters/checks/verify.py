@@ -8,33 +8,40 @@ from __future__ import annotations
 
 import contextlib
 import os
+import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Callable, cast
 
-from converters.checks.differences import DifferenceMeter, Thresholds, default_thresholds
-from converters.checks.engine_use import EngineUse, Shapes, engine_use
-from converters.checks.exported import exported
+from converters.checks.differences import DifferenceMeter
+from converters.checks.fresh_check import EngineUse, Shapes, engine_use
+from converters.checks.model_pair import (
+    InChildren,
+    InOneProcess,
+    ModelPair,
+    Outputs,
+    naming_other_inputs,
+    renamed,
+    with_same_names,
+)
 from converters.checks.runnable import (
     UNNAMED,
     FrozenGraph,
     Model,
-    load_signatures,
-    run_batch,
-    signature_specs,
 )
 from converters.checks.verification_report import OutputResult, VerificationReport
-from converters.checks.verify_inputs import renamed, told_names, with_same_names
 from converters.inputs.calibration_data import Batch, InputSpec, batches
 from converters.inputs.random_inputs import random_batches
+from converters.model.model_source import kind_by_name, open_source
 from converters.model.trt_graph import engine_nodes, load_graph
-from converters.util.errors import ModelError, VerificationDataError, VerificationError
+from converters.spec.thresholds import Thresholds, default_thresholds
+from converters.util.child import run_in_child
+from converters.util.errors import VerificationDataError, VerificationError
 from converters.util.shapes import Shape, ShapeSet, format_shape_set, input_name
 
 __all__ = ["FrozenGraph", "OutputResult", "VerificationReport", "verify"]
 
 GENERATED_BATCHES = 4
-Outputs = Mapping[str, Any]
-Sources = Mapping[str, Iterator[Batch]]  # by signature
 
 
 def verify(
@@ -105,7 +112,7 @@ def verify(
     bounds: dict[str, Thresholds] = {}
     generated = False
     seen: dict[str, list[dict[str, Shape]]] = {}
-    pair = _InChildren if separate_processes else _InProcess
+    pair = InChildren if separate_processes else InOneProcess
     opened = exported(native, outputs, child=separate_processes)
     with contextlib.ExitStack() as stack:
         source = stack.enter_context(opened)
@@ -136,7 +143,7 @@ def verify(
             sources[name] = _noted(sources[name], seen[name])
         meters: dict[str, dict[str, DifferenceMeter]] = {name: {} for name in sources}
         counts = dict.fromkeys(sources, 0)
-        stack.enter_context(told_names(models.native_specs, models.converted_specs))
+        stack.enter_context(naming_other_inputs(models))
         for name, left, right in models.outputs(sources):
             missing = [f"signature {name!r}: {t}" for t in _compare(left, right, meters[name])]
             problems += [text for text in missing if text not in problems]
@@ -180,67 +187,6 @@ def _noted(source: Iterator[Batch], seen: list[dict[str, Shape]]) -> Iterator[Ba
         yield batch
 
 
-class _Pair:
-    """Both models; how they run is for the subclasses to say."""
-
-    native_specs: dict[str, dict[str, InputSpec] | None]
-    converted_specs: dict[str, dict[str, InputSpec] | None]
-
-    def __enter__(self) -> _Pair:
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        pass
-
-    def signatures(self, wanted: Sequence[str] | None) -> list[str]:
-        there = ", ".join(self.native_specs)
-        for name in wanted or ():
-            if name not in self.native_specs:
-                raise ModelError(f"the native model has no signature {name!r}; it has: {there}")
-        return list(dict.fromkeys(wanted)) if wanted else list(self.native_specs)
-
-    def specs(self, name: str) -> dict[str, InputSpec] | None:
-        return self.native_specs[name] or self.converted_specs[name]
-
-    def outputs(self, sources: Sources) -> Iterator[tuple[str, Outputs, Outputs]]:
-        """The signature's name and both models' outputs, batch by batch."""
-        raise NotImplementedError
-
-
-class _InProcess(_Pair):
-    def __init__(self, native: Model, converted: Model, tags: Sequence[str] | None) -> None:
-        self.native = load_signatures(native, tags)
-        self.converted = load_signatures(converted, tags)
-        # A function has no signature name of its own: it stands for the other model's only one.
-        if callable(native) and len(self.converted) == 1:
-            self.native = dict.fromkeys(self.converted, *self.native.values())
-        elif callable(converted) and len(self.native) == 1:
-            self.converted = dict.fromkeys(self.native, *self.converted.values())
-        self.native_specs = {name: model.specs for name, model in self.native.items()}
-        self.converted_specs = {name: model.specs for name, model in self.converted.items()}
-
-    def outputs(self, sources: Sources) -> Iterator[tuple[str, Outputs, Outputs]]:
-        for name, source in sources.items():
-            for index, batch in enumerate(source):
-                left = run_batch(self.native[name], batch, "native", index)
-                yield name, left, run_batch(self.converted[name], batch, "converted", index)
-
-
-class _InChildren(_Pair):
-    def __init__(self, native: Model, converted: Model, tags: Sequence[str] | None) -> None:
-        from converters.checks.model_pair import Children
-
-        self.native_specs = dict(signature_specs(native, tags))
-        self.converted_specs = dict(signature_specs(converted, tags))
-        self.children = Children({"native": native, "converted": converted}, tags)
-
-    def __exit__(self, *exc: object) -> None:
-        self.children.close()
-
-    def outputs(self, sources: Sources) -> Iterator[tuple[str, Outputs, Outputs]]:
-        yield from self.children.outputs(sources)
-
-
 def _compare(native: Outputs, converted: Outputs, meters: dict[str, DifferenceMeter]) -> list[str]:
     """Adds one batch's outputs to their meters; says what only one side has."""
     if len(native) == len(converted) == 1 and UNNAMED in {*native, *converted}:
@@ -267,7 +213,7 @@ def _data_of(signature: str, data: Any, signatures: Iterable[str]) -> Any:
     return data
 
 
-def _check_shapes(sets: Sequence[ShapeSet], models: _Pair) -> None:
+def _check_shapes(sets: Sequence[ShapeSet], models: ModelPair) -> None:
     inputs = {name: specs for name, specs in models.native_specs.items() if specs}
     for shapes in sets:
         if not any(_belongs(shapes, specs) for specs in inputs.values()):
@@ -298,7 +244,7 @@ def _sets_of(
     name: str,
     sets: Sequence[ShapeSet],
     own_sets: Mapping[str, Sequence[ShapeSet]],
-    models: _Pair,
+    models: ModelPair,
 ) -> list[ShapeSet]:
     """The shape sets of one signature. One that fits none is for all that have its inputs, whose
     error then says why it does not fit."""
@@ -371,3 +317,28 @@ def _precision_of(model: Model, tags: Sequence[str] | None) -> str:
         graph = load_graph(os.fspath(model), tags)
     found = {engine.precision for engine in engine_nodes(graph.graph_def)}
     return next((name for name in ("INT8", "FP16") if name in found), "FP32")
+
+
+@contextlib.contextmanager
+def exported(model: Model, outputs: Sequence[str] | None, child: bool) -> Iterator[Model]:
+    """The model, or where it is a Keras file or a MetaGraph, a SavedModel of it as `convert` makes.
+
+    `child` exports in a child process, which leaves no memory of the GPU taken.
+    """
+    if isinstance(model, FrozenGraph) or callable(model):
+        yield model
+        return
+    kind = kind_by_name(Path(model))
+    if kind not in ("meta_graph", "keras"):
+        yield model
+        return
+    with tempfile.TemporaryDirectory(prefix="trt-convert-") as work:
+        chosen = None if outputs is None or kind != "meta_graph" else list(outputs)
+        arguments: dict[str, Any] = {"path": os.path.abspath(model), "work": work}
+        arguments["outputs"] = chosen
+        yield run_in_child(export, arguments) if child else export(**arguments)
+
+
+def export(path: str, work: str, outputs: list[str] | None) -> str:
+    """Exports into `work`; the SavedModel's folder. May be the job of a child."""
+    return str(open_source(path, Path(work), outputs=outputs).saved_model)

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import NoReturn
 
 from converters.cli import calibrate, convert, doctor, extract_plan, inspect_model, verify
-from converters.cli.streams import StdoutError, open_closed_streams, to_stdout
+from converters.cli.result import StdoutError, open_closed_streams, to_stdout
 from converters.cli.values import UsageError
 from converters.util.errors import ConverterError
 

@@ -39,7 +39,7 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
 def run(args: argparse.Namespace) -> int:
     from converters.report.event_files import check_folder, write_event_files
     from converters.report.inspect_model import inspect_model
-    from converters.util.output_file import check_new, write_new
+    from converters.util.outputs import check_new, write_new
 
     if args.html is not None:
         for model in [args.model, *([args.original] if args.original else ())]:

@@ -210,7 +210,7 @@ def spec_from(args: argparse.Namespace, random_inputs: bool = False) -> Conversi
     found = dataclasses.replace(spec, **given)
     named = values.once(getattr(args, "thresholds", None), "--threshold")
     if named:
-        from converters.checks.differences import default_thresholds
+        from converters.spec.thresholds import default_thresholds
 
         base = found.thresholds or default_thresholds(found.precision or "FP32", random_inputs)
         found = dataclasses.replace(found, thresholds=base.replaced(named))

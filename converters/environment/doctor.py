@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from converters.environment.libraries import find_tensorrt, link_folders
-from converters.environment.library_links import MadeLink, make_links
+from converters.environment.libraries import MadeLink, find_tensorrt, link_folders, make_links
 from converters.environment.rules import fits
 from converters.environment.tftrt_ready import Environment, describe
 

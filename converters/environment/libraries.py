@@ -5,12 +5,13 @@ from __future__ import annotations
 import glob
 import os
 import re
+import secrets
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from converters.environment.elf import read_library
+from converters.util.errors import UnavailableError
 
 # The parts of TensorFlow that open TensorRT by themselves: the Python side, which asks whether it
 # is there, and the runtime, which builds and runs engines.
@@ -52,7 +53,7 @@ def searched_folders(tensorflow: Path, library_path: str | None = None) -> list[
     own: list[list[Path]] = []
     for name in _OPENERS:
         if (tensorflow / name).exists():
-            own.append(_unique(read_library(tensorflow / name).search))
+            own.append(_unique(run_path(tensorflow / name)))
     shared = [
         folder
         for folder in (own[0] if own else [])
@@ -60,6 +61,23 @@ def searched_folders(tensorflow: Path, library_path: str | None = None) -> list[
     ]
     given = [Path(entry) for entry in (library_path or "").split(":") if entry]
     return _unique([*given, *shared, *_system_folders()])
+
+
+def run_path(library: Path) -> list[Path]:
+    """The folders that a shared library names for the loader to search: its RUNPATH, or its RPATH
+    where it has no RUNPATH. $ORIGIN is the folder of the path given, which may be a link."""
+    from elftools.elf.elffile import ELFFile
+
+    found: dict[str, str] = {}
+    with open(library, "rb") as file:
+        for segment in ELFFile(file).iter_segments("PT_DYNAMIC"):
+            for tag in segment.iter_tags():
+                if tag.entry.d_tag in ("DT_RUNPATH", "DT_RPATH"):
+                    found[tag.entry.d_tag] = getattr(tag, tag.entry.d_tag[3:].lower())
+    text = found.get("DT_RUNPATH") or found.get("DT_RPATH") or ""
+    origin = os.path.abspath(library.parent)
+    entries = text.replace("${ORIGIN}", origin).replace("$ORIGIN", origin).split(":")
+    return [Path(os.path.normpath(entry)) for entry in entries if entry]
 
 
 def link_folders(tensorflow: Path) -> list[Path]:
@@ -125,3 +143,57 @@ def _system_folders() -> list[Path]:
 
 def _unique(folders: Iterable[Path]) -> list[Path]:
     return list(dict.fromkeys(folders))
+
+
+class MadeLink(NamedTuple):
+    """`before` is where a link in its place led to, None where there was none."""
+
+    path: Path
+    before: str | None
+
+
+def make_links(found: TensorRT, linked: str, folders: Iterable[Path]) -> list[MadeLink]:
+    """Links `found` into the first of `folders` that can be written, for a TensorFlow linked with
+    the version `linked`; returns the links that were made, none if all were there.
+
+    The libraries find one another beside themselves, so all of TensorRT's are linked, by their
+    own names too. A link of an earlier run is replaced, a real file is not.
+
+    Raises:
+      UnavailableError: no folder can be written, or a real file is in the way.
+    """
+    wanted = dict(zip(library_names(linked), (found.library, found.plugin)))
+    targets = {name: path for name, path in wanted.items() if path is not None}
+    for path in sorted(found.folder.glob("libnvinfer*.so.*")):
+        targets.setdefault(path.name, path)
+    tried = list(folders)
+    folder = next((f for f in tried if os.access(f, os.W_OK | os.X_OK)), None)
+    if folder is None:
+        names = ", ".join(map(str, tried)) or "none"
+        raise UnavailableError(
+            f"no folder that TensorFlow searches can be written (they are: {names}): run this as "
+            f"their owner, or link {' and '.join(wanted)} in a folder of your own and name that in "
+            "LD_LIBRARY_PATH"
+        )
+    made = (_link(folder / name, path.absolute()) for name, path in targets.items())
+    return [link for link in made if link is not None]
+
+
+def _link(link: Path, target: Path) -> MadeLink | None:
+    """The link that was made; None where one leads to the same file already."""
+    if link.exists() and link.samefile(target):
+        return None
+    if link.exists() and not link.is_symlink():
+        raise UnavailableError(
+            f"{link} is a file of another TensorRT than {target}: remove the one that you do not "
+            "want and run this again"
+        )
+    # Relative within one site-packages, which may be moved.
+    text = str(target)
+    if link.parent.parent == target.parent.parent:
+        text = os.path.relpath(target, link.parent)
+    new = link.with_name(f".{link.name}.{secrets.token_hex(3)}")
+    before = os.readlink(link) if link.is_symlink() else None
+    new.symlink_to(text)
+    os.replace(new, link)
+    return MadeLink(link, before)

@@ -14,10 +14,9 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from converters.int8.calibration_table import CalibrationTable
+from converters.int8.calibration_table import CalibrationTable, in_segment
 from converters.int8.missing_ranges import COMPUTE_OPS, MissingRange
 from converters.int8.node_tensors import NodeTensors, shown
-from converters.int8.table_match import in_segment
 from converters.model.trt_graph import ENGINE_OP, EngineNode, engine_node, engine_nodes
 from converters.util.errors import CalibrationError
 

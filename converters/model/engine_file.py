@@ -8,13 +8,15 @@ are read off the wire here, and neither TensorFlow nor TensorRT is needed.
 
 from __future__ import annotations
 
+import hashlib
 import math
 import struct
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from converters.util.crc32c import crc32c, masked
+import google_crc32c
+
 from converters.util.errors import PlanError
 from converters.util.shapes import Shape, format_shape
 
@@ -22,6 +24,7 @@ ENGINE_FILE_PREFIX = "trt-serialized-engine."
 
 _HEADER = struct.Struct("<QI")
 _FOOTER = struct.Struct("<I")
+_CRC_DELTA = 0xA282EAD8
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 _CURE = "Copy the model's assets again, or convert it again."
 
@@ -72,9 +75,19 @@ def write_engine_file(path: str | Path, engines: Iterable[StoredEngine]) -> None
             record = b"".join(_field(1, _shape_bytes(shape)) for shape in engine.input_shapes)
             if engine.plan:
                 record += _field(2, engine.plan)
-            length = struct.pack("<Q", len(record))
-            file.write(length + _FOOTER.pack(masked(crc32c(length))))
-            file.write(record + _FOOTER.pack(masked(crc32c(record))))
+            file.write(tfrecord(record))
+
+
+def tfrecord(data: bytes) -> bytes:
+    """The bytes of a TFRecord file that hold `data` as one record."""
+    length = struct.pack("<Q", len(data))
+    return length + _FOOTER.pack(_checksum(length)) + data + _FOOTER.pack(_checksum(data))
+
+
+def _checksum(data: bytes) -> int:
+    """The CRC-32C as TFRecord stores it: rotated and shifted, so that a CRC of CRCs is useful."""
+    crc = google_crc32c.value(data)
+    return (((crc >> 15) | (crc << 17)) + _CRC_DELTA) & 0xFFFFFFFF
 
 
 def _volume(engine: StoredEngine) -> tuple[int, tuple[Shape, ...]]:
@@ -92,12 +105,12 @@ def _records(data: bytes, path: Path) -> Iterator[memoryview]:
         if len(data) - at < _HEADER.size:
             raise fail(f"is cut off: the file ends after {len(data)} bytes")
         length, length_crc = _HEADER.unpack_from(data, at)
-        if masked(crc32c(data[at : at + 8])) != length_crc:
+        if _checksum(data[at : at + 8]) != length_crc:
             raise fail("has a damaged length: its checksum is wrong")
         begin, end = at + _HEADER.size, at + _HEADER.size + length
         if end + _FOOTER.size > len(data):
             raise fail(f"is cut off: it has {len(data) - begin} of {length + _FOOTER.size} bytes")
-        if masked(crc32c(data[begin:end])) != _FOOTER.unpack_from(data, end)[0]:
+        if _checksum(data[begin:end]) != _FOOTER.unpack_from(data, end)[0]:
             raise fail("is damaged: its checksum is wrong")
         yield view[begin:end]
         at, number = end + _FOOTER.size, number + 1
@@ -191,3 +204,42 @@ def _to_varint(value: int) -> bytes:
         value >>= 7
     out.append(value)
     return bytes(out)
+
+
+MAGIC = b"ftrt"
+_SIZE = 28
+# Versions that make sense; other bytes mean that the layout is not the one known.
+_MAJORS = range(8, 30)
+
+
+@dataclass(frozen=True)
+class PlanHeader:
+    """`tensorrt_version` ("8.6.0.12") is None where the bytes do not tell; `note` then says why."""
+
+    size: int
+    tensorrt_version: str | None
+    note: str
+
+
+def plan_header(plan: bytes) -> PlanHeader:
+    """Reads what can be read of `plan`; any bytes are taken, none raises."""
+    size = len(plan)
+    if size < _SIZE:
+        return PlanHeader(size, None, f"{size} bytes are too few for a plan")
+    if plan[:4] != MAGIC:
+        return PlanHeader(
+            size,
+            None,
+            f"it begins with {plan[:4].hex()}, not with {MAGIC.hex()} as plans since TensorRT 8.6 "
+            "do: it is older, or no plan",
+        )
+    (layout,) = struct.unpack_from("<I", plan, 4)
+    major, minor, patch, build = plan[24:28]
+    if layout != 0 or major not in _MAJORS:
+        return PlanHeader(size, None, f"its layout {layout} is not one whose version is known")
+    return PlanHeader(size, f"{major}.{minor}.{patch}.{build}", "")
+
+
+def plan_hash(plan: bytes) -> str:
+    """The SHA-256 of a plan, in hexadecimal."""
+    return hashlib.sha256(plan).hexdigest()

@@ -15,6 +15,7 @@ from converters.util.errors import ModelError
 
 # Protobuf refuses a message of 2 GiB or more.
 _PROTOBUF_LIMIT = 2**31
+KERAS_SUFFIXES = (".keras", ".h5", ".hdf5")
 _TEXT = (".pbtxt", ".prototxt", ".textproto")
 
 

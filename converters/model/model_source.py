@@ -6,19 +6,22 @@ the caller's first; a SavedModel is used where it lies.
 
 from __future__ import annotations
 
+import contextlib
+import io
 import keyword
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+import types
+import zipfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from converters.model.keras_file import KERAS_SUFFIXES, export_keras
+from converters.model.graph_file import KERAS_SUFFIXES
 from converters.model.trt_graph import LoadedGraph, Signature, load_graph, refuse_checkpoint
-from converters.model.variable_nodes import require_frozen
 from converters.util.errors import ModelError
-from converters.util.local_path import require_local
+from converters.util.paths import require_local
 from converters.util.shapes import input_name
 
 DEFAULT_SIGNATURE = "serving_default"
@@ -213,8 +216,8 @@ def _export_meta_graph(
                         f"{error}. Its .index and .data files belong beside the .meta file"
                     ) from error
             nodes = [input_name(tensor) for tensor in results.values()]
-            freeze = v1.graph_util.convert_variables_to_constants
-            frozen = freeze(session, graph_def, list(dict.fromkeys(nodes)))
+            to_constants = v1.graph_util.convert_variables_to_constants
+            frozen = to_constants(session, graph_def, list(dict.fromkeys(nodes)))
     kept = {node.name for node in frozen.node}
     used = {name: tensor for name, tensor in inputs.items() if input_name(tensor) in kept}
     return export_graph(frozen, used, results, folder)
@@ -265,3 +268,110 @@ def graph_outputs(graph_def: Any, wanted: Sequence[str] | None, path: Path) -> d
         index = name.rpartition(":")[2] if input_name(name) != name else "0"
         found[input_name(name) if index == "0" else name] = f"{input_name(name)}:{index}"
     return found
+
+
+def export_keras(path: Path, folder: Path) -> None:
+    """Exports the model into `folder`; ModelError where it cannot be loaded or exported."""
+    import tensorflow as tf
+
+    _check_whole(path)
+    try:
+        model = tf.keras.models.load_model(path, compile=False)
+    except Exception as error:  # Keras raises what its layers and h5py raise
+        raise ModelError(
+            f"{path} cannot be loaded by Keras {tf.keras.__version__}: {error}. Custom layers need "
+            "their code: export the model with model.export(...) where it is and convert that"
+        ) from error
+    try:
+        with contextlib.redirect_stdout(io.StringIO()):  # Keras prints what it exported
+            model.export(str(folder))
+    except Exception as error:
+        raise ModelError(
+            f"{path} cannot be exported by Keras {tf.keras.__version__}: {error}. Build the model "
+            "(keras.Input as its first layer, or a call on data), give its inputs names that "
+            "Python's variables can have, and save it again"
+        ) from error
+
+
+def _check_whole(path: Path) -> None:
+    if path.suffix == ".keras":
+        whole = zipfile.is_zipfile(path)
+    else:
+        import h5py  # type: ignore[import-untyped]
+
+        whole = bool(h5py.is_hdf5(path))
+    if not whole:
+        raise ModelError(
+            f"{path} is no Keras file, or is cut off ({path.stat().st_size} bytes): copy it or "
+            "save the model again"
+        )
+
+
+_VARIABLES = ("Variable", "VariableV2", "AutoReloadVariable", "VarHandleOp")
+
+
+def require_frozen(graph_def: Any, outputs: Iterable[str], path: Path, chosen: bool) -> None:
+    """ModelError if the outputs, which the caller has `chosen` or not, need variables."""
+    nodes = {node.name: node for node in graph_def.node}
+    waiting = [input_name(name) for name in outputs]
+    seen = set(waiting)
+    found = []
+    while waiting:
+        node = nodes.get(waiting.pop())
+        if node is None:
+            continue
+        if node.op in _VARIABLES:
+            found.append(node.name)
+        read = {name.lstrip("^").partition(":")[0] for name in node.input} - seen
+        seen |= read
+        waiting += read
+    if found:
+        found.sort()
+        named = ", ".join(found[:3]) + (", ..." if len(found) > 3 else "")
+        other = "" if chosen else "; or name the outputs (--output), if they need none of these"
+        raise ModelError(
+            f"{path} has variables ({named}): it is not frozen. Give its MetaGraph (.meta) beside "
+            "its checkpoint, or freeze it (tf.compat.v1.graph_util.convert_variables_to_constants)"
+            f"{other}"
+        )
+
+
+def freeze(function: Any) -> Any:
+    """The concrete function with its variables as constants.
+
+    TensorFlow's own conversion turns what else the function captures (the handle of a lookup
+    table) into arguments that no caller can give; here they stay captures.
+    """
+    from tensorflow.python.eager import wrap_function
+    from tensorflow.python.framework import convert_to_constants
+
+    frozen = convert_to_constants.convert_variables_to_constants_v2(function)
+    inside = {inner.name: outer for outer, inner in function.graph.captures}
+    captures = {
+        tensor.name.split(":")[0]: inside[tensor.name]
+        for tensor in frozen.inputs
+        if tensor.name in inside
+    }
+    if not captures:
+        return frozen
+    return wrap_function.function_from_graph_def(
+        frozen.graph.as_graph_def(),
+        [tensor.name for tensor in frozen.inputs],
+        [tensor.name for tensor in frozen.outputs],
+        captures,
+    )
+
+
+@contextlib.contextmanager
+def converter_freezes_so() -> Iterator[None]:
+    """Makes TrtGraphConverterV2.convert freeze by `freeze`."""
+    from tensorflow.python.compiler.tensorrt import trt_convert
+
+    module = trt_convert.convert_to_constants
+    trt_convert.convert_to_constants = types.SimpleNamespace(
+        **{**vars(module), "convert_variables_to_constants_v2": freeze}
+    )
+    try:
+        yield
+    finally:
+        trt_convert.convert_to_constants = module

@@ -14,9 +14,9 @@ from typing import Any, Optional
 
 from converters.model import graph_file
 from converters.model.engine_file import ENGINE_FILE_PREFIX
-from converters.model.keras_file import KERAS_SUFFIXES
+from converters.model.graph_file import KERAS_SUFFIXES
 from converters.util.errors import ModelError
-from converters.util.local_path import require_local
+from converters.util.paths import require_local
 
 ENGINE_OP = "TRTEngineOp"
 # An attribute of the only CheckNumerics in place of a native segment: "OP NAME" of each of its

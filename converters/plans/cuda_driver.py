@@ -12,14 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from converters.util.closing import Closing
 from converters.util.errors import UnavailableError
 
 _LIBRARY = "libcuda.so.1"
 
 
-class Device(Closing):
-    """A GPU whose memory is given back when the `with` block ends."""
+class Device:
+    """A GPU. `close` gives its memory back."""
 
     def __init__(self, index: int = 0) -> None:
         self._driver = _load()

@@ -9,12 +9,11 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from converters.checks.engine_gpu import recorded_gpus, require_same_gpu
-from converters.model.engine_file import read_engine_file
+from converters.checks.runnable import recorded_gpus, require_same_gpu
+from converters.model.engine_file import plan_hash, plan_header, read_engine_file
 from converters.model.flat_graph import FlatGraph, FlatNode, flatten
-from converters.model.plan_file import plan_hash, plan_header
 from converters.model.trt_graph import ENGINE_OP, EngineNode, LoadedGraph, engine_nodes, load_graph
-from converters.plans.plan_bindings import (
+from converters.plans.plan_compare import (
     Binding,
     Excluded,
     bindings_of,

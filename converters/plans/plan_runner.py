@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -9,9 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from converters.model.plan_file import plan_header
+from converters.model.engine_file import plan_header
 from converters.plans.cuda_driver import Device
-from converters.util.closing import Closing
 from converters.util.errors import PlanError, UnavailableError
 from converters.util.shapes import format_shape
 
@@ -25,7 +25,7 @@ _NUMPY_TYPES = {
 }
 
 
-class PlanRunner(Closing):
+class PlanRunner(contextlib.AbstractContextManager["PlanRunner"]):
     """A plan, loaded and ready to run on a GPU.
 
     `names` maps the plan's bindings (TensorRTInputPH_0, ...) to the names that `run` takes and
@@ -113,6 +113,9 @@ class PlanRunner(Closing):
             return run(arrays)
         finally:
             self._device.free()
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
 
     def close(self) -> None:
         """Gives the GPU's memory back."""

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 
-from converters.model.engine_file import read_engine_file
+from converters.model.engine_file import plan_hash, plan_header, read_engine_file
 from converters.model.flat_graph import FlatGraph, FlatNode, node_of
-from converters.model.plan_file import plan_hash, plan_header
 from converters.model.trt_graph import (
     ENGINE_OP,
     EngineNode,

@@ -8,20 +8,17 @@ from __future__ import annotations
 
 import os
 import socket
-import struct
 import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from converters.model.engine_file import tfrecord
 from converters.model.flat_graph import FlatGraph, flatten
 from converters.model.trt_graph import ENGINE_OP, load_graph
-from converters.report.report_data import ModelReport
-from converters.util.crc32c import crc32c, masked
+from converters.report.report_data import ReportData
 from converters.util.errors import OutputError
-from converters.util.local_path import require_local
-from converters.util.paths import check_outside
-from converters.util.signature_file import as_file_name
+from converters.util.paths import as_file_name, check_outside, require_local
 
 CONVERTED, ORIGINAL = "converted", "original"
 
@@ -30,7 +27,7 @@ _MOST_BYTES = 256
 
 
 def write_event_files(
-    model: str | Path | ModelReport,
+    model: str | Path | ReportData,
     folder: str | Path,
     original: str | Path | None = None,
     tags: Sequence[str] | None = None,
@@ -46,7 +43,7 @@ def write_event_files(
       ModelError: a model cannot be read.
       OutputError: the folder cannot be written, or is inside a model.
     """
-    if isinstance(model, ModelReport):
+    if isinstance(model, ReportData):
         tags = tags or model.tags or None
         model = model.path
     check_folder(folder, model, original)
@@ -90,18 +87,12 @@ def _write(folder: Path, graph_def: Any) -> Path:
                 event_pb2.Event(wall_time=now, file_version="brain.Event:2"),
                 event_pb2.Event(wall_time=now, graph_def=graph_def.SerializeToString()),
             ):
-                file.write(_record(event.SerializeToString()))
+                file.write(tfrecord(event.SerializeToString()))
         # TensorBoard, which may be watching, sees whole files only.
         begun.replace(folder / name)
     finally:
         begun.unlink(missing_ok=True)
     return folder / name
-
-
-def _record(data: bytes) -> bytes:
-    length = struct.pack("<Q", len(data))
-    check = (struct.pack("<I", masked(crc32c(part))) for part in (length, data))
-    return length + next(check) + data + next(check)
 
 
 def _graph_def(graph: FlatGraph, library: Any) -> Any:

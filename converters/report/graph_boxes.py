@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from converters.model.flat_graph import FlatGraph, node_of
-from converters.report.report_data import Box, Drawing, ModelReport
+from converters.report.report_data import Box, Drawing, ReportData
 from converters.segments import segment_rules
 from converters.segments.exclusions import PLUMBING
 from converters.segments.reasons import names_of
@@ -17,7 +17,7 @@ _MOST_SINGLE = 60
 _MOST_OPS = 4
 
 
-def draw(graph: FlatGraph, engine_of: Mapping[str, int], report: ModelReport) -> Drawing:
+def draw(graph: FlatGraph, engine_of: Mapping[str, int], report: ReportData) -> Drawing:
     """The boxes and edges of one signature; `engine_of` places nodes in `report.engines`.
 
     Plumbing and constants get no box: an edge runs through them.
@@ -63,7 +63,7 @@ def ops_text(ops: Mapping[str, int]) -> str:
     return ", ".join(shown) + (f", {more} more" if more > 0 else "")
 
 
-def _engine_box(key: str, place: int, report: ModelReport) -> Box:
+def _engine_box(key: str, place: int, report: ReportData) -> Box:
     engine = report.engines[place]
     lines = (f"{engine.compute_nodes} ops, {engine.precision}", ops_text(engine.ops))
     return Box(key, "engine", engine.name, lines, engine.nodes, place)

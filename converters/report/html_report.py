@@ -8,8 +8,7 @@ from pathlib import PurePath
 
 from converters.report.graph_boxes import ops_text
 from converters.report.graph_svg import MOST_BOXES, drawing_svg, engine_colour
-from converters.report.html_style import STYLE
-from converters.report.report_data import EngineReport, LeftOutOp, ModelReport
+from converters.report.report_data import EngineReport, LeftOutOp, ReportData
 from converters.report.text_report import SOURCES, built_text, bytes_text, summary, tensors_text
 from converters.segments.segment_rules import shape_text
 
@@ -18,7 +17,7 @@ _CATEGORY_COLOURS = 6
 _MOST_NAMES = 200
 
 
-def html_report(report: ModelReport) -> str:
+def html_report(report: ReportData) -> str:
     """The whole page. Every name in it is escaped: names come from the model."""
     title = PurePath(report.path).name or report.path
     body = [
@@ -48,7 +47,7 @@ def _section(title: str, content: str) -> str:
     return f"<section>\n<h2>{escape(title)}</h2>\n{content}\n</section>\n" if content else ""
 
 
-def _header(report: ModelReport, title: str) -> str:
+def _header(report: ReportData, title: str) -> str:
     facts = [report.kind.replace("_", " ")]
     if report.tags:
         facts.append(f"tags {', '.join(report.tags)}")
@@ -68,7 +67,7 @@ def _sentence(text: str) -> str:
     return text[:1].upper() + text[1:] + "."
 
 
-def _cards(report: ModelReport) -> str:
+def _cards(report: ReportData) -> str:
     plans = [plan for engine in report.engines for plan in engine.plans]
     before, after = report.nodes_before, report.nodes_after
     cards = [
@@ -84,7 +83,7 @@ def _cards(report: ModelReport) -> str:
     return f'<div class="cards">\n{"".join(made)}\n</div>\n'
 
 
-def _share(report: ModelReport) -> str:
+def _share(report: ReportData) -> str:
     """One bar of all compute nodes: a piece for each engine, then for each category left out."""
     total = report.converted_compute + len(report.left_out)
     if not total:
@@ -112,7 +111,7 @@ def _share(report: ModelReport) -> str:
     )
 
 
-def _engines(report: ModelReport) -> str:
+def _engines(report: ReportData) -> str:
     most = max(engine.compute_nodes for engine in report.engines) or 1
     largest = max(engine.plan_bytes for engine in report.engines) or 1
     heads = ["Engine", "Ops", "Mode", "Inputs and outputs"]
@@ -182,7 +181,7 @@ def _op_names(engine: EngineReport) -> list[str]:
     return [f"{op} \u00d7{count}" for op, count in ops]
 
 
-def _graphs(report: ModelReport) -> str:
+def _graphs(report: ReportData) -> str:
     parts = []
     for number, drawing in enumerate(report.drawings):
         name = f"<h3>{escape(drawing.signature)}</h3>" if drawing.signature else ""
@@ -194,7 +193,7 @@ def _graphs(report: ModelReport) -> str:
     return "\n".join(parts)
 
 
-def _left_out(report: ModelReport) -> str:
+def _left_out(report: ReportData) -> str:
     colours = {name: f"var(--c{i % _CATEGORY_COLOURS})" for i, name in enumerate(report.categories)}
     most = max(group.count for group in report.left_out_ops)
     rows = []
@@ -230,14 +229,14 @@ def _table(heads: list[str], rows: list[str]) -> str:
     return f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody>\n</table>"
 
 
-def _plumbing(report: ModelReport) -> str:
+def _plumbing(report: ReportData) -> str:
     if not report.plumbing:
         return ""
     held = ", ".join(f"{escape(op)} {count}" for op, count in report.plumbing.items())
     return f'<div class="panel small">{held}. These hold, pass on or order values.</div>'
 
 
-def _notes(report: ModelReport) -> str:
+def _notes(report: ReportData) -> str:
     notes = [
         f"Signature {name}: "
         + " \u2192 ".join(
@@ -251,3 +250,95 @@ def _notes(report: ModelReport) -> str:
     notes += [_sentence(note) for note in report.notes]
     items = "".join(f"<li>{escape(note)}</li>" for note in notes)
     return f'<div class="panel small"><ul class="notes">{items}</ul></div>' if items else ""
+
+
+# Colours of engines, by place, repeated after the last.
+STYLE = """
+:root {
+  color-scheme: light dark;
+  --bg: #f6f7f9; --card: #ffffff; --ink: #16202c; --muted: #5c6b7c; --line: #dce2e9;
+  --track: #e8ecf1; --warm: #b4540a; --warm-soft: #fdf1e5; --warm-line: #e6a465;
+  --edge: #9aa8b7; --io: #e9eef5; --io-line: #9fb0c4; --alarm: #b3261e;
+  --e0: #2f7d4f; --e1: #2a6fb0; --e2: #7a4fb5; --e3: #0f8186; --e4: #a3406f; --e5: #5b7420;
+  --e6: #4658b8; --e7: #8a5a2b;
+  --c0: #d9822b; --c1: #c0504d; --c2: #b8962e; --c3: #8c7a6b; --c4: #c26ba0; --c5: #7c8794;
+}
+@media (prefers-color-scheme: dark) {
+  :root {
+    --bg: #10151b; --card: #18202a; --ink: #e6ecf3; --muted: #93a3b5; --line: #2b3744;
+    --track: #263240; --warm: #f0a45c; --warm-soft: #33261a; --warm-line: #8d5a2b;
+    --edge: #5d6f82; --io: #222d3a; --io-line: #4b5f76; --alarm: #ff8a80;
+    --e0: #2f8a57; --e1: #3279bd; --e2: #8560c2; --e3: #1a8c91; --e4: #b04e7d; --e5: #6a8529;
+    --e6: #5568cc; --e7: #996839;
+    --c0: #e0913f; --c1: #d3625f; --c2: #c9a840; --c3: #9c8b7c; --c4: #d07db0; --c5: #8a96a4;
+  }
+}
+* { box-sizing: border-box; }
+body {
+  margin: 0; background: var(--bg); color: var(--ink);
+  font: 15px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif;
+}
+main { max-width: 1180px; margin: 0 auto; padding: 32px 24px 48px; }
+h1 { margin: 0; font-size: 28px; line-height: 1.2; overflow-wrap: anywhere; }
+h2 { margin: 40px 0 12px; font-size: 18px; }
+h3 { margin: 0 0 8px; font-size: 14px; color: var(--muted); font-weight: 600; }
+code, .mono { font: 12.5px/1.45 ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; }
+.kicker { margin: 0 0 4px; color: var(--muted); font-size: 13px; letter-spacing: .04em; }
+.path { margin: 6px 0 0; color: var(--muted); overflow-wrap: anywhere; }
+.verdict { margin: 14px 0 0; font-size: 17px; }
+.cards { display: grid; grid-template-columns: repeat(auto-fit, minmax(170px, 1fr)); gap: 14px;
+  margin: 24px 0 0; }
+.card, .panel { background: var(--card); border: 1px solid var(--line); border-radius: 12px; }
+.card { padding: 14px 16px; }
+.card b { display: block; font-size: 25px; line-height: 1.25; font-variant-numeric: tabular-nums; }
+.card span { color: var(--muted); font-size: 13px; }
+.panel { padding: 16px; }
+.scroll { overflow-x: auto; }
+.stack { display: flex; height: 26px; border-radius: 8px; overflow: hidden;
+  background: var(--track); }
+.stack i { display: block; min-width: 2px; border-right: 1px solid var(--card); }
+.stack i:last-child { border-right: 0; }
+.legend { display: flex; flex-wrap: wrap; gap: 6px 18px; margin: 12px 0 0; padding: 0;
+  list-style: none; font-size: 13px; color: var(--muted); }
+.swatch { display: inline-block; width: 11px; height: 11px; border-radius: 3px;
+  margin-right: 7px; vertical-align: -1px; flex: none; }
+table { border-collapse: collapse; width: 100%; font-size: 14px; }
+th { text-align: left; color: var(--muted); font-weight: 600; font-size: 12.5px;
+  padding: 4px 12px 8px 0; border-bottom: 1px solid var(--line); white-space: nowrap; }
+td { padding: 10px 12px 10px 0; border-bottom: 1px solid var(--line); vertical-align: top; }
+tr:last-child > td { border-bottom: 0; }
+td.num { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
+td.tensors { white-space: nowrap; }
+td.name { white-space: nowrap; font-weight: 600; }
+.bar { min-width: 110px; }
+.track { height: 8px; border-radius: 4px; background: var(--track); margin-top: 5px;
+  overflow: hidden; }
+.track i { display: block; height: 100%; border-radius: 4px; min-width: 3px; }
+.tag { display: inline-block; padding: 1px 8px; border-radius: 99px; font-size: 12px;
+  border: 1px solid var(--line); background: var(--bg); white-space: nowrap; }
+.why { color: var(--warm); border-color: var(--warm-line); background: var(--warm-soft); }
+.problem { color: var(--alarm); font-size: 13px; margin: 4px 0 0; }
+.small { font-size: 13px; color: var(--muted); }
+details { font-size: 13px; margin-top: 4px; }
+summary { cursor: pointer; color: var(--muted); }
+.names { columns: 2 320px; margin: 8px 0 0; padding-left: 18px; overflow-wrap: anywhere; }
+ul.notes { margin: 0; padding-left: 20px; }
+svg.graph { display: block; margin: 0 auto; }
+svg.graph text { font: 12px system-ui, -apple-system, "Segoe UI", Roboto, Arial, sans-serif;
+  fill: var(--ink); text-anchor: middle; }
+svg.graph .t { font-weight: 650; font-size: 13px; }
+svg.graph .m { fill: var(--muted); font-size: 11px; }
+svg.graph .engine text { fill: #fff; }
+svg.graph .engine .m { fill: #fff; fill-opacity: .85; }
+svg.graph .left rect { fill: var(--warm-soft); stroke: var(--warm-line); stroke-dasharray: 5 3; }
+svg.graph .left .t { fill: var(--warm); }
+svg.graph .io rect { fill: var(--io); stroke: var(--io-line); }
+svg.graph path { fill: none; stroke: var(--edge); stroke-width: 1.4; }
+svg.graph marker path { fill: var(--edge); stroke: none; }
+footer { margin-top: 40px; color: var(--muted); font-size: 13px; }
+@media print {
+  :root { --bg: #fff; }
+  main { max-width: none; padding: 0; }
+  .panel, .card { break-inside: avoid; }
+}
+"""

@@ -16,7 +16,9 @@ from converters.model.flat_graph import FlatGraph, FlatNode, flatten
 from converters.model.trt_graph import ENGINE_OP, LoadedGraph, engine_nodes, load_graph
 from converters.report.engine_reports import engines_of, foreseen
 from converters.report.graph_boxes import draw
-from converters.report.report_data import EngineReport, LeftOut, ModelReport, NodeCount
+from converters.report.html_report import html_report
+from converters.report.report_data import EngineReport, LeftOut, NodeCount, ReportData
+from converters.report.text_report import text_report
 from converters.segments import exclusions, segment_rules
 from converters.segments.exclusions import PLUMBING, SegmenterLog
 from converters.segments.reasons import Reasons, Record, find_record, options_of
@@ -28,6 +30,17 @@ from converters.segments.segmenter import (
     why_not_asked,
 )
 from converters.util.errors import UnavailableError
+
+
+class ModelReport(ReportData):
+    """What inspect_model found; str() is the text report."""
+
+    def to_html(self) -> str:
+        """The report as one page that needs no other file."""
+        return html_report(self)
+
+    def __str__(self) -> str:
+        return text_report(self)
 
 
 @dataclass

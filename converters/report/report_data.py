@@ -1,4 +1,4 @@
-"""What inspect_model found, as data. The JSON form (`ModelReport.to_json`) has these keys:
+"""What inspect_model found, as data. The JSON form (`to_json`) has these keys:
 
 schema                 1; raised when a key changes its meaning or goes
 path, kind, tags       of the model: kind is saved_model, frozen_graph or meta_graph
@@ -123,7 +123,7 @@ class Box:
     title: str
     lines: tuple[str, ...]
     nodes: int
-    engine: int = -1  # its place in ModelReport.engines
+    engine: int = -1  # its place in ReportData.engines
 
 
 @dataclass(frozen=True)
@@ -136,8 +136,8 @@ class Drawing:
 
 
 @dataclass(frozen=True)
-class ModelReport:
-    """All that inspect_model found; str() is the text report."""
+class ReportData:
+    """All that inspect_model found. text_report and html_report show it."""
 
     path: str
     kind: str
@@ -203,14 +203,3 @@ class ModelReport:
             "share_converted": self.share_converted,
             "left_out_ops": [dataclasses.asdict(group) for group in self.left_out_ops],
         }
-
-    def to_html(self) -> str:
-        """The report as one page that needs no other file."""
-        from converters.report.html_report import html_report
-
-        return html_report(self)
-
-    def __str__(self) -> str:
-        from converters.report.text_report import text_report
-
-        return text_report(self)

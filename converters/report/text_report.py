@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from converters.report.graph_boxes import ops_text
-from converters.report.report_data import EngineReport, ModelReport, TensorReport
+from converters.report.report_data import EngineReport, ReportData, TensorReport
 from converters.segments.segment_rules import shape_text
 from converters.util.shapes import format_shape
 
@@ -17,7 +17,7 @@ SOURCES = {
 _MOST_NODES = 3
 
 
-def text_report(report: ModelReport) -> str:
+def text_report(report: ReportData) -> str:
     """All of the report in plain text, some 100 columns wide."""
     lines = [
         f"{report.path}: {report.kind.replace('_', ' ')}"
@@ -58,7 +58,7 @@ def text_report(report: ModelReport) -> str:
     return "\n".join(lines)
 
 
-def summary(report: ModelReport) -> str:
+def summary(report: ReportData) -> str:
     """One sentence: how much of the model is in how many engines."""
     count = len(report.engines)
     engines = f"{count} engine{'' if count == 1 else 's'}"
@@ -99,7 +99,7 @@ def tensors_text(tensors: Iterable[TensorReport]) -> list[str]:
     return [f"{tensor.dtype} {shape_text(tensor.shape)}".strip() for tensor in tensors]
 
 
-def _engine_rows(report: ModelReport) -> list[tuple[str, ...]]:
+def _engine_rows(report: ReportData) -> list[tuple[str, ...]]:
     rows: list[tuple[str, ...]] = [
         ("engine", "ops", "nodes", "precision", "batch", "inputs", "outputs", "plan", "built for")
     ]

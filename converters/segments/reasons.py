@@ -15,8 +15,8 @@ from converters.segments.exclusions import ReportRow, SegmenterLog
 from converters.segments.segment_rules import Forecast
 from converters.segments.segmenter import SegmenterOptions
 from converters.util.errors import ModelError
+from converters.util.paths import as_file_name, signature_of
 from converters.util.record import LOG, RECORD
-from converters.util.signature_file import as_file_name, signature_of
 
 # TF-TRT's detailed report for each signature; a conversion leaves it beside its record and its log,
 # which says more where it was made with converters.segments.segmenter.SEGMENTER_LOG.

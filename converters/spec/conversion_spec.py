@@ -12,7 +12,7 @@ from converters.util.errors import SpecError
 from converters.util.shapes import Shape, ShapeRange, ShapeSet, batch_of, volume_of
 
 if TYPE_CHECKING:
-    from converters.checks.differences import Thresholds
+    from converters.spec.thresholds import Thresholds
 
 
 @dataclass(frozen=True)
@@ -196,6 +196,6 @@ def _ranges(values: Mapping[str, Any]) -> dict[str, ShapeRange]:
 
 
 def _thresholds(values: Mapping[str, Any]) -> Thresholds:
-    from converters.checks.differences import Thresholds
+    from converters.spec.thresholds import Thresholds
 
     return Thresholds.from_json(values)

@@ -149,7 +149,7 @@ def number_ranges(value: Any) -> dict[str, tuple[float, float]]:
 
 
 def thresholds(value: Any) -> Any:
-    from converters.checks.differences import Thresholds
+    from converters.spec.thresholds import Thresholds
 
     if not isinstance(value, Thresholds):
         raise BadValueError("it is no converters.compare.Thresholds")

@@ -15,13 +15,11 @@ from converters.environment.tftrt_ready import require_tftrt
 from converters.inputs.batch_files import read_spool, spool_size
 from converters.inputs.random_inputs import random_batches
 from converters.int8 import quantization
-from converters.int8.calibration_table import CalibrationTable
+from converters.int8.calibration_table import CalibrationTable, TablesBySignature
 from converters.int8.missing_ranges import missing_in_engines, require_ranges
-from converters.int8.precision_kept import check_quantize_nodes_fit
-from converters.int8.table_match import TablesBySignature
+from converters.int8.proof import check_quantize_nodes_fit
 from converters.int8.table_split import CalibratedGraph
-from converters.model.freeze import freeze
-from converters.model.model_source import open_source
+from converters.model.model_source import freeze, open_source
 from converters.model.trt_graph import Signature, engine_nodes, load_graph
 from converters.spec.conversion_spec import ConversionSpec
 from converters.tftrt.declared_shapes import declared_shapes
@@ -29,11 +27,11 @@ from converters.tftrt.denylist import check_denied_nodes
 from converters.tftrt.save_converted import save_converted
 from converters.tftrt.signature_v1 import SignatureV1
 from converters.tftrt.signature_v2 import SignatureV2, Tables, serialize_engines
+from converters.util.child import environment_variables
 from converters.util.errors import EngineError
+from converters.util.paths import as_file_name
 from converters.util.progress import Progress
 from converters.util.shapes import Shape
-from converters.util.signature_file import as_file_name
-from converters.util.variables import variables
 
 # TF-TRT writes what it left out, and why, to this file.
 LEFT_OUT = "left_out.{signature}.csv"
@@ -104,7 +102,7 @@ def convert_signatures(
     with kernels_kept() as job.keep_kernels:
         for name in signatures:
             report = Path(folder) / LEFT_OUT.format(signature=as_file_name(name))
-            with variables({"TF_TRT_SHOW_DETAILED_REPORT": str(report)}):
+            with environment_variables({"TF_TRT_SHOW_DETAILED_REPORT": str(report)}):
                 done[name] = job.convert(name, calibration.get(name), allow_none)
     if not allow_none:
         check_denied_nodes(job.spec, job.node_names)

@@ -8,15 +8,13 @@ from typing import Any
 
 from converters.environment.tftrt_ready import accept_patch_level
 from converters.inputs.calibration_data import Batch
-from converters.int8.calibration_table import CalibrationTable
-from converters.int8.table_match import renamed
-from converters.model.freeze import converter_freezes_so
+from converters.int8.calibration_table import CalibrationTable, renamed
+from converters.model.model_source import converter_freezes_so
 from converters.model.trt_graph import engine_nodes, trt_nodes
 from converters.spec.conversion_spec import ConversionSpec
 from converters.tftrt.denylist import nodes_to_keep_out
 from converters.tftrt.engine_log import engines_shown
-from converters.tftrt.engine_names import with_unique_names
-from converters.tftrt.graph_edits import without_native_segments
+from converters.tftrt.graph_edits import with_unique_names, without_native_segments
 from converters.tftrt.signature_names import keywords
 from converters.util.errors import CalibrationError, EngineError, NotInt8Error
 from converters.util.progress import Progress

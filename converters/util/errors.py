@@ -6,6 +6,8 @@ traceback and exits with 1.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 
 class ConverterError(Exception):
     """Base of all of them: catch this one to catch them all."""
@@ -53,3 +55,9 @@ class OutputError(ConverterError):
 
 class CrashError(ConverterError):
     """A child process crashed, as TensorRT makes it, and left no result."""
+
+
+def listed(texts: Sequence[str], most: int = 5) -> str:
+    """ "a, b and 3 more"; all of them where they are no more than `most`."""
+    more = len(texts) - most
+    return ", ".join(texts[:most]) + (f" and {more} more" if more > 0 else "")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 from collections.abc import Iterable
 from pathlib import Path
+from urllib.parse import quote, unquote
 
-from converters.util.errors import OutputError
+from converters.util.errors import ConverterError, OutputError
 from converters.util.record import SAVED_MODEL_NAMES
 
 
@@ -63,3 +65,38 @@ def _whole(model: str | os.PathLike[str]) -> Path:
 
 def _within(path: Path, folder: Path) -> bool:
     return path == folder or folder in path.parents
+
+
+# pathlib makes one slash of two.
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
+
+
+def require_local(path: str | os.PathLike[str], error: type[ConverterError]) -> None:
+    """`error` if the path is one such as gs://bucket/model, and nothing here has that name."""
+    if _SCHEME.match(os.fspath(path)) and not os.path.lexists(path):
+        raise error(
+            f"{path} is no local path: only local files and folders are read and written. Copy it "
+            "from or to there yourself, and name a folder of this machine"
+        )
+
+
+# A component has 255 bytes at most, and something stands before and after the name.
+_MOST_BYTES = 200
+_HASH_DIGITS = 16
+
+
+def as_file_name(signature: str) -> str:
+    """The name, with "%2F" and the like for what no file's name can hold. The end of a very long
+    one is a hash."""
+    name = quote(signature, safe=" ")
+    if name in (".", ".."):
+        name = name.replace(".", "%2E")
+    if len(name) <= _MOST_BYTES:
+        return name
+    digest = hashlib.sha256(signature.encode()).hexdigest()[:_HASH_DIGITS]
+    return f"{name[:_MOST_BYTES]}%~{digest}"  # no other name has "%~"
+
+
+def signature_of(file_name: str) -> str:
+    """The name that as_file_name wrote, but for very long ones."""
+    return unquote(file_name)

@@ -12,9 +12,9 @@ from combinations import APPLICATIONS, chosen
 from gpu_conversions import spec_of
 
 from converters import convert
-from converters.checks.differences import Thresholds
 from converters.model.flat_graph import flatten_signature
 from converters.model.trt_graph import ENGINE_OP, engine_nodes, load_graph
+from converters.spec.thresholds import Thresholds
 
 pytestmark = [pytest.mark.gpu, pytest.mark.timeout(1200)]
 

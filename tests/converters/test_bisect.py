@@ -10,8 +10,15 @@ from typing import Any, Callable
 import numpy as np
 import pytest
 
-from converters.bisect import Bisection, Trial, bisect, by_type
-from converters.denylist_search import Denylist, find_denylist, nodes_in_engines
+from converters.denylist_search import (
+    Bisection,
+    Denylist,
+    Trial,
+    bisect,
+    by_type,
+    find_denylist,
+    nodes_in_engines,
+)
 from converters.util.errors import OutputError, SpecError, VerificationError
 
 NAMES = [f"op{i:02}" for i in range(40)]

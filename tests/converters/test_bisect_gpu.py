@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 
 from converters import ConversionSpec, calibrate, convert
-from converters.checks.differences import default_thresholds
 from converters.conversion_stages import Conversion
 from converters.denylist_search import Denylist
 from converters.int8.calibration_table import CalibrationTable, read_tables
 from converters.model.trt_graph import engine_nodes, load_graph
+from converters.spec.thresholds import default_thresholds
 from converters.util.errors import VerificationError
 
 pytestmark = [pytest.mark.gpu, pytest.mark.timeout(1200)]

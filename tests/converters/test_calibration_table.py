@@ -12,13 +12,15 @@ import pytest
 
 from converters.int8.calibration_table import (
     CalibrationTable,
+    TablesBySignature,
+    match_tables,
     parse_tables,
     read_tables,
     serialize_tables,
+    unknown_tensors,
     usable_table,
     write_tables,
 )
-from converters.int8.table_match import TablesBySignature, match_tables, unknown_tensors
 from converters.model.trt_graph import EngineNode
 from converters.util.errors import CalibrationError, OutputError
 

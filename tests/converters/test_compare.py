@@ -11,12 +11,8 @@ import numpy as np
 import pytest
 
 from converters.checks import differences as compare
-from converters.checks.differences import (
-    DifferenceMeter,
-    Thresholds,
-    compare_arrays,
-    default_thresholds,
-)
+from converters.checks.differences import DifferenceMeter, compare_arrays
+from converters.spec.thresholds import Thresholds, default_thresholds
 from converters.util.errors import SpecError
 
 RNG = np.random.default_rng(7)

@@ -15,12 +15,12 @@ import pytest
 import tensorflow as tf
 from copied_models import SHAPES, Model, X, here, keras_file, left_in, save
 
-from converters import ConversionSpec, calibrate, convert
+from converters import ConversionSpec, __version__, calibrate, convert
 from converters.checks.fresh_check import FreshReport, ShapeRun
 from converters.denylist_search import Denylist
 from converters.inputs.batch_files import read_spool, write_spool
 from converters.inputs.calibration_data import VideoFiles
-from converters.model.freeze import freeze
+from converters.model.model_source import freeze
 from converters.tftrt import engine_job
 from converters.tftrt.save_converted import save_converted
 from converters.util.errors import (
@@ -33,7 +33,6 @@ from converters.util.errors import (
     VerificationError,
 )
 from converters.util.record import file_hash
-from converters.util.version import __version__
 
 pytest_plugins = ["copied_tftrt"]  # fixtures tftrt and quick
 

@@ -14,7 +14,7 @@ import tensorflow as tf
 from copied_models import SHAPES, X, here, keras_file, left_in, save, session_graph
 
 from converters import ConversionSpec, ShapeRange
-from converters.checks import engine_use
+from converters.checks import fresh_check as engine_use
 from converters.checks.fresh_check import FreshReport, ShapeRun
 from converters.util.errors import ModelError, SpecError, VerificationError
 

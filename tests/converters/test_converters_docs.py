@@ -14,9 +14,9 @@ import pytest
 
 import converters
 from converters import ConversionSpec
-from converters.checks.differences import Thresholds, default_thresholds
 from converters.cli.app import build_parser
 from converters.cli.spec_options import spec_from
+from converters.spec.thresholds import Thresholds, default_thresholds
 from converters.util import errors
 
 ROOT = Path(__file__).resolve().parents[2]

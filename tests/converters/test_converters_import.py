@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import converters
-from converters.util.version import __version__
+from converters import __version__
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 

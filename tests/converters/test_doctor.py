@@ -14,8 +14,7 @@ import tensorflow as tf
 from made_up_tensorrt import copy_with_links, make_tensorrt
 
 from converters.environment.doctor import DoctorReport, doctor
-from converters.environment.libraries import TensorRT, find_tensorrt, link_folders
-from converters.environment.library_links import make_links
+from converters.environment.libraries import TensorRT, find_tensorrt, link_folders, make_links
 from converters.environment.tftrt_ready import describe, environment_of
 from converters.util.errors import UnavailableError
 

@@ -8,7 +8,7 @@ from typing import Any
 from trt_graphs import GraphMaker
 
 from converters.model.trt_graph import engine_nodes
-from converters.tftrt.engine_names import with_unique_names
+from converters.tftrt.graph_edits import with_unique_names
 
 
 def two_engines() -> Any:

@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from converters.checks import engine_use as module
-from converters.checks.engine_use import MOST_SHAPES, engine_use
-from converters.checks.fresh_check import FreshReport, ShapeRun, events
+from converters.checks import fresh_check as module
+from converters.checks.fresh_check import MOST_SHAPES, FreshReport, ShapeRun, engine_use, events
 from converters.checks.runnable import FrozenGraph
 from converters.checks.verify import verify
 from converters.util.errors import CrashError, EngineError, VerificationError

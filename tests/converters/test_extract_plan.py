@@ -14,7 +14,7 @@ from converters.model.engine_file import read_engine_file, write_engine_file
 from converters.model.flat_graph import flatten
 from converters.model.trt_graph import engine_nodes, load_graph
 from converters.plans.extract_plan import extract_plans
-from converters.plans.plan_bindings import why_not_whole
+from converters.plans.plan_compare import why_not_whole
 from converters.util.errors import ModelError, OutputError, PlanError, UnavailableError
 
 

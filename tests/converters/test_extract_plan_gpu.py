@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from converters import ConversionSpec, ShapeRange, convert, extract_plans, inspect_model
-from converters.model.plan_file import plan_header
+from converters.model.engine_file import plan_header
 from converters.plans.plan_runner import PlanRunner
 from converters.util.errors import PlanError
 

@@ -13,8 +13,7 @@ import pytest
 from test_event_files import graph_of, ops
 
 from converters import extract_plans, inspect_model
-from converters.checks.engine_gpu import require_same_gpu
-from converters.checks.runnable import load_signatures
+from converters.checks.runnable import load_signatures, require_same_gpu
 from converters.cli.app import main
 from converters.int8.calibration_table import CalibrationTable
 from converters.model.engine_file import read_engine_file
@@ -105,7 +104,7 @@ def test_engines_for_another_gpu(
 
     def here(*capabilities: str) -> None:
         gpus = [{"name": "NVIDIA X", "compute_capability": found} for found in capabilities]
-        monkeypatch.setattr("converters.checks.engine_gpu.cuda", lambda: {"gpus": gpus})
+        monkeypatch.setattr("converters.checks.runnable.cuda", lambda: {"gpus": gpus})
 
     says = r"has engines for NVIDIA H200 \(compute capability 9\.0\).*here is NVIDIA X .*8\.0\)"
     here("8.0", "8.0")

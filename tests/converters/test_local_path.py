@@ -9,7 +9,7 @@ import pytest
 
 from converters.cli import main
 from converters.util.errors import ModelError
-from converters.util.local_path import require_local
+from converters.util.paths import require_local
 
 TABLE = ["--calibrate", "none.npz", "--quiet"]
 

@@ -13,8 +13,8 @@ from trt_graphs import SEGMENTED, GraphMaker
 
 from converters.denylist_search import nodes_in_engines
 from converters.model.flat_graph import flatten
-from converters.model.freeze import freeze
 from converters.model.graph_file import read_saved_model
+from converters.model.model_source import freeze
 from converters.model.trt_graph import engine_nodes, load_graph, segment_nodes
 from converters.report.inspect_model import inspect_model
 from converters.segments.segmenter import tftrt_is_compiled_in

@@ -13,8 +13,8 @@ from copied_models import SHAPES, here, left_in, save
 from trt_graphs import SEGMENTED
 
 from converters import ConversionSpec
-from converters.int8.precision_kept import check_precision, check_quantize_nodes_fit
-from converters.model.freeze import freeze
+from converters.int8.proof import check_precision, check_quantize_nodes_fit
+from converters.model.model_source import freeze
 from converters.model.trt_graph import engine_nodes, load_graph
 from converters.segments.segmenter import SegmenterOptions, ask_segmenter, tftrt_is_compiled_in
 from converters.tftrt import engine_job

@@ -14,7 +14,7 @@ from gpu_conversions import spec_of
 
 from converters import ConversionSpec, convert
 from converters.int8.quantization import CONVERTED_OPS, EXPLICIT_OP
-from converters.model.freeze import freeze
+from converters.model.model_source import freeze
 from converters.model.trt_graph import EngineNode, engine_nodes, load_graph
 from converters.util.errors import CalibrationError, SpecError
 

@@ -13,10 +13,9 @@ from pathlib import Path
 import pytest
 from trt_graphs import SEGMENTED, GraphMaker, with_plans
 
-from converters.report.graph_svg import MOST_BOXES, drawing_svg
-from converters.report.inspect_model import inspect_model
-from converters.report.report_data import Box, Drawing, ModelReport
-from converters.report.svg_layout import layout
+from converters.report.graph_svg import MOST_BOXES, drawing_svg, layout
+from converters.report.inspect_model import ModelReport, inspect_model
+from converters.report.report_data import Box, Drawing
 
 VOID = ("meta", "br")
 

@@ -10,7 +10,7 @@ from trt_graphs import SEGMENTED
 from converters.report.event_files import write_event_files
 from converters.report.inspect_model import inspect_model
 from converters.segments.exclusions import RECORDED
-from converters.util.signature_file import as_file_name, signature_of
+from converters.util.paths import as_file_name, signature_of
 
 ODD = ("../../ESC", "/tmp/x", "a/b", "a_b", "a%2Fb", ".", "..", "n\0l", "\u00e9\u4e2d", "100 %")
 

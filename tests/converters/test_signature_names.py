@@ -12,7 +12,7 @@ import tensorflow as tf
 from converters import ConversionSpec, convert
 from converters.checks.runnable import signature_specs
 from converters.checks.verify import verify
-from converters.model.freeze import freeze
+from converters.model.model_source import freeze
 from converters.report.inspect_model import inspect_model
 from converters.tftrt.save_converted import save_converted
 from converters.tftrt.signature_names import keywords, placeholders

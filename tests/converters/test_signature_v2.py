@@ -10,8 +10,7 @@ import gpu_models
 import pytest
 
 from converters import ConversionSpec
-from converters.int8.calibration_table import CalibrationTable
-from converters.int8.table_match import TablesBySignature
+from converters.int8.calibration_table import CalibrationTable, TablesBySignature
 from converters.model.trt_graph import EngineNode, engine_nodes
 from converters.segments.segmenter import tftrt_is_compiled_in
 from converters.tftrt.signature_v2 import SignatureV2

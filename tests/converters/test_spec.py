@@ -9,8 +9,8 @@ import sys
 import numpy as np
 import pytest
 
-from converters.checks.differences import Thresholds
 from converters.spec.conversion_spec import ConversionSpec
+from converters.spec.thresholds import Thresholds
 from converters.util.errors import ConverterError, SpecError
 from converters.util.shapes import (
     ShapeRange,

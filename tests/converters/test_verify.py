@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 from copied_models import keras_file, session_graph
 
-from converters.checks.differences import Thresholds
 from converters.checks.runnable import FrozenGraph, load_signatures
 from converters.checks.verify import verify
 from converters.model.model_source import open_source
+from converters.spec.thresholds import Thresholds
 from converters.util.errors import ModelError, SpecError, VerificationError
 
 tf = pytest.importorskip("tensorflow")

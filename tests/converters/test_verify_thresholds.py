@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from copied_models import save
 
-from converters.checks.differences import Thresholds, default_thresholds
 from converters.checks.verify import verify
 from converters.cli import main
+from converters.spec.thresholds import Thresholds, default_thresholds
 from converters.util.errors import SpecError
 
 verify_module = importlib.import_module("converters.checks.verify")

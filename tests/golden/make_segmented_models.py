@@ -131,7 +131,7 @@ def write_detailed_report(source: str, options: Any, path: Path) -> None:
             "signature": None,
         }
         subprocess.run(
-            [sys.executable, "-m", "converters.segments.segmenter_child", json.dumps(job)],
+            [sys.executable, "-m", "converters.segments.segmenter", json.dumps(job)],
             env={
                 **os.environ,
                 "TF_TRT_SHOW_DETAILED_REPORT": str(path),
