@@ -7,12 +7,20 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from converters.conversion_report import ConversionReport
-from converters.conversion_stages import Conversion
+from converters.conversion_plan import ConversionPlan, Workshop, make_plan
+from converters.conversion_report import ConversionReport, report_of
+from converters.conversion_stages import (
+    Ranges,
+    build,
+    compare,
+    ranges_of_the_graph,
+    read_ranges,
+    run_fresh,
+)
 from converters.denylist_search import Denylist, find_denylist
 from converters.inputs.data_sources import files_of
 from converters.int8.calibration_table import CalibrationTable, check_table_path, write_tables
@@ -102,37 +110,40 @@ def convert(
         ],
     )
     with new_output(output, overwrite) as folder, tempfile.TemporaryDirectory(prefix=_WORK) as work:
-        job = Conversion(source, spec, Path(work), shown, child=child, shown=progress)
-        job.calibration(calibration_data)
-        used = job.spec
-        job.build(used, folder)
-        fresh = job.run_fresh(folder)
-        compared = job.verify(folder, verify_data) if verify else None
-        denied = None
+        workshop = Workshop(Path(work), shown, child=child, shown=progress)
+        plan = make_plan(source, spec, workshop)
+        ranges = read_ranges(plan, calibration_data, workshop)
+        used, denied = plan.spec, None
+        built = build(plan, used, ranges, folder, workshop)
+        fresh = run_fresh(plan, built, folder, workshop)
+        compared = compare(plan, built, folder, verify_data, workshop, fresh) if verify else None
         if compared is not None and compared.native:
             compared.raise_if_failed()  # what ran in TensorFlow says nothing to a bisection
         if compared is not None and not compared.passed and bisect:
-            cut_again = job.keep_ranges(calibration_data)
-            used, denied = _bisect(job, folder, verify_data, shown)
+            cut_again = ranges.tables is not None
+            if cut_again:
+                ranges = ranges_of_the_graph(plan, ranges, built, calibration_data, workshop)
+            used, denied = _bisect(plan, ranges, folder, verify_data, workshop)
             _empty(folder)
             try:
-                job.build(used, folder)
+                built = build(plan, used, ranges, folder, workshop)
             except EngineError as error:
                 out = ", ".join((*denied.op_denylist, *denied.node_denylist))
                 raise VerificationError(
                     f"outputs agree only without {out}, and then no engine is left: {error}"
                 ) from error
-            fresh = job.run_fresh(folder)
-            compared = job.verify(folder, verify_data)
+            fresh = run_fresh(plan, built, folder, workshop)
+            compared = compare(plan, built, folder, verify_data, workshop, fresh)
             if cut_again:
                 # The table that was read has other engines, and would not do for repeat.sh.
-                write_tables(folder / record.TABLE, job.tables())
+                write_tables(folder / record.TABLE, built.tables)
                 table = os.path.abspath(Path(output) / record.TABLE)
                 used = dataclasses.replace(used, calibration_table=table)
         if compared is not None:
             compared.raise_if_failed()
+        compared_on = verify_data if verify else None
         report = dataclasses.replace(
-            job.report(Path(output), used, fresh, folder, verify_data if verify else None),
+            report_of(plan, used, ranges, built, fresh, folder, Path(output), compared_on, shown),
             verification=compared,
             denylist=denied.to_json() if denied else None,
             seconds=time.monotonic() - began,
@@ -144,7 +155,8 @@ def convert(
         arguments += [] if child else ["--no-child"]
         record.write_repeat_script(folder, source, arguments, missing)
         record.write_record(folder, report.to_json())
-        job.save_tables()
+        if plan.calibrates and plan.spec.calibration_table and ranges.tables is None:
+            write_tables(plan.spec.calibration_table, built.tables)
     return report
 
 
@@ -185,10 +197,10 @@ def calibrate(
     # Nothing is proved here.
     asked = dataclasses.replace(asked, precision="INT8", require_int8=None)
     with tempfile.TemporaryDirectory(prefix=_WORK) as work:
-        job = Conversion(source, asked, Path(work), Progress(progress), child=child, shown=progress)
-        job.calibration(calibration_data)
-        job.build(job.spec, Path(work), save=False)
-        tables = job.tables()
+        workshop = Workshop(Path(work), Progress(progress), child=child, shown=progress)
+        plan = make_plan(source, asked, workshop)
+        ranges = read_ranges(plan, calibration_data, workshop)
+        tables = build(plan, plan.spec, ranges, Path(work), workshop, save=False).tables
         write_tables(table, tables, overwrite)
     return CalibrationReport(os.fspath(table), tables)
 
@@ -201,16 +213,16 @@ def _read_once(data: Any) -> bool:
 
 
 def _bisect(
-    job: Conversion, folder: Path, data: Any, progress: Progress
+    plan: ConversionPlan, ranges: Ranges, folder: Path, data: Any, workshop: Workshop
 ) -> tuple[ConversionSpec, Denylist]:
     """The spec without what makes the outputs differ."""
-    trials = job.work / "trials"
+    trials, spec = workshop.work / "trials", plan.spec
 
-    def without(ops: Sequence[str], nodes: Sequence[str]) -> ConversionSpec:
+    def without(ops: Iterable[str], nodes: Iterable[str]) -> ConversionSpec:
         return dataclasses.replace(
-            job.spec,
-            op_denylist=(*job.spec.op_denylist, *sorted(ops)),
-            node_denylist=(*job.spec.node_denylist, *sorted(nodes)),
+            spec,
+            op_denylist=(*spec.op_denylist, *sorted(ops)),
+            node_denylist=(*spec.node_denylist, *sorted(nodes)),
         )
 
     def passes(ops: frozenset[str], nodes: frozenset[str]) -> bool:
@@ -218,16 +230,17 @@ def _bisect(
         shutil.rmtree(trials, ignore_errors=True)
         target.mkdir(parents=True)
         try:
-            job.build(without(tuple(ops), tuple(nodes)), target, allow_none=True)
-            return job.verify(target, data, check_engines=False).passed
+            tried = build(plan, without(ops, nodes), ranges, target, workshop, allow_none=True)
+            return compare(plan, tried, target, data, workshop).passed
         except (EngineError, VerificationError, NotInt8Error, CrashError) as error:
-            # Anything else is no doing of what is kept out: it ends the search.
+            # A denylist can cause these. Any other error ends the search.
             if is_full(error) or isinstance(error, VerificationDataError):
                 raise
-            progress.say(f"bisection: {error}")
+            workshop.progress.say(f"bisection: {error}")
             return False
 
-    graph = load_graph(folder, job.source.tags).graph_def
+    graph = load_graph(folder, plan.source.tags).graph_def
+    progress = workshop.progress
     found = find_denylist(passes, graph, progress=lambda trial: progress.say(str(trial)))
     return without(found.op_denylist, found.node_denylist), found
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from child_jobs import hang
 
-from converters import conversion_stages as conversion
+from converters import conversion_plan
 from converters.cli import main
 from converters.plans import extract_plan, plan_compare
 from converters.tftrt import engine_job
@@ -28,7 +28,7 @@ def run(started: str, argv: list[str]) -> int:
         half = {"folder": str(Path(arguments["result"]).parent), "started": started}
         return run_in_child(convert_signatures, half)
 
-    conversion.run_in_child = job_here
+    conversion_plan.run_in_child = job_here
     plan_compare.run_in_child = run_plan_here
     extract_plan.require_same_gpu = lambda loaded: None
     return main(argv)

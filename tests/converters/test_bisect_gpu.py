@@ -12,8 +12,7 @@ import gpu_models
 import numpy as np
 import pytest
 
-from converters import ConversionSpec, calibrate, convert
-from converters.conversion_stages import Conversion
+from converters import ConversionSpec, calibrate, convert, convert_model
 from converters.denylist_search import Denylist
 from converters.int8.calibration_table import CalibrationTable, read_tables
 from converters.model.trt_graph import engine_nodes, load_graph
@@ -76,15 +75,15 @@ def test_a_table_serves_the_engines_of_each_trial(
     (measured,) = read_tables(table).values()
     relus = [name for name in measured.scales if name.endswith("/Relu")]
     culprit = relus[1]
-    real = Conversion.verify
+    real = convert_model.compare
 
-    def verify(self: Conversion, folder: Path, *args: Any, **options: Any) -> Any:
+    def compare(plan: Any, built: Any, folder: Path, *args: Any) -> Any:
         engines = engine_nodes(load_graph(folder).graph_def)
         if any(culprit in engine.node_names for engine in engines):
             return SimpleNamespace(native=(), passed=False)
-        return real(self, folder, *args, **options)
+        return real(plan, built, folder, *args)
 
-    monkeypatch.setattr(Conversion, "verify", verify)
+    monkeypatch.setattr(convert_model, "compare", compare)
     spec = dataclasses.replace(spec, calibration_table=str(table))
     report = convert(source, tmp_path / "out", spec, bisect=True, child=False)
     assert report.denylist is not None and report.denylist["node_denylist"] == [culprit]

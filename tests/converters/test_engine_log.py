@@ -16,8 +16,7 @@ import tensorflow as tf
 from copied_models import SHAPES, save
 from tensorflow.python.compiler.tensorrt import trt_convert
 
-from converters import ConversionSpec, convert
-from converters import conversion_stages as conversion
+from converters import ConversionSpec, conversion_plan, convert
 from converters.inputs.batch_files import write_spool
 from converters.tftrt import engine_job
 from converters.tftrt.engine_log import LOG_BUILDS, EngineLines
@@ -195,7 +194,7 @@ def test_a_conversion_lets_the_op_log(
         logged[name] = os.environ.get("TF_CPP_VMODULE", "")
         return getattr(engine_job, name)(**arguments)
 
-    monkeypatch.setattr(conversion, "run_in_child", run_in_child)
+    monkeypatch.setattr(conversion_plan, "run_in_child", run_in_child)
     spec = ConversionSpec(input_shapes=SHAPES)
     convert(save(tmp_path / "model"), tmp_path / "out", spec, verify=False, progress=False)
     assert LOG_BUILDS in logged["convert_signatures"].split(",")
