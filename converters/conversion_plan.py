@@ -19,8 +19,12 @@ from converters.int8.proof import without_build_log
 from converters.model.model_source import GRAPH_KINDS, ModelSource, kind_of
 from converters.model.trt_graph import Signature, load_graph
 from converters.spec.conversion_spec import ConversionSpec
-from converters.tftrt.declared_shapes import cannot_convert, check_all_used, with_graph_batch
-from converters.tftrt.denylist import check_denied_ops
+from converters.tftrt.spec_for_model import (
+    cannot_convert,
+    check_all_used,
+    check_denied_ops,
+    with_graph_batch,
+)
 from converters.util.child import run_in_child
 from converters.util.errors import SpecError
 from converters.util.progress import Progress

@@ -22,11 +22,10 @@ from converters.int8.table_split import CalibratedGraph
 from converters.model.model_source import freeze, open_source
 from converters.model.trt_graph import Signature, engine_nodes, load_graph
 from converters.spec.conversion_spec import ConversionSpec
-from converters.tftrt.declared_shapes import declared_shapes
-from converters.tftrt.denylist import check_denied_nodes
 from converters.tftrt.save_converted import save_converted
 from converters.tftrt.signature_v1 import SignatureV1
 from converters.tftrt.signature_v2 import SignatureV2, Tables, serialize_engines
+from converters.tftrt.spec_for_model import check_denied_nodes, declared_shapes
 from converters.util.child import environment_variables
 from converters.util.errors import EngineError
 from converters.util.paths import as_file_name

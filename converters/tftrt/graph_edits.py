@@ -1,8 +1,5 @@
-"""A converted graph without TensorFlow's own copy of what its engines replace.
-
-TF-TRT keeps that copy, the native segment, for shapes that no engine serves. All weights are in it,
-as constants that TensorFlow copies some sixty times before the first request is answered: a graph
-without them loads faster, and answers other shapes by an error instead of slowly.
+"""What changes in a converted graph before it is saved: the names of its engines and inputs, and
+its native segments.
 """
 
 from __future__ import annotations
@@ -11,6 +8,7 @@ import secrets
 from typing import Any
 
 from converters.model.trt_graph import LEFT_OUT_NODES, engine_nodes, segment_nodes, trt_nodes
+from converters.util.shapes import input_name
 
 
 def with_unique_names(graph_def: Any) -> Any:
@@ -86,3 +84,47 @@ def _raising(function: Any, engine: str) -> Any:
         cast.attr["DstT"].type = output.type
         made.ret[output.name] = f"{cast.name}:y:0"
     return made
+
+
+def placeholders(native: Any) -> dict[str, str]:
+    """The graph's names of the inputs, by the signature's; `native` is a SavedModel's signature."""
+    names = native._arg_keywords
+    return {name: input_name(tensor.name) for name, tensor in zip(names, native.inputs)}
+
+
+def keywords(native: Any) -> dict[str, str]:
+    """What a function that was made from the signature's graph is to be called with, by the
+    signature's names; empty where it takes those."""
+    names = placeholders(native)
+    taken = native.function_type.parameters
+    if all(name == placeholder or _keyword(name) in taken for name, placeholder in names.items()):
+        return {}
+    return {name: _keyword(placeholder) for name, placeholder in names.items()}
+
+
+def with_signature_names(function: Any, native: Any) -> Any:
+    """The function as it is to be saved: with the inputs' names of the signature that it was made
+    from, for which clients have them."""
+    import tensorflow as tf
+
+    names = list(native._arg_keywords)
+    if names == list(function._arg_keywords):
+        return function
+    called = [_keyword(name) for name in function._arg_keywords]
+    specs = [
+        tf.TensorSpec(tensor.shape, tensor.dtype, name=name)
+        for name, tensor in zip(names, function.inputs)
+    ]
+
+    @tf.function(input_signature=specs, autograph=False)
+    def serve(*tensors: Any) -> Any:
+        results = tf.nest.flatten(function(**dict(zip(called, tensors))))
+        return tf.nest.pack_sequence_as(function.structured_outputs, results)
+
+    return serve.get_concrete_function()
+
+
+def _keyword(name: str) -> str:
+    from tensorflow.core.function.polymorphism.function_type import sanitize_arg_name
+
+    return str(sanitize_arg_name(name))

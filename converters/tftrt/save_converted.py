@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from converters.model.graph_file import read_saved_model
-from converters.tftrt.signature_names import with_signature_names
+from converters.tftrt.graph_edits import with_signature_names
 
 
 def save_converted(

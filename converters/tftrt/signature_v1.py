@@ -9,10 +9,9 @@ from converters.environment.tftrt_ready import accept_patch_level
 from converters.model.model_source import freeze
 from converters.model.trt_graph import trt_nodes
 from converters.spec.conversion_spec import ConversionSpec
-from converters.tftrt.denylist import nodes_to_keep_out
 from converters.tftrt.engine_log import engines_shown
-from converters.tftrt.graph_edits import with_unique_names, without_native_segments
-from converters.tftrt.signature_names import placeholders
+from converters.tftrt.graph_edits import placeholders, with_unique_names, without_native_segments
+from converters.tftrt.spec_for_model import nodes_to_keep_out
 from converters.util.errors import EngineError, ModelError
 from converters.util.progress import Progress
 from converters.util.shapes import Shape, input_name

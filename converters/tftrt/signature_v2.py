@@ -12,10 +12,9 @@ from converters.int8.calibration_table import CalibrationTable, renamed
 from converters.model.model_source import converter_freezes_so
 from converters.model.trt_graph import engine_nodes, trt_nodes
 from converters.spec.conversion_spec import ConversionSpec
-from converters.tftrt.denylist import nodes_to_keep_out
 from converters.tftrt.engine_log import engines_shown
-from converters.tftrt.graph_edits import with_unique_names, without_native_segments
-from converters.tftrt.signature_names import keywords
+from converters.tftrt.graph_edits import keywords, with_unique_names, without_native_segments
+from converters.tftrt.spec_for_model import nodes_to_keep_out
 from converters.util.errors import CalibrationError, EngineError, NotInt8Error
 from converters.util.progress import Progress
 from converters.util.shapes import Shape, format_shape_set

@@ -13,7 +13,7 @@ from converters.checks.fresh_check import FreshReport, ShapeRun
 from converters.inputs.batch_files import read_spool
 from converters.model.trt_graph import load_graph
 from converters.tftrt import engine_job
-from converters.tftrt.declared_shapes import declared_shapes
+from converters.tftrt.spec_for_model import declared_shapes
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import pytest
 
 from converters import ConversionSpec, ShapeRange
 from converters.model.trt_graph import Signature, TensorInfo
-from converters.tftrt.declared_shapes import cannot_convert, check_all_used, declared_shapes
+from converters.tftrt.spec_for_model import cannot_convert, check_all_used, declared_shapes
 from converters.util.errors import SpecError
 
 

@@ -12,7 +12,7 @@ from trt_graphs import chain
 
 from converters import ConversionSpec
 from converters.denylist_search import Denylist
-from converters.tftrt.denylist import check_denied_ops
+from converters.tftrt.spec_for_model import check_denied_ops
 from converters.util.errors import SpecError
 
 pytest_plugins = ["copied_tftrt"]  # fixture tftrt

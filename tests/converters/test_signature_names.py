@@ -14,8 +14,8 @@ from converters.checks.runnable import signature_specs
 from converters.checks.verify import verify
 from converters.model.model_source import freeze
 from converters.report.inspect_model import inspect_model
+from converters.tftrt.graph_edits import keywords, placeholders
 from converters.tftrt.save_converted import save_converted
-from converters.tftrt.signature_names import keywords, placeholders
 
 
 def session_model(folder: Path, first: str, second: str) -> None:
@@ -91,7 +91,7 @@ def test_names_that_are_kept_anyway_need_no_further_function(tmp_path: Path) -> 
     loaded = tf.saved_model.load(str(tmp_path / "native"))
     native = loaded.signatures["serving_default"]
     assert keywords(native) == {}
-    from converters.tftrt.signature_names import with_signature_names
+    from converters.tftrt.graph_edits import with_signature_names
 
     function = made_again(native)
     assert with_signature_names(function, native) is function
