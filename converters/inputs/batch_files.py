@@ -1,4 +1,4 @@
-"""Calibration batches on disk, for a child process that cannot see the caller's objects."""
+"""Batches in files: a child process cannot see the caller's objects, so it reads them from disk."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from converters.util.errors import OutputError
 
 
 def write_batch(path: Path, arrays: Mapping[str, Any], cure: str) -> None:
-    """OutputError with the cure when the file cannot be written.
+    """Writes named arrays to a file. OutputError with the cure if that fails.
 
-    Pickle, since numpy's files hold neither TensorFlow's bfloat16 nor strings; both ends are ours.
+    The format is pickle, because NumPy's own files hold neither TensorFlow's bfloat16 nor strings.
+    Only this package writes and reads these files.
     """
     try:
         with open(path, "wb") as file:

@@ -1,7 +1,7 @@
 """Calibration batches from whatever the user has, each checked before TensorRT sees it.
 
-TF-TRT needs all batches of one shape, and answers bad ones with a log line and an empty table;
-here they are errors that name the batch.
+TF-TRT needs all batches in one shape. It answers a bad batch with a line in the log and an empty
+table; this module raises an error that names the batch.
 """
 
 from __future__ import annotations
@@ -73,10 +73,10 @@ def batches(
     """Batches of `data` as {input name: array}; what `data` may be is in data_sources.
 
     A batch is an array (a model with one input), a sequence in the order of `input_names`, or a
-    dict by name. `num_batches` are taken, None takes all; fewer than asked for is an error.
-    `specs`: tf.TensorSpec by input name; shapes are then checked, and dtypes cast where no value
-    changes. `progress` is called after each batch was used. `purpose` and `error` are for other
-    uses than calibration.
+    dict by name. `num_batches` are taken (None: all); it is an error if there are fewer.
+    `specs`: tf.TensorSpec by input name; with them shapes are checked, and dtypes are cast if no
+    value changes. `progress` is called after each batch. Verification uses this function too, with
+    its own `purpose` and `error`.
 
     CalibrationError: no data, an infinite dataset without `num_batches`, the source raised
     (named by batch, the original as __cause__), an input missing or unknown, a shape or dtype
@@ -140,7 +140,7 @@ def _checked(
 
 
 class _Checks:
-    """What every batch must fulfil, and what the first one said."""
+    """Checks each batch against the specs and against the first batch."""
 
     def __init__(
         self,

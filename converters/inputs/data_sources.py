@@ -1,11 +1,11 @@
-"""What users give as data (datasets, generators, arrays, files, videos) as batches, unchecked.
+"""Turns the user's data (datasets, generators, arrays, files, videos) into batches, unchecked.
 
-Two kinds of source differ in what the first axis means:
+There are two kinds of source:
 - a tf.data.Dataset, a generator, any iterable or a callable yields whole batches;
 - an array, a dict of arrays and .npy or .npz files hold examples along their first axis. They are
-  cut into `batch_size` examples, across the borders of files, and the rest that fills no batch is
-  dropped if asked; without a size each array or file is one batch. Rank 0 arrays are no examples
-  and go into every batch as they are.
+  cut into batches of `batch_size`, across the borders of files. The caller may ask to drop an
+  incomplete last batch. Without a size, each array or file is one batch. An array of rank 0 holds
+  no examples and goes into every batch as it is.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ def raw_batches(
 ) -> Iterator[RawBatch]:
     """The batches of `data`, lazily. SourceError where `data` is of no known kind or no file.
 
-    `limited`: the caller stops by itself, so that a dataset without end is welcome. An error of
-    the user's own code passes through as it is.
+    `limited`: the caller stops by itself, so the dataset may be endless. Errors of the user's own
+    code pass through unchanged.
     """
     if batch_size is not None and batch_size < 1:
         raise SourceError(f"batch_size is {batch_size}; it is at least 1")
@@ -92,10 +92,10 @@ def raw_batches(
 
 
 def eagerly(function: Callable[[], T]) -> T:
-    """Calls `function` where TensorFlow runs ops at once, even within a `with tf.Graph()`.
+    """Calls `function` in eager mode, even inside a `with tf.Graph()` block.
 
-    TF-TRT's graph mode converter asks for batches inside one, where datasets cannot be read. The
-    default graph belongs to a thread, and so another thread has none.
+    TrtGraphConverter asks for batches inside such a block, where datasets cannot be read. The
+    default graph belongs to one thread, so another thread is in eager mode.
     """
     tf = sys.modules.get("tensorflow")
     if tf is None or tf.executing_eagerly():
@@ -107,7 +107,7 @@ def eagerly(function: Callable[[], T]) -> T:
 def known_count(
     data: Any, batch_size: int | None = None, drop_remainder: bool = False
 ) -> int | None:
-    """Batches in `data` where that is known without reading it; for a progress bar."""
+    """The number of batches in `data`, for a progress bar; None if only reading it would tell."""
     if _is_dataset(data):
         count = _cardinality(data)
         return count if count >= 0 else None
@@ -125,7 +125,7 @@ def known_count(
 
 
 def files_of(data: Any) -> list[Path]:
-    """The files that `data` names, also by signature; none where it is made of other objects."""
+    """The files that `data` names, also in a dict by signature; none if it is made of objects."""
     if isinstance(data, Mapping):
         return [path for own in data.values() for path in files_of(own)]
     named = data.paths if isinstance(data, VideoFiles) else data
@@ -134,7 +134,7 @@ def files_of(data: Any) -> list[Path]:
         return []
     found: list[PathLike] = []
     for path in paths:
-        with contextlib.suppress(SourceError, OSError):  # strings that are no paths, but an input's
+        with contextlib.suppress(SourceError, OSError):  # strings may be an input's values
             found += [path] if isinstance(data, VideoFiles) else _expand(Path(path))
     return [Path(os.path.abspath(path)) for path in found if os.path.isfile(path)]
 
@@ -280,7 +280,7 @@ def _is_paths(data: Any) -> bool:
 
 
 def _is_dataset(data: Any) -> bool:
-    # Whoever holds a dataset has imported TensorFlow.
+    # If `data` is a dataset, TensorFlow is imported already.
     tf = sys.modules.get("tensorflow")
     return tf is not None and isinstance(data, tf.data.Dataset)
 

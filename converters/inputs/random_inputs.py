@@ -1,8 +1,8 @@
 """Random inputs for a signature, the same for the same seed.
 
-Floats are uniform in [-1, 1): no value that half precision could not hold. Booleans are fair,
-uint8 covers 0 to 255 (it is images), other integers are uniform in `int_range`, which must fit
-what the model does with them (ids below a vocabulary's size).
+Floats are uniform in [-1, 1), which half precision can hold. Booleans are fair. uint8 covers 0 to
+255, because it usually holds images. Other integers are uniform in `int_range`, which must suit the
+model: ids, for example, must be below the size of the vocabulary.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def _generate(
     for index in range(count):
         batch = {}
         for place, (name, spec) in enumerate(specs.items()):
-            # Each array from its own stream, so that it does not depend on the other inputs.
+            # Each array has its own random stream and does not depend on the other inputs.
             rng = np.random.default_rng([seed, index, place])
             batch[name] = _values(rng, full[index % len(full)][name], spec.dtype, int_range)
         yield batch

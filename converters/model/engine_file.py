@@ -1,9 +1,14 @@
-"""Reads and writes trt-serialized-engine.* files: the engines that a V2 conversion saved.
+"""The files of a V2 conversion's engines (trt-serialized-engine.*), and the plans inside them.
 
-The file is an uncompressed TFRecord; each record is a proto3 message with the shapes the engine
-was built for (field 1, repeated TensorShapeProto, in the order of the engine's inputs) and the
-TensorRT plan (field 2, bytes). TensorFlow's wheel has no Python class for it, so the few fields
-are read off the wire here, and neither TensorFlow nor TensorRT is needed.
+An engine file is an uncompressed TFRecord. Each record is a proto3 message with the shapes that the
+engine was built for (field 1, repeated TensorShapeProto, in the order of the engine's inputs) and
+the TensorRT plan (field 2, bytes). TensorFlow's wheel has no Python class for it, so the few fields
+are read from the bytes here. That needs neither TensorFlow nor TensorRT.
+
+A plan is TensorRT's compiled engine. Since TensorRT 8.6 it begins with "ftrt"; the next four bytes
+are the version of this layout; where that is 0, bytes 24 to 27 are the TensorRT version (major,
+minor, patch, build), which NVIDIA's trtexec --getPlanVersionOnly prints. Only TensorRT's runtime
+can read the GPU, the precision, the shapes and the bindings: see plans/plan_runner.py.
 """
 
 from __future__ import annotations

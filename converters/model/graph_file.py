@@ -104,7 +104,7 @@ def _parse(path: Path, message: Any, kind: str) -> Any:
 
 
 def _check_file(path: Path) -> None:
-    """What reading would not end for, or take all memory."""
+    """ModelError for a file that could not be read to its end, or would take all memory."""
     found = path.stat()
     if not stat.S_ISREG(found.st_mode):
         raise ModelError(f"{path} is no regular file. Give one.")

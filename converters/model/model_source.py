@@ -1,7 +1,8 @@
-"""Any model a user has, as a SavedModel that TensorFlow 2 loads.
+"""Opens any model that a user has, as a SavedModel that TensorFlow 2 loads.
 
-A frozen GraphDef, a MetaGraph with its checkpoint and a Keras file are exported into a folder of
-the caller's first; a SavedModel is used where it lies.
+A SavedModel is used where it is. A frozen GraphDef, a MetaGraph with its checkpoint and a Keras
+file are first exported into a folder that the caller gives. `freeze` turns a signature's variables
+into constants.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ class ModelSource:
 
 
 def kind_by_name(path: Path) -> str | None:
-    """What the path is or would be; None for what can't be converted."""
+    """The kind of model that a path with this name has; None if it cannot be converted."""
     if path.is_dir() or path.name in ("saved_model.pb", "saved_model.pbtxt"):
         return "saved_model"
     kinds = {".pb": "frozen_graph", ".pbtxt": "frozen_graph", ".meta": "meta_graph"}
@@ -64,7 +65,7 @@ def kind_by_name(path: Path) -> str | None:
 
 
 def kind_of(path: str | os.PathLike[str]) -> str:
-    """What the path is, by its name; ModelError when it is nothing that can be converted."""
+    """The kind of model at `path`; ModelError if it does not exist or cannot be converted."""
     path = Path(path)
     require_local(path, ModelError)
     kind = kind_by_name(path)
@@ -85,7 +86,7 @@ def open_source(
     tags: Sequence[str] | None = None,
     outputs: Sequence[str] | None = None,
 ) -> ModelSource:
-    """The model at `path`; what must be exported first goes into a folder of `work`.
+    """Opens the model at `path`; if it must be exported first, the export goes into `work`.
 
     Args:
       tags: the MetaGraph of a SavedModel; None takes "serve", or the only one.
@@ -143,8 +144,8 @@ def export_graph(
 
 
 def argument_names(names: Iterable[str]) -> dict[str, str]:
-    """Names that a function's arguments can have, by the names given; as TensorFlow makes them,
-    but no two the same. Names that will do are kept."""
+    """Valid names for a function's arguments, by the names given. They are those that TensorFlow
+    makes, except that no two are the same. A name that is valid is kept."""
     names = list(names)
     keys = {name: name for name in names if _argument_name(name) == name}
     for name in names:
@@ -248,8 +249,8 @@ def _placeholders(graph_def: Any, path: Path) -> dict[str, str]:
 
 
 def graph_outputs(graph_def: Any, wanted: Sequence[str] | None, path: Path) -> dict[str, str]:
-    """A graph's output tensors, those wanted or the ends of it, by name: "softmax" or "split:1" as
-    given, "softmax" for "softmax:0"."""
+    """The output tensors of a graph by name ("softmax" for "softmax:0", else "split:1"): those
+    `wanted`, or else those of all nodes that no other node reads."""
     nodes = {node.name for node in graph_def.node}
     if wanted is None:
         # "^x" is a control input: it reads no tensor of x.
@@ -311,7 +312,10 @@ _VARIABLES = ("Variable", "VariableV2", "AutoReloadVariable", "VarHandleOp")
 
 
 def require_frozen(graph_def: Any, outputs: Iterable[str], path: Path, chosen: bool) -> None:
-    """ModelError if the outputs, which the caller has `chosen` or not, need variables."""
+    """ModelError if the outputs depend on variables, whose values are in a checkpoint.
+
+    `chosen` says whether the user named the outputs: the error's cure differs.
+    """
     nodes = {node.name: node for node in graph_def.node}
     waiting = [input_name(name) for name in outputs]
     seen = set(waiting)
@@ -339,8 +343,8 @@ def require_frozen(graph_def: Any, outputs: Iterable[str], path: Path, chosen: b
 def freeze(function: Any) -> Any:
     """The concrete function with its variables as constants.
 
-    TensorFlow's own conversion turns what else the function captures (the handle of a lookup
-    table) into arguments that no caller can give; here they stay captures.
+    A function may capture more than variables, such as the handle of a lookup table. TensorFlow's
+    own conversion turns these into arguments that no caller can give; here they stay captures.
     """
     from tensorflow.python.eager import wrap_function
     from tensorflow.python.framework import convert_to_constants
@@ -364,7 +368,7 @@ def freeze(function: Any) -> Any:
 
 @contextlib.contextmanager
 def converter_freezes_so() -> Iterator[None]:
-    """Makes TrtGraphConverterV2.convert freeze by `freeze`."""
+    """Within the block, TrtGraphConverterV2.convert uses `freeze`."""
     from tensorflow.python.compiler.tensorrt import trt_convert
 
     module = trt_convert.convert_to_constants

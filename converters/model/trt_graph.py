@@ -1,7 +1,7 @@
 """The TRTEngineOp nodes of a model, read as protobuf: TF-TRT, TensorRT and a GPU are not needed.
 
 V2 conversion puts the nodes into functions of the library, V1 into the main graph. The ops that an
-engine replaces are those of its native segment, the function that `segment_func` names.
+engine replaces are in its native segment, the function that `segment_func` names.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ from converters.util.errors import ModelError
 from converters.util.paths import require_local
 
 ENGINE_OP = "TRTEngineOp"
-# An attribute of the only CheckNumerics in place of a native segment: "OP NAME" of each of its
-# nodes. (TensorFlow loads no function with an attribute that it does not know.)
+# graph_edits.py may replace a native segment by a single CheckNumerics node. This attribute of that
+# node lists the segment's nodes as "OP NAME". (TensorFlow does not load a function that has an
+# unknown attribute itself.)
 LEFT_OUT_NODES = "_left_out_nodes"
 
 # A shape in which dimensions (None) or the rank (the whole is None) can be unknown.
@@ -125,7 +126,7 @@ def load_graph(path: str | Path, tags: Sequence[str] | None = None) -> LoadedGra
 
 
 def refuse_checkpoint(path: Path) -> None:
-    """ModelError if `path` is what a MetaGraph beside it restores."""
+    """ModelError if `path` is a checkpoint: a MetaGraph (.meta) lies beside it."""
     if path.with_name(path.name + ".meta").is_file():
         raise ModelError(f"{path} is a checkpoint: give its MetaGraph, {path.name}.meta")
 
@@ -142,7 +143,7 @@ def engine_nodes(graph_def: Any) -> list[EngineNode]:
 
 
 def trt_nodes(graph_def: Any) -> list[Any]:
-    """The TRTEngineOp NodeDefs themselves, every one, for changing them."""
+    """Every TRTEngineOp NodeDef itself, so that the caller can change it."""
     return [node for _, node in _all_nodes(graph_def) if node.op == ENGINE_OP]
 
 
@@ -168,7 +169,7 @@ def engine_node(node: Any, where: str, functions: Mapping[str, Any]) -> EngineNo
         output_shapes=tuple(map(partial_shape, attr["output_shapes"].list.shape)),
         ops=dict(sorted(Counter(op for _, op in nodes).items())),
         node_names=tuple(name for name, _ in nodes),
-        # Dynamic engines of TensorFlow 1 kept their segment here, not a plan.
+        # In dynamic engines of TensorFlow 1 this attribute holds the segment, not a plan.
         plan=attr["serialized_segment"].s if static else b"",
         calibration_table=attr["calibration_data"].s.decode("utf-8", "replace"),
         # Saving a SavedModel strips attributes that have the op's default.
@@ -189,7 +190,7 @@ def engine_node(node: Any, where: str, functions: Mapping[str, Any]) -> EngineNo
 
 
 def is_left_out(segment: Any) -> bool:
-    """Whether a native segment's FunctionDef only stands for it (native_segments)."""
+    """Whether graph_edits.py has replaced this native segment by one that only raises an error."""
     return _left_out(segment) is not None
 
 

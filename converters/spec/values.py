@@ -15,7 +15,7 @@ MAX_FLOAT = (2 - 2**-23) * 2.0**127
 
 
 class BadValueError(ValueError):
-    """A value that will not do; `allowed` are values that would."""
+    """A bad value; `allowed` are good ones."""
 
     def __init__(self, reason: str, allowed: tuple[Any, ...] = ()) -> None:
         super().__init__(reason)

@@ -1,4 +1,8 @@
-"""Runs a job in a child process, so that an abort inside TensorRT does not end the caller."""
+"""Child processes and their environment variables.
+
+Jobs that use TensorRT run in a child process, so that an abort inside TensorRT does not end the
+caller.
+"""
 
 from __future__ import annotations
 
@@ -23,11 +27,12 @@ from typing import Any, TextIO
 from converters.util import errors, progress
 from converters.util.errors import ConverterError, CrashError, OutputError
 
-# After Ctrl-C the child may tidy up; TensorRT inside a build does not listen, and is killed then.
+# After Ctrl-C the child has this long to tidy up. A build inside TensorRT does not react, and is
+# killed then.
 _GRACE_S = 3.0
 _LOOK_S = 0.5
 _TAIL_LINES = 20
-# They come from outside: the user, or the system that runs out of memory.
+# Signals from outside: from the user, or from a system that runs out of memory.
 _SENT = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL)
 _INTERRUPTED = 130
 
@@ -55,22 +60,21 @@ def run_in_child(
     """Calls `job` with `kwargs` in a new process and returns its result; both must be JSON.
 
     `job` is a function at the top of a module, or "module:function". The child has this
-    process's sys.path and child_environment(). What its `Progress` shows comes on this process's
-    stderr; all else that it prints goes to the file `log`. When this process is interrupted or
-    ends, so does the child; what the child had half written is the caller's to remove (see
-    new_output).
+    process's sys.path and child_environment(). Its `Progress` is shown on this process's stderr;
+    everything else that it prints goes to the file `log`. When this process is interrupted or
+    ends, the child ends too. The caller removes what the child has half written (see new_output).
 
     Raises:
-      ConverterError: the child's own, of the same class; or, when a signal ended it or the job
-        raised something else, one that names the cause and shows the log's last lines: a
-        CrashError, unless the signal came from outside or the job raised.
+      ConverterError: the child's own error, of the same class. If the child ends in another way,
+        the error names the cause and shows the log's last lines. It is a CrashError if the child
+        crashed: not if the job raised, nor if a signal came from outside.
     """
     name = _job_name(job)
     with tempfile.TemporaryDirectory(prefix="trt-convert-") as work:
         log_path = Path(log) if log is not None else Path(work) / "log"
         job_path = Path(work) / "job.json"
         result_path = Path(work) / "result.json"
-        # The child sends its progress into a pipe: stderr may be no file here (a notebook).
+        # The child sends its progress through a pipe, because stderr is no file in a notebook.
         read, write = os.pipe()
         with open(read, "rb", buffering=0) as shown, open(write, "wb", buffering=0) as sends:
             described = {
@@ -114,7 +118,7 @@ def _run(job_path: Path, log_path: Path, shown: FileIO, sends: FileIO) -> int:
             stderr=log,
             pass_fds=(sends.fileno(),),
             env=child_environment(COLUMNS=str(columns)),
-            # Ctrl-C at the terminal reaches this process alone, which then sees to the child.
+            # Ctrl-C at the terminal reaches only this process, which then ends the child.
             start_new_session=True,
         )
     sends.close()
@@ -131,7 +135,7 @@ def _run(job_path: Path, log_path: Path, shown: FileIO, sends: FileIO) -> int:
 
 
 def _wait(child: subprocess.Popen[bytes]) -> int:
-    """Looks up now and then: a Ctrl-C that another thread takes does not wake this one."""
+    """Waits in short steps: a Ctrl-C that another thread receives does not wake this one."""
     while True:
         with contextlib.suppress(subprocess.TimeoutExpired):
             return child.wait(_LOOK_S)
@@ -142,7 +146,7 @@ def _relay(shown: FileIO) -> None:
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     with contextlib.suppress(OSError, ValueError):
         while piece := shown.read(4096):
-            # What nobody reads any more must not stop the child, which waits for the pipe.
+            # The child waits until the pipe is read: go on reading when stderr takes no more.
             with contextlib.suppress(OSError, ValueError):
                 if sys.stderr is not None:
                     sys.stderr.write(decoder.decode(piece))
@@ -218,13 +222,13 @@ def run_job(job: Mapping[str, Any]) -> int:
 @contextlib.contextmanager
 def _screen(job: Mapping[str, Any]) -> Iterator[TextIO]:
     with os.fdopen(job["progress"], "w", encoding="utf-8", buffering=1) as stream:
-        # Progress asks whether its stream is a terminal; behind the pipe is the parent's.
+        # Progress asks whether its stream is a terminal. The parent's stderr decides that.
         stream.isatty = lambda: bool(job["terminal"])  # type: ignore[method-assign]
         yield stream
 
 
 def _end_with(parent: int) -> None:
-    """Lets the system kill this process when the parent ends, however that happens."""
+    """Asks the system to kill this process when the parent ends, for whatever reason."""
     set_death_signal = 1  # PR_SET_PDEATHSIG of <linux/prctl.h>
     ctypes.CDLL(None).prctl(set_death_signal, signal.SIGKILL)
     if os.getppid() != parent:
@@ -254,9 +258,9 @@ def child_environment(**more: str) -> dict[str, str]:
     """This process's environment with `more`, and huge pages for memory from malloc.
 
     TensorFlow copies a graph with its weights in each of its passes, and the kernel clears each
-    page of each copy at its first use: freezing and cutting VGG16 took 88 s in pages of 4 KiB, 52 s
-    in huge ones, on two cores of a virtual machine (glibc 2.35 and later; others know no such
-    setting). A caller's own setting is kept.
+    page of each copy at its first use. Freezing and cutting VGG16 takes 88 s with pages of 4 KiB
+    and 52 s with huge pages, on two cores of a virtual machine. glibc has the setting since 2.35;
+    older versions ignore it. A setting of the user's own is kept.
     """
     tunables = os.environ.get(_TUNABLES, "")
     if _HUGE_PAGES not in tunables:

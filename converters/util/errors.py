@@ -1,4 +1,4 @@
-"""The errors that a user of converters can cause or meet; everything else is a bug of its own.
+"""The errors that a user of converters can cause or meet. Any other exception is a bug.
 
 Each message names the input, the cause and the cure. The command line prints it without a
 traceback and exits with 1.
@@ -14,15 +14,15 @@ class ConverterError(Exception):
 
 
 class SpecError(ConverterError):
-    """The ConversionSpec contradicts itself, or asks for what TF-TRT would silently change."""
+    """The ConversionSpec contradicts itself, or TF-TRT would silently change what it says."""
 
 
 class ModelError(ConverterError):
-    """The model to read is missing, damaged, or lacks the signature, tag or tensor asked for."""
+    """The model is missing or damaged, or has no such signature, tag or tensor."""
 
 
 class UnavailableError(ConverterError):
-    """TensorFlow, TF-TRT, TensorRT or the GPU that this step needs is not here."""
+    """This step needs a TensorFlow, TF-TRT, TensorRT or GPU that is not here."""
 
 
 class CalibrationError(ConverterError):
@@ -54,10 +54,10 @@ class OutputError(ConverterError):
 
 
 class CrashError(ConverterError):
-    """A child process crashed, as TensorRT makes it, and left no result."""
+    """A child process crashed and left no result; TensorRT can cause that."""
 
 
 def listed(texts: Sequence[str], most: int = 5) -> str:
-    """ "a, b and 3 more"; all of them where they are no more than `most`."""
+    """The texts for a message: "a, b and 3 more", or all of them if there are at most `most`."""
     more = len(texts) - most
     return ", ".join(texts[:most]) + (f" and {more} more" if more > 0 else "")

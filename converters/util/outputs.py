@@ -1,4 +1,4 @@
-"""An output folder that is there whole or not at all."""
+"""Output folders and files: each appears at its place only when it is complete."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from converters.util.errors import OutputError
 from converters.util.paths import require_local
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-# What TensorFlow's file system says, in an error of its own, where Python has an errno.
+# The texts of TensorFlow's own errors about a full disk; they have no errno.
 _FULL_WORDS = ("No space left on device", "Disk quota exceeded", "File too large")
 
 
 @contextlib.contextmanager
 def new_output(path: str | os.PathLike[str], overwrite: bool = False) -> Iterator[Path]:
-    """Gives a new folder beside `path` to write into, and makes it `path` when the block ends.
+    """Gives a new folder beside `path` to write into, and renames it to `path` when the block ends.
 
-    Any failure in the block, Ctrl-C included, removes the new folder and leaves `path` as it was:
-    with `overwrite`, an older folder is replaced only at the end. An empty folder at `path` is
-    used like none. Folders above `path` are made where they are missing.
+    If the block fails, also by Ctrl-C, the new folder is removed and `path` stays as it was: with
+    `overwrite`, an older folder is replaced only at the end. An empty folder at `path` counts as
+    none. Missing folders above `path` are made.
 
     Raises:
       OutputError: before the block, if `path` exists (and is not to be overwritten, or is no
@@ -80,14 +80,14 @@ def _check(final: Path, overwrite: bool) -> None:
 def _home() -> Path | None:
     try:
         return Path.home()
-    except RuntimeError:  # a user that the system does not know
+    except RuntimeError:  # the system does not know this user
         return None
 
 
 def _install(folder: Path, final: Path, overwrite: bool) -> None:
     if not overwrite or not final.exists():
         try:
-            folder.rename(final)  # replaces an empty folder, no other
+            folder.rename(final)  # this replaces an empty folder, and fails for any other
         except OSError as error:
             if error.errno not in (errno.EEXIST, errno.ENOTEMPTY):
                 raise
@@ -102,12 +102,12 @@ def _install(folder: Path, final: Path, overwrite: bool) -> None:
             (older / final.name).rename(final)
         raise
     finally:
-        if final.exists():  # else the old one is the only one, and stays where it is
+        if final.exists():  # otherwise the older folder is the only one: keep it
             shutil.rmtree(older, ignore_errors=True)
 
 
 def _beside(final: Path, what: str) -> Path:
-    """A new hidden folder in the folder of `final`, which makes renaming it a single step."""
+    """A new hidden folder beside `final`: on the same disk, renaming it is a single step."""
     folder = final.parent / f".{final.name}.{os.getpid()}-{secrets.token_hex(3)}.{what}"
     folder.mkdir()
     return folder
@@ -126,7 +126,7 @@ def _remove_empty(folders: list[Path]) -> None:
 
 def is_full(error: BaseException) -> bool:
     """Whether a full disk is the cause: Python's error, TensorFlow's, or one that quotes it."""
-    if isinstance(error, OSError) and error.errno is not None:  # shutil.Error has texts alone
+    if isinstance(error, OSError) and error.errno is not None:  # shutil.Error has no errno
         return error.errno in _FULL
     return isinstance(error, Exception) and any(words in str(error) for words in _FULL_WORDS)
 
@@ -139,7 +139,7 @@ def _within(error: OSError, folder: Path) -> bool:
 
 
 def cannot_write(final: Path, error: BaseException) -> OutputError:
-    """The error that says why `final` was not written and, of a full disk, where room is."""
+    """The error for `final`; if the disk is full, it says how much room is left and where."""
     cause = (error.strerror if isinstance(error, OSError) else None) or str(error)
     if not is_full(error):
         return OutputError(f"{final} cannot be written: {cause}")
@@ -148,7 +148,7 @@ def cannot_write(final: Path, error: BaseException) -> OutputError:
     cure = "Make room or name an output on another disk"
     temporary = Path(tempfile.gettempdir())
     if temporary.stat().st_dev != where.stat().st_dev:
-        # Models that are no SavedModel yet are exported there.
+        # A model that is no SavedModel is exported into the temporary folder first.
         left = shutil.disk_usage(temporary).free / 1e6
         free += f", and {left:.0f} MB in {temporary}, where temporary files are"
         cure += ", or set TMPDIR to a folder with room"
@@ -156,7 +156,7 @@ def cannot_write(final: Path, error: BaseException) -> OutputError:
 
 
 def check_new(path: str | os.PathLike[str], overwrite: bool) -> None:
-    """OutputError when something is at `path` that may not be replaced."""
+    """OutputError if `path` exists and may not be replaced."""
     require_local(path, OutputError)
     path = Path(path)
     if not path.exists():
@@ -168,10 +168,10 @@ def check_new(path: str | os.PathLike[str], overwrite: bool) -> None:
 
 
 def write_new(path: str | os.PathLike[str], data: bytes, overwrite: bool = False) -> None:
-    """Writes a file beside `path`, which gets its name when it is whole.
+    """Writes a file beside `path` and renames it to `path` when it is complete.
 
-    Any failure, Ctrl-C included, leaves `path` as it was and nothing else. OutputError: it exists
-    (unless `overwrite`), or cannot be written.
+    If that fails, also by Ctrl-C, `path` stays as it was and nothing else is left. OutputError:
+    `path` exists (unless `overwrite`), or cannot be written.
     """
     check_new(path, overwrite)
     final = Path(os.path.realpath(path))  # the target of a link is replaced, not the link

@@ -1,4 +1,8 @@
-"""An output must not hold what it is made from, nor be a part of it: it replaces what is there."""
+"""Rules for paths: what is read must be local, and an output must not replace what it is made from.
+
+Signatures also become names of files and folders here. A signature's name is any text: "a/b" and
+"../x" must not lead into other folders, and two names must not become one file.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +22,8 @@ def check_apart(
     model: str | os.PathLike[str],
     files: Iterable[tuple[str, str | os.PathLike[str]]] = (),
 ) -> None:
-    """OutputError if the folder `output` is the model's, within it or around it, or holds one of
-    `files`, which are (what it is, its path)."""
+    """OutputError if the folder `output` is the model's folder, or one is inside the other, or if
+    one of `files` is inside `output`. `files` are pairs: what the file is, and its path."""
     there, folder = Path(os.path.realpath(output)), _whole(model)
     if _within(folder, there) or _within(there, folder):
         raise OutputError(f"{output} and the source {model} are in one: name another output")
@@ -36,8 +40,8 @@ def check_outside(
     model: str | os.PathLike[str],
     files: Iterable[tuple[str, str | os.PathLike[str]]] = (),
 ) -> None:
-    """OutputError if `output`, a file or what files go into, is the model, a part of it, or one of
-    `files`, which are (what it is, its path)."""
+    """OutputError if `output` is the model, a part of it, or one of `files`; other files may lie
+    beside a model's own. `files` are pairs: what the file is, and its path."""
     there, whole = Path(os.path.realpath(output)), _whole(model)
     named = Path(os.path.realpath(Path(output).parent), Path(output).name)  # it may be a link
     if _is_part(there, whole) or _is_part(named, whole):
@@ -48,7 +52,7 @@ def check_outside(
 
 
 def _is_part(path: Path, whole: Path) -> bool:
-    """Of the model `whole`, there or not: other files may be beside its own."""
+    """Whether `path` is, or would be, a file of the model `whole`."""
     if path == whole:
         return True
     if whole.suffix == ".meta":
@@ -67,12 +71,15 @@ def _within(path: Path, folder: Path) -> bool:
     return path == folder or folder in path.parents
 
 
-# pathlib makes one slash of two.
+# With one slash: pathlib turns "gs://" into "gs:/".
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 
 
 def require_local(path: str | os.PathLike[str], error: type[ConverterError]) -> None:
-    """`error` if the path is one such as gs://bucket/model, and nothing here has that name."""
+    """Raises `error` for a path such as gs://bucket/model, unless a local file has that name.
+
+    TensorFlow reads such paths, but nothing else here does.
+    """
     if _SCHEME.match(os.fspath(path)) and not os.path.lexists(path):
         raise error(
             f"{path} is no local path: only local files and folders are read and written. Copy it "
@@ -80,14 +87,14 @@ def require_local(path: str | os.PathLike[str], error: type[ConverterError]) -> 
         )
 
 
-# A component has 255 bytes at most, and something stands before and after the name.
+# A file's name has 255 bytes at most, and callers add a prefix and a suffix.
 _MOST_BYTES = 200
 _HASH_DIGITS = 16
 
 
 def as_file_name(signature: str) -> str:
-    """The name, with "%2F" and the like for what no file's name can hold. The end of a very long
-    one is a hash."""
+    """The signature's name as a file's name: "a/b" becomes "a%2Fb". A very long name ends in a
+    hash."""
     name = quote(signature, safe=" ")
     if name in (".", ".."):
         name = name.replace(".", "%2E")
@@ -98,5 +105,5 @@ def as_file_name(signature: str) -> str:
 
 
 def signature_of(file_name: str) -> str:
-    """The name that as_file_name wrote, but for very long ones."""
+    """The signature whose name as_file_name wrote; very long names cannot be read back."""
     return unquote(file_name)

@@ -9,10 +9,10 @@ import time
 from collections.abc import Iterator
 from typing import Any, TextIO
 
-# How often a bar's clock is redrawn, and after how long a silent step says that it still runs.
+# How often a bar's clock is redrawn, and after how long a silent step reports that it still runs.
 _REDRAW_S = 0.5
 _STILL_RUNNING_S = 30.0
-# Lines that only count come at most this often.
+# The least time between two lines that only show a count.
 _COUNT_S = 10.0
 
 # A child process writes to its parent's screen instead of its own stderr (child.py sets this).
@@ -28,7 +28,7 @@ class Progress:
 
     def __init__(self, enabled: bool | None = None, stream: TextIO | None = None) -> None:
         self._stream = stream or default_stream or sys.stderr
-        # Python has no stderr where it was closed.
+        # sys.stderr is None if the process was started with stderr closed.
         self._silent = enabled is False or self._stream is None
         self._bars = bool(enabled) or (
             enabled is None and not self._silent and self._stream.isatty()
@@ -125,7 +125,7 @@ class Step:
             self._progress.say(f"{self._name}: {how} {self._seconds:.1f} s")
 
     def _beat(self) -> None:
-        """Engines take minutes inside TensorRT: shows meanwhile that the step is alive."""
+        """Shows that the step is alive: an engine takes minutes inside TensorRT."""
         while not self._over.wait(_REDRAW_S):
             with self._progress._lock:
                 if self._over.is_set():

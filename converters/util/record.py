@@ -19,7 +19,7 @@ LOG = "conversion.log"
 TABLE = "calibration.calib_table"
 # The options of `trt-convert convert` that name data, by the argument of `convert`.
 DATA_OPTIONS = {"calibration_data": "--calibrate", "verify_data": "--verify-data"}
-# What a SavedModel is made of; whatever else lies in its folder is not read.
+# The files and folders that make up a SavedModel; TensorFlow reads nothing else in its folder.
 SAVED_MODEL_NAMES = (
     *("saved_model.pb", "saved_model.pbtxt", "fingerprint.pb", "keras_metadata.pb"),
     *("variables", "assets", "assets.extra"),
@@ -29,8 +29,8 @@ SAVED_MODEL_NAMES = (
 def file_hashes(
     folder: str | os.PathLike[str], leave_out: Collection[str] = (RECORD, SCRIPT)
 ) -> dict[str, str]:
-    """The SHA-256 of every file below `folder`, by its path within, in order; but for those named
-    in it, files or folders."""
+    """The SHA-256 of every file below `folder`, by its path within it. `leave_out` names files and
+    folders of `folder` to skip."""
     root = Path(folder)
     hashes = {}
     for path in sorted(_files(root, leave_out)):
@@ -40,7 +40,7 @@ def file_hashes(
 
 
 def _files(root: Path, leave_out: Collection[str]) -> Iterator[Path]:
-    """Folders that are links are followed, as TensorFlow does; each is visited once."""
+    """Every file below `root`. Links to folders are followed as TensorFlow does, each once."""
     seen = set()
     for top, folders, files in os.walk(root, followlinks=True):
         real = os.path.realpath(top)
@@ -54,8 +54,8 @@ def _files(root: Path, leave_out: Collection[str]) -> Iterator[Path]:
 
 
 def source_hashes(source: Path) -> dict[str, str]:
-    """The SHA-256 of each file that a model is made of, by its name: of a MetaGraph its
-    checkpoint's too."""
+    """The SHA-256 of each file that a model is made of, by its name. A MetaGraph's checkpoint
+    belongs to it."""
     if source.name in ("saved_model.pb", "saved_model.pbtxt"):
         source = source.parent
     if source.is_dir():
@@ -69,12 +69,12 @@ def source_hashes(source: Path) -> dict[str, str]:
 
 
 def settings() -> dict[str, str]:
-    """The variables in force that TF-TRT's C++ code reads; a repeated run needs the same."""
+    """The environment variables that TF-TRT's C++ code reads; a repeated run needs the same."""
     return {name: value for name, value in sorted(os.environ.items()) if name.startswith("TF_TRT_")}
 
 
 def file_hash(path: str | os.PathLike[str]) -> str:
-    """The SHA-256 of a file, read in pieces: models have gigabytes."""
+    """The SHA-256 of a file. It is read in pieces, because models have gigabytes."""
     digest = hashlib.sha256()
     with open(path, "rb") as file:
         while piece := file.read(1 << 20):
@@ -83,7 +83,7 @@ def file_hash(path: str | os.PathLike[str]) -> str:
 
 
 def write_record(folder: str | os.PathLike[str], record: Mapping[str, Any]) -> Path:
-    """Writes `record` as conversion.json, with the hashes of the files that are there as "files".
+    """Writes `record` as conversion.json; "files" gets the hashes of the folder's files.
 
     Objects with a to_json, dataclasses, paths and numpy's numbers become JSON values.
     """
@@ -107,13 +107,14 @@ def write_repeat_script(
     arguments: Sequence[str] = (),
     missing: str | None = None,
 ) -> Path:
-    """Writes repeat.sh, which converts `source` again by the spec in conversion.json, if source and
-    data are what they were (repeat_check.py). A calibration table in `folder` is the one that the
-    repeated conversion reads, wherever the folder is then.
+    """Writes repeat.sh, which converts `source` again by the spec in conversion.json.
 
-    `arguments` are those of `trt-convert convert` that the spec does not hold, such as
-    ["--calibrate", "/data/batches.npz"]. `missing` says what a script cannot have, such as data
-    that was a Python object: the script then says so and stops.
+    The script first checks that source and data have not changed (repeat_check.py). If `folder`
+    has a calibration table, the repeated conversion reads it, even when the folder was moved.
+
+    `arguments` are options of `trt-convert convert` that the spec does not hold, such as
+    ["--calibrate", "/data/batches.npz"]. `missing` says why the conversion cannot be repeated, for
+    example because the data was a Python object. The script then prints that and stops.
     """
     package = str(Path(__file__).resolve().parents[2])
     lines = [
@@ -144,7 +145,7 @@ def write_repeat_script(
             + (f' --calibration-table "$here/{TABLE}"' if own_table else ""),
         ]
     path = Path(folder) / SCRIPT
-    # Names of files may be no UTF-8.
+    # A file's name need not be UTF-8.
     path.write_text("\n".join(lines) + "\n", encoding="utf-8", errors="surrogateescape")
     path.chmod(path.stat().st_mode | 0o111)
     return path
@@ -155,7 +156,7 @@ def _in_double_quotes(text: str) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """What json cannot write, as values that it can."""
+    """Turns a value that json cannot write into one that it can."""
     if hasattr(value, "to_json"):
         return value.to_json()
     if dataclasses.is_dataclass(value) and not isinstance(value, type):

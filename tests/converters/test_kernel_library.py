@@ -9,8 +9,8 @@ import made_up_tensorrt
 import pytest
 import tensorflow as tf
 
+from converters.environment import kernel_library
 from converters.environment.kernel_library import kernels_kept
-from converters.environment.tftrt_ready import kernel_library
 
 # A C++ class with a virtual destructor, as compilers lay it out: the second one frees the object.
 # It uses its logger as TensorRT does, also while it is deleted.
