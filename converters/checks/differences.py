@@ -1,15 +1,6 @@
-"""How far a converted model's output is from the native model's, and how far it may be.
+"""Measures how far a converted model's output is from the native model's.
 
-Figures over all elements of an output, in float64, where n is native's value and c the
-converted model's, and S = max |n| is the output's scale (1 when native gives only zeros):
-
-    max_abs  = max |c - n|          mean_abs = mean |c - n|
-    max_rel  = max |c - n| / max(|n|, 0.001 * S of the batch)
-    cosine   = sum(n * c) / sqrt(sum(n * n) * sum(c * c))
-
-Thresholds of max_abs and mean_abs are fractions of S, so that one number fits probabilities and
-logits alike. max_rel has a floor under its denominator: without one the elements near zero,
-which carry no signal, would rule it. Only one batch is held at a time.
+spec/thresholds.py defines the figures. Only one batch is in memory at a time.
 """
 
 from __future__ import annotations

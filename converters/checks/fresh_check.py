@@ -1,8 +1,11 @@
-"""Loads a converted model in a fresh process and runs every declared shape: no engine may be built
-there, and no segment may run in TensorFlow instead of TensorRT.
+"""Runs a converted model in a fresh process and finds out whether its saved engines serve it.
 
-What happens is read from TensorFlow's own log of the op (TRTEngineOp names each of the three), and
-not guessed from times.
+`fresh_check` runs given shapes: no engine may be built there, and no segment may run in TensorFlow
+instead of TensorRT. TRTEngineOp logs each of these events, so nothing is guessed from times.
+
+`engine_use` asks the same about the shapes that a verification compared. A request with a shape
+that no engine serves runs in TensorFlow without an error. Its outputs agree with the native model's
+whatever the engines do, so such a comparison proves nothing.
 """
 
 from __future__ import annotations
@@ -29,7 +32,7 @@ _EVENTS = (
     ("native", re.compile(r"Executing native segment: (\S+)")),
     ("engine", re.compile(r"Executing TRT engine: (\S+)")),
 )
-# With these variables TensorFlow logs what its engines do.
+# With these environment variables TensorFlow logs what its engines do.
 LOG_ENGINES = {
     "TF_CPP_MIN_LOG_LEVEL": "0",
     "TF_CPP_VMODULE": "trt_engine_op=1,trt_engine_resource_ops=1",
@@ -158,7 +161,7 @@ def run_requests(folder: str, requests: list[list[Any]], tags: list[str]) -> dic
     return {"import": imported - began, "load": loaded - imported, "runs": seconds}
 
 
-# Each shape is a request; data of ever new shapes is not run twice as a whole.
+# Each shape is one request. Data with ever new shapes is not run a second time as a whole.
 MOST_SHAPES = 16
 
 # Shapes by signature, each set once.
@@ -167,8 +170,8 @@ Shapes = Mapping[str, Sequence[Mapping[str, Shape]]]
 
 @dataclass(frozen=True)
 class EngineUse:
-    """`native` names the signatures of which no shape ran in an engine; `notes` the shapes that
-    did not wholly, and what could not be found out."""
+    """`native` has a sentence for each signature of which no shape ran in an engine. `notes` are
+    about shapes that ran partly in TensorFlow, and about what could not be found out."""
 
     native: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
@@ -177,10 +180,10 @@ class EngineUse:
 def engine_use(
     model: Model, shapes: Shapes, tags: Sequence[str] | None = None, served: Shapes | None = None
 ) -> EngineUse:
-    """How the converted model runs these shapes; `served` are known to run in engines.
+    """How the converted model runs these shapes; `served` are shapes known to run in engines.
 
-    CrashError and EngineError: the fresh process crashed, or does not say what ran. What keeps
-    this machine from running the model at all is a note.
+    CrashError, EngineError: the fresh process crashed, or its log does not tell what ran. If this
+    machine cannot run the model at all, that is only a note.
     """
     if isinstance(model, FrozenGraph):
         if not engine_nodes(load_graph(os.fspath(model.path)).graph_def):
@@ -218,7 +221,7 @@ def engine_use(
 
 
 def _judged(runs: Sequence[ShapeRun], partly: Set[str], notes: list[str]) -> EngineUse:
-    """`partly` are signatures with other shapes that engines serve."""
+    """Judges the runs. `partly` are signatures that have other shapes which engines serve."""
     native = []
     for name in dict.fromkeys(run.signature for run in runs):
         own = [run for run in runs if run.signature == name]

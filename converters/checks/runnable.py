@@ -1,4 +1,9 @@
-"""Models as functions of named numpy arrays, one for each signature, for comparing them."""
+"""Models as functions of named NumPy arrays, one for each signature, so that they can be compared.
+
+TensorRT makes a plan for one compute capability. TensorFlow finds out only while it loads the model
+or at a request, with a line in the log or by ending the process. The conversion's record tells
+before: `require_same_gpu` compares it with the GPUs here.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +32,7 @@ from converters.util.record import RECORD, read_record
 from converters.util.shapes import input_name
 
 DEFAULT_SIGNATURE = "serving_default"
-# How a callable that returns a bare array names its output.
+# The name of the output of a function that returns a bare array.
 UNNAMED = "output"
 
 
@@ -35,10 +40,10 @@ UNNAMED = "output"
 class FrozenGraph:
     """A frozen GraphDef in a .pb file, with its output tensors ("softmax" or "split:1").
 
-    `outputs` None takes the nodes whose results nothing takes, as `convert` does; `inputs` None
-    takes every Placeholder. It has one signature, serving_default, whose names are
-    those of the tensors without ":0"; `as_arguments`: its inputs have the names that `convert`
-    gives them ("import_x" for "import/x").
+    `outputs` None takes the nodes that no other node reads, as `convert` does; `inputs` None takes
+    every Placeholder. The graph has one signature, serving_default, with the tensors' names
+    without ":0". With `as_arguments`, inputs have the names that `convert` gives them ("import_x"
+    for "import/x").
     """
 
     path: str | os.PathLike[str]
@@ -53,15 +58,15 @@ Model = Union[str, "os.PathLike[str]", FrozenGraph, Callable[..., Any]]
 
 @dataclasses.dataclass(frozen=True)
 class Runnable:
-    """One signature. `specs` in the order that batches given as tuples follow: by name, or as a
-    FrozenGraph lists them. None where a callable does not tell."""
+    """One signature that can be called. A batch given as a tuple follows the order of `specs`: by
+    name, or as a FrozenGraph lists its inputs. None if a function does not tell its inputs."""
 
     name: str
     specs: dict[str, InputSpec] | None
     call: Callable[[Batch], Mapping[str, Any]]
 
     def __call__(self, batch: Batch) -> dict[str, npt.NDArray[Any]]:
-        # By name: the order that TensorFlow gives depends on the process.
+        # Sorted, because TensorFlow's order differs from process to process.
         return {name: _array(name, value) for name, value in sorted(self.call(batch).items())}
 
 
@@ -154,7 +159,7 @@ def _load_saved(graph: LoadedGraph) -> dict[str, Runnable]:
         function = loaded.signatures[name]
 
         def call(batch: Batch) -> Mapping[str, Any]:
-            # `loaded` is used so that it lives as long: signatures do not hold their variables.
+            # Using `loaded` here keeps it alive: signatures do not hold their variables.
             assert loaded is not None
             return function(**{key: tf.constant(value) for key, value in batch.items()})
 
@@ -164,14 +169,14 @@ def _load_saved(graph: LoadedGraph) -> dict[str, Runnable]:
 
 
 def load_error(path: str | os.PathLike[str], error: Exception) -> ConverterError:
-    """What to raise where TensorFlow cannot load a model."""
+    """The error to raise if TensorFlow cannot load a model."""
     return _engines_cannot_run(str(path), error) or ModelError(
         f"{path} cannot be loaded: {error}. A file of it may be missing or cut off: export it again"
     )
 
 
 def _engines_cannot_run(model: str, error: Exception) -> UnavailableError | None:
-    """What to raise in place of an error of TensorFlow's about engines; None for other errors."""
+    """A clearer error for TensorFlow's errors about engines; None for other errors."""
     if "TRTEngineOp" not in str(error):
         return None
     if not tftrt_is_compiled_in():
@@ -242,7 +247,7 @@ def _load_frozen(model: FrozenGraph) -> Runnable:
 
 
 def _keys(model: FrozenGraph, names: Iterable[str]) -> dict[str, str]:
-    """What the inputs of these names are called."""
+    """The names that a batch uses for the graph's inputs `names`."""
     return argument_names(names) if model.as_arguments else {name: name for name in names}
 
 
@@ -290,8 +295,8 @@ def _array(name: str, value: Any) -> npt.NDArray[Any]:
 
 
 def require_same_gpu(model: LoadedGraph) -> None:
-    """PlanError where the record names other compute capabilities than the GPUs here have. Nothing
-    where there is no record, no saved plan or no GPU: that is for others to say."""
+    """PlanError if the record names other compute capabilities than the GPUs here have. Without a
+    record, a saved plan or a GPU nothing is checked: other errors cover that."""
     built = recorded_gpus(model)
     here = cuda().get("gpus") or []
     if not built or not here or not _has_plans(model):
@@ -305,7 +310,7 @@ def require_same_gpu(model: LoadedGraph) -> None:
 
 
 def recorded_gpus(model: LoadedGraph) -> list[Mapping[str, Any]]:
-    """The GPUs of the machine that converted it; none where no readable record tells."""
+    """The GPUs of the machine that converted the model; none if no readable record tells."""
     if model.kind != "saved_model":
         return []
     try:

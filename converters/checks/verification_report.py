@@ -26,9 +26,12 @@ class OutputResult:
 
 @dataclasses.dataclass(frozen=True)
 class VerificationReport:
-    """`problems` are signatures and outputs that one of the models lacks, `native` signatures that
-    ran in TensorFlow instead of engines for all that was compared: any fails the check. `notes`
-    say what else is to be known of the engines."""
+    """The result of `verify`.
+
+    `problems` are signatures and outputs that one of the models lacks. `native` are signatures of
+    which only TensorFlow computed what was compared, and no engine. Either fails the check.
+    `notes` are further remarks about the engines.
+    """
 
     precision: str | None
     generated: bool  # some inputs were random

@@ -1,7 +1,6 @@
-"""The native model against the converted one, on the user's data or on random inputs.
+"""Compares the native model with the converted one, on the user's data or on random inputs.
 
-Batches go through both models one after the other and are forgotten: memory holds one batch and
-its outputs, however many there are.
+Each batch goes through both models and is then dropped, so memory holds one batch and its outputs.
 """
 
 from __future__ import annotations
@@ -70,28 +69,28 @@ def verify(
         the inputs as keyword arrays and return an array or a dict of arrays by output name.
         `native` may also be a Keras file, or a MetaGraph (.meta) beside its checkpoint.
       data: what converters.calibration_data.batches takes; tuples follow the inputs' names in
-        alphabetic order. Or a dict of such by signature, where signatures left out get random
-        inputs. None generates random inputs for all.
+        alphabetic order. Or a dict of such data by signature; signatures that are not in it get
+        random inputs. None generates random inputs for all.
       signatures: which to compare; None takes all of the native model's.
       num_batches: how many batches of each signature; None takes all of the data, or 4 random
         ones.
       thresholds: None takes those of `precision`, without class agreement for random inputs; a
         dict of figures replaces single bounds of these.
       precision: "FP32", "FP16" or "INT8"; None asks the converted model's engines.
-      shapes: for random inputs: one set of full shapes by input name, or several that take turns
-        (each for the signatures that it fits; of these, for those with just its inputs, if there
-        are any), or a dict of lists of sets by signature. Give the shapes that engines were built
-        for: TF-TRT runs others in TensorFlow, which proves nothing.
+      shapes: for random inputs: one set of full shapes by input name, or several that take turns,
+        or a dict of lists of sets by signature. A set is used for the signatures that it fits; if
+        some of these have exactly its inputs, only for them. Give the shapes that engines were
+        built for: TF-TRT runs others in TensorFlow, which proves nothing.
       seed: of the random inputs.
       batch_size: cuts arrays and files into batches.
       tags: the MetaGraph of both SavedModels.
       separate_processes: each model runs in a child process of its own, one after the other, so
         that both need not fit the GPU together; inputs and outputs go through temporary files.
       progress: called after each batch.
-      check_engines: whether a fresh process runs each shape that was compared once more, to see
-        that engines serve it. A signature of which no engine serves any is a failure.
+      check_engines: whether a fresh process runs each compared shape once more, to find out whether
+        engines serve it. It is a failure if engines serve no shape of a signature.
       served: shapes by signature that are known to run in engines, and are not run once more.
-      outputs: of a MetaGraph that has no signature.
+      outputs: the outputs of a MetaGraph that has no signature.
 
     Raises:
       ModelError: a model or a signature asked for is missing or cannot be loaded.
@@ -104,7 +103,7 @@ def verify(
         raise VerificationDataError(f"seed is {seed}; it cannot be negative")
     if not isinstance(thresholds, Thresholds):
         thresholds = thresholds or {}
-        Thresholds.from_json(thresholds)  # a fault is better told before the models are loaded
+        Thresholds.from_json(thresholds)  # raises on a fault before the models are loaded
         precision = precision or _precision_of(converted, tags)
     sets, own_sets = _shape_sets(shapes)
     results: list[OutputResult] = []
@@ -179,7 +178,7 @@ def _bounds(
 
 
 def _noted(source: Iterator[Batch], seen: list[dict[str, Shape]]) -> Iterator[Batch]:
-    """The batches; their shapes go to `seen`, each set once."""
+    """Passes the batches on and adds their shapes to `seen`, each set once."""
     for batch in source:
         shapes = {name: tuple(value.shape) for name, value in batch.items()}
         if shapes not in seen:
@@ -190,7 +189,7 @@ def _noted(source: Iterator[Batch], seen: list[dict[str, Shape]]) -> Iterator[Ba
 def _compare(native: Outputs, converted: Outputs, meters: dict[str, DifferenceMeter]) -> list[str]:
     """Adds one batch's outputs to their meters; says what only one side has."""
     if len(native) == len(converted) == 1 and UNNAMED in {*native, *converted}:
-        # A function that returns a bare array gives no name: the other model's holds.
+        # A function that returns a bare array names no output: take the other model's name.
         name = next((n for n in (*native, *converted) if n != UNNAMED), UNNAMED)
         native, converted = ({name: next(iter(side.values()))} for side in (native, converted))
     for name in native:
@@ -230,11 +229,11 @@ def _belongs(shapes: ShapeSet, specs: Mapping[str, InputSpec]) -> bool:
 def _shape_sets(
     shapes: ShapeSet | Sequence[ShapeSet] | Mapping[str, Sequence[ShapeSet]] | None,
 ) -> tuple[list[ShapeSet], Mapping[str, Sequence[ShapeSet]]]:
-    """Those for any signature, and those by signature."""
+    """The sets for any signature, and the sets by signature."""
     if not isinstance(shapes, Mapping):
         return list(shapes or ()), {}
     several = [isinstance(given, Mapping) for sets in shapes.values() for given in sets]
-    # Of shapes that are all () there is one set, of scalars.
+    # If all values are (), this is one set of scalar shapes.
     if several and all(several):
         return [], cast("Mapping[str, Sequence[ShapeSet]]", shapes)
     return [cast("ShapeSet", shapes)], {}
@@ -246,8 +245,8 @@ def _sets_of(
     own_sets: Mapping[str, Sequence[ShapeSet]],
     models: ModelPair,
 ) -> list[ShapeSet]:
-    """The shape sets of one signature. One that fits none is for all that have its inputs, whose
-    error then says why it does not fit."""
+    """The shape sets of one signature. A set that fits no signature goes to all that have its
+    inputs, so that an error says why it does not fit."""
     if name in own_sets:
         return list(own_sets[name])
     inputs = {other: specs for other, specs in models.native_specs.items() if specs}
@@ -321,9 +320,10 @@ def _precision_of(model: Model, tags: Sequence[str] | None) -> str:
 
 @contextlib.contextmanager
 def exported(model: Model, outputs: Sequence[str] | None, child: bool) -> Iterator[Model]:
-    """The model, or where it is a Keras file or a MetaGraph, a SavedModel of it as `convert` makes.
+    """Gives the model itself. A Keras file or a MetaGraph is exported as a SavedModel first, as
+    `convert` does, and the export is removed when the block ends.
 
-    `child` exports in a child process, which leaves no memory of the GPU taken.
+    `child` exports in a child process, which holds no GPU memory afterwards.
     """
     if isinstance(model, FrozenGraph) or callable(model):
         yield model

@@ -1,4 +1,4 @@
-"""What is installed for TF-TRT, what is missing, and how to mend it."""
+"""`doctor`: what is installed for TF-TRT, what is missing, and how to get it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class DoctorReport:
-    """`links` are those that --fix made; the text has the commands that undo them."""
+    """What doctor found; `links` are those that --fix made. The text has commands to undo them."""
 
     findings: tuple[Finding, ...]
     environment: Environment
@@ -107,7 +107,7 @@ def findings_of(environment: Environment) -> list[Finding]:
     findings = [Finding("Python", "ok", f"{environment.python}, {sys.executable}")]
 
     def add(about: str, good: str, other: str) -> None:
-        """`other` is said where something else is missing first."""
+        """`other` is shown if something else is missing that must come first."""
         if about in cures:
             findings.append(Finding(about, "missing", cures[about].cause, cures[about].cure))
         elif good:

@@ -1,4 +1,4 @@
-"""What TensorFlow and the driver say of themselves in this process: facts, not yet judged."""
+"""Facts about TensorFlow, TensorRT, CUDA and the driver in this process; rules.py judges them."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _CAPABILITY_MAJOR, _CAPABILITY_MINOR = 75, 76
 
 
 def collect(path: str) -> None:
-    """Writes the facts to the file `path`, a JSON line for each step: a step that ends the
-    process takes only its own line with it."""
+    """Writes the facts to the file `path`, one JSON line for each step. If a step ends the process,
+    the lines of the earlier steps are still there."""
     with open(path, "w", encoding="utf-8") as file:
         for name, ask in STEPS.items():
             file.write(json.dumps({name: _attempt(ask)}) + "\n")
@@ -27,7 +27,7 @@ def collect(path: str) -> None:
 
 
 def facts_here() -> dict[str, Any]:
-    """The facts about this process, which may go on to convert."""
+    """The facts about this process itself, which may convert a model afterwards."""
     return {name: _attempt(ask) for name, ask in STEPS.items()}
 
 
@@ -54,7 +54,7 @@ def driver_version(text: str) -> str | None:
 
 
 def _driver_by_nvml() -> str | None:
-    """In some containers the driver has a library but no file in /proc."""
+    """The driver's version by its library: in some containers /proc does not have it."""
     try:
         nvml = ctypes.CDLL("libnvidia-ml.so.1")
     except OSError:
@@ -121,7 +121,7 @@ def tensorflow() -> dict[str, Any]:
         "version": str(tf.__version__),
         "folder": str(Path(tf.__file__).parent),
         "build": build,
-        # The loader read it when the process began; later changes have no effect.
+        # The loader reads it when the process starts; later changes have no effect.
         "library_path": os.environ.get("LD_LIBRARY_PATH", ""),
     }
 
@@ -158,8 +158,8 @@ def _open_errors(linked: list[int]) -> dict[str, str]:
 
 
 def tensorrt_loaded() -> dict[str, Any] | None:
-    """{"version": [8, 6, 0], "files": the files that are mapped}; None where TensorFlow could
-    open no library: asking it for the version would end the process then."""
+    """{"version": [8, 6, 0], "files": the files that are mapped}. None if TensorFlow could not open
+    the library: asking for the version would then end the process."""
     parts = _py_utils()
     if not parts.is_tensorrt_enabled():
         return None
@@ -179,6 +179,6 @@ STEPS: dict[str, Callable[[], Any]] = {
     "tensorflow": tensorflow,
     "tensorflow_gpus": tensorflow_gpus,
     "tensorrt": tensorrt,
-    # Last, since TensorFlow ends the process over a library without its version function.
+    # Last: TensorFlow ends the process if the library lacks its version function.
     "tensorrt_loaded": tensorrt_loaded,
 }

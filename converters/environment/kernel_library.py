@@ -1,4 +1,4 @@
-"""TensorRT's kernels, kept loaded from one engine to the next."""
+"""Keeps TensorRT's kernels loaded from one engine to the next, which saves time."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any
 
 from converters.environment.facts import tensorrt_loaded
 
-# That this was tried with: of IBuilder's virtual functions, by the Itanium C++ ABI, the destructor
-# that also frees the object.
+# IBuilder's virtual destructor that also frees the object: its place in the table of virtual
+# functions by the Itanium C++ ABI. Tested with this version of TensorRT only.
 _VERSION, _DELETE = [8, 6], 1
 # tensorflow::tensorrt::Logger::GetLogger().
 _GET_LOGGER = "_ZN10tensorflow8tensorrt6Logger9GetLoggerEv"
@@ -19,14 +19,14 @@ _GET_LOGGER = "_ZN10tensorflow8tensorrt6Logger9GetLoggerEv"
 
 @contextlib.contextmanager
 def kernels_kept() -> Iterator[Callable[[], bool]]:
-    """Gives a function: from its first call until this ends, TensorRT keeps the kernels that it has
-    loaded. It returns whether that is so.
+    """Gives a function. From its first call until the block ends, TensorRT keeps its kernels
+    loaded; the function returns whether that works.
 
-    TensorRT 8.6 unpacks its kernels, 3 GB of host memory, for a builder, and drops them with the
-    last builder of a process. TF-TRT has a builder for each engine, one after another: each
-    unpacks them again and loads each kernel that it tries onto the GPU again. A builder that does
-    nothing but exist avoids that. Where there is no such TensorRT, or it can make no builder,
-    nothing is kept: that only takes longer.
+    TensorRT 8.6 unpacks its kernels (3 GB of host memory) for a builder and drops them with the
+    last builder of a process. TF-TRT makes a builder for each engine, one after another: each
+    unpacks the kernels again, and loads each kernel that it tries onto the GPU again. One idle
+    builder that stays alive avoids that. Without such a TensorRT, or if it makes no builder,
+    nothing is kept, and building only takes longer.
     """
     builders: list[_Builder | None] = []
 
@@ -44,7 +44,7 @@ def kernels_kept() -> Iterator[Callable[[], bool]]:
 
 
 class _Builder:
-    """An IBuilder, which logs where those of TF-TRT do."""
+    """An IBuilder that logs to TF-TRT's logger."""
 
     def __init__(self, library: Any, logger: int) -> None:
         make = library.createInferBuilder_INTERNAL
@@ -66,7 +66,7 @@ def _new_builder() -> _Builder | None:
     if path is None or logger is None:
         return None
     try:
-        builder = _Builder(ctypes.CDLL(path), logger)  # which is loaded: this opens nothing new
+        builder = _Builder(ctypes.CDLL(path), logger)  # the library is loaded already
     except (OSError, AttributeError):
         return None
     return builder if builder.address else None

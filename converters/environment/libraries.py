@@ -1,4 +1,4 @@
-"""Where TensorFlow looks for TensorRT's libraries, and where such libraries are."""
+"""Where TensorFlow looks for TensorRT's libraries, where they are, and links between the two."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from typing import NamedTuple
 
 from converters.util.errors import UnavailableError
 
-# The parts of TensorFlow that open TensorRT by themselves: the Python side, which asks whether it
-# is there, and the runtime, which builds and runs engines.
+# The parts of TensorFlow that open TensorRT: the Python side, which checks whether it is there, and
+# the runtime, which builds and runs engines.
 _OPENERS = (
     "compiler/tf2tensorrt/_pywrap_py_utils.so",
     "libtensorflow_cc.so.2",
     "libtensorflow_framework.so.2",
 )
-# What the loader searches in the end; places where people unpack TensorRT.
+# The folders that the loader searches last, and the usual places for an unpacked TensorRT.
 _SYSTEM = ("/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib64", "/usr/lib64", "/usr/lib")
 _USUAL = ("/usr/local/tensorrt/lib", "/usr/local/TensorRT*/lib", "/opt/tensorrt*/lib")
 # The folders of the wheels tensorrt 8.6.0, tensorrt_libs and tensorrt_cu12_libs.
@@ -81,7 +81,7 @@ def run_path(library: Path) -> list[Path]:
 
 
 def link_folders(tensorflow: Path) -> list[Path]:
-    """Those of the searched folders that belong to this Python, not to the whole system."""
+    """The searched folders that belong to this Python, not to the whole system."""
     system = _system_folders()
     return [folder for folder in searched_folders(tensorflow) if folder not in system]
 
@@ -93,7 +93,7 @@ def find_file(name: str, folders: Iterable[Path]) -> Path | None:
 
 def find_tensorrt(folders: Iterable[Path] = ()) -> list[TensorRT]:
     """Every copy of TensorRT in `folders`, LD_LIBRARY_PATH, the wheels on sys.path, the system's
-    folders and the usual places; each file once, by whatever links it is reached."""
+    folders and the usual places. A file that several links lead to counts once."""
     found: dict[Path, TensorRT] = {}
     for folder in _candidate_folders(folders):
         for library in sorted(folder.glob("libnvinfer.so.*"), key=lambda path: len(path.name)):
@@ -107,7 +107,7 @@ def _describe(library: Path) -> TensorRT:
     suffix = library.name[len("libnvinfer.so.") :]
     plugin = library.with_name(f"libnvinfer_plugin.so.{suffix}")
     # A wheel's library is named .so.8 only; its builder resource has the whole version.
-    # A link may be called by the version that TensorFlow wants, so its name counts least.
+    # A link may have the version that TensorFlow wants in its name, so that name counts least.
     folders = {library.parent, library.resolve().parent}
     resources = (folder.glob("libnvinfer_builder_resource.so.*") for folder in folders)
     names = [
@@ -146,7 +146,7 @@ def _unique(folders: Iterable[Path]) -> list[Path]:
 
 
 class MadeLink(NamedTuple):
-    """`before` is where a link in its place led to, None where there was none."""
+    """A link that was made; `before` is the target of the link that it replaced, or None."""
 
     path: Path
     before: str | None
@@ -156,8 +156,8 @@ def make_links(found: TensorRT, linked: str, folders: Iterable[Path]) -> list[Ma
     """Links `found` into the first of `folders` that can be written, for a TensorFlow linked with
     the version `linked`; returns the links that were made, none if all were there.
 
-    The libraries find one another beside themselves, so all of TensorRT's are linked, by their
-    own names too. A link of an earlier run is replaced, a real file is not.
+    TensorRT's libraries look for one another in their own folder, so all of them are linked, also
+    under their own names. A link of an earlier run is replaced, a real file is not.
 
     Raises:
       UnavailableError: no folder can be written, or a real file is in the way.
@@ -188,7 +188,7 @@ def _link(link: Path, target: Path) -> MadeLink | None:
             f"{link} is a file of another TensorRT than {target}: remove the one that you do not "
             "want and run this again"
         )
-    # Relative within one site-packages, which may be moved.
+    # A relative link stays valid when site-packages is moved.
     text = str(target)
     if link.parent.parent == target.parent.parent:
         text = os.path.relpath(target, link.parent)

@@ -1,4 +1,4 @@
-"""Judges the facts of environment_facts: what keeps TF-TRT from working, and the cure."""
+"""Judges the facts of facts.py: what keeps TF-TRT from working, and the cure."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def problems_of(
     installed: Sequence[TensorRT],
     python: tuple[int, int] = sys.version_info[:2],
 ) -> list[Problem]:
-    """All problems, in the order in which to mend them. `installed` are the copies of TensorRT on
-    this machine."""
+    """All problems, in the order in which the user should solve them. `installed` are the copies
+    of TensorRT on this machine."""
     gpu = _gpu_problems(facts)
     tensorflow = facts.get("tensorflow", {"error": "it did not answer"})
     if "error" in tensorflow:
@@ -53,7 +53,7 @@ def problems_of(
 
 
 def patch_level_warning(linked: Sequence[int], loaded: Sequence[int]) -> str | None:
-    """What to say of a TensorRT older than the linked one by its last number only; else None."""
+    """A warning if the loaded TensorRT is older than the linked one in its patch level only."""
     if list(loaded[:2]) != list(linked[:2]) or loaded[2] >= linked[2]:
         return None
     return (
@@ -127,8 +127,8 @@ def _not_opened(
 
 
 def fits(found: TensorRT, linked: Sequence[int]) -> bool:
-    """Whether this copy can stand in for the linked version: the same major and minor version,
-    whole with its plugins. A newer minor version would be taken too, but 8.6 is the last 8."""
+    """Whether TensorFlow can use this copy instead of the linked version: it has the same major and
+    minor version, and its plugins. (A newer minor version would do, but 8.6 is the last 8.)"""
     return found.plugin is not None and list(_numbers(found.version)[:2]) == list(linked[:2])
 
 

@@ -33,11 +33,12 @@ class Gpu:
 
 @dataclass(frozen=True)
 class Environment:
-    """Versions are such as "8.6.1"; None where the thing is not there or does not answer.
+    """What this machine has. Versions are like "8.6.1"; None if it is missing or does not answer.
 
     Attributes:
       tftrt_compiled: whether TensorFlow has TF-TRT inside.
-      tensorrt_linked: what TensorFlow was built with; `tensorrt_loaded` is what it opens here.
+      tensorrt_linked: the version that TensorFlow was built with.
+      tensorrt_loaded: the version that it opens here.
       tensorrt_python: TensorRT's Python package.
       library_path, plugin_path: the files in use, links resolved.
       cuda: the newest CUDA that the driver can run.
@@ -70,14 +71,14 @@ class Environment:
 
 
 def describe() -> Environment:
-    """Asks a child process, which TensorFlow may end over a damaged library; takes seconds."""
+    """Looks in a child process, because a damaged library may end the process. Takes seconds."""
     with tempfile.TemporaryDirectory(prefix="trt-convert-") as folder:
         path = Path(folder) / "facts"
         crash = None
         try:
             run_in_child(environment_facts.collect, {"path": str(path)})
         except ConverterError as error:
-            # Between them is the rest of what the child printed.
+            # Other lines are what else the child printed.
             lines = str(error).splitlines()
             crash = lines[0] if len(lines) == 1 else f"{lines[0]} {lines[-1].strip()}"
         facts: dict[str, Any] = {}
@@ -100,7 +101,7 @@ def require_tftrt(gpu: bool = True) -> Environment:
     """
     environment = environment_of(environment_facts.facts_here(), find_tensorrt())
     problems = [problem for problem in environment.problems if gpu or problem.about != "GPU"]
-    # Another TensorFlow may well find the rest, so the rest is not worth mending yet.
+    # With another TensorFlow the rest may be fine, so the error does not mention it.
     first = [problem for problem in problems if problem.about in ("TensorFlow", "TF-TRT")]
     if problems:
         raise UnavailableError("\n".join(str(problem) for problem in first or problems))
@@ -163,10 +164,10 @@ def _installed_version(package: str) -> str | None:
 
 @contextlib.contextmanager
 def accept_patch_level() -> Iterator[None]:
-    """Lets TF-TRT's converters take a TensorRT that is older than the linked one in its patch
-    level only (8.6.0 for 8.6.1), with a warning; any other version is judged as ever.
+    """Within the block, TF-TRT's converters accept a TensorRT that is older than the linked one in
+    its patch level only (8.6.0 for 8.6.1), with a warning. Their check is otherwise unchanged.
 
-    The converters call their check when they are made: make them within this context.
+    The converters call their check when they are created, so create them inside the block.
     """
     converter: Any = importlib.import_module("tensorflow.python.compiler.tensorrt.trt_convert")
     original = converter._check_trt_version_compatibility

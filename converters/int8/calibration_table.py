@@ -14,6 +14,12 @@ Tensor names may themselves contain ": ".
 A file with one engine's table is exactly that text. With several engines each table follows a
 line "# engine NAME", NAME being the last part of the TRTEngineOp's name; no other tool reads such
 a file, but each part between the "# engine" lines is again TensorRT's own text.
+
+`match_tables` finds the table for each engine of a new conversion. Engine names do not last: in
+TRTEngineOp_000_001_0a1b2c3d the first number counts the conversions of a process, the second the
+engines, and the suffix is random. Tensor names do last, because TF-TRT names tensors after the
+graph's nodes. So a table fits an engine if every node that it names is in the engine's segment. If
+several fit, the one that names most tensors is taken, then the first in the order of the engines.
 """
 
 from __future__ import annotations
@@ -69,8 +75,8 @@ class CalibrationTable:
         return {name: scale * STEPS for name, scale in self.scales.items()}
 
     def without_scale(self) -> list[str]:
-        """Tensors that TensorRT could not calibrate, which run without INT8: it writes 0 for one
-        that was 0 throughout, and infinity for one that is no float."""
+        """Tensors that TensorRT could not calibrate; layers run without INT8 there. TensorRT
+        writes 0 for a tensor that was always 0, and infinity for one that is no float."""
         return [name for name, scale in self.scales.items() if scale == 0 or math.isinf(scale)]
 
     def serialize(self) -> str:
@@ -87,13 +93,13 @@ class CalibrationTable:
 def usable_table(
     table: CalibrationTable, version: str | tuple[int, ...], any_version: bool = False
 ) -> CalibrationTable:
-    """The table as TensorRT `version` ("8.6.0" or its parts), the one loaded, takes it.
+    """The table, if the loaded TensorRT `version` ("8.6.0" or its parts) takes it.
 
-    TensorRT skips a table whose first line is not its own, and asks for batches; TF-TRT, which
-    has none by then, fails to build the engine. So another version, patch level included, is an
-    error here. `any_version` changes the first line instead: a scale is a property of the
-    tensor. What can be lost then are tensors without a name of their own, which TensorRT numbers
-    as it parses; those that it does not find run without INT8.
+    TensorRT skips a table with another version in its first line and asks for batches. TF-TRT has
+    no batches at that point and fails to build the engine. So another version is an error here,
+    even another patch level. `any_version` changes the first line instead, since scales belong to
+    tensors. Tensors without a name of their own can be lost then: TensorRT numbers them while it
+    parses, and runs those that it does not find without INT8.
     """
     parts: list[str | int] = [*(version.split(".") if isinstance(version, str) else version)]
     wanted = tuple(int(part) for part in parts[:3])
@@ -161,7 +167,8 @@ def read_tables(path: str | os.PathLike[str]) -> dict[str, CalibrationTable]:
 
 
 def check_table_path(path: str | os.PathLike[str]) -> None:
-    """OutputError when no table could be written to `path`, nor read: told before hours of work."""
+    """OutputError if a table could be neither written to `path` nor read from it. Checking first
+    saves hours of work."""
     require_local(path, OutputError)
     path = Path(path)
     if path.is_dir():
@@ -179,7 +186,7 @@ def check_table_path(path: str | os.PathLike[str]) -> None:
 def write_tables(
     path: str | os.PathLike[str], tables: Mapping[str, CalibrationTable], overwrite: bool = False
 ) -> None:
-    """Writes a file that is whole or not there. OutputError: it exists, or cannot be written."""
+    """Writes a complete file or none. OutputError: `path` exists, or cannot be written."""
     write_new(path, serialize_tables(tables).encode(), overwrite)
 
 
@@ -256,8 +263,11 @@ _ENGINE_PREFIX = re.compile(r"TRTEngineOp_\d+_\d+(_[0-9a-f]{8})?/")
 
 
 class TablesBySignature:
-    """One file's tables for signatures that are converted one after the other: what one has taken
-    is not for the others, whose nodes may have the same names. `alone`: there is one signature."""
+    """Shares one file's tables among signatures that are converted one after the other.
+
+    A table that one signature has taken is not for the others: their nodes may have the same
+    names. `alone`: there is only one signature.
+    """
 
     def __init__(self, tables: Mapping[str, CalibrationTable], alone: bool) -> None:
         self._tables = tables
@@ -265,7 +275,7 @@ class TablesBySignature:
         self._taken: dict[str, list[CalibrationTable]] = {}
 
     def of(self, signature: str, engines: Sequence[EngineNode]) -> dict[str, CalibrationTable]:
-        """match_tables of what no other signature has taken; may be called again."""
+        """match_tables, with the tables that no other signature has taken. May be called again."""
         others = [found for name, found in self._taken.items() if name != signature]
         gone = {id(table) for found in others for table in found}
         free = {key: table for key, table in self._tables.items() if id(table) not in gone}
@@ -282,11 +292,11 @@ def match_tables(
 ) -> dict[str, CalibrationTable]:
     """The table of each INT8 engine of `engines`, by the engine's canonical name.
 
-    `all_tables`: a table that no engine takes is an error; False where `engines` are those of
-    one signature and the file has the others' too.
+    `all_tables`: a table that no engine takes is an error. False if the file also has the tables
+    of other signatures.
 
-    CalibrationError: an engine without a table that fits (the message names tensors of the
-    nearest table that the engine does not have), or a table too many.
+    CalibrationError: no table fits an engine (the message names the tensors of the nearest table
+    that the engine does not have), or a table is left over.
     """
     wanted = [engine for engine in engines if engine.precision == "INT8"]
     free = dict(tables)

@@ -1,14 +1,14 @@
-"""Tensors of INT8 engines that have no range, so that TensorRT computes there in higher precision.
+"""Finds tensors of INT8 engines that have no range: TensorRT uses a higher precision there.
 
-In implicit quantisation TensorRT runs a layer in INT8 only where the scales of its data inputs
-are known (the developer's guide's "quantization scales"; it warns "Missing scale and zero-point"
-and falls back otherwise), and TF-TRT says nothing. Here that is an error that names the tensor.
+In implicit quantisation TensorRT runs a layer in INT8 only if it knows the scales of the layer's
+data inputs. Otherwise it warns "Missing scale and zero-point" and takes a higher precision, and
+TF-TRT reports nothing. This module raises an error that names the tensor.
 
 A tensor has a range when a quantize node gives it or takes it (also through Identity, which is no
 layer), when a custom range names it, or when it is
 - the output of an op that keeps its input's range (quantization.KEEP_RANGE_OPS), or a ConcatV2 of
-  tensors that all have one: insert_ranges puts nodes there, a graph from training may not have
-  them, and such a layer then runs in higher precision, but the range itself is known;
+  tensors that all have one. insert_ranges puts quantize nodes there; a graph from training may
+  lack them. Such a layer then runs in a higher precision, but the range itself is known;
 - the output of Relu6, whose range TF-TRT sets.
 
 In explicit mode a range counts only where the values come from Q/DQ nodes, over no more than ops
@@ -26,7 +26,7 @@ from converters.int8.quantization import KEEP_RANGE_OPS, nodes_of, quantize_mode
 from converters.model.trt_graph import engine_nodes
 from converters.util.errors import NotInt8Error
 
-# What INT8 speeds up. Their first inputs are data; the others are data or weights.
+# The ops that INT8 speeds up. Their first inputs are data; the others are data or weights.
 COMPUTE_OPS = {
     **dict.fromkeys(("Conv2D", "DepthwiseConv2dNative", "Conv3D"), (0, 1)),
     **dict.fromkeys(("MatMul", "BatchMatMul", "BatchMatMulV2", "BatchMatMulV3"), (0, 1)),
@@ -56,9 +56,9 @@ def missing_ranges(
 ) -> list[MissingRange]:
     """The inputs of compute ops without a range, in the nodes' order.
 
-    `nodes` are NodeDefs of one segment (a function's body or a frozen graph); what comes from
-    outside of them has no range unless it is quantised inside. `custom_ranges` are tensors that
-    will get one. `explicit` is quantize_mode's answer for the whole graph.
+    `nodes` are NodeDefs of one segment (a function's body or a frozen graph); a tensor from outside
+    has no range unless a node inside quantises it. `custom_ranges` are tensors that will get one.
+    `explicit` is quantize_mode's answer for the whole graph.
     """
     graph = NodeTensors(nodes)
     finder = _Finder(graph, {graph.key(name) for name in custom_ranges}, explicit)

@@ -1,8 +1,14 @@
-"""Whether INT8 really happened: TF-TRT makes FP16 of it, with a log line or none, when ranges are
-missing.
+"""Whether engines have the precision that the user asked for.
 
-TensorRT says in its build log which type each layer reads ("Layer(CaskConvolution): conv + relu,
-Tactic: 0x.., x (Int8[32,64:4,56,56]) -> y (Int8[...])"); a finished plan keeps only layers' names.
+If ranges are missing, TF-TRT makes FP16 engines instead of INT8, often without a line in the log.
+The proof of INT8 is TensorRT's build log, which has the type that each layer reads
+("Layer(CaskConvolution): conv + relu, Tactic: 0x.., x (Int8[32,64:4,56,56]) -> y (Int8[...])"). A
+finished plan keeps only the names of layers.
+
+Quantize nodes in the graph also change the precision. One QuantizeAndDequantizeV2, even on the
+denylist, makes TF-TRT set INT8 and turn calibration off. The other quantize nodes are converted at
+INT8 only, where TF-TRT sets their ranges besides the calibrated ones; at FP32 and FP16 they stay
+in TensorFlow.
 """
 
 from __future__ import annotations
@@ -19,15 +25,15 @@ from converters.model.trt_graph import EngineNode
 from converters.spec.conversion_spec import ConversionSpec
 from converters.util.errors import EngineError, NotInt8Error, SpecError, listed
 
-# For TF_CPP_VMODULE: lets TensorRT's own log, which has the layers, into TensorFlow's.
+# For TF_CPP_VMODULE: with it TensorFlow's log includes TensorRT's own, which lists the layers.
 LOG_LAYERS = "trt_logger=3"
 
 _LAYER = re.compile(r"Layer\((\w+)\): (.*), Tactic: \w+, (.*) -> (.*)$")
 _TRT_LINE = re.compile(r"trt_logger\.cc:\d+\]")
-# They move and hold values and compute none.
+# Layers that move and hold values and compute nothing.
 _PASSIVE = ("Reformat", "Constant", "NoOp", "Shuffle", "ShuffleV2")
-# Q/DQ layers that TensorRT fused with nothing: what reads their floats computes in floating point.
-# TF-TRT leaves them without a name, so that they have TensorRT's: "(Unnamed Layer* 7) [Quantize]".
+# Q/DQ layers that TensorRT fused with no other: the layers behind them compute in floating point.
+# TF-TRT gives them no name, so TensorRT calls them "(Unnamed Layer* 7) [Quantize]".
 _ONLY_CONVERTS = re.compile(r"(?:[^+]*\[(?:Quantize|Dequantize)\][^+]*(?:\+|$))+")
 
 
@@ -42,7 +48,7 @@ def layers(log: str) -> list[tuple[str, bool]]:
 
 
 def without_layers(log: str) -> str:
-    """The log without the many thousand lines of TensorRT's tactics, for keeping."""
+    """The log to keep: without the many thousand lines about TensorRT's tactics."""
     kept = [
         line
         for line in log.splitlines()
@@ -53,14 +59,14 @@ def without_layers(log: str) -> str:
 
 
 def last_warnings(log: str | None) -> str:
-    """TensorFlow's last warnings and errors, to follow an error's text; "" without any."""
+    """TensorFlow's last warnings and errors, to be appended to an error's text."""
     lines = [line for line in without_layers(log or "").splitlines() if re.search(r": [EW] ", line)]
     return "".join(f"\n  {line}" for line in lines[-8:])
 
 
 def without_build_log(spec: ConversionSpec, asked: bool | None) -> ConversionSpec:
-    """The resolved spec of a conversion in this process, which cannot read TensorRT's log; `asked`
-    is its require_int8 as the user gave it, which cannot be True then: SpecError."""
+    """The resolved spec for a conversion without a child process, where TensorRT's log cannot be
+    read. SpecError if `asked`, the user's require_int8, is True."""
     if spec.precision != "INT8":
         return spec
     if asked:
@@ -137,7 +143,7 @@ def prove_int8(
 
 
 def _rangeless(tensors: list[str]) -> str:
-    """What TensorRT could not calibrate, by name."""
+    """Says which tensors TensorRT could not calibrate."""
     shown = listed(list(map(repr, tensors)))
     have = "tensor has" if len(tensors) == 1 else "tensors have"
     return f"{len(tensors)} {have} no range, being 0 in all batches or no float: {shown}"
@@ -148,9 +154,9 @@ def read_log(path: Path) -> str | None:
 
 
 def check_quantize_nodes_fit(graph_def: Any, spec: ConversionSpec) -> None:
-    """SpecError when the quantize nodes of a frozen graph make TF-TRT change what `spec`, which is
-    resolved, asks for."""
-    # As TF-TRT, which looks at the main graph.
+    """SpecError if the quantize nodes of a frozen graph would make TF-TRT change the precision or
+    the calibration of `spec`, which is resolved."""
+    # TF-TRT looks at the main graph only.
     explicit = [node for node in graph_def.node if node.op == EXPLICIT_OP]
     if spec.precision == "INT8" and not spec.use_calibration:
         if explicit and not spec.explicit_batch:
@@ -192,8 +198,8 @@ def check_quantize_nodes_fit(graph_def: Any, spec: ConversionSpec) -> None:
 def check_precision(
     spec: ConversionSpec, engines: Iterable[EngineNode], names: Collection[str]
 ) -> None:
-    """EngineError when an engine of those named was converted at another precision than FP32 or
-    FP16 that `spec` asks for; int8_proof looks at INT8."""
+    """EngineError if one of the engines `names` has another precision than the FP32 or FP16 of
+    `spec`. prove_int8 checks INT8."""
     if spec.precision == "INT8":
         return
     other = [

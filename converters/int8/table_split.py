@@ -1,10 +1,11 @@
-"""The ranges of calibration tables for engines that are cut otherwise than those calibrated.
+"""Gives the ranges of calibration tables to engines that are cut differently.
 
-Keeping ops out of TensorRT splits an engine, or leaves none. Its table still has the scales: TF-TRT
-names a tensor after the node that gives it, and an engine's inputs and outputs (TensorRTInputPH_0)
-are tensors of the graph. So the scales are taken to the graph's names while it has the engines that
-were calibrated, and from there to the engines of any other cut. What TensorRT numbers itself
-("(Unnamed Layer* 8) ...") has no place in another engine, and runs without INT8 there.
+A bisection keeps ops out of TensorRT, which splits an engine or leaves none. The scales in its
+table are still valid: TF-TRT names a tensor after the node that produces it, and an engine's inputs
+and outputs (TensorRTInputPH_0) are tensors of the graph. So `CalibratedGraph.of` maps the scales to
+the graph's tensors while the graph still has the calibrated engines, and `CalibratedGraph.split`
+maps them to the engines of another cut. Tensors that TensorRT numbers itself ("(Unnamed Layer* 8)
+...") cannot be found in another engine and run without INT8 there.
 """
 
 from __future__ import annotations
@@ -32,11 +33,11 @@ _SAME_VALUES = frozenset(
 
 @dataclasses.dataclass(frozen=True)
 class CalibratedGraph:
-    """What a converted graph's calibration tables say of the graph's tensors.
+    """What the calibration tables of a converted graph say about the graph's tensors.
 
-    `scales` has those of all tables in one, by the graph's names; `tables` are the engines' own and
-    `segments` what identifies these engines, in the same order; `ranged` are the convolutions and
-    matrix products whose inputs all have a scale.
+    `scales` joins all tables, by the graph's names. `tables` are the engines' own tables, and
+    `segments` identifies these engines, in the same order. `ranged` are the convolutions and matrix
+    products whose inputs all have a scale.
     """
 
     scales: CalibrationTable
@@ -69,10 +70,10 @@ class CalibratedGraph:
 
     def split(self, graph_def: Any) -> dict[str, CalibrationTable]:
         """The table of each INT8 engine in another cut of the same graph, by the engine's canonical
-        name; an engine that is as before has its own.
+        name. An engine that is cut as before gets its own table.
 
-        CalibrationError names the tensors without a scale that convolutions and matrix products
-        take whose inputs had one, and the inputs of an engine without any.
+        CalibrationError: a convolution or matrix product had scales for all inputs and would lose
+        one, or an engine would have no scale for its inputs. It names the tensors.
         """
         own = dict(zip(reversed(self.segments), reversed(self.tables)))  # the first of equal ones
         found: dict[str, CalibrationTable] = {}

@@ -2,8 +2,8 @@
 
 TF-TRT reports in two ways. With TF_TRT_SHOW_DETAILED_REPORT=/path/file.csv it writes a row
 `OP Name|Reason|Count` for each op type and reason, without node names. With
-TF_CPP_VMODULE=segment=1 it logs each node, each segment that was dropped as too small and each
-that fell to the limit of engines. The rules are for models whose conversion kept neither.
+TF_CPP_VMODULE=segment=1 it logs each node, and each segment that it drops because the segment is
+too small or the limit of engines is reached. The rules are for models without either report.
 """
 
 from __future__ import annotations
@@ -172,7 +172,7 @@ def read_segmenter_log(text: str) -> SegmenterLog:
 
 
 def _messages(text: str) -> list[str]:
-    """Log messages with their further lines, which bear no time of their own."""
+    """Log messages, each with its further lines, which begin without a time."""
     messages: list[list[str]] = []
     for line in text.splitlines():
         match = _LINE.match(line)

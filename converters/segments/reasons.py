@@ -18,8 +18,8 @@ from converters.util.errors import ModelError
 from converters.util.paths import as_file_name, signature_of
 from converters.util.record import LOG, RECORD
 
-# TF-TRT's detailed report for each signature; a conversion leaves it beside its record and its log,
-# which says more where it was made with converters.segments.segmenter.SEGMENTER_LOG.
+# TF-TRT's detailed report for each signature. A conversion leaves it beside its record and its log;
+# the log has more details if it was written with segmenter.SEGMENTER_LOG.
 DETAILED_REPORTS = re.compile(r"left_out\.(?P<signature>.*)\.csv")
 
 _CALL = re.compile(r"^(?:Stateful)?PartitionedCall(?:_\d+)?/")
@@ -44,7 +44,7 @@ def find_record(model: Path, record: str | Path | Mapping[str, Any] | None) -> R
     folder = model
     values: Mapping[str, Any] = {}
     if record is None and not model.is_dir():
-        return Record()  # what lies beside a graph's file may be of another model
+        return Record()  # the files beside a graph's file may belong to another model
     if isinstance(record, Mapping):
         values = record
         if not model.is_dir():
@@ -159,7 +159,8 @@ class Reasons:
 
 
 def names_of(name: str) -> list[str]:
-    """The names a node can have had before: each saving puts the name of a call before it."""
+    """The names that a node can have had before: each time a model is saved, a call's name is put
+    in front."""
     names = [name]
     while (shorter := _CALL.sub("", names[-1])) != names[-1]:
         names.append(shorter)

@@ -1,9 +1,9 @@
 """Which nodes TF-TRT would take, and in which segments, by rule: no TensorFlow op is needed.
 
-The rules are those of TF-TRT 2.17's segmenter as far as they can be told from a graph on disk: the
-op types and types of converters/data, the rank and the dimensions that the graph states, the
-denylists, the smallest segment and the limit of engines. What a converter thinks of a node's
-attributes, and what graph optimizations change before, is not in them.
+The rules are those of TF-TRT 2.17's segmenter, as far as a graph on disk tells: the op types and
+dtypes of tftrt_ops_2_17.txt, the ranks and dimensions that the graph states, the denylists, the
+smallest segment and the limit of engines. The rules do not cover a converter's checks of a node's
+attributes, nor what graph optimizations change before.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def forecast(graph: FlatGraph, options: SegmenterOptions, static: bool = False) 
 
 
 def constants(graph: FlatGraph) -> set[str]:
-    """Nodes that constant folding makes constants: nothing that is fed reaches them."""
+    """Nodes that constant folding turns into constants: they depend on no input."""
     found: set[str] = set()
     for node in graph.nodes.values():
         if node.op.startswith(_NO_CONSTANTS) or node.op in (ENGINE_OP, "NoOp"):
@@ -210,10 +210,11 @@ def _shapes_known(node: FlatNode, graph: FlatGraph) -> bool:
 
 
 def segments(graph: FlatGraph, candidates: list[str], folded: set[str]) -> Iterator[Segment]:
-    """Candidates that can be one engine each: joined, and with no way out of it and back in.
+    """Groups of candidates that can be one engine each: they are connected, and no path leaves a
+    group and comes back.
 
-    TF-TRT grows its segments from the outputs. The same comes of levels counted from there: a level
-    ends wherever a path crosses a node that is no candidate.
+    TF-TRT grows its segments from the outputs. Counting levels from the outputs gives the same
+    result: a level ends where a path crosses a node that is no candidate.
     """
     among = set(candidates)
     level: dict[str, int] = dict.fromkeys(graph.nodes, 0)
@@ -239,6 +240,6 @@ def segments(graph: FlatGraph, candidates: list[str], folded: set[str]) -> Itera
         members.setdefault(root(name), []).append(name)
     for names in members.values():
         nodes = [graph.nodes[name] for name in names]
-        # A constant goes into each segment that reads it, and counts there.
+        # A constant belongs to each segment that reads it, and counts in its size.
         read = {tensor for n in nodes for tensor in n.inputs if node_of(tensor) in folded}
         yield Segment(tuple(names), len(read) + sum(n.op not in NOT_EFFECTIVE for n in nodes))

@@ -1,8 +1,9 @@
-"""Asks TF-TRT itself which nodes it would take: its segmenter runs in a child process.
+"""Asks TF-TRT itself which nodes it would take: its segmenter runs in a child process, as
+`python -m converters.segments.segmenter JOB`.
 
 TF-TRT's graph pass decides without a GPU and without the TensorRT library; only TensorFlow has to
-be built with TF-TRT (2.17). Nothing is built: engines stay empty. Engines are cut as dynamic ones,
-also for static mode and INT8 calibration, because those would build while cutting.
+be built with TF-TRT (2.17). No engine is built. Graphs are cut as for dynamic mode without
+calibration, because static mode and calibration would build engines while cutting.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from converters.model.trt_graph import ENGINE_OP, LoadedGraph
 from converters.util.child import child_environment
 from converters.util.errors import UnavailableError
 
-# The segmenter says which node it leaves out, and why, only at this verbosity.
+# Only at this verbosity does the segmenter log which node it leaves out, and why.
 SEGMENTER_LOG = {
     "TF_CPP_VMODULE": "segment=1",
     "TF_CPP_MIN_LOG_LEVEL": "0",
@@ -50,14 +51,14 @@ class SegmenterOptions:
 
 @dataclass(frozen=True)
 class SegmenterAnswer:
-    """The graph as TF-TRT would cut it (a GraphDef), and all that its segmenter said."""
+    """The graph as TF-TRT would cut it (a GraphDef), and the log of its segmenter."""
 
     graph_def: Any
     log: str
 
 
 def tftrt_is_compiled_in() -> bool:
-    """Whether this TensorFlow has TF-TRT inside (2.17 has, 2.18 and later have not)."""
+    """Whether this TensorFlow has TF-TRT inside: 2.17 has it, 2.18 and later do not."""
     try:
         from tensorflow.compiler.tf2tensorrt import _pywrap_py_utils as tftrt
     except ImportError:
@@ -85,9 +86,8 @@ def ask_segmenter(
 ) -> SegmenterAnswer:
     """Cuts the model at `path` (SavedModel folder or frozen graph) as a conversion would.
 
-    `signature` is the SavedModel's (None: its only one). UnavailableError where this TensorFlow has
-    no TF-TRT, or where the model cannot be run through it; its message ends with what TensorFlow
-    said.
+    `signature` is one of a SavedModel's (None: its only one). UnavailableError: this TensorFlow has
+    no TF-TRT, or TF-TRT cannot cut the model; the message then ends with TensorFlow's own error.
     """
     if not tftrt_is_compiled_in():
         raise UnavailableError(
@@ -152,7 +152,7 @@ def _run(job: dict[str, Any], options: SegmenterOptions, stderr: Any, folder: st
 
 
 def _last_lines(text: str) -> str:
-    """The error that ended the child, without log, frames and what the log goes on with."""
+    """The error that ended the child, without the log lines and frames around it."""
     _, traceback, last = text.rpartition("Traceback (most recent call last):")
     # Without one it may have ended by a failed check of TensorFlow's, which is in the log.
     passed_over = _NO_ERROR if traceback else _NO_END
@@ -166,7 +166,7 @@ def main(argument: str) -> None:
     read = _saved_model if Path(job["path"]).is_dir() else _frozen_graph
     meta = read(job)
     denied = meta.collection_def["train_op"].node_list.value
-    # TF-TRT takes no fetched node: that is how its own nodes_denylist works.
+    # TF-TRT leaves out nodes that are fetched; its own nodes_denylist works that way too.
     denied.extend(job["options"]["node_denylist"])
     cut = _segment(meta, job["options"])
     Path(job["result"]).write_bytes(cut.SerializeToString())

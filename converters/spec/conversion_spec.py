@@ -1,4 +1,4 @@
-"""ConversionSpec: everything that decides a conversion, checked as a whole before anything runs."""
+"""ConversionSpec: all settings of a conversion, checked together before anything runs."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ class ConversionSpec:
       explicit_batch: TensorFlow's use_dynamic_shape. Default: whether shape_ranges or
         profile_strategy is given.
       max_batch_size: static mode only. Default: the largest batch of input_shapes, or 1.
-      max_workspace_size_bytes: default: no limit of its own (TensorFlow's sys.maxsize - 512).
-      minimum_segment_size: nodes that an engine must have at least. Default 3.
-      maximum_cached_engines: default: as many as there are shape sets, and room for 1000 other
-        shapes where TF-TRT notes those beside the engines (dynamic mode with an implicit batch that
-        builds none at runtime). Fewer than the shape sets is an error.
+      max_workspace_size_bytes: default: no limit (TensorFlow's sys.maxsize - 512).
+      minimum_segment_size: the fewest nodes that an engine may have. Default 3.
+      maximum_cached_engines: default: one for each shape set, and 1000 more in dynamic mode with
+        an implicit batch, unless engines are built at runtime: TF-TRT notes other shapes in the
+        same cache. Fewer than the shape sets is an error.
       op_denylist: op types, such as "Relu", to keep out of engines.
       node_denylist: names of nodes to keep out of engines.
       use_calibration: INT8 only. Default True. False takes the ranges from quantize nodes in the
@@ -46,19 +46,19 @@ class ConversionSpec:
       calibration_batches: how many batches of the data to use. Default: all.
       calibration_table: a file to read the ranges from if it exists, else to write them to.
       custom_ranges: (min, max) by tensor name; INT8 with use_calibration=False only.
-      require_int8: INT8 only: whether it is an error when TensorRT, which takes the fastest kernel
-        of any precision, takes none of INT8. Default True. Its build log tells, which a conversion
-        without a child process has not: there the default is False, and True an error.
+      require_int8: INT8 only: whether it is an error if TensorRT takes no INT8 kernel. (TensorRT
+        takes the fastest kernel of any precision.) Default True. The build log tells, and only a
+        child process has one: without a child the default is False, and True is an error.
       allow_build_at_runtime: whether the saved model may build engines for shapes that were not
         declared. Default False: such shapes run in TensorFlow.
       save_gpu_specific_engines: whether the built engines are saved. Default True.
       native_segments: whether the saved model keeps TensorFlow's own ops, with their weights, for
-        shapes that no engine serves. Default True. Without them such a shape is an
-        InvalidArgumentError, as is an engine that was lost, and a large model loads sooner.
+        shapes that no engine serves. Default True. Without them such a shape, or an engine that
+        was lost, is an InvalidArgumentError; a large model loads faster.
       signatures: the signatures to convert. Default: all.
       tags: the MetaGraph of a SavedModel. Default ("serve",).
-      outputs: of a frozen graph: its output tensors or nodes.
-      thresholds: the differences that verification allows. None: those of
+      outputs: the output tensors or nodes of a frozen graph.
+      thresholds: the differences that verification allows. Default:
         `converters.compare.default_thresholds(precision)`.
     """
 
@@ -110,8 +110,8 @@ class ConversionSpec:
         """The shape sets to build, the largest first: by batch, then by number of elements.
 
         In implicit batch mode an engine also serves smaller batches, so this order builds the
-        fewest. For shape_ranges, the sets are all inputs' max, opt and min. With `inputs`, only
-        the sets of exactly these inputs; of ranges, the part for these inputs.
+        fewest. For shape_ranges, the sets are all inputs' max, opt and min. `inputs` limits the
+        result to sets of exactly these inputs, and ranges to these inputs.
         """
         spec = self.resolved()
         names = None if inputs is None else set(inputs)

@@ -1,4 +1,4 @@
-"""The rules of ConversionSpec: each value by itself, then the values against one another."""
+"""The rules of ConversionSpec: each value by itself, then contradictions between values."""
 
 from __future__ import annotations
 
@@ -13,18 +13,19 @@ from converters.util.shapes import ShapeRange, batch_of, format_shape, format_sh
 PRECISIONS = ("FP32", "FP16", "INT8")
 MODES = ("dynamic", "static")
 PROFILE_STRATEGIES = ("Range", "Optimal", "Range+Optimal")
-# What only INT8 has.
+# Fields that only INT8 has.
 INT8_FIELDS = (
     *("calibration_batches", "calibration_table", "custom_ranges"),
     *("use_calibration", "require_int8"),
 )
 # TensorFlow's own default from TensorRT 8.4 on: no limit, short of overflow in its casts.
 NO_WORKSPACE_LIMIT = sys.maxsize - 512
-ROOM_FOR_OTHER_SHAPES = 1000  # more kinds than requests have between two of a declared shape
+# Between two requests of a declared shape, requests have fewer different other shapes than this.
+ROOM_FOR_OTHER_SHAPES = 1000
 
 
 class Fault(NamedTuple):
-    """One thing wrong: `allowed` are the values that would do, () where words are needed."""
+    """One fault of a spec; `allowed` are the good values, () where the reason must explain."""
 
     field: str
     value: Any
@@ -94,8 +95,8 @@ def normalised(values: Mapping[str, Any]) -> tuple[dict[str, Any], list[Fault]]:
 
 
 def contradictions(values: Mapping[str, Any], bad: set[str]) -> list[Fault]:
-    """The faults of values against one another; rules on fields that are `bad` already are left
-    out, since what the user meant there is not known."""
+    """Contradictions between values. Fields in `bad` have a faulty value already: rules about them
+    are skipped, because what the user meant is not known."""
     faults: list[Fault] = []
 
     def unless_bad(fields: tuple[str, ...], found: list[Fault]) -> None:
@@ -284,8 +285,12 @@ def _batch_faults(values: Mapping[str, Any]) -> list[Fault]:
 
 
 def _cache_size(values: Mapping[str, Any]) -> int:
-    """With an implicit batch, TF-TRT notes each shape that no engine serves in the cache too, and a
-    full one throws away what was not used for longest: a built engine, for the process's life."""
+    """The default size of each engine's cache.
+
+    With an implicit batch, TF-TRT also keeps a note in the cache for each shape that no engine
+    serves. A full cache throws out its oldest entry, which may be a built engine, and the process
+    cannot get that back.
+    """
     by_shape = values["mode"] == "dynamic" and not values["explicit_batch"]
     others = by_shape and not values["allow_build_at_runtime"]
     return engines_needed(values) + (ROOM_FOR_OTHER_SHAPES if others else 0)
@@ -338,7 +343,7 @@ def _is_shape_set(value: Any) -> bool:
 
 
 def _shown(value: Any) -> str:
-    """The value as the user wrote it, in short."""
+    """The value as the user wrote it, shortened."""
     if isinstance(value, tuple) and value and all(map(_is_shape_set, value)):
         text = "; ".join(format_shape_set(part) for part in value)
     elif isinstance(value, Mapping) and any(isinstance(v, ShapeRange) for v in value.values()):

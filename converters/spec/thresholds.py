@@ -1,6 +1,15 @@
 """How far a converted model's outputs may be from the native model's.
 
-checks/differences.py measures the figures; this module holds them and their bounds.
+The figures cover all elements of an output, in float64. n is an element of the native output, c
+of the converted one, and S = max |n| is the output's scale (1 if the native output is all zeros):
+
+    max_abs  = max |c - n|          mean_abs = mean |c - n|
+    max_rel  = max |c - n| / max(|n|, 0.001 * S of the batch)
+    cosine   = sum(n * c) / sqrt(sum(n * n) * sum(c * c))
+
+Bounds on max_abs and mean_abs are fractions of S, so that one number suits probabilities and
+logits. The denominator of max_rel has a floor: otherwise the elements near zero, which carry no
+signal, would decide it. checks/differences.py measures the figures.
 """
 
 from __future__ import annotations
@@ -17,11 +26,11 @@ from converters.util.errors import SpecError
 class OutputDifference:
     """One output's figures (see the module). None: not defined for this output.
 
-    `top1` is the share of examples (rows of a rank 2 float output) whose best class is native's,
-    `top5` the share whose five best hold native's best; equal scores count as agreement.
-    `equal` is the share of equal elements of integer, bool and string outputs. `finite` is False
-    when any NaN or infinity stands on one side only; those elements are in no other figure.
-    `problem` says why the arrays could not be compared at all.
+    `top1` is the share of examples (rows of a float output of rank 2) with the same best class in
+    both models; `top5` is the share where the native best class is among the converted model's
+    five best. Equal scores count as agreement. `equal` is the share of equal elements of integer,
+    bool and string outputs. `finite` is False if an element is NaN or infinite in one model only;
+    such elements are in no other figure. `problem` says why arrays could not be compared at all.
     """
 
     name: str
@@ -48,9 +57,8 @@ class Thresholds:
     """Bounds on an output's figures; None leaves a figure unchecked.
 
     max_abs, mean_abs: at most, as a fraction of the native output's scale S.
-    max_rel: at most. cosine, top1, top5: at least. equal: least share of equal elements of
-    integer, bool and string outputs (1 = exact). A NaN or infinity that only one side has always
-    fails.
+    max_rel: at most. cosine, top1, top5: at least. equal: the least share of equal elements of
+    integer, bool and string outputs (1 = exact). A NaN or infinity in one model only always fails.
     """
 
     max_abs: float | None = None
@@ -115,7 +123,7 @@ class Thresholds:
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Thresholds:
-        """The inverse of to_json; SpecError names a field that there is not."""
+        """The inverse of to_json; SpecError names a field that does not exist."""
         fields = [field.name for field in dataclasses.fields(cls)]
         for name in values:
             if name not in fields:
@@ -123,18 +131,18 @@ class Thresholds:
         return cls(**values)
 
 
-# The bounds say "as good as the format can be", not "good enough for your task": pass your own for
-# that. u is the largest relative error of one rounding.
+# These bounds mean "as good as the number format allows", not "good enough for your task": give
+# your own bounds for that. u is the largest relative error of one rounding.
 _DEFAULTS = {
-    # Both sides may compute in TF32 (TensorFlow's default, and TF-TRT follows it): u = 2^-11, on
-    # the inputs of each product only, so errors average out over long sums: some 1e-3 of the scale
-    # after fifty layers, and 1.2e-3 was seen after few.
+    # Both models may compute in TF32, TensorFlow's default: u = 2^-11. It rounds only the inputs of
+    # each product, so errors average out over long sums: they are about 1e-3 of the scale, in deep
+    # networks and in shallow ones.
     "FP32": Thresholds(max_abs=5e-3, mean_abs=2e-3, cosine=0.9999, top1=0.99, top5=0.999),
     # u = 2^-11 again, but activations between layers are rounded too, and large sums may be
     # accumulated in half precision.
     "FP16": Thresholds(max_abs=2e-2, mean_abs=5e-3, cosine=0.999, top1=0.98, top5=0.99),
-    # 127 steps to each side, so half a step is u = 0.4 % of a tensor's range at each layer, plus
-    # what entropy calibration cuts off the tails.
+    # 127 steps on each side of zero: half a step is u = 0.4 % of a tensor's range at each layer.
+    # Entropy calibration also cuts off the tails.
     "INT8": Thresholds(max_abs=0.2, mean_abs=5e-2, cosine=0.98, top1=0.9, top5=0.95),
 }
 
@@ -142,8 +150,8 @@ _DEFAULTS = {
 def default_thresholds(precision: str, generated: bool = False) -> Thresholds:
     """The bounds for "FP32", "FP16" or "INT8" (any case).
 
-    `generated`: the inputs are random numbers. Class agreement is not bounded then: noise has no
-    class, so the best scores nearly tie and any rounding swaps them.
+    `generated`: the inputs are random numbers. Then top1 and top5 have no bound: the best scores of
+    noise nearly tie, and any rounding swaps them.
     """
     found = _DEFAULTS.get(str(precision).upper())
     if found is None:

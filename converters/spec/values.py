@@ -1,5 +1,5 @@
-"""The single values of a ConversionSpec: each function brings one into its normal form or says
-why it cannot."""
+"""Reads single values of a ConversionSpec: each function returns a value's normal form, or raises
+BadValueError with the reason."""
 
 from __future__ import annotations
 

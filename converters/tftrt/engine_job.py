@@ -1,5 +1,7 @@
-"""The part of a conversion that needs TF-TRT: segment, calibrate, build, save. Its arguments and
-results are JSON: it runs in a child process as well as here."""
+"""The part of a conversion that needs TF-TRT: segment, calibrate, build, save.
+
+Arguments and results are JSON, so that these functions can run in a child process.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,7 @@ from converters.util.paths import as_file_name
 from converters.util.progress import Progress
 from converters.util.shapes import Shape
 
-# TF-TRT writes what it left out, and why, to this file.
+# TF-TRT writes to this file which ops it left out, and why.
 LEFT_OUT = "left_out.{signature}.csv"
 
 
@@ -44,8 +46,7 @@ def check_environment() -> dict[str, Any]:
 def prepare(
     source: str, work: str, tags: Sequence[str] | None, outputs: Sequence[str] | None
 ) -> dict[str, Any]:
-    """Looks for all that TF-TRT needs, and exports the source into `work` where it is no
-    SavedModel."""
+    """Checks that TF-TRT can work here. Exports the source into `work` if it is no SavedModel."""
     environment = check_environment()
     found = open_source(source, Path(work), tags=tags, outputs=outputs)
     return {
@@ -70,22 +71,22 @@ def convert_signatures(
     allow_none: bool = False,
     calibrated: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Converts each of `signatures` and saves them together, with those `kept` as they are.
+    """Converts each of `signatures` and saves them together; those `kept` stay unchanged.
 
     Args:
       spec: a resolved ConversionSpec as JSON.
-      calibration: by signature, the folder of its batches (calibration_spool).
-      tables: the text of earlier calibration tables by engine, of all signatures together.
+      calibration: by signature, the folder of its batches (inputs/batch_files.py).
+      tables: the text of earlier calibration tables by engine, for all signatures together.
       save: False only calibrates.
-      allow_none: whether a signature without any engine is fine.
-      calibrated: by signature, "calibrated" of an earlier answer, instead of `tables`; a signature
-        whose engines need more is calibrated with its batches, if there are some. Their shape
-        is not built for then: the earlier conversion did not see it.
+      allow_none: whether a signature without any engine is allowed.
+      calibrated: by signature, "calibrated" of an earlier answer, instead of `tables`. A signature
+        whose engines need more ranges is calibrated with its batches, if it has some; no engine
+        is built for their shape then, because the earlier conversion built none.
 
     Returns:
       "signatures": by signature, the converter, its engines, how many nodes the frozen graph had,
-      calibration tables by engine, what they say of the graph (a CalibratedGraph as JSON, or None),
-      and the shapes that were built; "timings": (step, seconds).
+      calibration tables by engine, "calibrated" (a CalibratedGraph as JSON, or None), and the
+      shapes that were built; "timings": (step, seconds).
     """
     shown = Progress(progress)
     job = _Job(saved_model, ConversionSpec.from_json(spec), shown, Path(folder))
@@ -150,7 +151,7 @@ class _Job:
 
     def convert(self, name: str, spool: str | None, allow_none: bool) -> Any:
         signature = self._loaded.signatures[name]
-        # Freezing once more to compare is only worth it with something to compare to.
+        # Freezing takes time: do it only if there is another signature to compare with.
         digest = name if self.alone else self._digest(name)
         if digest in self._digests:
             # Keras exports one function as "serve" and "serving_default".
@@ -189,7 +190,7 @@ class _Job:
             )
             found.convert(data, None if spool is None else spool_size(spool))
             if shapes and engine_nodes(found.graph_def):
-                self._prepare_building()  # not before: cutting a graph takes memory too
+                self._prepare_building()  # not earlier: segmenting needs memory too
                 found.build(shapes, _random(signature, shapes))
         self.node_names.update(found.node_names)
         engines = engine_nodes(found.graph_def)
@@ -241,7 +242,7 @@ class _Job:
         self._prepared = True
 
     def _digest(self, name: str) -> str:
-        """Equal for signatures that compute the same from inputs of the same names."""
+        """A digest that is equal for signatures that compute the same from the same input names."""
         function = self._native.signatures[name]
         frozen = freeze(function)
         names = [tensor.name for tensor in (*frozen.inputs, *frozen.outputs)]
@@ -251,8 +252,9 @@ class _Job:
         return digest.hexdigest()
 
     def _edit(self, graph_def: Any) -> None:
-        """Custom ranges go into the frozen graph as quantize nodes; without calibration there
-        must be some, else none that TF-TRT changes the precision for."""
+        """Puts custom ranges into the frozen graph as quantize nodes, and checks all such
+        nodes: INT8 without calibration needs some, and nothing else may have any that change the
+        precision."""
         check_quantize_nodes_fit(graph_def, self.spec)
         if self.spec.custom_ranges:
             graph_def.CopyFrom(quantization.insert_ranges(graph_def, self.spec.custom_ranges))

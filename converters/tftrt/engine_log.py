@@ -1,7 +1,7 @@
-"""Each engine as it is built, for progress: TF-TRT tells of them in TensorFlow's log alone.
+"""Shows each engine while it is built, for progress. Only TensorFlow's log tells about engines.
 
-In a child process the log is the file that stderr goes to. Where stderr is none, or the log has
-no such line (TensorFlow logs none by default), nothing is shown.
+In a child process the log is the file that stderr goes to. If stderr is no file, or the log has no
+such lines (TensorFlow's default), nothing is shown.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ from collections.abc import Iterator
 
 from converters.util.progress import Step
 
-# For TF_CPP_VMODULE: V2's op then logs what it builds. V1's lines need no variable.
+# For TF_CPP_VMODULE: V2's op then logs what it builds. V1 logs without it.
 LOG_BUILDS = "trt_engine_op=1"
 
 _POLL_S = 0.2
 
-# V2, of the op when it runs; several may build at once.
+# Lines of V2's op when it runs; several may build at once.
 _BEGUN = re.compile(r"Building a new TensorRT engine for (\S+) with input shapes: (.+)$")
 _ENDED = re.compile(r"(Added new engine to cache of|Engine creation for) (\S+?)(?:\. | failed)")
-# V1, of the graph's pass: how many there are, then each when it is there.
+# Lines of V1's graph pass: the number of engines, then each engine when it is built.
 _COUNTED = re.compile(r"Number of TensorRT candidate segments: (\d+)$")
 _REPLACED = re.compile(r"(Replaced|Cannot replace) segment \d+ consisting of (\d+) nodes by (\w+)")
 
 
 class EngineLines:
-    """What lines of TensorFlow's log say of engines; `feed` gives them in their order."""
+    """Reads lines of TensorFlow's log about engines; `feed` takes the lines in their order."""
 
     def __init__(self) -> None:
         self._began: dict[str, float] = {}
@@ -38,7 +38,7 @@ class EngineLines:
         self._last = time.monotonic()
 
     def feed(self, line: str) -> str | None:
-        """The note that the line is worth, with the seconds that an engine took."""
+        """The note to show for the line, with the seconds that an engine took; None for no note."""
         now = time.monotonic()
         if match := _BEGUN.search(line):
             name = match[1].split("/")[-1]
@@ -97,7 +97,7 @@ def _watch(log: int, step: Step, over: threading.Event) -> None:
     lines, begun = EngineLines(), b""
     with open(log, "rb") as file:
         while True:
-            last = over.wait(_POLL_S)  # what came before it is read once more
+            last = over.wait(_POLL_S)  # then read once more what came before the end
             *whole, begun = (begun + file.read()).split(b"\n")
             for line in whole:
                 if note := lines.feed(line.decode("utf-8", "replace")):

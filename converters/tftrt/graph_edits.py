@@ -12,10 +12,11 @@ from converters.util.shapes import input_name
 
 
 def with_unique_names(graph_def: Any) -> Any:
-    """The graph with names of its engines that no other has, nor the same model converted again.
+    """The graph with engine names that no other conversion has.
 
-    TF-TRT counts them from TRTEngineOp_000_000 in every process and keeps their engines by name:
-    of two models loaded in one process, the second fails or takes the first one's engines.
+    In every process TF-TRT counts engines from TRTEngineOp_000_000, and it keeps them by name. If
+    two models in one process have the same names, the second fails or takes the first one's
+    engines.
     """
     names = {node.name for node in trt_nodes(graph_def)}
     suffix = secrets.token_hex(4)
@@ -38,8 +39,13 @@ _NO_ENGINE = (
 
 
 def without_native_segments(graph_def: Any) -> Any:
-    """A copy in which each native segment only raises InvalidArgumentError. What it replaced is
-    noted there for `engine_nodes`."""
+    """A copy of the graph in which each native segment only raises InvalidArgumentError.
+
+    A native segment is TensorFlow's own copy of what an engine replaces, for shapes that no engine
+    serves. It holds all weights as constants, which TensorFlow copies some sixty times before the
+    first request is answered. Without it a graph loads faster, and answers other shapes with an
+    error instead of slowly. The new segment lists the nodes of the old one, for `engine_nodes`.
+    """
     from tensorflow.core.framework import graph_pb2
 
     engines = {
@@ -58,7 +64,7 @@ def without_native_segments(graph_def: Any) -> Any:
 
 
 def _raising(function: Any, engine: str) -> Any:
-    """A function of the same signature."""
+    """A function with the same signature that raises the error."""
     import tensorflow as tf
     from tensorflow.core.framework import function_pb2
 
@@ -68,7 +74,7 @@ def _raising(function: Any, engine: str) -> Any:
         made.attr[name].CopyFrom(value)
     for index, attributes in function.arg_attr.items():
         made.arg_attr[index].CopyFrom(attributes)
-    # Not Assert, whose strings have no place on a GPU.
+    # CheckNumerics, not Assert: an Assert has strings, which cannot be on a GPU.
     float32 = tf.float32.as_datatype_enum
     nan = made.node_def.add(name="nan", op="Const")
     nan.attr["dtype"].type = float32
@@ -87,14 +93,19 @@ def _raising(function: Any, engine: str) -> Any:
 
 
 def placeholders(native: Any) -> dict[str, str]:
-    """The graph's names of the inputs, by the signature's; `native` is a SavedModel's signature."""
+    """The names of the graph's placeholders, by the signature's input names.
+
+    They can differ: in a model of TensorFlow 1, the input "images" may be the placeholder
+    "image_tensor". What TF-TRT makes of a signature uses the placeholders' names. `native` is a
+    signature of the loaded SavedModel.
+    """
     names = native._arg_keywords
     return {name: input_name(tensor.name) for name, tensor in zip(names, native.inputs)}
 
 
 def keywords(native: Any) -> dict[str, str]:
-    """What a function that was made from the signature's graph is to be called with, by the
-    signature's names; empty where it takes those."""
+    """The keyword arguments of a function made from the signature's graph, by the signature's
+    names; empty if they are the same."""
     names = placeholders(native)
     taken = native.function_type.parameters
     if all(name == placeholder or _keyword(name) in taken for name, placeholder in names.items()):
@@ -103,8 +114,7 @@ def keywords(native: Any) -> dict[str, str]:
 
 
 def with_signature_names(function: Any, native: Any) -> Any:
-    """The function as it is to be saved: with the inputs' names of the signature that it was made
-    from, for which clients have them."""
+    """The function with the input names of its original signature, which clients use."""
     import tensorflow as tf
 
     names = list(native._arg_keywords)

@@ -1,4 +1,4 @@
-"""All signatures, converted and native, in one SavedModel, with what they need to load."""
+"""Saves all signatures, converted and native, in one SavedModel."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ def save_converted(
 
     Args:
       functions: converted concrete functions by signature.
-      engines: the trackable resources of their engines by name (tftrt_v2.serialize_engines).
-      natives: the loads of the native model that the functions come from. The signatures `kept`
-        of the first go along as they are, with its variables.
+      engines: the trackable resources of their engines by name (signature_v2.serialize_engines).
+      natives: the loaded copies of the native model that the functions come from. The signatures
+        `kept` are saved from the first copy, unchanged and with its variables.
       source: the folder of the native model, whose assets.extra is copied.
-      tags: those that the SavedModel gets; tf.saved_model.save itself knows "serve" only.
+      tags: the tags of the SavedModel; tf.saved_model.save itself knows only "serve".
 
     TF-TRT's own save keeps one signature and drops what a converted function captures, such as
     the lookup tables of a vocabulary; here they stay.
@@ -38,7 +38,7 @@ def save_converted(
 
     module = tf.Module()
     module.trt_engine_resources = dict(engines)
-    # Of the first load: those of further ones are the same.
+    # The first copy's names: those of further copies are the same.
     signatures = {
         name: with_signature_names(function, natives[0].signatures[name])
         for name, function in functions.items()
@@ -62,7 +62,8 @@ def save_converted(
 
 
 def _let_owner_write(path: Path) -> None:
-    """A copy has the modes of what it is of; a folder that is read-only could not be removed."""
+    """Makes a copied folder writable: a copy keeps the mode, and a read-only folder could not be
+    removed."""
     if path.is_dir() and not path.is_symlink():
         path.chmod(path.stat().st_mode | stat.S_IRWXU)
 

@@ -20,8 +20,8 @@ from converters.util.shapes import Shape, input_name
 class SignatureV1:
     """Converts the signature `name` of a loaded SavedModel; `spec` is resolved and static.
 
-    A static plan holds the shapes beside the batch: `shapes` gives those that the signature
-    leaves open.
+    A static plan fixes all dimensions but the batch. `shapes` gives those that the signature leaves
+    open.
     """
 
     converter = "TrtGraphConverter"
@@ -85,18 +85,18 @@ class SignatureV1:
                     f"signature {self.name!r}: {node.name} has no plan: TensorRT could not build "
                     "it; TensorFlow's log says why"
                 )
-            node.attr["_allow_build_at_runtime"].b = False  # it is True without being asked
+            node.attr["_allow_build_at_runtime"].b = False  # TF-TRT sets it to True
         saved = self.graph_def
         if not self._spec.native_segments:
             saved = without_native_segments(saved)
         self.function = trt_convert._construct_function_from_graph_def(original, saved, frozen)
 
     def tables(self) -> dict[str, str]:
-        """None: calibration needs dynamic mode."""
+        """No tables: calibration needs dynamic mode."""
         return {}
 
     def _fix_shapes(self, graph_def: Any, frozen: Any) -> None:
-        """Puts the declared dimensions into the placeholders, but for the batch."""
+        """Puts the declared dimensions into the placeholders, except the batch."""
         nodes = {node.name: node for node in graph_def.node}
         names = placeholders(self.native.signatures[self.name])
         keys = {placeholder: name for name, placeholder in names.items()}

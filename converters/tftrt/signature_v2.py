@@ -24,10 +24,11 @@ Tables = Callable[[Any], Mapping[str, CalibrationTable]]
 
 
 class SignatureV2:
-    """Converts the signature `name` of a SavedModel; call its methods in their order.
+    """Converts the signature `name` of a SavedModel. Call convert, build and finish in this order.
 
     `spec` is resolved. `tables` gives the calibration tables of a converted graph by engine, to use
-    instead of calibrating; where it raises CalibrationError, data is used if there is some.
+    instead of calibrating. If it raises CalibrationError, the engines are calibrated if there is
+    data.
     """
 
     converter = "TrtGraphConverterV2"
@@ -61,7 +62,7 @@ class SignatureV2:
                 minimum_segment_size=spec.minimum_segment_size,
                 maximum_cached_engines=spec.maximum_cached_engines,
                 use_calibration=spec.use_calibration,
-                # Set on the nodes when they are saved: building needs it.
+                # Building needs True; `finish` sets the final value.
                 allow_build_at_runtime=True,
             )
 
@@ -77,7 +78,8 @@ class SignatureV2:
             self._check_tables()
 
     def build(self, shapes: Sequence[Mapping[str, Shape]], batches: Iterable[Batch]) -> None:
-        """Runs each batch once, which builds what has no engine yet. `shapes` describes them."""
+        """Runs each batch once, which builds the engines for its shapes. `shapes` describes the
+        batches."""
         trt = self._trt
         if not any(True for _ in self._nodes()):
             return
@@ -114,8 +116,8 @@ class SignatureV2:
         return {engine.canonical_name: engine.calibration_table for engine in found}
 
     def finish(self) -> None:
-        """Makes of the function what is to be saved: it builds no engine when it runs, unless the
-        spec allows it, and has no native segments where the spec wants none."""
+        """Prepares the function for saving: it builds no engine when it runs, unless the spec
+        allows that, and it has no native segments if the spec wants none."""
         if self._spec.allow_build_at_runtime:
             return
         for node in self._nodes():
@@ -132,7 +134,7 @@ class SignatureV2:
         if edit is not None:
             edit(meta_graph.graph_def)
         self.node_names = [node.name for node in meta_graph.graph_def.node]
-        # TF-TRT keeps whatever is fetched out of its segments.
+        # TF-TRT leaves nodes that are fetched out of its segments.
         fetched = meta_graph.collection_def["train_op"].node_list.value
         fetched.extend(nodes_to_keep_out(meta_graph.graph_def, self._spec))
 
@@ -147,13 +149,13 @@ class SignatureV2:
         return batches
 
     def _called(self, batches: Iterable[Batch]) -> Iterator[Batch]:
-        """As TF-TRT calls its function with them."""
+        """The batches with the names that TF-TRT's function takes."""
         names = keywords(self.native.signatures[self.name])
         for batch in batches:
             yield {names.get(name, name): value for name, value in batch.items()}
 
     def _check_tables(self) -> None:
-        """TF-TRT only logs a calibration that failed, and goes on without ranges."""
+        """NotInt8Error if calibration failed: TF-TRT only logs that and goes on without ranges."""
         empty = [name for name, table in self.tables().items() if not table]
         if empty:
             raise NotInt8Error(
@@ -170,11 +172,12 @@ def _rebuilt(function: Any, graph_def: Any) -> Any:
 
 
 def _converter_class() -> Any:
-    """The subclass is made here: importing this module imports no TensorFlow."""
+    """TF-TRT's converter with our changes. The class is created here, because importing this module
+    must not import TensorFlow."""
     from tensorflow.python.compiler.tensorrt import trt_convert
 
     class Converter(trt_convert.TrtGraphConverterV2):
-        """With an edit of the graph before TF-TRT sees it, and with tables made earlier."""
+        """Edits the graph before TF-TRT sees it, and takes calibration tables made earlier."""
 
         _converted_func: Any
         has_data = False  # to calibrate with
@@ -206,11 +209,11 @@ def _converter_class() -> Any:
                 table = found.get(node.name.split("/")[-1])
                 if table is None:  # an engine of the source, at another precision
                     continue
-                # TensorRT looks layers up by names that begin with the engine's, which is new.
+                # TensorRT finds layers by names that begin with the engine's name, which is new.
                 node.attr["calibration_data"].s = renamed(table, node.name).serialize().encode()
             self._converted_func = _rebuilt(self._converted_func, self._converted_graph_def)
             self._calibrated = True
-            # With explicit batch TF-TRT takes calibrating for building too.
+            # With explicit batch TF-TRT also counts calibrating as building.
             if self._first is not None:
                 args, kwargs = trt_convert._convert_to_tensor(self._first)
                 self._converted_func(*args, **kwargs)
@@ -230,7 +233,7 @@ def _converter_class() -> Any:
 
 
 def serialize_engines(signature: SignatureV2, folder: str, save_plans: bool) -> dict[str, Any]:
-    """Moves the signature's engines from the process into files of `folder`; the trackable
+    """Moves the signature's engines from the process into files of `folder`. Returns the trackable
     resources that load them again, by engine."""
     import os
 

@@ -22,9 +22,9 @@ def declared_shapes(
 ) -> list[dict[str, Shape]]:
     """Full shape sets for one signature, the largest first.
 
-    Those of the spec whose names are the signature's inputs and that fit them; else the shapes of
-    the calibration batches; else the signature's own, when it leaves none open. None at all is fine
-    only where the model may build engines when it runs.
+    They are the spec's shapes that have the signature's inputs and fit them; else the shapes of the
+    calibration batches; else the signature's own, if it leaves no dimension open. The list may be
+    empty only if the model may build engines at runtime.
 
     Raises:
       SpecError: nothing says which to build.
@@ -36,9 +36,9 @@ def declared_shapes(
 
 
 def cannot_convert(spec: ConversionSpec, signature: Signature, *, calibrated: bool) -> str | None:
-    """Why the signature must stay native, with the cure; None where it can be converted.
+    """Why the signature must stay native, with the cure; None if it can be converted.
 
-    Calibrated signatures get the shapes of their batches.
+    `calibrated`: the signature has calibration batches, which also give it shapes.
     """
     odd = [name for name, info in signature.inputs.items() if info.dtype in _NO_NUMBERS]
     if odd:
@@ -56,8 +56,8 @@ def cannot_convert(spec: ConversionSpec, signature: Signature, *, calibrated: bo
 def with_graph_batch(
     spec: ConversionSpec, asked: int | None, signatures: Iterable[Signature]
 ) -> ConversionSpec:
-    """The spec with a static plan's max_batch_size that the graphs need: where all inputs of a
-    signature have a fixed batch, that one. SpecError where `asked`, the user's, is less."""
+    """The spec with a max_batch_size that suits the graphs, in static mode: if all inputs of a
+    signature have a fixed batch, at least that one. SpecError if `asked`, the user's, is less."""
     if spec.mode != "static":
         return spec
     largest = spec.max_batch_size or 1
@@ -79,7 +79,7 @@ def with_graph_batch(
 def _sets(
     spec: ConversionSpec, signature: Signature, calibration: Mapping[str, Shape] | None
 ) -> list[dict[str, Shape]] | None:
-    """As declared_shapes; None where nothing says which shapes to build."""
+    """Like declared_shapes, but None if nothing says which shapes to build."""
     if sets := _fitting(spec, signature):
         return sets
     if calibration is not None:
@@ -98,7 +98,8 @@ def _sets(
 
 
 def _fitting(spec: ConversionSpec, signature: Signature) -> list[dict[str, Shape]]:
-    """Others may be for a signature whose inputs have the same names. Ranges fit as a whole."""
+    """The spec's sets that fit the signature. Other sets may be for another signature whose inputs
+    have the same names. Ranges fit as a whole or not at all."""
     sets = spec.build_order(signature.inputs)
     found = [shapes for shapes in sets if _misfit(signature, shapes) is None]
     return found if spec.shape_ranges is None or len(found) == len(sets) else []
@@ -117,9 +118,8 @@ def _undeclared(spec: ConversionSpec, signature: Signature) -> str:
 
 
 def check_all_used(spec: ConversionSpec, signatures: Mapping[str, Signature]) -> None:
-    """SpecError for declared shapes whose names are no signature's inputs, or that fit none: each
-    set of shapes must be for all inputs of a signature, the ranges for all inputs of one or
-    several."""
+    """SpecError for declared shapes that no signature can use. A set of shapes must name exactly
+    the inputs of a signature and fit them; ranges must name all inputs of one or more signatures."""
     known = [set(signature.inputs) for signature in signatures.values()]
     given = [set(shapes) for shapes in spec.build_order()]
     if spec.shape_ranges is not None:
@@ -181,7 +181,7 @@ def nodes_to_keep_out(graph_def: Any, spec: ConversionSpec) -> list[str]:
 
 
 def check_denied_ops(spec: ConversionSpec, graph_def: Any) -> None:
-    """SpecError when op_denylist has a type that neither the graph nor TensorFlow knows: it would
+    """SpecError for a type in op_denylist that neither the graph nor TensorFlow knows: it would
     keep nothing out."""
     if not spec.op_denylist:
         return
@@ -202,8 +202,8 @@ def check_denied_ops(spec: ConversionSpec, graph_def: Any) -> None:
 
 
 def check_denied_nodes(spec: ConversionSpec, node_names: Collection[str]) -> None:
-    """SpecError when node_denylist has a node that is in no signature's frozen graph, of whose
-    nodes `node_names` has all; it names those that come near."""
+    """SpecError for a node in node_denylist that no signature's frozen graph has; it suggests
+    similar names. `node_names` are the nodes of all frozen graphs."""
     for name in spec.node_denylist:
         if name in node_names:
             continue
