@@ -119,7 +119,8 @@ def _undeclared(spec: ConversionSpec, signature: Signature) -> str:
 
 def check_all_used(spec: ConversionSpec, signatures: Mapping[str, Signature]) -> None:
     """SpecError for declared shapes that no signature can use. A set of shapes must name exactly
-    the inputs of a signature and fit them; ranges must name all inputs of one or more signatures."""
+    the inputs of a signature and fit them. Ranges must name all inputs of one or more signatures.
+    """
     known = [set(signature.inputs) for signature in signatures.values()]
     given = [set(shapes) for shapes in spec.build_order()]
     if spec.shape_ranges is not None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from converters import ConversionSpec
-from converters.checks.fresh_check import FreshReport, ShapeRun
+from converters.checks.fresh_check import FreshReport, ShapeRun, fresh_check
 from converters.inputs.batch_files import read_spool
 from converters.model.trt_graph import load_graph
 from converters.tftrt import engine_job
@@ -52,15 +52,17 @@ def tftrt(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 
     monkeypatch.setattr(engine_job, "convert_signatures", convert_signatures)
     monkeypatch.setattr(engine_job, "check_environment", lambda: {"tensorrt_loaded": "8.6.0"})
+
+    # A new process that imports TensorFlow takes seconds, and is seldom the point.
+    def fresh(folder: Path, requests: Any, tags: Any) -> FreshReport:
+        runs = tuple(ShapeRun(name, shapes, 0.1, (), (), ()) for name, shapes in requests)
+        return FreshReport(0.1, 0.1, runs)
+
+    monkeypatch.setattr("converters.conversion_stages.fresh_check", fresh)
     return result
 
 
 @pytest.fixture
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No process of its own for the run of every shape, where that is not the point."""
-
-    def fresh_check(folder: Path, requests: Any, tags: Any) -> FreshReport:
-        runs = tuple(ShapeRun(name, shapes, 0.1, (), (), ()) for name, shapes in requests)
-        return FreshReport(0.1, 0.1, runs)
-
+def in_a_fresh_process(tftrt: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The run of every shape really is in a process of its own."""
     monkeypatch.setattr("converters.conversion_stages.fresh_check", fresh_check)

@@ -29,15 +29,14 @@ from converters.util.errors import (
     ModelError,
     OutputError,
     SpecError,
-    UnavailableError,
     VerificationError,
 )
 from converters.util.record import file_hash
 
-pytest_plugins = ["copied_tftrt"]  # fixtures tftrt and quick
+pytest_plugins = ["copied_tftrt"]  # fixture tftrt
 
 
-def test_what_is_left(tmp_path: Path, tftrt: Mapping[str, Any]) -> None:
+def test_what_is_left(tmp_path: Path, tftrt: Mapping[str, Any], in_a_fresh_process: None) -> None:
     source = save(tmp_path / "model")
     report = here(source, tmp_path / "out", ConversionSpec("FP16", input_shapes=SHAPES))
     assert report.verification.passed
@@ -183,7 +182,6 @@ def test_calibrating_writes_a_table(tmp_path: Path, tftrt: Mapping[str, Any]) ->
 def test_a_table_is_found_again_from_another_folder(
     tmp_path: Path,
     tftrt: Mapping[str, Any],
-    quick: None,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -203,7 +201,7 @@ def test_a_table_is_found_again_from_another_folder(
 
 
 def test_the_record_has_data_settings_and_version(
-    tmp_path: Path, tftrt: Mapping[str, Any], quick: None, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, tftrt: Mapping[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source, table = save(tmp_path / "model"), tmp_path / "x.calib_table"
     for index in range(2):
@@ -294,19 +292,6 @@ def test_spool_keeps_names_and_values(tmp_path: Path) -> None:
         for name, value in batch.items():
             np.testing.assert_array_equal(again[name], value)
             assert again[name].dtype == value.dtype
-
-
-def test_without_a_gpu_it_says_what_is_missing(tmp_path: Path) -> None:
-    try:
-        engine_job.check_environment()
-    except UnavailableError:
-        pass
-    else:
-        pytest.skip("this machine can convert")
-    source = save(tmp_path / "model")
-    with pytest.raises(UnavailableError):
-        convert(source, tmp_path / "out", ConversionSpec(input_shapes=SHAPES), progress=False)
-    assert left_in(tmp_path) == ["model"]
 
 
 def test_a_damaged_model(tmp_path: Path, tftrt: Mapping[str, Any]) -> None:
@@ -413,7 +398,7 @@ def test_int8_cannot_be_proved_without_a_child(tmp_path: Path, tftrt: Mapping[st
 
 
 def test_bisect_converts_without_what_differs(
-    tmp_path: Path, tftrt: dict[str, Any], quick: None, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, tftrt: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source, other = save(tmp_path / "model"), save(tmp_path / "other", Model(offset=0.5))
     nodes = {"one": "Conv2D", "two": "Conv2D", "three": "Relu"}

@@ -26,7 +26,7 @@ from converters.util.errors import (
     VerificationError,
 )
 
-pytest_plugins = ["copied_tftrt"]  # fixtures tftrt and quick
+pytest_plugins = ["copied_tftrt"]  # fixture tftrt
 
 # Of a model whose outputs differ because of the second convolution.
 NODES = {"one": "Conv2D", "two": "Conv2D", "three": "Relu", "four": "Sigmoid"}
@@ -34,7 +34,7 @@ NODES = {"one": "Conv2D", "two": "Conv2D", "three": "Relu", "four": "Sigmoid"}
 
 @pytest.fixture
 def trials(
-    tmp_path: Path, tftrt: dict[str, Any], quick: None, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, tftrt: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> dict[str, Any]:
     """`result["error"]` is what trials raise that keep the second convolution in."""
     source, other = save(tmp_path / "model"), save(tmp_path / "other", Model(offset=0.5))

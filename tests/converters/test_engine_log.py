@@ -25,7 +25,7 @@ from converters.tftrt.signature_v2 import SignatureV2
 from converters.util.child import run_in_child
 from converters.util.progress import Progress
 
-pytest_plugins = ["copied_tftrt"]  # fixtures tftrt and quick
+pytest_plugins = ["copied_tftrt"]  # fixture tftrt
 
 HERE = Path(__file__).resolve().parent
 RECORDED = HERE.parent / "golden" / "segmented" / "two_engines_reports" / "conversion.log"
@@ -185,7 +185,7 @@ def test_calibrating_counts_the_batches(
 
 
 def test_a_conversion_lets_the_op_log(
-    tmp_path: Path, tftrt: dict[str, Any], quick: None, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, tftrt: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     logged = {}
 

@@ -15,7 +15,7 @@ from copied_models import SHAPES, Model, X, here, save
 from converters import ConversionSpec
 from converters.util.errors import OutputError
 
-pytest_plugins = ["copied_tftrt", "small_disk"]  # fixtures tftrt, quick, small_disk, full_disk
+pytest_plugins = ["copied_tftrt", "small_disk"]  # fixtures tftrt, small_disk, full_disk
 
 FULL = "out cannot be written: .*No space left on device.* MB are free there now.*Make room"
 
@@ -30,7 +30,7 @@ class Large(Model):
 
 @pytest.mark.parametrize("saved", [False, True], ids=["files are copied", "TensorFlow saves"])
 def test_the_output_s_disk(
-    tmp_path: Path, tftrt: dict[str, Any], quick: None, small_disk: Path, saved: bool
+    tmp_path: Path, tftrt: dict[str, Any], small_disk: Path, saved: bool
 ) -> None:
     source = save(tmp_path / "model", Large())
     older = small_disk / "older"

@@ -92,13 +92,10 @@ def test_names_that_stdout_cannot_show(tmp_path: Path) -> None:
 def test_a_path_that_is_no_utf_8(tmp_path: Path) -> None:
     model = save(tmp_path / "model").rename(os.fsdecode(os.fsencode(tmp_path) + b"/m\xff"))
     page = tmp_path / "page.html"
-    for options in ([], ["--json"]):
-        page.unlink(missing_ok=True)
-        done = trt_inspect(model, "--html", page, *options)
-        assert done.returncode == 0, done.stderr
-        assert "m\\udcff" in page.read_text("utf-8")
-        if options:
-            json.loads(done.stdout)
+    done = trt_inspect(model, "--html", page, "--json")
+    assert done.returncode == 0, done.stderr
+    assert "m\\udcff" in page.read_text("utf-8")
+    json.loads(done.stdout)
 
 
 def test_a_function_that_calls_itself(tmp_path: Path) -> None:

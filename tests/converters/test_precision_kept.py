@@ -21,7 +21,7 @@ from converters.tftrt import engine_job
 from converters.util.errors import EngineError, SpecError
 from converters.util.progress import Progress
 
-pytest_plugins = ["copied_tftrt"]  # fixtures tftrt and quick
+pytest_plugins = ["copied_tftrt"]  # fixture tftrt
 
 QUANTIZE: dict[str, Callable[[Any], Any]] = {
     "QuantizeAndDequantizeV2": lambda x: tf.raw_ops.QuantizeAndDequantizeV2(
@@ -102,6 +102,7 @@ def test_many_nodes_are_counted() -> None:
         check_quantize_nodes_fit(graph, SPECS["FP16"].resolved())
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not tftrt_is_compiled_in(), reason="this TensorFlow has no TF-TRT inside")
 @pytest.mark.parametrize(
     ("op", "precision", "made"),

@@ -98,6 +98,7 @@ def test_an_engine_that_is_split_in_two(
     assert first.header == second.header == HEADER
 
 
+@pytest.mark.slow
 def test_every_piece_has_the_ranges_of_its_ends(
     calibrated: CalibratedGraph, table: CalibrationTable
 ) -> None:
@@ -113,6 +114,7 @@ def test_every_piece_has_the_ranges_of_its_ends(
     ]
 
 
+@pytest.mark.slow
 def test_no_engine_needs_no_table(calibrated: CalibratedGraph) -> None:
     ops = ("Conv2D", "Relu", "Mul", "AddV2", "Sub", "Mean", "MatMul", "BiasAdd", "Softmax")
     graph = cut_again(op_denylist=ops)

@@ -357,31 +357,38 @@ def test_a_keras_model_against_a_perturbed_copy(tmp_path: Path) -> None:
     assert not verify(paths[0], paths[2], data, precision="FP16").passed
 
 
-@pytest.mark.parametrize("apart", [False, True], ids=["in this process", "in children"])
 @pytest.mark.parametrize("kind", ["keras", "meta_graph"])
 def test_natives_that_are_exported_first(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, apart: bool
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
-    """What `convert` takes, `verify` compares with; CONVERTED is an export of it."""
+    """`verify` compares with whatever `convert` takes; the converted model is an export of it."""
     (tmp_path / "tmp").mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "tmp"))
     made = keras_file(tmp_path / "a.keras") if kind == "keras" else session_graph(tmp_path)[1]
     outputs = ["y"] if kind == "meta_graph" else None
     same = open_source(made, tmp_path / "same", outputs=outputs).saved_model
-    report = verify(
-        made, same, shapes={"x": (4, 3)}, separate_processes=apart, outputs=outputs, precision=None
-    )
+    report = verify(made, same, shapes={"x": (4, 3)}, outputs=outputs, precision=None)
     assert report.passed and report.outputs and not report.problems
     assert not list((tmp_path / "tmp").glob("trt-convert-*"))
     if kind == "meta_graph":
         with pytest.raises(ModelError, match="name its outputs .*--output"):
-            verify(made, same, separate_processes=apart)
+            verify(made, same)
         made.with_suffix(".index").unlink()
         with pytest.raises(ModelError, match="the checkpoint of .* cannot be restored"):
-            verify(made, same, outputs=outputs, separate_processes=apart)
+            verify(made, same, outputs=outputs)
     else:
         other = open_source(keras_file(tmp_path / "b.keras"), tmp_path / "other").saved_model
-        assert not verify(made, other, shapes={"x": (4, 3)}, separate_processes=apart).passed
+        assert not verify(made, other, shapes={"x": (4, 3)}).passed
+
+
+def test_a_native_that_a_child_exports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "tmp").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "tmp"))
+    made = session_graph(tmp_path)[1]
+    same = open_source(made, tmp_path / "same", outputs=["y"]).saved_model
+    report = verify(made, same, shapes={"x": (4, 3)}, outputs=["y"], separate_processes=True)
+    assert report.passed and report.outputs and not report.problems
+    assert not list((tmp_path / "tmp").glob("trt-convert-*"))
 
 
 def test_functions_do_not_go_into_child_processes(native: str) -> None:
