@@ -24,10 +24,10 @@ from converters.util.shapes import Shape, format_shape_set
 
 @dataclasses.dataclass(frozen=True)
 class SignatureReport:
-    """One signature; `converter` is TF-TRT's class, or "native" for one that was kept as it is.
+    """One signature. `converter` is TF-TRT's class, or "native" for a signature that was kept.
 
-    `nodes_in_engines` of `nodes` are those of the frozen graph that run in TensorRT; `shapes` are
-    those that were built; `reason` says why it stayed native without being asked to.
+    Of the frozen graph's `nodes`, `nodes_in_engines` run in TensorRT. `shapes` are those that
+    engines were built for. `reason` says why it stayed native, if the user did not ask for that.
     """
 
     name: str
@@ -83,7 +83,7 @@ class ConversionReport:
     asked: ConversionSpec | None = None
 
     def _ran(self) -> str:
-        """What the fresh process did besides running saved engines."""
+        """What else the fresh process did besides running saved engines."""
         runs = self.fresh.runs
         if self.fresh.passed:
             return "no engine built, nothing in TensorFlow instead" if runs else "no shape to run"

@@ -1,4 +1,7 @@
-"""The one call: any model to a SavedModel with TensorRT engines, checked before it is there."""
+"""`convert` turns any model into a SavedModel with TensorRT engines, and checks it first.
+
+Its stages are in conversion_plan.py and conversion_stages.py. `calibrate` runs the first three.
+"""
 
 from __future__ import annotations
 
@@ -58,10 +61,10 @@ def convert(
 ) -> ConversionReport:
     """Converts a model, proves the result, and leaves it in `output`, or leaves nothing.
 
-    The result is a SavedModel with all signatures of the source and its engines for every
-    declared shape; beside it lie conversion.json, repeat.sh, conversion.log and TF-TRT's reasons
-    for what it left out. A fresh process has then loaded it and run each shape by its saved
-    engines alone, and its outputs have been compared with the native model's.
+    The result is a SavedModel with all signatures of the source, and engines for every declared
+    shape. The folder also has conversion.json, repeat.sh, conversion.log and TF-TRT's reasons for
+    what it left out. Before `output` appears, a fresh process has loaded the model and run each
+    shape by the saved engines alone, and the outputs were compared with the native model's.
 
     Args:
       source: a SavedModel, a frozen graph (.pb), a MetaGraph (.meta) beside its checkpoint, or a
@@ -70,17 +73,17 @@ def convert(
       output: a folder that does not exist yet, unless `overwrite`.
       spec: what to convert to; None is ConversionSpec().
       calibration_data: for INT8, what converters.calibration_data.batches takes; for several
-        signatures a dict of such by signature. The batches are kept in temporary files.
-      verify: whether outputs are compared. The run in a fresh process is always made.
-      verify_data: to compare on, like calibration_data; None compares on random inputs.
-      bisect: when outputs differ too much, finds the ops to keep out and converts without them;
-        the report, conversion.json and denylist.json name them. Takes many conversions. With a
-        calibration table that exists, engines get their tensors' ranges from it however they are
-        cut; calibration_data measures what it lacks.
+        signatures a dict of such data by signature. The batches are kept in temporary files.
+      verify: whether outputs are compared. The run in a fresh process always happens.
+      verify_data: the inputs to compare on, like calibration_data; None takes random inputs.
+      bisect: if outputs differ too much, finds the ops to keep out and converts without them. The
+        report, conversion.json and denylist.json name them. This takes many conversions. If the
+        spec's calibration table exists, engines get their ranges from it however they are cut,
+        and calibration_data measures the ranges that it lacks.
       progress: True bars, False nothing, None bars on a terminal and lines elsewhere.
-      child: converts in a child process, which TensorRT may crash without harm; False converts in
-        this one, whose TensorFlow then holds the GPU, and where nothing proves that INT8 kernels
-        were taken (ConversionSpec.require_int8).
+      child: whether to convert in a child process, so that a crash in TensorRT does no harm. False
+        converts in this process: its TensorFlow then holds the GPU, and nothing proves that INT8
+        kernels were taken (ConversionSpec.require_int8).
 
     Raises:
       ConverterError: SpecError, ModelError, UnavailableError, CalibrationError, EngineError,
@@ -118,7 +121,7 @@ def convert(
         fresh = run_fresh(plan, built, folder, workshop)
         compared = compare(plan, built, folder, verify_data, workshop, fresh) if verify else None
         if compared is not None and compared.native:
-            compared.raise_if_failed()  # what ran in TensorFlow says nothing to a bisection
+            compared.raise_if_failed()  # no engine ran, so a bisection would find nothing
         if compared is not None and not compared.passed and bisect:
             cut_again = ranges.tables is not None
             if cut_again:
@@ -135,7 +138,7 @@ def convert(
             fresh = run_fresh(plan, built, folder, workshop)
             compared = compare(plan, built, folder, verify_data, workshop, fresh)
             if cut_again:
-                # The table that was read has other engines, and would not do for repeat.sh.
+                # repeat.sh needs a table for these engines; the one that was read has others.
                 write_tables(folder / record.TABLE, built.tables)
                 table = os.path.abspath(Path(output) / record.TABLE)
                 used = dataclasses.replace(used, calibration_table=table)
@@ -162,7 +165,7 @@ def convert(
 
 @dataclasses.dataclass(frozen=True)
 class CalibrationReport:
-    """The tables by engine, and the file that has them."""
+    """The calibration tables by engine, and the file that holds them."""
 
     path: str
     tables: dict[str, CalibrationTable]
@@ -194,7 +197,7 @@ def calibrate(
     asked = dataclasses.replace(spec or ConversionSpec(), calibration_table=None)
     if (asked.precision or "INT8").upper() != "INT8":
         raise SpecError(f"precision {asked.precision!r} has nothing to calibrate: use INT8")
-    # Nothing is proved here.
+    # Calibrating proves nothing about kernels.
     asked = dataclasses.replace(asked, precision="INT8", require_int8=None)
     with tempfile.TemporaryDirectory(prefix=_WORK) as work:
         workshop = Workshop(Path(work), Progress(progress), child=child, shown=progress)
@@ -206,7 +209,7 @@ def calibrate(
 
 
 def _read_once(data: Any) -> bool:
-    """Whether the data, or a signature's, is an iterator, which ends with its first reader."""
+    """Whether the data, or that of a signature, is an iterator: it can be read only once."""
     if isinstance(data, Mapping):
         return any(map(_read_once, data.values()))
     return hasattr(data, "__next__")
@@ -248,8 +251,8 @@ def _bisect(
 def _repeated(
     calibration_data: Any, verify_data: Any, verify: bool, has_table: bool
 ) -> tuple[list[str], str | None]:
-    """Arguments for repeat.sh, and what it cannot have; a calibration table stands for the data
-    that it was measured on."""
+    """Arguments for repeat.sh, or why the conversion cannot be repeated. A calibration table
+    replaces the data that it was measured on."""
     arguments = [] if verify else ["--no-verify"]
     verify_data = verify_data if verify else None
     for name, data in (("calibration_data", calibration_data), ("verify_data", verify_data)):

@@ -1,4 +1,9 @@
-"""The driver of bisect over a model's engines, and the file with what it found."""
+"""Finds the ops to keep out of TensorRT, so that a converted model passes its verification.
+
+`bisect` searches a set of names by questions to a check. `find_denylist` applies it to the ops of a
+model's engines, first to types and then to single nodes, and writes a file that conversion takes.
+Each question costs a conversion, so there are few questions, and none is asked twice.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +18,7 @@ from converters.model.trt_graph import engine_nodes, segment_nodes
 from converters.util.errors import SpecError, VerificationError, listed
 from converters.util.outputs import check_new, write_new
 
-# Of (op types, node names) kept out of TensorRT: whether the model then passes verification.
+# Whether the model passes verification with these (op types, node names) kept out of TensorRT.
 ConvertAndCheck = Callable[[frozenset[str], frozenset[str]], bool]
 
 
@@ -77,24 +82,25 @@ def find_denylist(
     provenance: Mapping[str, Any] | None = None,
     overwrite: bool = False,
 ) -> Denylist:
-    """A denylist with which the converted model passes, and of which nothing can be left out; it
+    """Finds a denylist with which the converted model passes and that needs all of its entries. It
     is written to `path` if given.
 
     Args:
       convert_and_check: converts with these op types and node names kept out and says whether
-        the result passes. With nothing kept out it does not, which is why one asks.
+        the result passes. With nothing kept out it must not pass.
       graph_def: the converted graph that fails: its engines' segments say what ran in TensorRT.
       by: "op" looks for op types first; "segment" for whole engines first, which suits models
         with many engines. Both then look for single nodes among what was found.
-      max_runs: conversions at most; the best found by then is returned, and its provenance says
-        that it may be larger than needed.
+      max_runs: the most conversions. At the limit the best denylist so far is returned, and its
+        provenance says that it may be larger than needed.
       progress: called after each conversion.
       provenance: more to note in the file (precision, thresholds, versions).
 
     Raises:
       VerificationError: the graph has no engine, keeping everything out does not help, or
         nothing was found within `max_runs`.
-      OutputError: `path` exists or cannot be written; said before the first conversion if known.
+      OutputError: `path` exists or cannot be written; raised before the first conversion if
+        possible.
     """
     if by not in ("op", "segment"):
         raise SpecError(f'by is {by!r}; it is "op" or "segment"')
@@ -192,7 +198,7 @@ Excluded = frozenset[str]
 
 @dataclasses.dataclass(frozen=True)
 class Trial:
-    """One question that was asked: does the check pass with these kept out?"""
+    """One question and its answer: does the check pass with these names kept out?"""
 
     number: int
     excluded: Excluded
@@ -237,13 +243,12 @@ def bisect(
 ) -> Bisection:
     """A smallest set of candidates (in the sense of Bisection) without which the check passes.
 
-    `fails(excluded)` says whether the check still fails with `excluded` kept out; with nothing
-    kept out it is known to fail, and is not asked; nor are all of them when `all_pass` says that
-    this passes. Halves are kept out first, in the order of
-    `candidates`: k culprits among n take about 2 k log2(n / k) runs when keeping out more never
-    makes the check fail (QuickXplain: Junker, AAAI 2004). Where that does not hold the answer
-    still passes and is 1-minimal, after more runs. The same questions are asked in the same order
-    each time. Exceptions of `fails` pass through.
+    `fails(excluded)` says whether the check still fails with `excluded` kept out. It is not asked
+    about the empty set, which must fail, nor about all candidates if `all_pass` says that these
+    pass. Halves are kept out first, in the order of `candidates`. If keeping out more never makes
+    the check fail, k culprits among n take about 2 k log2(n / k) runs (QuickXplain: Junker, AAAI
+    2004). Otherwise the answer still passes and is 1-minimal, after more runs. The questions and
+    their order are always the same. Exceptions of `fails` pass through.
     """
     names = list(dict.fromkeys(candidates))
     search = _Search(fails, max_runs, progress)
@@ -255,7 +260,7 @@ def bisect(
             return search.result(None)
         found = frozenset(search.explain(frozenset(), False, names))
         if not search.passes(found):
-            # Keeping out more made it worse somewhere: shrink from the set known to pass.
+            # Keeping out more made the check fail: shrink the set that is known to pass.
             found = search.shrink(names)
         return search.result(search.prune(found, names))
     except _LimitReachedError:
@@ -297,8 +302,8 @@ class _Search:
         self.best = excluded
 
     def explain(self, kept_out: Excluded, grew: bool, names: list[str]) -> list[str]:
-        """The culprits among `names` that are needed besides `kept_out`, which is out already.
-        `grew`: whether `kept_out` has not been tried yet."""
+        """The culprits among `names` that must be kept out besides `kept_out`. `grew`: `kept_out`
+        has not been tried yet."""
         if grew and self.passes(kept_out):
             return []
         if len(names) == 1:
@@ -310,8 +315,8 @@ class _Search:
         return of_first + of_second
 
     def shrink(self, names: list[str]) -> Excluded:
-        """Takes ever smaller parts out of a set that passes, as long as it passes (Zeller's and
-        Hildebrandt's delta debugging, by complements)."""
+        """Removes smaller and smaller parts from a set as long as it passes (delta debugging by
+        complements: Zeller and Hildebrandt)."""
         size = max(1, len(names) // 2)
         while True:
             start = 0
@@ -326,7 +331,7 @@ class _Search:
             size = max(1, size // 2)
 
     def prune(self, found: Excluded, order: list[str]) -> Excluded:
-        """Takes single members out until none can go."""
+        """Removes single members until every one is needed."""
         names = [name for name in order if name in found]
         index = 0
         while index < len(names):

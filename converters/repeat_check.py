@@ -1,4 +1,7 @@
-"""Whether a conversion's source and data are still those of its record; repeat.sh asks first."""
+"""Checks that a conversion's source and data have not changed since its record was written.
+
+Each repeat.sh runs this module before it repeats a conversion.
+"""
 
 from __future__ import annotations
 
@@ -17,11 +20,10 @@ from converters.util.record import DATA_OPTIONS, file_hash, read_record, source_
 def check_unchanged(
     record: Mapping[str, Any], source: str | Path, data: Mapping[str, Sequence[str]]
 ) -> None:
-    """ModelError names the first file that is another one now, with both hashes.
+    """ModelError names the first file that has changed, with both hashes.
 
-    `data` has what the repeated conversion is given, as in DATA_OPTIONS: files, folders and
-    patterns. A calibration table or data of which nothing is left is left to the conversion to
-    tell.
+    `data` is what the repeated conversion is given, by the names of DATA_OPTIONS: files, folders
+    and patterns. If a calibration table or data is missing, the conversion itself reports it.
     """
     if not Path(source).exists():
         raise ModelError(f"{source} is not there any more")

@@ -1,4 +1,4 @@
-"""The old name of converters.repeat_check: every repeat.sh that is written already runs it."""
+"""The old name of converters.repeat_check, which every older repeat.sh runs."""
 
 import sys
 

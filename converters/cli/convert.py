@@ -65,7 +65,7 @@ def run(args: argparse.Namespace) -> int:
         if given and not args.verify:
             raise values.UsageError(f"argument {option}: not allowed with --no-verify")
     spec = spec_from(args, random_inputs=args.verify_data is None)
-    # A fault in the options is better told before TensorFlow is imported.
+    # Report faults in the options before TensorFlow is imported.
     spec.resolved()
     from converters.convert_model import convert
 

@@ -49,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
         check_folder(args.events, args.model, args.original)
     report = inspect_model(args.model, args.original, tags=args.tags, ask=args.ask)
     if args.html is not None:
-        # A path may have bytes that are no UTF-8.
+        # A path need not be UTF-8.
         page = report.to_html().encode("utf-8", "backslashreplace")
         write_new(args.html, page, args.overwrite)
     if args.events is not None:

@@ -1,4 +1,4 @@
-"""How results are shown: as text or as JSON on stdout, progress on stderr."""
+"""Shows results as text or as JSON on stdout, which may be full or closed."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ def show(args: argparse.Namespace, report: Any) -> None:
 
 
 class StdoutError(Exception):
-    """stdout takes no more: its reader has left, or its disk is full. The cause is the OSError."""
+    """stdout cannot be written, because its reader has left or its disk is full."""
 
 
 @contextlib.contextmanager
 def to_stdout() -> Iterator[None]:
-    """For blocks that do nothing else: an OSError is then no other file's."""
+    """Turns an OSError into StdoutError. The block must only write to stdout."""
     try:
         if isinstance(sys.stdout, io.TextIOWrapper):
             sys.stdout.reconfigure(errors="backslashreplace")  # as stderr has it
@@ -50,8 +50,8 @@ def to_stdout() -> Iterator[None]:
 
 
 def open_closed_streams() -> None:
-    """Makes /dev/null of standard streams that were closed: otherwise the next file to be opened
-    would get a stream's number, and what is printed."""
+    """Opens /dev/null for each standard stream that is closed. Otherwise the next file to be opened
+    would get the stream's number, and receive what is printed."""
     for number, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
         if getattr(sys, name) is None:
             null = os.open(os.devnull, os.O_RDWR)

@@ -1,4 +1,4 @@
-"""`trt-convert verify`: a converted model's outputs beside the native model's."""
+"""`trt-convert verify`: compares a converted model's outputs with the native model's."""
 
 from __future__ import annotations
 

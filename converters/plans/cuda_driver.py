@@ -1,7 +1,7 @@
-"""The few calls of the CUDA driver that running a plan takes, through ctypes.
+"""The few calls of the CUDA driver that running a plan needs, through ctypes.
 
-The driver library comes with the GPU's driver, so that no package of bindings is needed. Memory is
-of the device's primary context, the one that TensorRT and TensorFlow use.
+The library comes with the GPU's driver, so no package of Python bindings is needed. Memory belongs
+to the device's primary context, which TensorRT and TensorFlow use too.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Device:
 
     @property
     def stream(self) -> int:
-        """The handle of a stream of its own."""
+        """The handle of this object's own stream."""
         return self._stream.value or 0
 
     def use(self) -> None:
@@ -51,7 +51,7 @@ class Device:
     def allocate(self, size: int) -> int:
         """The address of `size` bytes of device memory."""
         address = ctypes.c_uint64()
-        # A tensor can be empty; the driver gives no memory of no size.
+        # A tensor can be empty, but the driver does not allocate 0 bytes.
         self._call("cuMemAlloc_v2", ctypes.byref(address), ctypes.c_size_t(max(size, 1)))
         self._allocated.append(address.value)
         return address.value
@@ -69,7 +69,7 @@ class Device:
         return address
 
     def download(self, address: int, shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
-        """What is at `address`, as a new array."""
+        """A new array with the values at `address`."""
         array = np.empty(shape, dtype)
         if array.nbytes:
             self._call(
@@ -81,7 +81,7 @@ class Device:
         return array
 
     def wait(self) -> None:
-        """Waits until all that was put into the stream is done."""
+        """Waits until all work in the stream is done."""
         self._call("cuStreamSynchronize", self._stream)
 
     def free(self) -> None:

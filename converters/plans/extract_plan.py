@@ -1,4 +1,4 @@
-"""extract_plans: the TensorRT plans of a converted model as files, with what they take and give."""
+"""extract_plans: writes the TensorRT plans of a converted model to files, and describes them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ PLANS_SCHEMA = 1
 
 @dataclass(frozen=True)
 class ExtractedPlan:
-    """One plan file. `input_shapes` are those it was built with, by binding order."""
+    """One plan file. It was built with `input_shapes`, in the order of its bindings."""
 
     file: str
     engine: str
@@ -53,9 +53,9 @@ class ExtractedPlan:
 class ExtractedPlans:
     """What extract_plans wrote; plans.json is its JSON form.
 
-    `whole_model` says for each signature whether one plan does all of it; `excluded` are the nodes
-    that no plan covers; `comparisons` are those with the TRTEngineOps, or empty with the reason in
-    `not_compared`.
+    `whole_model` says for each signature whether one plan computes all of it. `excluded` are the
+    nodes that no plan covers. `comparisons` compare plans with their TRTEngineOps; if it is empty,
+    `not_compared` says why.
     """
 
     model: str
@@ -112,11 +112,11 @@ def extract_plans(
       out: the folder to make; all of it is written or nothing.
       signature: the signature whose plans to take; None takes all.
       partial: also take plans that are only parts of the model.
-      compare: whether each plan is run by TensorRT and compared with its TRTEngineOp. None does
-        so where TensorRT's Python package and a GPU of the kind that built them are here.
+      compare: whether to run each plan by TensorRT and compare it with its TRTEngineOp. None
+        compares if TensorRT's Python package and a GPU of the right kind are here.
       tags: the MetaGraph of a SavedModel.
       overwrite: whether an older folder at `out` is replaced.
-      tolerance: the absolute difference that the comparison allows; 0 is equal to the bit.
+      tolerance: the absolute difference that the comparison allows; 0 means equal bits.
 
     Raises:
       SpecError: `tolerance` is no finite number, or less than 0.
@@ -182,7 +182,7 @@ def _refuse_parts(loaded: LoadedGraph, whole: Mapping[str, str | None]) -> None:
 def _plans(
     loaded: LoadedGraph, graphs: list[FlatGraph]
 ) -> tuple[list[ExtractedPlan], dict[str, bytes], list[str]]:
-    # A plan itself does not tell.
+    # The plan itself does not tell.
     gpu = next(iter(recorded_gpus(loaded)), None)
     engines = {engine.canonical_name: engine for engine in engine_nodes(loaded.graph_def)}
     placed: dict[str, list[tuple[FlatNode, FlatGraph]]] = {}

@@ -1,7 +1,10 @@
-"""Runs a plan by TensorRT's own runtime and the TRTEngineOp it came from, and compares them.
+"""Compares an extracted plan with the TRTEngineOp that it came from; both are run.
 
-Both run the same plan, so that the results are equal to the bit; `tolerance` is for plans with
-kernels that add in no fixed order. Each runs in a child process of its own: TensorFlow and
+`bindings_of` relates a plan's inputs and outputs to the signature's, and `why_not_whole` says
+whether one plan is the whole model.
+
+Both sides run the same plan, so their results have equal bits; `tolerance` is for plans with
+kernels that add in no fixed order. Each runs in a child process of its own, because TensorFlow and
 TensorRT's Python package each bring a copy of TensorRT's library.
 """
 
@@ -32,14 +35,14 @@ from converters.util.errors import PlanError, listed
 
 INPUT, OUTPUT = "TensorRTInputPH_", "TensorRTOutputPH_"
 
-# All that may stand outside a plan that is the whole model.
+# The only ops that may be outside a plan that is the whole model.
 _NEUTRAL = frozenset(("Placeholder", "PlaceholderWithDefault", "Const", "Identity", "NoOp"))
 
 
 @dataclass(frozen=True)
 class Binding:
-    """A plan's input or output; `signature_names` are what the signature calls it, none where it
-    is no tensor of the signature."""
+    """A plan's input or output. `signature_names` are the signature's names for it; empty if it is
+    no tensor of the signature."""
 
     name: str
     io: str  # "input" or "output"
@@ -59,7 +62,7 @@ class Excluded:
 
 
 def bindings_of(engine: EngineNode, node: FlatNode, graph: FlatGraph) -> tuple[Binding, ...]:
-    """The bindings of an engine that is `node` in `graph`."""
+    """The bindings of the engine whose node in `graph` is `node`."""
     fed, given = _names(graph.inputs, graph), _names(graph.outputs, graph)
     found = []
     for i, tensor in enumerate(node.inputs):
@@ -75,7 +78,7 @@ def bindings_of(engine: EngineNode, node: FlatNode, graph: FlatGraph) -> tuple[B
 
 
 def excluded_nodes(graph: FlatGraph) -> list[Excluded]:
-    """The nodes outside every engine that do more than hold and pass on values."""
+    """The nodes outside all engines that compute something."""
     return [
         Excluded(node.name, node.op, graph.signature)
         for node in graph.nodes.values()
@@ -84,7 +87,7 @@ def excluded_nodes(graph: FlatGraph) -> list[Excluded]:
 
 
 def why_not_whole(graph: FlatGraph) -> str | None:
-    """Why no single plan does all that the graph does; None where one does."""
+    """Why no single plan computes all of the graph; None if one does."""
     engines = [node for node in graph.nodes.values() if node.op == ENGINE_OP]
     outside = excluded_nodes(graph)
     if len(engines) != 1 or outside:
@@ -123,7 +126,7 @@ Arrays = Mapping[str, NDArray[Any]]
 
 @dataclass(frozen=True)
 class PlanDifference:
-    """One output: whether it is equal to the bit, and the largest absolute difference."""
+    """One output: whether its bits are equal, and the largest absolute difference."""
 
     output: str
     equal: bool
@@ -207,7 +210,7 @@ def run_op(model: str, engine: str, tags: list[str] | None, inputs: str, result:
 
     import tensorflow as tf
 
-    # Another plan, built now, or native TensorFlow would prove nothing.
+    # A plan that is built now, or native TensorFlow, would prove nothing.
     os.environ["TF_TRT_ALLOW_ENGINE_NATIVE_SEGMENT_EXECUTION"] = "0"
     for gpu in tf.config.list_physical_devices("GPU"):
         tf.config.experimental.set_memory_growth(gpu, True)
@@ -215,7 +218,7 @@ def run_op(model: str, engine: str, tags: list[str] | None, inputs: str, result:
     found = [e for e in engine_nodes(loaded.graph_def) if e.canonical_name == engine]
     if not found:
         raise PlanError(f"{model} has no engine {engine!r}")
-    # Loading a SavedModel puts its saved plans into the cache that its engines look into.
+    # Loading a SavedModel puts its saved plans into the cache that its engines use.
     kept = tf.saved_model.load(model, list(loaded.tags)) if Path(model).is_dir() else None
     function = engine_function(loaded, found[0])
     arrays = _load(Path(inputs))
@@ -227,7 +230,7 @@ def run_op(model: str, engine: str, tags: list[str] | None, inputs: str, result:
 
 
 def engine_function(loaded: LoadedGraph, engine: EngineNode) -> Any:
-    """A function of one TRTEngineOp: its inputs in, its outputs out, nothing else around."""
+    """A function that consists of one TRTEngineOp."""
     import tensorflow as tf
     from tensorflow.core.framework import graph_pb2
 
@@ -236,7 +239,7 @@ def engine_function(loaded: LoadedGraph, engine: EngineNode) -> Any:
     feeds = []
     node = graph.node.add()
     node.CopyFrom(_definition(loaded, engine))
-    # The cache of engines goes by the last part of the name.
+    # The cache finds engines by the last part of the name.
     node.name = engine.canonical_name
     node.device = ""
     del node.input[:]
@@ -245,7 +248,7 @@ def engine_function(loaded: LoadedGraph, engine: EngineNode) -> Any:
         if function.signature.name == engine.segment_func:
             segment = graph.library.function.add()
             segment.CopyFrom(function)
-            # TensorFlow keeps functions by name, and has one of this name from the model.
+            # TensorFlow keeps functions by name, and the model has loaded one of this name.
             segment.signature.name = f"{engine.segment_func}_{uuid.uuid4().hex}"
             node.attr["segment_func"].func.name = segment.signature.name
     for i, dtype in enumerate(engine.input_dtypes):
@@ -284,7 +287,7 @@ def _difference(name: str, plan: NDArray[Any], op: NDArray[Any]) -> PlanDifferen
         )
     equal = plan.tobytes() == op.tobytes()
     wide_plan, wide_op = plan.astype(np.float64), op.astype(np.float64)
-    # Where both are the same infinity or no number at all, they are not apart.
+    # The same infinity, or NaN on both sides, is no difference.
     same = (wide_plan == wide_op) | (np.isnan(wide_plan) & np.isnan(wide_op))
     with np.errstate(invalid="ignore"):
         worst = float(np.max(np.where(same, 0.0, np.abs(wide_plan - wide_op)), initial=0.0))

@@ -28,13 +28,13 @@ _NUMPY_TYPES = {
 class PlanRunner(contextlib.AbstractContextManager["PlanRunner"]):
     """A plan, loaded and ready to run on a GPU.
 
-    `names` maps the plan's bindings (TensorRTInputPH_0, ...) to the names that `run` takes and
-    gives; a binding without one keeps its own. Use it in a `with` block, or close it.
+    `names` maps the plan's bindings (TensorRTInputPH_0, ...) to the names that `run` uses for
+    inputs and outputs; other bindings keep their own names. Use it in a `with` block, or close it.
 
     Raises:
       UnavailableError: TensorRT's Python package, the driver or the GPU is not here.
-      PlanError: TensorRT cannot load the plan, being for another GPU or version, or damaged; the
-        message has what TensorRT said.
+      PlanError: TensorRT cannot load the plan: it is for another GPU or version, or damaged. The
+        message includes TensorRT's own.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class PlanRunner(contextlib.AbstractContextManager["PlanRunner"]):
 
     @property
     def implicit_batch(self) -> bool:
-        """Whether the plan was built with implicit batch; TensorFlow's older mode."""
+        """Whether the plan was built with implicit batch, TF-TRT's older mode."""
         return self._implicit
 
     def dtype(self, name: str) -> np.dtype[Any]:
@@ -103,8 +103,8 @@ class PlanRunner(contextlib.AbstractContextManager["PlanRunner"]):
         """Runs the plan once. Arrays have full shapes, the batch first, and the plan's types.
 
         Raises:
-          PlanError: an input is missing, unknown, or of a type or shape that the plan does not
-            take; the message names it and what is taken.
+          PlanError: an input is missing or unknown, or the plan does not take its type or shape.
+            The message names the input and what the plan takes.
         """
         self._device.use()
         arrays = self._checked(inputs)
@@ -119,7 +119,7 @@ class PlanRunner(contextlib.AbstractContextManager["PlanRunner"]):
 
     def close(self) -> None:
         """Gives the GPU's memory back."""
-        # TensorRT's objects must go in this order, and before the memory that they live in.
+        # TensorRT's objects must be released in this order, before the GPU memory that they use.
         self._context = None
         self._engine = None
         self._runtime = None
@@ -131,7 +131,7 @@ class PlanRunner(contextlib.AbstractContextManager["PlanRunner"]):
         runtime = self._trt.Runtime(self._logger)
         self._runtime = runtime  # must live as long as its engines
         built = plan_header(data).tensorrt_version
-        # TensorRT 8.6 does not look at the version that the header tells.
+        # TensorRT 8.6 does not check the version in the header.
         foreign = built is not None and _minor(built) != _minor(self._trt.__version__)
         engine = None if foreign else runtime.deserialize_cuda_engine(data)
         if engine is None:
@@ -298,7 +298,7 @@ def _tensorrt() -> Any:
 
 def _logger(trt: Any) -> Any:
     class Logger(trt.ILogger):
-        """Keeps what TensorRT says is wrong."""
+        """Keeps TensorRT's error messages."""
 
         def __init__(self) -> None:
             super().__init__()

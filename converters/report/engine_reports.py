@@ -1,4 +1,4 @@
-"""EngineReports: of the engines in a graph, and of the segments that the rules foresee."""
+"""Makes EngineReports: of the engines in a graph, and of engines that a conversion would cut."""
 
 from __future__ import annotations
 
@@ -163,12 +163,12 @@ def _plan(plan: bytes, shapes: tuple[tuple[int, ...], ...]) -> PlanReport:
 
 
 def _padded(shapes: tuple[PartialShape, ...], dtypes: tuple[str, ...]) -> tuple[PartialShape, ...]:
-    """Shapes that an older converter left out are unknown."""
+    """One shape for each dtype; older converters left shapes out, which are unknown then."""
     return (*shapes, *([None] * (len(dtypes) - len(shapes))))
 
 
 def _calibrated(table: str) -> int:
-    """Tensors with a range: all lines of TensorRT's table but its header."""
+    """The number of tensors with a range: all lines of TensorRT's table but its header."""
     return max(0, len([line for line in table.splitlines() if line.strip()]) - 1)
 
 

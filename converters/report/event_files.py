@@ -1,7 +1,7 @@
-"""TensorBoard event files of a model's graphs: with its engines, and as it was before.
+"""Writes a model's graphs as TensorBoard event files: with its engines, and as it was before.
 
-Graphs are written with their calls inlined, so that engines are seen at once, and without the
-values of constants and the plans, which TensorBoard has no use for. Ops need not be known.
+Calls are inlined, so that engines are visible at once. Constants and plans are left out, because
+TensorBoard does not use them. TensorFlow need not know the ops.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ def write_event_files(
 ) -> list[Path]:
     """Writes an event file for each signature and graph below `folder`; returns their paths.
 
-    Runs are named converted/SIGNATURE and original/SIGNATURE ("graph" where there is none), as
-    converters.util.signature_file writes the name. The
-    original is the model given, or is put together again from the engines' native segments; a
-    model that is not converted has the second only. Files that are there are left as they are.
+    Runs are named converted/SIGNATURE and original/SIGNATURE ("graph" without a signature), with
+    the signature as util/paths.py writes it in paths. The original graph is that of `original`, or
+    is rebuilt from the engines' native segments. A model that is not converted has only an original
+    run. Existing files stay as they are.
 
     Raises:
       ModelError: a model cannot be read.
@@ -88,7 +88,7 @@ def _write(folder: Path, graph_def: Any) -> Path:
                 event_pb2.Event(wall_time=now, graph_def=graph_def.SerializeToString()),
             ):
                 file.write(tfrecord(event.SerializeToString()))
-        # TensorBoard, which may be watching, sees whole files only.
+        # TensorBoard may be watching the folder: it sees complete files only.
         begun.replace(folder / name)
     finally:
         begun.unlink(missing_ok=True)

@@ -12,7 +12,7 @@ from converters.segments.exclusions import PLUMBING
 from converters.segments.reasons import names_of
 from converters.segments.segment_rules import shape_text
 
-# With more left-out nodes than this, those that hang together share a box.
+# With more left-out nodes than this, connected ones share a box.
 _MOST_SINGLE = 60
 _MOST_OPS = 4
 
@@ -78,7 +78,7 @@ def _groups(graph: FlatGraph, names: list[str]) -> Iterable[tuple[str, ...]]:
 def _edges(graph: FlatGraph, box_of: Mapping[str, str]) -> dict[tuple[str, str], None]:
     """Edges between boxes, in order and each once."""
     found: dict[tuple[str, str], None] = {}
-    # What stands behind each node without a box.
+    # The boxes whose values reach each node that has no box.
     behind: dict[str, set[str]] = {}
     for node in graph.nodes.values():
         sources = set()

@@ -1,4 +1,9 @@
-"""A signature's graph as inline SVG for the HTML report; html_report.py has its style."""
+"""Draws a signature's graph as inline SVG for the HTML report; html_report.py has its style.
+
+`layout` places boxes in layers from top to bottom, after Sugiyama, Tagawa and Toda (1981): layers
+by longest path, long edges through waypoints, order within a layer by barycentres, and places
+across by least squares with a least distance (pool adjacent violators).
+"""
 
 from __future__ import annotations
 
@@ -11,7 +16,7 @@ from converters.report.report_data import Box, Drawing
 
 # How many colours the page's style has: --e0 to --e7.
 ENGINE_COLOURS = 8
-# More than this would be a picture that nobody reads, and slow to lay out.
+# A drawing with more boxes is unreadable and slow to lay out.
 MOST_BOXES = 400
 _TITLE_WIDTH, _LINE_WIDTH = 8.6, 6.2  # of a character, in pixels
 _LINE_HEIGHT = 16.0
@@ -59,7 +64,7 @@ def _size(box: Box) -> tuple[float, float]:
 
 
 def _short(text: str) -> str:
-    """A long name keeps its end, which tells nodes apart; any other text its beginning."""
+    """A long name keeps its end, where names differ; any other long text keeps its beginning."""
     if len(text) <= _MOST_CHARACTERS:
         return text
     if "/" in text and " " not in text:
@@ -94,7 +99,7 @@ def _edges(placed: Layout, marker: str) -> list[str]:
 
 
 def _curve(points: Sequence[tuple[float, float]]) -> str:
-    """A curve through the points that leaves and enters each of them upright."""
+    """A curve through the points that is vertical at each of them."""
     (x, y), *rest = points
     d = [f"M{x:.1f} {y:.1f}"]
     for to_x, to_y in rest:
@@ -143,7 +148,7 @@ class Layout:
 
 
 def layout(sizes: Mapping[str, tuple[float, float]], edges: Sequence[tuple[str, str]]) -> Layout:
-    """Lays out boxes of `sizes` (width, height) joined by `edges`; loops are taken as they come."""
+    """Lays out boxes of `sizes` (width, height) joined by `edges`; loops are allowed."""
     nodes = {key: _Node(width, height) for key, (width, height) in sizes.items()}
     joined = [edge for edge in dict.fromkeys(edges) if edge[0] != edge[1]]
     backwards = _backwards(list(nodes), joined)
@@ -198,7 +203,7 @@ def _layers(nodes: dict[str, _Node], edges: list[tuple[str, str]]) -> None:
             missing[target] -= 1
             if missing[target] == 0:
                 order.append(target)
-    # What nothing precedes stands right above what it feeds.
+    # A box without a predecessor is placed right above the first box that it feeds.
     for key in firsts:
         if after[key]:
             nodes[key].layer = min(nodes[target].layer for target in after[key]) - 1
@@ -257,12 +262,12 @@ def _across(nodes: dict[str, _Node], layers: list[list[str]]) -> None:
 
 
 def _spread(wanted: list[float], widths: list[float]) -> list[float]:
-    """The centres nearest to those wanted, in the same order, that keep their distance."""
+    """The centres nearest to the wanted ones that keep the order and the least distance."""
     offsets, at = [], 0.0
     for i, width in enumerate(widths):
         at += (widths[i - 1] + width) / 2 + _GAP_X if i else 0.0
         offsets.append(at)
-    # Without the offsets, keeping distance is keeping order: neighbours out of order are pooled.
+    # After subtracting the offsets, only the order matters: neighbours out of order are pooled.
     pools: list[list[float]] = []  # sum, count
     for want, offset in zip(wanted, offsets):
         pools.append([want - offset, 1.0])

@@ -13,7 +13,7 @@ from converters.report.text_report import SOURCES, built_text, bytes_text, summa
 from converters.segments.segment_rules import shape_text
 
 _CATEGORY_COLOURS = 6
-# A browser shows more names than this slowly, and nobody reads them.
+# More names than this are slow in a browser, and nobody reads them.
 _MOST_NAMES = 200
 
 
@@ -252,7 +252,7 @@ def _notes(report: ReportData) -> str:
     return f'<div class="panel small"><ul class="notes">{items}</ul></div>' if items else ""
 
 
-# Colours of engines, by place, repeated after the last.
+# --e0 to --e7 are the colours of engines, by their place; they repeat after the last.
 STYLE = """
 :root {
   color-scheme: light dark;

@@ -1,7 +1,7 @@
-"""inspect_model: what of a model is in TensorRT engines, what is not, and why.
+"""inspect_model: which nodes of a model are in TensorRT engines, which are not, and why.
 
-Works on converted models and on others (then it forecasts), with any TensorFlow from 2.17 on,
-without a GPU and without TensorRT: graphs are read as protobuf only.
+For a model that is not converted it makes a forecast. It needs TensorFlow 2.17 or later, but no GPU
+and no TensorRT, because graphs are only read as protobuf.
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ class ModelReport(ReportData):
 
 @dataclass
 class _Part:
-    """A signature's graph on its way into the report."""
+    """A signature's graph, with what is known about it before the report is made."""
 
     graph: FlatGraph
     rules: Forecast
     log: SegmenterLog | None = None
-    # Which engine a node is in, or is: its place in the report's list.
+    # The engine of a node, as its place in the report's list. A converted node is itself an engine.
     engine_of: dict[str, int] = field(default_factory=dict)
 
     def outside(self) -> list[FlatNode]:
@@ -74,9 +74,9 @@ def inspect_model(
       tags: the MetaGraph of a SavedModel; None takes "serve", or the only one.
       record: the conversion's conversion.json, its folder or its content; None looks in `path`.
       options: how the model was (or would be) cut; None takes the record's, or the defaults.
-      ask: whether TF-TRT's segmenter is asked, in a child process, for what is not recorded; it
-        takes some 15 s a signature. None asks where this TensorFlow has TF-TRT inside and the
-        model (or `original`) is at hand; otherwise the rules answer.
+      ask: whether to ask TF-TRT's segmenter, in a child process, for reasons that are not recorded.
+        That takes about 15 s for each signature. None asks if this TensorFlow has TF-TRT inside
+        and the unconverted model is given. Otherwise the rules give the reasons.
 
     Raises:
       ModelError: a model or the record cannot be read.
@@ -92,10 +92,10 @@ def inspect_model(
 
 
 def distinct(graphs: list[FlatGraph]) -> list[FlatGraph]:
-    """The graphs without those that do the same as one before under another signature's name."""
+    """The graphs without duplicates: signatures may share one graph."""
     found: dict[Any, FlatGraph] = {}
     for graph in graphs:
-        # Only the placeholders are named by the signature.
+        # The graphs of two such signatures differ only in the names of placeholders.
         names = {tensor: f"input {key}" for key, tensor in graph.inputs.items()}
         body = frozenset(
             (node.name, node.op, tuple(names.get(tensor, tensor) for tensor in node.inputs))
@@ -134,7 +134,7 @@ def _converted(
     parts = [
         _Part(
             graph,
-            # The limit is for all engines together, and those are there already.
+            # The limit of engines is used up: they exist already.
             segment_rules.forecast(graph, replace(options, max_engines=0), static),
             engine_of={
                 node.name: place[node.name.rpartition("/")[2]]
@@ -153,7 +153,7 @@ def _converted(
     outside = [node for part in parts for node in part.outside()]
     if before is not None:
         flat = flatten(before)
-        # Signatures that are one graph before can be two after.
+        # Two signatures with one graph before the conversion can have two graphs after it.
         served = {part.graph.signature for part in parts}
         original = [graph for graph in flat if graph.signature in served] or distinct(flat)
         count = _count([node for graph in original for node in graph.nodes.values()])

@@ -13,7 +13,7 @@ engines                list, see EngineReport
 left_out               list of nodes: node, op, signature, category, reason, source
 left_out_ops           the same by op and reason, with counts, most frequent first
 plumbing               op -> count of nodes outside that hold, pass on or order values
-notes                  sentences on what is not known or not as it should be
+notes                  sentences about what is unknown or wrong
 
 Unknown dimensions are null, and so is a shape of unknown rank. Sizes are bytes.
 """
@@ -51,8 +51,8 @@ class TensorReport:
 
 @dataclass(frozen=True)
 class PlanReport:
-    """A plan of an engine. `input_shapes` are those it was built with; a plan with explicit batch
-    serves its whole optimization profile, which only TensorRT can read."""
+    """A plan of an engine, built with `input_shapes`. A plan with explicit batch serves its whole
+    optimization profile, which only TensorRT can read."""
 
     input_shapes: tuple[Shape, ...]
     size: int
@@ -62,7 +62,7 @@ class PlanReport:
 
 @dataclass(frozen=True)
 class EngineReport:
-    """An engine, built or (in a forecast) to be cut."""
+    """An engine, or in a forecast an engine that a conversion would make."""
 
     name: str
     signatures: tuple[str, ...]
