@@ -284,8 +284,8 @@ def _by_signature(data: Any, inputs: Mapping[str, Sequence[str]]) -> Iterator[tu
     other = [name for name in inputs if inputs[name] != inputs[first]]
     if other:
         raise CalibrationError(
-            f"signatures {first!r} and {other[0]!r} have other inputs: give calibration_data as a "
-            f"dict by signature ({', '.join(map(repr, inputs))}), or name one in signatures"
+            f"signatures {first!r} and {other[0]!r} have different inputs: give calibration_data "
+            f"as a dict by signature ({', '.join(map(repr, inputs))}), or name one in signatures"
         )
     for name in inputs:
         yield name, data if name == first else None

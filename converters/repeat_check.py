@@ -41,7 +41,7 @@ def check_unchanged(
     changed = [name for name in {**before, **now} if before.get(name) != now.get(name)]
     if changed:
         name = changed[0]
-        more = f", and {len(changed) - 1} more files are others" if changed[1:] else ""
+        more = f", and {len(changed) - 1} more files have changed" if changed[1:] else ""
         raise ModelError(
             f"{source} or its data has changed since it was converted: {name} had the SHA-256 "
             f"{before.get(name, '(no such file)')} and has {now.get(name, '(no such file)')}{more}"
@@ -62,8 +62,8 @@ def main(argv: Sequence[str]) -> int:
         check_unchanged(read_record(args.record), args.source, data)
     except (ConverterError, OSError, ValueError) as error:
         print(
-            f"error: this is not repeated: {error}. To convert it as it is now, run trt-convert "
-            f"convert with --spec {args.record}",
+            f"error: the conversion is not repeated: {error}. To convert the model as it is now, "
+            f"run trt-convert convert with --spec {args.record}",
             file=sys.stderr,
         )
         return 1

@@ -218,7 +218,7 @@ def _check_shapes(sets: Sequence[ShapeSet], models: ModelPair) -> None:
         if not any(_belongs(shapes, specs) for specs in inputs.values()):
             there = "; ".join(f"{name}: {', '.join(specs)}" for name, specs in inputs.items())
             raise VerificationError(
-                f"the shapes {format_shape_set(shapes)} are of no signature's inputs ({there})"
+                f"the shapes {format_shape_set(shapes)} fit no signature's inputs ({there})"
             )
 
 

@@ -49,7 +49,7 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
         "--child",
         action=argparse.BooleanOptionalAction,
         default=True,
-        help="convert in a child process, whose end is an error and not this program's (default)",
+        help="convert in a child process: if it crashes, this program reports that (default)",
     )
     add_quiet(parser)
     return parser

@@ -11,7 +11,7 @@ from converters.cli.result import show
 def add_parser(commands: Any) -> argparse.ArgumentParser:
     parser: argparse.ArgumentParser = commands.add_parser(
         "doctor",
-        help="versions, libraries, driver and GPU; what is missing and how to mend it",
+        help="versions, libraries, driver and GPU; what is missing and how to get it",
     )
     parser.add_argument(
         "--fix",

@@ -162,8 +162,8 @@ class PlanRunner(contextlib.AbstractContextManager["PlanRunner"]):
         wanted = self.inputs
         if set(inputs) != set(wanted):
             raise PlanError(
-                f"{self._what} takes the inputs {', '.join(wanted)}; "
-                f"given were {', '.join(sorted(inputs)) or 'none'}"
+                f"{self._what} takes the inputs {', '.join(wanted)}, "
+                f"not {', '.join(sorted(inputs)) or 'none'}"
             )
         arrays = {}
         for name, value in inputs.items():
@@ -218,7 +218,7 @@ class PlanRunner(contextlib.AbstractContextManager["PlanRunner"]):
             shapes = ", ".join(format_shape(array.shape) for array in arrays.values())
             raise PlanError(
                 f"{self._what} takes one batch from 1 to {self._engine.max_batch_size} for all "
-                f"inputs; given were {shapes}"
+                f"inputs, not {shapes}"
             )
         addresses, results = [], {}
         for i in range(self._engine.num_bindings):

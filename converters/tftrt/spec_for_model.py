@@ -44,8 +44,8 @@ def cannot_convert(spec: ConversionSpec, signature: Signature, *, calibrated: bo
     if odd:
         dtype = signature.inputs[odd[0]].dtype
         return (
-            f"signature {signature.name!r} has the input {odd[0]!r} of type {dtype}, for which no "
-            "values can be made up to build and to check engines: export a signature that takes "
+            f"signature {signature.name!r} has the input {odd[0]!r} of type {dtype}. Such "
+            "values cannot be generated to build and check engines: export a signature that takes "
             "the tensor made of it (decoded images, ids), or convert other signatures (--signature)"
         )
     if calibrated or _sets(spec, signature, None) is not None:

@@ -26,7 +26,7 @@ def check_apart(
     one of `files` is inside `output`. `files` are pairs: what the file is, and its path."""
     there, folder = Path(os.path.realpath(output)), _whole(model)
     if _within(folder, there) or _within(there, folder):
-        raise OutputError(f"{output} and the source {model} are in one: name another output")
+        raise OutputError(f"{output} and the source {model} overlap: name another output")
     for what, path in files:
         if _within(Path(os.path.realpath(path)), there):
             raise OutputError(

@@ -100,7 +100,7 @@ def test_stops_leave_nothing(tmp_path: Path, tftrt: dict[str, Any], error: BaseE
 def test_the_source_is_not_overwritten(tmp_path: Path, tftrt: Mapping[str, Any]) -> None:
     source = save(tmp_path / "a" / "model")
     for output in (source, tmp_path / "a", source / ".." / "model", source / "out"):
-        with pytest.raises(OutputError, match="and the source .* are in one"):
+        with pytest.raises(OutputError, match="and the source .* overlap"):
             here(source, output, ConversionSpec(input_shapes=SHAPES), overwrite=True)
     assert left_in(source) == ["assets", "fingerprint.pb", "saved_model.pb", "variables"]
 

@@ -90,8 +90,8 @@ def test_arrays_that_are_no_c_arrays_are_copied() -> None:
 @pytest.mark.parametrize(
     ("inputs", "match"),
     [
-        ({}, "takes the inputs TensorRTInputPH_0; given were none"),
-        ({"other": array(1, 4)}, "given were other"),
+        ({}, "takes the inputs TensorRTInputPH_0, not none"),
+        ({"other": array(1, 4)}, "not other"),
         ({X: array(1, 4, dtype="float64")}, "takes float32 for 'TensorRTInputPH_0', not float64"),
     ],
 )
@@ -105,7 +105,7 @@ def test_wrong_inputs_are_refused(inputs: dict[str, np.ndarray], match: str) -> 
 
 def test_wrong_shapes_of_implicit_batch_are_refused() -> None:
     with PlanRunner(made_up_plan(implicit=[3], max_batch=4)) as runner:
-        with pytest.raises(PlanError, match="one batch from 1 to 4 .* given were 5x3"):
+        with pytest.raises(PlanError, match="one batch from 1 to 4 .* not 5x3"):
             runner.run({X: array(5, 3)})
         with pytest.raises(PlanError, match="does not take 2x4"):
             runner.run({X: array(2, 4)})

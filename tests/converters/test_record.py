@@ -169,7 +169,7 @@ def test_the_script_stops_where_the_source_is_another(out, python, tmp_path):
     assert f"--spec {out}/conversion.json" in done.stderr and "Traceback" not in done.stderr
     (model / "variables" / "data").rename(model / "variables" / "other")
     done = run(script, "new", PYTHON=python)
-    assert f"{was} and has (no such file), and 1 more files are others" in done.stderr
+    assert f"{was} and has (no such file), and 1 more files have changed" in done.stderr
     (model / "variables" / "other").unlink()
     (model / "variables").rmdir()
     model.rmdir()
@@ -226,7 +226,7 @@ def test_a_record_that_is_not_there_or_damaged(tmp_path):
         command = [sys.executable, "-m", "converters.repeat_check", str(path), str(tmp_path)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert done.returncode == 1
-        assert done.stderr.startswith("error: this is not repeated: ")
+        assert done.stderr.startswith("error: the conversion is not repeated: ")
         assert "Traceback" not in done.stderr
 
 

@@ -409,7 +409,7 @@ def test_shapes(native: str) -> None:
     assert report.outputs[0].difference.count == 7 * 8
     with pytest.raises(VerificationError, match="2x5 does not fit the model's \\?x6"):
         verify(native, native, shapes={"x": (2, 5)}, precision="FP32")
-    with pytest.raises(VerificationError, match="q:2x5 are of no signature's inputs"):
+    with pytest.raises(VerificationError, match="q:2x5 fit no signature's inputs"):
         verify(native, native, shapes={"q": (2, 5)}, precision="FP32")
 
 
