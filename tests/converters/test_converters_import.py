@@ -104,6 +104,18 @@ assert verify is converters.verify
     python(code)
 
 
+def test_modules_that_users_import():
+    """The paths in the documentation stay, wherever their contents are."""
+    from converters.calibration_data import VideoFiles, batches
+    from converters.compare import Thresholds, default_thresholds
+    from converters.denylist_search import find_denylist
+    from converters.plan_runner import PlanRunner
+    from converters.unchanged import main
+
+    assert isinstance(default_thresholds("FP16"), Thresholds)
+    assert all(map(callable, (VideoFiles, batches, find_denylist, PlanRunner, main)))
+
+
 def test_the_public_names():
     assert set(converters.__all__) <= set(dir(converters))
     for name in converters.__all__:

@@ -218,12 +218,13 @@ def test_a_folder_or_pattern_with_other_files(tmp_path, given):
         check_unchanged(record, model, data)
 
 
-def test_a_record_that_is_not_there_or_damaged(tmp_path):
+@pytest.mark.parametrize("module", ["repeat_check", "unchanged"])  # older scripts run the second
+def test_a_record_that_is_not_there_or_damaged(tmp_path, module):
     path = tmp_path / RECORD
     for content in (None, "{"):
         if content is not None:
             path.write_text(content)
-        command = [sys.executable, "-m", "converters.repeat_check", str(path), str(tmp_path)]
+        command = [sys.executable, "-m", f"converters.{module}", str(path), str(tmp_path)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert done.returncode == 1
         assert done.stderr.startswith("error: the conversion is not repeated: ")
