@@ -25,7 +25,7 @@ def double(value: int) -> dict[str, object]:
 
 
 def asks_for_huge_pages(size: int) -> bool:
-    """Whether malloc does, for `size` bytes."""
+    """Whether malloc uses huge pages for `size` bytes."""
     libc = ctypes.CDLL(None)
     libc.malloc.restype, libc.malloc.argtypes = ctypes.c_void_p, (ctypes.c_size_t,)
     address = libc.malloc(size) + size // 2

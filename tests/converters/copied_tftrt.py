@@ -18,12 +18,15 @@ from converters.tftrt.spec_for_model import declared_shapes
 
 @pytest.fixture
 def tftrt(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """TF-TRT that copies the model, or `result["model"]` in its place, which may be a function of
-    the spec, with the engines that `result["engines"]` names; `result` keeps the calls."""
+    """Replaces TF-TRT by a copy of the model.
+
+    `result["model"]` is another model to copy, or a function of the spec that gives one;
+    `result["engines"]` names engines; `result["calls"]` keeps the calls.
+    """
     result: dict[str, Any] = {"model": None, "calls": [], "engines": []}
 
     def convert_signatures(**arguments: Any) -> dict[str, Any]:
-        # As it is now: the conversion may add to it.
+        # A copy, because the conversion may change its own dict later.
         result["calls"].append({**arguments, "calibration": dict(arguments["calibration"])})
         spec = ConversionSpec.from_json(arguments["spec"])
         loaded = load_graph(arguments["saved_model"], spec.tags)

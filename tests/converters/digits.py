@@ -1,4 +1,4 @@
-"""scikit-learn's handwritten digits, and how many of them a SavedModel knows."""
+"""scikit-learn's handwritten digits, and how many of them a SavedModel recognises."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The command line where TF-TRT and TensorRT never end, for test_interrupted.py: it runs in a
-process of its own, and its children are real ones."""
+"""The command line with a TF-TRT and a TensorRT that never end, for test_interrupted.py. It runs in
+a process of its own and has real child processes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`trt-convert` with the conversion itself replaced: what the command line makes of its options."""
+"""`trt-convert` with the conversion replaced: it only records what the command line passes on."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def report() -> Report:
 
 @pytest.fixture
 def calls(report, monkeypatch) -> dict[str, tuple]:
-    """What the command line hands to the conversion, which is not what is tested here."""
+    """The calls that the command line makes; the conversion itself does not run."""
     seen: dict[str, tuple] = {}
 
     def recorded(name: str):

@@ -1,4 +1,4 @@
-"""Networks of keras.applications, with random weights: converted, proved and compared."""
+"""Networks of keras.applications with random weights are converted, proved and compared."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What overflows half precision is found, kept out of TensorRT, and written to a denylist; with a
-calibration table, engines keep their ranges however they are cut."""
+"""Bisection finds the op that overflows half precision, keeps it out of TensorRT and writes it to a
+denylist. With a calibration table, engines keep their ranges however they are cut."""
 
 from __future__ import annotations
 

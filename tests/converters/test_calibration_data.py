@@ -1,4 +1,4 @@
-"""Every kind of calibration data, and everything that can be wrong with it."""
+"""Every kind of calibration data, and the errors for bad data."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_the_rest_that_fills_no_batch() -> None:
     assert [len(b["x"]) for b in batches(X, ["x"], batch_size=5)] == [5, 5]
     kept = batches(X, ["x"], batch_size=5, same_shape=False)
     assert [len(b["x"]) for b in kept] == [5, 5, 2]
-    # Too few for one batch are better than none.
+    # Fewer examples than one batch are kept.
     assert [len(b["x"]) for b in batches(X, ["x"], batch_size=50)] == [12]
 
 

@@ -1,4 +1,4 @@
-"""Calibration tables to the byte, in files of one and of several engines, and found again."""
+"""Calibration tables are read and written to the byte, and found again for other engines."""
 
 from __future__ import annotations
 

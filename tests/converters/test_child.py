@@ -81,7 +81,7 @@ def test_progress_comes_on_stderr_and_not_in_the_log(tmp_path, capsys):
 def test_a_signal_ends_the_child_alone(number):
     with pytest.raises(ConverterError) as caught:
         run_in_child("child_jobs:end_by_signal", {"number": int(number)})
-    # What is killed from outside did not crash.
+    # A process that is killed from outside did not crash.
     assert isinstance(caught.value, CrashError) == (number != signal.SIGKILL)
     message = str(caught.value)
     assert f"child_jobs:end_by_signal was ended by {number.name}" in message

@@ -1,5 +1,5 @@
-"""The steps around TF-TRT: inputs, data, proofs, and an output that is whole or not there. TF-TRT
-itself is replaced here by a copy of the model; test_convert_gpu.py has the real one."""
+"""The stages around TF-TRT: inputs, data, proofs, and an output that is complete or absent. Here a
+copy of the model replaces TF-TRT; test_convert_gpu.py uses the real one."""
 
 from __future__ import annotations
 
@@ -191,7 +191,7 @@ def test_a_table_is_found_again_from_another_folder(
     convert(source, "out", spec, calibration_data=[X[:4]], child=False)
     record = json.loads((tmp_path / "out" / "conversion.json").read_text())
     assert record["spec"]["calibration_table"] == str(tmp_path / "x.calib_table")
-    # The data was an object, but its table is there.
+    # The data was an object, but the script can use its table.
     assert "cannot be repeated" not in (tmp_path / "out" / "repeat.sh").read_text()
     assert "is not read" not in capsys.readouterr().err
     convert(source, "again", spec, calibration_data=[X[:4]], child=False)
@@ -227,7 +227,7 @@ def test_the_record_has_data_settings_and_version(
     # With the table there, the data is not read.
     again = recorded("again", spec, **options, verify=False)
     assert again["data_hash"] == {"calibration_table": {str(table): file_hash(table)}}
-    # Objects have no file; what was measured on them has a hash all the same.
+    # Objects have no file, but the ranges that were measured on them have a hash.
     other = recorded("other", ConversionSpec("INT8"), calibration_data=[X[:4]])
     assert other["data_hash"] == {"calibration_table": {"measured": file_hash(table)}}
     videos = VideoFiles([str(tmp_path / "batch0.npy"), "rtsp://camera"], lambda path: X[:4])

@@ -1,5 +1,5 @@
-"""Which signatures, shapes and names a conversion takes, and what it says of the others. TF-TRT
-is replaced by a copy of the model, as in test_convert.py."""
+"""Which signatures, shapes and names a conversion takes, and its errors for the others. A copy of
+the model replaces TF-TRT, as in test_convert.py."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_what_cannot_be_converted_stays_native(tmp_path: Path, tftrt: Mapping[st
     both = {**ranges, "mask": ShapeRange((1, 3), (4, 3))}
     report = here(tmp_path / "model", tmp_path / "two", ConversionSpec(shape_ranges=both))
     assert [s.converter for s in report.signatures] == ["copy", "copy", "native"]
-    # Asked for by name, it is an error that tells the cure.
+    # If the user names such a signature, the error tells the cure.
     for name, given, text in (
         ("words", ranges, "'names' of type string.*export a signature that takes the tensor"),
         ("pair", ranges, r"shape_ranges: \['x'\] are not the inputs of a signature to convert"),

@@ -245,7 +245,7 @@ def trt_convert(*arguments: object, **options) -> subprocess.CompletedProcess:
     ids=["SIGTERM", "SIGHUP"],
 )
 def test_signals(tmp_path, number, ends):
-    """In the middle of a command they end it, with its temporary folder gone."""
+    """A signal in the middle of a command ends it, and removes its temporary folder."""
     code = (
         "import signal, sys, time, types; import converters.cli as cli\n"
         "signal.signal(signal.SIGHUP, signal.SIG_DFL)\n"  # nohup's children ignore it
@@ -279,7 +279,7 @@ def test_signals(tmp_path, number, ends):
 
 @pytest.fixture(scope="module")
 def models(tmp_path_factory) -> Path:
-    """Two SavedModels: b's output is a's, a hundredth more."""
+    """Two SavedModels; the output of b is that of a, times 1.01."""
     folder = tmp_path_factory.mktemp("models")
     for name, scale in (("a", 2.0), ("b", 2.02)):
         module = tf.Module()

@@ -1,4 +1,5 @@
-"""What README.md and docs/converters.md say of the converters is so, as far as no GPU is needed."""
+"""README.md and docs/converters.md are right about the converters, as far as a test without a GPU
+can tell."""
 
 from __future__ import annotations
 

@@ -109,7 +109,7 @@ def test_random_culprits(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(100))
 def test_random_alternatives(seed: int) -> None:
-    """Several sets help, none better than another: any of them, but no more than it."""
+    """Several minimal sets help: the answer is one of them."""
     rng = np.random.default_rng(seed)
     names = NAMES[:16]
     sets = [set(rng.choice(names, rng.integers(1, 5), replace=False)) for _ in range(3)]
@@ -124,7 +124,7 @@ def test_random_alternatives(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(100))
 def test_random_predicates_without_any_order(seed: int) -> None:
-    """Keeping out more may also make it worse; the answer passes and is minimal all the same."""
+    """Keeping out more may make the check fail; the answer still passes and is minimal."""
     rng = np.random.default_rng(seed)
     names = NAMES[:8]
     passing = {

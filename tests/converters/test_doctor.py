@@ -1,4 +1,4 @@
-"""The doctor on a copy of this TensorFlow, with libraries that pass for TensorRT."""
+"""The doctor, on a copy of this TensorFlow with libraries that it takes for TensorRT."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files of engines are read as TensorFlow writes them; damage is told by file and record."""
+"""Engine files are read as TensorFlow writes them; errors name the file and the damaged record."""
 
 from __future__ import annotations
 

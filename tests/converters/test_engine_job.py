@@ -1,5 +1,5 @@
-"""When a conversion has TensorRT's kernels loaded, and which shapes it builds. TF-TRT is made up:
-there is no GPU."""
+"""When a conversion loads TensorRT's kernels, and which shapes it builds. TF-TRT is replaced, so no
+GPU is needed."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Engines in the progress, by the lines that TF-TRT logs: those of tests/golden/segmented were
-recorded; those of V2's op, which needs a GPU, are as TensorFlow 2.17 writes them."""
+"""Progress shows engines by the lines that TF-TRT logs. Some lines are recorded in
+tests/golden/segmented; those of V2's op, which needs a GPU, are as TensorFlow 2.17 writes them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is judged of TensorFlow, TensorRT and the GPU, and how their libraries are found."""
+"""The rules for TensorFlow, TensorRT and the GPU, and how their libraries are found."""
 
 from __future__ import annotations
 

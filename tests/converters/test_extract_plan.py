@@ -1,4 +1,4 @@
-"""Plans are extracted with what they take and give; a part is not taken for the whole."""
+"""Plans are extracted with their inputs and outputs; a part is not taken for the whole model."""
 
 from __future__ import annotations
 

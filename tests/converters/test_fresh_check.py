@@ -1,4 +1,4 @@
-"""Shapes that no engine serves are noticed; what cannot be found out is said."""
+"""engine_use finds shapes that no engine serves, and says what it could not find out."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""A conversion whose disk is really full. TF-TRT is replaced by a copy of the model, as in
-test_convert.py, or by TensorFlow's own saving of it."""
+"""A conversion on a disk that is really full. A copy of the model replaces TF-TRT, as in
+test_convert.py, or TensorFlow saves the model again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""inspect_model counts, explains and forecasts; the reasons are TF-TRT's own where it gave any."""
+"""inspect_model counts, explains and forecasts; where TF-TRT gave a reason, the report has it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What inspect is given: models that the segmenter cannot take, odd paths, others' records."""
+"""Odd inputs of inspect: models that the segmenter cannot take, unusual paths, foreign records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A builder of TensorRT lives as long as it is asked for, and no longer."""
+"""TensorRT's kernels stay loaded while a builder lives, which is until the block ends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A frozen graph beside its export, whose inputs may have other names; other models."""
+"""Two models under comparison whose inputs may have different names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An output folder appears whole or not at all, and never in place of something else."""
+"""An output folder appears complete or not at all, and replaces nothing unasked."""
 
 from __future__ import annotations
 

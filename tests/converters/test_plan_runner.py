@@ -1,5 +1,5 @@
-"""PlanRunner's own part: shapes, types, profiles, errors. TensorRT and the GPU are made up here;
-the gpu tests of test_extract_plan_gpu.py have real ones."""
+"""PlanRunner's own work: shapes, types, profiles, errors. TensorRT and the GPU are replaced here;
+test_extract_plan_gpu.py uses real ones."""
 
 from __future__ import annotations
 

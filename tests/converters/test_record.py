@@ -90,8 +90,7 @@ def run(script: Path, *arguments: str, **environment: str) -> subprocess.Complet
 
 @pytest.fixture
 def python(tmp_path) -> str:
-    """An interpreter that only says how it was called, but for the question whether the source is
-    the same."""
+    """An interpreter that only prints how it was called, but really runs repeat_check."""
     shown = tmp_path / "python"
     shown.write_text(
         f"#!{sys.executable}\nimport json, os, sys\n"
@@ -232,7 +231,7 @@ def test_a_record_that_is_not_there_or_damaged(tmp_path, module):
 
 
 def test_folders_that_are_links(tmp_path):
-    """They are followed, once each, and not where they are no part of the model."""
+    """Links within the model are followed, each once; other links are not."""
     model, elsewhere = tmp_path / "model", tmp_path / "elsewhere"
     for folder in (model, elsewhere):
         folder.mkdir()

@@ -1,4 +1,4 @@
-"""The HTML report is whole, needs nothing from elsewhere, and cannot be broken by names."""
+"""The HTML report is complete, loads nothing, and is safe for any names in the model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Converted models where TensorFlow cannot run engines: it says why in words of its own."""
+"""Converted models where TensorFlow cannot run engines: the error says why."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rules that say what TF-TRT would leave out, on graphs made by hand and against its table."""
+"""The rules for what TF-TRT would leave out, on graphs made by hand and against TF-TRT's table."""
 
 from __future__ import annotations
 

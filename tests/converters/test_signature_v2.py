@@ -1,4 +1,4 @@
-"""Signatures through TF-TRT's own cut, which needs no GPU; nothing is built."""
+"""TF-TRT itself segments signatures, which needs no GPU; no engine is built."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""A table's ranges for engines that are cut otherwise: of the golden INT8 model by TF-TRT itself,
-and of graphs made by hand."""
+"""A table's ranges for engines that are cut differently: TF-TRT cuts the golden INT8 model again,
+and there are graphs made by hand."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_the_graph_s_names_of_what_was_calibrated(
 def test_an_engine_as_before_has_its_table(
     calibrated: CalibratedGraph, table: CalibrationTable, golden: Any
 ) -> None:
-    """With what TensorRT numbers itself."""
+    """Even the tensors that TensorRT numbers itself keep their scales."""
     for graph in (golden, cut_again()):
         (found,) = calibrated.split(graph).values()
         assert found == table
