@@ -116,7 +116,7 @@ shutil.rmtree(BUILD / "setuptools", ignore_errors=True)
 setup(
     version=version(),
     packages=find_packages(include=["tf_nvcodec*", "converters*"]),
-    package_data={"converters": ["data/*.txt"]},
+    package_data={"converters.segments": ["*.txt"]},
     # MANIFEST.in lists what a source distribution needs; the C++ sources stay out of the wheel.
     include_package_data=False,
     install_requires=[

@@ -52,7 +52,7 @@ def again(source: Path, out: Path, precision: str) -> Steps:
 
     Two models whose engines have the same names cannot be loaded in one process.
     """
-    from converters.engine_names import with_unique_names
+    from converters.tftrt.graph_edits import with_unique_names
     from tensorflow.python.compiler.tensorrt import trt_convert
 
     class Renamed(trt_convert.TrtGraphConverterV2):
@@ -63,7 +63,7 @@ def again(source: Path, out: Path, precision: str) -> Steps:
 
 
 def _stock(make: Callable[..., Any], source: Path, out: Path, precision: str) -> Steps:
-    from converters.environment import accept_patch_level
+    from converters.environment.tftrt_ready import accept_patch_level
 
     def inputs() -> Iterator[tuple[Any]]:
         yield (images(source, BATCHES[0]),)
@@ -92,7 +92,7 @@ def engines_only(source: Path, out: Path, precision: str) -> Steps:
 def ours(source: Path, out: Path, precision: str, native_segments: bool = True) -> Steps:
     """This package's model: converters.convert with all its checks, in a child process."""
     from converters import ConversionSpec, convert
-    from converters.compare import Thresholds
+    from converters.spec.thresholds import Thresholds
 
     name = input_name(source)
     spec = ConversionSpec(
@@ -121,7 +121,7 @@ USUAL = (NATIVE, OURS, STOCK)
 
 
 def input_name(source: Path) -> str:
-    from converters.trt_graph import load_graph
+    from converters.model.trt_graph import load_graph
 
     return next(iter(load_graph(source).signatures["serving_default"].inputs))
 
@@ -248,7 +248,7 @@ def percentile(values: list[float], share: float) -> float:
 
 
 def job_machine() -> dict[str, Any]:
-    from converters.environment import describe
+    from converters.environment.tftrt_ready import describe
 
     from benchmarks import machine
 

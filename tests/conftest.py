@@ -77,8 +77,8 @@ def _no_nvdec() -> str | None:
 
 @functools.cache
 def _no_tftrt() -> str | None:
-    from converters.environment import require_tftrt
-    from converters.errors import UnavailableError
+    from converters.environment.tftrt_ready import require_tftrt
+    from converters.util.errors import UnavailableError
 
     try:
         require_tftrt()

@@ -117,7 +117,7 @@ def test_the_two_packages_never_import_each_other() -> None:
 
 def test_converters_import_tensorflow_within_functions_only() -> None:
     """So that `import converters` works on any machine."""
-    files = [*(ROOT / "converters").glob("*.py"), *(ROOT / "converters").glob("cli/*.py")]
+    files = list((ROOT / "converters").rglob("*.py"))
     assert files
     for path in files:
         for node in at_import(ast.parse(path.read_text())):
@@ -126,6 +126,93 @@ def test_converters_import_tensorflow_within_functions_only() -> None:
                 names = [node.module or ""]
             for name in names:
                 assert name.split(".")[0] not in ("tensorflow", "tensorrt"), path
+
+
+# The folders of converters, the lowest first; "" is the package's own folder. A module may import
+# from its own folder and from those before it.
+CONVERTERS = (
+    *("util", "spec", "model", "inputs", "int8", "environment", "segments", "checks", "tftrt"),
+    *("report", "plans", "", "cli"),
+)
+
+
+def converters_imports(sources: dict[str, str]) -> dict[str, set[str]]:
+    """The modules that each module imports, wherever in it; names are without "converters."."""
+    found: dict[str, set[str]] = {}
+    for name, source in sources.items():
+        found[name] = set()
+        for node in ast.walk(ast.parse(source)):
+            if not isinstance(node, ast.ImportFrom) or not node.module:
+                continue
+            package, _, module = node.module.partition(".")
+            if package == "converters":
+                inner = (f"{module}.{alias.name}".strip(".") for alias in node.names)
+                found[name].update(each if each in sources else module for each in inner)
+    return found
+
+
+def upward_imports(imports: dict[str, set[str]]) -> list[str]:
+    def height(module: str) -> int:
+        folder = module.rpartition(".")[0] or (module if module in CONVERTERS else "")
+        return CONVERTERS.index(folder)
+
+    return [
+        f"{module} imports {other}"
+        for module, others in imports.items()
+        for other in others
+        if height(other) > height(module)
+    ]
+
+
+def import_circles(imports: dict[str, set[str]]) -> list[list[str]]:
+    """A circle for each import that leads back to a module that is being imported."""
+    circles, done = [], set()
+
+    def follow(module: str, path: list[str]) -> None:
+        if module in path:
+            circles.append([*path[path.index(module) :], module])
+        elif module not in done:
+            for other in sorted(imports.get(module, ())):
+                follow(other, [*path, module])
+            done.add(module)
+
+    for module in sorted(imports):
+        follow(module, [])
+    return circles
+
+
+def test_imports_of_converters_go_downwards_and_in_no_circle() -> None:
+    root = ROOT / "converters"
+    sources = {}
+    for path in root.rglob("*.py"):
+        name = ".".join(path.relative_to(root).with_suffix("").parts).removesuffix(".__init__")
+        # The package itself imports lazily; `python -m converters` is the command line.
+        if name not in ("__init__", "__main__"):
+            sources[name] = path.read_text()
+    folders = {path.name for path in root.iterdir() if (path / "__init__.py").exists()}
+    assert folders == set(CONVERTERS) - {""}
+    imports = converters_imports(sources)
+    assert len(imports) > 60
+    assert not upward_imports(imports)
+    assert not import_circles(imports)
+
+
+def test_the_rules_for_converters_catch() -> None:
+    imports = converters_imports(
+        {
+            "util.a": "def f():\n    from converters.util import b",
+            "util.b": "from converters.util.c import g",
+            "util.c": "from converters.util.a import f\nfrom converters.report.r import x",
+            "report.r": "from converters import top\nfrom converters.cli import main",
+            "top": "",
+        }
+    )
+    assert sorted(upward_imports(imports)) == [
+        "report.r imports cli",
+        "report.r imports top",
+        "util.c imports report.r",
+    ]
+    assert import_circles(imports) == [["util.a", "util.b", "util.c", "util.a"]]
 
 
 def at_import(tree: ast.AST) -> Iterator[ast.Import | ast.ImportFrom]:
