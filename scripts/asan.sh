@@ -26,4 +26,4 @@ empty="$(mktemp -d)"
 trap 'rm -rf "$empty"' EXIT
 cd "$empty"
 "${sanitized[@]}" "$VENV/bin/python" -m pytest -c "$ROOT/pyproject.toml" --rootdir="$ROOT" \
-  "$ROOT"/tests/test_bad_input*.py "$ROOT"/tests/test_dataset_{checkpoint,contract,errors}.py "$@"
+  "$ROOT"/tests/decode/test_bad_input.py "$ROOT"/tests/dataset/test_dataset_{checkpoint,contract,errors}.py "$@"

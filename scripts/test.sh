@@ -13,7 +13,7 @@ others=()
 if [[ "$TF" != "$DEFAULT_TF" ]]; then
   # These go by the library's C functions, whatever TensorFlow it is built for.
   for part in dec demux encod mux simple threaded trans; do
-    others+=(--ignore-glob="$ROOT/tests/compat/test_compat_$part*")
+    others+=(--ignore-glob="$ROOT/tests/compat/test_$part*")
   done
 fi
 

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import Clips
+from golden_clips import Clips
 
 # Last: the packages under test are the installed ones.
 sys.path.append(str(Path(__file__).resolve().parents[1]))

@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
-from gpu_clips import folder
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "compat"))
-
 from forks import in_a_fork
+from gpu_clips import folder
 
 import tf_nvcodec.compat as nvc
 

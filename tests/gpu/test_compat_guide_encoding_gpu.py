@@ -7,20 +7,16 @@ a host of GPUs need not have FFmpeg's tools.
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
+import guide_encoding_scripts as guide
 import numpy as np
 import pytest
 import tensorflow as tf
+from compat_streams import HEIGHT, WIDTH, nv12_frames, write_nv12
 from cuda_arrays import CudaArray, Stream
 from gpu_checks import GPU, codecs
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "compat"))
-
-import guide_encoding_scripts as guide
-from compat_streams import HEIGHT, WIDTH, nv12_frames, write_nv12
 from guide_scripts import run_here
 
 import tf_nvcodec

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
+import guide_scripts as guide
 import numpy as np
 import pytest
 from gpu_clips import folder
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "compat"))
-
-import guide_scripts as guide
 
 import tf_nvcodec.compat as nvc
 

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 import tensorflow as tf
 from child_script import printed_by
+from compat_streams import sound_latency
 from cuda_arrays import Context, Stream, context_of
 from gpu_checks import codecs, differences
 from gpu_clips import SEEN_IN_A_PICTURE, SOUND, data
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "compat"))
-
-from compat_streams import sound_latency
 from svc_stream import with_second_layer
 
 import tf_nvcodec.compat as nvc

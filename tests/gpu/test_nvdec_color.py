@@ -9,8 +9,7 @@ import pytest
 import tensorflow as tf
 from gpu_checks import check_equal, on_cpu, on_gpu
 from gpu_clips import data
-from reference import differences
-from reference_frame import Frame, View
+from reference import Frame, View, differences
 
 import tf_nvcodec as nvc
 
