@@ -8,7 +8,7 @@ import threading
 import numpy as np
 import pytest
 import tensorflow as tf
-from child_script import ends_well
+from fork_server import printed_by
 from compat_streams import HEIGHT, WIDTH, Stream, encode, nv12_frames
 
 import tf_nvcodec.compat as nvc
@@ -257,7 +257,7 @@ def test_an_encoder_left_open_does_not_keep_the_process() -> None:
         "kept = [nvc.CreateEncoder(320, 192, 'NV12', True, codec=c) for c in ('h264', 'av1')]\n"
         "for encoder in kept: encoder.Encode(np.zeros(320 * 288, np.uint8))\n"
     )
-    ends_well(script)
+    printed_by("-c", script)
 
 
 @pytest.mark.parametrize("codec", ["h264", "hevc", "av1"])
@@ -272,7 +272,7 @@ def test_the_process_may_end_while_a_daemon_thread_encodes(codec: str) -> None:
         "threading.Thread(target=work, daemon=True).start()\n"
         "begun.wait()\n"
     )
-    ends_well(script)
+    printed_by("-c", script)
 
 
 def test_threads_take_turns() -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from child_script import ends_well
+from fork_server import printed_by
 from forks import in_a_fork
 from golden_clips import Clips
 
@@ -208,7 +208,7 @@ def test_a_daemon_thread_that_decodes_ends_with_the_process(tmp_path: Path) -> N
     path = tmp_path / "a.mp4"
     path.write_bytes(ops.encode_video(frames, 30, gop=10, preset="ultrafast").numpy())
     for _ in range(3):
-        ends_well(_DAEMON, str(path), str(min(2, len(os.sched_getaffinity(0)))))
+        printed_by("-c", _DAEMON, str(path), str(min(2, len(os.sched_getaffinity(0)))))
 
 
 def test_a_decoder_refuses_a_second_call_while_one_runs(clips: Clips) -> None:

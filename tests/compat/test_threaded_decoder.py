@@ -8,7 +8,7 @@ import threading
 import time
 
 import pytest
-from child_script import ends_well
+from fork_server import printed_by
 from golden_clips import Clips
 from surface_checks import md5_of
 
@@ -137,7 +137,7 @@ def test_the_process_may_end_while_a_thread_reads_by_python(clips: Clips, kind: 
         "begun.wait()\n"
     )
     name = "bbb.mp4" if kind == "decoder" else "bbb_small.webm"
-    ends_well(script, clips.path(name), kind)
+    printed_by("-c", script, clips.path(name), kind)
 
 
 def test_damage_is_raised_and_the_other_frames_come(clips: Clips) -> None:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 import tensorflow as tf
+from fork_server import printed_by
 from golden_clips import Clips
 from tensorflow.core.framework import kernel_def_pb2
 from tensorflow.python.framework import kernels
@@ -99,10 +98,7 @@ def test_pips_nvrtc_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.delenv("TF_NVCODEC_NVRTC_FOLDERS", raising=False)
 
     def found() -> list[str]:
-        done = subprocess.run(
-            [sys.executable, "-c", code], capture_output=True, text=True, check=True
-        )
-        return done.stdout.splitlines()[-1].split(":")
+        return printed_by("-c", code).splitlines()[-1].split(":")
 
     assert str(folder) in found()
     monkeypatch.setenv("TF_NVCODEC_NVRTC_FOLDERS", "/somewhere")

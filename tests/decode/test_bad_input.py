@@ -1,6 +1,5 @@
-"""Bytes from outside: an error that names the cause, or an honest decode; never a crash, a hang, a
-gigabyte, or a file opened. Each case runs in a child process (sandbox.py), which goes on with the
-next one."""
+"""Bytes from outside give an error that names the cause, or frames. They never crash or hang the
+process, take a gigabyte, or open a file. The cases run in a child process (sandbox.py)."""
 
 from __future__ import annotations
 
@@ -42,7 +41,8 @@ def run_all(sandbox: Sandbox, clips: Clips, cases: Iterable[tuple[str, bytes]]) 
     return untrusted.run_all(sandbox, cases, CALLS, after)
 
 
-# Truncations and bit flips of each; the first has the number that the project promises.
+# How many truncations and bit flips of each clip the slow tests try. The first has the numbers that
+# the project promises.
 DAMAGED = {
     "h264.mp4": (20, 500),
     "h264_faststart.mp4": (200, 100),
@@ -65,22 +65,30 @@ DAMAGED = {
     "h264_gray.mp4": (10, 40),
 }
 HEADERS_LAST = {"h264.mp4", "hevc.mp4", "h264_gray.mp4"}
+QUICK = 12
 
 
-@pytest.mark.parametrize("name", DAMAGED)
-def test_truncated(sandbox: Sandbox, clips: Clips, name: str) -> None:
-    cases = bad_bytes.truncations(clips.data(name), DAMAGED[name][0])
+def quick_and_all(kind: int) -> pytest.MarkDecorator:
+    """Each clip with a few cases, and, as a slow test, with all."""
+    few = [(name, QUICK) for name in DAMAGED]
+    every = [pytest.param(name, DAMAGED[name][kind], marks=pytest.mark.slow) for name in DAMAGED]
+    return pytest.mark.parametrize(("name", "count"), [*few, *every])
+
+
+@quick_and_all(0)
+def test_truncated(sandbox: Sandbox, clips: Clips, name: str, count: int) -> None:
+    cases = bad_bytes.truncations(clips.data(name), count)
     answers = run_all(sandbox, clips, cases)
-    # Less than the headers is an error; nearly everything still gives frames, but for the files
-    # that have their headers at the end.
+    # A file without its headers is an error. A nearly whole file gives frames, unless its headers
+    # are at its end.
     assert all(outcome["error"] for outcome in answers[0].outcomes)
     gave = any(not outcome["error"] for answer in answers[-10:] for outcome in answer.outcomes)
     assert gave == (name not in HEADERS_LAST)
 
 
-@pytest.mark.parametrize("name", DAMAGED)
-def test_bits_flipped(sandbox: Sandbox, clips: Clips, name: str) -> None:
-    run_all(sandbox, clips, bad_bytes.bit_flips(clips.data(name), DAMAGED[name][1]))
+@quick_and_all(1)
+def test_bits_flipped(sandbox: Sandbox, clips: Clips, name: str, count: int) -> None:
+    run_all(sandbox, clips, bad_bytes.bit_flips(clips.data(name), count))
 
 
 def test_empty_and_random_bytes(sandbox: Sandbox, clips: Clips) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import tensorflow as tf
+from all_pairs import all_pairs
 from clip_table import RANGES, SPACES, colour_clip
 from golden_clips import Clips
 from reference import Frame, View, differences
@@ -29,9 +30,9 @@ def check_rgb8(frames: tf.Tensor, want: list[Frame], view: View = WHOLE) -> None
         )
 
 
-@pytest.mark.parametrize("space", SPACES)
-@pytest.mark.parametrize("colour_range", RANGES)
-@pytest.mark.parametrize("depth", [8, 10])
+@pytest.mark.parametrize(
+    ("space", "colour_range", "depth"), all_pairs(list(SPACES), list(RANGES), [8, 10])
+)
 def test_tagged_noise(clips: Clips, space: str, colour_range: str, depth: int) -> None:
     name = colour_clip(space, colour_range, depth)
     frames, _ = nvc.decode_video(clips.data(name))

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
 import numpy.typing as npt
 import pytest
 import tensorflow as tf
+from all_pairs import all_pairs
 from golden_clips import Clips
 from reference import Frame, View, differences, parse_format
 
@@ -32,15 +31,13 @@ def want(clips: Clips, name: str, pixel_format: str, view: View) -> npt.NDArray[
     return rgb[..., ::-1] if pixel_format == "bgr" else rgb
 
 
-@pytest.mark.parametrize("view", VIEWS, ids=["whole", "crop", "resize"])
 @pytest.mark.parametrize(
-    ("pixel_format", "dtype", "layout"),
-    list(
-        itertools.product(
-            ["rgb", "bgr", "gray"],
-            [tf.uint8, tf.uint16, tf.float16, tf.float32],
-            ["thwc", "tchw"],
-        )
+    ("pixel_format", "dtype", "layout", "view"),
+    all_pairs(
+        ["rgb", "bgr", "gray"],
+        [tf.uint8, tf.uint16, tf.float16, tf.float32],
+        ["thwc", "tchw"],
+        VIEWS,
     ),
 )
 def test_images(clips: Clips, pixel_format: str, dtype: tf.DType, layout: str, view: View) -> None:
@@ -61,9 +58,10 @@ def test_images(clips: Clips, pixel_format: str, dtype: tf.DType, layout: str, v
         assert (difference > 0).mean() <= 0.05
 
 
-@pytest.mark.parametrize("dtype", [tf.float16, tf.float32])
-@pytest.mark.parametrize("layout", ["thwc", "tchw"])
-@pytest.mark.parametrize("pixel_format", ["rgb", "bgr", "gray"])
+@pytest.mark.parametrize(
+    ("pixel_format", "layout", "dtype"),
+    all_pairs(["rgb", "bgr", "gray"], ["thwc", "tchw"], [tf.float16, tf.float32]),
+)
 def test_mean_and_std(clips: Clips, pixel_format: str, layout: str, dtype: tf.DType) -> None:
     """One value for each channel of the output, in its order."""
     mean, std = [0.485, 0.456, 0.406], [0.229, 0.224, 0.225]
@@ -122,9 +120,10 @@ EVEN_CLIPS = [
 ]
 
 
-@pytest.mark.parametrize("view", VIEWS, ids=["whole", "crop", "resize"])
-@pytest.mark.parametrize("pixel_format", ["nv12", "yuv420p", "yuv444p", "p010"])
-@pytest.mark.parametrize("name", EVEN_CLIPS)
+@pytest.mark.parametrize(
+    ("name", "pixel_format", "view"),
+    all_pairs(EVEN_CLIPS, ["nv12", "yuv420p", "yuv444p", "p010"], VIEWS),
+)
 def test_packed(clips: Clips, name: str, pixel_format: str, view: View) -> None:
     got = decode(clips, name, view, pixel_format=pixel_format)
     full = "full" in name or "gray" in name

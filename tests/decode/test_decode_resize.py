@@ -7,6 +7,7 @@ import subprocess
 import numpy as np
 import pytest
 import tensorflow as tf
+from all_pairs import all_pairs
 from golden_clips import Clips
 from reference import View, differences
 
@@ -25,9 +26,10 @@ def check(frames: tf.Tensor, clips: Clips, name: str, view: View, **shown: objec
         assert (difference > 0).mean() <= 0.05, f"{name} {view}: {(difference > 0).mean():.4f}"
 
 
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("name", ["colour_odd.mkv", "colour_422.mkv", "colour_444_12.mkv"])
+@pytest.mark.parametrize(
+    ("name", "size", "method"),
+    all_pairs(["colour_odd.mkv", "colour_422.mkv", "colour_444_12.mkv"], SIZES, METHODS),
+)
 def test_resized(clips: Clips, name: str, size: tuple[int, int], method: str) -> None:
     frames, _ = nvc.decode_video(clips.data(name), size=size, resize_method=method)
     assert frames.shape == (2, *size, 3)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tensorflow as tf
-from child_script import printed_by
+from fork_server import printed_by
 from golden_clips import Clips
 
 import tf_nvcodec as nvc

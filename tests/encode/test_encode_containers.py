@@ -7,12 +7,13 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import tensorflow as tf
+from all_pairs import pairs_of
 from encoded import CONTAINERS, FAST, PAIRS, Encoded, moving, psnr
 
 import tf_nvcodec as nvc
 
 COUNT, HEIGHT, WIDTH = 20, 66, 98
-# Of the containers that keep times, which start where they are told.
+# These containers keep times, and streams in them start at the time that the caller gives.
 TIMED = [
     (codec, container) for codec, container in PAIRS if container in ("mp4", "mov", "mkv", "webm")
 ]
@@ -36,11 +37,7 @@ def test_reads_back(codec: str, container: str) -> None:
     assert int(video.stream["nb_read_packets"]) == COUNT
     frames = np.frombuffer(video.planes("rgb24"), np.uint8).reshape(COUNT, HEIGHT, WIDTH, 3)
     assert psnr(frames, moving(COUNT, HEIGHT, WIDTH)) > 27
-
-
-@pytest.mark.parametrize(("codec", "container"), PAIRS)
-def test_decodes_with_the_op(codec: str, container: str) -> None:
-    decoded = nvc.decode_video(encode(codec, container).data)
+    decoded = nvc.decode_video(video.data)
     assert decoded.frames.shape == (COUNT, HEIGHT, WIDTH, 3)
     assert psnr(decoded.frames.numpy(), moving(COUNT, HEIGHT, WIDTH)) > 27
     # Elementary streams of AV1 and MJPEG have no rate; FFmpeg takes 25 for them.
@@ -50,8 +47,10 @@ def test_decodes_with_the_op(codec: str, container: str) -> None:
     np.testing.assert_allclose(times - times[0], np.arange(COUNT) / fps, atol=slack)
 
 
-@pytest.mark.parametrize(("codec", "container"), TIMED)
-@pytest.mark.parametrize("fps", [30, 29.97, 24000 / 1001, 12.5])
+@pytest.mark.parametrize(
+    ("codec", "container", "fps"),
+    pairs_of((*pair, fps) for pair in TIMED for fps in (30, 29.97, 24000 / 1001, 12.5)),
+)
 def test_rate_is_kept(codec: str, container: str, fps: float) -> None:
     video = encode(codec, container, fps=fps)
     exact = {29.97: Fraction(30000, 1001), 24000 / 1001: Fraction(24000, 1001)}
@@ -119,9 +118,16 @@ def test_other_containers_are_refused_with_a_list(codec: str) -> None:
         assert f"containers that can: {', '.join(CONTAINERS[codec])}" in str(error.value)
 
 
-@pytest.mark.parametrize("color_range", ["limited", "full"])
-@pytest.mark.parametrize("color_space", ["bt601", "bt709", "bt2020"])
-@pytest.mark.parametrize(("codec", "container"), [pair for pair in PAIRS if pair[0] != "mjpeg"])
+@pytest.mark.parametrize(
+    ("codec", "container", "color_space", "color_range"),
+    pairs_of(
+        (*pair, space, color_range)
+        for pair in PAIRS
+        for space in MATRICES
+        for color_range in ("limited", "full")
+        if pair[0] != "mjpeg"
+    ),
+)
 def test_colours_are_tagged(codec: str, container: str, color_space: str, color_range: str) -> None:
     options = {"color_space": color_space, "color_range": color_range, "pixel_format": "yuv420p"}
     frames = moving(2, HEIGHT, WIDTH)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
+from all_pairs import all_pairs
 from encoded import FAST, Encoded, moving, psnr
 from reference import KR_KB, split_planes
 
@@ -98,9 +99,12 @@ def test_the_matrix_follows_the_size(height: int, width: int, matrix: str) -> No
     assert nvc.probe(video.data).color_space.numpy().decode() == matrix
 
 
-@pytest.mark.parametrize("color_range", ["limited", "full"])
-@pytest.mark.parametrize("color_space", ["bt601", "bt709", "bt2020"])
-@pytest.mark.parametrize("codec", ["h264", "hevc", "av1", "vp9", "ffv1"])
+@pytest.mark.parametrize(
+    ("codec", "color_space", "color_range"),
+    all_pairs(
+        ["h264", "hevc", "av1", "vp9", "ffv1"], ["bt601", "bt709", "bt2020"], ["limited", "full"]
+    ),
+)
 def test_decodes_to_the_same_colours(codec: str, color_space: str, color_range: str) -> None:
     colours = [(255, 0, 0), (0, 255, 0), (0, 0, 255), (255, 255, 0), (20, 180, 90), (250, 250, 250)]
     frames = np.zeros((4, 64, 96, 3), np.uint8)
@@ -127,9 +131,14 @@ def test_mjpeg_decodes_to_the_same_colours() -> None:
         assert np.abs(nvc.decode_video(video.data).frames.numpy().astype(int) - frames).max() <= 3
 
 
-@pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.float16, np.float32])
-@pytest.mark.parametrize("input_format", ["rgb", "bgr", "gray"])
-@pytest.mark.parametrize("codec", ["h264", "hevc", "av1", "vp9", "mjpeg", "ffv1"])
+@pytest.mark.parametrize(
+    ("codec", "input_format", "dtype"),
+    all_pairs(
+        ["h264", "hevc", "av1", "vp9", "mjpeg", "ffv1"],
+        ["rgb", "bgr", "gray"],
+        [np.uint8, np.uint16, np.float16, np.float32],
+    ),
+)
 def test_every_input(codec: str, input_format: str, dtype: Any) -> None:
     frames = moving(6, 64, 96)
     if input_format == "gray":

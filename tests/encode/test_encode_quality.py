@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tensorflow as tf
+from all_pairs import all_pairs
 from encoded import FAST, Encoded, moving, psnr
 
 import tf_nvcodec as nvc
@@ -84,9 +85,10 @@ def test_a_preset_of_svt_av1_that_would_hang_is_refused() -> None:
     encode(frames, "av1", preset=8)
 
 
-@pytest.mark.parametrize("dtype", [np.uint8, np.uint16])
-@pytest.mark.parametrize("input_format", ["rgb", "bgr", "gray"])
-@pytest.mark.parametrize("container", ["mkv", "mov", "avi"])
+@pytest.mark.parametrize(
+    ("container", "input_format", "dtype"),
+    all_pairs(["mkv", "mov", "avi"], ["rgb", "bgr", "gray"], [np.uint8, np.uint16]),
+)
 def test_ffv1_is_lossless(container: str, input_format: str, dtype: Any) -> None:
     rng = np.random.default_rng(0)
     channels = 1 if input_format == "gray" else 3

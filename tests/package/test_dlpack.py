@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 import tensorflow as tf
-from child_script import ends_well
+from fork_server import printed_by
 
 import tf_nvcodec as nvc
 
@@ -258,7 +258,7 @@ def test_a_capsule_may_outlive_the_interpreter() -> None:
         "sys.modules['kept'] = cycle\n"
         "builtins.kept = nvc.DeviceFrames(tf.zeros([5])).__dlpack__()\n"
     )
-    ends_well(script)
+    printed_by("-c", script)
 
 
 def test_the_arguments_of_dlpack() -> None:
