@@ -14,29 +14,22 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tensorflow as tf
+from fork_server import run, start
 
 import tf_nvcodec as nvc
 from tf_nvcodec.cli import files, main
 
 # The console script's two lines, so that the tests run from a source tree too.
-SCRIPT = [
-    sys.executable,
-    "-c",
-    "import sys; sys.argv[0] = 'tf-nvcodec'; from tf_nvcodec.cli import main; sys.exit(main())",
-]
-
-
-def shell(**changes: str) -> dict[str, str]:
-    """The environment of a user: without the log level that conftest.py sets."""
-    kept = {name: value for name, value in os.environ.items() if name != "TF_CPP_MIN_LOG_LEVEL"}
-    return {**kept, **changes}
+SCRIPT = "import sys; sys.argv[0] = 'tf-nvcodec'; from tf_nvcodec.cli import main; sys.exit(main())"
 
 
 def tf_nvcodec(*args: object, stdin=None, **environment: str) -> subprocess.CompletedProcess:
+    """In the environment of a user: without the log level that conftest.py sets."""
+    kept = {name: value for name, value in os.environ.items() if name != "TF_CPP_MIN_LOG_LEVEL"}
     return subprocess.run(
-        [*SCRIPT, *map(str, args)],
+        [sys.executable, "-c", SCRIPT, *map(str, args)],
         stdin=stdin,
-        env=shell(**environment),
+        env={**kept, **environment},
         capture_output=True,
         text=True,
         check=False,
@@ -136,6 +129,7 @@ def test_probe_table_goes_on_after_a_bad_file(clip, tmp_path, capsys):
 
 
 def test_probe_standard_input(clip):
+    """TensorFlow's own messages at its import don't reach a user."""
     with open(clip, "rb") as file:
         done = tf_nvcodec("probe", "-", "--json", stdin=file)
     assert done.returncode == 0, done.stderr
@@ -357,9 +351,9 @@ def test_preview(clip, tmp_path, capsys):
 
 def test_ctrl_c_leaves_nothing(tmp_path):
     clip = Path(__file__).resolve().parents[1] / "golden" / "media" / "bigbuckbunny_720p.mp4"
-    command = [*SCRIPT, "decode", str(clip), str(tmp_path / "frames"), "--memory", "8"]
+    command = ["-c", SCRIPT, "decode", clip, tmp_path / "frames", "--memory", "8"]
     for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
-        with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=shell()) as child:
+        with start(*command) as child:
             deadline = time.monotonic() + 200
             while not (tmp_path / "frames").exists():
                 assert child.poll() is None, child.stderr.read()
@@ -388,8 +382,7 @@ def test_ctrl_c_between_the_folders_leaves_nothing(tmp_path, monkeypatch):
 def test_ctrl_c_does_not_wait_for_the_encoder(tmp_path):
     frames = np.random.default_rng(0).integers(0, 256, (200, 360, 640, 3), np.uint8)
     np.save(tmp_path / "noise.npy", frames)
-    # Reports where it is by creating a file when encode_video is called; noise at placebo takes
-    # minutes.
+    # A file appears when encode_video is called. To encode noise with preset placebo takes minutes.
     code = (
         "import sys; sys.argv[0] = 'tf-nvcodec'; from tf_nvcodec.cli import encode, main;"
         "begin = encode.encode;"
@@ -397,10 +390,8 @@ def test_ctrl_c_does_not_wait_for_the_encoder(tmp_path):
         "sys.exit(main())"
     )
     out = tmp_path / "x.mp4"
-    command = [sys.executable, "-c", code, "encode", str(tmp_path / "noise.npy"), str(out)]
-    with subprocess.Popen(
-        [*command, "--preset", "placebo"], stderr=subprocess.PIPE, text=True, env=shell()
-    ) as child:
+    command = ["-c", code, "encode", tmp_path / "noise.npy", out, "--preset", "placebo"]
+    with start(*command) as child:
         while not (tmp_path / "x.mp4.begun").exists():
             assert child.poll() is None, child.stderr.read()
             time.sleep(0.02)
@@ -414,25 +405,20 @@ def test_ctrl_c_does_not_wait_for_the_encoder(tmp_path):
 
 
 def test_debug_shows_the_traceback(tmp_path):
-    done = tf_nvcodec("probe", tmp_path / "none.mp4", "--debug")
+    done = run("-c", SCRIPT, "probe", tmp_path / "none.mp4", "--debug")
     assert done.returncode == 1
     assert "Traceback" in done.stderr
 
 
 def test_closed_pipe_is_quiet(clip):
-    with subprocess.Popen(
-        [*SCRIPT, "probe", "--json", *[clip] * 20],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env=shell(),
-    ) as child:
+    with start("-c", SCRIPT, "probe", "--json", *[clip] * 20) as child:
         child.stdout.close()
-        assert child.wait(200) == 1
-        assert child.stderr.read() == b""
+        assert child.wait() == 1
+        assert child.stderr.read() == ""
 
 
 def test_doctor_json():
-    done = tf_nvcodec("doctor", "--json")
+    done = run("-c", SCRIPT, "doctor", "--json")
     report = json.loads(done.stdout)
     found = {check["name"]: check for check in report["checks"]}
     assert done.returncode == 0, report
@@ -465,7 +451,7 @@ def test_doctor_where_importing_crashes(tmp_path):
 
 
 def test_doctor_where_the_library_is_missing(tmp_path):
-    done = tf_nvcodec("doctor", "--json", TF_NVCODEC_LIBRARY=str(tmp_path / "none.so"))
+    done = run("-c", SCRIPT, "doctor", "--json", TF_NVCODEC_LIBRARY=str(tmp_path / "none.so"))
     assert done.returncode == 1
     found = {check["name"]: check for check in json.loads(done.stdout)["checks"]}
     assert found["TensorFlow"]["status"] == "ok"
@@ -475,7 +461,7 @@ def test_doctor_where_the_library_is_missing(tmp_path):
 
 
 def test_commands_say_when_the_library_is_missing(clip, tmp_path):
-    done = tf_nvcodec("probe", clip, TF_NVCODEC_LIBRARY=str(tmp_path / "none.so"))
+    done = run("-c", SCRIPT, "probe", clip, TF_NVCODEC_LIBRARY=str(tmp_path / "none.so"))
     assert done.returncode == 1
     assert done.stderr.count("\n") == 1
     assert "run `tf-nvcodec doctor`" in done.stderr

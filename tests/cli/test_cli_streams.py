@@ -1,4 +1,4 @@
-"""The command line's standard streams, whatever they are, and names that are not text."""
+"""The command line's standard streams: closed, empty, full or pipes. Names that are not UTF-8."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from fork_server import run
 
 from tf_nvcodec.cli import main
 
@@ -45,10 +46,11 @@ def test_a_full_disk_behind_stdout(clip):
 
 
 def test_nothing_on_stdin():
-    for redirection in ("< /dev/null", "<&-"):
-        done = tf_nvcodec(redirection, "probe", "-")
-        assert done.returncode == 1
-        assert one_line(done.stderr) == "tf-nvcodec: standard input: is empty\n"
+    empty = run("-c", SCRIPT, "probe", "-")
+    closed = tf_nvcodec("<&-", "probe", "-")
+    assert empty.returncode == closed.returncode == 1
+    assert empty.stderr == "tf-nvcodec: standard input: is empty\n"
+    assert one_line(closed.stderr) == empty.stderr
 
 
 def test_closed_streams(clip, tmp_path):
@@ -76,9 +78,9 @@ def test_a_name_that_is_not_text(clip, tmp_path, encoding):
     assert (done.returncode, done.stderr) == (0, b"")
     shown = b"caf\xe9.mp4" if encoding.startswith("utf") else b"caf\\udce9.mp4"
     assert os.fsencode(tmp_path) + b"/" + shown in done.stdout
-    done = tf_nvcodec("", "decode", tmp_path / name, tmp_path / f"{name}.npy", "--stop", 1)
-    assert (done.returncode, done.stderr) == (0, b"")
-    assert (tmp_path / f"{name}.npy").exists()
+    if encoding.startswith("utf"):
+        assert main(["decode", str(tmp_path / name), str(tmp_path / f"{name}.npy")]) == 0
+        assert (tmp_path / f"{name}.npy").exists()
 
 
 def test_python_m_is_as_quiet_as_the_script(tmp_path):

@@ -195,6 +195,7 @@ def test_presets_change_the_stream_of_svt_av1() -> None:
     assert fast == fast_again != best
 
 
+@pytest.mark.serial
 def test_svt_av1_looks_as_far_ahead_as_asked() -> None:
     """It encodes in threads of its own: a packet may come later than it could, never earlier."""
     frames = nv12_frames(130, noise=0)

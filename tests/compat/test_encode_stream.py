@@ -94,6 +94,7 @@ def test_low_latency_gives_a_packet_for_every_frame(codec: str, tuning: str) -> 
     assert not encoder.EndEncode()
 
 
+@pytest.mark.serial
 @LOW_LATENCIES
 def test_low_latency_gives_av1_within_a_few_frames(tuning: str) -> None:
     """SVT-AV1 encodes in threads of its own: two frames on an idle machine, more on a busy one.

@@ -8,8 +8,8 @@ import threading
 import numpy as np
 import pytest
 import tensorflow as tf
-from fork_server import printed_by
 from compat_streams import HEIGHT, WIDTH, Stream, encode, nv12_frames
+from fork_server import printed_by
 
 import tf_nvcodec.compat as nvc
 

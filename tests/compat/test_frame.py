@@ -111,6 +111,7 @@ def test_shared_memory_outlives_the_frame(clips: Clips, share: str) -> None:
     np.testing.assert_array_equal(shared, wanted)
 
 
+@pytest.mark.serial
 def test_a_capsule_nobody_takes_is_freed(clips: Clips) -> None:
     from resource import RUSAGE_SELF, getrusage
 
@@ -126,6 +127,7 @@ def test_a_capsule_nobody_takes_is_freed(clips: Clips) -> None:
     assert getrusage(RUSAGE_SELF).ru_maxrss - before < 100_000
 
 
+@pytest.mark.serial
 def test_decoding_forever_takes_no_more_memory(clips: Clips) -> None:
     from resource import RUSAGE_SELF, getrusage
 

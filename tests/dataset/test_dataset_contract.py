@@ -94,6 +94,7 @@ def test_autotune_is_off(files) -> None:
     assert ids(made.with_options(options)) == ids(made)
 
 
+@pytest.mark.serial
 def test_abandoned_iterators_stop_at_once(clips) -> None:
     """An iterator that goes away in the middle of decoding waits for a packet, not for a clip."""
     made = nvc.VideoDataset(
@@ -126,6 +127,7 @@ def test_more_calls_than_a_thread_pool_keeps(tmp_path) -> None:
     assert len(ids(made.with_options(options))) == 6000
 
 
+@pytest.mark.serial
 def test_cancelled_while_waiting(files) -> None:
     """A function that is cancelled while it waits for a clip ends."""
     made = dataset(files, clip_step=1, clip_length=200, pad="wrap", size=(512, 512)).repeat()

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 import tensorflow as tf
+from fork_server import printed_by
 from small_videos import write_small_videos
 
 import tf_nvcodec as nvc
@@ -175,40 +173,41 @@ def least_state():
     return [min(values) for values in zip(*states)]
 
 dataset = nvc.VideoDataset(
-    sys.argv[3:], 4, size=(16, 16), clips_per_video=4, sampling="random", shuffle=True, seed=1,
+    sys.argv[4:], 4, size=(16, 16), clips_per_video=4, sampling="random", shuffle=True, seed=1,
     on_error="skip", num_parallel_calls=2, index_cache=sys.argv[1],
 )
 if sys.argv[2] == "one iterator":
     dataset = dataset.repeat()
-states, clips = [], 0
-while clips < 10000:
+states, clips, count = [], 0, int(sys.argv[3])
+while clips < count:
     for element in dataset:
         clips += 1
-        if clips % 2000 == 0:
+        if clips % (count // 5) == 0:
             states.append(least_state())
-        if clips == 10000:
+        if clips == count:
             break
 print(json.dumps(states))
 """
 
 
-@pytest.mark.timeout(300)
-@pytest.mark.parametrize("how", ["one iterator", "many iterators"])
-def test_ten_thousand_clips_keep_the_size(tmp_path: Path, how: str) -> None:
-    """Of 50 files, one of them broken."""
+@pytest.mark.serial
+@pytest.mark.parametrize(
+    ("how", "count"),
+    [
+        ("many iterators", 2000),
+        pytest.param("one iterator", 10000, marks=pytest.mark.slow),
+        pytest.param("many iterators", 10000, marks=pytest.mark.slow),
+    ],
+)
+def test_many_clips_keep_the_size(tmp_path: Path, how: str, count: int) -> None:
+    """The clips are of 50 files, one of them broken."""
     paths = write_small_videos(tmp_path, 50)
     Path(paths[20]).write_bytes(b"no video")
-    package = str(Path(nvc.__file__).resolve().parents[1])
-    done = subprocess.run(
-        [sys.executable, "-c", _MANY, str(tmp_path / "index"), how, *paths],
-        check=True,
-        capture_output=True,
-        env={**os.environ, "PYTHONPATH": package, "TF_CPP_MIN_LOG_LEVEL": "3"},
-    )
-    states = json.loads(done.stdout.splitlines()[-1])
+    printed = printed_by("-c", _MANY, tmp_path / "index", how, count, *paths)
+    states = json.loads(printed.splitlines()[-1])
     assert len(states) == 5
     (before, threads, files), (after, more_threads, more_files) = states[0], states[-1]
     print(f"{how}: MB, threads, files {states}")
-    assert after - before < 20, f"from {before:.0f} to {after:.0f} MB in 8000 clips"
+    assert after - before < 20, f"from {before:.0f} to {after:.0f} MB in {count * 4 // 5} clips"
     assert more_threads <= threads + 2
     assert more_files <= files + 2

@@ -6,14 +6,13 @@ import json
 import os
 import random
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import fork_server
 import numpy as np
 import pytest
-import small_videos
 import tensorflow as tf
 from small_videos import read_frame, small_video, write_small_videos
 
@@ -399,7 +398,7 @@ def test_no_cache(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 _PROCESS = """
 import json, sys
-sys.path[:0] = sys.argv[1].split(':')
+sys.path.insert(0, sys.argv[1])
 from test_dataset_errors import dataset_of
 from small_videos import read_frame
 dataset = dataset_of(sys.argv[3:], index_cache=sys.argv[2])
@@ -408,19 +407,12 @@ print(json.dumps([seen, dataset.statistics().files_indexed]))
 """
 
 
-HERE = f"{Path(__file__).parent}:{Path(small_videos.__file__).parent}"
-
-
 def test_two_processes_on_one_cache(folder: Path, tmp_path: Path) -> None:
     paths, cache = [str(folder / f"{i:03d}.mp4") for i in range(COUNT)], tmp_path / "cache"
-    package = str(Path(nvc.__file__).resolve().parents[1])
-    command = [sys.executable, "-c", _PROCESS, HERE, str(cache), *paths]
-    environment = {**os.environ, "PYTHONPATH": package, "TF_CPP_MIN_LOG_LEVEL": "3"}
-    both = [
-        subprocess.Popen(command, stdout=subprocess.PIPE, env=environment, text=True)
-        for _ in range(2)
-    ]
-    answers = [json.loads(child.communicate()[0].splitlines()[-1]) for child in both]
+    command = ["-c", _PROCESS, Path(__file__).parent, cache, *paths]
+    with fork_server.start(*command) as first, fork_server.start(*command) as second:
+        printed = [child.communicate()[0] for child in (first, second)]
+    answers = [json.loads(text.splitlines()[-1]) for text in printed]
     want = [[[v, CLIP * c + i] for i in range(CLIP)] for v, c in EVERY_CLIP]
     assert [seen for seen, _ in answers] == [want, want]
     assert COUNT <= sum(indexed for _, indexed in answers) <= 2 * COUNT

@@ -3,23 +3,14 @@
 from __future__ import annotations
 
 import itertools
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 import tensorflow as tf
+from fork_server import printed_by
 from golden_datasets import VIDEOS, dataset, ids
 
 import tf_nvcodec as nvc
-
-
-def run_child(script: str, folder: Path, *args: object) -> str:
-    command = [sys.executable, "-c", script, *map(str, args)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
 
 
 def through_a_graph(whole: tf.data.Dataset) -> tf.data.Dataset:
@@ -103,7 +94,7 @@ def test_saved_model_in_a_fresh_process(clips, tmp_path):
     names = [str(clips.path(name)) for name in VIDEOS]
     own = nvc.VideoDataset(names, 8, size=(16, 16), index_cache=tmp_path / "cache")
     tf.saved_model.save(Reader(own), str(tmp_path / "model"))
-    run_child(LOAD, tmp_path, tmp_path / "model", tmp_path / "means.npy", *names)
+    printed_by("-c", LOAD, tmp_path / "model", tmp_path / "means.npy", *names)
     frames = [element["frames"] for element in own.as_numpy_iterator()]
     expected = [np.mean(clip.astype(np.float32), (0, 1, 2)) for clip in frames]
     for means in np.load(tmp_path / "means.npy"):
@@ -147,7 +138,7 @@ with tf.Session() as session:
 
 def test_graph_mode(clips, tmp_path):
     names = [str(clips.path(name)) for name in VIDEOS]
-    printed = run_child(GRAPH_MODE, tmp_path, tmp_path / "cache", *names)
+    printed = printed_by("-c", GRAPH_MODE, tmp_path / "cache", *names)
     whole = dataset(clips, tmp_path / "cache")
     expected = [
         f"{e['video_index']} {e['clip_index']} {int(e['frames'].sum())}"

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import itertools
 import shutil
-import subprocess
-import sys
 
 import pytest
 import tensorflow as tf
+from fork_server import printed_by
 from golden_datasets import COUNTS, VIDEOS, dataset, ids
 from tensorflow.python.data.experimental.ops.distribute import _AutoShardDataset
 
@@ -160,6 +159,4 @@ print("divided", len(expected))
 
 def test_mirrored_strategy(clips, tmp_path):
     names = [str(clips.path(name)) for name in VIDEOS]
-    command = [sys.executable, "-c", MIRRORED, str(tmp_path / "cache"), *names]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
-    assert done.stdout == "divided 15\n", done.stderr
+    assert printed_by("-c", MIRRORED, tmp_path / "cache", *names) == "divided 15\n"

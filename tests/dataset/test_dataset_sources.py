@@ -1,4 +1,4 @@
-"""What VideoDataset takes for videos, labels and aligned: names of any bytes; refusals."""
+"""What VideoDataset takes for videos, labels and aligned. Names may hold any bytes."""
 
 from __future__ import annotations
 
@@ -141,3 +141,35 @@ def test_refusals_name_the_argument(
         nvc.VideoDataset(**{"filenames": ["a", "b"], **make()})
     assert re.match(f".*{says}", str(caught.value)), str(caught.value)
     assert len(str(caught.value)) < 300
+
+
+def first_clip(name: pathlib.Path | str) -> object:
+    return next(iter(nvc.VideoDataset([str(name)])))
+
+
+def test_an_empty_file(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "empty.mp4"
+    path.touch()
+    words = r"empty\.mp4, clip 0: the file is empty \(0 bytes\): was it written or downloaded"
+    with pytest.raises(tf.errors.InvalidArgumentError, match=words):
+        first_clip(path)
+
+
+def test_a_pipe_that_nobody_writes_to(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "pipe.mp4"
+    os.mkfifo(path)
+    words = r"pipe\.mp4, clip 0: is a pipe or a device"
+    with pytest.raises(tf.errors.InvalidArgumentError, match=words):
+        first_clip(path)
+    skipped = nvc.VideoDataset([str(path)], on_error="skip")
+    assert list(skipped) == []
+
+
+def test_a_device_without_an_end() -> None:
+    with pytest.raises(tf.errors.InvalidArgumentError, match="is a pipe or a device"):
+        first_clip("/dev/zero")
+
+
+def test_an_empty_name() -> None:
+    with pytest.raises(tf.errors.InvalidArgumentError, match="the file's name is empty"):
+        first_clip("")

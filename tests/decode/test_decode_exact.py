@@ -1,4 +1,4 @@
-"""Frames are bit for bit those of FFmpeg's own sequential decode, whole, in ranges, in any order and
+"""Frames are bit for bit those of FFmpeg's sequential decode: whole, in ranges, in any order and
 with any number of threads. probe says what ffprobe says."""
 
 from __future__ import annotations

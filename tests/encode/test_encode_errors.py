@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from typing import Any
 
 import numpy as np
 import pytest
 import tensorflow as tf
 from encoded import moving
+from fork_server import run
 
 import tf_nvcodec as nvc
 
@@ -211,10 +209,7 @@ for codec in ("h264", "hevc", "av1", "vp9", "mjpeg", "ffv1"):
 
 
 def test_encoders_write_nothing_to_stderr() -> None:
-    environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"}
-    done = subprocess.run(
-        [sys.executable, "-c", _QUIET], capture_output=True, text=True, env=environment, check=False
-    )
+    done = run("-c", _QUIET)
     assert done.returncode == 0, done.stderr
     names = ("x264", "x265", "Svt", "vpx", "mjpeg", "ffv1", "matroska", "encoder")
     assert not [line for line in (done.stdout + done.stderr).splitlines() if line.startswith(names)]

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from typing import Any
 
 import numpy as np
 import pytest
 import tensorflow as tf
 from encoded import CONTAINERS, FAST, moving
+from fork_server import run
 
 import tf_nvcodec as nvc
 
@@ -50,15 +48,8 @@ open(sys.argv[2], "wb").write(video)
 def test_auto_that_tries_nvenc_falls_back_and_says_so_once(tried: str, tmp_path: Any) -> None:
     np.save(tmp_path / "frames.npy", FRAMES)
     files = [str(tmp_path / "frames.npy"), str(tmp_path / "video.mp4")]
-    quiet = {"TF_CPP_MIN_LOG_LEVEL": "1"}
-    environment = {**os.environ, **quiet, "TF_NVCODEC_EXPERIMENTAL_NVENC": tried}
-    done = subprocess.run(
-        [sys.executable, "-c", _PLAIN, *files],
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    warnings = {"TF_CPP_MIN_LOG_LEVEL": "1"}
+    done = run("-c", _PLAIN, *files, **warnings, TF_NVCODEC_EXPERIMENTAL_NVENC=tried)
     assert done.stderr.count("encodes on the CPU, not with NVENC") == int(tried)
     plain = nvc.encode_video(FRAMES, num_threads=1).numpy()
     assert (tmp_path / "video.mp4").read_bytes() == plain
@@ -90,14 +81,12 @@ def test_nvenc_refuses(options: dict[str, Any], words: str) -> None:
 
 def test_the_command_line_passes_the_backend(no_nvenc: str, tmp_path: Any) -> None:
     np.save(tmp_path / "frames.npy", FRAMES)
-    command = [sys.executable, "-m", "tf_nvcodec.cli", "encode", "frames.npy", "out.mp4"]
-    done = subprocess.run(
-        [*command, "--encoder", "nvenc"], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
+    command = ["-m", "tf_nvcodec.cli", "encode", "frames.npy", "out.mp4"]
+    done = run(*command, "--encoder", "nvenc", cwd=tmp_path)
     assert done.returncode == 1
     assert no_nvenc in done.stderr
     assert not (tmp_path / "out.mp4").exists()
-    subprocess.run([*command, "--encoder", "cpu", "-q"], cwd=tmp_path, check=True)
+    assert run(*command, "--encoder", "cpu", "-q", cwd=tmp_path).returncode == 0
     assert (tmp_path / "out.mp4").stat().st_size > 0
 
 

@@ -3,9 +3,6 @@ run, and that it is VideoEncode wherever the CPU encodes."""
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -15,6 +12,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from encoded import moving
+from fork_server import printed_by
 from tensorflow.core.framework import kernel_def_pb2
 from tensorflow.python.framework import kernels
 
@@ -133,9 +131,7 @@ def test_saved_models_for_the_gpu_load_where_there_is_none(switch: str, tmp_path
     tf.saved_model.save(model, folder, signatures={"serving_default": model.serve})
     files = [str(tmp_path / "frames.npy"), str(tmp_path / "video.mp4")]
     np.save(files[0], FRAMES)
-    environment = {**os.environ, SWITCH: switch, "CUDA_VISIBLE_DEVICES": ""}
-    command = [sys.executable, "-c", _SERVE, folder, *files]
-    subprocess.run(command, env=environment, check=True)
+    printed_by("-c", _SERVE, folder, *files, **{SWITCH: switch, "CUDA_VISIBLE_DEVICES": ""})
     assert Path(files[1]).read_bytes() == plain()
 
 

@@ -126,6 +126,7 @@ def resident_bytes() -> int:
         return int(statm.read().split()[1]) * resource.getpagesize()
 
 
+@pytest.mark.serial
 def test_memory_is_given_back() -> None:
     def exchange(times: int) -> int:
         for _ in range(times):

@@ -17,13 +17,16 @@ import pytest
 import tensorflow as tf
 
 import tf_nvcodec as nvc
+from tf_nvcodec import dispatcher, worker
+from tf_nvcodec.cli import main
+from tf_nvcodec.cli.app import build_parser
 
 ROOT = Path(__file__).resolve().parents[2]
 CLIP = ROOT / "tests" / "golden" / "media" / "bigbuckbunny_720p.mp4"
 PAGES = [
     ROOT / "README.md",
     ROOT / "CONTRIBUTING.md",
-    *sorted((ROOT / "docs").glob("*.md")),
+    *sorted((ROOT / "docs").rglob("*.md")),
     ROOT / "benchmarks" / "README.md",
 ]
 LANGUAGES = {"", "sh", "bash", "py", "python", "python gpu"}
@@ -113,9 +116,10 @@ def dataset(folder: Path) -> None:
 
 
 def nvdec(folder: Path) -> None:
-    # Any library will do that takes DLPack and gives it back.
+    # PyTorch need not be here: any object will do that takes a DLPack array and gives it back.
     torch = SimpleNamespace(from_dlpack=lambda frames: frames)
-    scope: dict[str, Any] = {"nvc": nvc, "torch": torch, "contents": CLIP.read_bytes()}
+    contents = nvc.encode_video(np.zeros((4, 64, 64, 3), np.uint8))
+    scope: dict[str, Any] = {"nvc": nvc, "torch": torch, "contents": contents}
     run("docs/nvdec.md", scope)
     np.testing.assert_array_equal(scope["tensor"], scope["frames"])
 
@@ -160,14 +164,18 @@ RUNS: dict[str, Callable[[Path], None]] = {
 }
 
 
-def test_every_page_with_python_is_run():
-    assert {block.page for block in having("python")} == set(RUNS)
+def any_other(page: str) -> None:
+    """A page that needs nothing but these names and the files of `folder`."""
+    run(page, {"nvc": nvc, "np": np, "tf": tf, "contents": CLIP.read_bytes()})
 
 
-@pytest.mark.parametrize("page", RUNS)
+@pytest.mark.parametrize("page", sorted({*RUNS, *(block.page for block in having("python"))}))
 def test_python_runs(page, folder, monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT))
-    RUNS[page](folder)
+    if page in RUNS:
+        RUNS[page](folder)
+    else:
+        any_other(page)
 
 
 @pytest.mark.gpu
@@ -207,8 +215,7 @@ def commands() -> list[tuple[str, list[str]]]:
     ("place", "words"), commands(), ids=lambda v: v if isinstance(v, str) else " ".join(v)
 )
 def test_what_commands_name_is_there(place, words, monkeypatch):
-    """That tf-nvcodec and trt-convert take their options is in test_readme.py and in
-    converters/test_converters_docs.py."""
+    """tests/converters parses the commands of trt-convert."""
     program = words[0]
     if program == "make":
         targets = re.search(r"^\.PHONY:(.*)$", (ROOT / "Makefile").read_text(), re.M)[1].split()
@@ -224,8 +231,28 @@ def test_what_commands_name_is_there(place, words, monkeypatch):
         assert program in ("tf-nvcodec", "trt-convert")
 
 
+@pytest.mark.parametrize("page", ["README.md", "docs/cli.md"])
+def test_tf_nvcodec_runs(page, folder, capsys):
+    lines = [words for place, words in commands() if place.startswith(f"{page}:")]
+    lines = [words[1:] for words in lines if words[0] == "tf-nvcodec"]
+    assert len(lines) >= 5
+    for words in lines:
+        if words == ["doctor"]:  # Its exit status depends on the machine.
+            build_parser().parse_args(words)
+        else:
+            assert main(words) == 0, (words, capsys.readouterr().err)
+
+
+def test_commands_of_the_service_parse():
+    programs = {"tf_nvcodec.dispatcher": dispatcher, "tf_nvcodec.worker": worker}
+    found = [words[2:] for _, words in commands() if words[2:3] and words[2] in programs]
+    assert {words[0] for words in found} == set(programs)
+    for program, *options in found:
+        programs[program].build_parser().parse_args(options)
+
+
 def anchors(page: Path) -> set[str]:
-    """As GitHub makes them of headings."""
+    """Of the page's headings, by GitHub's rule."""
     headings = re.findall(r"^#+ (.*)$", page.read_text(), re.M)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 

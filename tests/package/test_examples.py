@@ -1,12 +1,11 @@
-"""The examples run as they are written, each in a process of its own."""
+"""The examples run as they are written."""
 
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
+import fork_server
 import pytest
 import tensorflow as tf
 
@@ -16,10 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def run(name: str, *args: object) -> str:
-    command = [sys.executable, str(ROOT / "examples" / name), *map(str, args)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    return fork_server.printed_by(ROOT / "examples" / name, *args, timeout=800)
 
 
 def test_demo(tmp_path):
@@ -33,10 +29,8 @@ def test_demo(tmp_path):
 
 
 def test_demo_without_its_input(tmp_path):
-    command = [sys.executable, str(ROOT / "examples" / "demo.py"), "--input", "none.mp4"]
-    done = subprocess.run(
-        [*command, "--out", str(tmp_path)], capture_output=True, text=True, check=False
-    )
+    demo = ROOT / "examples" / "demo.py"
+    done = fork_server.run(demo, "--input", "none.mp4", "--out", tmp_path)
     assert done.returncode == 1
     assert done.stderr.endswith("demo: none.mp4: no such file\n")
 
@@ -69,7 +63,8 @@ def test_nvdec_without_a_gpu(clips):
     assert "decoder sessions    0 created" in printed
 
 
-@pytest.mark.timeout(900)  # five processes start, one after another
+@pytest.mark.slow
+@pytest.mark.timeout(900)  # Five processes start, one after another.
 def test_distributed():
     lines = run("distributed.py").splitlines()
     assert lines[-1] == "every clip came exactly once, twice"

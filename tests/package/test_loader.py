@@ -1,16 +1,14 @@
-"""python/loader.py: whatever keeps the library from opening is an ImportError with advice."""
+"""python/loader.py: if the library does not open, the ImportError gives advice."""
 
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 import tensorflow as tf
+from fork_server import run
 
 from tf_nvcodec.python import loader
 
@@ -25,15 +23,8 @@ def library(tmp_path: Path) -> Path:
 
 
 def error_of_import(library: Path) -> str:
-    """The last line that a fresh process says when it imports tf_nvcodec with this library."""
-    child = subprocess.run(
-        [sys.executable, "-c", "import tf_nvcodec"],
-        env={**os.environ, "TF_NVCODEC_LIBRARY": str(library)},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=240,
-    )
+    """The last line that a process prints when it imports tf_nvcodec with this library."""
+    child = run("-c", "import tf_nvcodec", TF_NVCODEC_LIBRARY=str(library))
     assert child.returncode == 1, child.stderr
     last = child.stderr.strip().splitlines()[-1]
     assert last.startswith("ImportError: "), child.stderr
@@ -42,14 +33,7 @@ def error_of_import(library: Path) -> str:
 
 def test_the_copy_loads(library: Path) -> None:
     code = "import tf_nvcodec as n; print(n.build_info()['library'])"
-    child = subprocess.run(
-        [sys.executable, "-c", code],
-        env={**os.environ, "TF_NVCODEC_LIBRARY": str(library)},
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=240,
-    )
+    child = run("-c", code, TF_NVCODEC_LIBRARY=str(library))
     assert child.stdout.strip() == str(library)
 
 

@@ -8,15 +8,13 @@ import random
 import re
 import signal
 import socket
-import subprocess
-import sys
 import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import tensorflow as tf
+from fork_server import Child, start
 from golden_datasets import dataset, ids
 
 import tf_nvcodec as nvc
@@ -40,20 +38,12 @@ def free_port() -> int:
             return port
 
 
-@contextlib.contextmanager
-def process(module: str, *options: object) -> Iterator[subprocess.Popen[str]]:
-    command = [sys.executable, "-m", f"tf_nvcodec.{module}", *map(str, options)]
-    pipe = subprocess.PIPE
-    child = subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, cwd=HOME)
-    try:
-        yield child
-    finally:
-        child.kill()
-        child.communicate()
+def process(module: str, *options: object) -> Child:
+    return start("-m", f"tf_nvcodec.{module}", *options, cwd=HOME)
 
 
-def end(child: subprocess.Popen[str], number: signal.Signals) -> tuple[str, list[str]]:
-    """Ends it by a signal; the rest of its stdout, and its own lines on stderr."""
+def end(child: Child, number: signal.Signals) -> tuple[str, list[str]]:
+    """Ends it by a signal. Gives the rest of its stdout, and its own lines on stderr."""
     child.send_signal(number)
     out, err = child.communicate(timeout=60)
     assert child.returncode == 0, err
@@ -61,7 +51,7 @@ def end(child: subprocess.Popen[str], number: signal.Signals) -> tuple[str, list
 
 
 def test_a_cluster_of_processes(clips, tmp_path):
-    port = free_port()
+    port, second = free_port(), free_port()
     whole = dataset(clips, tmp_path / "cache", shuffle=True)
     with contextlib.ExitStack() as stack:
         # The workers wait for their dispatcher.
@@ -71,14 +61,14 @@ def test_a_cluster_of_processes(clips, tmp_path):
             )
             for more in (
                 ("--timeout", 250),
-                ("--port", free_port(), "--heartbeat", 0.2, "--timeout", 250),
+                ("--port", second, "--heartbeat", 0.2, "--timeout", 250),
             )
         ]
         main = stack.enter_context(process("dispatcher", "--port", port))
         assert main.stdout.readline() == f"grpc://localhost:{port}\n"
         addresses = [child.stdout.readline() for child in workers]
         assert all(re.fullmatch(r"grpc://localhost:\d+\n", address) for address in addresses)
-        assert addresses[1] == f"grpc://localhost:{workers[1].args[6]}\n"
+        assert addresses[1] == f"grpc://localhost:{second}\n"
 
         distribute = service.distribute(service.ShardingPolicy.DYNAMIC, f"grpc://localhost:{port}")
         assert sorted(ids(whole.apply(distribute))) == sorted(ids(whole))
@@ -119,20 +109,16 @@ def test_a_signal_that_another_thread_takes():
 def test_a_dispatcher_without_the_ops_says_so(clips, tmp_path):
     """The troubleshooting table of README.md quotes it."""
     plain = (
-        "import sys, tensorflow as tf\n"
+        "import time, tensorflow as tf\n"
         "server = tf.data.experimental.service.DispatchServer()\n"
         "print(server.target, flush=True)\n"
-        "sys.stdin.read()\n"
+        "time.sleep(600)\n"
     )
-    pipe = subprocess.PIPE
-    with subprocess.Popen(
-        [sys.executable, "-c", plain], stdin=pipe, stdout=pipe, text=True
-    ) as child:
+    with start("-c", plain) as child:
         target = child.stdout.readline().strip()
         distribute = service.distribute(service.ShardingPolicy.DYNAMIC, target)
         with pytest.raises(tf.errors.NotFoundError, match="not registered 'VideoDataset'"):
             ids(dataset(clips, tmp_path).apply(distribute))
-        child.kill()
 
 
 @pytest.mark.parametrize(

@@ -226,6 +226,10 @@ def _program(request: dict[str, Any], files: list[int]) -> Callable[[], None]:
     for number, file in enumerate(files):
         os.dup2(file, number)
         os.close(file)
+    # The server's objects remember whether its own files could be sought.
+    sys.stdin = sys.__stdin__ = open(0, closefd=False)  # noqa: SIM115
+    sys.stdout = sys.__stdout__ = open(1, "w", closefd=False)  # noqa: SIM115
+    sys.stderr = sys.__stderr__ = open(2, "w", 1, errors="backslashreplace", closefd=False)  # noqa: SIM115
     os.environ.clear()
     os.environ.update(request["env"])
     os.chdir(request["cwd"])

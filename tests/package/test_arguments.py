@@ -1,4 +1,5 @@
-"""Arguments of another kind than they should be: the error names them, and shows no video bytes."""
+"""Arguments of a wrong kind or value. The error names the argument and what it takes, in eager
+calls, graphs and datasets, and shows no video bytes."""
 
 from __future__ import annotations
 
@@ -13,6 +14,8 @@ import tf_nvcodec as nvc
 
 BYTES = b"\0\0\0\x20ftypisom" + bytes(1 << 16)
 FRAME = np.zeros((32, 32, 3), np.uint8)
+CLIP = Path(__file__).parents[1] / "golden" / "media" / "bigbuckbunny_720p.mp4"
+FRAMES = tf.zeros([2, 32, 32, 3], tf.uint8)
 
 
 @pytest.mark.parametrize(
@@ -101,3 +104,52 @@ def test_a_dataset_of_no_names():
     names = tf.data.Dataset.from_tensor_slices(["a.mp4"]).filter(lambda name: False)
     with pytest.raises(ValueError, match="the dataset of filenames is empty"):
         nvc.VideoDataset(names)
+
+
+# Function, argument, a value that it does not take, and the error.
+WRONG = [
+    ("decode", "layout", "hwc", ValueError, 'layout must be "thwc" or "tchw"; got "hwc"'),
+    ("decode", "backend", "gpu", ValueError, 'backend must be "auto", "cpu" or "nvdec"; got "gpu"'),
+    ("decode", "resize_method", "", ValueError, 'resize_method must be "nearest", .*; got ""'),
+    ("decode", "pixel_format", 'a" b', ValueError, 'pixel_format must be "native", .*; got "a" b"'),
+    ("decode", "layout", "h\nc", ValueError, 'layout must be "thwc" or "tchw"; got "h.c"'),
+    ("decode", "on_error", "stop", ValueError, 'on_error must be "raise", "skip" or "repeat"'),
+    ("decode", "dtype", tf.int8, TypeError, "must be uint8, uint16, float16 or float32; got int8"),
+    ("decode", "dtype", "int32", TypeError, "must be uint8, uint16, float16 or float32; got int32"),
+    ("decode", "dtype", tf.float64, TypeError, "uint16, float16 or float32; got float64"),
+    ("decode", "max_pixels", -1, ValueError, "max_pixels must be at least 0, got -1"),
+    ("decode", "num_threads", -2, ValueError, "num_threads must be at least 0, got -2"),
+    ("encode", "codec", "h266", ValueError, 'codec must be "h264", .* or "ffv1"; got "h266"'),
+    ("encode", "container", "x", ValueError, 'container must be "mp4", .* or "obu"; got "x"'),
+    ("encode", "backend", "nvdec", ValueError, 'backend must be "auto", "cpu" or "nvenc"; got'),
+]
+
+
+@pytest.mark.parametrize(("function", "name", "value", "kind", "text"), WRONG)
+@pytest.mark.parametrize("how", ["eager", "graph", "dataset"])
+def test_what_an_argument_takes_is_named(how, function, name, value, kind, text) -> None:
+    contents = CLIP.read_bytes()
+
+    def call() -> None:
+        if function == "encode":
+            nvc.encode_video(FRAMES, **{name: value})
+        else:
+            nvc.decode_frames_at(contents, [0], **{name: value})
+
+    if how == "graph":
+        call = tf.function(call, autograph=False)
+    elif how == "dataset":
+        if function == "encode":
+            pytest.skip("a dataset decodes")
+
+        def call() -> None:
+            nvc.VideoDataset([str(CLIP)], **{name: value})
+
+    with pytest.raises(kind, match=f"(?s){text}") as raised:
+        call()
+    assert "NodeDef" not in str(raised.value)
+
+
+def test_other_errors_stay_as_they_are() -> None:
+    with pytest.raises(tf.errors.InvalidArgumentError, match="if that is a path"):
+        nvc.decode_video(tf.constant("clip.mp4"))
