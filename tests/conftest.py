@@ -13,11 +13,11 @@ from make_clips import ensure_clips
 
 TESTS = Path(__file__).resolve().parent
 
-# Shells start background jobs with Ctrl-C ignored, and so would be the commands under test.
+# A shell starts background jobs with Ctrl-C ignored. The commands under test would inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
-# Several runs may share a GPU, and conversions have child processes.
+# Several processes may share a GPU: other tests, and the children of conversions.
 os.environ.setdefault("TF_FORCE_GPU_ALLOW_GROWTH", "true")
 
 

@@ -24,7 +24,7 @@ SCRIPT = "import sys; sys.argv[0] = 'tf-nvcodec'; from tf_nvcodec.cli import mai
 
 
 def tf_nvcodec(*args: object, stdin=None, **environment: str) -> subprocess.CompletedProcess:
-    """In the environment of a user: without the log level that conftest.py sets."""
+    """Runs in the environment of a user, without the log level that conftest.py sets."""
     kept = {name: value for name, value in os.environ.items() if name != "TF_CPP_MIN_LOG_LEVEL"}
     return subprocess.run(
         [sys.executable, "-c", SCRIPT, *map(str, args)],
@@ -468,7 +468,7 @@ def test_commands_say_when_the_library_is_missing(clip, tmp_path):
 
 
 def test_transcode_from_a_clock_of_milliseconds(frames, tmp_path):
-    """Even times that Matroska rounded are even, and MP4 may have B-frames."""
+    """Matroska rounds even times to milliseconds. They count as even, so MP4 may have B-frames."""
     source, out = tmp_path / "x.mkv", tmp_path / "x.mp4"
     many = np.concatenate([frames] * 8)
     source.write_bytes(nvc.encode_video(many, 29.97, container="mkv").numpy())

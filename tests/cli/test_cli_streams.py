@@ -57,7 +57,7 @@ def test_closed_streams(clip, tmp_path):
     out = tmp_path / "x.npy"
     done = tf_nvcodec("<&- >&- 2>&-", "decode", clip, out, "--stop", 2)
     assert done.returncode == 0
-    # Nothing that was printed went into the file that got a standard stream's number.
+    # The new file may get the number of a closed stream. Nothing is printed into it.
     assert np.load(out).shape == (2, 96, 160, 3)
     assert out.stat().st_size == 256 + np.load(out).nbytes
 
@@ -84,7 +84,7 @@ def test_a_name_that_is_not_text(clip, tmp_path, encoding):
 
 
 def test_python_m_is_as_quiet_as_the_script(tmp_path):
-    """TensorFlow is imported neither before the options are read nor where it is broken."""
+    """The options are read before TensorFlow is imported, and a broken TensorFlow is reported."""
     (tmp_path / "tensorflow.py").write_text("raise ImportError('broken on purpose')\n")
     path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
     done = subprocess.run(

@@ -83,7 +83,7 @@ def test_low_latency_gives_the_same_frames_sooner(clips: Clips, name: str) -> No
         frames += decoder.Decode(packet)
         most_held = max(most_held, sent - len(frames))
     assert [md5_of(frame, golden.pixel_format) for frame in frames] == golden.md5
-    assert most_held <= 4  # B-frames alone
+    assert most_held <= 4  # The decoder holds frames back for B-frames only.
 
 
 def test_without_b_frames_each_packet_gives_its_frame(clips: Clips) -> None:
@@ -99,7 +99,7 @@ def test_without_b_frames_each_packet_gives_its_frame(clips: Clips) -> None:
     ("name", "codec"), [("h264.h264", "H264"), ("hevc.hevc", "HEVC"), ("h264_joined.h264", "H264")]
 )
 def test_an_elementary_stream_in_pieces(clips: Clips, name: str, codec: str, piece: int) -> None:
-    """Packets of the user's own making, cut anywhere: no container tells how long a frame waits."""
+    """Users may cut a stream into packets of any size. No container tells the order of frames."""
     data, golden = clips.data(name), clips.frames(name)
     decoder = nvc.CreateDecoder(codec=nvc.cudaVideoCodec[codec], backend="cpu")
     frames = []
@@ -137,7 +137,8 @@ def test_decoding_begins_anew_after_the_end(clips: Clips) -> None:
 
 
 def test_another_stream_follows_at_once(clips: Clips) -> None:
-    """As in the guide's example of reconfiguration; the first stream's last frames aren't lost."""
+    """As in the guide's example of reconfiguration. The last frames of the first stream are not
+    lost."""
     wide, tall = clips.frames("h264.mp4"), clips.frames("h264_tall.mp4")
     first = nvc.CreateDemuxer(clips.path("h264.mp4"))
     second = nvc.CreateDemuxer(clips.path("h264_tall.mp4"))
@@ -187,7 +188,8 @@ def test_seek_and_decode_to_a_frame(clips: Clips) -> None:
 
 @pytest.mark.parametrize("name", ["h264_open_gop.mp4", "hevc_open_gop.mkv", "h264.mp4"])
 def test_seeking_with_the_same_decoder_gives_no_wrong_frame(clips: Clips, name: str) -> None:
-    """The first pictures of an open GOP refer to those before it, which are not these."""
+    """The first pictures of an open GOP refer to pictures before it. After a seek those are
+    missing."""
     golden = clips.frames(name)
     demuxer = nvc.CreateDemuxer(clips.path(name))
     decoder = decoder_for(demuxer)
@@ -251,7 +253,7 @@ def test_frames_stay_as_they_are(clips: Clips) -> None:
 
 def test_streams_need_no_waiting() -> None:
     decoder = nvc.CreateDecoder(backend="cpu")
-    decoder.WaitOnCUStream(0)  # of no effect without a GPU, before and after the first frame
+    decoder.WaitOnCUStream(0)  # Has no effect without a GPU.
     decoder.SyncOnCUStream()
     with pytest.raises(ValueError, match="handle of stream must be .*'mine'"):
         decoder.WaitOnCUStream("mine")
@@ -273,7 +275,7 @@ def test_damage_is_told_with_its_timestamp_and_decoding_goes_on(clips: Clips, na
             errors.append(str(error))
     assert errors
     assert all("timestamp" in error for error in errors)
-    # No other frame is lost; those after the next key frame are sound.
+    # No other frame is lost. Frames after the next key frame are good.
     sound = clips.frames(name.split("_", 1)[1]).md5
     md5 = [md5_of(frame, "yuv420p") for frame in frames]
     assert len(sound) - len(errors) <= len(md5) <= len(sound)
@@ -281,7 +283,7 @@ def test_damage_is_told_with_its_timestamp_and_decoding_goes_on(clips: Clips, na
 
 
 def test_a_stream_joined_in_its_middle(clips: Clips) -> None:
-    """What comes before the first key frame is no error: it can't be decoded by anyone."""
+    """Packets before the first key frame can't be decoded. That is no error."""
     packets = list(nvc.CreateDemuxer(clips.path("h264.ts")))
     keys = [i for i, packet in enumerate(packets) if packet.key]
     decoder = nvc.CreateDecoder(backend="cpu")

@@ -1,4 +1,4 @@
-"""CreateDemuxer: packets and what it tells of the stream, from every kind of source."""
+"""CreateDemuxer: the packets and the properties of a stream, from every kind of source."""
 
 from __future__ import annotations
 
@@ -180,7 +180,7 @@ def test_seek_gives_the_key_packet_before(clips: Clips, name: str) -> None:
         assert demuxer.isSeekDone(packets[target].pts, packets[target].pts) == 1
     assert demuxer.Seek(-(10**6)).pts == packets[0].pts
     list(demuxer)
-    assert demuxer.Seek(0).key  # also from the end
+    assert demuxer.Seek(0).key  # Seeking works from the end as well.
 
 
 def test_no_way_back_in_a_function_or_an_elementary_stream(clips: Clips) -> None:

@@ -1,4 +1,4 @@
-"""Which encoder CreateEncoder takes: NVENC or the CPU's."""
+"""CreateEncoder chooses between NVENC and the CPU's encoders."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def stream(**options: Any) -> bytes:
 
 @pytest.fixture
 def made_up(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Nvenc | None, dict[str, str]]]:
-    """What encoders are asked for; NVENC's are the CPU's."""
+    """Notes which encoders are made. Those of NVENC encode on the CPU instead."""
     asked: list[tuple[Nvenc | None, dict[str, str]]] = []
 
     def new(nvenc: Nvenc | None = None, **arguments: Any) -> NativeEncoder:

@@ -90,7 +90,9 @@ def test_the_size_is_the_bitrate(
 
 @pytest.mark.parametrize("codec", CODECS)
 def test_the_bitrate_holds_for_the_frame_rate(codec: str, frames: list[np.ndarray]) -> None:
-    rc = "cbr" if codec == "av1" else "vbr"  # SVT-AV1's VBR misses a second's bitrate by far
+    rc = (
+        "cbr" if codec == "av1" else "vbr"
+    )  # SVT-AV1's VBR is far from the bitrate in its first second.
     sizes = [
         len(encode(frames, codec, bitrate=500_000, rc=rc, fps=fps, gop=30).data) for fps in (15, 60)
     ]
@@ -98,8 +100,8 @@ def test_the_bitrate_holds_for_the_frame_rate(codec: str, frames: list[np.ndarra
 
 
 def worst_buffer(sizes: list[int], rate: int, start: float) -> float:
-    """Least fill, in bits, of a decoder's buffer without a bound from above: H.264's C.1.2 with
-    each picture removed at once."""
+    """The lowest fill, in bits, of the hypothetical decoder's buffer (H.264, C.1.2). Each picture
+    is removed at once."""
     fill = least = start
     for size in sizes:
         fill -= size * 8
@@ -197,7 +199,7 @@ def test_presets_change_the_stream_of_svt_av1() -> None:
 
 @pytest.mark.serial
 def test_svt_av1_looks_as_far_ahead_as_asked() -> None:
-    """It encodes in threads of its own: a packet may come later than it could, never earlier."""
+    """SVT-AV1 encodes in its own threads, so a packet may come late, but never early."""
     frames = nv12_frames(130, noise=0)
 
     def frames_before_a_packet(lookahead: int, patient_from: int) -> int:

@@ -1,4 +1,4 @@
-"""Reconfigure: what changes within a stream, shown by its bitrate, and what can't."""
+"""Reconfigure: what can change within a stream, measured by its bitrate, and what can't."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_the_bitrate_changes_within_the_stream(
     rates = [size * 8 / SECONDS for size in sizes]
     assert rates[0] == pytest.approx(bitrate, rel=0.25)
     assert rates[1] == pytest.approx(bitrate * factor, rel=0.25)
-    # The same session: one key frame, one set of headers, and every frame decodes.
+    # The encoder is the same session: there is one key frame and one set of headers.
     assert stream.key_frames == [0] and stream.sets("Sequence Parameter Set") == [0]
     assert len(stream.file.frames) == len(frames)
 
@@ -136,4 +136,4 @@ def test_what_can_not_change(
         encoder.Reconfigure(wanted)
     assert encoder.GetEncodeReconfigureParams() == before
     frame = nv12_frames(1)[0]
-    assert encoder.Encode(frame) + encoder.EndEncode()  # and goes on
+    assert encoder.Encode(frame) + encoder.EndEncode()  # The encoder goes on.

@@ -97,8 +97,8 @@ def test_low_latency_gives_a_packet_for_every_frame(codec: str, tuning: str) -> 
 @pytest.mark.serial
 @LOW_LATENCIES
 def test_low_latency_gives_av1_within_a_few_frames(tuning: str) -> None:
-    """SVT-AV1 encodes in threads of its own: two frames on an idle machine, more on a busy one.
-    High quality keeps some thirty, given any time."""
+    """SVT-AV1 encodes in its own threads. The first packet comes after two frames on an idle
+    machine and later on a busy one. With high quality it comes after some thirty frames."""
     encoder = nvc.CreateEncoder(WIDTH, HEIGHT, "NV12", True, codec="av1", tuning_info=tuning)
     for i, frame in enumerate(FRAMES[:20]):
         if encoder.Encode(frame):
@@ -215,7 +215,7 @@ def test_colour_tags(codec: str, space: str | None, tags: tuple[str | None, ...]
 
 
 def test_frames_look_the_same_whatever_their_parameters() -> None:
-    """Of what only trades time for size, nothing is lost: each stream decodes to near the input."""
+    """Presets trade time for size. Every stream decodes to nearly the input."""
     for codec in CODECS:
         for preset in ("P1", "P4", "P7"):
             stream = encode(FRAMES[:3], codec, preset=preset, constqp=20 if codec != "av1" else 40)

@@ -1,4 +1,4 @@
-"""GetEncoderCaps: what it says, CreateEncoder does."""
+"""GetEncoderCaps: CreateEncoder takes what it promises and refuses the rest."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_without_nvenc_the_cause_is_told_or_the_cpu_answers(
 
 
 def test_nvencs_are_the_drivers_answers(monkeypatch: pytest.MonkeyPatch) -> None:
-    """By a driver made up: tests/nv has what is asked of it."""
+    """The driver's answers are made up. tests/nv checks what the driver is asked."""
     asked = []
 
     def answer(gpu: int, codec: bytes, caps: object, room: int, count: object) -> int:

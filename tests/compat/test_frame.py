@@ -1,4 +1,4 @@
-"""DecodedFrame: what it tells, and who may read its memory for how long."""
+"""DecodedFrame: its properties, and how long others may read its memory."""
 
 from __future__ import annotations
 
@@ -102,8 +102,10 @@ def test_shared_memory_outlives_the_frame(clips: Clips, share: str) -> None:
     gone = weakref.ref(frame)
     del frame
     gc.collect()
-    assert (gone() is None) == (share != "array")  # NumPy keeps the object, the others its memory
-    # Frames of the same size would take the memory, had it been given back.
+    assert (gone() is None) == (
+        share != "array"
+    )  # NumPy keeps the frame itself, the others only its memory.
+    # If the memory had been given back, frames of the same size would use it now.
     others = [first_frame(clips, "h264_long_gop.mp4") for _ in range(4)]
     others += [first_frame(clips, "h264.ts") for _ in range(4)]
     for other in others:
@@ -194,7 +196,7 @@ def test_torch_shares_the_memory(clips: Clips) -> None:
 
 
 def test_a_decoder_in_use_by_two_threads_is_an_error_not_a_crash(clips: Clips) -> None:
-    """Calls let other threads run: a second one must not get in."""
+    """A call lets other threads run. Their calls are refused meanwhile."""
     packets = list(nvc.CreateDemuxer(clips.path("bbb.mp4")))
     decoder = nvc.CreateDecoder(backend="cpu")
     refused = []

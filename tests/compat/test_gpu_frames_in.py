@@ -1,4 +1,4 @@
-"""Frames in a GPU's memory as an encoder reads them; the "GPU" is this machine's memory."""
+"""How an encoder reads frames in a GPU's memory. Host memory stands in for the GPU's."""
 
 from __future__ import annotations
 
@@ -187,7 +187,7 @@ def test_an_address_of_no_gpu() -> None:
     encoder = nvc.CreateEncoder(WIDTH, HEIGHT, "NV12", False)
     with pytest.raises(nvc.PyNvVCException, match=r"libcuda\.so\.1|is of no GPU's memory"):
         encoder.Encode(CudaArray(FRAME))
-    assert encoder.Encode(FRAME) + encoder.EndEncode()  # and goes on
+    assert encoder.Encode(FRAME) + encoder.EndEncode()  # The encoder goes on.
 
 
 def test_the_stream_is_that_of_host_memory(monkeypatch: pytest.MonkeyPatch) -> None:

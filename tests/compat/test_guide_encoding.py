@@ -1,4 +1,4 @@
-"""The guide's encoding scripts on any machine; FFmpeg's own tools read what they wrote."""
+"""The programming guide's encoding scripts. FFmpeg's own tools read what they wrote."""
 
 from __future__ import annotations
 
@@ -71,7 +71,9 @@ def test_parameters_of_a_json_file(name: str, raw: Path, tmp_path: Path) -> None
     stream = Stream(path.read_bytes(), params["codec"])
     assert stream.key_frames == list(range(0, COUNT, int(params["gop"])))
     if name == "cbr":
-        assert int(largest) <= 1.05 * params["vbvbufsize"] / 8  # a frame fits the buffer
+        assert (
+            int(largest) <= 1.05 * params["vbvbufsize"] / 8
+        )  # The largest frame fits into the buffer.
 
 
 def test_the_bitrate_halves_and_returns(tmp_path: Path) -> None:

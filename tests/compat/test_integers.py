@@ -1,4 +1,4 @@
-"""Whole numbers that the C API can't hold: each is refused by its name, none is cut off."""
+"""Whole numbers that the C API can't hold are refused. The error names the argument."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import tf_nvcodec.compat as nvc
 from tf_nvcodec.compat import gpu_frames_in
 from tf_nvcodec.compat.integers import whole
 
-# Each is another number once cut to its low 32 or 64 bits, most of them a good one.
+# Cut to 32 or 64 bits each is another number, and most of those would be valid.
 TOO_LARGE = [2**63, 2**64, 2**64 + 1, -(2**63) - 1, 2**200]
 NO_NUMBERS = [None, 1.5, "1", [1]]
 
@@ -89,7 +89,7 @@ def _threaded_decoder(name: str, value: int) -> None:
     nvc.ThreadedDecoder(b"", 2, use_device_memory=False, **{name: value})
 
 
-# What takes an argument of that name and value, and the arguments.
+# Calls that take an argument by name and value, and the names of their arguments.
 TAKERS: dict[Callable[[str, int], object], tuple[str, ...]] = {
     _decode: ("pts", "dts", "pos", "bsl", "bsl_data"),
     _create_decoder: ("gpuid", "codec", "maxwidth", "maxheight", "cudacontext", "cudastream"),

@@ -1,4 +1,4 @@
-"""The border to the C API: what is exported, and how its errors become exceptions."""
+"""The C API: what the library exports, and how its errors become exceptions."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ def test_uniform_times(codec: str, kind: str, with_sets: bool, tmp_path: Path) -
 
 
 def test_times_of_a_source(tmp_path: Path) -> None:
-    """Of variable rate, in decoding order, the first one not at 0."""
+    """The source has a variable rate and does not start at 0. Its times come in decoding order."""
     encoder, packets = packets_of("h264", bf=2)
     times = [i * 3000 + (i % 3) * 700 for i in range(len(FRAMES))]
     path = tmp_path / "out.mp4"

@@ -1,4 +1,4 @@
-"""NVENC's options, as libavcodec's own tables have them: no GPU is asked."""
+"""NVENC's options are compared with libavcodec's tables of options, which needs no GPU."""
 
 from __future__ import annotations
 

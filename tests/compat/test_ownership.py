@@ -1,4 +1,4 @@
-"""Who may use an object: the process that made it, one thread at a time, also after Ctrl-C."""
+"""Only the process that made an object may use it, one thread at a time, also after Ctrl-C."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 
 @pytest.fixture
 def objects(clips: Clips, tmp_path: Path) -> Iterator[dict[str, Any]]:
-    """One of each kind, in the middle of its work, with threads of FFmpeg's and of Python's."""
+    """One object of each kind in the middle of its work. FFmpeg and Python run threads for them."""
     path = clips.path("h264_long_gop.mp4")
     demuxer = nvc.CreateDemuxer(path)
     decoder = nvc.CreateDecoder(backend="cpu")
@@ -87,13 +87,13 @@ def test_a_fork_is_told_at_once_whose_an_object_is(objects: dict[str, Any]) -> N
         said = in_a_fork(call)
         starts = tuple(f"PyNvVCException: this {what} was made in process" for what in whats)
         assert said.startswith(starts) and f"process {os.getpid()}," in said, (name, said)
-    # And here all goes on.
+    # The parent's objects still work.
     for name in ("Demux", "Decode", "simple[0]", "threaded.get_batch_frames", "Encode"):
         calls[name]()
 
 
 def test_what_a_fork_lets_go_of_stays_the_parents(objects: dict[str, Any], tmp_path: Path) -> None:
-    """Nothing waits for threads that are not there, and nothing is written."""
+    """A fork has none of the parent's threads, so it must not wait for them. It writes nothing."""
     written = (tmp_path / "a.mp4").read_bytes()
 
     def let_go() -> str:
@@ -118,7 +118,7 @@ def test_a_lock_that_a_thread_of_the_parent_holds(objects: dict[str, Any]) -> No
 
 
 def test_a_forks_own_objects_work(clips: Clips, objects: dict[str, Any]) -> None:
-    """What the parent decoded in is not lent to it."""
+    """A fork gets its own decoders, not those that the parent keeps for reuse."""
     golden = clips.frames("h264_long_gop.mp4")
     path = clips.path("h264_long_gop.mp4")
 
@@ -162,7 +162,7 @@ def test_a_fork_of_a_process_that_encodes_av1_says_why_it_cannot() -> None:
 
 
 def test_a_call_within_a_call_is_an_error(objects: dict[str, Any]) -> None:
-    """As a signal handler may make it: it runs in the thread that it would have to wait for."""
+    """A signal handler may make such a call. It runs in the thread for which it would wait."""
     for name, call in (("encoder", "EndEncode"), ("muxer", "Finalize")):
         made = objects[name]
         with (
@@ -203,7 +203,7 @@ time.sleep(0.2)
 
 @pytest.mark.timeout(900)  # three processes
 def test_a_daemon_thread_that_decodes_ends_with_the_process(tmp_path: Path) -> None:
-    """Python unwinds it from within a read; FFmpeg's threads beside it read, too."""
+    """Python ends the thread within a read, while FFmpeg's threads read as well."""
     frames = np.random.default_rng(0).integers(0, 256, (120, 96, 160, 3), np.uint8)
     path = tmp_path / "a.mp4"
     path.write_bytes(ops.encode_video(frames, 30, gop=10, preset="ultrafast").numpy())
@@ -225,7 +225,8 @@ def test_a_decoder_refuses_a_second_call_while_one_runs(clips: Clips) -> None:
 def test_frames_come_to_who_gave_their_packet(
     clips: Clips, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Another thread asks just when they are there: LOW gives each packet's frame with it."""
+    """Another thread asks at the moment when the frames are there. With latency LOW each packet
+    gives its frame at once."""
     packets = list(nvc.CreateDemuxer(clips.path("h264_no_b.mp4")))[:10]
     decoder = nvc.CreateDecoder(backend="cpu", latency=nvc.DisplayDecodeLatencyType.LOW)
     send, stolen, refused = decoder._send, [], []
@@ -252,7 +253,7 @@ def test_frames_come_to_who_gave_their_packet(
 
 
 def _interrupted(work: Callable[[], object]) -> None:
-    """Does `work` over and over, with thousands of Ctrl-Cs at all moments of it."""
+    """Repeats `work`. Ctrl-C comes thousands of times, at all moments of it."""
 
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
@@ -262,13 +263,13 @@ def _interrupted(work: Callable[[], object]) -> None:
         for i in range(1500):
             with contextlib.suppress(KeyboardInterrupt):
                 signal.setitimer(signal.ITIMER_REAL, (i % 40 + 1) * 1e-6)
-                for _ in range(1000):  # an interrupt in a destructor is ignored
+                for _ in range(1000):  # Python ignores an interrupt in a destructor.
                     work()
     finally:
         signal.signal(signal.SIGALRM, before)
 
 
-# pytest-timeout's other method has the same alarm.
+# pytest-timeout's default method uses SIGALRM, as this test does.
 OWN_ALARM = pytest.mark.timeout(300, method="thread")
 
 

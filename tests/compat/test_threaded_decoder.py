@@ -1,4 +1,4 @@
-"""ThreadedDecoder: the same frames, decoded ahead on a thread that ends."""
+"""ThreadedDecoder gives the same frames, decoded ahead by a thread, which ends."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ def test_damage_is_raised_and_the_other_frames_come(clips: Clips) -> None:
 
 
 def test_damage_is_raised_in_its_place(clips: Clips) -> None:
-    """However far ahead the thread is: no batch goes on behind the damage without a word."""
+    """The thread may be far ahead, but no batch passes the damaged frame without an error."""
     decoder = open_clip(clips, "broken_vp9.webm", 100)
     wait_until_no_threads()
     times = []

@@ -1,4 +1,4 @@
-"""Transcoder: whole videos and segments of them, frame by frame with its time."""
+"""Transcoder copies whole videos and segments: every frame, with its time."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def planes(path: Path, *options: str) -> bytes:
 
 @pytest.fixture(scope="module")
 def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """B-frames, two seconds, a key frame every half."""
+    """Two seconds with B-frames and a key frame every half second."""
     path = tmp_path_factory.mktemp("source") / "in.mp4"
     ask = ["ffmpeg", "-nostdin", "-v", "error", "-f", "lavfi"]
     ask += ["-i", "testsrc2=size=160x96:rate=24:duration=2", "-pix_fmt", "yuv420p"]

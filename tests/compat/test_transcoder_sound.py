@@ -1,4 +1,4 @@
-"""Transcoder and FFmpegMuxer: sound is copied packet by packet, at its time beside the frames."""
+"""Transcoder and FFmpegMuxer copy sound packet by packet and keep it in time with the frames."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 import tf_nvcodec.compat as nvc
 
 FAST = {"codec": "h264", "preset": "P1"}
-# A packet's bytes, and when it is heard.
+# Of each packet: a hash of its bytes, and its time.
 Sound = list[tuple[str, float]]
 
 
@@ -46,7 +46,8 @@ def assert_same(found: Sound, want: Sound, slack: float = 1e-3) -> None:
 
 @pytest.fixture(scope="module")
 def sources(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Three seconds with B-frames; AAC, in mkv two tracks of it. In ts nothing begins at 0."""
+    """Three seconds with B-frames and sound as AAC. The mkv has two tracks; the ts begins after
+    0."""
     folder = tmp_path_factory.mktemp("sources")
     mkv = folder / "in.mkv"
     inputs = ["-f", "lavfi", "-i", "testsrc2=size=160x96:rate=24:duration=3"]

@@ -1,4 +1,4 @@
-"""Transcoder: what a video says of its colours and its shape is in the stream and the container."""
+"""Transcoder keeps the tags of colour, shape and rotation, in the stream and in the container."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import tf_nvcodec.compat as nvc
 
 COLORS = ("color_primaries", "color_transfer", "color_space", "color_range")
 HDR = ("bt2020", "smpte2084", "bt2020nc", "tv")
-# Files that say nothing of colours and shapes beside the packets.
+# File formats that store colours and shapes nowhere but in the packets.
 BARE = {"h264": "h264", "hevc": "hevc", "av1": "ivf"}
 
 

@@ -1,4 +1,4 @@
-"""VideoDataset's iterators are saved, and restored at any place, also after a kill of their process."""
+"""VideoDataset's iterators: saved and restored at any place, also after a kill of their process."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_restores_at_any_element(files, tmp_path, mode) -> None:
         iterator = iter(source)
         before = take(iterator, place)
         path = tf.train.Checkpoint(iterator=iterator).save(str(tmp_path / f"at{place}"))
-        # The one that goes on is not disturbed by having been saved.
+        # To save an iterator does not change what it gives next.
         rest = take(iterator, len(whole) - place)
         fresh = iter(dataset(files, tmp_path, num_parallel_calls=2, **MODES[mode]))
         tf.train.Checkpoint(iterator=fresh).restore(path).assert_consumed()
@@ -154,7 +154,7 @@ def test_checks_positions_against_changed_files(clips, tmp_path) -> None:
     video.write_bytes(nvc.encode_video(first, fps=25).numpy())
     fresh = clips_of_the_file()
     tf.train.Checkpoint(iterator=fresh).restore(path)
-    # Whether the next clip had been begun is the runner's affair.
+    # The message depends on whether the decoding of the next clip had begun.
     told = "there is no clip 3: the video has 2 now|is clip 3 of unit 0, .* files have changed"
     with pytest.raises(tf.errors.InvalidArgumentError, match=told):
         next(fresh)
@@ -208,7 +208,7 @@ def test_goes_on_after_kill_9(files, tmp_path) -> None:
     assert 17 <= len(before) <= 18
     assert train(files, tmp_path / "b", parts).wait() == 0
     lines = parts.read_text().splitlines()
-    # A killed process may leave half a line; steps after the last checkpoint come again.
+    # A killed process may leave half a line. Steps after the last checkpoint come again.
     by_step = {line.split()[0]: line for line in lines if len(line.split()) == 5}
     assert [by_step[str(step)] for step in range(48)] == expected
     again = len(lines) - 48

@@ -83,7 +83,7 @@ def describe(choice: dict[str, Any]) -> str:
     return ", ".join(f"{name}={value}" for name, value in choice.items())
 
 
-# Each choice with two of the pads, so that all meet videos that are too short.
+# Each choice is tried with two ways to pad videos that are too short.
 @pytest.mark.parametrize(
     ("choice", "pad"),
     [(choice, PADS[(i + k) % 4]) for i, choice in enumerate(CHOICES) for k in (0, 1)],
@@ -149,7 +149,7 @@ def test_times_in_rows_of_one_length(wholes: list[Whole]) -> None:
             pixel_format="native",
             index_cache=False,
         )
-        # float32 seconds are not quite the times asked for.
+        # A tensor of float32 holds rounded times.
         exact = [[0.2, 0.5], [0.1, 0.0]] if not isinstance(rows, tf.Tensor) else rows.numpy()
         want = [
             wanted_clips(video, 3, clip_at=[float(s) for s in row])

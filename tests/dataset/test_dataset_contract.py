@@ -63,7 +63,7 @@ def test_order_follows_the_options(files) -> None:
     in_order = ids(dataset(videos, **middles))
     options = tf.data.Options()
     options.deterministic = False
-    options.threading.private_threadpool_size = 8  # on one core there is one thread otherwise
+    options.threading.private_threadpool_size = 8  # The default on one core is one thread.
     seen = set()
     for _ in range(20):
         free = dataset(videos, **middles, num_parallel_calls=8)
@@ -111,7 +111,7 @@ def test_abandoned_iterators_stop_at_once(clips) -> None:
         next(iterator)
         begin = time.monotonic()
         del iterator
-        # TensorFlow's autotuner may hold a deletion for two turns of 10.24 s.
+        # TensorFlow's autotuner may delay the deletion by two of its periods of 10.24 s.
         assert time.monotonic() - begin < 60
     assert threading.active_count() <= threads
 
@@ -135,7 +135,8 @@ def test_cancelled_while_waiting(files) -> None:
     @tf.function
     def consume() -> tf.Tensor:
         total = tf.constant(0, tf.int64)
-        # To tf.data's own prefetch, cancelled while its buffer is full, the data is at its end.
+        # If tf.data's prefetch is cancelled while its buffer is full, it reports the end of the
+        # data.
         for element in without_prefetch(made):
             total += element["clip_index"]
         return total
@@ -168,7 +169,7 @@ def test_statistics_while_it_runs(files) -> None:
     for count in range(1, 6):
         next(iterator)
         assert made.statistics().clips == count
-    time.sleep(0.3)  # a consumer that is slower than the decoding
+    time.sleep(0.3)  # The consumer is slower than the decoding.
     next(iterator)
     used = made.statistics()
     assert used.frames == 6 * 4

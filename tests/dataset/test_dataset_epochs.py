@@ -163,9 +163,9 @@ def state():
     ]
 
 def least_state():
-    # Freed memory that glibc (before 2.38) cannot give aligned again went up and down by 250 MB.
+    # glibc before 2.38 can't reuse some freed aligned memory, so the size varies by 250 MB.
     ctypes.CDLL(None).malloc_trim(0)
-    # Threads of an iterator that is gone may still be ending.
+    # Threads of a deleted iterator may still be ending.
     states = []
     for _ in range(10):
         states.append(state())

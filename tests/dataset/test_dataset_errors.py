@@ -44,7 +44,7 @@ def make_folder(path: Path) -> None:
     path.mkdir()
 
 
-# How to break a file; why it is skipped; its clips that are.
+# How to break a file, the reason for which it is skipped, and how many of its clips are.
 KINDS: dict[str, tuple[Callable[[Path], Any], str, int]] = {
     "truncated": (cut_in_two, "index: INVALID_ARGUMENT", 4),
     "garbage": (
@@ -171,7 +171,7 @@ def test_repeat_masks_damaged_frames(folder: Path, kinds: tuple[str, str]) -> No
     dataset = dataset_of(paths, on_error="repeat")
     elements = list(dataset.as_numpy_iterator())
     check_content(elements)
-    # Of clip 2, frames 10 to 14, three are good; of clip 3 none is.
+    # Clip 2 has frames 10 to 14, and three of them are good. Clip 3 has no good frame.
     unreadable = {p for p in lost if lost[p] != "decode: DATA_LOSS" or p[1] == 3}
     assert places(elements) == [place for place in EVERY_CLIP if place not in unreadable]
     masked = [element for element in elements if not element["mask"].all()]
@@ -206,7 +206,7 @@ def test_all_clips_of_a_folder_with_broken_files(
         assert sorted(places(elements)) == SOUND_CLIPS
         assert (places(elements) == SOUND_CLIPS) != shuffle
         check_content(elements)
-    # Each stands for one clip, of which there are two epochs.
+    # A broken file counts as one skipped clip in each of the two epochs.
     assert dataset.statistics().skipped == {"index: INVALID_ARGUMENT": 2, "open: NOT_FOUND": 2}
 
 
@@ -254,11 +254,11 @@ def test_statistics_while_iterating(folder: Path) -> None:
     assert dataset.statistics().frames_per_second == 0
     assert dataset.statistics().wait_fraction == 0
     for i, _ in enumerate(dataset):
-        # tf.data fetches ahead, as far as it sees fit on a busy machine.
+        # tf.data reads ahead; how far depends on the machine's load.
         assert i + 1 <= dataset.statistics().clips <= len(SOUND_CLIPS)
     assert dataset.statistics().clips == len(SOUND_CLIPS)
     assert sum(dataset.statistics().skipped.values()) == 8
-    # Both shards and another epoch count for the same dataset; another dataset has its own.
+    # Shards and epochs add to the dataset's own statistics. Another dataset has others.
     for part in (dataset.shard(2, 0), dataset.shard(2, 1)):
         list(part)
     assert dataset.statistics().clips == 2 * len(SOUND_CLIPS)
@@ -301,7 +301,7 @@ def test_a_file_that_changes_between_epochs(tmp_path: Path, cached: bool) -> Non
     assert dataset.statistics().files_indexed == 5
 
 
-# The process keeps indexes in memory by file and max_pixels: another value has it ask the disk.
+# The process keeps indexes in memory, by file and max_pixels. A new value makes it read the disk.
 def limits() -> Callable[[], int]:
     numbers = iter(range(1 << 20, 1 << 21))
     return lambda: next(numbers)
@@ -384,12 +384,12 @@ def test_no_cache(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert not cache.exists()
     assert indexed_now(paths, None) == 4
     assert len(files_in(cache)) == 4
-    # Neither a file where the folder should be, nor a folder that nobody can write to.
+    # A file is where the folder should be, or nobody can write to the folder.
     (tmp_path / "file").write_text("here first")
     for place in (tmp_path / "file", tmp_path / "file" / "below", Path("/proc/self/index")):
         assert indexed_now(paths, place) == 4
     assert (tmp_path / "file").read_text() == "here first"
-    # A folder where the entry should be.
+    # A folder is where the cache entry should be.
     for path in files_in(cache):
         path.unlink()
         path.mkdir()

@@ -37,7 +37,8 @@ def test_round_trip_through_a_graph(clips, tmp_path, options):
     whole = dataset(clips, tmp_path, **options)
     twice = through_a_graph(through_a_graph(whole))
     elements = list(twice.as_numpy_iterator())
-    # A new iterator of the same seed: a fresh dataset, since this one's next epoch is another.
+    # Each epoch of a dataset is another, so a new dataset with the same seed gives what is
+    # expected.
     expected = list(dataset(clips, tmp_path, **options).as_numpy_iterator())
     assert len(elements) == len(expected) > 3
     tf.nest.map_structure(np.testing.assert_array_equal, elements, expected)

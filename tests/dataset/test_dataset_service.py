@@ -25,7 +25,10 @@ class Cluster:
         self.workers = [service.WorkerServer(config) for _ in workers]
 
     def distribute(self, whole: tf.data.Dataset, policy: Policy, **options) -> tf.data.Dataset:
-        if policy not in (Policy.OFF, Policy.DYNAMIC):  # these read from local workers only
+        if policy not in (
+            Policy.OFF,
+            Policy.DYNAMIC,
+        ):  # The other policies read from local workers only.
             options["target_workers"] = "LOCAL"
         return whole.apply(service.distribute(policy, self.dispatcher.target, **options))
 
@@ -41,7 +44,7 @@ def test_dynamic_sharding(clips, tmp_path, cluster, counts, shuffle):
     whole = dataset(clips, tmp_path, counts, shuffle=shuffle)
     expected = sorted(ids(whole))
     before = whole.statistics().clips
-    # By grpc, as from another machine.
+    # gRPC transfers the elements as from another machine.
     read = cluster.distribute(whole, Policy.DYNAMIC, data_transfer_protocol="grpc")
     assert sorted(ids(read)) == expected
     assert whole.statistics().clips - before == len(expected)
@@ -121,8 +124,8 @@ def test_without_sharding_each_worker_reads_everything(clips, tmp_path, cluster)
     ids=["unknown", "seeded", "unseeded", "indexed"],
 )
 def test_static_sharding(clips, tmp_path, cluster, policy, counts, options):
-    """Cut behind the shuffle, as everywhere in tf.data: the workers shuffle alike, by a seed that
-    all of them get, the user's or one that was drawn when the dataset was made."""
+    """tf.data cuts behind the shuffle. All workers shuffle alike, because they get the same seed:
+    the user's, or one that was drawn when the dataset was made."""
     whole = dataset(clips, tmp_path, counts, **options)
     hint = tf.data.experimental.SHARD_HINT
     cut = whole.shard(hint, hint) if policy is Policy.HINT else whole

@@ -227,7 +227,7 @@ CARDINALITIES: list[tuple[dict[str, Any], int]] = [
     ({"clip_at": [[0.0, 0.1], [], [0.0]], "pad": "drop"}, UNKNOWN),
     ({"clip_at": [0.0], "pad": "drop"}, UNKNOWN),
 ]
-REAL = {  # where it is unknown
+REAL = {  # Where the cardinality is unknown.
     "{}": 9,
     "{'build_index': True, 'on_error': 'skip'}": 9,
     "{'clips_per_video': 4, 'on_error': 'repeat'}": 12,
@@ -249,7 +249,7 @@ def test_cardinality(paths: list[str], arguments: dict[str, Any], want: int) -> 
         assert dataset.batch(2).cardinality() == (want + 1) // 2
     elements = list(dataset)
     assert len(elements) == (want if known else REAL[str(arguments)])
-    # What skip() leaves out without decoding is what it would have decoded.
+    # skip() leaves out the right clips, although it does not decode them.
     left = [int(e["video_index"]) for e in dataset.skip(2)]
     if "random" not in arguments.values():
         assert left == [int(e["video_index"]) for e in elements[2:]]

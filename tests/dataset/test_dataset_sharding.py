@@ -61,7 +61,7 @@ def test_a_shard_decodes_its_part_only(clips, tmp_path, counts):
 
 
 def test_a_shard_opens_its_videos_only(clips, tmp_path):
-    # Copies: this process remembers the indexes of files that it has read.
+    # The files are copies, because this process remembers the indexes of files that it has read.
     names = [shutil.copy(clips.path(name), tmp_path) for name in VIDEOS]
     whole = nvc.VideoDataset(names, 8, size=(16, 16), index_cache=False)
     ids(whole.shard(5, 2))

@@ -95,7 +95,7 @@ def test_a_folder_that_may_not_be_read(
 ) -> None:
     with pytest.raises(ValueError, match=r"no file matches '.*/\*.mp4'$"):
         first_clips(str(tmp_path / "*.mp4"))
-    monkeypatch.setattr(os, "access", lambda *_: False)  # the tests may run as root
+    monkeypatch.setattr(os, "access", lambda *_: False)  # The tests may run as root.
     with pytest.raises(ValueError, match=f"no permission to read the folder {tmp_path}$"):
         first_clips(str(tmp_path / "*.mp4"))
 

@@ -105,8 +105,8 @@ def on_ranges(name: str, ranges: list[tuple[int, int]]) -> list[str]:
 
     digests = []
     for offset, size in ranges:
-        # The plugin crashes when it reads backwards in a file, except when it reads exactly
-        # (GCS_READ_CACHE_BLOCK_SIZE_MB=0) or caches; a new file has nowhere to go back from.
+        # The plugin crashes when it reads backwards in a file, unless it reads exactly
+        # (GCS_READ_CACHE_BLOCK_SIZE_MB=0) or caches. A file opened anew is never read backwards.
         with tf.io.gfile.GFile(name, "rb") as file:
             file.seek(offset)
             digests.append(sha256(file.read(size)))
@@ -192,8 +192,8 @@ def test_dataset(gcs: GcsServer, clips: Clips, settings: dict[str, str]) -> None
 
 
 def test_dataset_reads_ranges(gcs: GcsServer, tmp_path: Path) -> None:
-    """Of an MP4 file a clip costs the header and the blocks around its GOP, with an index from
-    before and without."""
+    """For a clip of an MP4 file only the header and the blocks around its GOP are read, with an
+    index from before and without."""
     import numpy as np
 
     import tf_nvcodec as nvc
@@ -222,10 +222,11 @@ def on_wrong_table(name: str) -> dict[str, Any]:
 
 
 def test_a_sample_table_that_is_wrong(gcs: GcsServer, clips: Clips) -> None:
-    """Sync samples that are none: decoding finds out, and the packets are looked at after all."""
+    """The file calls samples sync samples that are none. The decoder notices, and the packets
+    themselves are read."""
     data = bytearray(clips.data(CLIP))
     table = data.index(b"stss")
-    # Every sample of the table is said to be one that decoding can begin at: no table at all.
+    # Without a table of sync samples the file says that decoding can begin at every sample.
     data[table : table + 4] = b"free"
     name = gcs.upload(bytes(data), "wrong/table.mp4")
     answer = gcs.run(on_wrong_table, name, settings=EXACT)

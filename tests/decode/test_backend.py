@@ -35,7 +35,7 @@ def test_nvdec_without_one_says_what_is_missing_and_what_to_do(clips: Clips) -> 
     for call in (
         lambda: nvc.decode_video(clips.data("h264.mp4"), backend="nvdec"),
         lambda: nvc.decode_frames_at(clips.data("h264.mp4"), [0], backend="nvdec"),
-        # When it is made, not when it is read.
+        # The dataset raises when it is made, not when it is read.
         lambda: nvc.VideoDataset([str(clips.path("h264.mp4"))], backend="nvdec"),
     ):
         with pytest.raises(tf.errors.FailedPreconditionError) as caught:

@@ -115,7 +115,7 @@ def test_no_video(sandbox: Sandbox, clips: Clips) -> None:
     ids=lambda value: value if isinstance(value, str) else value.__name__,
 )
 def test_lying_headers(sandbox: Sandbox, clips: Clips, name: str, lies: Any) -> None:
-    """A frame count, size or rate that is not true is found out, not believed."""
+    """A wrong frame count, size or rate in a header is not believed."""
     true = len(clips.frames(name))
     answers = run_all(sandbox, clips, lies(clips.data(name)))
     for answer in answers:
@@ -130,7 +130,7 @@ def test_lying_headers(sandbox: Sandbox, clips: Clips, name: str, lies: Any) -> 
 
 
 def test_limits_stop_a_bomb(sandbox: Sandbox, clips: Clips) -> None:
-    """The clip is sound; the caller's limits are below what it needs."""
+    """The clip is good, but it needs more than the caller's limits."""
     data = clips.data("bbb.mp4")
     native = {"pixel_format": "native"}
     for options, word in (

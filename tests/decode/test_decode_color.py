@@ -1,4 +1,4 @@
-"""RGB is within 1 of a float64 reference, for every matrix, range and depth."""
+"""RGB is within 1 of the float64 reference for every matrix, range and depth."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from reference import Frame, View, differences
 
 import tf_nvcodec as nvc
 
-# Share of the samples that may be 1 off, which fixed-point arithmetic makes of those near a half.
+# Fixed-point arithmetic may round values near a half the other way: this share of the samples may
+# be off by 1.
 MOST_OFF_BY_ONE = 0.05
 
 
@@ -111,7 +112,7 @@ def test_overrides(clips: Clips, space: str, colour_range: str) -> None:
     check_rgb8(frames, clips.reference(name, 2, space="bt601", colour_range=colour_range))
 
 
-# Left is what streams that do not say mean, as in MPEG-2 and all codecs since.
+# A stream that does not say its siting means left, as in MPEG-2 and all codecs since.
 SITINGS = {"left": (-1, 0), "center": (0, 0), "topleft": (-1, -1)}
 
 

@@ -1,4 +1,4 @@
-"""The same frames eagerly, in tf.function, in Dataset.map and inside a SavedModel; cancelling."""
+"""Decoding eagerly, in tf.function, in Dataset.map and in a SavedModel gives the same frames."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_a_pipeline_that_batches_clips(clips: Clips) -> None:
 
 @pytest.mark.parametrize("indices", [[100], [0, -49]])
 def test_bad_indices_do_not_end_a_pipeline_quietly(clips: Clips, indices: list[int]) -> None:
-    """OutOfRange is how tf.data says the end: it must not pass for one."""
+    """tf.data takes OutOfRange for the end of the data. Bad indices must not look like that."""
     data = clips.data("h264.mp4")
     dataset = tf.data.Dataset.range(3).map(
         lambda _: nvc.decode_frames_at(data, indices).frames, num_parallel_calls=2
@@ -166,7 +166,8 @@ def long_work(clips: Clips) -> tf.Tensor:
 @pytest.mark.serial
 @pytest.mark.parametrize(("threads", "delay"), [(1, 0.6), (4, 0.05)])
 def test_cancelling_stops_soon(clips: Clips, threads: int, delay: float) -> None:
-    """Early, while packets are indexed, and later, while frames are decoded."""
+    """The call is cancelled early, while packets are indexed, and later, while frames are
+    decoded."""
     contents = long_work(clips)
 
     @tf.function(input_signature=[tf.TensorSpec([], tf.string)])

@@ -1,4 +1,4 @@
-"""Times of frames, and frames at times."""
+"""The times of frames, and the frames on screen at given times."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ def test_raw_streams_count_at_their_rate(clips: Clips, name: str) -> None:
 
 
 def test_joined_streams_keep_their_own_times(clips: Clips) -> None:
-    """Which run backwards where the second one begins; times asked for are on the first."""
+    """The times run backwards where the second stream begins. A given time means the first
+    stream."""
     golden, data = clips.frames("h264_joined.ts"), clips.data("h264_joined.ts")
     times = _times(clips, "h264_joined.ts")
     np.testing.assert_allclose(times, golden.pts, atol=1e-9)
@@ -109,7 +110,8 @@ def test_delayed_start_is_part_of_the_time(clips: Clips) -> None:
 
 
 def test_the_corpus_has_what_it_promises(clips: Clips) -> None:
-    """The timing clips really have their quirks, so that passing on them means something."""
+    """The clips really have the timing that they are named for, else the tests would prove
+    nothing."""
     start = {name: clips.frames(name).pts[0] for name in SOUND}
     assert start["h264_start_delay.mkv"] == 3.25
     assert start["h264_wrap.ts"] < 0

@@ -1,4 +1,4 @@
-"""Shape functions, good and bad: what is known before anything is decoded."""
+"""Shape functions: which shapes are known, and which arguments are refused, before decoding."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_frames(options: dict[str, object], want: list[int | None]) -> None:
 
 def test_validity() -> None:
     assert shapes(nvc.decode_frames_at, [0, 1], return_valid=True)[1:] == [[2], [2]]
-    # Skipped frames leave a length that only the decode tells.
+    # With on_error="skip" the number of frames is known only after the decode.
     skipped = shapes(nvc.decode_frames_at, [0, 1], return_valid=True, on_error="skip")
     assert skipped == [[None, None, None, 3], [None], [None]]
 
@@ -71,7 +71,7 @@ def test_types(dtype: tf.DType) -> None:
 
 
 def test_sizes_that_are_tensors() -> None:
-    """Unknown until the step runs, yet of a known rank."""
+    """The size is unknown until the step runs. The rank is known."""
 
     @tf.function(input_signature=[tf.TensorSpec([], tf.string), tf.TensorSpec([2], tf.int32)])
     def traced(contents: tf.Tensor, size: tf.Tensor) -> tf.Tensor:
@@ -123,7 +123,7 @@ def test_contents_are_one_string(shape: list[int]) -> None:
 
 
 def test_bad_shapes_at_run_time() -> None:
-    """Shapes that only the step knows are refused by the kernel, not read out of bounds."""
+    """Some shapes are known only when the step runs. The kernel refuses bad ones."""
     spec = tf.TensorSpec(None, tf.int32)
 
     @tf.function(input_signature=[tf.TensorSpec(None, tf.string), spec, spec])

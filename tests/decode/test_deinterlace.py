@@ -1,4 +1,4 @@
-"""deinterlace="bob" against its rule in float64, on FFmpeg's frames and FFmpeg's marks."""
+"""deinterlace="bob" does what its rule makes of FFmpeg's frames, in float64."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PROGRESSIVE = ["h264.mp4", "hevc.mp4"]
 
 
 def marks(path: Path) -> list[int]:
-    """The first row that stays of each frame: 0 or 1, -1 where the frame is progressive."""
+    """For each frame the first row that is kept, 0 or 1, or -1 for a progressive frame."""
     command = ["ffprobe", "-v", "quiet", "-threads", "1", "-of", "json", "-select_streams", "v:0"]
     entries = ["-show_frames", "-show_entries", "frame=interlaced_frame,top_field_first"]
     done = subprocess.run([*command, *entries, str(path)], check=True, capture_output=True)
@@ -32,7 +32,7 @@ def marks(path: Path) -> list[int]:
 
 
 def bob(plane: Array, first: int) -> Array:
-    """The rule: the mean of the rows beside it, of those that there are, half up."""
+    """The rule: each other row becomes the mean of the rows beside it, rounded half up."""
     if first < 0 or len(plane) == 1:
         return plane
     shown = plane.copy()

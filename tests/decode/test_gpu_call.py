@@ -1,4 +1,4 @@
-"""Eager calls through functions, as they are made where there is a GPU; here on the CPU."""
+"""Where there is a GPU, eager calls go through functions. These tests do the same on the CPU."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_results_are_the_same(clips: Clips, monkeypatch: pytest.MonkeyPatch) -> 
 def test_what_is_in_host_memory_leaves_the_function_as_int32(
     clips: Clips, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of numbers TensorFlow keeps that type alone in host memory."""
+    """Among numeric types, TensorFlow keeps int32 alone in host memory."""
     made = []
     original = gpu_call._function
 
@@ -75,7 +75,7 @@ def test_what_is_in_host_memory_leaves_the_function_as_int32(
     assert len(host) == 2
     for tensor in host:
         assert tensor.dtype == tf.int32
-        assert "CPU:0" in tensor.op.inputs[0].device  # behind the identity of what is returned
+        assert "CPU:0" in tensor.op.inputs[0].device  # The tensor itself is an Identity op.
 
 
 @pytest.mark.usefixtures("through_functions")
@@ -124,7 +124,7 @@ def test_in_a_function_it_is_an_op_of_that_function(clips: Clips) -> None:
     assert gpu_call._function.cache_info().misses == before
 
 
-# The op on one device and what leaves for the host's memory on another, as on a machine with a GPU.
+# As on a machine with a GPU, the op runs on one device and host memory belongs to another.
 TWO_DEVICES = """
 import sys
 import numpy as np

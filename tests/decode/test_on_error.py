@@ -15,7 +15,7 @@ from golden_clips import Clips
 import tf_nvcodec as nvc
 
 BROKEN = sorted(name for name in CLIPS if name.startswith("broken_"))
-# Scribbled coefficients that FFmpeg's decoder may take for good ones.
+# Their coefficients are overwritten. FFmpeg's decoder may take them for good ones.
 GARBLED = sorted(name for name in CLIPS if name.startswith("garbled_"))
 
 
@@ -42,7 +42,7 @@ def test_repeat_keeps_the_length_and_tells_what_is_good(clips: Clips, name: str)
     golden = whole(clips, name)
     frames, pts, valid = (tensor.numpy() for tensor in repeated(clips, name))
     assert len(frames) == len(pts) == len(valid) == int(nvc.probe(clips.data(name)).num_frames)
-    # A packet whose very type is unreadable may not count as a frame.
+    # A packet whose type can't be read may not count as a frame.
     assert len(golden) - 1 <= len(frames) <= len(golden)
     assert not valid.all()
     got = digests(frames)
@@ -107,7 +107,7 @@ def test_a_batch_of_nothing_good(clips: Clips, name: str) -> None:
 
 @pytest.mark.parametrize("name", BROKEN)
 def test_every_request_sees_the_same_damage(clips: Clips, name: str) -> None:
-    """Whether a frame is good does not depend on what else was asked for."""
+    """Whether a frame counts as good does not depend on the other frames of the request."""
     data = clips.data(name)
     frames, _, valid = (tensor.numpy() for tensor in repeated(clips, name))
     asked = np.random.default_rng(0).integers(0, len(frames), 12)

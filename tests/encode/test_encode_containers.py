@@ -1,4 +1,4 @@
-"""Every codec in every container that takes it: what FFmpeg's own tools read back."""
+"""Every codec in every container that can hold it, read back by FFmpeg's own tools."""
 
 from __future__ import annotations
 
@@ -104,7 +104,9 @@ def test_hevc_has_the_tag_that_apple_reads() -> None:
 def test_one_frame(codec: str, container: str) -> None:
     video = encode(codec, container, frames=moving(1, 64, 64))
     if (codec, container) == ("mjpeg", "raw"):
-        assert video.data.startswith(b"\xff\xd8\xff")  # a JPEG file, no video any more
+        assert video.data.startswith(
+            b"\xff\xd8\xff"
+        )  # A single JPEG is an image file, not a video.
         return
     assert nvc.decode_video(video.data).frames.shape == (1, 64, 64, 3)
 
@@ -139,7 +141,7 @@ def test_colours_are_tagged(codec: str, container: str, color_space: str, color_
             return
     video = encode(codec, container, frames=frames, **options)
     if (codec, container) == ("ffv1", "avi"):
-        return  # no tags, and none needed
+        return  # AVI stores no tags, and the default needs none.
     info = nvc.probe(video.data)
     assert info.color_space.numpy().decode() == MATRICES[color_space]
     assert video.stream["color_space"] == MATRICES[color_space]
@@ -151,7 +153,7 @@ def test_colours_are_tagged(codec: str, container: str, color_space: str, color_
         assert video.stream["color_primaries"] == MATRICES[color_space].replace("nc", "")
 
 
-# Which FFmpeg's reader would end before their last frames, were they coded out of order.
+# With B-frames, FFmpeg's reader would stop before the last frames of these streams.
 HARD = [
     ("hevc", 3, [0, 0.5, 0.6, 0.7, 0.8]),
     ("hevc", 2, [0, 2, 2.5, 2.6, 2.7, 2.8, 2.9, 3.4]),

@@ -1,4 +1,4 @@
-"""Input formats and sizes, against the float64 rule that RGB is converted by."""
+"""Input formats and sizes. RGB is converted as the float64 reference does it."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def check_planes(
     for t, frame in enumerate(rgb):
         got = split_planes(data[t * size : (t + 1) * size], pixel_format, width, height)
         for have, want in zip(got, to_yuv(frame, pixel_format, space, full)):
-            # Half a code for rounding, and what single precision or 16-bit products may add.
+            # Half a code is for rounding, the rest for single precision and 16-bit products.
             assert np.abs(have - want).max() < 0.55
 
 

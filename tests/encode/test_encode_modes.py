@@ -1,5 +1,5 @@
-"""encode_video eagerly, in tf.function, in Dataset.map and in a SavedModel; limits of time and
-memory."""
+"""encode_video eagerly, in tf.function, in Dataset.map and in a SavedModel; its memory and
+threads."""
 
 from __future__ import annotations
 

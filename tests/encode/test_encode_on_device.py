@@ -1,5 +1,5 @@
-"""The op that may take frames where they are, VideoEncodeOnDevice: when it is used, where it may
-run, and that it is VideoEncode wherever the CPU encodes."""
+"""VideoEncodeOnDevice takes frames in the memory of a GPU: when it is used, and where it may run.
+Where the CPU encodes, it does what VideoEncode does."""
 
 from __future__ import annotations
 
@@ -162,7 +162,7 @@ def test_eager_calls_through_functions_are_the_same(no_nvenc: str) -> None:
     assert encode(FRAMES[:2], pts=[0, 2]).numpy() == (
         encode(FRAMES[:2], pts=[0, 2], backend="cpu").numpy()
     )
-    # One for all values and shapes, and none for what stays on the CPU.
+    # One function serves all values and shapes. Calls that stay on the CPU need none.
     assert gpu_call._function.cache_info().misses == 1
     with pytest.raises(tf.errors.FailedPreconditionError) as caught:
         encode(FRAMES, backend="nvenc")

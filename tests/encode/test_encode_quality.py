@@ -96,7 +96,7 @@ def test_ffv1_is_lossless(container: str, input_format: str, dtype: Any) -> None
     video = encode(frames, "ffv1", container, input_format=input_format)
     decoded = nvc.decode_video(video.data, pixel_format=input_format, dtype=dtype).frames
     np.testing.assert_array_equal(decoded, frames)
-    # And by FFmpeg's decoder alone.
+    # FFmpeg's own decoder agrees.
     raw = {
         ("rgb", np.uint8): "rgb24",
         ("bgr", np.uint8): "bgr24",

@@ -1,5 +1,5 @@
-"""The shape function of VideoEncode, and of VideoEncodeOnDevice (backend="nvenc"), by table: what a
-graph can refuse before it runs."""
+"""The shape functions of VideoEncode and of VideoEncodeOnDevice (backend="nvenc"): what a graph can
+refuse before it runs."""
 
 from __future__ import annotations
 

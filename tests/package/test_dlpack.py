@@ -1,4 +1,4 @@
-"""from_dlpack and DeviceFrames in host memory; tests/gpu/test_dlpack_gpu.py has the GPU's."""
+"""from_dlpack and DeviceFrames in host memory. tests/gpu/test_dlpack_gpu.py tests them on a GPU."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ DTYPES = [
 
 
 class Watched(np.ndarray):
-    """An array whose end can be seen."""
+    """An array that can be watched by a weak reference."""
 
 
 def numbers(shape: tuple[int, ...], dtype: str = "uint8") -> npt.NDArray[Any]:
@@ -77,7 +77,7 @@ def test_results_are_never_put_into_the_array() -> None:
     array = aligned((1000,), "float32")
     before = array.copy()
     tensor = nvc.from_dlpack(array)
-    tensor = tf.nn.relu(-tensor) - 5.0  # the only reference to it goes on the way
+    tensor = tf.nn.relu(-tensor) - 5.0  # The only reference to the tensor is lost here.
     for _ in range(3):
         tf.square(nvc.from_dlpack(array))
     np.testing.assert_array_equal(array, before)
@@ -114,7 +114,7 @@ def test_decoded_frames() -> None:
     frames = nvc.decode_video(video).frames
     shared = np.from_dlpack(nvc.DeviceFrames(frames))
     np.testing.assert_array_equal(shared, frames)
-    # NumPy takes others' arrays as read-only, which it can't lend in turn.
+    # NumPy makes such arrays read-only, and does not export them.
     with pytest.raises(BufferError, match="readonly"):
         nvc.from_dlpack(shared)
     again = nvc.encode_video(nvc.from_dlpack(shared.copy()))
@@ -132,7 +132,7 @@ def test_memory_is_given_back() -> None:
         for _ in range(times):
             tensor = nvc.from_dlpack(aligned((1 << 20,)))
             np.from_dlpack(nvc.DeviceFrames(tensor))
-            nvc.DeviceFrames(tensor).__dlpack__()  # used by nobody
+            nvc.DeviceFrames(tensor).__dlpack__()  # Nobody takes this capsule.
         return resident_bytes()
 
     before = exchange(20)
@@ -179,7 +179,7 @@ def test_what_is_none_is_refused() -> None:
 
 
 class Foreign:
-    """An array that says anything of itself."""
+    """An array with any capsule and device."""
 
     def __init__(self, capsule: Any, device: tuple[int, int]) -> None:
         self.capsule, self.device = capsule, device
@@ -272,7 +272,7 @@ def test_the_arguments_of_dlpack() -> None:
     with pytest.raises(BufferError, match=r"device \(1, 0\), not \(2, 0\)"):
         frames.__dlpack__(dl_device=(2, 0))
     assert not hasattr(frames, "__cuda_array_interface__")
-    frames.wait_for(1)  # there is nothing to wait for
+    frames.wait_for(1)  # In host memory there is nothing to wait for.
 
 
 def test_cuda_arrays_need_a_gpu() -> None:

@@ -73,7 +73,7 @@ def test_distributed():
     whole = r"  result    96 of 96 clips, 0 missing, 0 doubled, \d+\.\d s"
     assert re.fullmatch(whole, lines[killed - 1])
     assert re.fullmatch(whole, lines[-2])
-    assert killed - undisturbed == 3  # one reading was enough
+    assert killed - undisturbed == 3  # The first reading gave all clips.
     assert re.match(r"  killed    process \d+, after 32 clips", lines[killed + 1])
     came = [int(re.match(r"  reading \d (\d+) clips", line)[1]) for line in lines[killed + 2 : -2]]
     assert sum(came) == 96

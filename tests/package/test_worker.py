@@ -1,4 +1,4 @@
-"""`python -m tf_nvcodec.worker` and `.dispatcher`: processes of tf.data service with the ops."""
+"""`python -m tf_nvcodec.worker` and `.dispatcher`: servers of tf.data service that have the ops."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ service = tf.data.experimental.service
 HOME = Path(nvc.__file__).resolve().parents[1]
 
 
-# Below those that the system gives to whoever asks for any.
+# The system hands out free ports from a range above these.
 _ports = iter(random.sample(range(20000, 32000), 1000))
 
 
@@ -73,7 +73,7 @@ def test_a_cluster_of_processes(clips, tmp_path):
         distribute = service.distribute(service.ShardingPolicy.DYNAMIC, f"grpc://localhost:{port}")
         assert sorted(ids(whole.apply(distribute))) == sorted(ids(whole))
 
-        # In the middle of work they stop as well.
+        # The processes also stop while they work.
         endless = iter(whole.repeat().apply(distribute))
         for _ in range(30):
             next(endless)
@@ -93,7 +93,7 @@ def test_a_cluster_of_processes(clips, tmp_path):
 
 
 def test_a_signal_that_another_thread_takes():
-    """The system is free to choose one, and Python handles signals in the main thread alone."""
+    """The system may deliver a signal to any thread. Python handles it in the main thread."""
     with process("dispatcher") as child:
         assert child.stdout.readline()
         others = [int(task.name) for task in Path(f"/proc/{child.pid}/task").iterdir()]

@@ -18,10 +18,8 @@ def truncations(data: bytes, count: int) -> Iterator[tuple[str, bytes]]:
 
 
 def bit_flips(data: bytes, count: int, seed: int = 5) -> Iterator[tuple[str, bytes]]:
-    """One bit each: a third of them in the first 2 kB, a third in the last 4 kB, the rest anywhere.
-
-    Headers and indices are at the ends.
-    """
+    """Each copy has one wrong bit. A third of the bits are in the first 2 kB and a third in the
+    last 4 kB, because headers and indices are there; the others are anywhere."""
     numbers = random.Random(seed)
     for i in range(count):
         first, last = ((0, 2048), (len(data) - 4096, len(data)), (0, len(data)))[i % 3]
@@ -67,7 +65,7 @@ def lying_mp4(data: bytes) -> Iterator[tuple[str, bytes]]:
     yield "moov has no end", _patch(data, data.index(b"moov") - 4, ">I", 0)
     yield "moov has a 64-bit size", _patch(data, data.index(b"moov") - 4, ">I", 1)
     yield "mdat is 4 GB", _patch(data, data.index(b"mdat") - 4, ">I", HUGE)
-    # The data is said to be in another file.
+    # The header says that the data is in another file.
     yield "dref is not in this file", _patch(data, data.index(b"url ") + 4, ">I", 0)
 
 

@@ -1,4 +1,4 @@
-"""VideoDataset's clips in plain Python: exact frame numbers, taken from a decode of whole files."""
+"""The clips that a VideoDataset must give, in plain Python, from a decode of whole files."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 import tf_nvcodec as nvc
 
-# Times closer together than this are the same.
+# Times that are closer together than this are equal.
 TOLERANCE = 1e-6
 
 
@@ -49,7 +49,7 @@ class Whole:
 
 @dataclasses.dataclass(frozen=True)
 class Wanted:
-    """A clip: None is a black frame; the first `own` are no padding."""
+    """The frame numbers of a clip. None is a black frame. The first `own` frames are no padding."""
 
     clip: int
     numbers: list[int | None]
@@ -134,6 +134,6 @@ def check_clip(element: dict[str, Any], video: Whole, want: Wanted) -> None:
 
 
 def frame_numbers(element: dict[str, Any], video: Whole) -> list[int | None]:
-    """Which frames of the video a clip has; None for those of none."""
+    """The numbers of a clip's frames in the video, None for frames that are not in it."""
     numbers = {frame.tobytes(): i for i, frame in enumerate(video.frames)}
     return [numbers.get(frame.tobytes()) for frame in element["frames"]]

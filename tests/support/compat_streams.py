@@ -15,7 +15,7 @@ from encoded import Encoded
 import tf_nvcodec.compat as nvc
 
 WIDTH, HEIGHT = 320, 192
-# FFmpeg's frame threads mark good pictures of these as damaged; one thread does not.
+# With frame threads FFmpeg marks good pictures of these as damaged; with one thread it does not.
 _ONE_THREAD = ("h264_paff_mixed.h264", "h264_paff_mixed.ts")
 _DEMUXERS = {"h264": "h264", "hevc": "hevc", "av1": "obu"}
 _FIELD = re.compile(r"\d+\s+(\S+)\s+[01]*\s*= (-?\d+)$")
@@ -23,13 +23,13 @@ _PICTURES = ("Slice Header", "Slice Segment Header", "Frame Header")
 
 
 def sound_latency(name: str) -> nvc.DisplayDecodeLatencyType:
-    """With which FFmpeg decodes this clip of the golden table without a complaint."""
+    """The latency at which FFmpeg decodes this golden clip without an error."""
     latency = nvc.DisplayDecodeLatencyType
     return latency.LOW if name in _ONE_THREAD else latency.NATIVE
 
 
 def nv12_frames(count: int, noise: int = 12, seed: int = 0) -> list[np.ndarray]:
-    """[H * 3 / 2, W] each: a moving ramp with grain, gray."""
+    """Frames [H * 3 / 2, W] of a gray ramp that moves, with noise."""
     draw = np.random.default_rng(seed)
     y, x = np.mgrid[0:HEIGHT, 0:WIDTH]
     frames = []

@@ -23,7 +23,7 @@ CONTAINERS = {
     "ffv1": ("mov", "mkv", "avi"),
 }
 PAIRS = [(codec, container) for codec in CONTAINERS for container in CONTAINERS[codec]]
-# Enough for a test, and quick.
+# The fastest presets.
 FAST = {"h264": "ultrafast", "hevc": "ultrafast", "av1": "12", "vp9": "8"}
 # FFmpeg can't guess these from the bytes.
 _DEMUXERS = {
@@ -58,7 +58,7 @@ def psnr(a: npt.NDArray[Any], b: npt.NDArray[Any]) -> float:
 
 @dataclasses.dataclass(frozen=True)
 class Encoded:
-    """A file and what ffprobe and ffmpeg make of it."""
+    """A file, and what ffprobe and ffmpeg read in it."""
 
     data: bytes
     codec: str

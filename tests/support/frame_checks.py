@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from clip_frames import ClipFrames
 
-# float64 seconds from the same integer timestamps: only the order of operations differs.
+# Both sides compute float64 seconds from the same integers, but not in the same order.
 PTS_TOLERANCE = 1e-9
 
 

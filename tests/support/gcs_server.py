@@ -22,11 +22,10 @@ from typing import Any, Callable
 
 BUCKET = "videos"
 START_S = 100
-# google-cloud-cpp repeats a request that fails for 15 minutes: a child that hangs is ended here.
+# google-cloud-cpp repeats a failing request for 15 minutes. A child that hangs is ended before.
 CHILD_S = 200
 
-# The defaults of the file system. Its plugin reads the five variables without a look whether they
-# are set, and crashes when one is not.
+# The defaults of the file system. Its plugin crashes if one of the five variables is not set.
 DEFAULTS = {
     "GCS_READ_CACHE_BLOCK_SIZE_MB": "64",
     "GCS_READ_CACHE_MAX_SIZE_MB": "0",
@@ -34,9 +33,9 @@ DEFAULTS = {
     "GCS_STAT_CACHE_MAX_AGE": "5",
     "GCS_STAT_CACHE_MAX_ENTRIES": "1024",
 }
-# Each read is one request for just its bytes.
+# Each read is one request for exactly its bytes.
 EXACT = {**DEFAULTS, "GCS_READ_CACHE_BLOCK_SIZE_MB": "0"}
-# Blocks of 1 MiB, kept for all readers of a file.
+# The plugin keeps blocks of 1 MiB for all readers of a file.
 CACHED = {**DEFAULTS, "GCS_READ_CACHE_BLOCK_SIZE_MB": "1", "GCS_READ_CACHE_MAX_SIZE_MB": "64"}
 
 
@@ -58,7 +57,7 @@ class Request:
 
 @dataclasses.dataclass(frozen=True)
 class Answer:
-    """What a function returned in a child process, and the requests that it made."""
+    """What a function returned in a child process, and its requests to the emulator."""
 
     value: Any
     requests: list[Request]
@@ -73,7 +72,7 @@ class Answer:
 
 
 class GcsServer:
-    """The emulator with one bucket, from the start to `close`."""
+    """A running emulator with one bucket. `close` ends it."""
 
     def __init__(self, folder: Path) -> None:
         self._log = folder / "gcs_requests.jsonl"
@@ -105,7 +104,7 @@ class GcsServer:
             data=content,
             headers={"Content-Type": "application/octet-stream"},
         )
-        # A proxy that the environment names is not for localhost.
+        # localhost must not be asked through a proxy that the environment names.
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
         with opener.open(request, timeout=START_S) as reply:
             assert int(json.load(reply)["size"]) == len(content)
@@ -121,9 +120,10 @@ class GcsServer:
             **os.environ,
             **settings,
             "CLOUD_STORAGE_EMULATOR_ENDPOINT": f"http://{self._host}",
-            # Without it gs:// is TensorFlow's own, which only knows the real service.
+            # Without it TensorFlow's own gs:// is used, which only knows the real service.
             "TF_USE_MODULAR_FILESYSTEM": "1",
-            # With an emulator no credentials are looked for; should they be, that is a request.
+            # The plugin looks for no credentials when it talks to an emulator. If it did, that
+            # would be a request that the tests see.
             "GCE_METADATA_ROOT": self._host,
             "LD_PRELOAD": " ".join(filter(None, [str(self._recv), os.environ.get("LD_PRELOAD")])),
             "NO_PROXY": "127.0.0.1",
@@ -191,7 +191,7 @@ def sha256(data: bytes) -> str:
 
 
 def plugin_works() -> bool:
-    """Whether a process of this environment gets gs:// from the plugin; run in a child."""
+    """Whether the plugin provides gs:// in this environment. Runs in a child."""
     import tensorflow as tf
 
     return "gs" in tf.io.gfile.get_registered_schemes()
@@ -225,7 +225,7 @@ def _python_path() -> list[str]:
 
 def _call(module: str, function: str, arguments: str) -> None:
     answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # whatever libraries print stays out of the answer
+    os.dup2(2, 1)  # What libraries print must not get into the answer.
     sys.path[1:1] = [str(Path(module).parent), str(Path(__file__).parents[1] / "golden")]
     value = getattr(__import__(Path(module).stem), function)(*json.loads(arguments))
     print(json.dumps(value), file=answers, flush=True)
@@ -263,10 +263,10 @@ def _serve(log: str) -> None:
     server.RequestHandler = Handler
     emulator = server.create_server("127.0.0.1", 0, in_memory=True, default_bucket=BUCKET)
     emulator.start()
-    # Port 0 lets the system choose; what it chose is only to be had from inside.
+    # With port 0 the system chooses one. Only this private attribute tells which.
     print(emulator._api._httpd.server_port, flush=True)
     with contextlib.suppress(KeyboardInterrupt):
-        sys.stdin.read()  # ends when the tests close it, or die
+        sys.stdin.read()  # Ends when the tests close the pipe or die.
     emulator.stop()
 
 

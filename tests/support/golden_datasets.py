@@ -9,7 +9,8 @@ import tensorflow as tf
 import tf_nvcodec as nvc
 
 VIDEOS = ("h264.mp4", "h264_vfr.mp4", "one_frame.mp4", "mpeg4.avi", "vp9.webm")
-# What tells how many clips a video has: its file alone, the arguments, or an index made before.
+# The number of clips in a video is known from its file alone, from the arguments, or from an index
+# that was made before.
 COUNTS = {"unknown": {}, "per_video": {"clips_per_video": 3}, "indexed": {"build_index": True}}
 
 

@@ -1,4 +1,4 @@
-"""What PyNvVideoCodec's programming guide shows of encoding, as scripts that change one line.
+"""The encoding examples of PyNvVideoCodec's programming guide. Only the import line differs.
 
 Each takes files and sizes from the command line and prints what it did. Frames are where
 TensorFlow puts them: in a GPU's memory where there is one, as the guide's are.

@@ -1,4 +1,4 @@
-"""What PyNvVideoCodec's programming guide shows of decoding, as scripts that change one line.
+"""The decoding examples of PyNvVideoCodec's programming guide. Only the import line differs.
 
 Each takes its files from the command line and prints what it did.
 """
@@ -7,7 +7,7 @@ import contextlib
 import io
 import sys
 
-# The one line.
+# The line that differs.
 IMPORT = "import tf_nvcodec.compat as nvc\n"
 
 PACKETS = """

@@ -19,7 +19,7 @@ Array = npt.NDArray[np.float64]
 
 # H.273 table 4: Kr and Kb.
 KR_KB = {"bt601": (0.299, 0.114), "bt709": (0.2126, 0.0722), "bt2020": (0.2627, 0.0593)}
-# A value this near a half may round either way in float32.
+# float32 may round a value this near a half up or down.
 ROUNDING = 0.01
 _SHIFTS = {"444": (0, 0), "422": (1, 0), "420": (1, 1), "440": (0, 1), "411": (2, 0), "410": (2, 2)}
 _FORMAT = re.compile(r"(yuvj|yuva|yuv|gray|gbrap|gbrp)(4\d\d)?p?(\d+)?(?:le)?$")
@@ -287,7 +287,7 @@ class Frame:
         turned = self.rotation % 180 != 0
         shifts = parse_format(self.pixel_format).shifts if index > 0 else (0, 0)
         by_axis = shifts if turned else shifts[::-1]
-        # Whether the first row and column shown are the last ones stored.
+        # Whether the first row and the first column on screen are the last ones in the file.
         flips = (self.rotation in (180, 270), self.rotation in (90, 180))
         crop = view.crop or (0, 0, *self.shown_size)
         weights = []
@@ -315,7 +315,7 @@ class _Axis:
     """How one axis of a shown plane becomes the output's: from `begin`, `length` luma pixels on."""
 
     picture: int  # luma pixels of the whole picture
-    plane: int  # samples of the plane, which may reach over the picture by part of one
+    plane: int  # samples of the plane; the last may lie partly outside the picture
     begin: int
     length: int
     out: int  # pixels of the output
@@ -326,7 +326,8 @@ class _Axis:
     def weights(self, method: str | None, siting: int | None) -> Array:
         """[outputs, plane]; `method` None keeps the size and brings chroma to the output's grid."""
         unit = 1 << self.shift
-        # In luma pixels of the plane: a flipped one reaches over the picture at its beginning.
+        # The place in luma pixels of the plane. A flipped plane is larger than the picture at its
+        # beginning, others at their end.
         begin = self.begin + (self.plane * unit - self.picture if self.flip else 0)
         end = begin + self.length
         count = -(-self.out >> self.out_shift)
@@ -337,7 +338,7 @@ class _Axis:
             if self.shift <= self.out_shift:
                 method = "area"
         else:
-            # What reaches to the picture's edge takes in the whole last sample.
+            # A crop up to the picture's edge includes the whole last sample.
             low, high = begin / unit, end / unit
             if self.flip and self.begin == 0:
                 low = 0.0

@@ -39,7 +39,8 @@ def _reset_peak() -> float:
 
 
 def _clocks() -> tuple[float, float]:
-    """A busy machine's wall clock runs on, many threads' CPU time runs fast."""
+    """Wall time grows while other processes run, CPU time grows with the number of threads. The
+    lesser of both is a fair measure."""
     return time.monotonic(), time.process_time()
 
 
@@ -75,7 +76,7 @@ def _answer(request: dict[str, Any]) -> dict[str, Any]:
 
 def main() -> None:
     answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # whatever libraries print stays out of the answers
+    os.dup2(2, 1)  # What libraries print must not get into the answers.
     print("ready", file=answers, flush=True)
     for line in sys.stdin:
         print(json.dumps(_answer(json.loads(line))), file=answers, flush=True)

@@ -27,7 +27,7 @@ def small_video(number: int, faststart: bool = True) -> bytes:
 
 
 def read_frame(frame: np.ndarray) -> tuple[int, int]:
-    """A frame [H, W, 3] in uint8 tells (number of its video, its own number)."""
+    """The number of the video and the number of the frame, read from a frame [H, W, 3] of uint8."""
     height, width = frame.shape[0] // 4, frame.shape[1] // 4
     upper, lower = frame[height, width, 0], frame[3 * height, width, 0]
     own = round((float(frame[height, 3 * width, 0]) - 10) / 12)
@@ -35,7 +35,7 @@ def read_frame(frame: np.ndarray) -> tuple[int, int]:
 
 
 def write_small_videos(folder: Path, count: int) -> list[str]:
-    """Of numbers 0, 1, ... under names that sort so."""
+    """Files 000.mp4, 001.mp4, ... of videos 0, 1, ..."""
     paths = []
     for number in range(count):
         path = folder / f"{number:03d}.mp4"

@@ -1,4 +1,4 @@
-"""H.264 as a scalable stream has it: beside each slice what only decoders of SVC or MVC read."""
+"""Makes H.264 look scalable: beside each slice comes data that only decoders of SVC or MVC read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Untrusted bytes for any decoder, and what is wrong with the way they were dealt with."""
+"""Decodes untrusted bytes, and says what is wrong with the result."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def complaints(
     causes: Collection[str] = CAUSES,
     most_seconds: float = MOST_SECONDS,
 ) -> list[str]:
-    """What is wrong with the way a case was dealt with."""
+    """What is wrong with the answer to a case."""
     if answer.crash:
         return [f"{what}: {answer.crash}"]
     found = []
@@ -49,8 +49,8 @@ def run_all(
     causes: Collection[str] = CAUSES,
     most_seconds: float = MOST_SECONDS,
 ) -> list[Answer]:
-    """The answers to `calls` for each case, none of which may be complained of. `after` has what
-    is decoded at the end: sound bytes, how, and the MD5 of each frame."""
+    """The answers to `calls` for each case. Fails if there are complaints about one. `after` is
+    decoded at the end: sound bytes, the call, and the MD5 of each frame."""
     answers, wrong = [], []
     for what, data in cases:
         answers.append(sandbox.run(data, calls))
