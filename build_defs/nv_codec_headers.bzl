@@ -7,7 +7,7 @@ cc_library(
     name = "nv_codec_headers",
     hdrs = glob(["include/**/*.h"]),
     includes = ["include"],
-    visibility = ["@tf_nvcodec//tf_nvcodec/nv:__pkg__", "@tf_nvcodec//tests/nv:__pkg__"],
+    visibility = ["@tf_nvcodec//tf_nvcodec/nv:__subpackages__", "@tf_nvcodec//tests/nv:__subpackages__"],
 )
 """
 

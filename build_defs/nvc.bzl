@@ -20,8 +20,8 @@ def nvc_cc_library(name, deps = [], copts = [], **kwargs):
         **kwargs
     )
 
-def nvc_cuda_source(name, headers = []):
-    """`name`.h as text for NVRTC: the function that `name`_source.h declares.
+def nvc_cuda_text(name, headers = []):
+    """A source file with the text of `name`.h for NVRTC: the function that kernel_sources.h declares.
 
     Args:
       name: Of the kernel's header, without its extension.
@@ -40,9 +40,9 @@ def nvc_cuda_source(name, headers = []):
     native.genrule(
         name = name + "_text",
         srcs = [name + ".h"] + headers,
-        outs = [name + "_source.cc"],
+        outs = [name + "_text.cc"],
         cmd = """{
-        echo '#include "%s_source.h"'
+        echo '#include "%skernel_sources.h"'
         echo 'namespace nvc {'
         echo 'const CudaSource& %s() {'
         echo 'static const auto* source = new CudaSource{"%s.h", R"nvc('
@@ -51,17 +51,11 @@ def nvc_cuda_source(name, headers = []):
         echo 'return *source;'
         echo '}'
         echo '}'
-    } > $@""" % (package + name, function, name, name, ", ".join(included)),
-    )
-    nvc_cc_library(
-        name = name + "_source",
-        srcs = [name + "_source.cc"],
-        hdrs = [name + "_source.h"],
-        deps = [":nvrtc"],
+    } > $@""" % (package, function, name, name, ", ".join(included)),
     )
 
 def nvc_op_kernel(name, srcs, deps = [], **kwargs):
-    """An op's registration or its kernel; linked whole, since only static initialisers refer to it."""
+    """Ops' registrations or kernels; linked whole, since only static initialisers refer to them."""
     native.cc_library(
         name = name,
         srcs = srcs,
@@ -98,6 +92,17 @@ def nvc_cc_test(name, deps = [], srcs = None, size = "small", **kwargs):
         size = size,
         srcs = srcs or [name + ".cc"],
         # GoogleTest's macros under an if without braces.
+        copts = _COPTS + ["-Wno-dangling-else"],
+        linkstatic = True,
+        deps = deps + ["@googletest//:gtest_main", "@tensorflow//:absl"],
+        **kwargs
+    )
+
+def nvc_cc_test_library(name, deps = [], **kwargs):
+    """What several tests share."""
+    native.cc_library(
+        name = name,
+        testonly = True,
         copts = _COPTS + ["-Wno-dangling-else"],
         linkstatic = True,
         deps = deps + ["@googletest//:gtest_main", "@tensorflow//:absl"],

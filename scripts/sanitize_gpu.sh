@@ -18,8 +18,8 @@ if (($# > 0)); then
   test="$(readlink -f "$1")"
   [[ -x "$test" ]] || die "$1 is no program"
 else
-  scripts/bazel.sh build //tests/nv:gpu_frame_device_test
-  test="$(readlink -f "$BUILD_DIR/bazel-bin/tests/nv/gpu_frame_device_test")"
+  scripts/bazel.sh build //tests/nv/convert:gpu_frame_device_test
+  test="$(readlink -f "$BUILD_DIR/bazel-bin/tests/nv/convert/gpu_frame_device_test")"
 fi
 
 # Without a GPU the test would be skipped, which proves nothing.

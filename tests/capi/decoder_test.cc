@@ -7,7 +7,7 @@
 
 #include "absl/status/status.h"
 #include "gtest/gtest.h"
-#include "tests/core/test_media.h"
+#include "tests/core/testing/test_media.h"
 #include "tf_nvcodec/capi/demuxer.h"
 #include "tf_nvcodec/capi/error.h"
 #include "tf_nvcodec/capi/reader.h"

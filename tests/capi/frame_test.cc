@@ -8,7 +8,7 @@
 
 #include "gtest/gtest.h"
 #include "tf_nvcodec/capi/error.h"
-#include "tf_nvcodec/core/dlpack_abi.h"
+#include "tf_nvcodec/core/base/dlpack_abi.h"
 
 namespace nvc {
 namespace {

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "tests/nv/nvdec_fake.h"
+#include "tests/nv/testing/nvdec_fake.h"
 #include "tf_nvcodec/capi/packet_decoder.h"
-#include "tf_nvcodec/nv/nvdec_pool.h"
+#include "tf_nvcodec/nv/decode/nvdec_pool.h"
 
 namespace nvc {
 namespace {

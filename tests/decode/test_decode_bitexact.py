@@ -8,10 +8,12 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import pytest
+import tensorflow as tf
+from clip_table import MEDIA
 
 import tf_nvcodec as nvc
 
-SIZE, FRAMES = (96, 128), 10
+SIZE, FRAMES = (96, 128), 12
 EXACT = ["-flags", "bitexact"]
 
 
@@ -46,3 +48,26 @@ def test_frames_are_the_exact_ones(
     assert (frames_of(clip, *other) != want).any()  # else this clip shows nothing
     frames = nvc.decode_video(clip.read_bytes(), pixel_format="native").frames
     np.testing.assert_array_equal(frames, want)
+
+
+def test_vc1_is_decoded_on_the_cpu() -> None:
+    """FFmpeg has no encoder of VC-1, so this clip is a file. tests/nv/decode_backend_test.cc shows
+    without a GPU that NVDEC is never used for it."""
+    clip = MEDIA / "vc1.mkv"
+    want = frames_of(clip, *EXACT)
+    assert (frames_of(clip) != want).any()
+    contents = clip.read_bytes()
+    assert nvc.probe(contents).codec.numpy() == b"vc1"
+    for backend in ("auto", "cpu"):
+        frames, pts = nvc.decode_video(contents, pixel_format="native", backend=backend)
+        np.testing.assert_array_equal(frames, want)
+        assert np.all(np.diff(pts) > 0)
+        indices = [11, 3, 3, 0, 7]
+        some = nvc.decode_frames_at(
+            contents, indices=indices, pixel_format="native", backend=backend
+        )
+        np.testing.assert_array_equal(some.frames, want[indices])
+        np.testing.assert_array_equal(some.pts, pts.numpy()[indices])
+    if nvc.is_available("nvdec"):
+        with pytest.raises(tf.errors.UnimplementedError, match="NVDEC is not used for codec 'vc1'"):
+            nvc.decode_video(contents, backend="nvdec")

@@ -17,7 +17,7 @@ import numpy.typing as npt
 import pytest
 import tensorflow as tf
 from cuda_arrays import free_memory
-from gpu_clips import SEEN_IN_A_PICTURE, data
+from gpu_clips import data
 
 import tf_nvcodec as nvc
 
@@ -30,7 +30,6 @@ EVERYWHERE = {
     "mpeg1video": {"yuv420p"},
     "mpeg2video": {"yuv420p"},
     "mpeg4": {"yuv420p"},
-    "vc1": {"yuv420p"},
     "vp8": {"yuv420p"},
 }
 
@@ -119,13 +118,10 @@ def check_random_access(name: str, whole: npt.NDArray[Any]) -> None:
 
 
 def check_auto_is_ffmpegs(name: str) -> None:
-    """Bit for bit, and NVDEC was not used, unless only a picture tells that it is not to be."""
+    """Bit for bit, and NVDEC was not used."""
     pool = nvc.decoder_pool()
     frames = on_gpu(data(name), backend="auto", pixel_format="native").frames
-    if name == SEEN_IN_A_PICTURE and "vc1" in codecs():
-        assert nvc.decoder_pool().decoded_again > pool.decoded_again
-    else:
-        assert nvc.decoder_pool() == pool
+    assert nvc.decoder_pool() == pool
     check_equal(frames.numpy(), on_cpu(data(name), pixel_format="native").frames.numpy(), name)
 
 

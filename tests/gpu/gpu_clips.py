@@ -13,26 +13,22 @@ import functools
 import hashlib
 import shutil
 import sys
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "golden"))
 
 import clip_edits  # noqa: E402
-import vc1_stream  # noqa: E402
-from clip_table import CLIPS, Clip  # noqa: E402
+from clip_table import CLIPS, MEDIA, Clip  # noqa: E402
 from make_clips import READY, cache_key, cache_root, made_once, make, needed  # noqa: E402
 
 FACTOR = 3
 SMALLEST = 144
-CODECS = ("h264", "hevc", "vc1", "vp8", "vp9")
+CODECS = ("h264", "hevc", "vp8", "vp9")
 # Whose standards leave the last bits of the inverse transform to the decoder.
 ROUNDING = ("mpeg1", "mpeg2", "mpeg4", "mjpeg")
 # Of larger pictures the lost cells hold only parts.
 ONLY_SMALL = {"h264_lost_cells.ts"}
-# "auto" begins to decode it on the GPU.
-SEEN_IN_A_PICTURE = "vc1_slices.mkv"
 # What NVDEC is not used for, and why.
 REFUSED = {
     **dict.fromkeys(
@@ -49,9 +45,7 @@ REFUSED = {
     # FFmpeg's encoder calls it a Simple one.
     "mpeg4_fields.avi": "NVDEC is not used for MPEG-4 with B pictures, fields",
     "mjpeg_fields.ivf": "NVDEC does not decode JPEG in fields",
-    "vc1_fast.mkv": "NVDEC is not used for VC-1 with rounded chroma vectors",
-    SEEN_IN_A_PICTURE: "NVDEC is not used for VC-1 in slices",
-    "vc1_rows.mkv": "NVDEC is not used for VC-1 whose height is no multiple of 4, such as 198",
+    "vc1.mkv": "NVDEC is not used for codec 'vc1'",
 }
 OTHERS = (
     "audio_only.mp4",
@@ -60,25 +54,6 @@ OTHERS = (
     "two_frames.mkv",
     "vp9_as_second.mp4",
 )
-# Streams of VC-1, for which there is no encoder, by what is in them: vc1_stream.py's kinds.
-_VC1 = {
-    "vc1_i.mkv": ("i_overlap", 288, 192),
-    "vc1_fast.mkv": ("ipb_loop_fastuv", 288, 192),
-    "vc1_ip.mkv": ("ip_mixed_vst", 288, 192),
-    "vc1_ip_loop.ts": ("ip_loop_hpel_ic", 288, 192),
-    "vc1_ipb.mkv": ("ipb", 288, 192),
-    "vc1_ipb_all.mkv": ("ipb_loop_overlap_hpel_mixed_vst_extmv_ic", 352, 288),
-    "vc1_odd.wmv": ("ipb_loop_mixed_vst", 302, 196),
-    "vc1_planes.mkv": ("ipb_mixed_overlap_planes", 304, 208),
-    "vc1_rows.mkv": ("ipb_mixed", 288, 198),
-    "vc1_skip.mkv": ("ip_skip", 288, 192),
-    "vc1_i_dquant.mkv": ("i_overlap_dquant", 288, 192),
-    "vc1_ip_dquant.ts": ("ip_mixed_vst_dquant", 288, 192),
-    "vc1_ipb_dquant.mkv": ("ipb_loop_dquant", 288, 192),
-    "vc1_ipb_display.wmv": ("ipb_loop_display", 288, 192),
-    "vc1_most.mkv": ("ipb_loop_overlap_hpel_mixed_vst_extmv_ic_planes_dquant_display", 304, 204),
-    "vc1_slices.mkv": ("ipb_mixed_slices_planes", 304, 208),
-}
 _MJPEG = "-c:v mjpeg -pix_fmt yuvj420p"
 _MPEG4 = "-c:v mpeg4 -bf 0 -g 12 -q:v 4"
 EXTRA = (
@@ -111,24 +86,8 @@ EXTRA = (
         tags=frozenset({"part"}),
     ),
     Clip("mjpeg_no_tables.ivf", of="tables.mjpeg", edit=clip_edits.jpeg_without_tables),
+    Clip("vc1.mkv", "-c copy", of=str(MEDIA / "vc1.mkv")),
 )
-
-
-def _vc1_stream(seed: int, kind: str, width: int, height: int) -> Callable[[bytes, Path], bytes]:
-    def made_stream(script: bytes, path: Path) -> bytes:
-        del script, path
-        return vc1_stream.stream(seed, width, height, 30, kind=kind)
-
-    return made_stream
-
-
-def _vc1_clips() -> Iterator[Clip]:
-    """Each stream, and its copy in a container."""
-    script = str(Path(vc1_stream.__file__).resolve())
-    for seed, (name, choice) in enumerate(_VC1.items()):
-        raw = f"{name.partition('.')[0]}.vc1"
-        yield Clip(raw, of=script, edit=_vc1_stream(seed, *choice), tags=frozenset({"part"}))
-        yield Clip(name, "-c copy", of=raw, input_args="-f vc1")
 
 
 def enlarged(clip: Clip) -> Clip:
@@ -155,7 +114,7 @@ def _corpus() -> dict[str, Clip]:
 
     for name in filter(is_wanted, CLIPS):
         add(name)
-    return {**ordered, **{clip.name: clip for clip in (*EXTRA, *_vc1_clips())}}
+    return {**ordered, **{clip.name: clip for clip in EXTRA}}
 
 
 CORPUS = _corpus()
@@ -170,9 +129,7 @@ DAMAGED = sorted(name for name, clip in CORPUS.items() if "damaged" in clip.tags
 
 
 def _make_missing() -> Path:
-    generator = sorted(Path(vc1_stream.__file__).parent.glob("vc1_*.py"))
-    files = (__file__, clip_edits.__file__, *generator)
-    scripts = "".join(Path(file).read_text() for file in files)
+    scripts = "".join(Path(file).read_text() for file in (__file__, clip_edits.__file__))
     digest = hashlib.sha256((cache_key() + scripts).encode()).hexdigest()
 
     def fill(folder: Path) -> None:

@@ -40,7 +40,6 @@ DAMAGED = {
     "hevc.mp4": (40, 150),
     "hevc_open_gop.mkv": (20, 60),
     "hevc_yuv420p10le.mp4": (10, 60),
-    "vc1_ipb_all.mkv": (20, 60),
     "vp8.webm": (20, 60),
     "vp9_altref.webm": (20, 100),
     "vp9_yuv420p10le.webm": (10, 40),

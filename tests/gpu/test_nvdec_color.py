@@ -27,7 +27,6 @@ NAMES = [
     "hevc_yuv420p12le.mkv",
     "hevc_yuv444p10le.mp4",
     "vp9_odd.webm",
-    "vc1_odd.wmv",
 ]
 TAGGED = [
     f"h264_{space}_{colour_range}.mp4"

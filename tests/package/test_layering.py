@@ -59,11 +59,11 @@ def test_includes_follow_the_layers(layer: str) -> None:
     ("layer", "line"),
     [
         ("core", '#include "tensorflow/core/framework/op.h"'),
-        ("core", '#include "tf_nvcodec/nv/driver.h"'),
+        ("core", '#include "tf_nvcodec/nv/cuda/driver.h"'),
         ("core", "#include <dlfcn.h>"),
         ("nv", '#include "tf_nvcodec/kernels/kernel_util.h"'),
         ("ops", "#include <libavutil/frame.h>"),
-        ("ops", '#include "tf_nvcodec/core/decoder.h"'),
+        ("ops", '#include "tf_nvcodec/core/ffmpeg/decoder.h"'),
         ("kernels", "  #  include <ffnvcodec/dynlink_cuda.h>"),
         ("capi", '#include "tf_nvcodec/kernels/kernel_util.h"'),
         ("capi", '#include "tensorflow/core/framework/tensor.h"'),

@@ -7,11 +7,11 @@
 #include "tf_nvcodec/capi/error.h"
 #include "tf_nvcodec/capi/gpu_frames.h"
 #include "tf_nvcodec/capi/packet_decoder.h"
-#include "tf_nvcodec/core/frame_format.h"
-#include "tf_nvcodec/core/status.h"
-#include "tf_nvcodec/nv/gpu_device.h"
-#include "tf_nvcodec/nv/gpu_surface.h"
-#include "tf_nvcodec/nv/nvdec_codecs.h"
+#include "tf_nvcodec/core/base/status.h"
+#include "tf_nvcodec/core/format/frame_format.h"
+#include "tf_nvcodec/nv/convert/gpu_surface.h"
+#include "tf_nvcodec/nv/cuda/gpu_device.h"
+#include "tf_nvcodec/nv/cuda/nvdec_codecs.h"
 
 struct nvc_decoder {
   explicit nvc_decoder(const nvc::PacketDecoderOptions& options) : decoder(options) {}

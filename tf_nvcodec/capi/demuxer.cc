@@ -7,11 +7,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "tf_nvcodec/capi/error.h"
-#include "tf_nvcodec/core/demuxer.h"
-#include "tf_nvcodec/core/elementary_packets.h"
-#include "tf_nvcodec/core/status.h"
-#include "tf_nvcodec/core/surface_layout.h"
-#include "tf_nvcodec/nv/nvdec_codecs.h"
+#include "tf_nvcodec/core/base/status.h"
+#include "tf_nvcodec/core/bitstream/elementary_packets.h"
+#include "tf_nvcodec/core/convert/surface.h"
+#include "tf_nvcodec/core/demux/demuxer.h"
+#include "tf_nvcodec/nv/cuda/nvdec_codecs.h"
 
 extern "C" {
 #include <libavutil/pixdesc.h>
@@ -61,8 +61,7 @@ void Describe(const StreamInfo& stream, nvc_stream_info* info) {
   *info = nvc_stream_info{};
   CopyText(avcodec_get_name(codec.codec_id), info->codec);
   CopyText(stream.container, info->container);
-  const absl::StatusOr<cudaVideoCodec> kind = NvdecCodec(codec.codec_id);
-  info->nv_codec = kind.ok() ? static_cast<int32_t>(*kind) : -1;
+  info->nv_codec = NvdecNumberOf(codec.codec_id);
   info->width = codec.width;
   info->height = codec.height;
   info->chroma_format = -1;

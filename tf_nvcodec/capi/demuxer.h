@@ -8,9 +8,9 @@
 
 #include "tf_nvcodec/capi/export.h"
 #include "tf_nvcodec/capi/source.h"
-#include "tf_nvcodec/core/av_ptr.h"
-#include "tf_nvcodec/core/demuxer.h"
-#include "tf_nvcodec/core/elementary_packets.h"
+#include "tf_nvcodec/core/bitstream/elementary_packets.h"
+#include "tf_nvcodec/core/demux/demuxer.h"
+#include "tf_nvcodec/core/ffmpeg/av_ptr.h"
 
 namespace nvc {
 

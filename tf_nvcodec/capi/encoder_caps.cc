@@ -4,10 +4,10 @@
 #include <vector>
 
 #include "tf_nvcodec/capi/error.h"
-#include "tf_nvcodec/core/encode_codec.h"
-#include "tf_nvcodec/core/status.h"
-#include "tf_nvcodec/nv/gpu_device.h"
-#include "tf_nvcodec/nv/nvenc_gpu.h"
+#include "tf_nvcodec/core/base/status.h"
+#include "tf_nvcodec/core/encode/encode_codec.h"
+#include "tf_nvcodec/nv/cuda/gpu_device.h"
+#include "tf_nvcodec/nv/cuda/nvenc_gpu.h"
 
 int nvc_encoder_get_caps(const char* codec, nvc_encoder_caps* caps) {
   return nvc::Guarded([&]() -> absl::Status {

@@ -8,7 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "tf_nvcodec/capi/error.h"
-#include "tf_nvcodec/core/dlpack_abi.h"
+#include "tf_nvcodec/core/base/dlpack_abi.h"
 
 namespace nvc {
 namespace {

@@ -8,8 +8,8 @@
 
 #include "absl/status/statusor.h"
 #include "tf_nvcodec/capi/export.h"
-#include "tf_nvcodec/core/block_cache.h"
-#include "tf_nvcodec/core/surface_layout.h"
+#include "tf_nvcodec/core/base/block_cache.h"
+#include "tf_nvcodec/core/convert/surface.h"
 
 namespace nvc {
 

@@ -1,7 +1,7 @@
 #include "tf_nvcodec/capi/frame_maker.h"
 
-#include "tf_nvcodec/core/status.h"
-#include "tf_nvcodec/core/surface_writer.h"
+#include "tf_nvcodec/core/base/status.h"
+#include "tf_nvcodec/core/convert/surface.h"
 
 namespace nvc {
 namespace {

@@ -8,8 +8,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "tf_nvcodec/capi/frame.h"
-#include "tf_nvcodec/core/decoder.h"
-#include "tf_nvcodec/core/surface_layout.h"
+#include "tf_nvcodec/core/convert/surface.h"
+#include "tf_nvcodec/core/ffmpeg/decoder.h"
 
 namespace nvc {
 

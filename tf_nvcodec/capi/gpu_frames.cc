@@ -3,13 +3,13 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "tf_nvcodec/core/dlpack_abi.h"
-#include "tf_nvcodec/core/status.h"
-#include "tf_nvcodec/nv/gpu_copy.h"
-#include "tf_nvcodec/nv/gpu_frame_converter.h"
-#include "tf_nvcodec/nv/gpu_surface.h"
-#include "tf_nvcodec/nv/nvdec_decoder.h"
-#include "tf_nvcodec/nv/nvdec_pool.h"
+#include "tf_nvcodec/core/base/dlpack_abi.h"
+#include "tf_nvcodec/core/base/status.h"
+#include "tf_nvcodec/nv/convert/gpu_frame_converter.h"
+#include "tf_nvcodec/nv/convert/gpu_surface.h"
+#include "tf_nvcodec/nv/cuda/gpu_copy.h"
+#include "tf_nvcodec/nv/decode/nvdec_decoder.h"
+#include "tf_nvcodec/nv/decode/nvdec_pool.h"
 
 namespace nvc {
 namespace {

@@ -7,7 +7,7 @@
 #include "absl/status/statusor.h"
 #include "tf_nvcodec/capi/decoder.h"
 #include "tf_nvcodec/capi/frame_maker.h"
-#include "tf_nvcodec/core/decoder.h"
+#include "tf_nvcodec/core/ffmpeg/decoder.h"
 
 namespace nvc {
 

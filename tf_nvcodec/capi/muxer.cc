@@ -4,8 +4,8 @@
 #include <mutex>
 
 #include "tf_nvcodec/capi/error.h"
-#include "tf_nvcodec/core/file_muxer.h"
-#include "tf_nvcodec/core/status.h"
+#include "tf_nvcodec/core/base/status.h"
+#include "tf_nvcodec/core/mux/file_muxer.h"
 
 struct NvcMuxer {
   std::mutex mutex;  // ctypes lets Python's other threads in during a call

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <deque>
 
-#include "tf_nvcodec/core/av_ptr.h"
+#include "tf_nvcodec/core/ffmpeg/av_ptr.h"
 
 namespace nvc {
 

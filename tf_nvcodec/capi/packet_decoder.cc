@@ -5,11 +5,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "tf_nvcodec/capi/gpu_frames.h"
-#include "tf_nvcodec/core/frame_index.h"
-#include "tf_nvcodec/core/status.h"
-#include "tf_nvcodec/core/thread_budget.h"
-#include "tf_nvcodec/nv/decode_backend.h"
-#include "tf_nvcodec/nv/nvdec_codecs.h"
+#include "tf_nvcodec/core/base/status.h"
+#include "tf_nvcodec/core/base/thread_budget.h"
+#include "tf_nvcodec/core/index/frame_index.h"
+#include "tf_nvcodec/nv/cuda/nvdec_codecs.h"
+#include "tf_nvcodec/nv/decode/decode_backend.h"
 
 namespace nvc {
 namespace {

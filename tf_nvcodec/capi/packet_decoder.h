@@ -14,9 +14,9 @@
 #include "tf_nvcodec/capi/frame_maker.h"
 #include "tf_nvcodec/capi/output_times.h"
 #include "tf_nvcodec/capi/packet_parser.h"
-#include "tf_nvcodec/core/av_ptr.h"
-#include "tf_nvcodec/core/decoder.h"
-#include "tf_nvcodec/core/packet_info.h"
+#include "tf_nvcodec/core/bitstream/packet_info.h"
+#include "tf_nvcodec/core/ffmpeg/av_ptr.h"
+#include "tf_nvcodec/core/ffmpeg/decoder.h"
 
 namespace nvc {
 

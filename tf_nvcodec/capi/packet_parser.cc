@@ -3,8 +3,8 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
-#include "tf_nvcodec/core/av_log.h"
-#include "tf_nvcodec/core/status.h"
+#include "tf_nvcodec/core/base/status.h"
+#include "tf_nvcodec/core/ffmpeg/av_log.h"
 
 namespace nvc {
 namespace {

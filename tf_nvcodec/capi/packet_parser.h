@@ -7,7 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "tf_nvcodec/core/av_ptr.h"
+#include "tf_nvcodec/core/ffmpeg/av_ptr.h"
 
 namespace nvc {
 

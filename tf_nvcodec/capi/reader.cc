@@ -11,12 +11,12 @@
 #include "absl/strings/str_cat.h"
 #include "tf_nvcodec/capi/error.h"
 #include "tf_nvcodec/capi/gpu_frames.h"
-#include "tf_nvcodec/core/frame_index.h"
-#include "tf_nvcodec/core/status.h"
-#include "tf_nvcodec/core/video_reader.h"
-#include "tf_nvcodec/nv/decode_backend.h"
-#include "tf_nvcodec/nv/nvdec_caps.h"
-#include "tf_nvcodec/nv/nvdec_codecs.h"
+#include "tf_nvcodec/core/base/status.h"
+#include "tf_nvcodec/core/decode/video_reader.h"
+#include "tf_nvcodec/core/index/frame_index.h"
+#include "tf_nvcodec/nv/cuda/nvdec_codecs.h"
+#include "tf_nvcodec/nv/decode/decode_backend.h"
+#include "tf_nvcodec/nv/decode/nvdec_caps.h"
 
 struct nvc_reader {
   nvc_source source;

@@ -10,7 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "tf_nvcodec/capi/export.h"
-#include "tf_nvcodec/core/byte_source.h"
+#include "tf_nvcodec/core/base/byte_source.h"
 
 namespace nvc {
 

@@ -4,7 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "tf_nvcodec/capi/error.h"
-#include "tf_nvcodec/core/ffmpeg_versions.h"
+#include "tf_nvcodec/core/ffmpeg/ffmpeg_versions.h"
 
 // Copies the version of the loaded `library`, e.g. "59.37.100" of "libavcodec", with its final 0
 // into `out`. InvalidArgument: none of FFmpeg's libraries in use, or `size` bytes are too few.

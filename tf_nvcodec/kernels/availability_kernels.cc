@@ -6,9 +6,9 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "tensorflow/core/framework/op_kernel.h"
-#include "tf_nvcodec/core/ffmpeg_versions.h"
-#include "tf_nvcodec/nv/availability.h"
-#include "tf_nvcodec/nv/driver.h"
+#include "tf_nvcodec/core/ffmpeg/ffmpeg_versions.h"
+#include "tf_nvcodec/nv/cuda/availability.h"
+#include "tf_nvcodec/nv/cuda/driver.h"
 
 namespace nvc {
 namespace {

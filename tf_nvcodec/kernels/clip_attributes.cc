@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "tf_nvcodec/core/status.h"
+#include "tf_nvcodec/core/base/status.h"
 
 namespace nvc {
 

@@ -4,7 +4,7 @@
 
 #include "absl/status/status.h"
 #include "tensorflow/core/framework/op_kernel.h"
-#include "tf_nvcodec/core/clip_spec.h"
+#include "tf_nvcodec/core/clips/clip_spec.h"
 
 namespace nvc {
 

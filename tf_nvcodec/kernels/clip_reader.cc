@@ -7,12 +7,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "tensorflow/core/framework/tensor_util.h"
-#include "tf_nvcodec/core/frame_collector.h"
-#include "tf_nvcodec/core/permutation.h"
-#include "tf_nvcodec/core/start_check.h"
-#include "tf_nvcodec/core/status.h"
-#include "tf_nvcodec/core/utf8_text.h"
-#include "tf_nvcodec/core/video_reader.h"
+#include "tf_nvcodec/core/base/permutation.h"
+#include "tf_nvcodec/core/base/status.h"
+#include "tf_nvcodec/core/base/utf8_text.h"
+#include "tf_nvcodec/core/decode/frame_collector.h"
+#include "tf_nvcodec/core/decode/video_reader.h"
+#include "tf_nvcodec/core/index/frame_index.h"
 #include "tf_nvcodec/kernels/batch_shape.h"
 #include "tf_nvcodec/kernels/decode_setup.h"
 

@@ -8,11 +8,11 @@
 #include "absl/status/status.h"
 #include "tensorflow/core/framework/allocator.h"
 #include "tensorflow/core/framework/tensor.h"
-#include "tf_nvcodec/core/cancellation.h"
-#include "tf_nvcodec/core/clip_cursor.h"
-#include "tf_nvcodec/core/clip_spec.h"
+#include "tf_nvcodec/core/base/status.h"
+#include "tf_nvcodec/core/clips/clip_cursor.h"
+#include "tf_nvcodec/core/clips/clip_spec.h"
 #include "tf_nvcodec/kernels/dataset_statistics.h"
-#include "tf_nvcodec/kernels/decode_attributes.h"
+#include "tf_nvcodec/kernels/decode_setup.h"
 #include "tf_nvcodec/kernels/video_store.h"
 
 namespace nvc {

@@ -3,7 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "tensorflow/core/framework/tensor.h"
 #include "tensorflow/core/platform/random.h"
-#include "tf_nvcodec/core/permutation.h"
+#include "tf_nvcodec/core/base/permutation.h"
 
 namespace nvc {
 namespace {

@@ -1,13 +1,119 @@
 #include "tf_nvcodec/kernels/decode_setup.h"
 
+#include <array>
 #include <string>
+#include <vector>
 
-#include "tf_nvcodec/core/status.h"
+#include "absl/strings/str_cat.h"
+#include "tf_nvcodec/core/base/status.h"
 #include "tf_nvcodec/kernels/fallback_log.h"
-#include "tf_nvcodec/nv/gpu_targets.h"
-#include "tf_nvcodec/nv/nvrtc.h"
+#include "tf_nvcodec/nv/convert/gpu_targets.h"
+#include "tf_nvcodec/nv/cuda/nvrtc.h"
 
 namespace nvc {
+namespace {
+
+using ::tensorflow::OpKernelConstruction;
+using ::tensorflow::OpKernelContext;
+using ::tensorflow::Tensor;
+
+SampleType SampleTypeOf(::tensorflow::DataType dtype) {
+  switch (dtype) {
+    case ::tensorflow::DT_UINT16:
+      return SampleType::kUint16;
+    case ::tensorflow::DT_HALF:
+      return SampleType::kFloat16;
+    case ::tensorflow::DT_FLOAT:
+      return SampleType::kFloat32;
+    default:
+      return SampleType::kUint8;
+  }
+}
+
+absl::Status ReadPerChannel(OpKernelConstruction* context, const char* name, int channels,
+                            std::array<float, 3>* out) {
+  std::vector<float> values;
+  NVC_RETURN_IF_ERROR(context->GetAttr(name, &values));
+  if (values.empty()) return absl::OkStatus();
+  if (values.size() != 1 && static_cast<int>(values.size()) != channels) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        name, " must have 1 or ", channels, " values for this pixel_format, got ", values.size()));
+  }
+  for (size_t i = 0; i < out->size(); ++i) (*out)[i] = values[i % values.size()];
+  return absl::OkStatus();
+}
+
+absl::Status ReadBackend(OpKernelConstruction* context, Backend* backend) {
+  std::string name;
+  NVC_RETURN_IF_ERROR(context->GetAttr("backend", &name));
+  NVC_ASSIGN_OR_RETURN(*backend, ParseBackend(name));
+  const bool gpu_is_given = context->device_type() == ::tensorflow::DEVICE_GPU;
+  if (*backend != Backend::kNvdec || gpu_is_given) return absl::OkStatus();
+  // Now, not at the first video: a dataset is made long before it is read.
+  return DefaultNvdec().status();
+}
+
+absl::StatusOr<std::vector<int32_t>> ReadVector(OpKernelContext* context, int input,
+                                                const char* name, int64_t count) {
+  const Tensor& tensor = context->input(input);
+  if (tensor.dims() != 1 || tensor.dim_size(0) != count) {
+    return absl::InvalidArgumentError(absl::StrCat(name, " must be a vector of ", count,
+                                                   " integers, got shape ",
+                                                   tensor.shape().DebugString()));
+  }
+  const auto values = tensor.vec<int32_t>();
+  return std::vector<int32_t>(values.data(), values.data() + count);
+}
+
+}  // namespace
+
+absl::Status DecodeAttributes::Read(OpKernelConstruction* context) {
+  std::string format, layout, method, chroma, deinterlace, space, range, policy;
+  NVC_RETURN_IF_ERROR(context->GetAttr("dtype", &dtype));
+  NVC_RETURN_IF_ERROR(context->GetAttr("pixel_format", &format));
+  NVC_RETURN_IF_ERROR(context->GetAttr("layout", &layout));
+  NVC_RETURN_IF_ERROR(context->GetAttr("resize_method", &method));
+  NVC_RETURN_IF_ERROR(context->GetAttr("chroma_upsampling", &chroma));
+  NVC_RETURN_IF_ERROR(context->GetAttr("apply_rotation", &output.apply_rotation));
+  NVC_RETURN_IF_ERROR(context->GetAttr("deinterlace", &deinterlace));
+  NVC_RETURN_IF_ERROR(context->GetAttr("color_space", &space));
+  NVC_RETURN_IF_ERROR(context->GetAttr("color_range", &range));
+  NVC_RETURN_IF_ERROR(context->GetAttr("num_threads", &num_threads));
+  NVC_RETURN_IF_ERROR(context->GetAttr("on_error", &policy));
+  NVC_RETURN_IF_ERROR(context->GetAttr("max_pixels", &max_pixels));
+  NVC_RETURN_IF_ERROR(context->GetAttr("max_frames", &max_frames));
+  NVC_RETURN_IF_ERROR(context->GetAttr("max_bytes", &max_bytes));
+  output.sample_type = SampleTypeOf(dtype);
+  NVC_ASSIGN_OR_RETURN(output.pixel_format, ParsePixelFormat(format));
+  NVC_ASSIGN_OR_RETURN(output.layout, ParseLayout(layout));
+  NVC_ASSIGN_OR_RETURN(output.resize_method, ParseResizeMethod(method));
+  NVC_ASSIGN_OR_RETURN(output.chroma_upsampling, ParseChromaUpsampling(chroma));
+  NVC_ASSIGN_OR_RETURN(output.deinterlace, ParseDeinterlace(deinterlace));
+  if (!space.empty()) {
+    NVC_ASSIGN_OR_RETURN(output.color_space, ParseColorSpace(space));
+  }
+  if (!range.empty()) {
+    NVC_ASSIGN_OR_RETURN(output.color_range, ParseColorRange(range));
+  }
+  NVC_ASSIGN_OR_RETURN(on_error, ParseOnError(policy));
+  const int channels = Channels(output.pixel_format);
+  NVC_RETURN_IF_ERROR(ReadPerChannel(context, "mean", channels, &output.mean));
+  NVC_RETURN_IF_ERROR(ReadPerChannel(context, "std", channels, &output.std_dev));
+  NVC_RETURN_IF_ERROR(output.Validate());
+  return ReadBackend(context, &backend);
+}
+
+absl::Status ReadGeometry(OpKernelContext* context, int size_input, int crop_input,
+                          OutputSpec* output) {
+  NVC_ASSIGN_OR_RETURN(const auto size, ReadVector(context, size_input, "size", 2));
+  NVC_ASSIGN_OR_RETURN(const auto crop, ReadVector(context, crop_input, "crop", 4));
+  output->height = size[0];
+  output->width = size[1];
+  const bool has_crop = crop[0] != 0 || crop[1] != 0 || crop[2] != 0 || crop[3] != 0;
+  if (has_crop) output->crop = Crop{crop[0], crop[1], crop[2], crop[3]};
+  return absl::OkStatus();
+}
+
 namespace {
 
 void OnTheCpu(const std::string& why) { LogFallback("decodes on the CPU, not with NVDEC", why); }

@@ -3,8 +3,8 @@
 #include <iterator>
 
 #include "tensorflow/core/framework/op_kernel.h"
-#include "tf_nvcodec/nv/decode_backend.h"
-#include "tf_nvcodec/nv/nvdec_pool.h"
+#include "tf_nvcodec/nv/decode/decode_backend.h"
+#include "tf_nvcodec/nv/decode/nvdec_pool.h"
 
 namespace nvc {
 namespace {

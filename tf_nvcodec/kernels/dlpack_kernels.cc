@@ -5,13 +5,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "tensorflow/core/framework/op_kernel.h"
-#include "tf_nvcodec/core/status.h"
+#include "tf_nvcodec/core/base/status.h"
 #include "tf_nvcodec/kernels/dlpack_tensor.h"
 #include "tf_nvcodec/kernels/gpu_stream.h"
 #include "tf_nvcodec/kernels/kernel_util.h"
-#include "tf_nvcodec/nv/gpu_copy.h"
-#include "tf_nvcodec/nv/gpu_frame_input.h"
-#include "tf_nvcodec/nv/stream_order.h"
+#include "tf_nvcodec/nv/cuda/gpu_copy.h"
+#include "tf_nvcodec/nv/cuda/stream_order.h"
+#include "tf_nvcodec/nv/encode/gpu_frame_input.h"
 
 namespace nvc {
 namespace {

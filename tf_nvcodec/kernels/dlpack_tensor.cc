@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "tensorflow/core/framework/tensor_shape.h"
 #include "tensorflow/core/framework/types.h"
-#include "tf_nvcodec/core/status.h"
+#include "tf_nvcodec/core/base/status.h"
 
 namespace nvc {
 namespace {

@@ -9,7 +9,7 @@
 #include "tensorflow/core/framework/tensor.h"
 #include "tensorflow/core/framework/tensor_shape.h"
 #include "tensorflow/core/framework/types.pb.h"
-#include "tf_nvcodec/core/dlpack_abi.h"
+#include "tf_nvcodec/core/base/dlpack_abi.h"
 
 namespace nvc {
 

@@ -4,9 +4,9 @@
 
 #include "absl/status/status.h"
 #include "tensorflow/core/framework/op_kernel.h"
-#include "tf_nvcodec/core/encode_options.h"
-#include "tf_nvcodec/core/frame_format.h"
-#include "tf_nvcodec/nv/encode_backend.h"
+#include "tf_nvcodec/core/encode/encode_options.h"
+#include "tf_nvcodec/core/format/frame_format.h"
+#include "tf_nvcodec/nv/encode/encode_backend.h"
 
 namespace nvc {
 

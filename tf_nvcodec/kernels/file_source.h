@@ -8,7 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "tensorflow/core/platform/env.h"
-#include "tf_nvcodec/core/byte_source.h"
+#include "tf_nvcodec/core/base/byte_source.h"
 
 namespace nvc {
 

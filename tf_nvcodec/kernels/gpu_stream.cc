@@ -1,7 +1,7 @@
 #include "tf_nvcodec/kernels/gpu_stream.h"
 
 #include "tensorflow/core/framework/device_base.h"
-#include "tf_nvcodec/core/status.h"
+#include "tf_nvcodec/core/base/status.h"
 #include "xla/stream_executor/stream.h"
 
 namespace nvc {

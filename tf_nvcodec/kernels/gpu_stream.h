@@ -4,7 +4,7 @@
 
 #include "absl/status/statusor.h"
 #include "tensorflow/core/framework/op_kernel.h"
-#include "tf_nvcodec/nv/gpu_device.h"
+#include "tf_nvcodec/nv/cuda/gpu_device.h"
 
 namespace nvc {
 

@@ -8,7 +8,7 @@
 
 #include "absl/status/status.h"
 #include "tensorflow/core/framework/dataset.h"
-#include "tf_nvcodec/core/clip_cursor.h"
+#include "tf_nvcodec/core/clips/clip_cursor.h"
 
 namespace nvc {
 

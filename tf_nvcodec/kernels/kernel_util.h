@@ -8,7 +8,7 @@
 #include "tensorflow/core/framework/cancellation.h"
 #include "tensorflow/core/framework/op_kernel.h"
 #include "tensorflow/core/framework/tensor.h"
-#include "tf_nvcodec/core/cancellation.h"
+#include "tf_nvcodec/core/base/status.h"
 
 namespace nvc {
 

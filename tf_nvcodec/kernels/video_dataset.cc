@@ -1,7 +1,7 @@
 #include "tf_nvcodec/kernels/video_dataset.h"
 
 #include "tensorflow/core/framework/op_kernel.h"
-#include "tf_nvcodec/core/clip_spec.h"
+#include "tf_nvcodec/core/clips/clip_spec.h"
 #include "tf_nvcodec/kernels/clip_split_provider.h"
 #include "tf_nvcodec/kernels/video_dataset_iterator.h"
 

@@ -9,7 +9,7 @@
 
 #include "tensorflow/core/framework/attr_value.pb.h"
 #include "tensorflow/core/framework/dataset.h"
-#include "tf_nvcodec/core/clip_order.h"
+#include "tf_nvcodec/core/clips/clip_order.h"
 #include "tf_nvcodec/kernels/clip_reader.h"
 #include "tf_nvcodec/kernels/dataset_statistics.h"
 #include "tf_nvcodec/kernels/video_store.h"

@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "tensorflow/core/framework/op_kernel.h"
-#include "tf_nvcodec/core/status.h"
+#include "tf_nvcodec/core/base/status.h"
 #include "tf_nvcodec/kernels/clip_attributes.h"
 #include "tf_nvcodec/kernels/dataset_statistics.h"
 #include "tf_nvcodec/kernels/kernel_util.h"

@@ -15,8 +15,8 @@
 #include "tensorflow/core/framework/cancellation.h"
 #include "tensorflow/core/framework/model.h"
 #include "tensorflow/core/platform/mutex.h"
-#include "tf_nvcodec/core/clip_cursor.h"
-#include "tf_nvcodec/core/status.h"
+#include "tf_nvcodec/core/base/status.h"
+#include "tf_nvcodec/core/clips/clip_cursor.h"
 #include "tf_nvcodec/kernels/iterator_position.h"
 
 namespace nvc {

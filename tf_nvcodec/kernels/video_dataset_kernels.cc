@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "tensorflow/core/framework/dataset.h"
 #include "tensorflow/core/framework/op_kernel.h"
-#include "tf_nvcodec/core/status.h"
+#include "tf_nvcodec/core/base/status.h"
 #include "tf_nvcodec/kernels/clip_attributes.h"
 #include "tf_nvcodec/kernels/kernel_util.h"
 #include "tf_nvcodec/kernels/video_dataset.h"

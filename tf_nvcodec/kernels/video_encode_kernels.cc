@@ -4,17 +4,16 @@
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "tensorflow/core/framework/op_kernel.h"
-#include "tf_nvcodec/core/frame_batch.h"
-#include "tf_nvcodec/core/frame_timing.h"
-#include "tf_nvcodec/core/software_encoder.h"
-#include "tf_nvcodec/core/status.h"
-#include "tf_nvcodec/core/video_writer.h"
+#include "tf_nvcodec/core/base/status.h"
+#include "tf_nvcodec/core/encode/frame_batch.h"
+#include "tf_nvcodec/core/encode/frame_timing.h"
+#include "tf_nvcodec/core/encode/software_encoder.h"
+#include "tf_nvcodec/core/mux/video_writer.h"
 #include "tf_nvcodec/kernels/encode_attributes.h"
 #include "tf_nvcodec/kernels/fallback_log.h"
 #include "tf_nvcodec/kernels/gpu_stream.h"
 #include "tf_nvcodec/kernels/kernel_util.h"
-#include "tf_nvcodec/nv/encode_backend.h"
-#include "tf_nvcodec/nv/gpu_encode.h"
+#include "tf_nvcodec/nv/encode/encode_backend.h"
 
 namespace nvc {
 namespace {

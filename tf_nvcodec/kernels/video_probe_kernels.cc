@@ -1,5 +1,5 @@
 #include "tensorflow/core/framework/op_kernel.h"
-#include "tf_nvcodec/core/video_info.h"
+#include "tf_nvcodec/core/decode/video_info.h"
 #include "tf_nvcodec/kernels/kernel_util.h"
 
 namespace nvc {

@@ -12,9 +12,9 @@
 #include "tensorflow/core/platform/env.h"
 #include "tensorflow/core/platform/file_statistics.h"
 #include "tensorflow/core/platform/logging.h"
-#include "tf_nvcodec/core/index_cache.h"
-#include "tf_nvcodec/core/index_memory.h"
-#include "tf_nvcodec/core/status.h"
+#include "tf_nvcodec/core/base/status.h"
+#include "tf_nvcodec/core/index/index_cache.h"
+#include "tf_nvcodec/core/index/index_memory.h"
 #include "tf_nvcodec/kernels/file_source.h"
 
 namespace nvc {

@@ -8,9 +8,9 @@
 
 #include "absl/status/statusor.h"
 #include "tensorflow/core/framework/tensor.h"
-#include "tf_nvcodec/core/byte_source.h"
-#include "tf_nvcodec/core/cancellation.h"
-#include "tf_nvcodec/core/frame_index.h"
+#include "tf_nvcodec/core/base/byte_source.h"
+#include "tf_nvcodec/core/base/status.h"
+#include "tf_nvcodec/core/index/frame_index.h"
 #include "tf_nvcodec/kernels/dataset_statistics.h"
 
 namespace nvc {

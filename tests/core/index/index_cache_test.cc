@@ -1,0 +1,248 @@
+#include "tf_nvcodec/core/index/index_cache.h"
+
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/core/testing/index_checks.h"
+#include "tests/core/testing/test_media.h"
+#include "tf_nvcodec/core/index/frame_index_io.h"
+
+namespace nvc {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+
+FrameIndex IndexOf(absl::string_view bytes) {
+  const MemorySource source(bytes);
+  return FrameIndex::Build(source, {}, nullptr).value();
+}
+
+class IndexCacheTest : public ::testing::Test {
+ protected:
+  IndexCacheTest()
+      : root_(fs::path(::testing::TempDir()) / ("index_cache_test_" + std::to_string(getpid()))),
+        cache_((root_ / "a" / "b").string()),
+        index_(IndexOf(BFramesClip())) {
+    fs::remove_all(root_);
+    fs::create_directories(root_);
+    file_.path = "/videos/a clip.mp4";
+    file_.size = static_cast<int64_t>(BFramesClip().size());
+    file_.mtime_ns = 1'700'000'000'123'456'789;
+  }
+  ~IndexCacheTest() override { fs::remove_all(root_); }
+
+  size_t FilesKept() const {
+    size_t count = 0;
+    for (const auto& entry : fs::recursive_directory_iterator(root_)) {
+      count += entry.is_regular_file() ? 1 : 0;
+    }
+    return count;
+  }
+
+  void ExpectNotFound(const FileIdentity& file) const {
+    const auto loaded = cache_.Load(file);
+    EXPECT_TRUE(absl::IsNotFound(loaded.status())) << loaded.status();
+    EXPECT_THAT(loaded.status().message(), HasSubstr(file.path));
+  }
+
+  const fs::path root_;
+  const IndexCache cache_;
+  const FrameIndex index_;
+  FileIdentity file_;
+};
+
+TEST_F(IndexCacheTest, StoresAndLoads) {
+  ExpectNotFound(file_);
+  ASSERT_TRUE(cache_.Store(file_, index_).ok());
+  const auto loaded = cache_.Load(file_);
+  ASSERT_TRUE(loaded.ok()) << loaded.status();
+  ExpectSameIndex(index_, *loaded);
+  struct stat status;
+  ASSERT_EQ(::stat((root_ / "a" / "b").c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777, 0700u);
+  ASSERT_TRUE(cache_.Store(file_, index_).ok());
+  EXPECT_EQ(FilesKept(), 1u);
+}
+
+TEST_F(IndexCacheTest, AChangedFileIsNotFound) {
+  ASSERT_TRUE(cache_.Store(file_, index_).ok());
+  FileIdentity other = file_;
+  other.size += 1;
+  ExpectNotFound(other);
+  other = file_;
+  other.mtime_ns += 1;
+  ExpectNotFound(other);
+  other = file_;
+  other.path += "x";
+  ExpectNotFound(other);
+  ASSERT_TRUE(cache_.Store(other, index_).ok());
+  EXPECT_TRUE(cache_.Load(file_).ok());
+  EXPECT_TRUE(cache_.Load(other).ok());
+}
+
+TEST_F(IndexCacheTest, AnotherPathOfTheSameHashIsNotFound) {
+  FileIdentity other = file_;
+  other.path += "x";
+  ASSERT_TRUE(cache_.Store(other, index_).ok());
+  fs::rename(cache_.FileName(other.path), cache_.FileName(file_.path));
+  ExpectNotFound(file_);
+}
+
+TEST_F(IndexCacheTest, DamageAndOtherVersionsAreNotFound) {
+  ASSERT_TRUE(cache_.Store(file_, index_).ok());
+  const std::string name = cache_.FileName(file_.path);
+  std::ifstream in(name, std::ios::binary);
+  std::string bytes(std::istreambuf_iterator<char>(in), {});
+  const auto write = [&](absl::string_view changed) {
+    std::ofstream(name, std::ios::binary | std::ios::trunc) << changed;
+  };
+  // The magic, the format's and FFmpeg's versions are the first bytes.
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    bytes[i] ^= 0x10;
+    write(bytes);
+    ExpectNotFound(file_);
+    bytes[i] ^= 0x10;
+    write(absl::string_view(bytes).substr(0, i));
+    ExpectNotFound(file_);
+  }
+  write(bytes + "x");
+  ExpectNotFound(file_);
+  write(bytes);
+  EXPECT_TRUE(cache_.Load(file_).ok());
+}
+
+TEST_F(IndexCacheTest, PacketsOutsideTheFileAreNotFound) {
+  file_.size = 1000;
+  ASSERT_TRUE(cache_.Store(file_, index_).ok());
+  ExpectNotFound(file_);
+}
+
+TEST_F(IndexCacheTest, WhatIsNoFileIsNotFound) {
+  fs::create_directories(cache_.FileName(file_.path));
+  ExpectNotFound(file_);
+  fs::remove(cache_.FileName(file_.path));
+  ASSERT_EQ(::mkfifo(cache_.FileName(file_.path).c_str(), 0600), 0);
+  ExpectNotFound(file_);
+}
+
+TEST_F(IndexCacheTest, AFolderThatCannotBeMadeIsAStatus) {
+  std::ofstream(root_ / "a") << "a file";
+  EXPECT_FALSE(cache_.Store(file_, index_).ok());
+  ExpectNotFound(file_);
+  EXPECT_EQ(FilesKept(), 1u);
+  EXPECT_FALSE(IndexCache("/proc/no/such").Store(file_, index_).ok());
+}
+
+// Stands in for a full disk, which looks the same: a write that ends short and then fails.
+TEST_F(IndexCacheTest, AFailedWriteLeavesNothing) {
+  ASSERT_TRUE(cache_.Store(file_, index_).ok());
+  FileIdentity other = file_;
+  other.path += "x";
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::signal(SIGXFSZ, SIG_IGN);
+    const rlimit limit{100, 100};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+    ::_exit(cache_.Store(other, index_).ok() || cache_.Store(file_, index_).ok() ? 1 : 0);
+  }
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(FilesKept(), 1u);
+  EXPECT_TRUE(cache_.Load(file_).ok()) << "the old index stays";
+}
+
+TEST_F(IndexCacheTest, AReadOnlyFolderIsPermissionDenied) {
+  fs::create_directories(root_ / "a" / "b");
+  fs::permissions(root_ / "a" / "b", fs::perms::owner_read | fs::perms::owner_exec);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    // Root may write anywhere.
+    if (::geteuid() == 0 && ::seteuid(65534) != 0) ::_exit(2);
+    ::_exit(cache_.Store(file_, index_).code() == absl::StatusCode::kPermissionDenied ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  fs::permissions(root_ / "a" / "b", fs::perms::owner_all);
+  if (WEXITSTATUS(status) == 2) GTEST_SKIP() << "this root can't become another user";
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(FilesKept(), 0u);
+}
+
+// Eight processes store at one moment where no folder is yet, again and again.
+TEST_F(IndexCacheTest, ManyProcessesMakeTheFolder) {
+  for (int round = 0; round < 40; ++round) {
+    fs::remove_all(root_ / "a");
+    int start[2];
+    ASSERT_EQ(::pipe(start), 0);
+    std::vector<pid_t> children;
+    for (int process = 0; process < 8; ++process) {
+      const pid_t child = ::fork();
+      if (child == 0) {
+        char byte;
+        ::close(start[1]);
+        ::_exit(::read(start[0], &byte, 1) == 0 && cache_.Store(file_, index_).ok() ? 0 : 1);
+      }
+      children.push_back(child);
+    }
+    ::close(start[0]);
+    ::close(start[1]);  // the children's reads end
+    for (const pid_t child : children) {
+      int status = -1;
+      ASSERT_EQ(::waitpid(child, &status, 0), child);
+      EXPECT_EQ(status, 0) << "in round " << round;
+    }
+    EXPECT_EQ(FilesKept(), 1u);
+  }
+}
+
+// Two states of one file and eight processes: whoever finds an index finds the one of its state.
+TEST_F(IndexCacheTest, ManyProcessesNeverSeeATornFile) {
+  const FrameIndex real = IndexOf(RealClip());
+  FileIdentity real_file = file_;
+  real_file.size = static_cast<int64_t>(RealClip().size());
+  const auto work = [&](int process) {
+    int found = 0;
+    for (int i = 0; i < 300; ++i) {
+      const bool is_real = (i + process) % 2 == 0;
+      const FileIdentity& file = is_real ? real_file : file_;
+      if (!cache_.Store(file, is_real ? real : index_).ok()) return 2;
+      const auto loaded = cache_.Load(file);
+      if (!loaded.ok()) {
+        // Another process has put the other state there; damage would be an error.
+        if (loaded.status().message().find("damaged") != std::string::npos) return 3;
+        if (loaded.status().message().find("none is kept") != std::string::npos) return 4;
+        continue;
+      }
+      ++found;
+      if (loaded->num_frames() != (is_real ? kRealClipFrames : kBFramesClipFrames)) return 5;
+    }
+    return found > 0 ? 0 : 6;
+  };
+  std::vector<pid_t> children;
+  for (int process = 0; process < 8; ++process) {
+    const pid_t child = ::fork();
+    if (child == 0) ::_exit(work(process));
+    children.push_back(child);
+  }
+  for (const pid_t child : children) {
+    int status = -1;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0) << WEXITSTATUS(status);
+  }
+  EXPECT_EQ(FilesKept(), 1u);
+}
+
+}  // namespace
+}  // namespace nvc

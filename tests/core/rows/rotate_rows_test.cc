@@ -1,0 +1,98 @@
+#include "tf_nvcodec/core/rows/rotate_rows.h"
+
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "tf_nvcodec/core/convert/row_sink.h"
+
+namespace nvc {
+namespace {
+
+std::vector<uint8_t> Pixels(int count, size_t pixel_bytes) {
+  std::vector<uint8_t> pixels(count * pixel_bytes);
+  for (size_t i = 0; i < pixels.size(); ++i) pixels[i] = static_cast<uint8_t>(i * 37 + i / 251);
+  return pixels;
+}
+
+// The picture turned clockwise, a pixel at a time.
+std::vector<uint8_t> Rotated(const std::vector<uint8_t>& from, int width, int height,
+                             size_t pixel_bytes, int rotation) {
+  const int shown_width = rotation % 180 == 0 ? width : height;
+  std::vector<uint8_t> to(from.size());
+  for (int y = 0; y < height; ++y) {
+    for (int x = 0; x < width; ++x) {
+      const int shown_x = rotation == 0     ? x
+                          : rotation == 90  ? height - 1 - y
+                          : rotation == 180 ? width - 1 - x
+                                            : y;
+      const int shown_y = rotation == 0     ? y
+                          : rotation == 90  ? x
+                          : rotation == 180 ? height - 1 - y
+                                            : width - 1 - x;
+      for (size_t b = 0; b < pixel_bytes; ++b) {
+        to[(shown_y * shown_width + shown_x) * pixel_bytes + b] =
+            from[(y * width + x) * pixel_bytes + b];
+      }
+    }
+  }
+  return to;
+}
+
+TEST(RowSinkTest, EveryRotationSizeAndPixel) {
+  for (int rotation : {0, 90, 180, 270}) {
+    for (size_t pixel_bytes : {1, 2, 3, 4, 6, 12}) {
+      for (int width : {1, 5, 6, 7, 8, 16, 17, 40}) {
+        for (int height : {1, 7, 8, 31, 32, 33, 70}) {
+          const std::vector<uint8_t> from = Pixels(width * height, pixel_bytes);
+          std::vector<uint8_t> to(from.size() + 16, 0xa5);
+          RowSink sink(rotation, width, height, pixel_bytes);
+          sink.Begin(to.data());
+          const size_t row_bytes = width * pixel_bytes;
+          for (int y = 0; y < height; ++y) {
+            std::copy_n(from.data() + y * row_bytes, row_bytes, sink.Row(y));
+            sink.Commit(y);
+          }
+          for (int i = 0; i < 16; ++i) ASSERT_EQ(to[from.size() + i], 0xa5);
+          to.resize(from.size());
+          ASSERT_EQ(to, Rotated(from, width, height, pixel_bytes, rotation))
+              << rotation << " " << pixel_bytes << " " << width << "x" << height;
+        }
+      }
+    }
+  }
+}
+
+TEST(RotateRowsTest, ReversalGivesTheSameBytesAtEveryWidth) {
+  for (size_t pixel_bytes : {1, 2, 3, 4, 6, 12}) {
+    for (int count = 1; count <= 130; ++count) {
+      const std::vector<uint8_t> from = Pixels(count, pixel_bytes);
+      std::vector<uint8_t> portable(from.size()), best(from.size());
+      GetRotateKernels(Simd::kPortable).reverse(from.data(), count, pixel_bytes, portable.data());
+      GetRotateKernels(BestSimd()).reverse(from.data(), count, pixel_bytes, best.data());
+      ASSERT_EQ(best, portable) << pixel_bytes << " " << count;
+      ASSERT_EQ(best, Rotated(from, count, 1, pixel_bytes, 180));
+    }
+  }
+}
+
+TEST(RotateRowsTest, TurnsGiveTheSameBytes) {
+  for (size_t pixel_bytes : {1, 2, 3, 4, 6, 12}) {
+    for (int rows : {1, 8, 9, 24, 32}) {
+      for (int width = 1; width <= 66; ++width) {
+        std::vector<uint8_t> from = Pixels(rows * width, pixel_bytes);
+        const size_t bytes = from.size();
+        from.resize(bytes + kTurnSlack);
+        std::vector<uint8_t> portable(bytes), best(bytes);
+        const ptrdiff_t stride = width * pixel_bytes, run = rows * pixel_bytes;
+        GetRotateKernels(Simd::kPortable)
+            .turn(from.data(), stride, rows, width, pixel_bytes, portable.data(), run);
+        GetRotateKernels(BestSimd())
+            .turn(from.data(), stride, rows, width, pixel_bytes, best.data(), run);
+        ASSERT_EQ(best, portable) << pixel_bytes << " " << rows << " " << width;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace nvc

@@ -1,0 +1,37 @@
+// What FrameConverter must give, worked out in float64 one output sample at a time from the rules
+// in frame_format.h; shares no code with the converter.
+#ifndef TF_NVCODEC_TESTS_CORE_TESTING_CONVERT_REFERENCE_H_
+#define TF_NVCODEC_TESTS_CORE_TESTING_CONVERT_REFERENCE_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tf_nvcodec/core/convert/frame_converter.h"
+
+namespace nvc {
+
+// A frame of random samples. Its planes are heap blocks with no byte to spare, so that
+// AddressSanitizer sees any access outside them; `padding` bytes lie between rows.
+class TestFrame {
+ public:
+  TestFrame(AVPixelFormat format, int width, int height, uint32_t seed, int padding = 0);
+  TestFrame(const TestFrame&) = delete;
+  ~TestFrame();
+
+  const AVFrame& frame() const { return frame_; }
+  AVFrame& frame() { return frame_; }
+
+ private:
+  AVFrame frame_;
+  std::vector<std::vector<uint8_t>> planes_;
+};
+
+// Every sample of the output in its own order (packed formats: plane after plane), before rounding:
+// 0..255 for uint8, 0..65535 for uint16, the value itself for floats, code values 0..1023 for p010.
+std::vector<double> ReferenceConvert(const OutputSpec& output, const SourceSpec& source,
+                                     const AVFrame& frame);
+
+}  // namespace nvc
+
+#endif  // TF_NVCODEC_TESTS_CORE_TESTING_CONVERT_REFERENCE_H_

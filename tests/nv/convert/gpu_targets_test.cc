@@ -1,0 +1,215 @@
+// Batches of frames on a fake GPU whose queued work runs late.
+#include "tf_nvcodec/nv/convert/gpu_targets.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/core/testing/convert_reference.h"
+#include "tests/nv/testing/host_kernel.h"
+#include "tests/nv/testing/lazy_cuda.h"
+#include "tf_nvcodec/nv/cuda/gpu_picture.h"
+#include "tf_nvcodec/nv/cuda/nvrtc.h"
+
+namespace nvc {
+namespace {
+
+using ::testing::HasSubstr;
+
+using Bytes = std::vector<uint8_t>;
+
+// Where the build puts the fake compiler.
+const bool kFolderSet = (SetNvrtcFolders({"tests/nv/testing"}), true);
+
+const CUstream kStream = reinterpret_cast<CUstream>(uintptr_t{32});
+constexpr int kWidth = 34, kHeight = 18;
+constexpr size_t kBytes = kWidth * kHeight * 3 / 2;
+
+// lazy_cuda has no streams of its own.
+GpuDevice* DeviceWithStreams() {
+  // Devices are never destroyed.
+  static auto* const devices = new std::vector<std::pair<CudaDriver*, GpuDevice*>>;
+  auto* const cuda = new CudaDriver(lazy_cuda::NewDevice()->cuda());
+  cuda->cuStreamCreate = [](CUstream* stream, unsigned) {
+    static uintptr_t next = 64;
+    *stream = reinterpret_cast<CUstream>(next += 32);
+    return CUDA_SUCCESS;
+  };
+  cuda->cuStreamDestroy = [](CUstream) { return CUDA_SUCCESS; };
+  auto device = GpuDevice::Make(cuda, absl::UnimplementedError("no video"), 0);
+  devices->emplace_back(cuda, device.value());
+  return *device;
+}
+
+// As a GPU decoder gives it.
+class DecodedFrame {
+ public:
+  DecodedFrame(GpuDevice* device, uint32_t seed)
+      : software_(AV_PIX_FMT_YUV420P, kWidth, kHeight, seed), host_(software_.frame(), 4) {
+    for (int i = 0; i < 3; ++i) {
+      picture_.planes[i] = reinterpret_cast<CUdeviceptr>(host_.planes[i].data());
+    }
+    picture_.device = device;
+    picture_.pitch = host_.pitch;
+    picture_.layout = host_.layout;
+    picture_.stream_format = AV_PIX_FMT_YUV420P;
+    picture_.ready = reinterpret_cast<CUevent>(uintptr_t{64});
+    frame_ = software_.frame();
+    frame_.format = AV_PIX_FMT_CUDA;
+    frame_.opaque = &picture_;
+  }
+
+  const AVFrame& frame() const { return frame_; }
+  const AVFrame& software() const { return software_.frame(); }
+
+ private:
+  TestFrame software_;
+  HostPicture host_;
+  GpuPicture picture_;
+  AVFrame frame_;
+};
+
+OutputSpec Native() {
+  OutputSpec output;
+  output.pixel_format = PixelFormat::kNative;
+  return output;
+}
+
+Bytes Packed(const AVFrame& frame) {
+  Bytes bytes(kBytes);
+  auto converter = FrameConverter::Create(Native(), SourceSpec::Of(frame, 0)).value();
+  EXPECT_TRUE(converter->Convert(frame, bytes.data()).ok());
+  return bytes;
+}
+
+class GpuTargetsTest : public ::testing::Test {
+ protected:
+  GpuTargetsTest() : device_(DeviceWithStreams()) {
+    for (uint32_t seed = 1; seed <= 3; ++seed) {
+      frames_.push_back(std::make_unique<DecodedFrame>(device_, seed));
+    }
+  }
+  ~GpuTargetsTest() override {
+    lazy_cuda::RunAll();
+    lazy_cuda::TakeCalls();
+  }
+
+  Bytes Slot(size_t i) const {
+    return Bytes(batch_.begin() + i * kBytes, batch_.begin() + (i + 1) * kBytes);
+  }
+
+  GpuDevice* const device_;
+  std::vector<std::unique_ptr<DecodedFrame>> frames_;
+  Bytes batch_ = Bytes(4 * kBytes, 0xa5);
+};
+
+TEST_F(GpuTargetsTest, DeviceMemoryIsWrittenInOrderAndNothingWaits) {
+  DeviceTarget target(device_, kStream);
+  const AVFrame& decoded = frames_[0]->frame();
+  EXPECT_EQ(target.SourceOf(decoded, 0).format, AV_PIX_FMT_YUV420P);
+  auto converter = target.NewConverter(Native(), decoded, 0).value();
+  lazy_cuda::RunAll();
+  ASSERT_TRUE(converter->Convert(decoded, batch_.data()).ok());
+  ASSERT_TRUE(target.Copy(batch_.data() + kBytes, batch_.data(), kBytes).ok());
+  converter.reset();
+  ASSERT_TRUE(target.Finish().ok());
+  EXPECT_EQ(Slot(0), Bytes(kBytes, 0xa5)) << "still queued";
+  lazy_cuda::RunAll();
+  EXPECT_EQ(Slot(0), Packed(frames_[0]->software()));
+  EXPECT_EQ(Slot(1), Slot(0));
+}
+
+TEST_F(GpuTargetsTest, PicturesOfTheHostAreCopiedToTheDevice) {
+  DeviceTarget target(device_, kStream);
+  const AVFrame& software = frames_[1]->software();
+  auto converter = target.NewConverter(Native(), software, 0).value();
+  for (size_t i = 0; i < 3; ++i) {
+    ASSERT_TRUE(converter->Convert(frames_[i]->software(), batch_.data() + i * kBytes).ok());
+  }
+  converter.reset();
+  lazy_cuda::RunAll();
+  for (size_t i = 0; i < 3; ++i) EXPECT_EQ(Slot(i), Packed(frames_[i]->software())) << i;
+}
+
+TEST_F(GpuTargetsTest, PicturesOfAnotherGpuAreRefused) {
+  DeviceTarget target(DeviceWithStreams(), kStream);
+  EXPECT_TRUE(absl::IsInternal(target.NewConverter(Native(), frames_[0]->frame(), 0).status()));
+}
+
+TEST_F(GpuTargetsTest, FramesReachTheHostWhenTheConverterIsGone) {
+  DownloadTarget target(device_);
+  auto converter = target.NewConverter(Native(), frames_[0]->frame(), 0).value();
+  ASSERT_TRUE(converter->Convert(frames_[0]->frame(), batch_.data()).ok());
+  EXPECT_EQ(Slot(0), Bytes(kBytes, 0xa5)) << "nobody waited";
+  // Of a frame that is not there yet.
+  ASSERT_TRUE(target.Copy(batch_.data() + 2 * kBytes, batch_.data(), kBytes).ok());
+  ASSERT_TRUE(converter->Convert(frames_[1]->frame(), batch_.data() + kBytes).ok());
+  EXPECT_EQ(Slot(0), Packed(frames_[0]->software()));
+  EXPECT_EQ(Slot(1), Bytes(kBytes, 0xa5));
+  converter.reset();
+  EXPECT_EQ(Slot(1), Packed(frames_[1]->software()));
+  EXPECT_EQ(Slot(2), Bytes(kBytes, 0xa5));
+  ASSERT_TRUE(target.Copy(batch_.data() + 3 * kBytes, batch_.data() + 2 * kBytes, kBytes).ok());
+  ASSERT_TRUE(target.Finish().ok());
+  EXPECT_EQ(Slot(2), Slot(0));
+  EXPECT_EQ(Slot(3), Slot(0)) << "a copy of a copy";
+}
+
+TEST_F(GpuTargetsTest, TheLastWordOfAFrameIsTheHostsDecodersWhenItCameLater) {
+  DownloadTarget target(device_);
+  auto converter = target.NewConverter(Native(), frames_[0]->frame(), 0).value();
+  ASSERT_TRUE(converter->Convert(frames_[0]->frame(), batch_.data()).ok());
+  converter.reset();
+  converter = target.NewConverter(Native(), frames_[1]->software(), 0).value();
+  ASSERT_TRUE(converter->Convert(frames_[1]->software(), batch_.data()).ok());
+  EXPECT_EQ(Slot(0), Packed(frames_[1]->software()));
+}
+
+TEST_F(GpuTargetsTest, LanesAreKept) {
+  int objects = 0;
+  for (int i = 0; i < 10; ++i) {
+    DownloadTarget target(device_);
+    auto converter = target.NewConverter(Native(), frames_[0]->frame(), 0).value();
+    ASSERT_TRUE(converter->Convert(frames_[i % 3]->frame(), batch_.data()).ok());
+    converter.reset();
+    ASSERT_TRUE(target.Finish().ok());
+    EXPECT_EQ(Slot(0), Packed(frames_[i % 3]->software()));
+    if (i == 0) objects = lazy_cuda::Objects();
+  }
+  EXPECT_EQ(lazy_cuda::Objects(), objects);
+}
+
+TEST_F(GpuTargetsTest, WhatFailsAtTheEndIsTold) {
+  DownloadTarget target(device_);
+  auto converter = target.NewConverter(Native(), frames_[0]->frame(), 0).value();
+  ASSERT_TRUE(converter->Convert(frames_[0]->frame(), batch_.data()).ok());
+  lazy_cuda::FailNext("d2h", 700);
+  converter.reset();
+  const absl::Status finished = target.Finish();
+  EXPECT_TRUE(absl::IsInternal(finished)) << finished;
+  EXPECT_THAT(finished.message(), HasSubstr("to the host"));
+  EXPECT_EQ(Slot(0), Bytes(kBytes, 0xa5));
+}
+
+TEST_F(GpuTargetsTest, NoMemoryForAFrame) {
+  // Another device than those whose lanes are kept.
+  GpuDevice* const device = DeviceWithStreams();
+  DecodedFrame decoded(device, 5);
+  DownloadTarget target(device);
+  ASSERT_TRUE(target.NewConverter(Native(), decoded.frame(), 0).ok());
+  GpuDevice* const other = DeviceWithStreams();
+  DecodedFrame on_other(other, 5);
+  DownloadTarget full(other);
+  lazy_cuda::FailNext("cuMemAlloc", 2);
+  const absl::Status status = full.NewConverter(Native(), on_other.frame(), 0).status();
+  EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
+  EXPECT_TRUE(full.NewConverter(Native(), on_other.frame(), 0).ok()) << "the next one works";
+}
+
+}  // namespace
+}  // namespace nvc

@@ -1,0 +1,189 @@
+// What NVDEC does not take, and what breaks.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "tests/nv/decode/nvdec_decoder_fixture.h"
+
+namespace nvc {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+using NvdecDecoderErrorsTest = NvdecDecoderTest;
+
+TEST_F(NvdecDecoderErrorsTest, APictureThatCantBeDecodedIsAnErrorOfItsPacket) {
+  Open();
+  SendAndReceive("S96x64 I0 D0");
+  gpu_.Fail("Decode", kCudaInvalidValue);
+  EXPECT_TRUE(absl::IsDataLoss(Send("P1 D1")));
+  EXPECT_TRUE(decoder_->TakeErrors());
+  EXPECT_FALSE(decoder_->TakeErrors());
+  SendAndReceive("P2 D2");
+  SendAndReceive("P1 D1");  // into the same surface
+  EXPECT_THAT(Finish(), ElementsAre(0, 2, 3));
+  decoder_.reset();
+  EXPECT_EQ(pool_->stats().failed, 1);
+}
+
+TEST_F(NvdecDecoderErrorsTest, APictureThatCantBeMappedIsLeftOut) {
+  Open();
+  SendAndReceive("S96x64 I0 D0");
+  SendAndReceive("P1 D1");
+  gpu_.Fail("Map", kCudaInvalidValue, /*times=*/1, /*good=*/1);
+  EXPECT_THAT(Finish(), ElementsAre(0));
+  EXPECT_TRUE(decoder_->TakeErrors());
+}
+
+TEST_F(NvdecDecoderErrorsTest, ALostContextIsToldAgainAndAgain) {
+  Open();
+  SendAndReceive("S96x64 I0 D0");
+  gpu_.Fail("Decode", 700);
+  EXPECT_EQ(Send("P1 D1").code(), absl::StatusCode::kInternal);
+  EXPECT_EQ(Send("P2 D2").code(), absl::StatusCode::kInternal);
+  EXPECT_EQ(decoder_->Receive(frame_.get()).status().code(), absl::StatusCode::kInternal);
+}
+
+TEST_F(NvdecDecoderErrorsTest, ALostContextWhileMapping) {
+  Open();
+  SendAndReceive("S96x64 I0 D0");
+  gpu_.Fail("Map", 700);
+  ASSERT_TRUE(decoder_->Send(nullptr).ok());
+  EXPECT_EQ(decoder_->Receive(frame_.get()).status().code(), absl::StatusCode::kInternal);
+  EXPECT_EQ(decoder_->Send(nullptr).code(), absl::StatusCode::kInternal);
+}
+
+TEST_F(NvdecDecoderErrorsTest, OutOfMemoryPassesWithTheMemory) {
+  Open();
+  gpu_.Fail("CreateDecoder", kCudaOutOfMemory, /*times=*/2);
+  EXPECT_TRUE(absl::IsResourceExhausted(Send("S96x64 I0 D0")));
+  decoder_->Reset();
+  SendAndReceive("S96x64 I0 D0");
+  EXPECT_THAT(Finish(), ElementsAre(1));
+}
+
+TEST_F(NvdecDecoderErrorsTest, WhatOnlyTheStreamsHeadersTellIsRefusedThen) {
+  Open();
+  const absl::Status status = Send("S96x64/10 I0 D0");
+  ASSERT_TRUE(absl::IsUnimplemented(status)) << status;
+  EXPECT_THAT(status.message(), HasSubstr("vp8 in 10-bit 4:2:0, only in 8-bit 4:2:0"));
+  EXPECT_TRUE(absl::IsUnimplemented(Send("S96x64 I0 D0")));
+  EXPECT_EQ(pool_->stats().created, 0);
+}
+
+TEST_F(NvdecDecoderErrorsTest, WhatCameBeforeARefusalIsShown) {
+  Open();
+  SendAndReceive("S96x64 I0 D0");
+  SendAndReceive("P1 D1");
+  EXPECT_TRUE(absl::IsUnimplemented(Send("S96x64/10 I2 D2")));
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_TRUE(decoder_->Receive(frame_.get()).ok());
+    EXPECT_EQ(frame_->pkt_pos, i);
+    av_frame_unref(frame_.get());
+  }
+  EXPECT_TRUE(absl::IsUnimplemented(decoder_->Receive(frame_.get()).status()));
+  EXPECT_TRUE(absl::IsUnimplemented(Send("S96x64 I0 D0")));
+}
+
+TEST_F(NvdecDecoderErrorsTest, PicturesAfterABadSequenceHeaderAreNotOfTheOneBefore) {
+  Open();
+  SendAndReceive("S96x64 I0 D0");
+  EXPECT_TRUE(absl::IsDataLoss(Send("S96x64+64")));  // shows nothing
+  gpu_.calls.clear();
+  EXPECT_TRUE(absl::IsDataLoss(Send("P1 D1")));
+  EXPECT_THAT(gpu_.CallsOf("Decode"), IsEmpty());
+  SendAndReceive("S96x64 I0 D0");
+  EXPECT_THAT(Finish(), ElementsAre(0, 3));
+}
+
+TEST_F(NvdecDecoderErrorsTest, NothingOfBeforeABadSequenceHeaderIsShownAgain) {
+  Open(AV_CODEC_ID_VP9);
+  SendAndReceive("S96x64 I0 D0");
+  EXPECT_TRUE(absl::IsDataLoss(Send("S96x64+64")));
+  EXPECT_TRUE(absl::IsDataLoss(Send("P0 D0")));
+  EXPECT_THAT(Finish(), ElementsAre(0));
+}
+
+TEST_F(NvdecDecoderErrorsTest, RefusesPicturesAboveMaxPixels) {
+  DecoderOptions options;
+  options.max_pixels = 1000;
+  Open(AV_CODEC_ID_VP8, "", options);
+  const absl::Status status = Send("S192x128 I0 D0");
+  ASSERT_TRUE(absl::IsResourceExhausted(status)) << status;
+  EXPECT_THAT(status.message(), HasSubstr("max_pixels"));
+}
+
+TEST_F(NvdecDecoderErrorsTest, ACodedPictureMayBeALittleAboveMaxPixels) {
+  DecoderOptions options;
+  options.max_pixels = 1920 * 1080;
+  Open(AV_CODEC_ID_VP8, "", options);
+  EXPECT_TRUE(Send("S1920x1088+8 I0 D0").ok());
+}
+
+TEST_F(NvdecDecoderErrorsTest, APictureBeforeAnySequenceIsAnErrorOfItsPacket) {
+  Open();
+  EXPECT_TRUE(absl::IsDataLoss(Send("P0 D0")));
+  SendAndReceive("S96x64 I0 D0");
+  EXPECT_THAT(Finish(), ElementsAre(1));
+}
+
+TEST_F(NvdecDecoderErrorsTest, APacketThatTheParserCantReadIsAnErrorOfIt) {
+  Open();
+  gpu_.Fail("Parse", 999);
+  EXPECT_TRUE(absl::IsDataLoss(Send("S96x64 I0 D0")));
+  SendAndReceive("S96x64 I0 D0");
+  EXPECT_THAT(Finish(), ElementsAre(1));
+}
+
+TEST_F(NvdecDecoderErrorsTest, HoldingAllPicturesIsSaid) {
+  Open();
+  for (int i = 0; i < 5; ++i)
+    ASSERT_TRUE(Send(absl::StrCat(i == 0 ? "S96x64 I" : "P", i, " D", i)).ok());
+  ASSERT_TRUE(decoder_->Send(nullptr).ok());
+  std::vector<AvFramePtr> held;
+  for (int i = 0; i < NvdecSession::kOutputSurfaces; ++i) {
+    held.emplace_back(av_frame_alloc());
+    ASSERT_TRUE(decoder_->Receive(held.back().get()).value());
+  }
+  EXPECT_TRUE(absl::IsResourceExhausted(decoder_->Receive(frame_.get()).status()));
+}
+
+TEST_F(NvdecDecoderErrorsTest, RefusesCodecsAtOnce) {
+  const struct {
+    AVCodecID codec;
+    std::string headers;
+    const char* why;
+  } cases[] = {
+      {AV_CODEC_ID_FFV1, "", "ffv1"},
+      // Of an object that may have B pictures.
+      {AV_CODEC_ID_MPEG4, std::string("\0\0\1\x20\x08\xd4\x8d\x08\0\xcd\x09\x04\x18\x14", 14),
+       "mpeg4 of object type 17"},
+      {AV_CODEC_ID_VC1, "", "vc1"},
+  };
+  for (const auto& [codec, headers, why] : cases) {
+    const absl::Status status = TryToOpen(codec, headers);
+    EXPECT_TRUE(absl::IsUnimplemented(status)) << status;
+    EXPECT_THAT(status.message(), HasSubstr(why));
+  }
+}
+
+TEST_F(NvdecDecoderErrorsTest, Mpeg4HasNoBPictures) {
+  Open(AV_CODEC_ID_MPEG4);
+  EXPECT_EQ(SendAndReceive("S96x64 I0 D0").size() + SendAndReceive("P1 D1").size(), 0u);
+  const absl::Status status = Send("B2 D2");
+  EXPECT_TRUE(absl::IsUnimplemented(status)) << status;
+  EXPECT_THAT(status.message(), HasSubstr("B pictures"));
+  for (int i = 0; i < 2; ++i) {  // what came before is shown
+    EXPECT_TRUE(decoder_->Receive(frame_.get()).value());
+    EXPECT_EQ(frame_->pkt_pos, i);
+    av_frame_unref(frame_.get());
+  }
+  EXPECT_TRUE(absl::IsUnimplemented(decoder_->Receive(frame_.get()).status()));
+}
+
+}  // namespace
+}  // namespace nvc

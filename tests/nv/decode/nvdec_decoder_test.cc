@@ -1,0 +1,301 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/nv/decode/nvdec_decoder_fixture.h"
+
+namespace nvc {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::Pair;
+
+TEST_F(NvdecDecoderTest, TheEngineHasThreeMorePicturesToWorkOn) {
+  Open();
+  EXPECT_THAT(SendAndReceive("S96x64 I0 D0"), IsEmpty());
+  EXPECT_THAT(SendAndReceive("P1 D1"), IsEmpty());
+  EXPECT_THAT(SendAndReceive("P2 D2"), IsEmpty());
+  EXPECT_EQ(gpu_.Count("Map"), 0);
+  EXPECT_THAT(SendAndReceive("P3 D3"), ElementsAre(0));
+  EXPECT_THAT(SendAndReceive("P4 D4"), ElementsAre(1));
+  EXPECT_THAT(Finish(), ElementsAre(2, 3, 4));
+  EXPECT_FALSE(decoder_->TakeErrors());
+}
+
+TEST_F(NvdecDecoderTest, AtLowLatencyAPictureComesWithThePacketThatShowsIt) {
+  DecoderOptions options;
+  options.low_latency = true;
+  Open(AV_CODEC_ID_VP8, "", options);
+  EXPECT_THAT(SendAndReceive("S96x64 I0 D0"), ElementsAre(0));
+  EXPECT_THAT(SendAndReceive("P1 D1"), ElementsAre(1));
+  EXPECT_THAT(SendAndReceive("P2"), IsEmpty());
+  EXPECT_THAT(SendAndReceive("P3 D3 D2"), ElementsAre(3, 2));
+  EXPECT_THAT(Finish(), IsEmpty());
+}
+
+TEST_F(NvdecDecoderTest, FramesNamePacketsInTheOrderShown) {
+  Open();
+  SendAndReceive("S96x64 I0 D0");
+  SendAndReceive("P1");
+  SendAndReceive("P2 D2");
+  EXPECT_THAT(SendAndReceive("P3 D1"), IsEmpty());
+  gpu_.at_end = "D3";
+  EXPECT_THAT(Finish(), ElementsAre(0, 2, 1, 3));
+}
+
+TEST_F(NvdecDecoderTest, TheEndShowsWhatTheParserHeldBack) {
+  Open();
+  SendAndReceive("S96x64 I0");
+  gpu_.at_end = "D0";
+  EXPECT_THAT(Finish(), ElementsAre(0));
+  EXPECT_THAT(gpu_.CallsOf("Parse"), ElementsAre("Parse whole S96x64 I0", "Parse end"));
+}
+
+TEST_F(NvdecDecoderTest, FramesCarryThePicture) {
+  Open();
+  SendAndReceive("S96x64+4 I0 D0");
+  ASSERT_TRUE(decoder_->Send(nullptr).ok());
+  ASSERT_TRUE(decoder_->Receive(frame_.get()).value());
+  EXPECT_EQ(frame_->format, AV_PIX_FMT_CUDA);
+  EXPECT_EQ(frame_->width, 96);
+  EXPECT_EQ(frame_->height, 60);
+  EXPECT_EQ(frame_->colorspace, AVCOL_SPC_BT470BG);
+  EXPECT_EQ(frame_->decode_error_flags, 0);
+  const GpuPicture* const picture = GpuPictureOf(*frame_);
+  ASSERT_NE(picture, nullptr);
+  EXPECT_EQ(picture->device, gpu_.device());
+  EXPECT_EQ(picture->layout, AV_PIX_FMT_NV12);
+  EXPECT_EQ(picture->stream_format, AV_PIX_FMT_YUV420P);
+  EXPECT_EQ(picture->pitch, 512u);
+  EXPECT_EQ(picture->planes[1] - picture->planes[0], 512u * 64u);  // rows as coded, not as shown
+  EXPECT_NE(picture->ready, nullptr);
+  ASSERT_TRUE(picture->UsedOn(reinterpret_cast<CUstream>(uintptr_t{48})).ok());
+  EXPECT_EQ(gpu_.calls.back(), "EventRecord 48");
+  av_frame_unref(frame_.get());
+}
+
+TEST_F(NvdecDecoderTest, DamageIsInTheFrame) {
+  Open();
+  gpu_.decode_status[1] = cuvidDecodeStatus_Error;
+  SendAndReceive("S96x64 I0 D0");
+  SendAndReceive("P1 D1");
+  ASSERT_TRUE(decoder_->Send(nullptr).ok());
+  for (const bool damaged : {false, true}) {
+    ASSERT_TRUE(decoder_->Receive(frame_.get()).value());
+    EXPECT_EQ(IsDamaged(*frame_), damaged);
+    av_frame_unref(frame_.get());
+  }
+}
+
+TEST_F(NvdecDecoderTest, APictureIsMappedBeforeItsSurfaceIsDecodedInto) {
+  Open();
+  SendAndReceive("S96x64 I0 D0");
+  gpu_.calls.clear();
+  EXPECT_THAT(SendAndReceive("P0 D0"), ElementsAre(0));  // mapped already: no use in waiting
+  ASSERT_GE(gpu_.calls.size(), 5u);
+  EXPECT_THAT(gpu_.calls[1], "Map 0");
+  EXPECT_EQ(gpu_.calls[4], "Decode 0");
+  EXPECT_THAT(Finish(), ElementsAre(1));
+}
+
+TEST_F(NvdecDecoderTest, SurfacesAreForThePictureTheStreamNeedsAndThoseThatWait) {
+  gpu_.min_surfaces = 7;
+  Open();
+  SendAndReceive("S96x64 I0 D0");
+  EXPECT_THAT(gpu_.CallsOf("sequence"), ElementsAre("sequence 12"));
+  EXPECT_EQ(gpu_.created[0].ulNumDecodeSurfaces, 12u);
+}
+
+TEST_F(NvdecDecoderTest, ANewSizeTakesAnotherSessionAndLosesNothing) {
+  Open();
+  SendAndReceive("S96x64 I0 D0");
+  SendAndReceive("P1 D1");
+  EXPECT_THAT(SendAndReceive("S320x240 I0 D0"), IsEmpty());
+  EXPECT_EQ(pool_->stats().in_use, 2);
+  std::vector<int> widths;
+  ASSERT_TRUE(decoder_->Send(nullptr).ok());
+  while (decoder_->Receive(frame_.get()).value()) {
+    widths.push_back(frame_->width);
+    av_frame_unref(frame_.get());
+  }
+  EXPECT_THAT(widths, ElementsAre(96, 96, 320));
+  EXPECT_EQ(pool_->stats().in_use, 1);
+  EXPECT_EQ(pool_->stats().idle, 1);
+  // And back: the large session can be made small, but the small one needs no change.
+  decoder_->Reset();
+  SendAndReceive("S96x64 I0 D0");
+  EXPECT_THAT(Finish(), ElementsAre(3));
+  EXPECT_EQ(pool_->stats().created, 2);
+  EXPECT_EQ(pool_->stats().reconfigured, 0);
+}
+
+TEST_F(NvdecDecoderTest, AnotherDisplayedAreaKeepsTheSession) {
+  Open();
+  SendAndReceive("S96x64 I0 D0");
+  SendAndReceive("S96x64+8 I1 D1");
+  ASSERT_TRUE(decoder_->Send(nullptr).ok());
+  for (const int height : {64, 56}) {
+    ASSERT_TRUE(decoder_->Receive(frame_.get()).value());
+    EXPECT_EQ(frame_->height, height);
+    av_frame_unref(frame_.get());
+  }
+  EXPECT_EQ(pool_->stats().created, 1);
+}
+
+TEST_F(NvdecDecoderTest, Vp9MayNotChangeItsSizeBetweenKeyFrames) {
+  Open(AV_CODEC_ID_VP9);
+  SendAndReceive("S96x64 I0 D0");
+  EXPECT_THAT(SendAndReceive("S128x96 I0 D0"), IsEmpty());
+  const absl::Status status = Send("S64x48 P1 D1");
+  EXPECT_TRUE(absl::IsUnimplemented(status)) << status;
+}
+
+TEST_F(NvdecDecoderTest, APictureOfVp9ByItselfMayKeepOlderOnesOfAnotherSize) {
+  Open(AV_CODEC_ID_VP9);
+  SendAndReceive("S96x64 I0 D0");
+  const absl::Status status = Send("S64x48 O1 D1");
+  EXPECT_TRUE(absl::IsUnimplemented(status)) << status;
+}
+
+TEST_F(NvdecDecoderTest, ALastColumnThatIsNotWholeIsDecodedToo) {
+  Open(AV_CODEC_ID_MPEG2VIDEO);
+  SendAndReceive("S100x64 I0 P1 D0");
+  EXPECT_THAT(gpu_.sizes_in_macroblocks, ElementsAre(Pair(7, 4), Pair(7, 4)));
+  EXPECT_EQ(gpu_.created[0].ulWidth, 112u);
+  ASSERT_TRUE(decoder_->Send(nullptr).ok());
+  ASSERT_TRUE(decoder_->Receive(frame_.get()).value());
+  EXPECT_EQ(frame_->width, 100);
+  av_frame_unref(frame_.get());
+}
+
+TEST_F(NvdecDecoderTest, FieldsAreDecodedToTheirLastRow) {
+  // A sequence header of 100x40, whose extension says that there may be fields.
+  const char headers[] = "\0\0\1\xb3\x06\x40\x28\x13\0\0\1\xb5\x14\x82\0\1";
+  Open(AV_CODEC_ID_MPEG2VIDEO, std::string(headers, sizeof(headers) - 1));
+  SendAndReceive("S100x40 I0 P1 D0");
+  EXPECT_THAT(gpu_.sizes_in_macroblocks, ElementsAre(Pair(7, 4), Pair(7, 4)));
+  EXPECT_EQ(gpu_.created[0].ulHeight, 64u);
+  ASSERT_TRUE(decoder_->Send(nullptr).ok());
+  ASSERT_TRUE(decoder_->Receive(frame_.get()).value());
+  EXPECT_EQ(frame_->height, 40);
+  av_frame_unref(frame_.get());
+}
+
+TEST_F(NvdecDecoderTest, OtherCodecsWidthsAreTheParsers) {
+  Open();
+  SendAndReceive("S100x64 I0 D0");
+  EXPECT_THAT(gpu_.sizes_in_macroblocks, ElementsAre(Pair(6, 4)));
+  EXPECT_EQ(gpu_.created[0].ulWidth, 100u);
+}
+
+TEST_F(NvdecDecoderTest, PicturesThatTheContainerDropsAreNotShown) {
+  Open();
+  ASSERT_TRUE(Send("S96x64 I0 D0", AV_PKT_FLAG_DISCARD).ok());
+  SendAndReceive("P1 D1");
+  EXPECT_THAT(Finish(), ElementsAre(1));
+}
+
+TEST_F(NvdecDecoderTest, PicturesThatTheParserMadeUpAreNotShown) {
+  Open();
+  SendAndReceive("S96x64 I0 D3 D0 D0");
+  EXPECT_THAT(Finish(), ElementsAre(0));
+}
+
+TEST_F(NvdecDecoderTest, OnlyCodecsThatHaveFieldsAreInterlaced) {
+  // The made-up parser never says that a frame is progressive.
+  for (const AVCodecID codec :
+       {AV_CODEC_ID_H264, AV_CODEC_ID_HEVC, AV_CODEC_ID_MPEG2VIDEO, AV_CODEC_ID_VP8,
+        AV_CODEC_ID_VP9, AV_CODEC_ID_MPEG1VIDEO, AV_CODEC_ID_MJPEG}) {
+    Open(codec);
+    SendAndReceive("S96x64 I0 D0");
+    ASSERT_TRUE(decoder_->Send(nullptr).ok());
+    ASSERT_TRUE(decoder_->Receive(frame_.get()).value()) << avcodec_get_name(codec);
+    const bool may_be =
+        codec == AV_CODEC_ID_H264 || codec == AV_CODEC_ID_HEVC || codec == AV_CODEC_ID_MPEG2VIDEO;
+    EXPECT_EQ(frame_->interlaced_frame != 0, may_be) << avcodec_get_name(codec);
+    av_frame_unref(frame_.get());
+  }
+}
+
+TEST_F(NvdecDecoderTest, StartsAgainWithNothingOfBefore) {
+  Open(AV_CODEC_ID_MPEG2VIDEO, "S96x64");
+  SendAndReceive("I0 D0");
+  SendAndReceive("P1 D1");
+  SendAndReceive("P0 D0");  // maps 0
+  decoder_->Reset();
+  SendAndReceive("I0 D0");
+  EXPECT_THAT(Finish(), ElementsAre(3));
+  EXPECT_EQ(gpu_.Count("CreateParser"), 2);
+  EXPECT_EQ(gpu_.Count("DestroyParser"), 1);
+  // The headers that the container keeps come first each time, and belong to no picture.
+  const auto parsed = gpu_.CallsOf("Parse");
+  ASSERT_EQ(parsed.size(), 7u);
+  EXPECT_EQ(parsed[0], "Parse S96x64");
+  EXPECT_EQ(parsed[4], "Parse S96x64");
+  EXPECT_EQ(pool_->stats().created, 1);
+}
+
+TEST_F(NvdecDecoderTest, TheNextDecoderTakesTheSession) {
+  for (int i = 0; i < 3; ++i) {
+    Open();
+    SendAndReceive("S96x64 I0 D0");
+    EXPECT_THAT(Finish(), ElementsAre(0));
+    decoder_.reset();
+  }
+  EXPECT_EQ(pool_->stats().created, 1);
+  EXPECT_EQ(pool_->stats().reused, 2);
+  EXPECT_EQ(gpu_.Count("CreateDecoder"), 1);
+}
+
+TEST_F(NvdecDecoderTest, AFrameOutlivesItsDecoder) {
+  Open();
+  SendAndReceive("S96x64 I0 D0");
+  ASSERT_TRUE(decoder_->Send(nullptr).ok());
+  ASSERT_TRUE(decoder_->Receive(frame_.get()).value());
+  decoder_.reset();
+  EXPECT_EQ(pool_->stats().in_use, 1);
+  EXPECT_TRUE(GpuPictureOf(*frame_)->UsedOn(nullptr).ok());
+  EXPECT_EQ(gpu_.Count("Unmap"), 0);
+  av_frame_unref(frame_.get());
+  EXPECT_EQ(pool_->stats().in_use, 0);
+  EXPECT_EQ(pool_->stats().idle, 1);
+}
+
+TEST_F(NvdecDecoderTest, Vp9MayShowAHiddenPictureLater) {
+  Open(AV_CODEC_ID_VP9);
+  SendAndReceive("S96x64 I0 D0");
+  SendAndReceive("P1");  // hidden
+  SendAndReceive("P2 D2");
+  EXPECT_THAT(SendAndReceive("D1"), IsEmpty());       // shown by a packet of its own
+  EXPECT_THAT(SendAndReceive("D0"), ElementsAre(0));  // and one that was shown before
+  EXPECT_THAT(Finish(), ElementsAre(2, 3, 4));
+}
+
+TEST_F(NvdecDecoderTest, ASizeMayChangeWhileOldPicturesWaitToBeShown) {
+  Open(AV_CODEC_ID_MPEG2VIDEO);
+  SendAndReceive("S96x64 I0");
+  SendAndReceive("S320x240 D0 I0 D0");
+  std::vector<int> widths;
+  ASSERT_TRUE(decoder_->Send(nullptr).ok());
+  while (decoder_->Receive(frame_.get()).value()) {
+    widths.push_back(frame_->width);
+    av_frame_unref(frame_.get());
+  }
+  EXPECT_THAT(widths, ElementsAre(96, 320));
+}
+
+TEST_F(NvdecDecoderTest, TheStreamsMatrixIsTakenFromItsHeaders) {
+  gpu_.matrix_coefficients = AVCOL_SPC_BT709;
+  for (const auto codec : {AV_CODEC_ID_HEVC, AV_CODEC_ID_VP8}) {
+    Open(codec);
+    SendAndReceive("S96x64 I0 D0");
+    ASSERT_TRUE(decoder_->Send(nullptr).ok());
+    ASSERT_TRUE(decoder_->Receive(frame_.get()).value());
+    // VP8's headers have none.
+    EXPECT_EQ(frame_->colorspace, codec == AV_CODEC_ID_HEVC ? AVCOL_SPC_BT709 : AVCOL_SPC_BT470BG);
+    av_frame_unref(frame_.get());
+  }
+}
+
+}  // namespace
+}  // namespace nvc

@@ -1,0 +1,301 @@
+#include "tf_nvcodec/nv/decode/nvdec_headers.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bitset>
+#include <cstring>
+#include <iterator>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "tests/core/testing/x265_leaks.h"
+#include "tf_nvcodec/core/ffmpeg/av_ptr.h"
+
+extern "C" {
+#include <libavcodec/avcodec.h>
+#include <libavcodec/bsf.h>
+#include <libavutil/log.h>
+#include <libavutil/opt.h>
+}
+
+namespace nvc {
+namespace {
+
+struct Stream {
+  const char* encoder;
+  const char* parameters = "";  // x264's or x265's own
+  AVPixelFormat format = AV_PIX_FMT_YUV420P;
+  int width = 320, height = 192;
+  const char* filter = nullptr;  // rewrites the headers
+  bool interlaced = false;
+};
+
+AVCodecID CodecOf(const Stream& stream) { return avcodec_find_encoder_by_name(stream.encoder)->id; }
+
+AvPacketPtr Filtered(AvPacketPtr packet, const Stream& stream) {
+  if (stream.filter == nullptr) return packet;
+  AVBSFContext* filter = nullptr;
+  EXPECT_GE(av_bsf_list_parse_str(stream.filter, &filter), 0);
+  filter->par_in->codec_id = CodecOf(stream);
+  filter->par_in->codec_type = AVMEDIA_TYPE_VIDEO;
+  EXPECT_GE(av_bsf_init(filter), 0);
+  EXPECT_GE(av_bsf_send_packet(filter, packet.get()), 0);
+  EXPECT_GE(av_bsf_receive_packet(filter, packet.get()), 0);
+  av_bsf_free(&filter);
+  return packet;
+}
+
+// The first picture with its headers, Annex B.
+AvPacketPtr Encode(const Stream& stream) {
+  AVCodecContext* context = avcodec_alloc_context3(avcodec_find_encoder_by_name(stream.encoder));
+  context->width = stream.width;
+  context->height = stream.height;
+  context->pix_fmt = stream.format;
+  context->time_base = {1, 25};
+  context->thread_count = 1;
+  if (stream.interlaced) context->flags |= AV_CODEC_FLAG_INTERLACED_DCT;
+  const bool h264 = CodecOf(stream) == AV_CODEC_ID_H264;
+  av_opt_set(context->priv_data, "preset", "ultrafast", 0);
+  const std::string parameters = std::string(h264 ? "" : "log-level=error:") + stream.parameters;
+  av_opt_set(context->priv_data, h264 ? "x264-params" : "x265-params", parameters.c_str(), 0);
+  EXPECT_GE(avcodec_open2(context, context->codec, nullptr), 0);
+  AvFramePtr frame(av_frame_alloc());
+  frame->format = stream.format;
+  frame->width = stream.width;
+  frame->height = stream.height;
+  frame->pts = 0;
+  EXPECT_GE(av_frame_get_buffer(frame.get(), 0), 0);
+  for (int i = 0; i < 3; ++i) {
+    if (frame->buf[i] != nullptr) std::memset(frame->buf[i]->data, 100, frame->buf[i]->size);
+  }
+  EXPECT_GE(avcodec_send_frame(context, frame.get()), 0);
+  EXPECT_GE(avcodec_send_frame(context, nullptr), 0);
+  AvPacketPtr packet(av_packet_alloc());
+  EXPECT_GE(avcodec_receive_packet(context, packet.get()), 0);
+  avcodec_free_context(&context);
+  return Filtered(std::move(packet), stream);
+}
+
+// As FFmpeg's decoder has it, uncropped but told what to crop.
+PictureWindow Decoded(const AVPacket& packet, const Stream& stream) {
+  AVCodecContext* context = avcodec_alloc_context3(avcodec_find_decoder(CodecOf(stream)));
+  context->apply_cropping = 0;
+  context->thread_count = 1;
+  EXPECT_GE(avcodec_open2(context, context->codec, nullptr), 0);
+  EXPECT_GE(avcodec_send_packet(context, &packet), 0);
+  EXPECT_GE(avcodec_send_packet(context, nullptr), 0);
+  AvFramePtr frame(av_frame_alloc());
+  EXPECT_GE(avcodec_receive_frame(context, frame.get()), 0);
+  PictureWindow window;
+  window.coded_width = frame->width;
+  window.coded_height = frame->height;
+  window.left = static_cast<int>(frame->crop_left);
+  window.top = static_cast<int>(frame->crop_top);
+  window.width = frame->width - static_cast<int>(frame->crop_left + frame->crop_right);
+  window.height = frame->height - static_cast<int>(frame->crop_top + frame->crop_bottom);
+  window.chroma_location = frame->chroma_location;
+  avcodec_free_context(&context);
+  return window;
+}
+
+constexpr const char* kH264Crop =
+    "h264_metadata=crop_left=6:crop_top=4:crop_right=2:crop_bottom=10";
+constexpr const char* kHevcCrop =
+    "hevc_metadata=crop_left=6:crop_top=4:crop_right=2:crop_bottom=10";
+
+TEST(NvdecHeadersTest, WindowsAreThoseOfFfmpegsDecoders) {
+  av_log_set_level(AV_LOG_ERROR);
+  const Stream kStreams[] = {
+      {"libx264", ""},
+      {"libx264", "chromaloc=1:colorprim=bt709:videoformat=pal:fullrange=on", AV_PIX_FMT_YUV420P,
+       334, 198},
+      {"libx264", "chromaloc=2:sar=3/2:overscan=show", AV_PIX_FMT_YUV420P, 320, 192, kH264Crop},
+      {"libx264", "sar=16/11", AV_PIX_FMT_YUV444P, 321, 193, kH264Crop},
+      {"libx264", "8x8dct=1:cqm=jvt:chromaloc=3", AV_PIX_FMT_YUV422P, 322, 201},
+      {"libx264", "interlaced=1:chromaloc=4", AV_PIX_FMT_YUV420P, 320, 180,
+       "h264_metadata=crop_left=6:crop_top=4:crop_right=2:crop_bottom=12", true},
+      {"libx264", "bframes=3:ref=4:chromaloc=5", AV_PIX_FMT_YUV420P10LE, 318, 190},
+      {"libx265", ""},
+      {"libx265", "chromaloc=1:sar=1:range=full:colorprim=bt709", AV_PIX_FMT_YUV420P, 334, 198},
+      {"libx265", "chromaloc=2:sar=5:overscan=show", AV_PIX_FMT_YUV420P, 320, 192, kHevcCrop},
+      {"libx265", "scaling-list=default:chromaloc=3:bframes=4:ref=4:rc-lookahead=5",
+       AV_PIX_FMT_YUV420P, 330, 202},
+      {"libx265", "temporal-layers=3:chromaloc=1", AV_PIX_FMT_YUV420P10LE, 318, 190, kHevcCrop},
+      {"libx265", "", AV_PIX_FMT_YUV444P, 321, 193, kHevcCrop},
+  };
+  for (const Stream& stream : kStreams) {
+    SCOPED_TRACE(std::string(stream.encoder) + " " + stream.parameters);
+    const AvPacketPtr packet = Encode(stream);
+    const auto found =
+        FindWindow(CodecOf(stream), packet->data, static_cast<size_t>(packet->size), 0, 0);
+    ASSERT_TRUE(found.has_value());
+    const PictureWindow want = Decoded(*packet, stream);
+    EXPECT_EQ(found->left, want.left);
+    EXPECT_EQ(found->top, want.top);
+    EXPECT_EQ(found->width, want.width);
+    EXPECT_EQ(found->height, want.height);
+    // FFmpeg's H.264 decoder fills in the default.
+    if (found->chroma_location != AVCHROMA_LOC_UNSPECIFIED ||
+        want.chroma_location != AVCHROMA_LOC_LEFT) {
+      EXPECT_EQ(found->chroma_location, want.chroma_location);
+    }
+    // What is cut short has no window, or the same one where only its end was lost.
+    for (int size = 0; size < packet->size && size < 200; ++size) {
+      const auto part = FindWindow(CodecOf(stream), packet->data, static_cast<size_t>(size), 0, 0);
+      if (part.has_value()) EXPECT_LE(part->left + part->width, part->coded_width);
+    }
+  }
+}
+
+// What begins a stream, before its first slice.
+std::vector<uint8_t> Headers(const Stream& stream) {
+  const AvPacketPtr packet = Encode(stream);
+  const std::vector<uint8_t> bytes(packet->data, packet->data + packet->size);
+  const uint8_t kIdr[] = {0, 0, 1, 0x65};
+  return {bytes.begin(), std::search(bytes.begin(), bytes.end(), std::begin(kIdr), std::end(kIdr))};
+}
+
+TEST(NvdecHeadersTest, OfSeveralParameterSetsItIsTheOneOfTheCodedSize) {
+  const std::vector<uint8_t> large = Headers({"libx264", "", AV_PIX_FMT_YUV420P, 318, 190});
+  const std::vector<uint8_t> small = Headers({"libx264", "", AV_PIX_FMT_YUV420P, 158, 94});
+  for (const bool large_first : {true, false}) {
+    std::vector<uint8_t> both = large_first ? large : small;
+    const auto& last = large_first ? small : large;
+    both.insert(both.end(), last.begin(), last.end());
+    const auto width = [&](int coded_width, int coded_height) {
+      return FindWindow(AV_CODEC_ID_H264, both.data(), both.size(), coded_width, coded_height)
+          ->width;
+    };
+    EXPECT_EQ(width(320, 192), 318);
+    EXPECT_EQ(width(160, 96), 158);
+    EXPECT_EQ(width(640, 480), large_first ? 158 : 318) << "of neither size: the last one";
+  }
+}
+
+TEST(NvdecHeadersTest, ParameterSetsSayWhetherThereMayBeFields) {
+  const char kFields[] = "interlaced=1", kFrames[] = "";
+  for (const char* parameters : {kFields, kFrames}) {
+    const AvPacketPtr packet = Encode({"libx264", parameters, AV_PIX_FMT_YUV420P, 320, 192});
+    EXPECT_EQ(MayTurnToFields(packet->data, static_cast<size_t>(packet->size)),
+              parameters == kFields);
+  }
+  const uint8_t kSlice[] = {0, 0, 1, 0x41, 0x9a};
+  EXPECT_FALSE(MayTurnToFields(kSlice, sizeof kSlice));
+}
+
+TEST(NvdecHeadersTest, Vp8TellsItsSizeInKeyFrames) {
+  std::vector<uint8_t> key = {0x10, 0, 0, 0x9d, 1, 0x2a, 0x23, 0x41, 0xc3, 0x80};
+  const auto window = FindWindow(AV_CODEC_ID_VP8, key.data(), key.size(), 0, 0);
+  ASSERT_TRUE(window.has_value());
+  EXPECT_EQ(window->width, 0x123);  // the two highest bits are a scale
+  EXPECT_EQ(window->height, 0xc3);
+  key[0] = 0x11;
+  EXPECT_FALSE(FindWindow(AV_CODEC_ID_VP8, key.data(), key.size(), 0, 0).has_value());
+  EXPECT_FALSE(FindWindow(AV_CODEC_ID_VP8, key.data(), 9, 0, 0).has_value());
+}
+
+TEST(NvdecHeadersTest, MpegTellsItsSizeInTheSequenceHeader) {
+  struct Case {
+    const char* encoder;
+    int width, height;
+    bool interlaced;
+    int coded_width, coded_height;
+  };
+  const Case kCases[] = {
+      {"mpeg1video", 291, 195, false, 304, 208},   {"mpeg2video", 291, 195, false, 304, 208},
+      {"mpeg2video", 300, 200, true, 304, 224},    {"mpeg2video", 320, 192, true, 320, 192},
+      {"mpeg2video", 4200, 180, false, 4208, 192},
+  };
+  for (const Case& one : kCases) {
+    SCOPED_TRACE(absl::StrCat(one.encoder, " ", one.width, "x", one.height));
+    const AvPacketPtr packet = Encode(
+        {one.encoder, "", AV_PIX_FMT_YUV420P, one.width, one.height, nullptr, one.interlaced});
+    const AVCodecID codec = CodecOf({one.encoder});
+    const auto found = FindWindow(codec, packet->data, static_cast<size_t>(packet->size), 0, 0);
+    ASSERT_TRUE(found.has_value());
+    EXPECT_EQ(found->left, 0);
+    EXPECT_EQ(found->top, 0);
+    EXPECT_EQ(found->width, one.width);
+    EXPECT_EQ(found->height, one.height);
+    EXPECT_EQ(found->coded_width, one.coded_width);
+    EXPECT_EQ(found->coded_height, one.coded_height);
+    for (size_t size = 0; size < 7; ++size) {
+      EXPECT_FALSE(FindWindow(codec, packet->data, size, 0, 0).has_value()) << size;
+    }
+  }
+}
+
+TEST(NvdecHeadersTest, AnMpegPictureAloneTellsNoSize) {
+  const std::vector<uint8_t> picture = {0, 0, 1, 0, 0, 0x0f, 0, 0, 0, 0, 1, 0xb3, 9, 9, 9, 9};
+  EXPECT_FALSE(
+      FindWindow(AV_CODEC_ID_MPEG2VIDEO, picture.data(), picture.size(), 0, 0).has_value());
+  const std::vector<uint8_t> nothing = {0, 0, 1, 0xb3, 0, 0, 0, 0};
+  EXPECT_FALSE(
+      FindWindow(AV_CODEC_ID_MPEG2VIDEO, nothing.data(), nothing.size(), 0, 0).has_value());
+}
+
+TEST(NvdecHeadersTest, Vp9HasChromaOfFullSizeInOddProfiles) {
+  for (int profile = 0; profile < 4; ++profile) {
+    const auto header = static_cast<uint8_t>(0x80 | (profile & 1) << 5 | (profile >> 1 & 1) << 4);
+    EXPECT_EQ(CheckVp9Profile(&header, 1).ok(), profile % 2 == 0) << profile;
+  }
+  EXPECT_TRUE(CheckVp9Profile(nullptr, 0).ok());
+}
+
+TEST(NvdecHeadersTest, Mpeg4TellsItsSizeInTheObjectLayer) {
+  for (const char* encoder : {"mpeg4", "libxvid"}) {
+    for (const auto& [width, height] : {std::pair(288, 192), std::pair(290, 194)}) {
+      SCOPED_TRACE(absl::StrCat(encoder, " ", width, "x", height));
+      const AvPacketPtr packet = Encode({encoder, "", AV_PIX_FMT_YUV420P, width, height});
+      const auto size = static_cast<size_t>(packet->size);
+      const auto found = FindWindow(AV_CODEC_ID_MPEG4, packet->data, size, 0, 0);
+      ASSERT_TRUE(found.has_value());
+      EXPECT_EQ(found->width, width);
+      EXPECT_EQ(found->height, height);
+      EXPECT_EQ(found->coded_width, (width + 15) / 16 * 16);
+      EXPECT_EQ(found->coded_height, (height + 15) / 16 * 16);
+      EXPECT_TRUE(CheckMpeg4Object(packet->data, size).ok());
+      for (size_t part = 0; part < 20; ++part) {
+        EXPECT_FALSE(FindWindow(AV_CODEC_ID_MPEG4, packet->data, part, 0, 0).has_value()) << part;
+        EXPECT_TRUE(CheckMpeg4Object(packet->data, part).ok()) << part;
+      }
+    }
+  }
+}
+
+// A layer header of these bits: random_accessible_vol 0, the type, no identifier, an aspect of 1,
+// no control parameters, the shape. Blanks in `rest` are none.
+std::vector<uint8_t> Mpeg4Layer(int type, int shape, const std::string& rest) {
+  std::string bits =
+      "0" + std::bitset<8>(type).to_string() + "000010" + std::bitset<2>(shape).to_string() + rest;
+  bits.erase(std::remove(bits.begin(), bits.end(), ' '), bits.end());
+  bits.resize((bits.size() + 7) / 8 * 8, '0');
+  std::vector<uint8_t> bytes = {0, 0, 1, 0x20};
+  for (size_t i = 0; i < bits.size(); i += 8) {
+    bytes.push_back(static_cast<uint8_t>(std::stoi(bits.substr(i, 8), nullptr, 2)));
+  }
+  return bytes;
+}
+
+TEST(NvdecHeadersTest, Mpeg4OtherThanSimpleIsRefused) {
+  // 25 ticks, so an increment of 5 bits; 97 x 65.
+  const std::string rest = "1 0000000000011001 1 1 00001 1 0000001100001 1 0000001000001 1";
+  const auto simple = Mpeg4Layer(1, 0, rest), advanced = Mpeg4Layer(17, 0, rest);
+  EXPECT_TRUE(CheckMpeg4Object(simple.data(), simple.size()).ok());
+  const absl::Status refused = CheckMpeg4Object(advanced.data(), advanced.size());
+  EXPECT_TRUE(absl::IsUnimplemented(refused)) << refused;
+  EXPECT_THAT(refused.message(), ::testing::HasSubstr("object type 17, only for Simple ones"));
+  const auto window = FindWindow(AV_CODEC_ID_MPEG4, simple.data(), simple.size(), 0, 0);
+  ASSERT_TRUE(window.has_value());
+  EXPECT_EQ(window->width, 97);
+  EXPECT_EQ(window->height, 65);
+  const auto shaped = Mpeg4Layer(1, 1, rest);
+  EXPECT_FALSE(FindWindow(AV_CODEC_ID_MPEG4, shaped.data(), shaped.size(), 0, 0).has_value());
+}
+
+}  // namespace
+}  // namespace nvc

@@ -1,0 +1,69 @@
+// Reads side by side that share the engines, with FFmpeg's decoders in the place of sessions.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "tests/core/testing/decoded_hashes.h"
+#include "tests/core/testing/indexed_clip.h"
+#include "tests/core/testing/test_media.h"
+#include "tests/nv/testing/nvdec_fake.h"
+#include "tf_nvcodec/core/decode/video_reader.h"
+#include "tf_nvcodec/nv/decode/nvdec_quota.h"
+
+namespace nvc {
+namespace {
+
+class NvdecShareReadsTest : public IndexedClipTest {
+ protected:
+  NvdecShareReadsTest() : IndexedClipTest(BFramesClip(), kBFramesClipFrames) {}
+
+  absl::Status Read(NvdecShare* share, const Cancelled& cancelled, std::map<int, size_t>* hashes) {
+    ReadOptions options;
+    options.cancelled = cancelled;
+    options.other.open = OpenSoftwareDecoder;
+    options.other.max_workers = share->most();
+    options.other.share = share;
+    HashSink sink;
+    DamagedFrames damaged;
+    const absl::Status status = ReadFrames(index_, source_, all_, options, &sink, &damaged);
+    EXPECT_TRUE(damaged.empty());
+    *hashes = std::move(sink.hashes);
+    return status;
+  }
+
+  FakeGpu gpu_;
+};
+
+TEST_F(NvdecShareReadsTest, EachHasItsFramesAndGivesAllBack) {
+  const auto wanted = BySoftware();
+  std::vector<std::thread> threads;
+  for (int thread = 0; thread < 12; ++thread) {
+    threads.emplace_back([&, thread] {
+      for (int i = 0; i < 4; ++i) {
+        NvdecShare share(*gpu_.device(), thread % 3 == 0 ? 2 : 0);
+        // Some end early, with workers that wait.
+        std::atomic<int> polls{0};
+        const bool stops = thread % 4 == 1;
+        std::map<int, size_t> hashes;
+        const absl::Status status = Read(
+            &share, [&] { return stops && ++polls > 20; }, &hashes);
+        EXPECT_EQ(share.in_use(), 0);
+        if (stops) {
+          EXPECT_TRUE(absl::IsCancelled(status)) << status;
+        } else {
+          EXPECT_TRUE(status.ok()) << status;
+          EXPECT_EQ(hashes, wanted);
+        }
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+}  // namespace
+}  // namespace nvc

@@ -1,0 +1,176 @@
+#include "tf_nvcodec/nv/decode/nvdec_quota.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <future>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "tests/nv/testing/nvdec_fake.h"
+
+namespace nvc {
+namespace {
+
+using std::chrono::milliseconds;
+using ::testing::Each;
+using ::testing::Ge;
+
+class NvdecShareTest : public ::testing::Test {
+ protected:
+  std::unique_ptr<NvdecShare> Share(int wanted = 0) {
+    return std::make_unique<NvdecShare>(*gpu_.device(), wanted);
+  }
+  static bool Never() { return false; }
+  static void Take(NvdecShare* share, int count) {
+    for (int i = 0; i < count; ++i) EXPECT_TRUE(share->Take(Never));
+  }
+  static void GiveBack(NvdecShare* share) {
+    while (share->in_use() > 0) share->GiveBack();
+  }
+  // What Take gives, of a thread that waits in it by now.
+  static std::future<bool> Waiting(NvdecShare* share, std::function<bool()> enough = Never) {
+    auto asked = std::make_shared<std::atomic<bool>>(false);
+    auto taken = std::async(std::launch::async, [=] {
+      return share->Take([=] {
+        *asked = true;
+        return enough();
+      });
+    });
+    while (!*asked) std::this_thread::yield();
+    share->in_use();  // needs the mutex, which it had while it asked
+    EXPECT_TRUE(StillWaits(taken));
+    return taken;
+  }
+  static bool StillWaits(const std::future<bool>& taken) {
+    return taken.wait_for(milliseconds(20)) == std::future_status::timeout;
+  }
+
+  FakeGpu gpu_;
+};
+
+TEST_F(NvdecShareTest, AReadHasAsManyAsItWantsAndCanUse) {
+  EXPECT_EQ(Share()->most(), 8);
+  EXPECT_EQ(Share(3)->most(), 3);
+  EXPECT_EQ(Share(100)->most(), 8);
+}
+
+TEST_F(NvdecShareTest, ALaterReadHasOneAtOnceAndMoreFromThoseThatHaveMost) {
+  const auto first = Share(), second = Share(), third = Share();
+  Take(first.get(), 8);
+  Take(second.get(), 8);
+  EXPECT_TRUE(first->MayKeep()) << "nobody waits";
+  Take(third.get(), 1);
+  EXPECT_TRUE(first->MayKeep()) << "nor now";
+  auto another = Waiting(third.get());
+  EXPECT_FALSE(first->MayKeep());
+  EXPECT_FALSE(second->MayKeep());
+  EXPECT_TRUE(first->MayKeep()) << "of 17 in use two will be given back";
+  EXPECT_TRUE(third->MayKeep());
+  first->GiveBack();
+  EXPECT_TRUE(StillWaits(another)) << "16 are in use";
+  second->GiveBack();
+  EXPECT_TRUE(another.get());
+  EXPECT_EQ(third->in_use(), 2);
+  EXPECT_TRUE(first->MayKeep());
+  for (const auto& share : {first.get(), second.get(), third.get()}) GiveBack(share);
+}
+
+TEST_F(NvdecShareTest, WhatOneReadHasNoUseForGoesToTheOneThatHasFewest) {
+  const auto first = Share(), few = Share(), fewer = Share();
+  Take(first.get(), 8);
+  Take(few.get(), 5);
+  Take(fewer.get(), 3);
+  auto to_few = Waiting(few.get());
+  auto to_fewer = Waiting(fewer.get());
+  first->GiveBack();
+  EXPECT_TRUE(to_fewer.get());
+  EXPECT_TRUE(StillWaits(to_few));
+  GiveBack(first.get());
+  EXPECT_TRUE(to_few.get());
+  EXPECT_EQ(few->in_use(), 6);
+  EXPECT_EQ(fewer->in_use(), 4);
+  GiveBack(few.get());
+  GiveBack(fewer.get());
+}
+
+// It keeps no idle sessions either.
+TEST_F(NvdecShareTest, AContextOfACallersGivesNone) {
+  uint64_t place = 0;
+  const auto context = reinterpret_cast<CUcontext>(&place);
+  gpu_.foreign[context] = {7, gpu_.device()->ordinal()};
+  NvdecShare first(*gpu_.device()->InContext(context).value(), 0);
+  const auto second = Share(), third = Share();
+  Take(&first, 8);
+  Take(second.get(), 8);
+  Take(third.get(), 1);
+  auto another = Waiting(third.get());
+  EXPECT_TRUE(first.MayKeep());
+  EXPECT_FALSE(second->MayKeep());
+  GiveBack(&first);
+  EXPECT_TRUE(another.get());
+  GiveBack(second.get());
+  GiveBack(third.get());
+}
+
+TEST_F(NvdecShareTest, WhoHasEnoughStopsWaiting) {
+  const auto first = Share(), second = Share(), third = Share();
+  Take(first.get(), 8);
+  Take(second.get(), 8);
+  Take(third.get(), 1);
+  std::atomic<bool> enough{false};
+  auto taken = Waiting(third.get(), [&] { return enough.load(); });
+  enough = true;
+  third->AskAgain();
+  EXPECT_FALSE(taken.get());
+  EXPECT_EQ(third->in_use(), 1);
+  EXPECT_TRUE(first->MayKeep()) << "nobody waits any more";
+  for (const auto& share : {first.get(), second.get(), third.get()}) GiveBack(share);
+}
+
+// Two that came first have all sessions, and give of them: with those for good, the five others
+// would have an eighth of their segments when the first is done.
+TEST_F(NvdecShareTest, ReadsOfOneLengthEndTogether) {
+  constexpr int kReads = 7, kSegments = 100;
+  std::vector<std::unique_ptr<NvdecShare>> shares;
+  std::vector<std::atomic<int>> next(kReads), done(kReads);
+  std::atomic<bool> go{false};
+  std::vector<std::thread> workers;
+  std::once_flag first_is_done;
+  std::vector<int> then;
+  for (int read = 0; read < kReads; ++read) {
+    shares.push_back(Share());
+    NvdecShare* const share = shares.back().get();
+    for (int worker = 0; worker < share->most(); ++worker) {
+      workers.emplace_back([&, read, share] {
+        DecoderTurn turn(share);
+        const auto enough = [&] { return next[read] >= kSegments; };
+        while (true) {
+          if (turn.IsOver()) turn.End();
+          if (!turn.Begin(enough) || next[read]++ >= kSegments) return;
+          while (!go) std::this_thread::sleep_for(milliseconds(1));
+          std::this_thread::sleep_for(milliseconds(5));
+          if (++done[read] == kSegments) {
+            std::call_once(first_is_done, [&] { then.assign(done.begin(), done.end()); });
+          }
+        }
+      });
+    }
+    while (share->in_use() < (read < 2 ? share->most() : 1)) {
+      std::this_thread::sleep_for(milliseconds(1));
+    }
+  }
+  go = true;
+  for (std::thread& worker : workers) worker.join();
+  EXPECT_THAT(then, Each(Ge(kSegments / 4)));
+  for (const auto& share : shares) EXPECT_EQ(share->in_use(), 0);
+}
+
+}  // namespace
+}  // namespace nvc

@@ -1,0 +1,279 @@
+#include "tf_nvcodec/nv/encode/encode_backend.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tf_nvcodec/core/encode/nvenc_settings.h"
+
+namespace nvc {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+// What became of one encode on a machine made of functions.
+class EncodeBackendTest : public ::testing::Test {
+ protected:
+  EncodeBackendTest() : memory_(96 * 64 * 6, 100) {
+    gpu_.name = "NVIDIA L4";
+    gpu_.codecs = {"h264", "hevc", "av1"};
+    frames_.pixel_format = PixelFormat::kRgb;
+    frames_.width = 96;
+    frames_.height = 64;
+    frames_.count = 1;
+    frames_.frame_bytes = 96 * 64 * 3;
+    frames_.data = memory_.data();
+    engines_.auto_tries_nvenc = true;
+    engines_.find = [this]() -> absl::StatusOr<const NvencGpu*> {
+      ++asked_;
+      if (!no_gpu_.ok()) return no_gpu_;
+      return &gpu_;
+    };
+    engines_.write = [this](const FrameBatch&, const FrameTiming&, const EncodeOptions& options,
+                            const Cancelled&, GrowingBytes*) {
+      const bool nvenc = options.engine == EncodeEngine::kNvenc;
+      ran_.push_back(nvenc ? "nvenc" : "cpu");
+      return nvenc ? nvenc_result_ : cpu_result_;
+    };
+  }
+
+  absl::Status Run(EncodeBackend backend) {
+    std::string out;
+    StringBytes bytes(&out);
+    const auto timing = FrameTiming::FromFps(25);
+    return EncodeWith(engines_, backend, frames_, *timing, options_, nullptr, &bytes,
+                      [this](const std::string& why) { said_.push_back(why); });
+  }
+
+  // Of this machine's libavcodec, which is the real one here.
+  bool HasEncoder() const { return FindNvencEncoder(options_.codec).ok(); }
+
+  std::vector<uint8_t> memory_;
+  NvencGpu gpu_;
+  FrameBatch frames_;
+  EncodeOptions options_;
+  EncodeEngines engines_;
+  absl::Status no_gpu_, nvenc_result_, cpu_result_;
+  int asked_ = 0;
+  std::vector<std::string> ran_, said_;
+};
+
+TEST_F(EncodeBackendTest, Names) {
+  EXPECT_EQ(*ParseEncodeBackend("auto"), EncodeBackend::kAuto);
+  EXPECT_EQ(*ParseEncodeBackend("cpu"), EncodeBackend::kCpu);
+  EXPECT_EQ(*ParseEncodeBackend("nvenc"), EncodeBackend::kNvenc);
+  EXPECT_THAT(std::string(ParseEncodeBackend("gpu").status().message()),
+              HasSubstr("auto, cpu, nvenc"));
+}
+
+TEST_F(EncodeBackendTest, TheCpuAsksNoGpu) {
+  EXPECT_TRUE(Run(EncodeBackend::kCpu).ok());
+  EXPECT_THAT(ran_, ElementsAre("cpu"));
+  EXPECT_EQ(asked_, 0);
+}
+
+TEST_F(EncodeBackendTest, AutoIsTheCpuUnlessSwitchedOn) {
+  engines_.auto_tries_nvenc = false;
+  EXPECT_TRUE(Run(EncodeBackend::kAuto).ok());
+  EXPECT_THAT(ran_, ElementsAre("cpu"));
+  EXPECT_EQ(asked_, 0);
+  EXPECT_THAT(said_, IsEmpty());
+}
+
+TEST_F(EncodeBackendTest, AutoTakesNvencForPlainCalls) {
+  if (!HasEncoder()) GTEST_SKIP() << "libavcodec has no NVENC";
+  options_.gop = 10;
+  options_.bitrate = 500000;
+  EXPECT_TRUE(Run(EncodeBackend::kAuto).ok());
+  EXPECT_THAT(ran_, ElementsAre("nvenc"));
+  EXPECT_THAT(said_, IsEmpty());
+}
+
+TEST_F(EncodeBackendTest, AutoLeavesOtherMeaningsToTheCpu) {
+  if (!HasEncoder()) GTEST_SKIP() << "libavcodec has no NVENC";
+  const EncodeOptions plain = options_;
+  const auto expect = [&](const char* words) {
+    ran_.clear();
+    said_.clear();
+    EXPECT_TRUE(Run(EncodeBackend::kAuto).ok()) << words;
+    EXPECT_THAT(ran_, ElementsAre("cpu"));
+    EXPECT_THAT(said_, ElementsAre(HasSubstr(words)));
+    options_ = plain;
+  };
+  options_.quality = 20;
+  expect("crf is on the scale of libx264");
+  options_.preset = "fast";
+  expect("preset is one of libx264");
+  options_.codec_options = {{"tune", "film"}};
+  expect("options[\"tune\"] is one of libx264");
+  options_.pixel_format = "yuv422p";
+  expect("NVENC makes no yuv422p of rgb frames in h264");
+  options_.codec = EncodeCodec::kMjpeg;
+  expect("h264, hevc and av1, not mjpeg");
+  frames_.sample_type = SampleType::kUint16;
+  frames_.frame_bytes *= 2;
+  expect("NVENC makes no yuv420p10le of rgb frames");
+  EXPECT_EQ(asked_, 0);
+}
+
+TEST_F(EncodeBackendTest, AutoFallsBackWhenNvencFails) {
+  if (!HasEncoder()) GTEST_SKIP() << "libavcodec has no NVENC";
+  nvenc_result_ = absl::UnimplementedError("no frames that small");
+  EXPECT_TRUE(Run(EncodeBackend::kAuto).ok());
+  EXPECT_THAT(ran_, ElementsAre("nvenc", "cpu"));
+  EXPECT_THAT(said_, ElementsAre("no frames that small"));
+
+  no_gpu_ = absl::FailedPreconditionError("no NVENC on NVIDIA H200 (NVENCSTATUS 2)");
+  ran_.clear();
+  EXPECT_TRUE(Run(EncodeBackend::kAuto).ok());
+  EXPECT_THAT(ran_, ElementsAre("cpu"));
+  EXPECT_THAT(said_.back(), HasSubstr("no NVENC on NVIDIA H200"));
+}
+
+TEST_F(EncodeBackendTest, CancellingIsNoReasonToEncodeAgain) {
+  if (!HasEncoder()) GTEST_SKIP() << "libavcodec has no NVENC";
+  nvenc_result_ = absl::CancelledError("cancelled");
+  EXPECT_EQ(Run(EncodeBackend::kAuto), nvenc_result_);
+  EXPECT_THAT(ran_, ElementsAre("nvenc"));
+}
+
+TEST_F(EncodeBackendTest, WhatNeitherTakesIsTheCpusError) {
+  if (!HasEncoder()) GTEST_SKIP() << "libavcodec has no NVENC";
+  nvenc_result_ = absl::InvalidArgumentError("NaN, says NVENC");
+  cpu_result_ = absl::InvalidArgumentError("NaN");
+  EXPECT_EQ(Run(EncodeBackend::kAuto), cpu_result_);
+  EXPECT_THAT(said_, IsEmpty());
+}
+
+TEST_F(EncodeBackendTest, NvencNeverFallsBack) {
+  if (!HasEncoder()) GTEST_SKIP() << "libavcodec has no NVENC";
+  EXPECT_TRUE(Run(EncodeBackend::kNvenc).ok());
+  nvenc_result_ = absl::InvalidArgumentError("bad frames");
+  EXPECT_EQ(Run(EncodeBackend::kNvenc), nvenc_result_);
+  EXPECT_THAT(ran_, ElementsAre("nvenc", "nvenc"));
+  no_gpu_ = absl::FailedPreconditionError("no NVENC on NVIDIA H200 (NVENCSTATUS 2)");
+  const absl::Status status = Run(EncodeBackend::kNvenc);
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(status.message(),
+            "backend=\"nvenc\": no NVENC on NVIDIA H200 (NVENCSTATUS 2); backend=\"auto\" or "
+            "\"cpu\" encodes on the CPU");
+  EXPECT_THAT(said_, IsEmpty());
+}
+
+TEST_F(EncodeBackendTest, ACodecThatTheGpuLacksIsNamed) {
+  options_.codec = EncodeCodec::kHevc;
+  if (!HasEncoder()) GTEST_SKIP() << "libavcodec has no NVENC";
+  gpu_.codecs = {"h264"};
+  const absl::Status status = Run(EncodeBackend::kNvenc);
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented);
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("the NVENC of NVIDIA L4 encodes h264, not hevc"));
+  EXPECT_THAT(ran_, IsEmpty());
+}
+
+// The driver's side of the question, with a driver made of functions.
+int sessions = 0;
+NVENCSTATUS open_status = NV_ENC_SUCCESS;
+std::vector<GUID> guids;
+
+NvencDriver MadeUpNvenc() {
+  NvencDriver nvenc;
+  nvenc.api.nvEncOpenEncodeSessionEx = [](NV_ENC_OPEN_ENCODE_SESSION_EX_PARAMS* params,
+                                          void** session) {
+    EXPECT_EQ(params->deviceType, NV_ENC_DEVICE_TYPE_CUDA);
+    *session = &sessions;  // after a failed open too
+    ++sessions;
+    return open_status;
+  };
+  nvenc.api.nvEncGetEncodeGUIDCount = [](void*, uint32_t* count) {
+    *count = static_cast<uint32_t>(guids.size());
+    return NV_ENC_SUCCESS;
+  };
+  nvenc.api.nvEncGetEncodeGUIDs = [](void*, GUID* out, uint32_t room, uint32_t* count) {
+    EXPECT_EQ(room, guids.size());
+    for (size_t i = 0; i < guids.size(); ++i) out[i] = guids[i];
+    *count = static_cast<uint32_t>(guids.size());
+    return NV_ENC_SUCCESS;
+  };
+  nvenc.api.nvEncDestroyEncoder = [](void*) {
+    --sessions;
+    return NV_ENC_SUCCESS;
+  };
+  return nvenc;
+}
+
+TEST(NvencCodecsTest, AreNamed) {
+  open_status = NV_ENC_SUCCESS;
+  guids = {NV_ENC_CODEC_H264_GUID, GUID{1, 2, 3, {4}}, NV_ENC_CODEC_HEVC_GUID};
+  const auto codecs = NvencCodecs(MadeUpNvenc(), nullptr, "NVIDIA L4");
+  ASSERT_TRUE(codecs.ok()) << codecs.status();
+  EXPECT_THAT(*codecs, ElementsAre("h264", "hevc"));
+  EXPECT_EQ(sessions, 0);
+}
+
+TEST(NvencCodecsTest, AGpuWithoutIsNamed) {
+  open_status = NV_ENC_ERR_UNSUPPORTED_DEVICE;
+  const auto none = NvencCodecs(MadeUpNvenc(), nullptr, "NVIDIA H200");
+  EXPECT_EQ(none.status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(none.status().message(), "no NVENC on NVIDIA H200 (NVENCSTATUS 2)");
+  EXPECT_EQ(sessions, 0);
+  open_status = NV_ENC_SUCCESS;
+  guids.clear();
+  EXPECT_THAT(std::string(NvencCodecs(MadeUpNvenc(), nullptr, "NVIDIA A100").status().message()),
+              HasSubstr("no NVENC on NVIDIA A100"));
+  EXPECT_EQ(sessions, 0);
+}
+
+TEST(NvencCodecsTest, ABusyOneIsNotAMissingOne) {
+  open_status = NV_ENC_ERR_OUT_OF_MEMORY;
+  EXPECT_EQ(NvencCodecs(MadeUpNvenc(), nullptr, "a GPU").status().code(),
+            absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(sessions, 0);
+}
+
+TEST(NvencCapabilitiesTest, AreTheDriversAnswers) {
+  open_status = NV_ENC_SUCCESS;
+  guids = {NV_ENC_CODEC_H264_GUID, NV_ENC_CODEC_HEVC_GUID};
+  NvencDriver nvenc = MadeUpNvenc();
+  nvenc.api.nvEncGetEncodeCaps = [](void* session, GUID codec, NV_ENC_CAPS_PARAM* asked,
+                                    int* value) {
+    EXPECT_EQ(session, &sessions);
+    EXPECT_EQ(asked->version, NV_ENC_CAPS_PARAM_VER);
+    // An older driver does not know the last one.
+    if (asked->capsToQuery == NV_ENC_CAPS_SINGLE_SLICE_INTRA_REFRESH)
+      return NV_ENC_ERR_INVALID_PARAM;
+    const bool hevc = codec.Data1 == GUID(NV_ENC_CODEC_HEVC_GUID).Data1;
+    *value = static_cast<int>(asked->capsToQuery) + (hevc ? 1000 : 0);
+    return NV_ENC_SUCCESS;
+  };
+  const auto told = NvencCapabilities(nvenc, nullptr, "NVIDIA L4", "hevc");
+  ASSERT_TRUE(told.ok()) << told.status();
+  ASSERT_EQ(told->size(), size_t{NV_ENC_CAPS_SINGLE_SLICE_INTRA_REFRESH});
+  for (size_t i = 0; i < told->size(); ++i) {
+    EXPECT_EQ((*told)[i].value, 1000 + static_cast<int>(i)) << (*told)[i].name;
+  }
+  EXPECT_STREQ((*told)[NV_ENC_CAPS_NUM_MAX_BFRAMES].name, "num_max_bframes");
+  EXPECT_STREQ((*told)[NV_ENC_CAPS_SUPPORT_10BIT_ENCODE].name, "support_10bit_encode");
+  EXPECT_STREQ((*told)[NV_ENC_CAPS_NUM_ENCODER_ENGINES].name, "num_encoder_engines");
+  EXPECT_EQ(sessions, 0);
+}
+
+TEST(NvencCapabilitiesTest, ACodecThatItLacksAndAGpuWithoutAreNamed) {
+  open_status = NV_ENC_SUCCESS;
+  guids = {NV_ENC_CODEC_H264_GUID};
+  const auto no_codec = NvencCapabilities(MadeUpNvenc(), nullptr, "NVIDIA L4", "av1");
+  EXPECT_EQ(no_codec.status().code(), absl::StatusCode::kUnimplemented);
+  EXPECT_EQ(no_codec.status().message(), "the NVENC of NVIDIA L4 has no encoder of av1");
+  open_status = NV_ENC_ERR_UNSUPPORTED_DEVICE;
+  const auto none = NvencCapabilities(MadeUpNvenc(), nullptr, "NVIDIA H200", "h264");
+  EXPECT_EQ(none.status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(none.status().message(), "no NVENC on NVIDIA H200 (NVENCSTATUS 2)");
+  EXPECT_EQ(sessions, 0);
+}
+
+}  // namespace
+}  // namespace nvc

@@ -1,0 +1,186 @@
+// Samples of every kind to the planes that NVENC reads, by a fake driver that runs the kernel on
+// the host, late, against core's frame loader.
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/nv/encode/encoder_frames.h"
+#include "tests/nv/testing/lazy_cuda.h"
+#include "tf_nvcodec/nv/cuda/nvrtc.h"
+#include "tf_nvcodec/nv/encode/gpu_frame_input.h"
+#include "tf_nvcodec/nv/encode/gpu_to_planes.h"
+
+namespace nvc {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+// Where the build puts the fake compiler.
+const bool kFolderSet = (SetNvrtcFolders({"tests/nv/testing"}), true);
+
+constexpr SampleType kTypes[] = {SampleType::kUint8, SampleType::kUint16, SampleType::kFloat16,
+                                 SampleType::kFloat32};
+constexpr std::pair<int, int> kSizes[] = {{96, 64}, {67, 5}, {7, 6}, {1, 1}};
+
+// Noise that spans all values, the ends of the scale among them; floats a little beyond [0, 1].
+class Frame {
+ public:
+  Frame(PixelFormat format, SampleType type, int width, int height) {
+    batch.pixel_format = format;
+    batch.sample_type = type;
+    batch.width = width;
+    batch.height = height;
+    batch.count = 1;
+    batch.frame_bytes = *FrameBytes(format, type, height, width);
+    // Words and floats are aligned.
+    memory_.resize(batch.frame_bytes / sizeof(uint32_t) + 1);
+    batch.data = memory_.data();
+    std::mt19937 draw(5);
+    std::uniform_real_distribution<float> any(-0.2f, 1.2f);
+    for (size_t at = 0; at < batch.frame_bytes;) {
+      if (type == SampleType::kFloat32) {
+        at += Put(at, any(draw));
+      } else if (type == SampleType::kFloat16) {
+        // Subnormals, and up to 2.
+        at += Put(at, static_cast<uint16_t>(draw() % 0x4001));
+      } else {
+        const uint32_t value = draw();
+        at += Put(at, static_cast<uint8_t>(value % 7 == 0 ? 0 : value % 5 == 0 ? 255 : value >> 8));
+      }
+    }
+  }
+
+  template <typename T>
+  size_t Put(size_t at, T value) {
+    std::memcpy(reinterpret_cast<uint8_t*>(memory_.data()) + at, &value, sizeof(value));
+    return sizeof(value);
+  }
+
+  FrameBatch batch;
+
+ private:
+  std::vector<uint32_t> memory_;
+};
+
+class GpuPlanesConverterTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    auto input = GpuFrameInput::Create(lazy_cuda::NewDevice());
+    ASSERT_TRUE(input.ok()) << input.status();
+    input_ = *std::move(input);
+  }
+
+  std::vector<uint8_t> OnTheGpu(const FrameBatch& frames, const StreamSpec& stream) {
+    const auto converter = GpuPlanesConverter::Create(input_->device(), frames, stream);
+    EXPECT_TRUE(converter.ok()) << converter.status();
+    EXPECT_EQ((*converter)->frame_bytes(), frames.frame_bytes);
+    const AvFramePtr frame = NewFrame(stream);
+    const GpuRows rows[] = {{reinterpret_cast<CUdeviceptr>(frames.data), frames.frame_bytes, 1, 0}};
+    const absl::Status status = input_->ConvertTo(frame.get(), rows, **converter);
+    EXPECT_TRUE(status.ok()) << status;
+    found_out_of_range_ = (*converter)->found_out_of_range();
+    return Packed(*frame, stream);
+  }
+
+  void ExpectTheHosts(PixelFormat format, SampleType type) {
+    for (const auto& [width, height] : kSizes) {
+      const Frame frame(format, type, width, height);
+      for (const AVPixelFormat layout : {AV_PIX_FMT_YUV420P, AV_PIX_FMT_YUV444P}) {
+        for (const ColorSpace space : {ColorSpace::kBt601, ColorSpace::kBt2020}) {
+          for (const ColorRange range : {ColorRange::kLimited, ColorRange::kFull}) {
+            StreamSpec stream = Stream(layout, width, height);
+            stream.color_space = space;
+            stream.color_range = range;
+            EXPECT_TRUE(OnTheGpu(frame.batch, stream) == OnTheHost(frame.batch, stream))
+                << Name(format) << " " << Name(type) << " to " << layout << ", " << width << "x"
+                << height << ", " << Name(space) << " " << Name(range);
+            EXPECT_FALSE(found_out_of_range_);
+          }
+        }
+      }
+    }
+  }
+
+  std::unique_ptr<GpuFrameInput> input_;
+  bool found_out_of_range_ = false;
+};
+
+TEST_F(GpuPlanesConverterTest, RgbOfEveryTypeIsTheHostsBitForBit) {
+  for (const SampleType type : kTypes) {
+    // Of bytes the host has integers, which GpuRgbConverter has too.
+    if (type == SampleType::kUint8) continue;
+    ExpectTheHosts(PixelFormat::kRgb, type);
+    ExpectTheHosts(PixelFormat::kBgr, type);
+  }
+}
+
+TEST_F(GpuPlanesConverterTest, GrayOfEveryTypeIsTheHostsBitForBit) {
+  for (const SampleType type : kTypes) ExpectTheHosts(PixelFormat::kGray, type);
+}
+
+TEST_F(GpuPlanesConverterTest, PackedFramesAreTheHostsBitForBit) {
+  for (const PixelFormat format :
+       {PixelFormat::kNv12, PixelFormat::kYuv420p, PixelFormat::kYuv444p, PixelFormat::kP010}) {
+    ExpectTheHosts(format, SampleType::kUint8);
+  }
+}
+
+TEST_F(GpuPlanesConverterTest, FloatsOutOfRangeAreFound) {
+  const StreamSpec stream = Stream(AV_PIX_FMT_YUV420P, 16, 8);
+  constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+  for (const float value : {kNan, -kNan, std::numeric_limits<float>::infinity(), -1.01f, 2.01f}) {
+    Frame frame(PixelFormat::kRgb, SampleType::kFloat32, 16, 8);
+    frame.Put(frame.batch.frame_bytes - sizeof(value), value);
+    OnTheGpu(frame.batch, stream);
+    EXPECT_TRUE(found_out_of_range_) << value;
+  }
+  // Of halfs: infinity, NaN, the largest, and just below -1.
+  for (const uint16_t bits : {0x7c00, 0xfc00, 0x7e00, 0x7bff, 0xbc01}) {
+    Frame frame(PixelFormat::kGray, SampleType::kFloat16, 16, 8);
+    frame.Put(0, bits);
+    OnTheGpu(frame.batch, stream);
+    EXPECT_TRUE(found_out_of_range_) << bits;
+  }
+  Frame frame(PixelFormat::kGray, SampleType::kFloat16, 16, 8);
+  frame.Put(0, uint16_t{0xbc00});  // -1
+  frame.Put(2, uint16_t{0x4000});  // 2
+  OnTheGpu(frame.batch, stream);
+  EXPECT_FALSE(found_out_of_range_);
+}
+
+TEST_F(GpuPlanesConverterTest, TheHostIsLeftOut) {
+  const Frame frame(PixelFormat::kRgb, SampleType::kFloat32, 16, 8);
+  const StreamSpec stream = Stream(AV_PIX_FMT_YUV420P, 16, 8);
+  OnTheGpu(frame.batch, stream);
+  lazy_cuda::TakeCalls();
+  OnTheGpu(frame.batch, stream);
+  EXPECT_THAT(lazy_cuda::TakeCalls(), ElementsAre("planes"));
+  EXPECT_EQ(lazy_cuda::Pending(), 0u);
+}
+
+TEST_F(GpuPlanesConverterTest, FailuresAreToldAndLeaveNothing) {
+  const Frame frame(PixelFormat::kP010, SampleType::kUint8, 16, 8);
+  const absl::Status other =
+      GpuPlanesConverter::Create(input_->device(), frame.batch, Stream(AV_PIX_FMT_NV12, 16, 8))
+          .status();
+  EXPECT_EQ(other.code(), absl::StatusCode::kUnimplemented);
+  EXPECT_THAT(std::string(other.message()), HasSubstr("p010 frames become yuv420p or yuv444p"));
+  const StreamSpec stream = Stream(AV_PIX_FMT_YUV420P, 16, 8);
+  const int before = lazy_cuda::Objects();
+  lazy_cuda::FailNext("cuMemHostAlloc", kCudaOutOfMemory);
+  EXPECT_EQ(GpuPlanesConverter::Create(input_->device(), frame.batch, stream).status().code(),
+            absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(lazy_cuda::Objects(), before);
+  OnTheGpu(frame.batch, stream);
+  EXPECT_EQ(lazy_cuda::Objects(), before);
+}
+
+}  // namespace
+}  // namespace nvc

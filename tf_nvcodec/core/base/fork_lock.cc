@@ -1,0 +1,56 @@
+#include "tf_nvcodec/core/base/fork_lock.h"
+
+#include <pthread.h>
+
+#include <vector>
+
+namespace nvc {
+namespace {
+
+struct Held {
+  std::mutex* mutex;
+  void (*in_child)();
+};
+
+struct Registry {
+  std::mutex mutex;  // the first to be taken
+  std::vector<Held> held;
+};
+
+Registry& TheRegistry() {
+  static Registry& registry = *new Registry;
+  return registry;
+}
+
+void Prepare() {
+  Registry& registry = TheRegistry();
+  registry.mutex.lock();
+  for (const Held& held : registry.held) held.mutex->lock();
+}
+
+void InParent() {
+  Registry& registry = TheRegistry();
+  for (const Held& held : registry.held) held.mutex->unlock();
+  registry.mutex.unlock();
+}
+
+void InChild() {
+  for (const Held& held : TheRegistry().held) {
+    if (held.in_child != nullptr) held.in_child();
+  }
+  InParent();
+}
+
+}  // namespace
+
+bool HoldInForks(std::mutex* mutex, void (*in_child)()) {
+  Registry& registry = TheRegistry();
+  // Not with the mutex held: a fork that is under way waits for it within glibc's own lock.
+  static const int registered = pthread_atfork(Prepare, InParent, InChild);
+  static_cast<void>(registered);  // out of memory: forks are as without this
+  std::lock_guard<std::mutex> lock(registry.mutex);
+  registry.held.push_back({mutex, in_child});
+  return true;
+}
+
+}  // namespace nvc

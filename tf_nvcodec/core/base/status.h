@@ -1,0 +1,45 @@
+// absl::Status helpers shared by the core: FFmpeg's error codes, early returns and cancellation.
+#ifndef TF_NVCODEC_CORE_BASE_STATUS_H_
+#define TF_NVCODEC_CORE_BASE_STATUS_H_
+
+#include <functional>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace nvc {
+
+// FFmpeg's own words for `averror`, e.g. "Invalid data found when processing input".
+std::string FfmpegErrorText(int averror);
+
+// Maps an AVERROR code to the status a user should see: out-of-memory is ResourceExhausted,
+// cancelled I/O is Cancelled, a missing codec is Unimplemented, everything else is DataLoss.
+// The message reads "<doing>: <FFmpeg's words>".
+absl::Status FfmpegError(int averror, absl::string_view doing);
+
+// Polled between packets, from any thread; empty means never cancelled.
+using Cancelled = std::function<bool()>;
+
+inline bool IsCancelled(const Cancelled& cancelled) { return cancelled && cancelled(); }
+
+}  // namespace nvc
+
+#define NVC_RETURN_IF_ERROR(expr)            \
+  do {                                       \
+    absl::Status nvc_status = (expr);        \
+    if (!nvc_status.ok()) return nvc_status; \
+  } while (false)
+
+#define NVC_CONCAT_INNER(a, b) a##b
+#define NVC_CONCAT(a, b) NVC_CONCAT_INNER(a, b)
+#define NVC_ASSIGN_OR_RETURN(lhs, expr) \
+  NVC_ASSIGN_OR_RETURN_IMPL(NVC_CONCAT(nvc_statusor_, __LINE__), lhs, expr)
+#define NVC_ASSIGN_OR_RETURN_IMPL(tmp, lhs, expr) \
+  auto tmp = (expr);                              \
+  if (!tmp.ok()) return std::move(tmp).status();  \
+  lhs = std::move(tmp).value()
+
+#endif  // TF_NVCODEC_CORE_BASE_STATUS_H_

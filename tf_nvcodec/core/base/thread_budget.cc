@@ -1,0 +1,39 @@
+#include "tf_nvcodec/core/base/thread_budget.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <mutex>
+
+#include "tf_nvcodec/core/base/fork_lock.h"
+
+namespace nvc {
+namespace {
+
+std::mutex mutex;
+int in_use = 0;
+// The grants are those of threads that a fork does not have.
+const bool held_in_forks = HoldInForks(&mutex, [] { in_use = 0; });
+
+}  // namespace
+
+int AvailableCores() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof(set), &set) != 0) return 1;
+  return std::max(1, CPU_COUNT(&set));
+}
+
+ThreadGrant::ThreadGrant(int wanted) {
+  const int cores = wanted > 0 ? 0 : AvailableCores();
+  std::lock_guard<std::mutex> lock(mutex);
+  threads_ = wanted > 0 ? wanted : std::max(1, cores - in_use);
+  in_use += threads_;
+}
+
+ThreadGrant::~ThreadGrant() {
+  std::lock_guard<std::mutex> lock(mutex);
+  in_use = std::max(0, in_use - threads_);  // in a fork it may have been reset
+}
+
+}  // namespace nvc

@@ -1,0 +1,241 @@
+#include "tf_nvcodec/core/bitstream/av1_inspector.h"
+
+#include <algorithm>
+
+namespace nvc {
+namespace {
+
+enum ObuType {
+  kSequenceHeader = 1,
+  kFrameHeader = 3,
+  kTileGroup = 4,
+  kFrame = 6,
+  kRedundantFrameHeader = 7,
+  kTileList = 8,
+};
+enum FrameType { kKey = 0, kInter = 1, kIntraOnly = 2, kSwitch = 3 };
+constexpr int kEachFrameSays = 2;
+constexpr uint32_t kAllSlots = 0xFF;
+constexpr int kReferencesPerFrame = 7;
+
+struct Obu {
+  int type = 0;
+  const uint8_t* begin = nullptr;  // of its header
+  const uint8_t* data = nullptr;
+  size_t size = 0;
+};
+
+// obu_header() and obu_size: 5.3. False at the end and at a size that does not fit.
+bool NextObu(const uint8_t** at, const uint8_t* end, Obu* obu) {
+  const uint8_t* p = *at;
+  if (p >= end) return false;
+  obu->begin = p;
+  const uint8_t header = *p++;
+  obu->type = (header >> 3) & 15;
+  if ((header & 4) != 0) ++p;  // extension
+  if (p > end) return false;
+  auto size = static_cast<size_t>(end - p);
+  if ((header & 2) != 0) {
+    uint64_t coded = 0;
+    for (int i = 0; i < 8; ++i) {  // leb128
+      if (p >= end) return false;
+      coded |= static_cast<uint64_t>(*p & 0x7F) << (7 * i);
+      if ((*p++ & 0x80) == 0) break;
+    }
+    if (coded > static_cast<uint64_t>(end - p)) return false;
+    size = static_cast<size_t>(coded);
+  }
+  obu->data = p;
+  obu->size = size;
+  *at = p + size;
+  return true;
+}
+
+}  // namespace
+
+Av1Inspector::Av1Inspector(const AVCodecParameters& codec) {
+  constexpr int kAv1cHeader = 4;
+  if (codec.extradata == nullptr || codec.extradata_size <= kAv1cHeader) return;
+  const uint8_t* at = codec.extradata + kAv1cHeader;
+  const uint8_t* const end = codec.extradata + codec.extradata_size;
+  for (Obu obu; NextObu(&at, end, &obu);) {
+    if (obu.type == kSequenceHeader) ReadSequence(BitReader(obu.data, obu.size));
+  }
+}
+
+PacketInfo Av1Inspector::Inspect(const AVPacket& packet) {
+  PacketInfo info;
+  info.random_access = (packet.flags & AV_PKT_FLAG_KEY) != 0;
+  const auto slots = slots_;
+  const int first = num_pictures_;
+  bool keeps = true;
+  if (ReadPictures(packet.data, static_cast<size_t>(packet.size), info.random_access,
+                   &info.pictures, &keeps)) {
+    info.droppable = keeps && !info.pictures.empty() && !info.random_access;
+    return info;
+  }
+  slots_ = slots;
+  num_pictures_ = first;
+  CodedPicture whole;
+  whole.end = packet.size;
+  whole.shown = true;
+  ReferToAllSlots(&whole);
+  // A decoder without a sequence header stores nothing.
+  Store(kAllSlots, sequence_.seen, 0);
+  last_order_hint_ = -1;
+  info.pictures = {whole};
+  return info;
+}
+
+bool Av1Inspector::ReadPictures(const uint8_t* data, size_t size, bool random_access,
+                                std::vector<CodedPicture>* pictures, bool* keeps) {
+  const uint8_t* at = data;
+  const uint8_t* const end = data + size;
+  bool sequence = false;
+  for (Obu obu; NextObu(&at, end, &obu);) {
+    if (obu.type == kSequenceHeader) {
+      ReadSequence(BitReader(obu.data, obu.size));
+      sequence = true;
+    } else if (obu.type == kFrameHeader || obu.type == kFrame) {
+      CodedPicture picture;
+      picture.begin = static_cast<int>(obu.begin - data);
+      picture.end = static_cast<int>(at - data);
+      uint32_t refresh = 0;
+      if (!ReadFrame(BitReader(obu.data, obu.size), &picture, &refresh)) return false;
+      *keeps = *keeps && refresh == 0;
+      pictures->push_back(picture);
+    } else if (obu.type == kTileGroup || obu.type == kRedundantFrameHeader) {
+      if (pictures->empty()) return false;
+      pictures->back().end = static_cast<int>(at - data);
+    } else if (obu.type == kTileList) {
+      return false;
+    }
+  }
+  *keeps = *keeps && !sequence;
+  // Where decoding does not start anew, what follows may need a sequence header that goes unused
+  // by the pictures beside it.
+  if (sequence && !random_access && !pictures->empty()) return false;
+  const auto shown = std::count_if(pictures->begin(), pictures->end(),
+                                   [](const CodedPicture& picture) { return picture.shown; });
+  const bool shows_one = shown == 1 && pictures->back().shown;
+  return at == end && (shows_one || (pictures->empty() && sequence));
+}
+
+void Av1Inspector::ReferToAllSlots(CodedPicture* picture) const {
+  for (size_t i = 0; i < slots_.size(); ++i) picture->references[i] = slots_[i].picture;
+}
+
+void Av1Inspector::Store(uint32_t refresh, bool key, int order_hint) {
+  for (size_t i = 0; i < slots_.size(); ++i) {
+    if ((refresh >> i) & 1) slots_[i] = {num_pictures_, key, order_hint};
+  }
+  ++num_pictures_;
+}
+
+bool Av1Inspector::ComesNext(int order_hint) {
+  const int last = last_order_hint_;
+  last_order_hint_ = order_hint;
+  if (last < 0 || sequence_.order_hint_bits == 0) return true;
+  // get_relative_dist(), 7.20
+  const int sign = 1 << (sequence_.order_hint_bits - 1);
+  const int ahead = (order_hint - last) & (2 * sign - 1);
+  return ahead > 0 && ahead < sign;
+}
+
+void Av1Inspector::ReadSequence(BitReader bits) {
+  sequence_ = Sequence();
+  sequence_.seen = true;
+  bits.Skip(3);                              // seq_profile
+  if (bits.Flag() || bits.Flag()) return;    // still_picture, reduced_still_picture_header
+  if (bits.Flag()) {                         // timing_info_present_flag
+    bits.Skip(64);                           // num_units_in_display_tick, time_scale
+    if (bits.Flag()) bits.UnsignedGolomb();  // equal_picture_interval: uvlc() is coded like ue(v)
+    if (bits.Flag()) return;                 // decoder_model_info_present_flag
+  }
+  const bool display_delay = bits.Flag();  // initial_display_delay_present_flag
+  if (bits.Read(5) != 0) return;           // operating_points_cnt_minus_1
+  if (bits.Read(12) != 0) return;          // operating_point_idc
+  if (bits.Read(5) > 7) bits.Skip(1);      // seq_level_idx, seq_tier
+  if (display_delay && bits.Flag()) bits.Skip(4);
+  const int width_bits = static_cast<int>(bits.Read(4)) + 1;
+  const int height_bits = static_cast<int>(bits.Read(4)) + 1;
+  bits.Skip(width_bits + height_bits);
+  if (bits.Flag()) {  // frame_id_numbers_present_flag
+    sequence_.delta_frame_id_bits = static_cast<int>(bits.Read(4)) + 2;
+    sequence_.frame_id_bits = static_cast<int>(bits.Read(3)) + 1 + sequence_.delta_frame_id_bits;
+  }
+  bits.Skip(3);  // use_128x128_superblock, enable_filter_intra, enable_intra_edge_filter
+  bits.Skip(4);  // enable_interintra_compound, _masked_compound, _warped_motion, _dual_filter
+  const bool order_hint = bits.Flag();
+  if (order_hint) bits.Skip(2);  // enable_jnt_comp, enable_ref_frame_mvs
+  sequence_.force_screen_content_tools =
+      bits.Flag() ? kEachFrameSays : static_cast<int>(bits.Read(1));
+  sequence_.force_integer_mv = kEachFrameSays;
+  if (sequence_.force_screen_content_tools > 0 && !bits.Flag()) {
+    sequence_.force_integer_mv = static_cast<int>(bits.Read(1));
+  }
+  if (order_hint) sequence_.order_hint_bits = static_cast<int>(bits.Read(3)) + 1;
+  sequence_.understood = !bits.overrun();
+}
+
+bool Av1Inspector::ReadFrame(BitReader bits, CodedPicture* picture, uint32_t* refresh) {
+  if (!sequence_.understood) return false;
+  if (bits.Flag()) {  // show_existing_frame
+    picture->shown = true;
+    const Slot slot = slots_[bits.Read(3)];
+    picture->references[0] = slot.picture;
+    // Showing a key frame again refreshes every slot. It is not certain that there is one.
+    const bool key = slot.key;
+    if (key) ReferToAllSlots(picture);
+    *refresh = key ? kAllSlots : 0;
+    if (bits.overrun()) return false;
+    // After a packet that was not understood the slots' hints are not known either.
+    if (key) {
+      last_order_hint_ = -1;
+    } else if (!ComesNext(slot.order_hint)) {
+      return false;
+    }
+    Store(*refresh, key, slot.order_hint);
+    return true;
+  }
+  const auto type = static_cast<FrameType>(bits.Read(2));
+  picture->shown = bits.Flag();
+  if (!picture->shown) bits.Skip(1);  // showable_frame
+  const bool resets = type == kSwitch || (type == kKey && picture->shown);
+  const bool error_resilient = resets || bits.Flag();
+  bits.Skip(1);  // disable_cdf_update
+  const bool screen_content = sequence_.force_screen_content_tools == kEachFrameSays
+                                  ? bits.Flag()
+                                  : sequence_.force_screen_content_tools != 0;
+  if (screen_content && sequence_.force_integer_mv == kEachFrameSays) bits.Skip(1);
+  bits.Skip(sequence_.frame_id_bits);
+  if (type != kSwitch) bits.Skip(1);  // frame_size_override_flag
+  const int order_hint = static_cast<int>(bits.Read(sequence_.order_hint_bits));
+  const bool intra = type == kKey || type == kIntraOnly;
+  if (!intra && !error_resilient) bits.Skip(3);  // primary_ref_frame: one of those below
+  *refresh = resets ? kAllSlots : bits.Read(8);
+  const bool order_hints = sequence_.order_hint_bits > 0;
+  bool all_slots = false;
+  if (error_resilient && order_hints && (!intra || *refresh != kAllSlots)) {
+    all_slots = true;  // ref_order_hint: a slot that holds another frame than it says is filled
+    bits.Skip(8 * sequence_.order_hint_bits);
+  }
+  if (!intra) {
+    if (order_hints && bits.Flag()) {
+      all_slots = true;  // frame_refs_short_signaling: they follow from all order hints
+    } else {
+      for (int i = 0; i < kReferencesPerFrame; ++i) {
+        picture->references[static_cast<size_t>(i)] = slots_[bits.Read(3)].picture;
+        bits.Skip(sequence_.delta_frame_id_bits);
+      }
+    }
+  }
+  if (all_slots) ReferToAllSlots(picture);
+  if (bits.overrun()) return false;
+  if (type == kKey && picture->shown) last_order_hint_ = -1;
+  if (picture->shown && !ComesNext(order_hint)) return false;
+  Store(*refresh, type == kKey, order_hint);
+  return true;
+}
+
+}  // namespace nvc

@@ -1,0 +1,147 @@
+#include "tf_nvcodec/core/bitstream/h264_inspector.h"
+
+#include <vector>
+
+#include "tf_nvcodec/core/bitstream/bit_reader.h"
+
+namespace nvc {
+namespace {
+
+enum NalType { kSlice = 1, kPartitionA = 2, kIdr = 5, kSei = 6, kSps = 7, kPps = 8 };
+
+// True for an SEI that holds a recovery point exact from this picture on.
+bool HasExactRecoveryPoint(const NalUnit& nal) {
+  const std::vector<uint8_t> sei = NalPayload(nal, 1, 4096);
+  size_t at = 0;
+  while (at + 2 < sei.size()) {
+    int type = 0, size = 0;
+    while (at < sei.size() && sei[at] == 255) type += 255, ++at;
+    if (at < sei.size()) type += sei[at++];
+    while (at < sei.size() && sei[at] == 255) size += 255, ++at;
+    if (at < sei.size()) size += sei[at++];
+    if (size > static_cast<int>(sei.size() - at)) return false;
+    if (type == 6 && size > 0) return (sei[at] & 0xC0) == 0xC0;  // ue(0), then the flag
+    at += static_cast<size_t>(size);
+  }
+  return false;
+}
+
+}  // namespace
+
+H264Inspector::H264Inspector(const AVCodecParameters& codec)
+    : length_bytes_(
+          NalLengthBytes(codec.extradata, static_cast<size_t>(codec.extradata_size), false)) {
+  sps_of_pps_.fill(-1);
+  if (codec.extradata == nullptr) return;
+  const auto size = static_cast<size_t>(codec.extradata_size);
+  if (length_bytes_ == 0) {
+    NalWalker walker(codec.extradata, size, 0);
+    for (NalUnit nal; walker.Next(&nal);) ReadSps(nal), ReadPps(nal);
+  } else {
+    ReadParameterSets(codec.extradata, size);
+  }
+}
+
+// avcC (ISO/IEC 14496-15, 5.3.3.1): counted lists of SPS, then PPS, each with a 16-bit length.
+void H264Inspector::ReadParameterSets(const uint8_t* data, size_t size) {
+  size_t at = 5;
+  for (const int mask : {0x1F, 0xFF}) {
+    if (at >= size) return;
+    for (int left = data[at++] & mask; left > 0 && at + 2 <= size; --left) {
+      const size_t length = (static_cast<size_t>(data[at]) << 8) | data[at + 1];
+      at += 2;
+      if (length == 0 || length > size - at) return;
+      const NalUnit nal{data + at, length};
+      ReadSps(nal);
+      ReadPps(nal);
+      at += length;
+    }
+  }
+}
+
+void H264Inspector::ReadSps(const NalUnit& nal) {
+  const std::optional<H264Sps> sps = ReadH264Sps(nal);
+  if (sps.has_value() && sps->id < sps_.size()) sps_[sps->id] = sps;
+}
+
+void H264Inspector::ReadPps(const NalUnit& nal) {
+  if ((nal.data[0] & 31) != kPps) return;
+  const std::vector<uint8_t> payload = NalPayload(nal, 1, 64);
+  BitReader bits(payload.data(), payload.size());
+  const uint32_t id = bits.UnsignedGolomb();
+  const uint32_t sps = bits.UnsignedGolomb();
+  if (id < sps_of_pps_.size() && sps < sps_.size()) {
+    sps_of_pps_[id] = static_cast<int16_t>(sps);
+  }
+}
+
+H264Inspector::Picture H264Inspector::ReadSlice(const NalUnit& slice) const {
+  const std::vector<uint8_t> payload = NalPayload(slice, 1, 64);
+  BitReader bits(payload.data(), payload.size());
+  Picture picture;
+  bits.UnsignedGolomb();  // first_mb_in_slice
+  bits.UnsignedGolomb();  // slice_type
+  const uint32_t pps = bits.UnsignedGolomb();
+  if (pps >= sps_of_pps_.size() || sps_of_pps_[pps] < 0) return picture;
+  const std::optional<H264Sps>& sps = sps_[static_cast<size_t>(sps_of_pps_[pps])];
+  if (!sps.has_value()) return picture;
+  if (sps->separate_planes) bits.Skip(2);
+  picture.frame_num = bits.Read(sps->frame_num_bits);
+  picture.frame_num_mask = (1u << sps->frame_num_bits) - 1;
+  picture.gaps_allowed = sps->gaps_allowed;
+  picture.field = !sps->frames_only && bits.Flag();
+  picture.bottom = picture.field && bits.Flag();
+  picture.known = !bits.overrun();
+  return picture;
+}
+
+// 7.4.1.2.4: the second field has the other parity and the same frame_num.
+bool H264Inspector::CompletesFrame(const Picture& picture, bool idr) {
+  const bool completes = picture.field && first_field_.field && !idr &&
+                         picture.bottom != first_field_.bottom &&
+                         picture.frame_num == first_field_.frame_num;
+  first_field_ = completes ? Picture() : picture;
+  return completes;
+}
+
+// 7.4.3, on frame_num: one more than that of the last reference picture, or the same after a
+// picture that is none.
+bool H264Inspector::LacksReference(const Picture& picture, bool idr, bool reference) {
+  if (!picture.known) {
+    last_frame_num_.reset();
+    return false;
+  }
+  const uint32_t ahead =
+      idr ? 0 : (picture.frame_num - last_frame_num_.value_or(0)) & picture.frame_num_mask;
+  const bool lacks = last_frame_num_.has_value() && ahead > 1 && !picture.gaps_allowed;
+  // One that is no reference comes right after the last reference, there or not.
+  last_frame_num_ = reference || ahead == 0 ? picture.frame_num
+                                            : (picture.frame_num - 1) & picture.frame_num_mask;
+  return lacks;
+}
+
+PacketInfo H264Inspector::Inspect(const AVPacket& packet) {
+  PacketInfo info;
+  bool recovery_point = false;
+  NalWalker walker(packet.data, static_cast<size_t>(packet.size), length_bytes_);
+  for (NalUnit nal; walker.Next(&nal);) {
+    const int type = nal.data[0] & 31;
+    if (type == kSps) ReadSps(nal);
+    if (type == kPps) ReadPps(nal);
+    if (type == kSei) recovery_point = recovery_point || HasExactRecoveryPoint(nal);
+    if (type != kSlice && type != kPartitionA && type != kIdr) continue;
+    // Every slice of a picture has the same type of header: the first one tells.
+    const Picture picture = ReadSlice(nal);
+    if (!picture.known || picture.field) info.shown = -1;
+    info.second_field = CompletesFrame(picture, type == kIdr);
+    info.lacks_reference = LacksReference(picture, type == kIdr, (nal.data[0] & 0x60) != 0);
+    const bool flagged_key = (packet.flags & AV_PKT_FLAG_KEY) != 0;
+    info.random_access = type == kIdr || (recovery_point && flagged_key);
+    info.droppable = (nal.data[0] & 0x60) == 0 && !info.random_access;  // nal_ref_idc
+    return info;
+  }
+  info.shown = -1;
+  return info;
+}
+
+}  // namespace nvc

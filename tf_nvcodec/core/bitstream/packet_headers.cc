@@ -1,0 +1,185 @@
+#include "tf_nvcodec/core/bitstream/packet_headers.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "tf_nvcodec/core/bitstream/nal_units.h"
+
+namespace nvc {
+namespace {
+
+// Of one read, which is worth more than the few bytes that are asked for.
+constexpr size_t kReadBytes = 320;
+// Slice headers take some 20 bytes, more with weights for many references. Behind those FFmpeg's
+// parser only looks for what changes the order counts, which tell nothing of the packets.
+constexpr size_t kSliceBytes = 256;
+// Frame headers of AV1 hold up to seven warps and the film grain's parameters.
+constexpr size_t kAv1HeaderBytes = 384;
+// Of codecs that tell all in their first bytes.
+constexpr size_t kTagBytes = 64;
+
+void NeedAll(PacketParts* packet) {
+  packet->DropBrief();
+  packet->Need(0, packet->size());
+}
+
+// `unit`: the first `size` bytes of a NAL unit.
+void AddNalUnit(const uint8_t* unit, size_t size, size_t length_bytes, PacketParts* packet) {
+  for (size_t i = length_bytes; i > 0; --i) {
+    const auto byte = static_cast<uint8_t>(size >> (8 * (i - 1)));
+    packet->AddToBrief(&byte, 1);
+  }
+  packet->AddToBrief(unit, size);
+}
+
+// `length_bytes`: of the prefix of each NAL unit. The brief packet has the same units, cut.
+void OutlineNalUnits(bool hevc, size_t length_bytes, PacketParts* packet) {
+  size_t at = 0;
+  while (at < packet->size()) {
+    const size_t left = packet->size() - at;
+    const uint8_t* const head = packet->Need(at, length_bytes + 1);
+    if (head == nullptr) return;
+    if (left <= length_bytes) return NeedAll(packet);
+    size_t length = 0;
+    for (size_t i = 0; i < length_bytes; ++i) length = (length << 8) | head[i];
+    if (length == 0 || length > left - length_bytes) return NeedAll(packet);
+    const int type = hevc ? (head[length_bytes] >> 1) & 63 : head[length_bytes] & 31;
+    const bool slice = hevc ? type < 32 : type == 1 || type == 5;
+    const size_t kept = slice ? std::min(length, kSliceBytes) : length;
+    const uint8_t* const unit = packet->Need(at, length_bytes + kept);
+    if (unit == nullptr) return;
+    AddNalUnit(unit + length_bytes, kept, length_bytes, packet);
+    // Nobody looks behind the first slice of an H.264 picture.
+    if (slice && !hevc) return;
+    at += length_bytes + length;
+  }
+}
+
+void OutlineAv1(PacketParts* packet) {
+  constexpr size_t kLongestHeader = 10;  // with an extension and a size of 8 bytes
+  constexpr int kTileGroup = 4, kFrame = 6;
+  size_t at = 0;
+  while (at < packet->size()) {
+    const size_t left = packet->size() - at;
+    const uint8_t* const head = packet->Need(at, kLongestHeader);
+    if (head == nullptr) return;
+    const int type = (head[0] >> 3) & 15;
+    size_t header = (head[0] & 4) != 0 ? 2 : 1;
+    uint64_t size = left;
+    if ((head[0] & 2) != 0) {
+      size = 0;
+      bool more = true;
+      for (int i = 0; i < 8 && more; ++i) {  // leb128
+        if (header >= left) return NeedAll(packet);
+        size |= static_cast<uint64_t>(head[header] & 0x7F) << (7 * i);
+        more = (head[header++] & 0x80) != 0;
+      }
+      if (size > left - header) return NeedAll(packet);
+      size += header;
+    }
+    const bool coded = type == kTileGroup || type == kFrame;
+    packet->Need(at, coded ? std::min<size_t>(size, kAv1HeaderBytes) : size);
+    at += size;
+  }
+}
+
+// As Vp9Inspector reads it: the superframe's index is at the end.
+void OutlineVp9(PacketParts* packet) {
+  const size_t size = packet->size();
+  packet->Need(0, kTagBytes);
+  const uint8_t* const last = packet->Need(size - 1, 1);
+  if (last == nullptr || (*last & 0xE0) != 0xC0) return;
+  const uint8_t marker = *last;
+  const size_t bytes = ((marker >> 3) & 3) + 1;
+  const size_t count = (marker & 7) + 1;
+  const size_t index = 2 + bytes * count;
+  if (size < index) return;
+  const uint8_t* at = packet->Need(size - index, index);
+  if (at == nullptr || *at++ != marker) return;
+  std::vector<size_t> begins;
+  size_t begin = 0;
+  for (size_t i = 0; i < count; ++i) {
+    begins.push_back(begin);
+    for (size_t b = 0; b < bytes; ++b) begin += static_cast<size_t>(*at++) << (8 * b);
+  }
+  for (const size_t frame : begins) packet->Need(frame, kTagBytes);
+}
+
+}  // namespace
+
+void PacketParts::Start(const ByteSource* source, int64_t offset, size_t size) {
+  source_ = source;
+  offset_ = offset;
+  size_ = size;
+  parts_.clear();
+  bytes_.clear();
+  brief_.clear();
+  status_ = absl::OkStatus();
+}
+
+void PacketParts::AddToBrief(const uint8_t* bytes, size_t count) {
+  brief_.insert(brief_.end(), bytes, bytes + count);
+}
+
+const uint8_t* PacketParts::Need(size_t begin, size_t count) {
+  if (!status_.ok() || begin >= size_) return nullptr;
+  const size_t end = begin + std::min(count, size_ - begin);
+  // What starts in the last part, or right behind it, makes that one longer.
+  if (parts_.empty() || begin < parts_.back().begin || begin > parts_.back().end()) {
+    Part part;
+    part.begin = begin;
+    part.at = bytes_.size();
+    parts_.push_back(part);
+  }
+  Part& last = parts_.back();
+  if (last.end() < end) Read(std::min(std::max(end, last.end() + kReadBytes), size_));
+  return status_.ok() ? bytes_.data() + last.at + (begin - last.begin) : nullptr;
+}
+
+void PacketParts::Read(size_t end) {
+  Part& last = parts_.back();
+  const size_t count = end - last.end();
+  const int64_t from = offset_ + static_cast<int64_t>(last.end());
+  bytes_.resize(bytes_.size() + count);
+  const auto read = source_->ReadAt(from, bytes_.data() + bytes_.size() - count, count);
+  if (!read.ok()) {
+    status_ = read.status();
+  } else if (*read < count) {
+    status_ = absl::DataLossError(absl::StrCat("the file ends at byte ",
+                                               from + static_cast<int64_t>(*read),
+                                               ": it shrank while it was read"));
+  }
+  last.size += count;
+}
+
+void OutlineNothing(PacketParts* packet) {
+  constexpr uint8_t kAny = 0;
+  packet->AddToBrief(&kAny, 1);
+}
+
+OutlineFunction OutlineOf(const AVCodecParameters& codec) {
+  switch (codec.codec_id) {
+    case AV_CODEC_ID_H264:
+    case AV_CODEC_ID_HEVC: {
+      const bool hevc = codec.codec_id == AV_CODEC_ID_HEVC;
+      const int length_bytes =
+          NalLengthBytes(codec.extradata, static_cast<size_t>(codec.extradata_size), hevc);
+      if (length_bytes == 0) return nullptr;
+      return [hevc, length_bytes](PacketParts* packet) {
+        OutlineNalUnits(hevc, static_cast<size_t>(length_bytes), packet);
+      };
+    }
+    case AV_CODEC_ID_AV1:
+      return &OutlineAv1;
+    case AV_CODEC_ID_VP9:
+      return &OutlineVp9;
+    case AV_CODEC_ID_VP8:
+    case AV_CODEC_ID_MJPEG:
+    case AV_CODEC_ID_PRORES:
+      return [](PacketParts* packet) { packet->Need(0, kTagBytes); };
+    default:
+      return nullptr;
+  }
+}
+
+}  // namespace nvc

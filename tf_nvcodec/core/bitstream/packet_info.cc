@@ -1,0 +1,207 @@
+#include "tf_nvcodec/core/bitstream/packet_info.h"
+
+#include "tf_nvcodec/core/bitstream/av1_inspector.h"
+#include "tf_nvcodec/core/bitstream/bit_reader.h"
+#include "tf_nvcodec/core/bitstream/h264_inspector.h"
+#include "tf_nvcodec/core/bitstream/nal_units.h"
+
+namespace nvc {
+namespace {
+
+bool FlaggedKey(const AVPacket& packet) { return (packet.flags & AV_PKT_FLAG_KEY) != 0; }
+
+// ITU-T H.265, table 7-1.
+class HevcInspector : public PacketInspector {
+ public:
+  explicit HevcInspector(const AVCodecParameters& codec)
+      : length_bytes_(
+            NalLengthBytes(codec.extradata, static_cast<size_t>(codec.extradata_size), true)) {}
+
+  PacketInfo Inspect(const AVPacket& packet) override {
+    PacketInfo info;
+    NalWalker walker(packet.data, static_cast<size_t>(packet.size), length_bytes_);
+    for (NalUnit nal; walker.Next(&nal);) {
+      if (nal.size < 2) continue;
+      const int type = (nal.data[0] >> 1) & 63;
+      const int layer = ((nal.data[0] & 1) << 5) | (nal.data[1] >> 3);
+      if (layer > 0) continue;
+      constexpr int kEndOfSequence = 36, kEndOfBitstream = 37;
+      if (type == kEndOfSequence || type == kEndOfBitstream) ended_ = true;
+      if (type > 31) continue;
+      constexpr int kRaslN = 8, kRaslR = 9, kBlaFirst = 16, kIrapFirst = 16, kIrapLast = 23;
+      info.random_access = type >= kIrapFirst && type <= kIrapLast;
+      info.skipped_leading = type == kRaslN || type == kRaslR;
+      info.droppable = type < 16 && type % 2 == 0;  // sub-layer non-reference
+      info.temporal_id = (nal.data[1] & 7) - 1;
+      // RASL pictures after a BLA, or after an end of sequence, are never shown.
+      const bool bla = type >= kBlaFirst && type <= kBlaFirst + 2;
+      if (bla || (ended_ && info.random_access)) info.shown = -1;
+      return info;
+    }
+    info.shown = -1;
+    return info;
+  }
+
+ private:
+  int length_bytes_;
+  bool ended_ = false;
+};
+
+// RFC 6386, 9.1: frame tag.
+class Vp8Inspector : public PacketInspector {
+ public:
+  PacketInfo Inspect(const AVPacket& packet) override {
+    PacketInfo info;
+    info.random_access = (packet.data[0] & 1) == 0;
+    info.shown = (packet.data[0] >> 4) & 1;
+    return info;
+  }
+};
+
+// VP9 bitstream specification, 6.2 (uncompressed header) and annex B (superframes).
+class Vp9Inspector : public PacketInspector {
+ public:
+  PacketInfo Inspect(const AVPacket& packet) override {
+    PacketInfo info;
+    info.shown = 0;
+    const uint8_t* data = packet.data;
+    const auto size = static_cast<size_t>(packet.size);
+    const uint8_t marker = data[size - 1];
+    size_t sizes[8] = {size};
+    int frames = 1;
+    if ((marker & 0xE0) == 0xC0) {
+      const size_t bytes = ((marker >> 3) & 3) + 1;
+      const int count = (marker & 7) + 1;
+      const size_t index = 2 + bytes * static_cast<size_t>(count);
+      if (size >= index && data[size - index] == marker) {
+        frames = count;
+        const uint8_t* at = data + size - index + 1;
+        for (int i = 0; i < count; ++i) {
+          sizes[i] = 0;
+          for (size_t b = 0; b < bytes; ++b) sizes[i] |= static_cast<size_t>(*at++) << (8 * b);
+        }
+      }
+    }
+    size_t offset = 0;
+    for (int i = 0; i < frames && offset < size; offset += sizes[i++]) {
+      if (sizes[i] == 0) continue;
+      BitReader bits(data + offset, size - offset);
+      bits.Skip(2);
+      const uint32_t profile = bits.Read(1) | (bits.Read(1) << 1);
+      if (profile == 3) bits.Skip(1);
+      if (bits.Flag()) {  // show_existing_frame
+        ++info.shown;
+        continue;
+      }
+      const bool key = !bits.Flag();
+      if (i == 0) info.random_access = key;
+      if (bits.Flag()) ++info.shown;
+    }
+    if (info.shown > 1) info.shown = -1;
+    return info;
+  }
+};
+
+// ITU-T H.262, 6.2.3: picture_header after the start code 00 00 01 00; the key flag comes from the
+// container or FFmpeg's parser.
+class Mpeg2Inspector : public PacketInspector {
+ public:
+  PacketInfo Inspect(const AVPacket& packet) override {
+    PacketInfo info;
+    int pictures = 0;
+    uint32_t word = ~0u;
+    for (int i = 0; i + 2 < packet.size; ++i) {
+      word = (word << 8) | packet.data[i];
+      if (word != 0x00000100) continue;
+      const int type = (packet.data[i + 2] >> 3) & 7;
+      info.random_access = pictures == 0 && type == 1 && FlaggedKey(packet);
+      info.droppable = (pictures == 0 || info.droppable) && type == 3;
+      ++pictures;
+    }
+    if (pictures == 0) info.shown = -1;
+    return info;
+  }
+};
+
+// ISO/IEC 14496-2, 6.2.5: vop_coding_type after 00 00 01 B6. Packets with several VOPs (packed
+// B-frames) or with a VOP too small to be coded are left to the decoder. B-VOPs are not droppable:
+// FFmpeg takes the field distance of interlaced streams from the first one it decodes.
+class Mpeg4Inspector : public PacketInspector {
+ public:
+  PacketInfo Inspect(const AVPacket& packet) override {
+    PacketInfo info;
+    int vops = 0;
+    uint32_t word = ~0u;
+    for (int i = 0; i + 1 < packet.size; ++i) {
+      word = (word << 8) | packet.data[i];
+      if (word != 0x000001B6) continue;
+      if (vops++ == 0) info.random_access = packet.data[i + 1] >> 6 == 0;
+    }
+    constexpr int kSmallestCodedVop = 8;
+    const bool coded = packet.size >= kSmallestCodedVop;
+    info.random_access = info.random_access && coded;
+    if (vops != 1 || !coded) info.shown = -1;
+    return info;
+  }
+};
+
+class IntraInspector : public PacketInspector {
+ public:
+  PacketInfo Inspect(const AVPacket&) override {
+    PacketInfo info;
+    info.random_access = info.droppable = true;
+    return info;
+  }
+};
+
+// FFV1 has key frames and frames that go on with the last one's contexts; all are shown at once.
+class KeyFlagInspector : public PacketInspector {
+ public:
+  PacketInfo Inspect(const AVPacket& packet) override {
+    PacketInfo info;
+    info.random_access = FlaggedKey(packet);
+    return info;
+  }
+};
+
+class UnknownInspector : public KeyFlagInspector {
+ public:
+  bool understands_codec() const override { return false; }
+};
+
+}  // namespace
+
+std::unique_ptr<PacketInspector> PacketInspector::Create(const AVCodecParameters& codec) {
+  switch (codec.codec_id) {
+    case AV_CODEC_ID_H264:
+      return std::make_unique<H264Inspector>(codec);
+    case AV_CODEC_ID_HEVC:
+      return std::make_unique<HevcInspector>(codec);
+    case AV_CODEC_ID_VP8:
+      return std::make_unique<Vp8Inspector>();
+    case AV_CODEC_ID_VP9:
+      return std::make_unique<Vp9Inspector>();
+    case AV_CODEC_ID_AV1:
+      return std::make_unique<Av1Inspector>(codec);
+    case AV_CODEC_ID_MPEG1VIDEO:
+    case AV_CODEC_ID_MPEG2VIDEO:
+      return std::make_unique<Mpeg2Inspector>();
+    case AV_CODEC_ID_MPEG4:
+      return std::make_unique<Mpeg4Inspector>();
+    case AV_CODEC_ID_FFV1:
+      return std::make_unique<KeyFlagInspector>();
+    case AV_CODEC_ID_MJPEG:
+    case AV_CODEC_ID_PRORES:
+    case AV_CODEC_ID_PNG:
+    case AV_CODEC_ID_RAWVIDEO:
+    case AV_CODEC_ID_DNXHD:
+    case AV_CODEC_ID_HUFFYUV:
+    case AV_CODEC_ID_FFVHUFF:
+    case AV_CODEC_ID_UTVIDEO:
+      return std::make_unique<IntraInspector>();
+    default:
+      return std::make_unique<UnknownInspector>();
+  }
+}
+
+}  // namespace nvc

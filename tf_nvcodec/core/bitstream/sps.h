@@ -1,0 +1,41 @@
+// What the sequence parameter sets of H.264 and HEVC say about the shown picture.
+#ifndef TF_NVCODEC_CORE_BITSTREAM_SPS_H_
+#define TF_NVCODEC_CORE_BITSTREAM_SPS_H_
+
+#include <cstdint>
+#include <optional>
+
+#include "tf_nvcodec/core/bitstream/bit_reader.h"
+#include "tf_nvcodec/core/bitstream/nal_units.h"
+
+extern "C" {
+#include <libavutil/pixfmt.h>
+}
+
+namespace nvc {
+
+// The part of the coded picture that is shown, in luma samples.
+struct PictureWindow {
+  int coded_width = 0, coded_height = 0;
+  int left = 0, top = 0, width = 0, height = 0;
+  AVChromaLocation chroma_location = AVCHROMA_LOC_UNSPECIFIED;
+};
+
+// ITU-T H.264, 7.3.2.1.1.
+struct H264Sps {
+  uint32_t id = 0;
+  bool frames_only = true, separate_planes = false;
+  int frame_num_bits = 4;
+  bool gaps_allowed = false;  // in frame_num: pictures were left out on purpose
+  PictureWindow window;
+};
+
+// Nothing for another kind of NAL unit and for one with impossible values.
+std::optional<H264Sps> ReadH264Sps(const NalUnit& nal);
+
+// ITU-T H.265, 7.3.2.2.1. Nothing for another kind of NAL unit and for one with impossible values.
+std::optional<PictureWindow> ReadHevcSps(const NalUnit& nal);
+
+}  // namespace nvc
+
+#endif  // TF_NVCODEC_CORE_BITSTREAM_SPS_H_

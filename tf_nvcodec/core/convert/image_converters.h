@@ -1,0 +1,55 @@
+// The converters behind FrameConverter::Create, one for each kind of output.
+#ifndef TF_NVCODEC_CORE_CONVERT_IMAGE_CONVERTERS_H_
+#define TF_NVCODEC_CORE_CONVERT_IMAGE_CONVERTERS_H_
+
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "tf_nvcodec/core/convert/frame_converter.h"
+#include "tf_nvcodec/core/convert/plane_reader.h"
+#include "tf_nvcodec/core/format/color.h"
+#include "tf_nvcodec/core/format/geometry.h"
+#include "tf_nvcodec/core/rows/pack_rows.h"
+
+namespace nvc {
+
+// What Create found out about the source. `weights` and `range` are resolved.
+struct ConversionPlan {
+  OutputSpec output;
+  SourceSpec source;
+  Geometry geometry;
+  ColorModel model = ColorModel::kYuv;
+  LumaWeights weights = {0, 0};
+  ColorRange range = ColorRange::kLimited;
+};
+
+// The checks of FrameConverter::Create: of a request for any format, then of one other than native,
+// with what follows from it, then of one for native.
+absl::Status CheckRequest(const OutputSpec& output, const SourceSpec& source);
+absl::StatusOr<ConversionPlan> MakeConversionPlan(const OutputSpec& output,
+                                                  const SourceSpec& source);
+absl::StatusOr<FrameShape> MakeNativeShape(const SourceSpec& source);
+// Of rgb, bgr and gray outputs.
+FrameShape MakeImageShape(const ConversionPlan& plan);
+
+// A batch of frames of at least this size outgrows the caches; writing past them leaves room for
+// the decoder's pictures and saves reading every line before it is overwritten.
+constexpr size_t kStreamedBytes = 1 << 20;
+
+std::unique_ptr<FrameConverter> MakeImageConverter(const ConversionPlan& plan);
+// The faster of the two for what it can do: 8-bit outputs of Y'CbCr and gray, not resized.
+bool CanMakeRgb8Converter(const ConversionPlan& plan);
+std::unique_ptr<FrameConverter> MakeRgb8Converter(const ConversionPlan& plan,
+                                                  const FrameShape& shape);
+// The same for 8-bit RGB sources.
+bool CanMakeRgbCopyConverter(const ConversionPlan& plan);
+std::unique_ptr<FrameConverter> MakeRgbCopyConverter(const ConversionPlan& plan,
+                                                     const FrameShape& shape);
+std::unique_ptr<FrameConverter> MakeYuvConverter(const ConversionPlan& plan);
+
+// InvalidArgument when `frame` is not what the converter was made for.
+absl::Status CheckFrame(const AVFrame& frame, const SourceSpec& source);
+
+}  // namespace nvc
+
+#endif  // TF_NVCODEC_CORE_CONVERT_IMAGE_CONVERTERS_H_

@@ -1,0 +1,47 @@
+// Resampling along one axis: which source samples make an output sample, and with what weights.
+#ifndef TF_NVCODEC_CORE_CONVERT_RESAMPLE_AXIS_H_
+#define TF_NVCODEC_CORE_CONVERT_RESAMPLE_AXIS_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "tf_nvcodec/core/format/frame_format.h"
+
+namespace nvc {
+
+// Output i is the sum over k < taps of weights[i * taps + k] * source[start[i] + k].
+struct Axis {
+  int taps = 1;
+  std::vector<int32_t> start;
+  std::vector<float> weights;  // sums to 1 for each output; empty when taps is 1
+
+  int count() const { return static_cast<int>(start.size()); }
+  // Source samples any output uses: [begin, end).
+  int begin = 0, end = 0;
+  // Output i is source sample begin + i.
+  bool identity = false;
+};
+
+// Source sample j covers [j, j + 1); output i covers span / count from origin + i * span / count.
+struct AxisSpec {
+  ResizeMethod method = ResizeMethod::kNearest;
+  int count = 0;
+  double origin = 0, span = 0;
+  // Only source samples in [first, last) may be used; weights outside are dropped and the rest
+  // scaled to sum to 1, as TensorFlow does.
+  int first = 0, last = 0;
+  // The axis is shown in reverse, so that a nearest sample half-way between two is the upper one.
+  bool flip = false;
+};
+
+// nearest: the sample that holds the output's centre. bilinear: the triangle of radius 1 around
+// it. bicubic: Keys' kernel with a = -0.5. area: what each sample covers of the output's extent.
+Axis MakeAxis(const AxisSpec& spec);
+
+// Raises `taps` to `taps`, with zero weights, without leaving source samples [0, size). False,
+// with nothing changed, when size is smaller than that.
+bool PadTaps(int taps, int size, Axis* axis);
+
+}  // namespace nvc
+
+#endif  // TF_NVCODEC_CORE_CONVERT_RESAMPLE_AXIS_H_

@@ -1,0 +1,38 @@
+// Takes rows of pixels in the stored order and puts them where the rotated picture has them.
+#ifndef TF_NVCODEC_CORE_CONVERT_ROW_SINK_H_
+#define TF_NVCODEC_CORE_CONVERT_ROW_SINK_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "tf_nvcodec/core/rows/rotate_rows.h"
+
+namespace nvc {
+
+class RowSink {
+ public:
+  // `width` and `height` are before the rotation (degrees clockwise).
+  RowSink(int rotation, int width, int height, size_t pixel_bytes);
+
+  // `out` has width * height * pixel_bytes bytes.
+  void Begin(void* out);
+  // Where to write row y, exactly width pixels; rows come in ascending order.
+  uint8_t* Row(int y);
+  // Row y is written.
+  void Commit(int y);
+
+ private:
+  void Turn(int last);
+
+  const RotateKernels& kernels_;
+  int rotation_, width_, height_;
+  size_t pixel_bytes_, row_bytes_;
+  int band_;  // rows gathered before they are written as columns
+  uint8_t* out_ = nullptr;
+  std::vector<uint8_t> rows_;
+};
+
+}  // namespace nvc
+
+#endif  // TF_NVCODEC_CORE_CONVERT_ROW_SINK_H_

@@ -1,0 +1,170 @@
+#include "tf_nvcodec/core/decode/frame_collector.h"
+
+#include <sys/mman.h>
+
+#include <cstdint>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "tf_nvcodec/core/base/status.h"
+
+extern "C" {
+#include <libavutil/pixdesc.h>
+}
+
+namespace nvc {
+
+absl::StatusOr<std::unique_ptr<FrameConverter>> HostTarget::NewConverter(const OutputSpec& output,
+                                                                         const AVFrame& picture,
+                                                                         int rotation) {
+  return FrameConverter::Create(output, SourceSpec::Of(picture, rotation));
+}
+
+// Fresh memory of gigabytes costs as much in page faults as the colour conversion; huge pages make
+// that go away where the kernel offers them on request.
+void HostTarget::SetMemory(void* memory, size_t bytes) {
+  constexpr size_t kHugePage = size_t{2} << 20;
+  const auto begin = (reinterpret_cast<uintptr_t>(memory) + kHugePage - 1) & ~(kHugePage - 1);
+  const auto end = (reinterpret_cast<uintptr_t>(memory) + bytes) & ~(kHugePage - 1);
+  if (end > begin) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
+}
+
+absl::Status HostTarget::Copy(void* to, const void* from, size_t bytes) {
+  if (to != from) std::memcpy(to, from, bytes);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<OnError> ParseOnError(absl::string_view name) {
+  if (name == "raise") return OnError::kRaise;
+  if (name == "skip") return OnError::kSkip;
+  if (name == "repeat") return OnError::kRepeat;
+  return absl::InvalidArgumentError(
+      absl::StrCat("on_error is '", name, "'; it must be one of: raise, skip, repeat"));
+}
+
+FrameCollector::FrameCollector(const OutputSpec& output, int rotation,
+                               const std::vector<int64_t>& frames, AllocateFrames allocate,
+                               FrameTarget* target)
+    : output_(output),
+      rotation_(rotation),
+      frames_(frames),
+      allocate_(std::move(allocate)),
+      target_(*target) {
+  for (size_t i = 0; i < frames.size(); ++i) {
+    slots_of_frame_[static_cast<int>(frames[i])].push_back(i);
+  }
+}
+
+void FrameCollector::Start(int workers) { converters_.resize(static_cast<size_t>(workers)); }
+
+// A GPU's converter delivers its last frame when it ends.
+void FrameCollector::Leave(int worker) {
+  converters_[static_cast<size_t>(worker)].converter.reset();
+}
+
+absl::StatusOr<FrameConverter*> FrameCollector::ConverterFor(int worker, const AVFrame& picture) {
+  auto& [converter, format] = converters_[static_cast<size_t>(worker)];
+  // Pictures of the GPU and of the host may be alike in all else.
+  if (converter == nullptr || format != picture.format ||
+      !(converter->source() == target_.SourceOf(picture, rotation_))) {
+    converter.reset();
+    NVC_ASSIGN_OR_RETURN(converter, target_.NewConverter(output_, picture, rotation_));
+    format = picture.format;
+  }
+  return converter.get();
+}
+
+absl::Status FrameCollector::Allocate(const FrameShape& shape) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (allocated_) return absl::OkStatus();
+  NVC_ASSIGN_OR_RETURN(void* memory, allocate_(shape, static_cast<int64_t>(frames_.size())));
+  base_ = static_cast<uint8_t*>(memory);
+  shape_ = shape;
+  allocated_ = true;
+  if (base_ != nullptr) target_.SetMemory(base_, shape.bytes * frames_.size());
+  return absl::OkStatus();
+}
+
+absl::Status FrameCollector::Write(int worker, int frame, const AVFrame& picture) {
+  NVC_ASSIGN_OR_RETURN(FrameConverter * converter, ConverterFor(worker, picture));
+  const FrameShape& shape = converter->shape();
+  NVC_RETURN_IF_ERROR(Allocate(shape));
+  const bool same_size = shape.height == shape_.height && shape.width == shape_.width;
+  if (same_size && shape.bytes != shape_.bytes) {
+    const char* const format = av_get_pix_fmt_name(static_cast<AVPixelFormat>(picture.format));
+    return absl::InvalidArgumentError(
+        absl::StrCat("the sample format changes inside the stream: frame ", frame, " (",
+                     format != nullptr ? format : "unknown", ") takes ", shape.bytes,
+                     " bytes, the first one decoded ", shape_.bytes,
+                     "; pass pixel_format=\"rgb\" or another than \"native\" to bring all frames "
+                     "to one format"));
+  }
+  if (!same_size) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the picture size changes inside the stream: frame ", frame, " gives ",
+                     shape.width, "x", shape.height, ", the first one decoded ", shape_.width, "x",
+                     shape_.height, "; pass size=(height, width) to bring all frames to one size"));
+  }
+  const auto found = slots_of_frame_.find(frame);
+  if (found == slots_of_frame_.end()) return absl::OkStatus();
+  const std::vector<size_t>& slots = found->second;
+  NVC_RETURN_IF_ERROR(converter->Convert(picture, Slot(slots[0])));
+  for (size_t i = 1; i < slots.size(); ++i) {
+    NVC_RETURN_IF_ERROR(target_.Copy(Slot(slots[i]), Slot(slots[0]), shape_.bytes));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<bool>> FrameCollector::Finish(const FrameIndex& index,
+                                                         const DamagedFrames& damaged,
+                                                         OnError on_error,
+                                                         std::vector<size_t>* slots) {
+  std::vector<bool> valid(frames_.size(), true);
+  size_t good = frames_.size();
+  size_t first_good = 0;
+  absl::Status first_error;
+  for (size_t i = 0; i < frames_.size() && !damaged.empty(); ++i) {
+    const auto bad = damaged.find(static_cast<int>(frames_[i]));
+    if (bad == damaged.end()) continue;
+    valid[i] = false;
+    --good;
+    if (first_error.ok()) {
+      first_error = absl::DataLossError(absl::StrCat(
+          "frame ", frames_[i], " (", index.frames()[static_cast<size_t>(frames_[i])].pts,
+          " s) can't be decoded: ", bad->second.message(),
+          "; on_error=\"skip\" or \"repeat\" goes on without the damaged frames"));
+    }
+  }
+  const bool nothing_to_repeat = on_error == OnError::kRepeat && good == 0;
+  if (!first_error.ok() && (on_error == OnError::kRaise || nothing_to_repeat || !allocated_)) {
+    return first_error;
+  }
+  converters_.clear();
+  slots->clear();
+  if (on_error == OnError::kSkip) {
+    for (size_t i = 0; i < valid.size(); ++i) {
+      if (!valid[i]) continue;
+      if (slots->size() != i) {
+        NVC_RETURN_IF_ERROR(target_.Copy(Slot(slots->size()), Slot(i), shape_.bytes));
+      }
+      slots->push_back(i);
+    }
+    NVC_RETURN_IF_ERROR(target_.Finish());
+    return std::vector<bool>(slots->size(), true);
+  }
+  while (first_good < valid.size() && !valid[first_good]) ++first_good;
+  size_t last_good = first_good;
+  for (size_t i = 0; i < valid.size(); ++i) {
+    slots->push_back(i);
+    if (valid[i]) {
+      last_good = i;
+    } else {
+      NVC_RETURN_IF_ERROR(target_.Copy(Slot(i), Slot(last_good), shape_.bytes));
+    }
+  }
+  NVC_RETURN_IF_ERROR(target_.Finish());
+  return valid;
+}
+
+}  // namespace nvc

@@ -1,0 +1,307 @@
+#include "tf_nvcodec/core/demux/demuxer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "tf_nvcodec/core/base/status.h"
+#include "tf_nvcodec/core/ffmpeg/av_log.h"
+
+extern "C" {
+#include <libavutil/display.h>
+}
+
+namespace nvc {
+namespace {
+
+constexpr int kIoBufferBytes = 64 << 10;
+// Containers and elementary streams that hold their own bytes; playlists, concatenations and
+// device or network inputs are not here.
+constexpr char kFormats[] =
+    "mov,matroska,avi,mpegts,mpeg,flv,h264,hevc,ivf,obu,mpegvideo,m4v,mjpeg,ogg,nut,"
+    "yuv4mpegpipe,asf,mxf,gif,apng";
+constexpr int64_t kLongestPath = 4096;  // Linux's PATH_MAX
+constexpr int64_t kProbeBytes = 4 << 20;
+constexpr int64_t kAnalyzeMicroseconds = 2'000'000;
+
+int RefuseToOpen(AVFormatContext*, AVIOContext**, const char*, int, AVDictionary**) {
+  return AVERROR(EPERM);
+}
+
+// The index is made from packets, and the first decoded frame tells the rest, so the costly look
+// into the stream is only for containers whose headers lack the codec's parameters.
+bool HeaderIsEnough(const AVFormatContext& format, const AVCodecParameters& codec) {
+  const absl::string_view name = format.iformat->name;
+  if (!absl::StrContains(name, "mov") && !absl::StrContains(name, "matroska")) return false;
+  if (codec.width <= 0 || codec.height <= 0) return false;
+  switch (codec.codec_id) {
+    case AV_CODEC_ID_H264:
+    case AV_CODEC_ID_HEVC:
+    case AV_CODEC_ID_AV1:
+      return codec.extradata_size > 0;
+    case AV_CODEC_ID_VP8:
+    case AV_CODEC_ID_VP9:
+    case AV_CODEC_ID_MJPEG:
+    case AV_CODEC_ID_FFV1:
+    case AV_CODEC_ID_PRORES:
+    case AV_CODEC_ID_PNG:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// A path given for what it names is the commonest way to come here; not that of a file.
+const char* HintOf(const ByteSource& source) {
+  char text[kLongestPath];
+  const bool in_memory = dynamic_cast<const MemorySource*>(&source) != nullptr;
+  if (!in_memory || source.Size() > kLongestPath) return "";
+  const absl::StatusOr<size_t> read = source.ReadAt(0, text, sizeof text);
+  const auto in_paths = [](char c) { return static_cast<unsigned char>(c) >= ' ' && c != '\x7f'; };
+  const bool may_be_path = read.ok() && std::all_of(text, text + *read, in_paths);
+  return may_be_path ? "; if that is a path, pass the bytes of its file, tf.io.read_file(path)"
+                     : "";
+}
+
+// Of a stream of one picture FFmpeg would make an image, by one of its readers of images.
+bool IsJpeg(const ByteSource& source) {
+  uint8_t begin[3];
+  if (source.IsSequential()) return false;
+  const absl::StatusOr<size_t> read = source.ReadAt(0, begin, sizeof begin);
+  return read.ok() && *read == sizeof begin && std::memcmp(begin, "\xff\xd8\xff", 3) == 0;
+}
+
+// Its names for what it does not let through are a list of what it does.
+std::string WhyNot(int opened, const std::string& detail) {
+  if (absl::StrContains(detail, "whitelist")) {
+    return "it is of a format that is not read (of still images: tf.io.decode_image)";
+  }
+  return absl::StrCat(FfmpegErrorText(opened), detail);
+}
+
+int RotationOf(const AVStream& stream) {
+  const uint8_t* matrix = av_stream_get_side_data(&stream, AV_PKT_DATA_DISPLAYMATRIX, nullptr);
+  if (matrix == nullptr) return 0;
+  // FFmpeg's angle is counter-clockwise.
+  const double angle = av_display_rotation_get(reinterpret_cast<const int32_t*>(matrix));
+  if (std::isnan(angle)) return 0;
+  const int quarter_turns = static_cast<int>(std::lround(-angle / 90.0));
+  return ((quarter_turns % 4) + 4) % 4 * 90;
+}
+
+}  // namespace
+
+Demuxer::Demuxer(const ByteSource& source, const Cancelled& cancelled, Look look)
+    : source_(&source), cancelled_(cancelled), look_(look) {}
+
+Demuxer::~Demuxer() {
+  avformat_close_input(&format_);
+  if (io_ != nullptr) {
+    av_freep(&io_->buffer);
+    avio_context_free(&io_);
+  }
+}
+
+int Demuxer::ReadCallback(void* opaque, uint8_t* buffer, int size) {
+  auto* self = static_cast<Demuxer*>(opaque);
+  if (IsCancelled(self->cancelled_)) return AVERROR_EXIT;
+  const auto read = self->source_->ReadAt(self->position_, buffer, static_cast<size_t>(size));
+  if (!read.ok()) {
+    if (self->read_error_.ok()) self->read_error_ = read.status();
+    self->damage_ = std::string(read.status().message());
+    return AVERROR(EIO);
+  }
+  if (*read == 0) return AVERROR_EOF;
+  self->position_ += static_cast<int64_t>(*read);
+  return static_cast<int>(*read);
+}
+
+int64_t Demuxer::SeekCallback(void* opaque, int64_t offset, int whence) {
+  auto* self = static_cast<Demuxer*>(opaque);
+  switch (whence & ~AVSEEK_FORCE) {
+    case AVSEEK_SIZE:
+      return self->source_->Size();
+    case SEEK_SET:
+      break;
+    case SEEK_CUR:
+      offset += self->position_;
+      break;
+    case SEEK_END:
+      offset += self->source_->Size();
+      break;
+    default:
+      return AVERROR(EINVAL);
+  }
+  if (offset < 0) return AVERROR(EINVAL);
+  self->position_ = offset;
+  return offset;
+}
+
+absl::StatusOr<std::unique_ptr<Demuxer>> Demuxer::Open(const ByteSource& source,
+                                                       const Cancelled& cancelled, Look look) {
+  if (source.Size() == 0 && !source.IsSequential()) {
+    return absl::InvalidArgumentError(
+        dynamic_cast<const MemorySource*>(&source) != nullptr
+            ? "contents is empty: pass the bytes of a video file, e.g. tf.io.read_file(path)"
+            : "the file is empty (0 bytes): was it written or downloaded completely?");
+  }
+  std::unique_ptr<Demuxer> demuxer(new Demuxer(source, cancelled, look));
+  NVC_RETURN_IF_ERROR(demuxer->Initialize());
+  return demuxer;
+}
+
+absl::Status Demuxer::Initialize() {
+  AvLogScope log;
+  auto* buffer = static_cast<uint8_t*>(av_malloc(kIoBufferBytes));
+  if (buffer == nullptr) return absl::ResourceExhaustedError("out of memory opening contents");
+  io_ = avio_alloc_context(buffer, kIoBufferBytes, 0, this, &ReadCallback, nullptr,
+                           source_->IsSequential() ? nullptr : &SeekCallback);
+  format_ = avformat_alloc_context();
+  if (io_ == nullptr || format_ == nullptr) {
+    return absl::ResourceExhaustedError("out of memory opening contents");
+  }
+  format_->pb = io_;
+  format_->io_open = &RefuseToOpen;
+  format_->flags |= AVFMT_FLAG_CUSTOM_IO;
+  format_->probesize = kProbeBytes;
+  format_->max_analyze_duration = kAnalyzeMicroseconds;
+  AVDictionary* options = nullptr;
+  av_dict_set(&options, "format_whitelist", kFormats, 0);
+  av_dict_set(&options, "protocol_whitelist", "none", 0);
+  auto* const format = IsJpeg(*source_) ? av_find_input_format("mjpeg") : nullptr;
+  const int opened = avformat_open_input(&format_, "", format, &options);
+  av_dict_free(&options);
+  if (opened < 0) {
+    if (opened == AVERROR_EXIT) return absl::CancelledError("cancelled while opening contents");
+    if (opened == AVERROR(ENOMEM)) return FfmpegError(opened, "opening contents");
+    NVC_RETURN_IF_ERROR(read_error_);
+    return absl::InvalidArgumentError(absl::StrCat(
+        "contents (", source_->Size(),
+        " bytes) is not a video container that can be read: ", WhyNot(opened, log.Detail()),
+        "; mp4/mov, mkv/webm, avi, ts, flv, ivf, obu, gif and raw H.264/HEVC are read",
+        HintOf(*source_)));
+  }
+  return SelectStream();
+}
+
+absl::Status Demuxer::SelectStream() {
+  AvLogScope log;
+  const auto find = [this] {
+    return av_find_best_stream(format_, AVMEDIA_TYPE_VIDEO, -1, -1, nullptr, 0);
+  };
+  stream_index_ = find();
+  if (stream_index_ < 0 || look_ == Look::kEverything ||
+      !HeaderIsEnough(*format_, *format_->streams[stream_index_]->codecpar)) {
+    const int found = avformat_find_stream_info(format_, nullptr);
+    if (found == AVERROR_EXIT || IsCancelled(cancelled_)) {
+      return absl::CancelledError("cancelled while reading the stream's parameters");
+    }
+    NVC_RETURN_IF_ERROR(read_error_);
+    if (found < 0) {
+      return absl::DataLossError(absl::StrCat("contents: the streams' parameters can't be read: ",
+                                              FfmpegErrorText(found), log.Detail()));
+    }
+    stream_index_ = find();
+  }
+  bool has_audio = false;
+  for (unsigned i = 0; i < format_->nb_streams; ++i) {
+    has_audio = has_audio || IsSound(static_cast<int>(i));
+    if (static_cast<int>(i) != stream_index_) format_->streams[i]->discard = AVDISCARD_ALL;
+  }
+  const char* container = format_->iformat->name;
+  if (stream_index_ < 0) {
+    return absl::InvalidArgumentError(absl::StrCat("contents (", container, ") has no video stream",
+                                                   has_audio ? ", only audio" : "", log.Detail()));
+  }
+  AVStream* stream = format_->streams[stream_index_];
+  stream_.container = container;
+  stream_.codec.reset(avcodec_parameters_alloc());
+  if (stream_.codec == nullptr ||
+      avcodec_parameters_copy(stream_.codec.get(), stream->codecpar) < 0) {
+    return absl::ResourceExhaustedError("out of memory reading the stream's parameters");
+  }
+  stream_.time_base = stream->time_base;
+  stream_.frame_rate = stream->avg_frame_rate;
+  stream_.lowest_rate = stream->r_frame_rate;
+  stream_.sample_aspect_ratio = av_guess_sample_aspect_ratio(format_, stream, nullptr);
+  stream_.rotation = RotationOf(*stream);
+  stream_.has_audio = has_audio;
+  stream_.index = stream_index_;
+  return absl::OkStatus();
+}
+
+bool Demuxer::IsSound(int stream_index) const {
+  return format_->streams[stream_index]->codecpar->codec_type == AVMEDIA_TYPE_AUDIO;
+}
+
+absl::StatusOr<std::vector<SoundTrack>> Demuxer::Sound() const {
+  std::vector<SoundTrack> tracks;
+  for (unsigned i = 0; i < format_->nb_streams; ++i) {
+    if (!IsSound(static_cast<int>(i))) continue;
+    const AVStream& stream = *format_->streams[i];
+    SoundTrack track;
+    track.codec.reset(avcodec_parameters_alloc());
+    if (track.codec == nullptr || avcodec_parameters_copy(track.codec.get(), stream.codecpar) < 0) {
+      return absl::ResourceExhaustedError("out of memory describing the sound");
+    }
+    track.time_base = stream.time_base;
+    track.index = static_cast<int>(i);
+    const AVDictionaryEntry* const language = av_dict_get(stream.metadata, "language", nullptr, 0);
+    if (language != nullptr) track.language = language->value;
+    tracks.push_back(std::move(track));
+  }
+  return tracks;
+}
+
+void Demuxer::KeepSound() {
+  keeps_sound_ = true;
+  for (unsigned i = 0; i < format_->nb_streams; ++i) {
+    if (IsSound(static_cast<int>(i))) format_->streams[i]->discard = AVDISCARD_DEFAULT;
+  }
+}
+
+absl::StatusOr<bool> Demuxer::Next(AVPacket* packet) {
+  AvLogScope log;
+  while (true) {
+    av_packet_unref(packet);
+    const int read = av_read_frame(format_, packet);
+    if (read == AVERROR_EOF) return false;
+    if (read == AVERROR_EXIT || IsCancelled(cancelled_)) {
+      return absl::CancelledError("cancelled while reading packets");
+    }
+    if (read == AVERROR(ENOMEM)) return FfmpegError(read, "reading packets");
+    if (read < 0) {
+      damage_ =
+          absl::StrCat(damage_, damage_.empty() ? "" : "; ", FfmpegErrorText(read), log.Detail());
+      return false;
+    }
+    if (packet->size == 0) continue;
+    if (keeps_sound_ && IsSound(packet->stream_index)) return true;
+    if (packet->stream_index != stream_index_) continue;
+    if (wants_key_ && (packet->flags & AV_PKT_FLAG_KEY) == 0) continue;
+    wants_key_ = false;
+    return true;
+  }
+}
+
+absl::Status Demuxer::Seek(int64_t timestamp) {
+  AvLogScope log;
+  const char* container = format_->iformat->name;
+  if (source_->IsSequential()) {
+    return absl::UnimplementedError("there is no way back in a source that is only read once");
+  }
+  int error = av_seek_frame(format_, stream_index_, timestamp, AVSEEK_FLAG_BACKWARD);
+  // Nothing at or before it: the first key frame.
+  if (error < 0) error = av_seek_frame(format_, stream_index_, timestamp, 0);
+  if (error < 0) {
+    return absl::UnimplementedError(absl::StrCat(
+        "contents (", container, ") has no way to seek: ", FfmpegErrorText(error), log.Detail()));
+  }
+  damage_.clear();
+  wants_key_ = true;
+  return absl::OkStatus();
+}
+
+}  // namespace nvc

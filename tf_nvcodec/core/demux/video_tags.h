@@ -1,0 +1,45 @@
+// What a video says of its frames beside their samples.
+#ifndef TF_NVCODEC_CORE_DEMUX_VIDEO_TAGS_H_
+#define TF_NVCODEC_CORE_DEMUX_VIDEO_TAGS_H_
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "tf_nvcodec/core/demux/demuxer.h"
+#include "tf_nvcodec/core/ffmpeg/bitstream_filter.h"
+
+extern "C" {
+#include <libavformat/avformat.h>
+}
+
+namespace nvc {
+
+struct VideoTags {
+  AVColorPrimaries primaries = AVCOL_PRI_UNSPECIFIED;
+  AVColorTransferCharacteristic transfer = AVCOL_TRC_UNSPECIFIED;
+  AVColorSpace matrix = AVCOL_SPC_UNSPECIFIED;
+  AVColorRange range = AVCOL_RANGE_UNSPECIFIED;
+  AVChromaLocation chroma_location = AVCHROMA_LOC_UNSPECIFIED;
+  AVRational sample_aspect_ratio{0, 1};  // 0/1: unknown
+  int rotation = 0;                      // degrees clockwise to turn a stored frame for display
+
+  VideoTags WithoutColors() const {
+    VideoTags tags;
+    tags.sample_aspect_ratio = sample_aspect_ratio;
+    tags.rotation = rotation;
+    return tags;
+  }
+};
+
+VideoTags TagsOf(const StreamInfo& stream);
+
+// Puts the tags into the packets of an H.264, HEVC or AV1 stream. An AV1 stream has no room for the
+// shape of a pixel, none for the rotation.
+absl::StatusOr<BitstreamFilter> TaggingFilter(const VideoTags& tags,
+                                              const AVCodecParameters& stream,
+                                              AVRational time_base);
+// Into what a container says of `stream`, before its header is written.
+absl::Status TagStream(const VideoTags& tags, AVStream* stream);
+
+}  // namespace nvc
+
+#endif  // TF_NVCODEC_CORE_DEMUX_VIDEO_TAGS_H_

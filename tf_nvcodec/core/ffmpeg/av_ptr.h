@@ -1,0 +1,34 @@
+// Owning pointers for FFmpeg's objects.
+#ifndef TF_NVCODEC_CORE_FFMPEG_AV_PTR_H_
+#define TF_NVCODEC_CORE_FFMPEG_AV_PTR_H_
+
+#include <memory>
+
+extern "C" {
+#include <libavcodec/avcodec.h>
+#include <libavutil/frame.h>
+}
+
+namespace nvc {
+
+struct AvFrameDeleter {
+  void operator()(AVFrame* frame) const { av_frame_free(&frame); }
+};
+struct AvPacketDeleter {
+  void operator()(AVPacket* packet) const { av_packet_free(&packet); }
+};
+struct AvCodecContextDeleter {
+  void operator()(AVCodecContext* context) const { avcodec_free_context(&context); }
+};
+struct AvCodecParametersDeleter {
+  void operator()(AVCodecParameters* parameters) const { avcodec_parameters_free(&parameters); }
+};
+
+using AvFramePtr = std::unique_ptr<AVFrame, AvFrameDeleter>;
+using AvPacketPtr = std::unique_ptr<AVPacket, AvPacketDeleter>;
+using AvCodecContextPtr = std::unique_ptr<AVCodecContext, AvCodecContextDeleter>;
+using AvCodecParametersPtr = std::unique_ptr<AVCodecParameters, AvCodecParametersDeleter>;
+
+}  // namespace nvc
+
+#endif  // TF_NVCODEC_CORE_FFMPEG_AV_PTR_H_

@@ -1,0 +1,22 @@
+// Which FFmpeg this was compiled with and which one is loaded.
+#ifndef TF_NVCODEC_CORE_FFMPEG_FFMPEG_VERSIONS_H_
+#define TF_NVCODEC_CORE_FFMPEG_FFMPEG_VERSIONS_H_
+
+#include <string>
+#include <vector>
+
+namespace nvc {
+
+struct LibraryVersion {
+  std::string library, build, run;  // "libavcodec", "59.37.100", "59.37.100"
+};
+
+std::vector<LibraryVersion> FfmpegLibraryVersions();
+// Of the loaded libavutil, e.g. "5.1.9-0+deb12u1".
+std::string FfmpegRelease();
+// Of the loaded libavformat, e.g. "GPL version 2 or later".
+std::string FfmpegLicense();
+
+}  // namespace nvc
+
+#endif  // TF_NVCODEC_CORE_FFMPEG_FFMPEG_VERSIONS_H_

@@ -1,0 +1,49 @@
+// The memory of one decoder's pictures, taken from what earlier decoders left.
+#ifndef TF_NVCODEC_CORE_FFMPEG_PICTURE_POOL_H_
+#define TF_NVCODEC_CORE_FFMPEG_PICTURE_POOL_H_
+
+#include <cstddef>
+#include <mutex>
+
+#include "tf_nvcodec/core/base/block_cache.h"
+
+extern "C" {
+#include <libavcodec/avcodec.h>
+}
+
+namespace nvc {
+
+// Lays pictures out as FFmpeg's own pools do, and like them gives a decoder zeros or what the same
+// decoder has left there: damaged streams show the same whatever was decoded before, and nothing
+// of it.
+class PicturePool {
+ public:
+  explicit PicturePool(BlockCache* cache) : cache_(cache) {}
+  // Pictures still in use keep their memory.
+  ~PicturePool() { av_buffer_pool_uninit(&pool_); }
+  PicturePool(const PicturePool&) = delete;
+  PicturePool& operator=(const PicturePool&) = delete;
+
+  // What AVCodecContext::get_buffer2 has to do. Thread-safe.
+  int GetBuffer(AVCodecContext* context, AVFrame* frame);
+
+ private:
+  struct Layout {
+    int format = AV_PIX_FMT_NONE;
+    int width = 0, height = 0;
+    int linesizes[4];
+    size_t offsets[4], sizes[4];  // of the planes
+    size_t bytes = 0;
+  };
+
+  int Prepare(AVCodecContext* context, const AVFrame& frame);
+
+  BlockCache* const cache_;
+  std::mutex mutex_;
+  Layout layout_;
+  AVBufferPool* pool_ = nullptr;  // of buffers for this layout
+};
+
+}  // namespace nvc
+
+#endif  // TF_NVCODEC_CORE_FFMPEG_PICTURE_POOL_H_

@@ -1,0 +1,49 @@
+#include "tf_nvcodec/core/format/geometry.h"
+
+#include <cstdint>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace nvc {
+
+absl::StatusOr<Geometry> MakeGeometry(const OutputSpec& output, int source_width, int source_height,
+                                      int rotation) {
+  if (rotation != 0 && rotation != 90 && rotation != 180 && rotation != 270) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("rotation must be 0, 90, 180 or 270 degrees; got ", rotation,
+                     " (pass apply_rotation=False to leave frames as they are stored)"));
+  }
+  Geometry geometry;
+  geometry.rotation = output.apply_rotation ? rotation : 0;
+  const bool turned = geometry.rotation == 90 || geometry.rotation == 270;
+  const int shown_width = turned ? source_height : source_width;
+  const int shown_height = turned ? source_width : source_height;
+  const Crop crop = output.crop.value_or(Crop{0, 0, shown_height, shown_width});
+  if (int64_t{crop.top} + crop.height > shown_height ||
+      int64_t{crop.left} + crop.width > shown_width) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("crop (top ", crop.top, ", left ", crop.left, ", height ", crop.height,
+                     ", width ", crop.width, ") leaves the frame, which is shown with height ",
+                     shown_height, " and width ", shown_width));
+  }
+  geometry.height = output.height != 0 ? output.height : crop.height;
+  geometry.width = output.width != 0 ? output.width : crop.width;
+  geometry.resized = geometry.height != crop.height || geometry.width != crop.width;
+  geometry.stored_height = turned ? geometry.width : geometry.height;
+  geometry.stored_width = turned ? geometry.height : geometry.width;
+  geometry.flip_x = geometry.rotation == 180 || geometry.rotation == 270;
+  geometry.flip_y = geometry.rotation == 180 || geometry.rotation == 90;
+
+  Crop& stored = geometry.crop;
+  stored = crop;
+  if (turned) {
+    std::swap(stored.top, stored.left);
+    std::swap(stored.height, stored.width);
+  }
+  if (geometry.flip_x) stored.left = source_width - stored.left - stored.width;
+  if (geometry.flip_y) stored.top = source_height - stored.top - stored.height;
+  return geometry;
+}
+
+}  // namespace nvc

@@ -1,0 +1,557 @@
+#include "tf_nvcodec/core/index/frame_index.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <iterator>
+#include <limits>
+#include <set>
+
+#include "absl/strings/str_cat.h"
+#include "tf_nvcodec/core/base/status.h"
+#include "tf_nvcodec/core/bitstream/packet_headers.h"
+#include "tf_nvcodec/core/bitstream/packet_info.h"
+#include "tf_nvcodec/core/bitstream/parameter_sets.h"
+#include "tf_nvcodec/core/demux/headers_only_source.h"
+#include "tf_nvcodec/core/ffmpeg/decoder.h"
+
+namespace nvc {
+
+double FrameIndex::duration() const {
+  if (frames_.empty()) return 0;
+  return frames_.back().time + frames_.back().duration - frames_.front().time;
+}
+
+void FrameIndex::SetFrameTimes() {
+  double time = -std::numeric_limits<double>::infinity();
+  for (FrameEntry& frame : frames_) frame.time = time = std::max(time, frame.pts);
+}
+
+const AVCodecParameters& FrameIndex::CodecAt(int i) const {
+  const auto next = std::upper_bound(
+      descriptions_.begin(), descriptions_.end(), i,
+      [](int packet, const Description& description) { return packet < description.first_packet; });
+  return next == descriptions_.begin() ? *stream_.codec : *std::prev(next)->codec;
+}
+
+absl::Status FrameIndex::ReadPacket(const ByteSource& source, int i, AVPacket* out) const {
+  const PacketEntry& entry = packets_[static_cast<size_t>(i)];
+  av_packet_unref(out);
+  if (entry.kept != nullptr) {
+    const int referenced = av_packet_ref(out, entry.kept.get());
+    if (referenced < 0) return FfmpegError(referenced, "reading a packet");
+  } else {
+    const int allocated = av_new_packet(out, entry.size);
+    if (allocated < 0) return FfmpegError(allocated, "reading a packet");
+    NVC_ASSIGN_OR_RETURN(const size_t read,
+                         source.ReadAt(entry.offset, out->data, static_cast<size_t>(entry.size)));
+    if (read != static_cast<size_t>(entry.size)) {
+      return absl::DataLossError(absl::StrCat("packet ", i, " at byte ", entry.offset,
+                                              " is cut short: the file shrank while it was read"));
+    }
+  }
+  out->pts = entry.pts;
+  out->dts = entry.dts;
+  out->duration = entry.duration;
+  out->flags = entry.flags;
+  out->pos = i;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<int64_t> FrameIndex::FrameAt(double seconds) const {
+  const double end = frames_.back().time + frames_.back().duration;
+  if (!(seconds >= frames_.front().time && seconds < end)) {
+    return absl::InvalidArgumentError(absl::StrCat("timestamp ", seconds,
+                                                   " s is outside the video, [",
+                                                   frames_.front().time, ", ", end, ") s"));
+  }
+  const auto next =
+      std::upper_bound(frames_.begin(), frames_.end(), seconds,
+                       [](double time, const FrameEntry& frame) { return time < frame.time; });
+  return next - frames_.begin() - 1;
+}
+
+absl::Status CheckStarts(const FrameIndex& index, const ByteSource& source,
+                         const std::vector<int64_t>& frames) {
+  std::set<int> starts;
+  for (const int64_t frame : frames) {
+    starts.insert(index.frames()[static_cast<size_t>(frame)].start_packet);
+  }
+  const auto inspector = PacketInspector::Create(*index.stream().codec);
+  AvPacketPtr packet(av_packet_alloc());
+  if (packet == nullptr) return absl::ResourceExhaustedError("out of memory for a packet");
+  for (const int start : starts) {
+    NVC_RETURN_IF_ERROR(index.ReadPacket(source, start, packet.get()));
+    const PacketInfo info = inspector->Inspect(*packet);
+    av_packet_unref(packet.get());
+    if (!info.random_access || info.shown != 1) {
+      return absl::AbortedError(absl::StrCat(
+          "sample ", start, " is a sync sample, but no frame that decoding can begin with"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+namespace {
+
+// Containers put a few header bytes between a packet's position and its payload.
+constexpr int kHeaderSearchBytes = 64;
+
+// Where `packet`'s bytes lie in the source in one piece, or -1.
+int64_t FindPayload(const ByteSource& source, const AVPacket& packet,
+                    std::vector<uint8_t>* buffer) {
+  if (packet.pos < 0 || packet.side_data_elems > 0) return -1;
+  const auto size = static_cast<size_t>(packet.size);
+  buffer->resize(size + kHeaderSearchBytes);
+  const auto read = source.ReadAt(packet.pos, buffer->data(), buffer->size());
+  if (!read.ok() || *read < size) return -1;
+  const size_t last = std::min(*read - size, static_cast<size_t>(kHeaderSearchBytes));
+  for (size_t shift = 0; shift <= last; ++shift) {
+    if (std::memcmp(buffer->data() + shift, packet.data, size) == 0) {
+      return packet.pos + static_cast<int64_t>(shift);
+    }
+  }
+  return -1;
+}
+
+// How much of a file is looked at; less where the container has a table of its packets.
+enum class Reading { kSampleTable, kPartsOfPackets, kAll };
+
+}  // namespace
+
+class FrameIndexBuilder {
+ public:
+  FrameIndexBuilder(const ByteSource& source, const FrameIndex::Limits& limits,
+                    const Cancelled& cancelled, Reading reading)
+      : source_(source),
+        limits_(limits),
+        cancelled_(cancelled),
+        only_table_(reading == Reading::kSampleTable),
+        sparse_(reading != Reading::kAll) {}
+
+  // Aborted when more has to be read for it.
+  absl::StatusOr<FrameIndex> Build() {
+    NVC_RETURN_IF_ERROR(ReadPackets());
+    if (!OrderByTimestamps()) {
+      if (only_table_) return NotSparse();
+      NVC_RETURN_IF_ERROR(OrderByDecoding());
+    }
+    index_.only_sample_table_ = only_table_;
+    if (index_.frames_.empty()) return NoFrames();
+    if (limits_.max_frames > 0 && index_.num_frames() > limits_.max_frames) {
+      return absl::ResourceExhaustedError(absl::StrCat(
+          "contents has ", index_.num_frames(), " frames, max_frames is ", limits_.max_frames));
+    }
+    PairFields();
+    SetTimes();
+    SetReorderDepth();
+    SetStartPackets();
+    index_.packets_.shrink_to_fit();
+    index_.frames_.shrink_to_fit();
+    index_.pictures_.shrink_to_fit();
+    return std::move(index_);
+  }
+
+ private:
+  absl::Status NoFrames() const {
+    return absl::DataLossError(absl::StrCat(
+        "contents (", index_.stream_.container, ", ",
+        avcodec_get_name(index_.stream_.codec->codec_id), ", ", source_.Size(),
+        " bytes) has a video stream but no frame that can be decoded: ",
+        index_.packets_.empty() ? "it holds no video packet" : "its packets are damaged",
+        index_.damage_.empty() ? "" : absl::StrCat(" (", index_.damage_, ")")));
+  }
+
+  absl::Status ReadPackets() {
+    NVC_ASSIGN_OR_RETURN(auto demuxer, Demuxer::Open(source_, cancelled_));
+    NVC_RETURN_IF_ERROR(CheckSize(*demuxer->stream().codec));
+    auto inspector = PacketInspector::Create(*demuxer->stream().codec);
+    packets_tell_ = knows_codec_ = inspector->understands_codec();
+    samples_ = demuxer->Samples();
+    const OutlineFunction outline =
+        only_table_ ? &OutlineNothing : OutlineOf(*demuxer->stream().codec);
+    if (only_table_) {
+      if (samples_.empty() || !TableTells(*demuxer->stream().codec)) return NotSparse();
+      demuxer->DoNotParse();
+    } else {
+      sparse_ = sparse_ && outline != nullptr && samples_.MeanSize() > source_.ReadOverhead();
+    }
+    if (sparse_) {
+      demuxer->ReadFrom(std::make_unique<SparseSource>(source_, samples_, outline));
+    }
+    AvPacketPtr packet(av_packet_alloc());
+    std::vector<PacketInfo> infos;
+    int random_access_points = 0;
+    while (true) {
+      NVC_ASSIGN_OR_RETURN(const bool more, demuxer->Next(packet.get()));
+      if (!more) break;
+      NVC_ASSIGN_OR_RETURN(const bool described, DescribeAnew(*demuxer->stream().codec, *packet));
+      if (described) inspector = PacketInspector::Create(*index_.descriptions_.back().codec);
+      PacketInfo info = only_table_ ? InfoOfSample(*packet) : inspector->Inspect(*packet);
+      random_access_points += info.random_access ? 1 : 0;
+      // A decoder that starts at a CRA picture drops the RASL pictures that belong to it.
+      if (info.skipped_leading && random_access_points <= 1) info.shown = 0;
+      if ((packet->flags & AV_PKT_FLAG_DISCARD) != 0) info.shown = 0;
+      packets_tell_ = packets_tell_ && info.shown >= 0;
+      NVC_RETURN_IF_ERROR(Append(packet.get(), info));
+      info.pictures.clear();
+      infos.push_back(std::move(info));
+    }
+    NVC_RETURN_IF_ERROR(demuxer->read_error());
+    SetDroppable(infos);
+    for (size_t i = 0; i < infos.size(); ++i) {
+      if (infos[i].shown != 0) shown_.push_back(static_cast<int>(i));
+    }
+    packets_tell_ = packets_tell_ && !infos.empty() && infos[0].random_access;
+    index_.damage_ = demuxer->damage();
+    // Last: reading packets may still refine what the header said.
+    index_.stream_ = demuxer->TakeStream();
+    return absl::OkStatus();
+  }
+
+  // Whether the container describes the stream anew before this packet.
+  absl::StatusOr<bool> DescribeAnew(const AVCodecParameters& first, const AVPacket& packet) {
+    auto& descriptions = index_.descriptions_;
+    NVC_ASSIGN_OR_RETURN(
+        AvCodecParametersPtr codec,
+        DescribedAnew(descriptions.empty() ? first : *descriptions.back().codec, packet));
+    if (codec == nullptr) return false;
+    // Parts are read as the first description has it.
+    if (sparse_) return NotSparse();
+    descriptions.push_back({static_cast<int>(index_.packets_.size()), std::move(codec)});
+    return true;
+  }
+
+  void SetDroppable(const std::vector<PacketInfo>& infos) {
+    int highest_layer = 0;
+    for (const PacketInfo& info : infos) highest_layer = std::max(highest_layer, info.temporal_id);
+    for (size_t first = 0, end = 0; first < infos.size(); first = end) {
+      bool certain = true;  // from this random access point to the next
+      for (; end == first || (end < infos.size() && !infos[end].random_access); ++end) {
+        certain &= !infos[end].lacks_reference;
+      }
+      for (size_t i = first; i < end; ++i) {
+        index_.packets_[i].droppable =
+            certain && infos[i].droppable && infos[i].temporal_id == highest_layer;
+      }
+    }
+  }
+
+  // Codecs of which a sample is a frame, with all that decoding takes to begin in the header.
+  static bool TableTells(const AVCodecParameters& codec) {
+    switch (codec.codec_id) {
+      case AV_CODEC_ID_H264:
+      case AV_CODEC_ID_HEVC:
+      case AV_CODEC_ID_AV1:
+        return codec.extradata_size > 0 && codec.width > 0;
+      case AV_CODEC_ID_VP8:
+      case AV_CODEC_ID_VP9:
+      case AV_CODEC_ID_MJPEG:
+        return codec.width > 0;
+      default:
+        return false;
+    }
+  }
+
+  static PacketInfo InfoOfSample(const AVPacket& packet) {
+    PacketInfo info;
+    info.random_access = (packet.flags & AV_PKT_FLAG_KEY) != 0;
+    return info;
+  }
+
+  // More of the packets has to be read.
+  static absl::Status NotSparse() { return absl::AbortedError("a packet is not in the table"); }
+
+  absl::Status CheckSize(const AVCodecParameters& codec) const {
+    const int64_t pixels = static_cast<int64_t>(codec.width) * codec.height;
+    if (limits_.max_pixels <= 0 || pixels <= limits_.max_pixels) return absl::OkStatus();
+    return absl::ResourceExhaustedError(absl::StrCat("pictures of ", codec.width, "x", codec.height,
+                                                     " are above max_pixels, ", limits_.max_pixels,
+                                                     "; raise it if the file is to be trusted"));
+  }
+
+  absl::Status Append(AVPacket* packet, const PacketInfo& info) {
+    const SampleTable::Sample* const sample = samples_.Find(packet->pos);
+    // What FFmpeg takes for the end of the file is that of the brief.
+    const bool brief = sparse_ && (packet->flags & AV_PKT_FLAG_CORRUPT) != 0;
+    if (brief) packet->flags &= ~AV_PKT_FLAG_CORRUPT;
+    const bool in_table = sample != nullptr && (brief || packet->size == sample->size);
+    PacketEntry entry;
+    entry.pts = packet->pts;
+    entry.dts = packet->dts;
+    entry.duration = packet->duration;
+    entry.size = in_table ? sample->size : packet->size;
+    entry.flags = packet->flags;
+    entry.random_access = info.random_access && !info.second_field;
+    entry.second_field = info.second_field;
+    entry.first_picture = static_cast<int>(index_.pictures_.size());
+    entry.num_pictures = static_cast<int>(info.pictures.size());
+    index_.pictures_.insert(index_.pictures_.end(), info.pictures.begin(), info.pictures.end());
+    if (in_table && packet->side_data_elems == 0) {
+      entry.offset = packet->pos;
+    } else if (only_table_) {
+      return NotSparse();
+    } else if (!sparse_) {
+      entry.offset = FindPayload(source_, *packet, &scratch_);
+    } else if (in_table) {
+      if (av_grow_packet(packet, sample->size - packet->size) < 0) {
+        return absl::ResourceExhaustedError("out of memory for a packet");
+      }
+      NVC_ASSIGN_OR_RETURN(const size_t read, source_.ReadAt(packet->pos, packet->data,
+                                                             static_cast<size_t>(packet->size)));
+      if (read != static_cast<size_t>(packet->size)) return NotSparse();
+    } else {
+      return NotSparse();
+    }
+    if (entry.offset < 0) {
+      entry.kept.reset(av_packet_alloc());
+      if (entry.kept == nullptr) return absl::ResourceExhaustedError("out of memory for a packet");
+      av_packet_move_ref(entry.kept.get(), packet);
+    }
+    index_.packets_.push_back(std::move(entry));
+    return absl::OkStatus();
+  }
+
+  // Display order from the packets alone; false when they don't tell it for certain.
+  bool OrderByTimestamps() {
+    if (!packets_tell_ || shown_.empty()) return false;
+    auto& packets = index_.packets_;
+    const bool intra_only = std::all_of(packets.begin(), packets.end(),
+                                        [](const PacketEntry& p) { return p.random_access; });
+    if (intra_only) {
+      for (PacketEntry& packet : packets) {
+        if (packet.pts == AV_NOPTS_VALUE) packet.pts = packet.dts;
+      }
+    }
+    const auto pts = [&](int i) { return packets[static_cast<size_t>(i)].pts; };
+    const bool hevc = index_.stream_.codec->codec_id == AV_CODEC_ID_HEVC;
+    for (const int i : shown_) {
+      if (pts(i) == AV_NOPTS_VALUE) return false;
+      // Frames shown before the first random access point: only the decoder knows which it gives.
+      if ((!hevc || only_table_) && pts(i) < pts(0)) return false;
+    }
+    std::vector<int> order = shown_;
+    std::sort(order.begin(), order.end(), [&](int a, int b) { return pts(a) < pts(b); });
+    for (size_t i = 1; i < order.size(); ++i) {
+      if (pts(order[i]) == pts(order[i - 1])) return false;
+    }
+    for (const int i : order) AppendFrame(i, pts(i));
+    return true;
+  }
+
+  void AppendFrame(int packet, int64_t pts) {
+    index_.packets_[static_cast<size_t>(packet)].frame = static_cast<int>(index_.frames_.size());
+    index_.frames_.emplace_back();
+    index_.frames_.back().packet = packet;
+    frame_pts_.push_back(pts);
+  }
+
+  absl::Status OrderByDecoding() {
+    index_.frames_.clear();
+    frame_pts_.clear();
+    DecoderOptions options;
+    options.max_pixels = limits_.max_pixels;
+    NVC_ASSIGN_OR_RETURN(auto decoder, OpenSoftwareDecoder(*index_.stream_.codec,
+                                                           index_.stream_.time_base, options));
+    AvPacketPtr packet(av_packet_alloc());
+    AvFramePtr frame(av_frame_alloc());
+    const int count = static_cast<int>(index_.packets_.size());
+    std::vector<bool> seen(index_.packets_.size(), false);
+    for (int i = 0; i <= count; ++i) {
+      if (IsCancelled(cancelled_)) return absl::CancelledError("cancelled while indexing");
+      const bool last = i == count;
+      if (!last) NVC_RETURN_IF_ERROR(index_.ReadPacket(source_, i, packet.get()));
+      // A damaged packet shows nothing; the rest of the stream still counts.
+      const absl::Status sent = decoder->Send(last ? nullptr : packet.get());
+      if (absl::IsResourceExhausted(sent)) return sent;
+      while (true) {
+        const auto received = decoder->Receive(frame.get());
+        if (!received.ok() || !*received) break;
+        const int64_t from = frame->pkt_pos;
+        if (from >= 0 && from < count && !seen[static_cast<size_t>(from)]) {
+          seen[static_cast<size_t>(from)] = true;
+          AppendFrame(static_cast<int>(from), frame->best_effort_timestamp);
+          // Some containers flag every packet.
+          PacketEntry& entry = index_.packets_[static_cast<size_t>(from)];
+          entry.random_access = entry.random_access && (knows_codec_ || frame->key_frame != 0);
+        }
+        av_frame_unref(frame.get());
+      }
+    }
+    MarkUnreachable();
+    // FFmpeg unpacks MPEG-4's packed B-frames from one packet into the next: only from the first
+    // one does it do so as in a full decode.
+    if (index_.stream_.codec->codec_id == AV_CODEC_ID_MPEG4) {
+      for (size_t i = 1; i < index_.packets_.size(); ++i) index_.packets_[i].random_access = false;
+    }
+    return absl::OkStatus();
+  }
+
+  // Of these codecs every coded picture is shown: one that is not, right after the first random
+  // access point, belongs to the pictures before it that were cut off.
+  void MarkUnreachable() {
+    const AVCodecID codec = index_.stream_.codec->codec_id;
+    if (codec != AV_CODEC_ID_H264 && codec != AV_CODEC_ID_HEVC && codec != AV_CODEC_ID_MPEG2VIDEO) {
+      return;
+    }
+    auto& packets = index_.packets_;
+    for (size_t i = 1; i < packets.size() && packets[i].frame < 0; ++i) {
+      packets[i].unreachable = !packets[i].second_field || packets[i - 1].unreachable;
+    }
+  }
+
+  // A frame takes both its fields. A packet that shows a frame of its own has both, whatever its
+  // first slice looked like.
+  void PairFields() {
+    auto& packets = index_.packets_;
+    for (size_t i = 0; i < packets.size(); ++i) {
+      PacketEntry& second = packets[i];
+      if (!second.second_field) continue;
+      second.second_field = i > 0 && second.frame < 0;
+      if (!second.second_field) continue;
+      PacketEntry& first = packets[i - 1];
+      first.droppable = second.droppable = first.droppable && second.droppable;
+    }
+  }
+
+  // Seconds of every frame. Where the stream gives no pts, frames follow each other at its rate.
+  void SetTimes() {
+    auto& frames = index_.frames_;
+    const AVRational base = index_.stream_.time_base;
+    const double tick = av_q2d(base);
+    const double interval = Interval(tick);
+    for (size_t i = 0; i < frames.size(); ++i) {
+      if (frame_pts_[i] != AV_NOPTS_VALUE) {
+        // One rounding only: 1.2 s comes out as the double nearest to 1.2.
+        frames[i].pts = static_cast<double>(frame_pts_[i]) * base.num / base.den;
+      } else {
+        frames[i].pts = i == 0 ? 0 : frames[i - 1].pts + interval;
+      }
+    }
+    index_.SetFrameTimes();
+    for (size_t i = 0; i + 1 < frames.size(); ++i) {
+      frames[i].duration = frames[i + 1].time - frames[i].time;
+    }
+    const int64_t last_ticks = TicksOf(frames.back());
+    frames.back().duration = last_ticks > 0 ? static_cast<double>(last_ticks) * tick : interval;
+    index_.frame_rate_ = FrameRate(interval, tick);
+  }
+
+  // What its packets say that it lasts.
+  int64_t TicksOf(const FrameEntry& frame) const {
+    const auto first = static_cast<size_t>(frame.packet);
+    const bool has_second =
+        first + 1 < index_.packets_.size() && index_.packets_[first + 1].second_field;
+    const auto ticks = [this](size_t i) {
+      return std::max<int64_t>(index_.packets_[i].duration, 0);
+    };
+    return std::min(ticks(first), INT64_MAX / 2) +
+           (has_second ? std::min(ticks(first + 1), INT64_MAX / 2) : 0);
+  }
+
+  // Seconds from one frame to the next. Without pts the decoding timestamps tell it better than the
+  // header, whose rate may be that of the container's clock.
+  double Interval(double tick) const {
+    const auto& packets = index_.packets_;
+    const PacketEntry& first = packets.front();
+    // Of the last packet that begins a frame.
+    const auto end = std::find_if(packets.rbegin(), packets.rend(),
+                                  [](const PacketEntry& packet) { return !packet.second_field; });
+    const PacketEntry& last = *end;
+    const auto begun = std::count_if(packets.begin(), packets.end(), [](const PacketEntry& packet) {
+      return !packet.second_field;
+    });
+    double from_dts = 0;
+    if (begun > 1 && first.dts != AV_NOPTS_VALUE && last.dts > first.dts) {
+      // Their difference may not fit in 64 bits.
+      const double ticks = static_cast<double>(last.dts) - static_cast<double>(first.dts);
+      from_dts = ticks * tick / static_cast<double>(begun - 1);
+    }
+    const AVRational tagged = index_.stream_.frame_rate;
+    double from_tag = tagged.num > 0 && tagged.den > 0 ? av_q2d(av_inv_q(tagged)) : 0;
+    const double from_duration = static_cast<double>(TicksOf(index_.frames_[0])) * tick;
+    const bool has_pts = frame_pts_[0] != AV_NOPTS_VALUE;
+    // FFmpeg's measure of a stream without timestamps, which takes some of the fields for frames.
+    const bool counts_fields = begun < static_cast<int64_t>(packets.size());
+    if (!has_pts && counts_fields && from_duration > 0) from_tag = from_duration;
+    constexpr double kDefault = 1.0 / 25;  // FFmpeg's own for streams without any timing
+    for (const double seconds :
+         {has_pts ? from_tag : from_dts, has_pts ? from_dts : from_tag, from_duration}) {
+      if (seconds > 0) return seconds;
+    }
+    return kDefault;
+  }
+
+  double FrameRate(double interval, double tick) const {
+    const auto& frames = index_.frames_;
+    const double span = frames.back().time - frames.front().time;
+    if (frames.size() < 2 || span <= 0) return 1.0 / interval;
+    // Timestamps rounded to the container's clock measure 23.9757 for what the tag says exactly,
+    // and of a few frames more than that.
+    constexpr double kTagTolerance = 1e-3, kMostOfAnInterval = 0.05;
+    const auto intervals = static_cast<double>(frames.size() - 1);
+    const double off = std::abs(span - intervals * interval);
+    const double rounding = std::min(tick, kMostOfAnInterval * interval);
+    const bool as_tagged = off <= std::max(kTagTolerance * span, rounding);
+    return as_tagged ? 1.0 / interval : intervals / span;
+  }
+
+  void SetReorderDepth() {
+    int decoded = 0;
+    for (const PacketEntry& packet : index_.packets_) {
+      if (packet.frame < 0) continue;
+      index_.reorder_depth_ = std::max(index_.reorder_depth_, decoded - packet.frame);
+      ++decoded;
+    }
+    index_.reorder_depth_ = std::min(index_.reorder_depth_, FrameIndex::kMaxReorderDepth);
+  }
+
+  // A frame shown before the random access point that it follows in decoding order may refer to
+  // what came before that point: it is reached from the one before.
+  void SetStartPackets() {
+    std::vector<int> starts;
+    for (size_t i = 0; i < index_.packets_.size(); ++i) {
+      if (index_.packets_[i].random_access) starts.push_back(static_cast<int>(i));
+      const int frame = index_.packets_[i].frame;
+      if (frame < 0) continue;
+      auto start = starts.rbegin();
+      while (start != starts.rend() && *start != static_cast<int>(i) &&
+             ShownBefore(static_cast<int>(i), *start)) {
+        ++start;
+      }
+      index_.frames_[static_cast<size_t>(frame)].start_packet = start == starts.rend() ? 0 : *start;
+    }
+  }
+
+  bool ShownBefore(int packet, int start) const {
+    const PacketEntry& a = index_.packets_[static_cast<size_t>(packet)];
+    const PacketEntry& b = index_.packets_[static_cast<size_t>(start)];
+    if (b.frame >= 0) return a.frame < b.frame;
+    return a.pts == AV_NOPTS_VALUE || b.pts == AV_NOPTS_VALUE || a.pts < b.pts;
+  }
+
+  const ByteSource& source_;
+  const FrameIndex::Limits& limits_;
+  const Cancelled& cancelled_;
+  const bool only_table_;  // packets come without their bytes
+  bool sparse_;            // packets come with what the inspector needs, no more
+  SampleTable samples_;    // where the container has one
+  FrameIndex index_;
+  std::vector<int> shown_;          // packets that show a frame, in decoding order
+  std::vector<int64_t> frame_pts_;  // time base, display order; AV_NOPTS_VALUE where unknown
+  bool knows_codec_ = true;         // and with it where decoding may start
+  bool packets_tell_ = true;        // else only a full decode gives the true frames
+  std::vector<uint8_t> scratch_;
+};
+
+absl::StatusOr<FrameIndex> FrameIndex::Build(const ByteSource& source, const Limits& limits,
+                                             const Cancelled& cancelled) {
+  for (const Reading reading : {Reading::kSampleTable, Reading::kPartsOfPackets}) {
+    if (reading == Reading::kSampleTable && !limits.believe_sample_table) continue;
+    auto index = FrameIndexBuilder(source, limits, cancelled, reading).Build();
+    if (!absl::IsAborted(index.status())) return index;
+  }
+  return FrameIndexBuilder(source, limits, cancelled, Reading::kAll).Build();
+}
+
+}  // namespace nvc

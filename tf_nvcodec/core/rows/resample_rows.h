@@ -1,0 +1,52 @@
+// The inner loops of resampling. Every version gives the same bits: sums are made in the order
+// written here, and without fused multiply-add.
+#ifndef TF_NVCODEC_CORE_ROWS_RESAMPLE_ROWS_H_
+#define TF_NVCODEC_CORE_ROWS_RESAMPLE_ROWS_H_
+
+#include <cstdint>
+
+#include "tf_nvcodec/core/rows/simd.h"
+
+namespace nvc {
+
+constexpr int kMaxSummedRows = 4;
+
+// For samples of type T, uint8_t or uint16_t. Rows are read only where `start` points, for as many
+// samples as there are taps.
+template <typename T>
+struct SampleKernels {
+  // to[i] = from[i].
+  void (*to_float)(const T* from, int count, float* to);
+  // to[i] = from[start[i]].
+  void (*pick)(const T* from, const int32_t* start, int count, float* to);
+  // to[i] = weights[i] * from[start[i]] + weights[count + i] * from[start[i] + 1].
+  void (*dot2)(const T* from, const int32_t* start, const float* weights, int count, float* to);
+  // With w = weights + 4 * i and x = from + start[i]:
+  // to[i] = (w[0] * x[0] + w[1] * x[1]) + (w[2] * x[2] + w[3] * x[3]).
+  void (*dot4)(const T* from, const int32_t* start, const float* weights, int count, float* to);
+  // sum[i] = (first ? 0 : sum[i]) + (weights[0] * from[0][i] + ...), rows 1 to kMaxSummedRows.
+  void (*add_rows)(const T* const* from, const float* weights, int rows, bool first, int count,
+                   float* sum);
+};
+
+struct ResampleKernels {
+  SampleKernels<uint8_t> bytes;
+  SampleKernels<uint16_t> words;
+  // to[i] = sum over k < taps of weights[i * taps + k] * from[start[i] + k], taps a multiple of 8:
+  // eight sums of every eighth product s, then ((s0 + s4) + (s1 + s5)) + ((s2 + s6) + (s3 + s7)).
+  void (*dot8)(const float* from, const int32_t* start, const float* weights, int taps, int count,
+               float* to);
+  // to[i] = weights[0] * from[0][i] + ..., rows 1 to kMaxSummedRows.
+  void (*blend_rows)(const float* const* from, const float* weights, int rows, int count,
+                     float* to);
+};
+
+const ResampleKernels& GetResampleKernels(Simd simd);
+
+namespace internal {
+const ResampleKernels& Avx2ResampleKernels();
+}  // namespace internal
+
+}  // namespace nvc
+
+#endif  // TF_NVCODEC_CORE_ROWS_RESAMPLE_ROWS_H_

@@ -1,0 +1,151 @@
+#include "tf_nvcodec/nv/convert/gpu_surface.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "tf_nvcodec/core/base/status.h"
+#include "tf_nvcodec/nv/cuda/gpu_device.h"
+
+namespace nvc {
+
+absl::StatusOr<DeviceMemory> DeviceMemoryPool::Take(size_t bytes) {
+  DeviceMemory memory = TakeIdle(bytes);
+  if (memory.get() != 0) return memory;
+  // Seldom, since it waits for all of the context: only for as many as may be kept.
+  NVC_RETURN_IF_ERROR(WaitForUsers());
+  memory = TakeIdle(bytes);
+  if (memory.get() != 0) return memory;
+  return DeviceMemory::Allocate(device_, bytes);
+}
+
+DeviceMemory DeviceMemoryPool::TakeIdle(size_t bytes) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  const auto found = std::find_if(idle_.begin(), idle_.end(), [bytes](const Idle& idle) {
+    return !idle.may_be_used && idle.memory.bytes() >= bytes && idle.memory.bytes() / 2 <= bytes;
+  });
+  if (found == idle_.end()) return DeviceMemory();
+  DeviceMemory memory = std::move(found->memory);
+  idle_.erase(found);
+  return memory;
+}
+
+absl::Status DeviceMemoryPool::WaitForUsers() {
+  std::vector<Idle> waiting;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (idle_.size() < kIdle) return absl::OkStatus();
+    waiting.swap(idle_);
+  }
+  const ScopedContext current(*device_);
+  NVC_RETURN_IF_ERROR(current.status());
+  NVC_RETURN_IF_ERROR(device_->Check(device_->cuda().cuCtxSynchronize(), "cuCtxSynchronize"));
+  for (Idle& idle : waiting) Give(std::move(idle.memory), /*was_shown=*/false);
+  return absl::OkStatus();
+}
+
+void DeviceMemoryPool::Give(DeviceMemory memory, bool was_shown) {
+  DeviceMemory oldest;  // freed without the lock
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (idle_.size() == kIdle) {
+    oldest = std::move(idle_.front().memory);
+    idle_.erase(idle_.begin());
+  }
+  idle_.push_back({std::move(memory), was_shown});
+}
+
+absl::Status BorrowedStream::Check(GpuDevice* device, uint64_t handle) {
+  // 0 is a context's default stream, and these are names of it too.
+  constexpr uint64_t kLegacy = 1, kPerThread = 2;
+  if (handle <= std::max(kLegacy, kPerThread)) return absl::OkStatus();
+  const ScopedContext current(*device);
+  NVC_RETURN_IF_ERROR(current.status());
+  const auto stream = reinterpret_cast<CUstream>(handle);
+  CUcontext context = nullptr;
+  const CUresult asked = IsReadable(stream) ? device->cuda().cuStreamGetCtx(stream, &context)
+                                            : static_cast<CUresult>(kCudaInvalidHandle);
+  const std::string given = absl::StrCat("0x", absl::Hex(handle));
+  if (asked != CUDA_SUCCESS) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(given, " is no CUDA stream, or one that was destroyed (",
+                     device->Check(asked, "cuStreamGetCtx").message(), ")"));
+  }
+  if (context == device->context()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("the CUDA stream ", given, " is of another context than the ",
+                   device->is_of_caller() ? "given one" : "primary one of the GPU",
+                   ": pass the one that was current when the stream was made"));
+}
+
+absl::StatusOr<BorrowedStream> BorrowedStream::Create(GpuDevice* device, uint64_t handle) {
+  BorrowedStream stream;
+  stream.device_ = device;
+  if (handle != 0) {
+    stream.borrowed_ = reinterpret_cast<CUstream>(handle);
+    return stream;
+  }
+  NVC_ASSIGN_OR_RETURN(stream.own_, CudaStream::Create(device));
+  return stream;
+}
+
+absl::Status BorrowedStream::Synchronize() const {
+  const ScopedContext current(*device_);
+  NVC_RETURN_IF_ERROR(current.status());
+  return device_->Check(device_->cuda().cuStreamSynchronize(get()), "cuStreamSynchronize");
+}
+
+absl::Status CopyPicture(const GpuPicture& picture, const SurfaceLayout& layout, CUdeviceptr to,
+                         CUstream stream) {
+  GpuDevice* const device = picture.device;
+  const CudaDriver& cuda = device->cuda();
+  const ScopedContext current(*device);
+  NVC_RETURN_IF_ERROR(current.status());
+  if (picture.ready != nullptr) {
+    NVC_RETURN_IF_ERROR(
+        device->Check(cuda.cuStreamWaitEvent(stream, picture.ready, 0), "cuStreamWaitEvent"));
+  }
+  absl::Status status;
+  for (int i = 0; i < layout.num_planes && status.ok(); ++i) {
+    const SurfaceLayout::Plane& plane = layout.planes[static_cast<size_t>(i)];
+    CUDA_MEMCPY2D copy = {};
+    copy.srcMemoryType = copy.dstMemoryType = CU_MEMORYTYPE_DEVICE;
+    copy.srcDevice = picture.planes[i];
+    copy.srcPitch = picture.pitch;
+    copy.dstDevice = to + plane.offset;
+    copy.dstPitch = plane.stride;
+    copy.WidthInBytes = static_cast<size_t>(plane.width * plane.channels * layout.sample_bytes);
+    copy.Height = static_cast<size_t>(plane.height);
+    status = device->Check(cuda.cuMemcpy2DAsync(&copy, stream), "cuMemcpy2DAsync");
+  }
+  const absl::Status used = picture.UsedOn(stream);
+  return status.ok() ? used : status;
+}
+
+absl::StatusOr<NvdecCapabilities> AskNvdec(GpuDevice* device, cudaVideoCodec codec,
+                                           cudaVideoChromaFormat chroma, int bit_depth) {
+  NVC_ASSIGN_OR_RETURN(const CuvidDriver* cuvid, device->cuvid());
+  const ScopedContext current(*device);
+  NVC_RETURN_IF_ERROR(current.status());
+  CUVIDDECODECAPS caps = {};
+  caps.eCodecType = codec;
+  caps.eChromaFormat = chroma;
+  caps.nBitDepthMinus8 = static_cast<unsigned int>(std::max(bit_depth, 8) - 8);
+  const CUresult result = cuvid->cuvidGetDecoderCaps(&caps);
+  // Some drivers say this of what they don't know, others leave bIsSupported 0.
+  const bool unknown = result == static_cast<CUresult>(kCudaNotSupported) ||
+                       result == static_cast<CUresult>(kCudaInvalidValue);
+  NvdecCapabilities answer;
+  if (unknown) return answer;
+  NVC_RETURN_IF_ERROR(device->Check(result, "cuvidGetDecoderCaps"));
+  answer.is_supported = caps.bIsSupported != 0;
+  answer.num_engines = caps.nNumNVDECs;
+  answer.min_width = caps.nMinWidth;
+  answer.min_height = caps.nMinHeight;
+  answer.max_width = static_cast<int>(caps.nMaxWidth);
+  answer.max_height = static_cast<int>(caps.nMaxHeight);
+  answer.max_macroblocks = caps.nMaxMBCount;
+  return answer;
+}
+
+}  // namespace nvc

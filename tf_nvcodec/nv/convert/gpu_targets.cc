@@ -1,0 +1,203 @@
+#include "tf_nvcodec/nv/convert/gpu_targets.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <iterator>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "tf_nvcodec/core/base/status.h"
+#include "tf_nvcodec/nv/convert/gpu_frame_converter.h"
+#include "tf_nvcodec/nv/cuda/gpu_copy.h"
+#include "tf_nvcodec/nv/cuda/gpu_picture.h"
+
+namespace nvc {
+namespace {
+
+constexpr size_t kMostIdle = 32;
+constexpr size_t kMostIdleBytes = size_t{256} << 20;
+constexpr size_t kGranularity = size_t{1} << 20;
+
+struct Idle {
+  std::mutex mutex;
+  std::vector<std::unique_ptr<DownloadLane>> lanes;
+  size_t bytes = 0;
+};
+
+Idle& IdleLanes() {
+  static auto* const idle = new Idle;
+  return *idle;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<DownloadLane>> DownloadLane::Take(GpuDevice* device) {
+  {
+    Idle& idle = IdleLanes();
+    std::lock_guard<std::mutex> lock(idle.mutex);
+    const auto found = std::find_if(idle.lanes.rbegin(), idle.lanes.rend(), [&](const auto& lane) {
+      return lane->stream_.device() == device;
+    });
+    if (found != idle.lanes.rend()) {
+      std::unique_ptr<DownloadLane> lane = std::move(*found);
+      idle.lanes.erase(std::next(found).base());
+      idle.bytes -= lane->memory_.bytes();
+      return lane;
+    }
+  }
+  NVC_ASSIGN_OR_RETURN(CudaStream stream, CudaStream::Create(device));
+  return std::unique_ptr<DownloadLane>(new DownloadLane(std::move(stream)));
+}
+
+void DownloadLane::GiveBack(std::unique_ptr<DownloadLane> lane) {
+  Idle& idle = IdleLanes();
+  std::lock_guard<std::mutex> lock(idle.mutex);
+  if (idle.lanes.size() >= kMostIdle || idle.bytes + lane->memory_.bytes() > kMostIdleBytes) return;
+  idle.bytes += lane->memory_.bytes();
+  idle.lanes.push_back(std::move(lane));
+}
+
+absl::Status DownloadLane::Reserve(size_t bytes) {
+  if (bytes <= memory_.bytes()) return absl::OkStatus();
+  const size_t rounded = (bytes + kGranularity - 1) / kGranularity * kGranularity;
+  memory_ = DeviceMemory();
+  NVC_ASSIGN_OR_RETURN(memory_, DeviceMemory::Allocate(stream_.device(), rounded));
+  return absl::OkStatus();
+}
+
+namespace {
+
+CUdeviceptr DevicePointer(const void* memory) { return reinterpret_cast<CUdeviceptr>(memory); }
+
+SourceSpec SourceOfAny(const AVFrame& picture, int rotation) {
+  return GpuPictureOf(picture) != nullptr ? GpuSourceSpec(picture, rotation)
+                                          : SourceSpec::Of(picture, rotation);
+}
+
+absl::StatusOr<std::unique_ptr<FrameConverter>> NewGpuConverter(GpuDevice* device, CUstream stream,
+                                                                const OutputSpec& output,
+                                                                const AVFrame& picture,
+                                                                int rotation) {
+  if (GpuPictureOf(picture)->device != device) {
+    return absl::InternalError("a picture of one GPU was given to another");
+  }
+  return NewGpuFrameConverter(device, stream, output, GpuSourceSpec(picture, rotation));
+}
+
+class UploadConverter : public FrameConverter {
+ public:
+  UploadConverter(GpuDevice* device, CUstream stream, std::unique_ptr<FrameConverter> host)
+      : FrameConverter(host->source(), host->shape()),
+        device_(device),
+        stream_(stream),
+        host_(std::move(host)),
+        frame_(host_->shape().bytes) {}
+
+  absl::Status Convert(const AVFrame& frame, void* out) override {
+    NVC_RETURN_IF_ERROR(host_->Convert(frame, frame_.data()));
+    return CopyToDevice(device_, stream_, DevicePointer(out), frame_.data(), frame_.size());
+  }
+
+ private:
+  GpuDevice* const device_;
+  const CUstream stream_;
+  std::unique_ptr<FrameConverter> host_;
+  std::vector<uint8_t> frame_;
+};
+
+}  // namespace
+
+SourceSpec DeviceTarget::SourceOf(const AVFrame& picture, int rotation) const {
+  return SourceOfAny(picture, rotation);
+}
+
+absl::StatusOr<std::unique_ptr<FrameConverter>> DeviceTarget::NewConverter(const OutputSpec& output,
+                                                                           const AVFrame& picture,
+                                                                           int rotation) {
+  if (GpuPictureOf(picture) != nullptr) {
+    return NewGpuConverter(device_, stream_, output, picture, rotation);
+  }
+  NVC_ASSIGN_OR_RETURN(auto host,
+                       FrameConverter::Create(output, SourceSpec::Of(picture, rotation)));
+  return std::make_unique<UploadConverter>(device_, stream_, std::move(host));
+}
+
+absl::Status DeviceTarget::Copy(void* to, const void* from, size_t bytes) {
+  if (to == from) return absl::OkStatus();
+  return CopyOnDevice(device_, stream_, DevicePointer(to), DevicePointer(from), bytes);
+}
+
+class DownloadTarget::Converter : public FrameConverter {
+ public:
+  Converter(DownloadTarget* target, std::unique_ptr<DownloadLane> lane,
+            std::unique_ptr<FrameConverter> gpu)
+      : FrameConverter(gpu->source(), gpu->shape()),
+        target_(target),
+        lane_(std::move(lane)),
+        gpu_(std::move(gpu)) {}
+
+  ~Converter() override {
+    const absl::Status delivered = Deliver();
+    if (!delivered.ok()) target_->Fail(delivered);
+    gpu_.reset();
+    if (delivered.ok()) DownloadLane::GiveBack(std::move(lane_));
+  }
+
+  absl::Status Convert(const AVFrame& frame, void* out) override {
+    // In this time the GPU decodes.
+    NVC_RETURN_IF_ERROR(Deliver());
+    NVC_RETURN_IF_ERROR(gpu_->Convert(frame, reinterpret_cast<void*>(lane_->memory())));
+    out_ = out;
+    return absl::OkStatus();
+  }
+
+ private:
+  absl::Status Deliver() {
+    if (out_ == nullptr) return absl::OkStatus();
+    return CopyToHost(target_->device_, lane_->stream(), std::exchange(out_, nullptr),
+                      lane_->memory(), shape().bytes);
+  }
+
+  DownloadTarget* const target_;
+  std::unique_ptr<DownloadLane> lane_;
+  std::unique_ptr<FrameConverter> gpu_;
+  void* out_ = nullptr;  // of the frame that is on the GPU
+};
+
+SourceSpec DownloadTarget::SourceOf(const AVFrame& picture, int rotation) const {
+  return SourceOfAny(picture, rotation);
+}
+
+absl::StatusOr<std::unique_ptr<FrameConverter>> DownloadTarget::NewConverter(
+    const OutputSpec& output, const AVFrame& picture, int rotation) {
+  if (GpuPictureOf(picture) == nullptr) return host_.NewConverter(output, picture, rotation);
+  NVC_ASSIGN_OR_RETURN(auto lane, DownloadLane::Take(device_));
+  NVC_ASSIGN_OR_RETURN(auto gpu,
+                       NewGpuConverter(device_, lane->stream(), output, picture, rotation));
+  NVC_RETURN_IF_ERROR(lane->Reserve(gpu->shape().bytes));
+  return std::make_unique<Converter>(this, std::move(lane), std::move(gpu));
+}
+
+absl::Status DownloadTarget::Copy(void* to, const void* from, size_t bytes) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  copies_.push_back({to, from, bytes});
+  return absl::OkStatus();
+}
+
+absl::Status DownloadTarget::Finish() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  NVC_RETURN_IF_ERROR(status_);
+  for (const Copying& copy : copies_) {
+    NVC_RETURN_IF_ERROR(host_.Copy(copy.to, copy.from, copy.bytes));
+  }
+  copies_.clear();
+  return absl::OkStatus();
+}
+
+void DownloadTarget::Fail(const absl::Status& status) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (status_.ok()) status_ = status;
+}
+
+}  // namespace nvc

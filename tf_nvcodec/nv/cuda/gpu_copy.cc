@@ -1,0 +1,172 @@
+#include "tf_nvcodec/nv/cuda/gpu_copy.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "tf_nvcodec/core/base/status.h"
+#include "tf_nvcodec/nv/cuda/cuda_objects.h"
+#include "tf_nvcodec/nv/cuda/gpu_device.h"
+
+namespace nvc {
+namespace {
+
+// Large enough for the bus's full rate, small enough to stay in a CPU's cache on its way.
+constexpr size_t kPieceBytes = size_t{4} << 20;
+constexpr size_t kKeptForDevice = 8;
+
+// Two pieces of page-locked memory: one is filled while the other is emptied.
+struct Staging {
+  struct Piece {
+    PinnedMemory memory;
+    CudaEvent copied;  // the GPU is done with the memory
+  };
+  Piece pieces[2];
+
+  static absl::StatusOr<std::unique_ptr<Staging>> Create(GpuDevice* device) {
+    auto staging = std::make_unique<Staging>();
+    for (Piece& piece : staging->pieces) {
+      NVC_ASSIGN_OR_RETURN(piece.memory, PinnedMemory::Allocate(device, kPieceBytes));
+      NVC_ASSIGN_OR_RETURN(piece.copied, CudaEvent::Create(device));
+    }
+    return staging;
+  }
+
+  // Before its memory goes.
+  void Settle() const {
+    for (const Piece& piece : pieces) piece.copied.Synchronize().IgnoreError();
+  }
+};
+
+struct StagingPool {
+  std::mutex mutex;
+  std::map<GpuDevice*, std::vector<std::unique_ptr<Staging>>> idle;
+};
+
+StagingPool& SharedPool() {
+  static auto* pool = new StagingPool;
+  return *pool;
+}
+
+absl::StatusOr<std::unique_ptr<Staging>> TakeStaging(GpuDevice* device) {
+  {
+    std::lock_guard<std::mutex> lock(SharedPool().mutex);
+    auto& idle = SharedPool().idle[device];
+    if (!idle.empty()) {
+      std::unique_ptr<Staging> staging = std::move(idle.back());
+      idle.pop_back();
+      return staging;
+    }
+  }
+  return Staging::Create(device);
+}
+
+// The GPU may still read it: whoever takes it next waits for that.
+void GiveStaging(GpuDevice* device, std::unique_ptr<Staging> staging) {
+  {
+    std::lock_guard<std::mutex> lock(SharedPool().mutex);
+    auto& idle = SharedPool().idle[device];
+    if (idle.size() < kKeptForDevice) {
+      idle.push_back(std::move(staging));
+      return;
+    }
+  }
+  staging->Settle();
+}
+
+// Calls step(piece, offset, count) for each piece of `bytes`.
+template <typename Step>
+absl::Status ForEachPiece(Staging* staging, size_t bytes, Step step) {
+  for (size_t offset = 0, i = 0; offset < bytes; offset += kPieceBytes, ++i) {
+    NVC_RETURN_IF_ERROR(
+        step(staging->pieces[i % 2], offset, std::min(kPieceBytes, bytes - offset)));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status DownloadPieces(GpuDevice* device, CUstream stream, Staging* staging, uint8_t* to,
+                            CUdeviceptr from, size_t bytes) {
+  // The piece that is on its way while the next one is being queued.
+  Staging::Piece* under_way = nullptr;
+  size_t under_way_at = 0, under_way_count = 0;
+  const auto arrive = [&]() -> absl::Status {
+    if (under_way == nullptr) return absl::OkStatus();
+    NVC_RETURN_IF_ERROR(under_way->copied.Synchronize());
+    std::memcpy(to + under_way_at, under_way->memory.get(), under_way_count);
+    return absl::OkStatus();
+  };
+  const absl::Status status = ForEachPiece(
+      staging, bytes, [&](Staging::Piece& piece, size_t offset, size_t count) -> absl::Status {
+        NVC_RETURN_IF_ERROR(piece.copied.Synchronize());
+        NVC_RETURN_IF_ERROR(device->Check(
+            device->cuda().cuMemcpyDtoHAsync(piece.memory.get(), from + offset, count, stream),
+            "copying frames to the host"));
+        NVC_RETURN_IF_ERROR(piece.copied.Record(stream));
+        NVC_RETURN_IF_ERROR(arrive());
+        under_way = &piece;
+        under_way_at = offset;
+        under_way_count = count;
+        return absl::OkStatus();
+      });
+  NVC_RETURN_IF_ERROR(status);
+  return arrive();
+}
+
+absl::Status UploadPieces(GpuDevice* device, CUstream stream, Staging* staging, CUdeviceptr to,
+                          const uint8_t* from, size_t bytes) {
+  return ForEachPiece(
+      staging, bytes, [&](Staging::Piece& piece, size_t offset, size_t count) -> absl::Status {
+        NVC_RETURN_IF_ERROR(piece.copied.Synchronize());
+        std::memcpy(piece.memory.get(), from + offset, count);
+        NVC_RETURN_IF_ERROR(device->Check(
+            device->cuda().cuMemcpyHtoDAsync(to + offset, piece.memory.get(), count, stream),
+            "copying frames to the GPU"));
+        return piece.copied.Record(stream);
+      });
+}
+
+// Runs `copy` with a staging, which goes back to the pool only if all went well.
+template <typename Copy>
+absl::Status WithStaging(GpuDevice* device, Copy copy) {
+  const ScopedContext context(*device);
+  NVC_RETURN_IF_ERROR(context.status());
+  NVC_ASSIGN_OR_RETURN(std::unique_ptr<Staging> staging, TakeStaging(device));
+  absl::Status status = copy(staging.get());
+  if (status.ok()) {
+    GiveStaging(device, std::move(staging));
+    return status;
+  }
+  staging->Settle();
+  return status;
+}
+
+}  // namespace
+
+absl::Status CopyOnDevice(GpuDevice* device, CUstream stream, CUdeviceptr to, CUdeviceptr from,
+                          size_t bytes) {
+  const ScopedContext context(*device);
+  NVC_RETURN_IF_ERROR(context.status());
+  return device->Check(device->cuda().cuMemcpyDtoDAsync(to, from, bytes, stream),
+                       "copying a frame on the GPU");
+}
+
+absl::Status CopyToHost(GpuDevice* device, CUstream stream, void* to, CUdeviceptr from,
+                        size_t bytes) {
+  return WithStaging(device, [&](Staging* staging) {
+    return DownloadPieces(device, stream, staging, static_cast<uint8_t*>(to), from, bytes);
+  });
+}
+
+absl::Status CopyToDevice(GpuDevice* device, CUstream stream, CUdeviceptr to, const void* from,
+                          size_t bytes) {
+  return WithStaging(device, [&](Staging* staging) {
+    return UploadPieces(device, stream, staging, to, static_cast<const uint8_t*>(from), bytes);
+  });
+}
+
+}  // namespace nvc

@@ -1,0 +1,351 @@
+#include "tf_nvcodec/nv/decode/nvdec_decoder.h"
+
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "tf_nvcodec/core/base/status.h"
+#include "tf_nvcodec/nv/cuda/nvdec_codecs.h"
+#include "tf_nvcodec/nv/decode/nvdec_headers.h"
+#include "tf_nvcodec/nv/decode/nvdec_packets.h"
+#include "tf_nvcodec/nv/decode/nvdec_parser.h"
+#include "tf_nvcodec/nv/decode/nvdec_picture.h"
+#include "tf_nvcodec/nv/decode/nvdec_stream.h"
+
+namespace nvc {
+namespace {
+
+bool IsAboutThePacket(const absl::Status& status) {
+  return absl::IsDataLoss(status) || absl::IsResourceExhausted(status);
+}
+
+class NvdecDecoder : public Decoder, private NvdecParserEvents {
+ public:
+  NvdecDecoder(NvdecPool* pool, cudaVideoCodec kind, AvCodecParametersPtr codec,
+               NvdecPackets packets, const DecoderOptions& options)
+      : pool_(pool),
+        kind_(kind),
+        codec_(std::move(codec)),
+        packets_(std::move(packets)),
+        max_pixels_(options.max_pixels),
+        low_latency_(options.low_latency) {}
+
+  ~NvdecDecoder() override { Forget(); }
+
+  absl::Status Send(const AVPacket* packet) override {
+    if (!lost_.ok()) return lost_;
+    error_ = absl::OkStatus();
+    absl::Status status = packet == nullptr ? Finish() : Parse(*packet);
+    // What a callback said is the cause of what the parser says.
+    status = Note(error_.ok() ? status : error_);
+    // What came before is shown all the same.
+    if (absl::IsUnimplemented(status)) Finish().IgnoreError();
+    return status;
+  }
+
+  absl::StatusOr<bool> Receive(AVFrame* frame) override {
+    if (!lost_.ok() && !absl::IsUnimplemented(lost_)) return lost_;
+    while (IsDue()) {
+      Pending next = std::move(pending_.front());
+      pending_.pop_front();
+      const absl::Status mapped = Map(&next);
+      if (absl::IsDataLoss(mapped)) {
+        // Not of the packet sent last; that there is no picture says enough of its own.
+        had_errors_ = true;
+        continue;
+      }
+      if (!mapped.ok()) return Note(mapped);
+      Picture& picture = next.picture;
+      NVC_RETURN_IF_ERROR(
+          MakeFrame(*picture.stream, std::move(picture.session), next.surface, frame));
+      frame->pts = picture.sent.pts;
+      frame->pkt_pos = picture.sent.pos;
+      frame->interlaced_frame =
+          MayHaveFields(kind_) && (picture.interlaced || !next.info.progressive_frame);
+      frame->top_field_first =
+          picture.first_field < 0 ? next.info.top_field_first : picture.first_field == 0;
+      return true;
+    }
+    if (!lost_.ok()) return lost_;
+    return false;
+  }
+
+  bool TakeErrors() override { return std::exchange(had_errors_, false); }
+
+  void Reset() override {
+    Forget();
+    packets_.Reset();
+  }
+
+ private:
+  struct Sent {
+    int64_t pos = -1;
+    int64_t pts = AV_NOPTS_VALUE;
+    bool discard = false;
+  };
+
+  // In a surface of the decoder.
+  struct Picture {
+    std::shared_ptr<NvdecSession> session;
+    std::shared_ptr<const NvdecStream> stream;
+    Sent sent;
+    bool interlaced = false;  // coded so
+    int first_field = -1;     // see FirstField
+    bool shown = false;
+  };
+
+  // Shown by the parser; mapped as late as can be, since that waits for the engine.
+  struct Pending {
+    Picture picture;
+    CUVIDPARSERDISPINFO info;
+    NvdecSurface* surface = nullptr;  // null: not mapped yet
+  };
+
+  absl::Status Note(const absl::Status& status) {
+    had_errors_ |= !status.ok();
+    if (!status.ok() && !IsAboutThePacket(status)) lost_ = status;
+    return status;
+  }
+
+  // A new parser for each run of packets: nothing is left of the run before.
+  absl::Status Start() {
+    NVC_ASSIGN_OR_RETURN(parser_,
+                         NvdecParser::Create(pool_->device(), &pool_->cuvid(), kind_, this));
+    const auto& headers = packets_.headers();
+    if (headers.empty()) return absl::OkStatus();
+    return parser_->Parse(headers.data(), headers.size(), /*whole=*/false);
+  }
+
+  absl::Status Parse(const AVPacket& packet) {
+    if (parser_ == nullptr) NVC_RETURN_IF_ERROR(Start());
+    current_.pos = packet.pos;
+    current_.pts = packet.pts;
+    current_.discard = (packet.flags & AV_PKT_FLAG_DISCARD) != 0;
+    NVC_RETURN_IF_ERROR(packets_.Send(packet, /*may_have_fields=*/!frames_only_));
+    while (true) {
+      NVC_ASSIGN_OR_RETURN(const NvdecPackets::Piece piece, packets_.Next());
+      if (piece.data == nullptr) return absl::OkStatus();
+      if (kind_ == cudaVideoCodec_VP9) {
+        NVC_RETURN_IF_ERROR(CheckVp9Profile(piece.data, piece.size));
+      } else if (kind_ == cudaVideoCodec_MPEG4) {
+        NVC_RETURN_IF_ERROR(CheckMpeg4Object(piece.data, piece.size));
+      }
+      has_decoded_ = false;
+      parsed_ = piece;
+      const absl::Status parsed = parser_->Parse(piece.data, piece.size, piece.whole);
+      parsed_ = {};
+      NVC_RETURN_IF_ERROR(parsed);
+      if (!error_.ok()) return error_;
+    }
+  }
+
+  absl::Status Finish() {
+    finished_ = true;
+    return parser_ != nullptr ? parser_->Finish() : absl::OkStatus();
+  }
+
+  int OnSequence(const CUVIDEOFORMAT& format) override {
+    absl::StatusOr<NvdecStream> stream = NvdecStream::Of(format, *codec_, Window(format));
+    absl::Status status = stream.status();
+    if (status.ok()) status = CheckPixels(format);
+    if (status.ok()) status = CheckNvdecTakes(pool_->device(), stream->coded);
+    if (status.ok()) status = UseSessionFor(*stream);
+    if (!status.ok()) {
+      Blame(status);
+      session_.reset();  // it is not for the pictures that follow
+      if (CanShowAgain()) pictures_.clear();
+      return 0;
+    }
+    stream_ = std::make_shared<const NvdecStream>(*std::move(stream));
+    return session_->num_surfaces();
+  }
+
+  std::optional<PictureWindow> Window(const CUVIDEOFORMAT& format) const {
+    const auto find = [&](const uint8_t* data, size_t size) {
+      return FindWindow(codec_->codec_id, data, size, static_cast<int>(format.coded_width),
+                        static_cast<int>(format.coded_height));
+    };
+    const auto& headers = packets_.headers();
+    auto window = find(parsed_.data, parsed_.size);
+    if (!window) window = find(headers.data(), headers.size());
+    return window;
+  }
+
+  // As FFmpeg's decoders count, which compare the width rounded up.
+  absl::Status CheckPixels(const CUVIDEOFORMAT& format) const {
+    constexpr int64_t kAlignment = 64;
+    const int64_t width = format.coded_width, height = format.coded_height;
+    if (max_pixels_ <= 0 || width * height <= max_pixels_ + kAlignment * height) {
+      return absl::OkStatus();
+    }
+    return absl::ResourceExhaustedError(absl::StrCat("pictures of ", width, "x", height,
+                                                     " are above max_pixels, ", max_pixels_,
+                                                     "; raise it if the file is to be trusted"));
+  }
+
+  absl::Status UseSessionFor(const NvdecStream& stream) {
+    if (session_ != nullptr && session_->IsFor(stream.coded, stream.min_surfaces)) {
+      return absl::OkStatus();
+    }
+    // Pictures of the old size keep the old session until they are out.
+    needs_key_ = CanShowAgain() && !pictures_.empty();
+    if (CanShowAgain()) pictures_.clear();  // none can wait to be shown
+    session_.reset();
+    NVC_ASSIGN_OR_RETURN(session_, pool_->Acquire(stream.coded, stream.min_surfaces));
+    return absl::OkStatus();
+  }
+
+  // Whether a packet may show a picture that came in an earlier one. These codecs also may change
+  // the size without a key frame.
+  bool CanShowAgain() const { return kind_ == cudaVideoCodec_VP9 || kind_ == cudaVideoCodec_AV1; }
+
+  bool OnPicture(CUVIDPICPARAMS* picture) override {
+    if (session_ == nullptr) {
+      Blame(absl::DataLossError("a picture before any sequence header"));
+      return true;
+    }
+    if (std::exchange(needs_key_, false) && !StartsAfresh(kind_, *picture)) {
+      // Its references are in the old session.
+      Blame(absl::UnimplementedError("NVDEC can't change the size between key frames"));
+      return false;
+    }
+    const absl::Status taken = CheckPicture(kind_, *picture);
+    if (!taken.ok()) {
+      Blame(taken);
+      return false;
+    }
+    if (IsCountedInMacroblocks(kind_)) {
+      CountMacroblocks(stream_->coded.width, stream_->coded.height, picture);
+    }
+    if (kind_ == cudaVideoCodec_H264) {
+      frames_only_ = picture->CodecSpecific.h264.frame_mbs_only_flag != 0;
+    }
+    has_decoded_ = true;
+    const std::set<int> written = {picture->CurrPicIdx, ReferenceIndex(kind_, *picture)};
+    if (!picture->second_field) {
+      for (const int index : written) {
+        const absl::Status kept = KeepPicturesOf(index);
+        if (!kept.ok()) {
+          Blame(kept);
+          return false;
+        }
+        pictures_[index] = {session_,
+                            stream_,
+                            current_,
+                            IsCodedInterlaced(kind_, *picture),
+                            FirstField(kind_, *picture),
+                            /*shown=*/false};
+      }
+    }
+    const absl::Status status = session_->Decode(picture);
+    if (status.ok()) return true;
+    for (const int index : written) pictures_.erase(index);
+    Blame(status);
+    return IsAboutThePacket(status);
+  }
+
+  // Before the parser has something else decoded into that surface.
+  absl::Status KeepPicturesOf(int index) {
+    for (auto pending = pending_.begin(); pending != pending_.end();) {
+      const bool overwritten = pending->surface == nullptr &&
+                               pending->picture.session == session_ &&
+                               pending->info.picture_index == index;
+      const absl::Status status = overwritten ? Map(&*pending) : absl::OkStatus();
+      if (!status.ok() && !absl::IsDataLoss(status)) return status;
+      had_errors_ |= !status.ok();
+      pending = status.ok() ? std::next(pending) : pending_.erase(pending);
+    }
+    return absl::OkStatus();
+  }
+
+  void OnDisplay(const CUVIDPARSERDISPINFO& info) override {
+    const auto picture = pictures_.find(info.picture_index);
+    if (picture == pictures_.end()) return;  // made up by the parser, or not decoded
+    // A packet that shows a picture again holds none of its own.
+    const bool again = CanShowAgain() && !has_decoded_ && !finished_;
+    if (picture->second.shown && !again) return;
+    Pending pending{picture->second, info};
+    if (again) pending.picture.sent = current_;
+    if (!pending.picture.sent.discard) pending_.push_back(std::move(pending));
+    picture->second.shown = true;
+    if (!CanShowAgain()) pictures_.erase(picture);
+  }
+
+  bool IsDue() const {
+    if (pending_.empty()) return false;
+    return finished_ || pending_.front().surface != nullptr ||
+           pending_.size() >= (low_latency_ ? 1 : size_t{NvdecSession::kSpareSurfaces});
+  }
+
+  absl::Status Map(Pending* pending) {
+    if (pending->surface != nullptr) return absl::OkStatus();
+    NVC_ASSIGN_OR_RETURN(pending->surface, pending->picture.session->Map(pending->info));
+    return absl::OkStatus();
+  }
+
+  void Blame(const absl::Status& status) {
+    if (error_.ok()) error_ = status;
+  }
+
+  void Forget() {
+    parser_.reset();
+    for (const Pending& pending : pending_) {
+      if (pending.surface != nullptr) pending.picture.session->Release(pending.surface);
+    }
+    pending_.clear();
+    pictures_.clear();
+    finished_ = needs_key_ = frames_only_ = false;
+  }
+
+  NvdecPool* const pool_;
+  const cudaVideoCodec kind_;
+  const AvCodecParametersPtr codec_;
+  NvdecPackets packets_;
+  const int64_t max_pixels_;
+  const bool low_latency_;
+
+  std::shared_ptr<NvdecSession> session_;      // kept from run to run
+  std::shared_ptr<const NvdecStream> stream_;  // of the pictures that come now
+  std::unique_ptr<NvdecParser> parser_;        // null before the first packet of a run
+  Sent current_;                               // the packet being parsed
+  NvdecPackets::Piece parsed_;                 // and the part of it; while it is
+  std::map<int, Picture> pictures_;            // by surface; those that may still be shown
+  std::deque<Pending> pending_;                // in the order shown
+  bool finished_ = false;
+  bool has_decoded_ = false;  // the piece being parsed had a picture
+  bool frames_only_ = false;  // no fields, says the sequence of the last picture
+  bool needs_key_ = false;    // the next picture can't refer to another
+  absl::Status error_;        // what a callback has to say, the first
+  absl::Status lost_;         // nothing will decode any more
+  bool had_errors_ = false;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Decoder>> OpenNvdecDecoder(GpuDevice* device,
+                                                          const AVCodecParameters& codec,
+                                                          AVRational time_base,
+                                                          const DecoderOptions& options) {
+  NVC_ASSIGN_OR_RETURN(NvdecPool* const pool, NvdecPool::Of(device));
+  return OpenNvdecDecoder(pool, codec, time_base, options);
+}
+
+absl::StatusOr<std::unique_ptr<Decoder>> OpenNvdecDecoder(NvdecPool* pool,
+                                                          const AVCodecParameters& codec,
+                                                          AVRational time_base,
+                                                          const DecoderOptions& options) {
+  NVC_RETURN_IF_ERROR(CheckNvdecTakes(pool->device(), codec));
+  NVC_ASSIGN_OR_RETURN(const cudaVideoCodec kind, NvdecCodec(codec.codec_id));
+  AvCodecParametersPtr parameters(avcodec_parameters_alloc());
+  if (parameters == nullptr || avcodec_parameters_copy(parameters.get(), &codec) < 0) {
+    return absl::ResourceExhaustedError("out of memory opening a decoder");
+  }
+  NVC_ASSIGN_OR_RETURN(NvdecPackets packets, NvdecPackets::Create(codec, time_base));
+  return std::make_unique<NvdecDecoder>(pool, kind, std::move(parameters), std::move(packets),
+                                        options);
+}
+
+}  // namespace nvc

@@ -1,0 +1,194 @@
+#include "tf_nvcodec/nv/decode/nvdec_packets.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/types/span.h"
+#include "tf_nvcodec/core/base/status.h"
+#include "tf_nvcodec/core/bitstream/parameter_sets.h"
+#include "tf_nvcodec/nv/decode/jpeg_tables.h"
+#include "tf_nvcodec/nv/decode/nvdec_headers.h"
+
+namespace nvc {
+namespace {
+
+const char* FilterFor(AVCodecID codec) {
+  switch (codec) {
+    case AV_CODEC_ID_H264:
+      return "h264_mp4toannexb";
+    case AV_CODEC_ID_HEVC:
+      return "hevc_mp4toannexb";
+    case AV_CODEC_ID_VP9:
+      return "vp9_superframe_split";
+    case AV_CODEC_ID_AV1:
+      return "av1_frame_split";
+    default:
+      return nullptr;
+  }
+}
+
+// Whether what comes out of the filter is one picture, apart from fields. AV1's parser is not known
+// to care.
+bool IsOnePicture(AVCodecID codec) { return codec != AV_CODEC_ID_AV1; }
+
+bool MayHoldFields(AVCodecID codec) {
+  return codec == AV_CODEC_ID_H264 || codec == AV_CODEC_ID_MPEG1VIDEO ||
+         codec == AV_CODEC_ID_MPEG2VIDEO;
+}
+
+enum class Unit { kPictureStart, kSlice, kOther };
+
+Unit UnitAt(AVCodecID codec, const uint8_t* after_start_code, size_t size) {
+  const int code = after_start_code[0];
+  if (codec != AV_CODEC_ID_H264) {
+    if (code == 0) return Unit::kPictureStart;
+    return code <= 0xaf ? Unit::kSlice : Unit::kOther;
+  }
+  const int type = code & 31;
+  if (type != 1 && type != 2 && type != 5) return Unit::kOther;
+  // A first_mb_in_slice of 0 is a single one.
+  return size > 1 && (after_start_code[1] & 0x80) != 0 ? Unit::kPictureStart : Unit::kSlice;
+}
+
+absl::Span<const uint8_t> BytesOf(const AVPacket& packet) {
+  return {packet.data, static_cast<size_t>(std::max(packet.size, 0))};
+}
+
+// An av1C record is the four bytes before the sequence header that the parser wants.
+constexpr size_t kAv1RecordBytes = 4;
+
+}  // namespace
+
+absl::StatusOr<NvdecPackets> NvdecPackets::Create(const AVCodecParameters& codec,
+                                                  AVRational time_base) {
+  NvdecPackets packets;
+  packets.time_base_ = time_base;
+  packets.filtered_.reset(av_packet_alloc());
+  if (packets.filtered_ == nullptr) return absl::ResourceExhaustedError("out of memory");
+  NVC_ASSIGN_OR_RETURN(AvCodecParametersPtr stream, CopyOf(codec));
+  NVC_RETURN_IF_ERROR(packets.Follow(std::move(stream)));
+  return packets;
+}
+
+absl::Status NvdecPackets::Follow(AvCodecParametersPtr stream) {
+  const AVCodecParameters& codec = *stream;
+  absl::Span<const uint8_t> headers;
+  if (codec.extradata != nullptr) {
+    headers = {codec.extradata, static_cast<size_t>(codec.extradata_size)};
+  }
+  if (const char* name = FilterFor(codec.codec_id)) {
+    NVC_ASSIGN_OR_RETURN(filter_, BitstreamFilter::Create(name, codec, time_base_));
+    headers = filter_->headers();
+  }
+  if (codec.codec_id == AV_CODEC_ID_AV1 && !headers.empty() && (headers[0] & 0x80) != 0) {
+    headers.remove_prefix(std::min(headers.size(), kAv1RecordBytes));
+  } else if (codec.codec_id == AV_CODEC_ID_VP8 || codec.codec_id == AV_CODEC_ID_VP9 ||
+             codec.codec_id == AV_CODEC_ID_MJPEG) {
+    headers = {};  // what containers keep there is not of the stream
+  }
+  headers_.assign(headers.begin(), headers.end());
+  stream_ = std::move(stream);
+  return absl::OkStatus();
+}
+
+absl::Status NvdecPackets::Send(const AVPacket& packet, bool may_have_fields) {
+  pieces_.clear();
+  next_piece_ = 0;
+  may_have_fields_ = may_have_fields;
+  NVC_ASSIGN_OR_RETURN(AvCodecParametersPtr anew, DescribedAnew(*stream_, packet));
+  if (anew != nullptr) {
+    NVC_RETURN_IF_ERROR(Follow(std::move(anew)));
+    may_have_fields_ = true;  // its parameter sets may say so, apart from the packet
+    if (!headers_.empty()) pieces_.push_back({headers_.data(), headers_.size(), false});
+  }
+  if (!filter_.has_value()) {
+    Split(Whole(packet));
+    return absl::OkStatus();
+  }
+  // The filter takes what it is given.
+  AvPacketPtr given(av_packet_alloc());
+  if (given == nullptr || av_packet_ref(given.get(), &packet) < 0) {
+    return absl::ResourceExhaustedError("out of memory for a packet");
+  }
+  NVC_RETURN_IF_ERROR(filter_->Send(given.get()));
+  return Filter();
+}
+
+absl::StatusOr<NvdecPackets::Piece> NvdecPackets::Next() {
+  if (next_piece_ == pieces_.size() && filter_.has_value()) {
+    pieces_.clear();
+    next_piece_ = 0;
+    NVC_RETURN_IF_ERROR(Filter());
+  }
+  if (next_piece_ == pieces_.size()) return Piece();
+  return pieces_[next_piece_++];
+}
+
+absl::Status NvdecPackets::Filter() {
+  NVC_ASSIGN_OR_RETURN(const bool received, filter_->Receive(filtered_.get()));
+  if (received) Split(BytesOf(*filtered_));
+  return absl::OkStatus();
+}
+
+absl::Span<const uint8_t> NvdecPackets::Whole(const AVPacket& packet) {
+  const absl::Span<const uint8_t> bytes = BytesOf(packet);
+  completed_.reset();
+  if (stream_->codec_id == AV_CODEC_ID_MJPEG) completed_ = WithHuffmanTables(bytes);
+  return completed_.has_value() ? absl::MakeConstSpan(*completed_) : bytes;
+}
+
+void NvdecPackets::Split(absl::Span<const uint8_t> packet) {
+  if (packet.empty()) return;
+  std::vector<size_t> ends;
+  const AVCodecID codec = stream_->codec_id;
+  const bool may_have_fields = may_have_fields_ || (codec == AV_CODEC_ID_H264 &&
+                                                    MayTurnToFields(packet.data(), packet.size()));
+  if (may_have_fields && MayHoldFields(codec)) {
+    ends = PictureStarts(codec, packet.data(), packet.size());
+  }
+  ends.push_back(packet.size());
+  size_t begin = 0;
+  for (const size_t end : ends) {
+    pieces_.push_back({packet.data() + begin, end - begin, IsOnePicture(codec)});
+    begin = end;
+  }
+}
+
+void NvdecPackets::Reset() {
+  pieces_.clear();
+  next_piece_ = 0;
+  if (filter_.has_value()) filter_->Reset();
+}
+
+std::vector<size_t> PictureStarts(AVCodecID codec, const uint8_t* data, size_t size) {
+  std::vector<size_t> starts;
+  bool in_picture = false;
+  size_t headers = 0;  // where those of the next picture begin, if there are any yet
+  bool has_headers = false;
+  for (size_t i = 0; i + 3 < size;) {
+    if (data[i + 2] > 1) {
+      i += 3;
+    } else if (data[i] != 0 || data[i + 1] != 0 || data[i + 2] != 1) {
+      ++i;
+    } else {
+      switch (UnitAt(codec, data + i + 3, size - i - 3)) {
+        case Unit::kPictureStart:
+          if (in_picture) starts.push_back(has_headers ? headers : i);
+          in_picture = true;
+          has_headers = false;
+          break;
+        case Unit::kSlice:
+          has_headers = false;
+          break;
+        case Unit::kOther:
+          if (in_picture && !has_headers) headers = i;
+          has_headers = has_headers || in_picture;
+          break;
+      }
+      i += 4;
+    }
+  }
+  return starts;
+}
+
+}  // namespace nvc

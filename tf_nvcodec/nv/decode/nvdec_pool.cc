@@ -1,0 +1,161 @@
+#include "tf_nvcodec/nv/decode/nvdec_pool.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "tf_nvcodec/core/base/status.h"
+
+namespace nvc {
+namespace {
+
+// As many as decode side by side on the largest GPUs when tf.data keeps all engines busy.
+constexpr size_t kMaxIdle = 32;
+// TensorFlow takes nearly all memory for itself and leaves a GPU this part, or little more.
+constexpr size_t kIdlePartOfMemory = 32;
+
+// For the life of the process, as devices are.
+struct Pools {
+  std::mutex mutex;
+  std::map<GpuDevice*, NvdecPool*> by_device;
+};
+
+Pools& AllPools() {
+  static auto* const pools = new Pools;
+  return *pools;
+}
+
+}  // namespace
+
+absl::StatusOr<NvdecPool*> NvdecPool::Of(GpuDevice* device) {
+  NVC_ASSIGN_OR_RETURN(const CuvidDriver* cuvid, device->cuvid());
+  Pools& pools = AllPools();
+  std::lock_guard<std::mutex> lock(pools.mutex);
+  NvdecPool*& pool = pools.by_device[device];
+  if (pool == nullptr) {
+    Limits limits;
+    if (!device->is_of_caller()) {
+      limits.max_idle = kMaxIdle;
+      limits.max_idle_bytes = device->total_memory() / kIdlePartOfMemory;
+    }
+    pool = new NvdecPool(device, cuvid, limits);
+  }
+  return pool;
+}
+
+NvdecPool::Stats NvdecPool::TotalStats() {
+  Stats total;
+  Pools& pools = AllPools();
+  std::lock_guard<std::mutex> lock(pools.mutex);
+  for (const auto& [device, pool] : pools.by_device) {
+    const Stats stats = pool->stats();
+    total.created += stats.created;
+    total.reused += stats.reused;
+    total.reconfigured += stats.reconfigured;
+    total.destroyed += stats.destroyed;
+    total.failed += stats.failed;
+    total.idle += stats.idle;
+    total.in_use += stats.in_use;
+  }
+  return total;
+}
+
+NvdecPool::~NvdecPool() { Clear(); }
+
+NvdecPool::Stats NvdecPool::stats() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return stats_;
+}
+
+absl::StatusOr<std::shared_ptr<NvdecSession>> NvdecPool::Acquire(const NvdecFormat& format,
+                                                                 int min_surfaces) {
+  std::unique_ptr<NvdecSession> session = TakeIdle(format, min_surfaces);
+  const bool reused = session != nullptr;
+  bool reconfigured = false;
+  if (reused && !session->IsFor(format, min_surfaces)) {
+    const absl::Status status = session->Reconfigure(format);
+    reconfigured = status.ok();
+    if (!status.ok()) {
+      // A new one may do; a context that is lost will say so again.
+      GiveBack(std::move(session));
+    }
+  }
+  if (session == nullptr) {
+    NVC_ASSIGN_OR_RETURN(session, Create(format, min_surfaces));
+  } else {
+    std::lock_guard<std::mutex> lock(mutex_);
+    ++stats_.reused;
+    stats_.reconfigured += reconfigured;
+  }
+  return Lend(std::move(session));
+}
+
+std::unique_ptr<NvdecSession> NvdecPool::TakeIdle(const NvdecFormat& format, int min_surfaces) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  auto found = std::find_if(idle_.rbegin(), idle_.rend(), [&](const auto& session) {
+    return session->IsFor(format, min_surfaces);
+  });
+  if (found == idle_.rend()) {
+    found = std::find_if(idle_.rbegin(), idle_.rend(), [&](const auto& session) {
+      return session->CanBecome(format, min_surfaces);
+    });
+  }
+  if (found == idle_.rend()) return nullptr;
+  std::unique_ptr<NvdecSession> session = std::move(*found);
+  idle_.erase(std::next(found).base());
+  idle_bytes_ -= session->bytes();
+  --stats_.idle;
+  ++stats_.in_use;
+  return session;
+}
+
+absl::StatusOr<std::unique_ptr<NvdecSession>> NvdecPool::Create(const NvdecFormat& format,
+                                                                int min_surfaces) {
+  auto session = NvdecSession::Create(device_, cuvid_, format, min_surfaces);
+  if (absl::IsResourceExhausted(session.status())) {
+    Clear();
+    session = NvdecSession::Create(device_, cuvid_, format, min_surfaces);
+  }
+  if (!session.ok()) return session.status();
+  std::lock_guard<std::mutex> lock(mutex_);
+  ++stats_.created;
+  ++stats_.in_use;
+  return session;
+}
+
+std::shared_ptr<NvdecSession> NvdecPool::Lend(std::unique_ptr<NvdecSession> session) {
+  return std::shared_ptr<NvdecSession>(session.release(), [this](NvdecSession* given) {
+    GiveBack(std::unique_ptr<NvdecSession>(given));
+  });
+}
+
+void NvdecPool::GiveBack(std::unique_ptr<NvdecSession> session) {
+  Sessions dropped;  // destroyed without the lock
+  std::lock_guard<std::mutex> lock(mutex_);
+  --stats_.in_use;
+  if (session->failed()) {
+    ++stats_.failed;
+    dropped.push_back(std::move(session));
+  } else {
+    idle_bytes_ += session->bytes();
+    ++stats_.idle;
+    idle_.push_back(std::move(session));
+  }
+  while (idle_.size() > limits_.max_idle || idle_bytes_ > limits_.max_idle_bytes) {
+    idle_bytes_ -= idle_.front()->bytes();
+    --stats_.idle;
+    dropped.splice(dropped.end(), idle_, idle_.begin());
+  }
+  stats_.destroyed += static_cast<int64_t>(dropped.size());
+}
+
+void NvdecPool::Clear() {
+  Sessions dropped;
+  std::lock_guard<std::mutex> lock(mutex_);
+  dropped.swap(idle_);
+  idle_bytes_ = 0;
+  stats_.idle = 0;
+  stats_.destroyed += static_cast<int64_t>(dropped.size());
+}
+
+}  // namespace nvc

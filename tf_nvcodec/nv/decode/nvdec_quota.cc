@@ -1,0 +1,112 @@
+#include "tf_nvcodec/nv/decode/nvdec_quota.h"
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <set>
+
+namespace nvc {
+namespace {
+
+// The GPUs with most engines have seven or eight; two sessions keep one busy while pictures are
+// mapped and read.
+constexpr int kSessionsOfARead = 8;
+constexpr int kBusySessions = 16;
+
+}  // namespace
+
+struct NvdecShare::Engines {
+  std::mutex mutex;
+  int in_use = 0;
+  int leaving = 0;
+  std::set<NvdecShare*> shares;
+};
+
+// For the life of the process, as devices are.
+NvdecShare::Engines& NvdecShare::EnginesOf(int ordinal) {
+  static auto* const mutex = new std::mutex;
+  static auto* const by_ordinal = new std::map<int, Engines>;
+  std::lock_guard<std::mutex> lock(*mutex);
+  return (*by_ordinal)[ordinal];
+}
+
+NvdecShare::NvdecShare(const GpuDevice& device, int wanted)
+    : engines_(EnginesOf(device.ordinal())),
+      most_(wanted > 0 ? std::min(wanted, kSessionsOfARead) : kSessionsOfARead),
+      // Where no session is kept for the next read, each that is given has to be opened anew.
+      gives_(!device.is_of_caller()) {
+  std::lock_guard<std::mutex> lock(engines_.mutex);
+  engines_.shares.insert(this);
+}
+
+NvdecShare::~NvdecShare() {
+  std::lock_guard<std::mutex> lock(engines_.mutex);
+  engines_.shares.erase(this);
+}
+
+int NvdecShare::in_use() const {
+  std::lock_guard<std::mutex> lock(engines_.mutex);
+  return in_use_;
+}
+
+bool NvdecShare::Take(const std::function<bool()>& enough) {
+  std::unique_lock<std::mutex> lock(engines_.mutex);
+  bool has_enough = false;
+  ++waiting_;
+  changed_.wait(lock, [&] { return (has_enough = enough()) || MayTake(); });
+  --waiting_;
+  if (!has_enough) {
+    ++in_use_;
+    ++engines_.in_use;
+  }
+  WakeOneOfEach();
+  return !has_enough;
+}
+
+bool NvdecShare::MayKeep() {
+  std::lock_guard<std::mutex> lock(engines_.mutex);
+  const int kept = in_use_ - leaving_;
+  const bool one_is_free = engines_.in_use - engines_.leaving < kBusySessions;
+  if (!gives_ || one_is_free || kept <= 1 || !AnotherWaitsWithFewerThan(kept - 1)) return true;
+  ++leaving_;
+  ++engines_.leaving;
+  return false;
+}
+
+void NvdecShare::GiveBack() {
+  std::lock_guard<std::mutex> lock(engines_.mutex);
+  --in_use_;
+  --engines_.in_use;
+  if (leaving_ > 0) {
+    --leaving_;
+    --engines_.leaving;
+  }
+  changed_.notify_all();
+  WakeOneOfEach();
+}
+
+void NvdecShare::AskAgain() {
+  std::lock_guard<std::mutex> lock(engines_.mutex);
+  changed_.notify_all();
+}
+
+bool NvdecShare::MayTake() const {
+  if (in_use_ == 0) return true;
+  return in_use_ < most_ && engines_.in_use < kBusySessions && !AnotherWaitsWithFewerThan(in_use_);
+}
+
+bool NvdecShare::AnotherWaitsWithFewerThan(int sessions) const {
+  return std::any_of(engines_.shares.begin(), engines_.shares.end(), [&](const NvdecShare* other) {
+    return other != this && other->waiting_ > 0 && other->in_use_ < sessions;
+  });
+}
+
+// Who takes one, or needs none, wakes the next.
+void NvdecShare::WakeOneOfEach() const {
+  if (engines_.in_use >= kBusySessions) return;
+  for (NvdecShare* const share : engines_.shares) {
+    if (share->waiting_ > 0) share->changed_.notify_one();
+  }
+}
+
+}  // namespace nvc
