@@ -152,16 +152,3 @@ def test_headers_are_guarded_by_their_path() -> None:
                 continue
             guard = re.sub(r"[^A-Z0-9]", "_", str(path.relative_to(ROOT)).upper()) + "_"
             assert f"#ifndef {guard}\n#define {guard}\n" in path.read_text(), path
-
-
-def test_files_stay_small() -> None:
-    ceiling = 500
-    suffixes = (".h", ".cc", ".py", ".bzl", ".sh")
-    folders = (
-        *("tf_nvcodec", "converters"),
-        *("build_defs", "scripts", "tests", "benchmarks", "examples"),
-    )
-    for folder in folders:
-        for path in (ROOT / folder).rglob("*"):
-            if path.suffix in suffixes:
-                assert len(path.read_text().splitlines()) <= ceiling, path
