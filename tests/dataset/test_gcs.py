@@ -19,8 +19,8 @@ SETTINGS = pytest.mark.parametrize(
     "settings",
     [
         pytest.param(DEFAULTS, id="defaults"),
-        pytest.param(EXACT, id="exact"),
-        pytest.param(CACHED, id="cached"),
+        pytest.param(EXACT, id="exact", marks=pytest.mark.slow),
+        pytest.param(CACHED, id="cached", marks=pytest.mark.slow),
     ],
 )
 

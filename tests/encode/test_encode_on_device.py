@@ -34,7 +34,7 @@ def no_nvenc() -> str:
 
 @pytest.fixture
 def switched_on(no_nvenc: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """ "auto" asks for NVENC, and there is none."""
+    """backend="auto" tries NVENC, and there is none."""
     monkeypatch.setenv(SWITCH, "1")
 
 

@@ -35,7 +35,7 @@ _broken: list[str] = []
 
 
 def pytest_configure_node(node: Any) -> None:
-    """A worker in the stead of one that died has the same place."""
+    """A worker that replaces a dead one gets its place."""
     place = min(set(range(len(_places) + 1)) - set(_places.values()))
     _places[node.gateway.id] = node.workerinput["place"] = place
 
@@ -48,13 +48,14 @@ def pytest_testnodedown(node: Any, error: Any) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
-    """Workers that all died before their first test are no lack of tests."""
+    """If all workers die before their first test, the run must not look as if there were no
+    tests."""
     if _broken and exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED:
         session.exitstatus = pytest.ExitCode.INTERNAL_ERROR
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """In a worker, before anything looks for GPUs."""
+    """Chooses a worker's GPU before anything looks for GPUs."""
     if WORKER is not None and not ALONE:
         take_place(config.workerinput["place"])
 
@@ -70,11 +71,11 @@ def take_place(place: int) -> None:
     os.environ["CUDA_VISIBLE_DEVICES"] = gpu
     if folder := os.environ.get("GPU_TESTS_MPS"):
         os.environ["CUDA_MPS_PIPE_DIRECTORY"] = f"{folder}/{gpu}"
-        os.environ["CUDA_VISIBLE_DEVICES"] = "0"  # a server has one, and calls it so
+        os.environ["CUDA_VISIBLE_DEVICES"] = "0"  # An MPS server calls its GPU so.
 
 
 def passed_before() -> set[str]:
-    """Tests whose last outcome is a pass."""
+    """The tests that passed in their last run."""
     if not BEFORE.exists():
         return set()
     lines = (line.split("\t") for line in BEFORE.read_text().splitlines())
@@ -99,7 +100,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    """Keeps each outcome at once, and what a failure said in a file of its own."""
+    """Writes each outcome at once, and the output of each failure into a file of its own."""
     if WORKER is not None:
         return
     name = re.sub(r"[^A-Za-z0-9._-]+", "_", report.nodeid)
