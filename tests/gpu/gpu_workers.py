@@ -1,9 +1,8 @@
-"""A plugin of pytest for scripts/gpu_tests.sh: pytest-xdist's workers share the GPUs and the cores.
+"""A pytest plugin for scripts/gpu_tests.sh: pytest-xdist's workers share the GPUs and the cores.
 
-GPU_TESTS_GPUS has the GPUs, GPU_TESTS_LOGS the folder for what is told while tests run. Where
-GPU_TESTS_ALONE is set, tests marked `alone` run, in one worker that has all; elsewhere all others.
-GPU_TESTS_MPS, if set, has a
-folder for each GPU, in which NVIDIA's MPS listens.
+GPU_TESTS_GPUS lists the GPUs, and GPU_TESTS_LOGS is the folder for outcomes. With GPU_TESTS_ALONE
+only the tests marked `alone` run, in one worker that has all GPUs; without it, all others run.
+GPU_TESTS_MPS may have a folder for each GPU, in which NVIDIA's MPS listens.
 """
 
 from __future__ import annotations
@@ -17,19 +16,19 @@ import pytest
 
 GPUS = os.environ["GPU_TESTS_GPUS"].split()
 LOGS = Path(os.environ["GPU_TESTS_LOGS"])
-# A line for each test that has run: outcome, seconds, worker, test.
+# Each line is a test that has run: outcome, seconds, worker, test.
 OUTCOMES = LOGS / "outcomes.tsv"
-# Those of earlier runs, where tests that passed are not to run again. It stays as it is: a worker
-# that takes the place of one that died has to collect the same tests.
+# The outcomes of earlier runs, if tests that passed are left out. This file does not change: a worker
+# that replaces a dead one must collect the same tests.
 BEFORE = LOGS / "before.tsv"
-# What takes longest: many conversions in one test, large networks, conversions in a process of
-# their own, the other conversions.
+# The longest tests: many conversions in one test, large networks, conversions in a process of their
+# own, then the other conversions.
 LONGEST_FIRST = ("bisect", "applications", "digits[INT8", "converters")
 WORKER = os.environ.get("PYTEST_XDIST_WORKER")
 ALONE = "GPU_TESTS_ALONE" in os.environ
 
 
-# The controller's: of its workers, and what ended some of them.
+# Used by the controller: the places of its workers, and the errors that ended some of them.
 _places: dict[str, int] = {}
 _broken: list[str] = []
 
