@@ -18,8 +18,8 @@ GPUS = os.environ["GPU_TESTS_GPUS"].split()
 LOGS = Path(os.environ["GPU_TESTS_LOGS"])
 # Each line is a test that has run: outcome, seconds, worker, test.
 OUTCOMES = LOGS / "outcomes.tsv"
-# The outcomes of earlier runs, if tests that passed are left out. This file does not change: a worker
-# that replaces a dead one must collect the same tests.
+# The outcomes of earlier runs, if tests that passed are left out. This file does not change: a
+# worker that replaces a dead one must collect the same tests.
 BEFORE = LOGS / "before.tsv"
 # The longest tests: many conversions in one test, large networks, conversions in a process of their
 # own, then the other conversions.
