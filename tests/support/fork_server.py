@@ -154,15 +154,17 @@ def start(*arguments: object, cwd: object = None, **changes: str) -> Child:
 def run(
     *arguments: object,
     stdin: IO[Any] | None = None,
+    stdout: IO[Any] | None = None,
     cwd: object = None,
     timeout: float = 240,
     **changes: str,
 ) -> subprocess.CompletedProcess[str]:
-    """Runs `python ARGUMENTS` to its end: its exit status and what it printed."""
+    """Runs `python ARGUMENTS` to its end. Gives its exit status and what it printed, unless that
+    went to `stdout`."""
     with contextlib.ExitStack() as stack:
         given = stdin or stack.enter_context(open(os.devnull))
         out, err = (stack.enter_context(tempfile.TemporaryFile("w+")) for _ in range(2))
-        files = [given.fileno(), out.fileno(), err.fileno()]
+        files = [given.fileno(), (stdout or out).fileno(), err.fileno()]
         pid = _server().start(_request(arguments, cwd, changes), files)
         status = _server().ended(pid, timeout)
         if status is None:
