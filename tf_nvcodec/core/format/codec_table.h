@@ -5,6 +5,8 @@
 #ifndef TF_NVCODEC_CORE_FORMAT_CODEC_TABLE_H_
 #define TF_NVCODEC_CORE_FORMAT_CODEC_TABLE_H_
 
+#include <cstdint>  // FFmpeg's headers want it before them
+
 extern "C" {
 #include <libavcodec/codec_id.h>
 }
