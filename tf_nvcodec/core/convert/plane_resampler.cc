@@ -4,7 +4,6 @@
 #include <utility>
 
 namespace nvc {
-
 namespace {
 
 // The kernels for few taps want all first weights, then all second ones and so on.

@@ -14,7 +14,7 @@
 #include "tf_nvcodec/core/base/status.h"
 #include "tf_nvcodec/core/base/thread_budget.h"
 #include "tf_nvcodec/core/decode/decode_plan.h"
-#include "tf_nvcodec/core/ffmpeg/decoder_cache.h"
+#include "tf_nvcodec/core/ffmpeg/decoder.h"
 
 namespace nvc {
 namespace {

@@ -36,10 +36,10 @@ absl::StatusOr<GpuDevice*> DefaultNvdec();
 absl::StatusOr<GpuDevice*> ChooseDecoder(Backend backend, GpuDevice* frames_on,
                                          const AVCodecParameters& codec, std::string* why_not);
 
-// What ReadFrames needs for decoding on `device`, with the engines that `quota` allows. Where a segment
-// turns out to be damaged, FFmpeg decodes it again: its word on what is damaged is the one that
-// counts. So it does, with kAuto, where the stream's own headers tell that it is none for this GPU;
-// `say` gets the reason.
+// What ReadFrames needs for decoding on `device`, with the engines that `quota` allows. Where a
+// segment turns out to be damaged, FFmpeg decodes it again: its word on what is damaged is the one
+// that counts. So it does, with kAuto, where the stream's own headers tell that it is none for this
+// GPU; `say` gets the reason.
 DecoderFactory DecodeOnGpu(GpuDevice* device, Backend backend, NvdecQuota* quota,
                            std::function<void(const std::string& why)> say);
 

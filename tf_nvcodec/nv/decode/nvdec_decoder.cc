@@ -13,7 +13,6 @@
 #include "tf_nvcodec/nv/decode/nvdec_headers.h"
 #include "tf_nvcodec/nv/decode/nvdec_packets.h"
 #include "tf_nvcodec/nv/decode/nvdec_parser.h"
-#include "tf_nvcodec/nv/decode/nvdec_picture.h"
 #include "tf_nvcodec/nv/decode/nvdec_stream.h"
 
 namespace nvc {

@@ -10,7 +10,7 @@
 #include "tf_nvcodec/core/encode/nvenc_settings.h"
 #include "tf_nvcodec/core/encode/stream_spec.h"
 #include "tf_nvcodec/nv/cuda/gpu_copy.h"
-#include "tf_nvcodec/nv/encode/gpu_frame_loader.h"
+#include "tf_nvcodec/nv/encode/gpu_frame_input.h"
 
 extern "C" {
 #include <libavutil/pixdesc.h>

@@ -1,4 +1,4 @@
-#include "tf_nvcodec/core/encode/software_encoder.h"
+#include "tf_nvcodec/core/encode/encoder.h"
 
 #include <cerrno>
 #include <cstdlib>
