@@ -1,8 +1,8 @@
-"""Writes the tables of benchmarks/results/*.json into README.md, between their two markers.
+"""Writes the tables of benchmarks/results/*.json into docs/benchmarks.md, between their markers.
 
     python -m benchmarks.claims_table [--check]
 
-`--check` changes nothing and exits with 1 when the README does not show the results as they are.
+`--check` changes nothing and exits with 1 if the page does not show the present results.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from benchmarks import readme
+from benchmarks import pages
 from benchmarks.clips import ROOT
 from benchmarks.run_all import SCRIPTS
 
@@ -25,17 +25,17 @@ OURS = "tf_nvcodec"
 
 
 def load(folder: Path) -> list[dict[str, Any]]:
-    """The result documents, in the order of SCRIPTS; what else turns up follows."""
+    """Loads the result documents in the order of SCRIPTS, then others in the folder."""
     documents = [json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))]
     order = {name: place for place, name in enumerate(SCRIPTS)}
     return sorted(documents, key=lambda document: order.get(document["name"], len(order)))
 
 
 def render(documents: list[dict[str, Any]]) -> str:
-    """Markdown: one table for each claim, a row for each case, a column for each peer."""
+    """Returns Markdown: a table for each claim, a row for each case, a column for each peer."""
     if not documents:
         return "No results yet: `make bench` measures and fills this in."
-    parts = readme.plot_line(PLOT, "speed beside the peers")
+    parts = pages.plot_line(PLOT, "speed beside other libraries on the CPU", pages.SPEED)
     for document in documents:
         measured = [
             row["peer"]
@@ -61,11 +61,11 @@ def render(documents: list[dict[str, Any]]) -> str:
 def _cell(row: dict[str, Any] | None, unit: str) -> str:
     if row is None or row["value"] is None:
         return "-"
-    value = readme.shown(row["value"])
+    value = pages.shown(row["value"])
     if row["peer"] == OURS:
         return f"**{value}**"
     notes = " wrong frames" if row["note"].startswith("WRONG") else ""
-    # That of the time, which is not what a table of memory shows.
+    # The ratio is that of times, which a table of memory does not show.
     ratio = None if unit == "MB" else row.get("ours_is_times_as_fast")
     return f"{value}{notes}" + (f" ({ratio:.2f}x)" if ratio is not None else "")
 
@@ -75,7 +75,9 @@ def _footer(documents: list[dict[str, Any]]) -> str:
     rounds = _span(document["rounds"] for document in documents)
     measured = [row for d in documents for case in d["cases"] for row in case["rows"]]
     if any(len(row.get("seconds", ())) == 1 for row in measured):
-        rounds += " (memory, and peers 8 times slower than another, once)"
+        rounds += " rounds (memory, and peers 8 times slower than another: one round)"
+    else:
+        rounds += " rounds"
     dates = _span(document["machine"]["date"] for document in documents)
     versions: dict[str, str] = {}
     for document in documents:
@@ -83,19 +85,20 @@ def _footer(documents: list[dict[str, Any]]) -> str:
     named = ", ".join(f"{peer} {version}" for peer, version in sorted(versions.items()))
     return (
         f"Medians of {rounds} on {machine['cpu']}, {machine['cores']} cores,"
-        f" {machine['system']}, FFmpeg {machine['ffmpeg']}, {dates}. In brackets: how"
-        f" many times as fast tf_nvcodec is.{_memory_note(documents)} {named}."
+        f" {machine['system']}, FFmpeg {machine['ffmpeg']}, {dates}. The brackets say how"
+        f" many times as fast tf_nvcodec is.{_memory_note(documents)}"
+        f" Versions: {named}."
     )
 
 
 def _span(values: Iterable[Any]) -> str:
-    """The least and the greatest of `values`."""
+    """Returns the smallest and the largest of `values` as text."""
     ordered = sorted(values)
     return " to ".join(dict.fromkeys(str(value) for value in (ordered[0], ordered[-1])))
 
 
 def _memory_note(documents: list[dict[str, Any]]) -> str:
-    """What the figures in MB are counted from."""
+    """Returns a note that says above what the figures in MB are."""
     loaded = [
         row["loaded_mb"]
         for document in documents
@@ -106,11 +109,12 @@ def _memory_note(documents: list[dict[str, Any]]) -> str:
     if not loaded:
         return ""
     return (
-        " MB are those on top of the imported libraries; for tf_nvcodec these, mostly TensorFlow,"
-        f" take {max(loaded):.0f} MB."
+        " MB count what decoding needs beside the imported libraries; tf_nvcodec with TensorFlow"
+        f" takes {max(loaded):.0f} MB to import."
     )
 
 
 if __name__ == "__main__":
     table = render(load(RESULTS))
-    sys.exit(readme.write("benchmarks.claims_table", __doc__.splitlines()[0], table, BEGIN, END))
+    what = __doc__.splitlines()[0]
+    sys.exit(pages.write("benchmarks.claims_table", what, pages.SPEED, table, BEGIN, END))

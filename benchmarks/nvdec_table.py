@@ -1,8 +1,8 @@
-"""Writes the table of benchmarks/results/h200/nvdec_decode.json into README.md, at its markers.
+"""Writes the table of benchmarks/results/h200/nvdec_decode.json into docs/benchmarks.md.
 
     python -m benchmarks.nvdec_table [--check]
 
-`--check` changes nothing and exits with 1 when the README does not show the results as they are.
+`--check` changes nothing and exits with 1 if the page does not show the present results.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import json
 import sys
 from typing import Any
 
-from benchmarks import readme
+from benchmarks import pages
 from benchmarks.clips import ROOT
 
 RESULTS = ROOT / "benchmarks" / "results" / "h200" / "nvdec_decode.json"
@@ -19,12 +19,12 @@ PLOT = ROOT / "docs" / "nvdec.svg"
 BEGIN = "<!-- gpu: written by benchmarks/nvdec_table.py -->"
 END = "<!-- /gpu -->"
 OURS = "tf_nvcodec"
-# Without conversion; they have no column.
+# These peers convert nothing and have no column.
 NATIVE = ("tf_nvcodec native", "PyNvVideoCodec NV12")
 REUSED = "PyNvVideoCodec reused"
 LIMIT = "whole_14_fps"
 CODECS = {"h264": "H.264", "hevc": "HEVC"}
-# Name in the results, what it is, unit; of ms, less is better.
+# Name in the results, meaning, unit. With ms, less is better.
 FIGURES = (
     ("whole_1_fps", "1 stream to RGB", "frames/s"),
     ("whole_7_fps", "7 streams to RGB", "frames/s"),
@@ -38,14 +38,14 @@ FIGURES = (
 
 
 def ratio(ours: float | None, theirs: float | None, unit: str) -> float | None:
-    """How many times as fast we are; None when one of the two was not measured."""
+    """Returns how many times as fast this package is; None if one figure is missing."""
     if not ours or not theirs:
         return None
     return theirs / ours if unit == "ms" else ours / theirs
 
 
 def render(document: dict[str, Any]) -> str:
-    """Markdown: a row for each codec and figure, a column for each peer."""
+    """Returns Markdown: a row for each codec and figure, a column for each peer."""
     measured = {
         name: row
         for name, row in document["peers"].items()
@@ -63,14 +63,14 @@ def render(document: dict[str, Any]) -> str:
                 continue
             cells = [_cell(values[OURS], values[peer], unit, peer == OURS) for peer in peers]
             lines.append(f"| {shown}, {title} | {unit} | " + " | ".join(cells) + " |")
-    plot = readme.plot_line(PLOT, "speed beside the peers on a GPU")
+    plot = pages.plot_line(PLOT, "speed beside other libraries on a GPU", pages.SPEED)
     return "\n\n".join([*plot, "\n".join(lines), _footer(document)])
 
 
 def _cell(ours: float | None, value: float | None, unit: str, is_ours: bool) -> str:
     if not value:
         return "-"
-    text = readme.shown(value)
+    text = pages.shown(value)
     if is_ours:
         return f"**{text}**"
     times = ratio(ours, value, unit)
@@ -87,29 +87,30 @@ def _footer(document: dict[str, Any]) -> str:
     with_figures = (row for row in document["peers"].values() if CODECS.keys() & row.keys())
     rounds = sorted({row["rounds"] for row in with_figures if "rounds" in row}) or [0]
     cores = "".join(
-        f" {name} has {row['cores']} of the cores."
+        f" {name} uses {row['cores']} cores."
         for name, row in document["peers"].items()
         if "cores" in row
     )
     counts = " to ".join(dict.fromkeys(str(count) for count in (rounds[0], rounds[-1])))
-    taken = f"Medians of {counts} on"
-    reused = f" {REUSED} gives those it has the next file." if REUSED in document["peers"] else ""
+    taken = f"Medians of {counts} rounds on"
+    reused = (
+        f" {REUSED} keeps its decoders for the next file." if REUSED in document["peers"] else ""
+    )
     if rounds == [1]:
-        taken = "Each once, but first frames up to nine times, on"
+        taken = "One round, with up to nine calls for a first frame, on"
     return (
         f"{taken} {machine['gpu']}, {machine['cores']} cores, {machine['date']};"
-        " 663 frames, a GOP of 50. The ops read a whole file for its first frame;"
-        " [by name](docs/nvdec.md#the-first-frame) it takes less."
-        " Each call of PyNvVideoCodec and DALI opens a decoder or makes a pipeline, as a program"
+        " the clips have 663 frames and a GOP of 50. The brackets say how many times as fast"
+        f" {OURS} is. The ops read a whole file for its first frame;"
+        " [opening it by name](nvdec.md#the-first-frame) takes less."
+        " PyNvVideoCodec and DALI open a decoder or make a pipeline in each call, as a program"
         f" does that reads one file after another; {OURS} takes decoders from its pool.{reused}"
-        f"{_missing(document)}"
-        f" {document['note']} In brackets: how many times as fast {OURS} is.{cores}"
-        f"{_limits(document)} {versions}."
+        f"{cores}{_limits(document)}{_missing(document)} Versions: {versions}."
     )
 
 
 def _missing(document: dict[str, Any]) -> str:
-    """Who failed in what, apart from what a peer does not offer."""
+    """Returns which peers failed in what; what a peer does not offer is no failure."""
     parts = []
     for name, row in document["peers"].items():
         for codec, shown in CODECS.items():
@@ -119,12 +120,14 @@ def _missing(document: dict[str, Any]) -> str:
                 what.append(found["error"].partition(":")[0])
             if what:
                 parts.append(f"{name} with {shown} ({', '.join(what)})")
-    return f" Failed: {'; '.join(parts)}." if parts else ""
+    return f" No result: {'; '.join(parts)}." if parts else ""
 
 
 def limit(document: dict[str, Any], codec: str) -> tuple[float, str] | None:
-    """NVDEC's frames/s at 14 streams, and who reached it: the most of all, as converting hardly
-    takes the engines' time."""
+    """Returns the highest frames/s of any peer at 14 streams, and which peer reached it.
+
+    It stands for NVDEC's limit, because converting takes hardly any time of the engines.
+    """
     found = [
         (row[codec][LIMIT], name)
         for name, row in document["peers"].items()
@@ -146,9 +149,10 @@ def _limits(document: dict[str, Any]) -> str:
         )
     if not parts:
         return ""
-    return f" The most that NVDEC gave at 14 streams: {'; '.join(parts)}."
+    return f" The highest rate of NVDEC with 14 streams is {'; '.join(parts)}."
 
 
 if __name__ == "__main__":
     table = render(json.loads(RESULTS.read_text()))
-    sys.exit(readme.write("benchmarks.nvdec_table", __doc__.splitlines()[0], table, BEGIN, END))
+    what = __doc__.splitlines()[0]
+    sys.exit(pages.write("benchmarks.nvdec_table", what, pages.SPEED, table, BEGIN, END))

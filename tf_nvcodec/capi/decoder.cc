@@ -8,6 +8,7 @@
 #include "tf_nvcodec/capi/gpu_frames.h"
 #include "tf_nvcodec/capi/packet_decoder.h"
 #include "tf_nvcodec/core/base/status.h"
+#include "tf_nvcodec/core/format/codec_table.h"
 #include "tf_nvcodec/core/format/frame_format.h"
 #include "tf_nvcodec/nv/convert/gpu_surface.h"
 #include "tf_nvcodec/nv/cuda/gpu_device.h"
@@ -22,7 +23,7 @@ namespace nvc {
 namespace {
 
 absl::StatusOr<AVCodecID> CodecOf(int kind) {
-  const AVCodecID codec = CodecOfNvdecNumber(kind);
+  const AVCodecID codec = FactsOfNvdec(kind).id;
   if (codec != AV_CODEC_ID_NONE) return codec;
   return absl::UnimplementedError(absl::StrCat("codec ", kind,
                                                " can't be decoded; codecs that can: H264, HEVC, "

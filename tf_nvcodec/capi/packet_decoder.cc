@@ -7,6 +7,7 @@
 #include "tf_nvcodec/capi/gpu_frames.h"
 #include "tf_nvcodec/core/base/status.h"
 #include "tf_nvcodec/core/base/thread_budget.h"
+#include "tf_nvcodec/core/format/codec_table.h"
 #include "tf_nvcodec/core/index/frame_index.h"
 #include "tf_nvcodec/nv/cuda/nvdec_codecs.h"
 #include "tf_nvcodec/nv/decode/decode_backend.h"
@@ -85,9 +86,10 @@ absl::Status PacketDecoder::Open() {
           "the codec of the packet is unknown: pass the codec to CreateDecoder, or packets of "
           "CreateDemuxer");
     }
-    if (options_.codec == AV_CODEC_ID_VC1) {
+    if (FactsOf(options_.codec).software.needs_extradata) {
       return absl::UnimplementedError(
-          "bytes of VC-1 without its headers: pass packets of CreateDemuxer, which has them");
+          absl::StrCat("bytes of codec '", avcodec_get_name(options_.codec),
+                       "' without its headers: pass packets of CreateDemuxer, which has them"));
     }
     NVC_ASSIGN_OR_RETURN(parser_, PacketParser::Create(options_.codec));
   } else if (options_.codec != AV_CODEC_ID_NONE && stream_->codec->codec_id != options_.codec) {
@@ -135,7 +137,7 @@ absl::Status PacketDecoder::OpenDecoder() {
       NVC_RETURN_IF_ERROR(decoder.status());
       decoder_ = std::move(decoder).value();
       may_be_refused_ = !options_.must_be_gpu;
-      if (codec->codec_id == AV_CODEC_ID_HEVC) inspector_ = PacketInspector::Create(*codec);
+      if (FactsOf(codec->codec_id).skips_leading) inspector_ = PacketInspector::Create(*codec);
       times_.emplace(Delay());
       return absl::OkStatus();
     }

@@ -95,7 +95,7 @@ absl::Status Read(nvc_reader* reader, const std::vector<int64_t>& wanted, nvc_fr
   const FrameIndex& index = reader->index;
   NVC_RETURN_IF_ERROR(CheckIndices(index, wanted));
   ReadOptions options;
-  std::optional<NvdecShare> share;
+  std::optional<NvdecQuota> quota;
   GpuDevice* const device = reader->gpu.device;
   if (device != nullptr) {
     const bool must = reader->options.backend == kBackendNvdec;
@@ -103,9 +103,9 @@ absl::Status Read(nvc_reader* reader, const std::vector<int64_t>& wanted, nvc_fr
     if (!must) taken = CheckTakenUnasked(index.stream().codec->codec_id);
     if (taken.ok()) taken = CheckNvdecTakes(device, *index.stream().codec);
     if (taken.ok()) {
-      share.emplace(*device, /*wanted=*/0);
-      options.other = DecodeOnGpu(device, must ? Backend::kNvdec : Backend::kAuto, &*share,
-                                  [](const std::string&) {});
+      quota.emplace(*device, /*wanted=*/0);
+      options.factory = DecodeOnGpu(device, must ? Backend::kNvdec : Backend::kAuto, &*quota,
+                                    [](const std::string&) {});
     } else if (must || !absl::IsUnimplemented(taken)) {
       return must ? WithNvdecCure(taken) : taken;
     }

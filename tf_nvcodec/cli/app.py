@@ -29,14 +29,14 @@ exit codes:
 
 
 class _Parser(argparse.ArgumentParser):
-    """argparse, with errors in this program's one-line form."""
+    """An argparse parser that prints errors in this program's one-line form."""
 
     def error(self, message: str) -> NoReturn:
         self.exit(errors.USAGE, f"tf-nvcodec: {message} (see `{self.prog} --help`)\n")
 
 
 def build_parser() -> argparse.ArgumentParser:
-    """The whole command line."""
+    """Builds the parser of the whole command line."""
     parser = _Parser(
         prog="tf-nvcodec",
         description="Video in and out of TensorFlow's tensors.",
@@ -62,7 +62,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     with _sigterm_unwinds():
         code = _run(args)
     if has_abandoned_work():
-        # The interpreter would wait for, or pull the ground from under, an op that still runs.
+        # An op still runs in another thread. At a normal exit the interpreter would wait for it, or
+        # destroy what it uses.
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(code)
@@ -86,8 +87,8 @@ def _run(args: argparse.Namespace) -> int:
         print("tf-nvcodec: terminated", file=sys.stderr)
         return errors.TERMINATED
     except OSError as error:
-        # Inputs and outputs are errors.about() theirs: this is stdout. Its reader has left, or its
-        # disk is full; Python would complain once more when it closes the stream.
+        # errors.about() handles the errors of inputs and outputs, so this one is about stdout: its
+        # reader has left, or its disk is full. Python would report it again when it closes stdout.
         if args.debug:
             raise
         if not isinstance(error, BrokenPipeError):

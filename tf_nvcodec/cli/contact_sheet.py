@@ -1,4 +1,4 @@
-"""A contact sheet: frames in a grid, each over its caption, drawn with Pillow."""
+"""Draws a contact sheet with Pillow: frames in a grid, with a caption below each."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def contact_sheet(
 
 
 def clock(seconds: float) -> str:
-    """Seconds as "0:05.280" or "1:02:03.000"."""
+    """Formats seconds as "0:05.280" or "1:02:03.000"."""
     sign = "-" if seconds < 0 else ""
     thousandths = round(abs(seconds) * 1000)
     minutes, rest = divmod(thousandths, 60_000)
@@ -54,7 +54,7 @@ def clock(seconds: float) -> str:
 def _font(size: int) -> Any:
     try:
         return ImageFont.load_default(size)
-    except TypeError:  # Pillow before 10.1 has one size only.
+    except TypeError:  # Pillow before 10.1 has only one size.
         return ImageFont.load_default()
 
 

@@ -21,7 +21,7 @@ from tf_nvcodec.version import __version__
 
 _FFMPEG_CURE = "apt-get install -y ffmpeg"
 
-# What each codec is called in FFmpeg; any one name of a row will do.
+# FFmpeg's names of each codec; any one name of a row is enough.
 _DECODERS: dict[str, tuple[str, ...]] = {
     "H.264": ("h264",),
     "HEVC": ("hevc",),
@@ -63,7 +63,7 @@ class Status(enum.Enum):
 
 
 class Finding(NamedTuple):
-    """One line of the report; `cure` is a command or an empty string."""
+    """A line of the report. `cure` is a command or an empty string."""
 
     name: str
     status: Status
@@ -72,7 +72,7 @@ class Finding(NamedTuple):
 
 
 def examine() -> list[Finding]:
-    """All findings, the ones that others depend on first."""
+    """Returns all findings. Those on which others depend come first."""
     child = ask_child()
     return [
         Finding("tf_nvcodec", Status.OK, __version__),
@@ -117,7 +117,7 @@ def _tensorflow(child: dict[str, Any]) -> list[Finding]:
     library = child.get("library", {})
     if "build_info" not in library:
         cause = library.get("error", "loading it ended the process")
-        # python/loader.py knows some cures exactly.
+        # The messages of python/loader.py contain some cures.
         named = re.search(r"pip install tensorflow==[\w.]+|apt-get install -y lib\w+", cause)
         cure = (
             named[0] if named else "in the project's folder: make wheel && pip install dist/*.whl"
@@ -132,7 +132,7 @@ def _tensorflow(child: dict[str, Any]) -> list[Finding]:
 
 
 def _wanted_tensorflow() -> str:
-    """What to ask pip for: the release that the op library was built with, where that is known."""
+    """Returns what pip should install: the release that the op library was built with, if known."""
     library = os.environ.get("TF_NVCODEC_LIBRARY")
     folder = Path(library).parent if library else Path(__file__).resolve().parent.parent
     try:
@@ -145,7 +145,8 @@ def _ffmpeg(build_info: dict[str, Any]) -> list[Finding]:
     findings = []
     libraries = {}
     for name in ("avformat", "avcodec", "avutil", "swscale"):
-        # The op library names the version it runs with; without it, what the system offers.
+        # The op library says which version it runs with. Without the library, the system's is
+        # taken.
         run = str(build_info.get(f"lib{name}", {}).get("run", ""))
         soname = f"lib{name}.so.{run.split('.')[0]}" if run else ctypes.util.find_library(name)
         library = _open_library(soname)
@@ -228,7 +229,10 @@ def _gpu(child: dict[str, Any]) -> list[Finding]:
 
 
 def _nvrtc() -> Finding:
-    """As nv/nvrtc.cc looks for it, but for what only a process with TensorFlow has loaded."""
+    """Looks for NVRTC in the places where the op library does.
+
+    Libraries that only a process with TensorFlow has loaded are not found.
+    """
     named = os.environ.get("TF_NVCODEC_NVRTC_FOLDERS")
     folders = nvrtc_folders() if named is None else named.split(os.pathsep)
     for folder in (*filter(None, folders), None, "/usr/local/cuda/lib64"):

@@ -10,7 +10,7 @@ from typing import Any
 
 _TIMEOUT_S = 120
 
-# Prints one JSON object for each step, so that what came before a crash is known.
+# Prints one JSON object for each step, so that the steps before a crash are known.
 _QUESTIONS = """
 import json
 
@@ -45,8 +45,10 @@ if attempt("tensorflow", tensorflow) and attempt("library", library):
 
 
 def ask_child() -> dict[str, Any]:
-    """{"tensorflow": {"version" | "error"}, "library": ..., "nvdec": ..., "nvenc": ...}; a step
-    that was not reached is absent, one that ended the process has an "error"."""
+    """Returns {"tensorflow": {"version" | "error"}, "library": ..., "nvdec": ..., "nvenc": ...}.
+
+    A step that was not reached is absent. A step that ended the process has an "error".
+    """
     package_parent = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     path = [os.environ.get("PYTHONPATH", ""), package_parent]
     environment = {

@@ -11,7 +11,7 @@ from tf_nvcodec.cli import files, options, values
 from tf_nvcodec.cli.errors import OK, UsageError, about
 from tf_nvcodec.cli.progress import Progress, interruptible
 
-# What a file of this extension usually holds: (container, codec).
+# The usual (container, codec) of a file with this extension.
 BY_EXTENSION = {
     ".mp4": ("mp4", "h264"),
     ".m4v": ("mp4", "h264"),
@@ -54,10 +54,10 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
     parser.add_argument(
         "--input-format",
         choices=("rgb", "gray", *options.PACKED[1:]),
-        help="of a .npy file (default: rgb for 3 channels, gray for 1)",
+        help="format of the frames in a .npy file (default: rgb for 3 channels, gray for 1)",
     )
     parser.add_argument(
-        "--size", type=values.size, metavar="WxH", help="of packed frames in a .npy file"
+        "--size", type=values.size, metavar="WxH", help="size of packed frames in a .npy file"
     )
     parser.add_argument("--color-space", choices=options.COLOR_SPACES)
     parser.add_argument("--color-range", choices=options.COLOR_RANGES)
@@ -67,7 +67,11 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
 
 
 def choose_format(args: argparse.Namespace) -> tuple[str, str]:
-    """(container, codec) by the options, else by OUT's extension; UsageError when unknown."""
+    """Returns (container, codec) from the options, else from OUT's extension.
+
+    Raises:
+      UsageError: Neither tells them.
+    """
     extension = os.path.splitext(args.output)[1].lower()
     container, codec = BY_EXTENSION.get(extension, (None, None))
     container = args.container or container
@@ -123,7 +127,7 @@ def encode(
     container: str,
     keywords: dict[str, Any],
 ) -> bytes:
-    """encode_video with a bar that shows the time spent; the errors name OUT."""
+    """Calls encode_video with a bar that shows the elapsed time. Its errors name OUT."""
     with Progress(f"encode {codec}", len(frames), args.quiet) as progress, about(args.output):
         video = interruptible(
             lambda: loaded.nvc.encode_video(
@@ -136,7 +140,7 @@ def encode(
 
 
 def report(args: argparse.Namespace, frames: int, codec: str, container: str, size: int) -> None:
-    """The one line, or JSON object, that says what was written."""
+    """Prints the line, or the JSON object, that says what was written."""
     if args.json:
         result = {"input": args.input, "output": args.output, "frames": frames, "bytes": size}
         print(json.dumps({**result, "codec": codec, "container": container}))

@@ -12,8 +12,8 @@ USAGE = 2
 INTERRUPTED = 130
 TERMINATED = 143
 
-# "{{function_node __wrapped__VideoDecode_device_/job:...}} " before and " [Op:VideoDecode] name: "
-# after the message are TensorFlow's, and say nothing about the file.
+# TensorFlow puts "{{function_node __wrapped__VideoDecode_device_/job:...}} " before a message and
+# " [Op:VideoDecode] name: " after it. Both say nothing about the file.
 _NODE = re.compile(r"\{\{[^}]*\}\}\s*")
 _OP = re.compile(r"\s*\[Op:[^\]]*\](?:\s+name:.*)?\s*$", re.DOTALL)
 _COLLECTIVE = re.compile(r"\s*\[\[\{\{node [^\]]*\]\]\s*$")
@@ -47,7 +47,7 @@ class Terminated(BaseException):
 
 
 def clean_message(message: str) -> str:
-    """`message` of a TensorFlow error without the runtime's own decorations, on one line."""
+    """Returns the `message` of a TensorFlow error on one line, without what the runtime adds."""
     message = _NODE.sub("", _COLLECTIVE.sub("", message))
     message = _OP.sub("", message)
     return " ".join(message.split())
@@ -71,7 +71,7 @@ def about(subject: str) -> Iterator[None]:
     except ValueError as error:
         raise CliError(subject, clean_message(str(error))) from error
     except Exception as error:
-        # tf.errors.OpError, recognised without importing TensorFlow.
+        # These attributes are those of tf.errors.OpError; TensorFlow may not be imported here.
         if not hasattr(error, "error_code") or not hasattr(error, "message"):
             raise
         raise CliError(subject, clean_message(str(error.message))) from error

@@ -19,7 +19,7 @@ IMAGE_SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp")
 
 
 def is_remote(path: str) -> bool:
-    """Whether `path` names a file system of TensorFlow's other than the local one."""
+    """Whether `path` is on a file system of TensorFlow other than the local one."""
     return "://" in path
 
 
@@ -32,7 +32,7 @@ def exists(path: str) -> bool:
 
 
 def read_bytes(path: str) -> bytes:
-    """The whole file; "-" is standard input, "gs://..." and the like go through tf.io.gfile."""
+    """Reads a whole file. "-" is standard input; tf.io.gfile reads "gs://..." and the like."""
     data = _read(path)
     if not data:
         raise CliError("standard input" if path == "-" else path, "is empty")
@@ -62,7 +62,7 @@ def _read(path: str) -> bytes:
 
 
 def refuse_to_replace(path: str, force: bool, inputs: list[str]) -> None:
-    """Raises unless `path` is free, or `force` is given and it is none of `inputs`."""
+    """Raises an error if `path` exists, unless `force` is given and it is none of `inputs`."""
     if path == "-":
         return
     for source in inputs:
@@ -85,7 +85,7 @@ def replacing(path: str) -> Iterator[str]:
     with about(path):
         if not os.path.isdir(folder):
             raise CliError(path, f"the folder {folder} does not exist", f"mkdir -p {folder}")
-        # Not of the process's number: containers give the same ones again and again.
+        # The name is random, because processes in different containers can have the same number.
         partial = os.path.join(folder, f".tf-nvcodec-{secrets.token_hex(8)}.part")
         with open(partial, "xb"):
             pass
@@ -130,8 +130,8 @@ def is_image_sequence(path: str) -> bool:
 class ImageFolder:
     """A sequence of images that appears under its final names only when all are written.
 
-    No image of another sequence stays among them: one that is there already is refused, or with
-    `force` replaced or removed.
+    Images of an earlier sequence never stay among them: they are refused, or with `force` replaced
+    or removed.
     """
 
     def __init__(self, path: str, force: bool) -> None:
@@ -140,7 +140,7 @@ class ImageFolder:
         if not is_numbered(path):
             if os.path.exists(path.rstrip("/")) and not os.path.isdir(path):
                 raise CliError(path, "is a file, not a folder", "name another folder")
-            # A percent sign in the name of a folder is not part of the pattern.
+            # A percent sign in the name of the folder is no pattern.
             path = os.path.join(path, "frame_%06d.png")
         elif not path.lower().endswith(".png"):
             raise UsageError(path, "only PNG images are written", "end the pattern in .png")
@@ -171,7 +171,7 @@ class ImageFolder:
             with about(self._folder):
                 os.makedirs(self._folder, exist_ok=True)
                 os.mkdir(self._partial, 0o700)
-        except BaseException:  # Ctrl-C, too
+        except BaseException:  # also Ctrl-C
             self._discard(failed=True)
             raise
         return self
@@ -195,7 +195,7 @@ class ImageFolder:
 
 
 def find_images(path: str) -> list[str]:
-    """The files of a folder, a glob or a `%06d` pattern in the order of their numbers."""
+    """Returns the files of a folder, a glob or a `%06d` pattern in the order of their numbers."""
     if os.path.isdir(path):
         found = [
             os.path.join(path, entry)
@@ -209,7 +209,7 @@ def find_images(path: str) -> list[str]:
             found = [os.path.join(folder, e) for e in os.listdir(folder) if numbered.fullmatch(e)]
     else:
         folder, name = os.path.split(path)
-        # A folder that is there is taken by its name, whatever brackets that has.
+        # The name of an existing folder is taken literally: it may contain brackets.
         found = glob.glob(
             os.path.join(glob.escape(folder), name) if os.path.isdir(folder) else path
         )

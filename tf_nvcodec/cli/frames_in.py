@@ -1,4 +1,4 @@
-"""Frames from files, as encode_video takes them: .npy, numbered images, YUV4MPEG2."""
+"""Reads frames for encode_video from .npy files, numbered images and YUV4MPEG2 files."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _DTYPES = ("uint8", "uint16", "float16", "float32")
 
 
 class FramesIn(NamedTuple):
-    """Frames and what their file says of them; None: it says nothing."""
+    """Frames, and what their file says about them; None if it says nothing."""
 
     frames: NDArray[Any]
     input_format: str
@@ -30,7 +30,7 @@ class FramesIn(NamedTuple):
 
 
 def read(runtime: Runtime, args: argparse.Namespace) -> FramesIn:
-    """The frames that `args.input` names."""
+    """Reads the frames that `args.input` names."""
     extension = os.path.splitext(args.input)[1].lower()
     if extension == ".npy":
         return _from_npy(args)
@@ -42,7 +42,7 @@ def read(runtime: Runtime, args: argparse.Namespace) -> FramesIn:
 
 
 def read_npy(path: str) -> NDArray[Any]:
-    """A .npy file; a local one is mapped, not copied. Pickled objects are refused."""
+    """Reads a .npy file. A local one is mapped, not copied. Pickled objects are refused."""
     source = io.BytesIO(files.read_bytes(path)) if files.is_remote(path) or path == "-" else path
     mapped: Any = None if isinstance(source, io.BytesIO) else "r"
     try:
@@ -101,7 +101,7 @@ def _describe(image: NDArray[Any]) -> str:
 def _decode_image(runtime: Runtime, path: str) -> NDArray[Any]:
     tf = runtime.tf
     data = files.read_bytes(path)
-    # A PNG's bit depth is byte 24 (IHDR); tf.io.decode_image would drop 16-bit samples to 8.
+    # Byte 24 of a PNG (in IHDR) is its bit depth. tf.io.decode_image would reduce 16 bits to 8.
     deep = data[:8] == b"\x89PNG\r\n\x1a\n" and data[24:25] == b"\x10"
     try:
         if deep:
@@ -110,12 +110,12 @@ def _decode_image(runtime: Runtime, path: str) -> NDArray[Any]:
             image = tf.io.decode_image(data, expand_animations=False).numpy()
     except tf.errors.InvalidArgumentError as error:
         raise CliError(path, "is not an image that TensorFlow can read") from error
-    # Alpha (2 or 4 channels) has no place in these videos.
+    # Images of 2 or 4 channels have an alpha channel, which is dropped.
     return np.asarray(image[..., : 1 if image.shape[2] < 3 else 3])
 
 
 def read_y4m(path: str, data: bytes) -> FramesIn:
-    """A YUV4MPEG2 stream of 8-bit 4:2:0, 4:4:4 or gray frames (the format of yuv4mpeg(5))."""
+    """Reads a YUV4MPEG2 stream of 8-bit 4:2:0, 4:4:4 or gray frames (see yuv4mpeg(5))."""
     head, _, rest = data.partition(b"\n")
     words = head.split(b" ")
     if words[0] != b"YUV4MPEG2":
@@ -123,7 +123,7 @@ def read_y4m(path: str, data: bytes) -> FramesIn:
     tags = {word[:1].decode("latin1"): word[1:].decode("latin1") for word in words[1:] if word}
     try:
         width, height = int(tags["W"]), int(tags["H"])
-        # 0:0 is the format's way to say "unknown".
+        # The format says "unknown" by 0:0.
         known = tags.get("F", "0:0") != "0:0"
         rate = float(Fraction(tags["F"].replace(":", "/"))) if known else None
     except (KeyError, ValueError, ZeroDivisionError) as error:

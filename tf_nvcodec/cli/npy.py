@@ -1,4 +1,4 @@
-"""A NumPy .npy file written in pieces, for tensors that need not fit in memory."""
+"""Writes a NumPy .npy file in pieces, for tensors that do not fit in memory."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-# Room for any shape, and a multiple of 64 as the format asks (numpy.lib.format, version 1.0).
+# Holds a header of any shape. The format asks for a multiple of 64 (numpy.lib.format, version 1.0).
 _HEADER_BYTES = 256
 
 
@@ -20,7 +20,7 @@ def _header(dtype: np.dtype[Any], shape: tuple[int, ...]) -> bytes:
 
 
 class NpyWriter:
-    """Appends arrays along the first axis; the header gets the final count in `finish`."""
+    """Appends arrays along the first axis. `finish` writes the final count into the header."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file

@@ -7,7 +7,7 @@ import re
 
 from tf_nvcodec.cli.errors import UsageError, about
 
-# "%%" is a percent sign; one that begins neither of these stands for itself.
+# "%%" is a percent sign. A percent sign that begins neither of these stands for itself.
 _PLACE = re.compile(r"%%|%0?\d{0,2}d")
 
 
@@ -17,7 +17,7 @@ def is_numbered(path: str) -> bool:
 
 
 def pattern(path: str) -> re.Pattern[str]:
-    """The last part of `path` with any number in each of its places, a group for each."""
+    """Returns a regular expression for the last part of `path`, with a group for each number."""
     name, end, parts = os.path.basename(path), 0, []
     for place in _PLACE.finditer(name):
         parts.append(re.escape(name[end : place.start()]))
@@ -27,7 +27,7 @@ def pattern(path: str) -> re.Pattern[str]:
 
 
 class NumberedFiles:
-    """The files that `path`, with one place for a number, means."""
+    """The files of a `path` that has one place for a number."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -46,7 +46,7 @@ class NumberedFiles:
         return os.path.join(os.path.dirname(self.path), self.name(number))
 
     def existing(self) -> list[str]:
-        """The names in the folder that this sequence would have for some number, sorted."""
+        """Returns the sorted names in the folder that belong to this sequence."""
         with about(self.path):
             names = os.listdir(self.folder) if os.path.isdir(self.folder) else []
         found = ((name, pattern(self.path).fullmatch(name)) for name in names)

@@ -23,10 +23,16 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
     )
     parser.add_argument("output", type=values.path, metavar="OUT.png")
     options.add_common(parser, output=True)
-    parser.add_argument("--frames", type=values.positive, default=16, metavar="N", help="(16)")
-    parser.add_argument("--columns", type=values.positive, default=4, metavar="N", help="(4)")
     parser.add_argument(
-        "--width", type=values.positive, default=320, metavar="PIXELS", help="of one frame (320)"
+        "--frames", type=values.positive, default=16, metavar="N", help="default 16"
+    )
+    parser.add_argument("--columns", type=values.positive, default=4, metavar="N", help="default 4")
+    parser.add_argument(
+        "--width",
+        type=values.positive,
+        default=320,
+        metavar="PIXELS",
+        help="width of each frame (default 320)",
     )
     return parser
 
@@ -43,13 +49,14 @@ def run(args: argparse.Namespace) -> int:
     info = source.info
     height, width = _shown_size(info, args.width)
     count = min(args.frames, int(info["num_frames"]))
-    # The middle of each of `count` equal stretches: never only the black first frame.
+    # The frames are the middles of `count` equal stretches, so the first, often black frame is not
+    # the only one.
     wanted = [(2 * i + 1) * int(info["num_frames"]) // (2 * count) for i in range(count)]
     keywords = {"size": (height, width), "resize_method": "area"}
     frame_bytes = height * width * 3
     frames, times = [], []
     with Progress("preview", count, args.quiet) as progress:
-        # A few at a time, for the bar; each frame is decoded once either way.
+        # A few frames at a time keep the bar moving; each frame is decoded once either way.
         step = max(1, count // 8)
         for block in source.decode_at("indices", wanted, keywords, frame_bytes, step * frame_bytes):
             frames.append(block.frames)
@@ -73,7 +80,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _shown_size(info: dict[str, Any], width: int) -> tuple[int, int]:
-    """(height, width) of a thumbnail with the shape the frame has on screen."""
+    """Returns (height, width) of a thumbnail that has the frame's shape on screen."""
     shown_width, shown_height = float(info["width"]), float(info["height"])
     shown_width *= float(info["sample_aspect_ratio"]) or 1.0
     if int(info["rotation"]) % 180 != 0:

@@ -39,7 +39,7 @@ def run(args: argparse.Namespace) -> int:
                 info = interruptible(partial(runtime.video_info, loaded, contents))
             found.append({"file": path, **info})
         except errors.CliError as error:
-            # Without a subject it is not about this file but about the installation.
+            # An error without a subject is about the installation, not about this file.
             if args.debug or not error.subject:
                 raise
             print(error.line(), file=sys.stderr)

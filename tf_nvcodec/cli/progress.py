@@ -1,4 +1,4 @@
-"""The progress bar of the long commands, and calls that Ctrl-C can leave."""
+"""The progress bar of long commands, and calls that Ctrl-C can interrupt."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _abandoned: list[threading.Event] = []
 
 
 class Progress:
-    """A bar on stderr counted in frames; silent when stderr is no terminal or when `quiet`."""
+    """A bar on stderr that counts frames; silent if stderr is no terminal or with `quiet`."""
 
     def __init__(self, label: str, total: int | None, quiet: bool) -> None:
         from tqdm import tqdm
@@ -45,12 +45,12 @@ class Progress:
 def interruptible(call: Callable[[], T], beat: Callable[[], None] | None = None) -> T:
     """Runs `call` in a thread and waits for it, so that Ctrl-C does not wait for a long op.
 
-    `beat` is called about four times a second meanwhile. When the wait is interrupted the thread
-    is abandoned: the process should leave by os._exit (see `has_abandoned_work`).
+    `beat` is called about four times a second meanwhile. If the wait is interrupted, the thread
+    keeps running; the process should then end with os._exit (see `has_abandoned_work`).
     """
     result: list[T] = []
     failure: list[BaseException] = []
-    # Not Thread.join: a signal in the middle of it marks a running thread as ended (CPython 3.11).
+    # Thread.join is no choice: a signal during it marks a running thread as ended (CPython 3.11).
     done = threading.Event()
 
     def work() -> None:
@@ -80,6 +80,6 @@ def has_abandoned_work() -> bool:
 
 
 def batches(items: range, size: int) -> Iterator[range]:
-    """Consecutive slices of `items`, each of at most `size`."""
+    """Yields consecutive slices of `items`, each of at most `size` items."""
     for first in range(0, len(items), size):
         yield items[first : first + size]

@@ -13,14 +13,14 @@ from tf_nvcodec.cli.errors import CliError, clean_message
 
 
 class Runtime(NamedTuple):
-    """TensorFlow and tf_nvcodec.api, imported."""
+    """The imported modules TensorFlow and tf_nvcodec.api."""
 
     tf: Any
     nvc: Any
 
 
 def silence_tensorflow() -> None:
-    """Settings that TensorFlow reads once, at import; what the user has set stays."""
+    """Sets variables that TensorFlow reads at import. It keeps what the user has set."""
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")
     os.environ.setdefault("TF_FORCE_GPU_ALLOW_GROWTH", "true")
@@ -28,7 +28,7 @@ def silence_tensorflow() -> None:
 
 @functools.cache
 def load() -> Runtime:
-    """Imports both, or raises CliError that says what to do."""
+    """Imports both modules, or raises a CliError that says what to do."""
     with _native_stderr_held_back():
         try:
             import tensorflow as tf
@@ -43,8 +43,11 @@ def load() -> Runtime:
 
 @contextlib.contextmanager
 def _native_stderr_held_back() -> Iterator[None]:
-    """Drops what C++ code writes to file descriptor 2: newer TensorFlows log during their import,
-    before any setting of theirs is read. TF_CPP_MIN_LOG_LEVEL below 3 keeps it."""
+    """Drops what C++ code writes to file descriptor 2.
+
+    Newer versions of TensorFlow log during their import, before they read any setting. A
+    TF_CPP_MIN_LOG_LEVEL below 3 keeps the output.
+    """
     if os.environ.get("TF_CPP_MIN_LOG_LEVEL") != "3":
         yield
         return
@@ -65,7 +68,7 @@ def _not_ready(what: str, error: Exception) -> CliError:
 
 
 def to_python(value: Any) -> Any:
-    """A scalar or vector tensor as the plain Python value that JSON can hold."""
+    """Converts a scalar or vector tensor to a plain Python value that JSON can hold."""
     if hasattr(value, "numpy"):
         value = value.numpy()
     if hasattr(value, "tolist"):
@@ -78,6 +81,6 @@ def to_python(value: Any) -> Any:
 
 
 def video_info(runtime: Runtime, contents: bytes) -> dict[str, Any]:
-    """`probe(contents)` as a dictionary of plain values."""
+    """Returns `probe(contents)` as a dictionary of plain values."""
     info = runtime.nvc.probe(contents)
     return {name: to_python(value) for name, value in info._asdict().items()}

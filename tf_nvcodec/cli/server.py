@@ -1,4 +1,4 @@
-"""What `python -m tf_nvcodec.worker` and `python -m tf_nvcodec.dispatcher` share."""
+"""Code shared by `python -m tf_nvcodec.worker` and `python -m tf_nvcodec.dispatcher`."""
 
 from __future__ import annotations
 
@@ -18,14 +18,16 @@ from typing import Any, Callable, NoReturn
 from tf_nvcodec.cli import errors
 from tf_nvcodec.cli.errors import clean_message
 
-# A server that has not stopped by then never will: its process ends anyway.
+# A server that has not stopped after these seconds never will. Its process ends then.
 STOP_S = 30
 _LOOK_S = 0.1
 
 
 class Stop:
-    """What a signal sets. It has no lock, unlike threading.Event: the handler may come while this
-    very thread holds it."""
+    """A flag that a signal handler sets.
+
+    It has no lock, unlike threading.Event: the handler may run while its own thread holds the lock.
+    """
 
     def __init__(self) -> None:
         self._is_set = False
@@ -37,10 +39,10 @@ class Stop:
         return self._is_set
 
     def wait(self, seconds: float = math.inf) -> None:
-        """Until it is set, or for so long.
+        """Waits until the flag is set, at most for these seconds.
 
-        Looks up now and then: a signal that another thread takes does not wake this one. The system
-        gives it to whichever is first to look, such as one that starts a decoder's threads.
+        It polls, because a signal that another thread receives does not wake this one. The system
+        may deliver the signal to any thread, such as one that starts a decoder's threads.
         """
         deadline = time.monotonic() + seconds
         while not self._is_set and (left := deadline - time.monotonic()) > 0:
@@ -48,32 +50,32 @@ class Stop:
 
 
 class ServerError(Exception):
-    """A failure to show in one line."""
+    """A failure that is shown on one line."""
 
 
 class Parser(argparse.ArgumentParser):
-    """argparse, with errors in one line."""
+    """An argparse parser that prints errors on one line."""
 
     def error(self, message: str) -> NoReturn:
         self.exit(errors.USAGE, f"{self.prog}: {message} (see `python -m {self.prog} --help`)\n")
 
 
 def port_number(text: str) -> int:
-    """For argparse: 0, for a free one, to 65535."""
+    """Parses a port for argparse: 0 (any free port) to 65535."""
     if not text.isdecimal() or int(text) > 65535:
         raise argparse.ArgumentTypeError(f"{text!r} is no port: 0 (a free one) to 65535")
     return int(text)
 
 
 def host_name(text: str) -> str:
-    """For argparse: a name or address without a port."""
+    """Parses a name or address without a port, for argparse."""
     if not re.fullmatch(r"[\w.-]+|\[[0-9a-fA-F:.]+\]", text):
         raise argparse.ArgumentTypeError(f"{text!r} is no host name: expected one like host7")
     return text
 
 
 def seconds(text: str) -> float:
-    """For argparse: a positive number."""
+    """Parses a positive number of seconds, for argparse."""
     try:
         value = float(text)
     except ValueError:
@@ -84,7 +86,10 @@ def seconds(text: str) -> float:
 
 
 def check_port_is_free(port: int) -> None:
-    """gRPC lets servers share a port, and half of the requests would go to the other one."""
+    """Raises ServerError if another server has the port.
+
+    gRPC lets servers share a port; half of the requests would go to the other one.
+    """
     if not port:
         return
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
@@ -105,8 +110,8 @@ def run(
 ) -> int:
     """Starts a server and serves until SIGTERM or SIGINT; returns the exit code.
 
-    `start(arguments, stop)` gives the server, its address and what to say of it, or None where
-    `stop` was set meanwhile. The address is the one line on stdout, for scripts.
+    `start(arguments, stop)` returns the server, its address and a text about it, or None if `stop`
+    was set meanwhile. The address is the only line on stdout, for scripts.
     """
     stop = Stop()
     numbers = (signal.SIGTERM, signal.SIGINT)
@@ -117,7 +122,7 @@ def run(
         started = start(arguments, stop)
     except ServerError as error:
         code = _failed(program, str(error))
-    except RuntimeError as error:  # what TensorFlow's servers make of every status
+    except RuntimeError as error:  # TensorFlow's servers raise this for every status
         code = _failed(program, clean_message(str(error)))
     if started is None:
         for number, handler in zip(numbers, previous):
@@ -128,11 +133,12 @@ def run(
     _print_address(address)
     stop.wait()
     print(f"{program}: stopping", file=sys.stderr, flush=True)
-    # TensorFlow stops its servers with the interpreter's lock held: no thread could watch that.
+    # TensorFlow holds the interpreter's lock while it stops a server, so no Python thread can watch
+    # the time.
     faulthandler.dump_traceback_later(STOP_S, exit=True)
     server.stop()
     faulthandler.cancel_dump_traceback_later()
-    # The servers stop once more when Python deletes them, in whatever order.
+    # At a normal exit, Python deletes the servers in any order, and each stops once more.
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(errors.OK)
@@ -146,7 +152,7 @@ def _failed(program: str, line: str) -> int:
 def _print_address(address: str) -> None:
     try:
         print(address, flush=True)
-    except BrokenPipeError:  # whoever started this has left; it serves others
+    except BrokenPipeError:  # the parent has left; the server still serves others
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Block(NamedTuple):
-    """Consecutive frames of the selection; `asked` counts them before any was skipped."""
+    """Consecutive frames of the selection. `asked` counts them before damaged ones are skipped."""
 
     frames: NDArray[Any]
     pts: NDArray[Any]
@@ -25,7 +25,7 @@ class Block(NamedTuple):
 
 
 class Source:
-    """A video file, read and probed. A missing one is told before TensorFlow is imported."""
+    """A video file, read and probed. A missing file is reported before TensorFlow is imported."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -37,7 +37,7 @@ class Source:
             )
 
     def positions(self, start: int | None, stop: int | None, stride: int | None) -> range:
-        """The frame numbers that Python's slice(start, stop, stride) means for this video."""
+        """Returns the frame numbers of Python's slice(start, stop, stride) of this video."""
         chosen = range(*slice(start, stop, stride).indices(int(self.info["num_frames"])))
         if not chosen:
             raise CliError(
@@ -49,7 +49,7 @@ class Source:
         return chosen
 
     def shown_size(self, args: argparse.Namespace) -> tuple[int, int]:
-        """(height, width) of the frames that --size, --crop and --no-rotate lead to."""
+        """Returns (height, width) of the frames after --size, --crop and --no-rotate."""
         if args.size is not None:
             height, width = args.size
         elif args.crop is not None:
@@ -63,7 +63,8 @@ class Source:
     def decode_range(
         self, positions: range, keywords: dict[str, Any], frame_bytes: int, budget: int
     ) -> Iterator[Block]:
-        """Blocks of the frames at `positions`, each of at most `budget` bytes (or one frame)."""
+        """Yields blocks of the frames at `positions`, each of at most `budget` bytes or one
+        frame."""
         for part in batches(positions, max(1, budget // max(1, frame_bytes))):
             yield self._decode(
                 self.runtime.nvc.decode_video,
@@ -79,7 +80,7 @@ class Source:
         frame_bytes: int,
         budget: int,
     ) -> Iterator[Block]:
-        """Blocks of the frames at `wanted`; `selector` is "indices" or "timestamps"."""
+        """Yields blocks of the frames at `wanted`; `selector` is "indices" or "timestamps"."""
         for part in batches(range(len(wanted)), max(1, budget // max(1, frame_bytes))):
             chosen = wanted[part[0] : part[-1] + 1]
             yield self._decode(
@@ -96,7 +97,7 @@ class Source:
 
 
 def require_at_most_one(args: argparse.Namespace, names: tuple[str, ...]) -> None:
-    """UsageError when more than one of the options `names` was given."""
+    """Raises UsageError if more than one of the options `names` was given."""
     used = [f"--{name}" for name in names if getattr(args, name) is not None]
     if len(used) > 1:
         raise UsageError("", f"{' and '.join(used)} exclude each other", "give one of them")

@@ -1,4 +1,4 @@
-"""The standard streams that a program was started without."""
+"""Makes the standard streams safe to print to."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ import sys
 
 
 def open_closed_streams() -> None:
-    """Makes /dev/null of standard streams that were closed: otherwise the next file to be opened
-    would get a stream's number, and what is printed."""
+    """Opens /dev/null for standard streams that are closed.
+
+    Otherwise the next opened file would get the stream's number, and the output printed there.
+    """
     for number, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
         if getattr(sys, name) is None:
             null = os.open(os.devnull, os.O_RDWR)
@@ -20,7 +22,7 @@ def open_closed_streams() -> None:
 
 
 def let_any_name_pass() -> None:
-    """Names that are not text are printed as the bytes that they are, or escaped."""
+    """Lets print write names that are not valid text, as their bytes or escaped."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         unicode = sys.stdout.encoding.lower().startswith("utf")
         sys.stdout.reconfigure(errors="surrogateescape" if unicode else "backslashreplace")

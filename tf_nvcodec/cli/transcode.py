@@ -1,4 +1,4 @@
-"""`tf-nvcodec transcode`: a video into another codec, container, size or stretch of itself."""
+"""`tf-nvcodec transcode`: a video to another codec, container or size, or a stretch of it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tf_nvcodec.cli.source import Source
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-# Streams of these stay valid when one is appended to another, so they are written piece by piece.
+# Such streams stay valid if one is appended to another, so they are written piece by piece.
 _JOINABLE = {
     ("ts", "h264"),
     ("ts", "hevc"),
@@ -24,14 +24,15 @@ _JOINABLE = {
     ("raw", "mjpeg"),
     ("obu", "av1"),
 }
-# MPEG-TS has no negative times: a muxer whose first decoding times would be negative, for there are
-# B-frames, shifts all of them. Pieces that start this many frames late are not shifted, so they fit
-# together (16 B-frames are the most that an encoder takes).
+# MPEG-TS has no negative times. With B-frames the first decoding times would be negative, and the
+# muxer would shift all times of a piece. Pieces that start this many frames late are not shifted,
+# so they fit together. (16 B-frames are the most that an encoder takes.)
 _TS_LEAD_FRAMES = 32
-# These store no time for a frame: it plays at the rate of the file.
+# These containers store no time for a frame: it plays at the rate of the file.
 _UNTIMED = ("avi", "raw", "obu")
 _MP4_LIKE = ("mp4", "mov")
-# Matroska's clock ticks once a millisecond: even frames read from it are this uneven.
+# Matroska's clock ticks once a millisecond, so even frames read from it are this uneven, in
+# seconds.
 _UNEVEN_S = 0.0011
 # FFmpeg's names of the matrices that the encoder writes.
 _COLOR_SPACES = {
@@ -46,7 +47,7 @@ _COLOR_SPACES = {
 def add_parser(commands: Any) -> argparse.ArgumentParser:
     parser: argparse.ArgumentParser = commands.add_parser(
         "transcode",
-        help="a video to another codec, container, size or stretch of it",
+        help="a video to another codec, container or size, or a stretch of it",
         description=(
             "Decodes IN and encodes it to OUT, keeping each frame's time; sound is not kept. OUT is"
             " encoded in one piece, which needs all its frames in memory (--memory), unless it is"
@@ -142,8 +143,8 @@ class _Job:
     def _colour(self) -> dict[str, Any]:
         """color_space and color_range of the encoder, so that OUT shows the colours of IN.
 
-        Streams without tags get the guess that decoding made (core/color.h): guessed again from a
-        resized frame, it could come out differently.
+        Streams without tags get the guess that decoding makes from the size of the input. A guess
+        from the size of the output could differ.
         """
         info = self._source.info
         large = int(info["width"]) >= 1280 or int(info["height"]) > 576
@@ -216,7 +217,10 @@ class _Job:
         return bytes(video)
 
     def _times(self, pts: NDArray[Any]) -> NDArray[Any] | None:
-        """Seconds of the frames in OUT, from 0 (MPEG-TS: a little later); None: OUT's own rate."""
+        """Returns the seconds of the frames in OUT, or None to use OUT's own rate.
+
+        They start at 0; in MPEG-TS a little later.
+        """
         import numpy as np
 
         even = (self.frames + np.arange(len(pts))) / self._fps
@@ -228,7 +232,8 @@ class _Job:
             times = pts - self._origin
         if self._encoding["container"] == "ts":
             return times + _TS_LEAD_FRAMES / self._fps
-        # Clocks of milliseconds round even times, with which MP4 may have B-frames.
+        # The times were even before a clock of milliseconds rounded them. Even times let MP4 have
+        # B-frames.
         if self._encoding["container"] in _MP4_LIKE and np.abs(times - even).max() <= _UNEVEN_S:
             return even
         if self._encoding["container"] not in _UNTIMED:
@@ -243,8 +248,10 @@ class _Job:
 
 
 def _exchange_format(info: dict[str, Any], codec: str) -> dict[str, Any]:
-    """The decode format that carries the stream's samples to the encoder unchanged, if there is
-    one; else RGB at a depth that holds them."""
+    """Returns the decode format that carries the stream's samples to the encoder unchanged.
+
+    If there is none, it is RGB with enough bits.
+    """
     stored = str(info["pixel_format"])
     exact = {
         "yuv420p": "yuv420p",
@@ -254,7 +261,7 @@ def _exchange_format(info: dict[str, Any], codec: str) -> dict[str, Any]:
         "yuv420p10le": "p010",
         "gray": "gray",
     }
-    # JPEG stores BT.601 in full range only, which few streams are: RGB is converted to it.
+    # JPEG stores BT.601 in full range only. Few streams are that, so they go through RGB.
     chosen = "rgb" if codec == "mjpeg" else exact.get(stored, "rgb")
     deep = int(info["bit_depth"]) > 8 and chosen == "rgb"
     return {"pixel_format": chosen, "dtype": "uint16" if deep else "uint8"}

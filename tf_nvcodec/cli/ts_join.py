@@ -1,8 +1,9 @@
 """Joins MPEG-TS files end to end without a break in their packets' counters.
 
-ISO/IEC 13818-1, 2.4.3.3: packets of 188 bytes; 13 bits of bytes 1 and 2 are the PID, the low four
-bits of byte 3 the continuity counter, which goes up by one with each packet of a PID that has a
-payload (bit 0x10 of byte 3). A step in it tells a reader that data was lost.
+The format is that of ISO/IEC 13818-1, 2.4.3.3. A packet has 188 bytes. 13 bits of bytes 1 and 2 are
+the PID, the low four bits of byte 3 the continuity counter. The counter goes up by one with each
+packet of a PID that has a payload (bit 0x10 of byte 3). A gap in it tells a reader that data was
+lost.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ _PACKET_BYTES = 188
 
 
 class TsJoiner:
-    """Renumbers one file after the other, each as the continuation of the ones before."""
+    """Renumbers files one after another, each as the continuation of those before it."""
 
     def __init__(self) -> None:
         self._last: dict[int, int] = {}  # PID -> counter of its last packet

@@ -8,12 +8,12 @@ from argparse import ArgumentTypeError
 from fractions import Fraction
 
 _UNITS = {"": 1, "k": 1_000, "m": 1_000_000, "g": 1_000_000_000}
-# Ranges are held as lists.
+# Ranges become lists, so their length is bounded.
 _LONGEST_RANGE = 10_000_000
 
 
 def path(text: str) -> str:
-    """A name that is not empty, as that of an unset variable in a script is."""
+    """Parses a file name. An empty name, as an unset variable in a script gives it, is refused."""
     if not text:
         raise ArgumentTypeError("'' names no file")
     if "\0" in text:
@@ -38,7 +38,7 @@ def crop(text: str) -> tuple[int, int, int, int]:
 
 
 def integers(text: str) -> list[int]:
-    """ "0,5,-1" or "start:stop[:step]" -> a list; ranges follow Python's range()."""
+    """ "0,5,-1" or "start:stop[:step]" -> a list; a range is Python's range()."""
     try:
         if ":" in text:
             numbers = range(*(int(part) for part in text.split(":")))
@@ -55,7 +55,7 @@ def integers(text: str) -> list[int]:
 
 
 def _short_enough(text: str, numbers: range) -> range:
-    # Not len(numbers), which has limits of its own.
+    # len(numbers) would fail for very long ranges.
     if numbers and abs(numbers[-1] - numbers[0]) // abs(numbers.step) >= _LONGEST_RANGE:
         raise ArgumentTypeError(f"{text!r} has more than {_LONGEST_RANGE} members")
     return numbers
@@ -92,7 +92,7 @@ def fps(text: str) -> float:
 
 
 def bitrate(text: str) -> int:
-    """ "800k", "2M" or plain bits a second."""
+    """ "800k", "2M" or a number of bits per second."""
     match = re.fullmatch(r"(\d{1,12}(?:\.\d{1,9})?)([kKmMgG]?)", text)
     if match is None or float(match[1]) <= 0:
         raise ArgumentTypeError(f"{text!r} is not a bitrate like 800k or 2M")

@@ -2,7 +2,8 @@
 
     import tf_nvcodec.compat as nvc
 
-is all that a script written for PyNvVideoCodec changes; docs/pynvvideocodec.md has what differs.
+A script written for PyNvVideoCodec changes only this line. docs/pynvvideocodec.md lists what
+differs.
 """
 
 from tf_nvcodec.compat.decoder import CreateDecoder, PyNvDecoder

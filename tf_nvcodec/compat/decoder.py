@@ -1,4 +1,4 @@
-"""Packets in, frames out: CreateDecoder and PyNvDecoder."""
+"""Decodes packets to frames: CreateDecoder and PyNvDecoder."""
 
 from __future__ import annotations
 
@@ -65,11 +65,13 @@ def _input_of(packet: PacketData) -> _PacketInput:
 
 
 class PyNvDecoder(Single):
-    """A decoder of packets; see CreateDecoder. For one thread at a time, in the process that made
-    it: a call during another one, or in a fork, is a PyNvVCException.
+    """A decoder of packets; see CreateDecoder.
 
-    The packets of one demuxer follow those of another without more ado: the frames that are held
-    back of the first come out, and the size may change.
+    It is for one thread at a time, in the process that made it: a call during another one, or in a
+    fork, is a PyNvVCException.
+
+    The packets of another demuxer may follow without an announcement, and the size may change then.
+    Frames that the decoder still holds of the first stream are returned first.
     """
 
     def __init__(self, options: DecoderOptions) -> None:
@@ -87,32 +89,35 @@ class PyNvDecoder(Single):
         """Decodes a packet.
 
         Args:
-          packet: A packet of a demuxer; or one of your own with data of the codec's elementary
-            stream, cut anywhere. Without data (`bsl` is 0): no more packets, all frames still held
-            back come out; afterwards decoding may begin anew. With `bDiscontinuity`, as after a
-            Seek: the frames held back are dropped, and decoding begins anew with this packet.
+          packet: A packet of a demuxer, or one of your own with data of the codec's elementary
+            stream, cut anywhere. A packet without data (`bsl` is 0) ends the stream: all frames
+            that the decoder still holds are returned, and a new stream may follow. A packet with
+            `bDiscontinuity`, as after a Seek, drops these frames and starts a new stream.
 
         Returns:
-          The frames that are now complete, in the order shown: none, one or several. They come some
+          The frames that are now complete, in display order: none, one or several. They come some
           packets late, unless `latency` is LOW.
 
         Raises:
-          PyNvVCException: A packet, or a frame that came out, is damaged. The timestamp named is of
-            the packet at which it showed, some packets later unless `latency` is LOW. Later packets
-            can be decoded, and frames that were complete come with the next call.
+          PyNvVCException: A packet or a frame is damaged. The message names the timestamp of the
+            packet at which the damage showed, some packets later unless `latency` is LOW. Later
+            packets can be decoded, and the next call returns the frames that were complete.
         """
         with self._guard.alone():
             self._send(packet)
             return self._take_all()
 
     def GetNumDecodedFrame(self, packet: PacketData) -> int:
-        """Decodes a packet as Decode, and tells how many frames GetFrame or GetLockedFrame now
-        give."""
+        """Decodes a packet as Decode does.
+
+        Returns:
+          How many frames GetFrame or GetLockedFrame can now return.
+        """
         with self._guard.alone():
             return self._send(packet)
 
     def GetFrame(self) -> DecodedFrame:
-        """The next frame of those that GetNumDecodedFrame counted.
+        """Returns the next frame of those that GetNumDecodedFrame counted.
 
         Raises:
           PyNvVCException: There is none.
@@ -127,8 +132,9 @@ class PyNvDecoder(Single):
         return frame
 
     def GetLockedFrame(self) -> int:
-        """Address of the next frame of those that GetNumDecodedFrame counted; the memory stays
-        until UnlockFrame.
+        """Returns the address of the next frame of those that GetNumDecodedFrame counted.
+
+        The memory stays valid until UnlockFrame.
 
         Raises:
           PyNvVCException: There is none.
@@ -139,75 +145,76 @@ class PyNvDecoder(Single):
         return address
 
     def UnlockFrame(self, frame: int) -> None:
-        """Lets go of the memory that GetLockedFrame gave.
+        """Frees the memory that GetLockedFrame returned.
 
         Raises:
-          ValueError: It is not locked.
+          ValueError: `frame` is not locked.
         """
         if frame not in self._locked:
             raise InvalidValueError(f"{frame} is no address that GetLockedFrame gave")
         self._locked.pop(frame)
 
     def GetWidth(self) -> int:
-        """Of the last frame that came out; 0 before the first."""
+        """Returns the width of the last frame in pixels; 0 before the first frame."""
         return self._shown._info.width if self._shown is not None else 0
 
     def GetHeight(self) -> int:
-        """Of the last frame that came out; 0 before the first."""
+        """Returns the height of the last frame in pixels; 0 before the first frame."""
         return self._shown._info.height if self._shown is not None else 0
 
     def GetFrameSize(self) -> int:
-        """Bytes of the last frame that came out; 0 before the first."""
+        """Returns the size of the last frame in bytes; 0 before the first frame."""
         return self._shown.framesize() if self._shown is not None else 0
 
     def GetPixelFormat(self) -> Pixel_Format:
-        """Of the last frame that came out.
+        """Returns the format of the last frame.
 
         Raises:
-          PyNvVCException: None has come out yet.
+          PyNvVCException: There has been no frame yet.
         """
         if self._shown is None:
             raise PyNvVCException("no frame has come out yet: decode packets first")
         return self._shown.format
 
     def SetSeekPTS(self, pts: int) -> None:
-        """Leaves out the frames before the one with this timestamp, after a Seek to the key frame
-        before it.
+        """Drops the frames before this timestamp, after a Seek to the key frame before it.
 
         Raises:
-          ValueError: It is no whole number of 64 bits.
+          ValueError: `pts` is no whole number of 64 bits.
         """
         self._seek_pts = whole("pts", pts)
 
     def WaitOnCUStream(self, stream: Any) -> None:
-        """Returns at once: frames are complete when they come out, for any stream. And what is
-        queued on any stream of the decoder's context may go on reading frames that you let go of:
-        their memory is written again only after it.
+        """Returns at once, because frames are complete for every stream when they are returned.
+
+        Work that is queued on a stream of the decoder's context may go on reading frames that you
+        let go of: their memory is written again only after that work.
 
         Raises:
-          ValueError: It is no number, nor an object with one.
+          ValueError: `stream` is no number, nor an object with one.
         """
         handle_number("stream", stream)
 
     def SyncOnCUStream(self) -> None:
-        """Returns at once: frames are complete when they come out."""
+        """Returns at once, because frames are complete when they are returned."""
 
     def setReconfigParams(self, width: int = 0, height: int = 0) -> int:
-        """Announces the size of the stream that comes next; 1. Frames have the size of their
-        stream without being told, so this only checks that it may come.
+        """Announces the size of the next stream in pixels, and returns 1.
+
+        The decoder needs no announcement, so this only checks the size.
 
         Raises:
-          ValueError: It is negative, or above maxwidth and maxheight.
+          ValueError: The size is negative, or above maxwidth and maxheight.
         """
         whole("width", width, 0, self._options.max_width or INT32_MAX)
         whole("height", height, 0, self._options.max_height or INT32_MAX)
         return 1
 
     def GetSessionInitTime(self) -> int:
-        """Milliseconds that creating this object took."""
+        """Returns how many milliseconds creating this object took."""
         return self._init_ms
 
-    # In the guard of the caller, so that nobody takes the frames of another one's packet.
+    # The callers of these methods hold the guard, so that no call takes frames of another's packet.
 
     def _send(self, packet: PacketData) -> int:
         if not isinstance(packet, PacketData):
@@ -220,7 +227,7 @@ class PyNvDecoder(Single):
         return count.value
 
     def _forget(self, count: Any) -> None:
-        """Drops what is held back from before a seek: what comes now must not refer to it."""
+        """Drops the pictures held from before a seek, which later ones must not refer to."""
         _decode(self._handle, None, ctypes.byref(count))
         for _ in range(count.value):
             frame_of(_take_frame(self._handle))
@@ -260,35 +267,39 @@ def CreateDecoder(
     enableasyncallocations: bool = False,
     backend: str = "auto",
 ) -> PyNvDecoder:
-    """A decoder on GPU `gpuid`'s NVDEC, or on the CPU with FFmpeg where there is none.
+    """Creates a decoder on the NVDEC of GPU `gpuid`, or on the CPU with FFmpeg without a GPU.
 
     Args:
-      gpuid: As CUDA counts GPUs.
-      codec: Of the packets; a demuxer's GetNvCodecId(). Of H264_SVC and H264_MVC the base layer or
-        view is decoded.
-      cudacontext: The CUDA context to decode in, as a number or an object with one; 0: the GPU's
-        primary one, the only one whose memory TensorFlow and PyTorch can use. What was decoded in
-        another one ends with it: destroy decoder and frames before it.
-      cudastream: The CUDA stream of that context on which frames are copied; 0: one of the
-        decoder's.
+      gpuid: The number of the GPU in CUDA.
+      codec: The codec of the packets, as a demuxer's GetNvCodecId() returns it. Of H264_SVC and
+        H264_MVC the base layer or view is decoded.
+      cudacontext: The CUDA context to decode in, as a number or an object with one. 0 is the GPU's
+        primary context, the only one whose memory TensorFlow and PyTorch can use. In another
+        context, destroy the decoder and its frames before the context.
+      cudastream: The CUDA stream of that context on which frames are copied; 0 is one of the
+        decoder's own.
       usedevicememory: Whether frames are in the GPU's memory or the host's. On a machine without a
-        GPU frames are in host memory either way, and a warning says so.
-      maxwidth, maxheight: Larger frames are refused; 0: none are.
-      outputColorType: The stream's own samples (NV12, P016, ...), or uint8 RGB by its own matrix
-        and range.
-      latency: LOW, and ZERO which is the same here: each frame comes with the packet that lets it
-        be shown, its own where the stream has no B-frames. Slower: the CPU decodes with one thread,
-        and NVDEC waits for the host. Frames come in the order shown either way.
-      enableSEIMessage, enableDecodeStats: Refused: neither can be had here.
-      bWaitForSessionWarmUp, enableasyncallocations: Of no effect.
-      backend: "cpu" decodes with FFmpeg, "nvdec" on the GPU or not at all; "auto" as described,
-        and FFmpeg from where a stream is, or changes to, what the GPU's NVDEC does not take.
+        GPU they are in host memory either way, and a warning says so.
+      maxwidth: Wider frames are refused, in pixels; 0 is no limit.
+      maxheight: Higher frames are refused, in pixels; 0 is no limit.
+      outputColorType: The stream's own samples (NV12, P016, ...), or uint8 RGB by the stream's
+        matrix and range.
+      latency: With LOW (or ZERO, which is the same here) each frame comes with the packet that
+        allows it to be shown; without B-frames that is its own packet. This is slower: the CPU
+        decodes with one thread, and NVDEC waits for the host. Frames come in display order always.
+      enableSEIMessage: Refused, because SEI messages are not available here.
+      enableDecodeStats: Refused, because these statistics are not available here.
+      bWaitForSessionWarmUp: Without effect.
+      enableasyncallocations: Without effect.
+      backend: "cpu" decodes with FFmpeg, "nvdec" on the GPU or raises. "auto" decodes on the GPU,
+        and with FFmpeg for streams, or from the point in a stream, that the GPU's NVDEC does not
+        take.
 
     Raises:
-      PyNvVCExceptionUnsupported: The machine has no such decoder; it tells what to do.
+      PyNvVCExceptionUnsupported: The machine has no such decoder; the message says what to do.
       ValueError: An argument is out of its range.
     """
-    if isinstance(maxwidth, bool):  # where 1.0 has enableasyncallocations
+    if isinstance(maxwidth, bool):  # PyNvVideoCodec 1.0 has enableasyncallocations in this place
         maxwidth = 0
     options = shared_options(
         {

@@ -1,4 +1,4 @@
-"""What a decoder takes: GetDecoderCaps."""
+"""What a decoder can decode: GetDecoderCaps."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ def GetDecoderCaps(
     chromaformat: Any = cudaVideoChromaFormat["420"],
     bitdepth: int = 8,
 ) -> dict[str, int]:
-    """What a decoder created with these arguments takes.
+    """Returns what a decoder created with these arguments can decode.
 
     Returns:
-      "num_decoder_engines": of the GPU, 0 where FFmpeg decodes; "width_min", "width_max",
-      "height_min", "height_max" in pixels; "mb_num_max" in macroblocks of 16x16; and the arguments,
-      "codec_id", "chromaformat_id" and "bitdepth".
+      A dictionary with "num_decoder_engines" (of the GPU; 0 if FFmpeg decodes), "width_min",
+      "width_max", "height_min" and "height_max" in pixels, "mb_num_max" in macroblocks of 16x16,
+      and the arguments as "codec_id", "chromaformat_id" and "bitdepth".
 
     Raises:
-      PyNvVCExceptionUnsupported: Such streams can't be decoded here.
+      PyNvVCExceptionUnsupported: Such streams cannot be decoded here.
       ValueError: An argument is out of its range.
     """
     gpu, number = gpu_number(gpuid), base_codec_number(codec)

@@ -1,4 +1,4 @@
-"""The arguments that all decoders share, checked."""
+"""Checks the arguments that all decoders share."""
 
 from __future__ import annotations
 
@@ -32,12 +32,15 @@ class DecoderOptions(ctypes.Structure):
     )
 
 
-# 0 also where there is no driver.
+# The number is 0 without a driver too.
 gpu_count = declare("gpu_count", [])
 
 
 def handle_number(name: str, handle: Any) -> int:
-    """The number of a CUDA context or stream, of the objects of pycuda, CuPy, PyTorch and Numba."""
+    """Returns the number of a CUDA context or stream, or of such an object of another library.
+
+    The objects are those of pycuda, CuPy, PyTorch and Numba.
+    """
     for attribute in ("handle", "cuda_stream", "ptr"):
         handle = getattr(handle, attribute, handle)
     handle = getattr(handle, "value", handle)
@@ -47,25 +50,25 @@ def handle_number(name: str, handle: Any) -> int:
 
 
 def gpu_number(gpuid: int) -> int:
-    """Raises ValueError for what is no number of a GPU."""
+    """Raises ValueError if `gpuid` is no number of a GPU."""
     return whole("gpuid", gpuid, 0, INT32_MAX)
 
 
 def shared_options(
     numbers: Mapping[str, Any], color: int, backend: str, **refused: bool
 ) -> DecoderOptions:
-    """For packets of any codec that their stream tells, with frames in host memory.
+    """Returns options for any codec, with frames in host memory.
 
     Args:
-      numbers: Of the GPU, its context and stream, and the most width and height, in this order, by
-        the names that the caller's caller knows.
+      numbers: The GPU, its context and stream, and the largest width and height, in this order, by
+        the names that the user knows.
       color: An OutputColorType.
       backend: See CreateDecoder.
-      **refused: What must not be asked for.
+      **refused: Arguments that must not be set.
 
     Raises:
-      ValueError: What no decoder takes.
-      PyNvVCExceptionUnsupported: One of `refused` is asked for.
+      ValueError: A value that no decoder takes.
+      PyNvVCExceptionUnsupported: One of `refused` is set.
     """
     for name, value in refused.items():
         if value:
@@ -85,7 +88,7 @@ def shared_options(
     )
 
 
-# Extensions of H.264, whose base layer or view is what is decoded.
+# Of these extensions of H.264, the base layer or view is decoded.
 _BASES = {
     cudaVideoCodec.H264_SVC: cudaVideoCodec.H264,
     cudaVideoCodec.H264_MVC: cudaVideoCodec.H264,
@@ -93,7 +96,7 @@ _BASES = {
 
 
 def base_codec_number(codec: int) -> int:
-    """Of what is decoded of `codec`. Raises as codec_number."""
+    """Returns the number of the codec that decodes `codec`. Raises as codec_number does."""
     number = codec_number(codec)
     return _BASES.get(cudaVideoCodec(number), number)
 
@@ -111,11 +114,12 @@ def _member(kind: Any, value: int) -> int:
 
 
 def stays_on_gpu(name: str, wanted: bool, backend: str) -> bool:
-    """Whether frames are to be in a GPU's memory, as argument `name` says; not, with a warning to
-    the caller's caller, on a machine without one: nothing there could use an address on a GPU.
+    """Whether frames stay in a GPU's memory, as the argument `name` says.
+
+    On a machine without a GPU they do not, and the user gets a warning.
 
     Raises:
-      ValueError: The CPU is to decode into it.
+      ValueError: `wanted` is set, but the backend is the CPU.
     """
     if not wanted:
         return False

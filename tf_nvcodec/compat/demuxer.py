@@ -1,4 +1,4 @@
-"""Packets out of a container: CreateDemuxer, PyNvDemuxer and PacketData."""
+"""Reads packets from a container: CreateDemuxer and PyNvDemuxer."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ _sound = declare("demuxer_sound", [ctypes.c_void_p, ctypes.c_int32, ctypes.POINT
 _keep_sound = declare("demuxer_keep_sound", [ctypes.c_void_p])
 _seek = declare("demuxer_seek", [ctypes.c_void_p, ctypes.c_int64])
 
-# FFmpeg's numbers (AVColorSpace, AVColorRange).
+# These are FFmpeg's numbers (AVColorSpace, AVColorRange).
 _BT_709 = 1
 _BT_601 = (5, 6)
 _RANGES = {1: enums.ColorRange.MPEG, 2: enums.ColorRange.JPEG}
@@ -70,22 +70,22 @@ def _ratio(num: int, den: int) -> float:
 class PyNvDemuxer(Single):
     """Reads the packets of a container's video stream.
 
-    H.264 and HEVC packets have start codes (Annex B) and, at key frames, the parameter sets, also
-    where the container keeps them apart; so a decoder needs nothing but the packets. Other streams
-    of the container are passed over, sound unless it is asked for. Nothing but the given bytes is
-    ever opened.
+    H.264 and HEVC packets have start codes (Annex B) and, at key frames, the parameter sets, even
+    if the container stores these apart. So a decoder needs nothing but the packets. Other streams
+    of the container are skipped, sound unless DemuxNoSkipAudio reads it. The demuxer opens nothing
+    but the given bytes.
 
-    Iterating gives each packet and, last, one without data (`bsl` is 0), which makes a decoder let
-    go of the frames that it still holds.
+    An iteration returns each packet, then one without data (`bsl` is 0), which makes a decoder
+    return the frames that it still holds.
 
-    For one thread at a time, in the process that made it: a call during another one, or in a fork,
-    is a PyNvVCException.
+    It is for one thread at a time, in the process that made it: a call during another one, or in a
+    fork, is a PyNvVCException.
 
     Raises:
-      PyNvVCException: The bytes are no video, or broken; it names the file and the cause. A
-        container that ends early raises that in the place of the next packet, once; what follows is
-        the end. Also a ValueError where the input can't be used at all, and a FileNotFoundError
-        where there is no such file.
+      PyNvVCException: The bytes are no video, or broken; the message names the file and the cause.
+        A container that ends early raises it once in place of the next packet; then the stream
+        ends. It is also a ValueError if the input cannot be used at all, and a FileNotFoundError if
+        there is no such file.
     """
 
     def __init__(self, source: Any) -> None:
@@ -107,15 +107,17 @@ class PyNvDemuxer(Single):
         return self.Demux()
 
     def Demux(self) -> PacketData:
-        """The next packet of the video, or one without data at the end."""
+        """Returns the next packet of the video, or one without data at the end."""
         packet = self._read()
         while not packet.is_video:
             packet = self._read()
         return packet
 
     def DemuxNoSkipAudio(self) -> PacketData:
-        """The next packet, of the video or of a track of sound (`is_video` is 0), or one without
-        data at the end. Sound is read from the first call on."""
+        """Returns the next packet of the video or of a track of sound (`is_video` is 0).
+
+        At the end it returns a packet without data. Sound is read from the first call on.
+        """
         self._keep_sound()
         return self._read()
 
@@ -136,14 +138,18 @@ class PyNvDemuxer(Single):
         return PacketData._of(handle, info, info.stream_index == self._info.stream_index)
 
     def Seek(self, timestamp: int) -> PacketData:
-        """The packet of the last key frame at or before `timestamp`, in units of the stream's time
-        base as `PacketData.pts`, that the container's index knows; of the first key frame where
-        there is none. The packets after it come next.
+        """Seeks to a key frame and returns its packet. The packets after it come next.
+
+        The key frame is the last one at or before `timestamp` that the container's index has, or
+        the first one if there is none before.
+
+        Args:
+          timestamp: In units of the stream's time base, as `PacketData.pts`.
 
         Raises:
-          PyNvVCExceptionUnsupported: The input has no way back (a function), or its container no
+          PyNvVCExceptionUnsupported: The input cannot go back (a function), or its container has no
             timestamps (an elementary stream).
-          ValueError: It is no whole number of 64 bits.
+          ValueError: `timestamp` is no whole number of 64 bits.
         """
         timestamp = whole("timestamp", timestamp)
         self._go_to(timestamp)
@@ -158,11 +164,11 @@ class PyNvDemuxer(Single):
             self._ended = False
 
     def isSeekDone(self, timestamp: int, pts: int) -> int:
-        """1 when a frame with `pts` is at or after the `timestamp` sought, else 0."""
+        """Returns 1 if a frame with `pts` is at or after the `timestamp` of a Seek, else 0."""
         return int(pts >= timestamp)
 
     def GetNvCodecId(self) -> enums.cudaVideoCodec:
-        """What CreateDecoder takes as `codec`.
+        """Returns the `codec` for CreateDecoder.
 
         Raises:
           PyNvVCExceptionUnsupported: NVIDIA has no number for this codec.
@@ -175,26 +181,26 @@ class PyNvDemuxer(Single):
         return enums.cudaVideoCodec(self._info.nv_codec)
 
     def GetContainerName(self) -> str:
-        """FFmpeg's name of the container, e.g. "mov,mp4,m4a,3gp,3g2,mj2"."""
+        """Returns FFmpeg's name of the container, such as "mov,mp4,m4a,3gp,3g2,mj2"."""
         return self._info.container.decode()
 
     def Width(self) -> int:
-        """Of a frame, in pixels."""
+        """Returns the width of a frame in pixels."""
         return self._info.width
 
     def Height(self) -> int:
-        """Of a frame, in pixels."""
+        """Returns the height of a frame in pixels."""
         return self._info.height
 
     def BitDepth(self) -> int:
-        """Bits of a sample."""
+        """Returns the bits of a sample."""
         return self._info.bit_depth
 
     def ChromaFormat(self) -> Any:
-        """A cudaVideoChromaFormat.
+        """Returns a cudaVideoChromaFormat.
 
         Raises:
-          PyNvVCExceptionUnsupported: The samples are none of these (RGB, 4:1:1, 4:4:0).
+          PyNvVCExceptionUnsupported: The samples have another format (RGB, 4:1:1, 4:4:0).
         """
         if self._info.chroma_format < 0:
             raise PyNvVCExceptionUnsupported(
@@ -204,7 +210,7 @@ class PyNvDemuxer(Single):
         return enums.cudaVideoChromaFormat(self._info.chroma_format)
 
     def ColorSpace(self) -> enums.ColorSpace:
-        """UNSPEC also where the stream names a matrix that has no name here, as BT.2020."""
+        """Returns the matrix; UNSPEC also for one that has no name here, such as BT.2020."""
         if self._info.color_space == _BT_709:
             return enums.ColorSpace.BT_709
         if self._info.color_space in _BT_601:
@@ -215,7 +221,7 @@ class PyNvDemuxer(Single):
         return _RANGES.get(self._info.color_range, enums.ColorRange.UDEF)
 
     def FrameRate(self) -> float:
-        """Frames a second on average; 0 when unknown."""
+        """Returns the average frames per second; 0 if unknown."""
         return _ratio(self._info.frame_rate_num, self._info.frame_rate_den)
 
     def AvgFrameRateNum(self) -> int:
@@ -225,7 +231,7 @@ class PyNvDemuxer(Single):
         return self._info.frame_rate_den
 
     def RFrameRate(self) -> float:
-        """The lowest rate that has every timestamp, by FFmpeg's guess; 0 when unknown."""
+        """Returns FFmpeg's guess of the lowest rate that has every timestamp; 0 if unknown."""
         return _ratio(self._info.lowest_rate_num, self._info.lowest_rate_den)
 
     def RFrameRateNum(self) -> int:
@@ -235,29 +241,29 @@ class PyNvDemuxer(Single):
         return self._info.lowest_rate_den
 
     def FrameSize(self) -> int:
-        """Bytes of a decoded frame; 0 where its samples have no Pixel_Format."""
+        """Returns the bytes of a decoded frame; 0 if its samples have no Pixel_Format."""
         return self._info.frame_bytes
 
     def GetTimebaseNum(self) -> int:
         return self._info.time_base_num
 
     def GetTimebaseDen(self) -> int:
-        """Timestamps count GetTimebaseNum() / GetTimebaseDen() seconds."""
+        """A timestamp counts units of GetTimebaseNum() / GetTimebaseDen() seconds."""
         return self._info.time_base_den
 
     def GetVideoStreamId(self) -> int:
         return self._info.stream_index
 
     def GetAudioStreamId(self) -> int:
-        """Of the first track of sound; -1 when there is none."""
+        """Returns the index of the first track of sound; -1 if there is none."""
         return next(iter(self._sound_clocks()), -1)
 
     def GetAVFormatInputContext(self) -> PyNvDemuxer:
-        """What FFmpegMuxer takes as `in_format_context`: the demuxer itself."""
+        """Returns the demuxer itself, for `in_format_context` of FFmpegMuxer."""
         return self
 
     def _sound_clocks(self) -> dict[int, Fraction]:
-        """Seconds of a tick of each track of sound, by its index in the container."""
+        """Returns the seconds of a tick of each track of sound, by its index in the container."""
         self._guard.check_process()
         clocks: dict[int, Fraction] = {}
         info = _SoundInfo()
@@ -269,16 +275,18 @@ class PyNvDemuxer(Single):
 
 
 def CreateDemuxer(filename: Any = None, callback: Any = None) -> PyNvDemuxer:
-    """A demuxer of a file, of bytes, or of what a function gives.
+    """Creates a demuxer of a file, of bytes, or of the bytes that a function returns.
 
     Args:
       filename: A path, also of TensorFlow's file systems ("gs://..."); bytes; or an object that has
         read() and seek(). A function is taken as `callback`.
-      callback: Called with a bytearray whenever more bytes are needed; it puts the next ones at the
-        beginning and returns how many, 0 at the end. Containers whose header is at the end (MP4
-        without faststart) can't be read so.
+      callback: A function that is called with a bytearray whenever more bytes are needed. It puts
+        the next bytes at the beginning and returns how many, 0 at the end. Containers whose header
+        is at the end (MP4 without faststart) cannot be read so.
 
-    Raises: See PyNvDemuxer; TypeError unless there is exactly one of both.
+    Raises:
+      TypeError: Both or neither of the arguments are given.
+      PyNvVCException: See PyNvDemuxer.
     """
     if (filename is None) == (callback is None):
         raise TypeError("CreateDemuxer takes either a filename or a callback")

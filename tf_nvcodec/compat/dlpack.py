@@ -1,6 +1,6 @@
-"""Capsules by which frames go to other libraries without a copy (https://dmlc.github.io/dlpack).
+"""Capsules that share frames with other libraries without a copy (https://dmlc.github.io/dlpack).
 
-The tensor in a capsule keeps the frame's memory by itself, and what frees it is C++: so it may be
+The tensor in a capsule keeps the frame's memory by itself, and C++ code frees it. So it may be
 freed on any thread, and after Python's modules are gone.
 """
 
@@ -11,7 +11,7 @@ from typing import Any
 
 from tf_nvcodec.compat.library import check, declare
 
-# DLPack's numbers of devices.
+# These are DLPack's numbers of devices.
 CPU, CUDA = 1, 2
 
 _to_dlpack = declare(
@@ -28,13 +28,13 @@ _new_capsule = ctypes.pythonapi.PyCapsule_New
 _new_capsule.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
 _new_capsule.restype = ctypes.py_object
 
-# Capsules point to their name, and may outlive this module.
+# Capsules point to their name and may outlive this module, so the name is never freed.
 _NAME = b"dltensor"
 ctypes.pythonapi.Py_IncRef(ctypes.py_object(_NAME))
 
 
 def capsule_of(frame: ctypes.c_void_p, plane: int) -> Any:
-    """A capsule of the frame of the C API, or of one plane where `plane` is not negative."""
+    """Makes a capsule of a frame of the C API, or of one plane if `plane` is not negative."""
     tensor = ctypes.c_void_p()
     check(_to_dlpack(frame, plane, ctypes.byref(tensor)))
     return _new_capsule(tensor, _NAME, _destroy)

@@ -1,4 +1,4 @@
-"""Which encoder makes a stream: NVENC or the CPU's, by the same rule as encode_video."""
+"""Chooses the encoder of a stream, NVENC or the CPU's, by the same rule as encode_video."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from tf_nvcodec.compat.errors import (
 
 BACKENDS = ("auto", "cpu", "nvenc")
 _DEEP_FORMATS = ("P010", "YUV420_10BIT", "YUV444_16BIT", "YUV444_10BIT")
-# Reasons name sizes and sessions, of which there may be any number.
+# Reasons contain sizes and numbers of sessions, so their number is bounded.
 _MOST_REASONS = 100
 _said: set[str] = set()
 _lock = threading.Lock()
 
 
 def check_backend(backend: str) -> str:
-    """Raises InvalidValueError for another one than BACKENDS."""
+    """Raises InvalidValueError unless `backend` is one of BACKENDS."""
     if backend not in BACKENDS:
         raise InvalidValueError(f"backend must be one of {', '.join(BACKENDS)}; got {backend!r}")
     return backend
@@ -42,13 +42,13 @@ def open_encoder(
     backend: str,
     nvenc: Nvenc,
 ) -> NativeEncoder:
-    """The encoder of `values`, which were read from `given`.
+    """Opens the encoder of `values`, which were read from `given`.
 
-    "auto" takes NVENC where it is switched on, and the CPU where that fails; the log says why, once
+    "auto" takes NVENC if that is switched on, and the CPU if NVENC fails. The log says why, once
     for each reason.
 
     Raises:
-      PyNvVCException: As CreateEncoder, and with "nvenc" why there is none.
+      PyNvVCException: As CreateEncoder; with "nvenc" also if there is no NVENC.
     """
     new = functools.partial(
         NativeEncoder,
@@ -79,7 +79,7 @@ def open_encoder(
     encode_parameters.apply_cpu_rules(given, values.codec)
     settings = encode_cpu.settings_for(values, width, height, fmt.upper() in _DEEP_FORMATS)
     native: NativeEncoder = new(options=settings.options, params=settings.params)
-    # What neither takes is no reason.
+    # Parameters that the CPU does not take either are no reason to log.
     if why:
         _say(why)
     return native

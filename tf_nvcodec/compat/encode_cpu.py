@@ -1,4 +1,4 @@
-"""Encoding parameters as the CPU's encoders take them: libx264, libx265 and libsvtav1."""
+"""Translates encoding parameters for the CPU's encoders: libx264, libx265 and libsvtav1."""
 
 from __future__ import annotations
 
@@ -9,34 +9,40 @@ from tf_nvcodec.compat.encode_parameters import EncodeParameters, ignore
 from tf_nvcodec.compat.errors import InvalidValueError, PyNvVCExceptionUnsupported
 
 _X26X_PRESETS = ("ultrafast", "superfast", "veryfast", "fast", "medium", "slow", "slower")
-_SVT_PRESETS = (12, 11, 10, 9, 8, 5, 4)  # not 6 and 7, which hang after slower ones
+_SVT_PRESETS = (12, 11, 10, 9, 8, 5, 4)  # without 6 and 7, which hang after slower ones
 _X26X_LOOKAHEAD, _SVT_LOOKAHEAD = 250, 120
-# Of x265's presets.
+# These are the values of x265's presets.
 _X265_LOOKAHEAD, _X265_B_FRAMES = (5, 10, 15, 15, 20, 25, 40), (3, 3, 4, 4, 4, 4, 8)
 _MACROBLOCK, _CODING_TREE = 16, 64
 # NVENC counts AV1's quantiser index in 256 steps, SVT-AV1 in 64.
 _SVT_QP_STEP, _SVT_MAX_QP = 4, 63
 _SVT_BUFFER_MS = (20, 10000)
-# x264 and x265 hold the ratio of quantisers between these, that is 6 * log2 of them in QP.
+# x264 and x265 keep the ratio of quantisers between these bounds; in QP, a ratio is 6 * log2 of it.
 _LEAST_RATIO, _MOST_RATIO = 0.01, 10.0
-# x264 counts the QPs of 10-bit video from 0; everybody else from -12.
+# x264 counts the QPs of 10-bit video from 0, the others from -12.
 _X264_DEEP_QP = 12
 
 
 @dataclass
 class CpuSettings:
-    """`options` are libavcodec's, `params` the encoder library's own."""
+    """Settings of an encoder: `options` of libavcodec and `params` of the encoder library."""
 
     options: dict[str, str] = field(default_factory=dict)
     params: dict[str, str] = field(default_factory=dict)
 
 
 def settings_for(parameters: EncodeParameters, width: int, height: int, deep: bool) -> CpuSettings:
-    """Settings of the CPU's encoder for frames of this size; `deep`: of 10 bits.
+    """Returns the settings of the CPU's encoder for frames of this size in pixels.
+
+    Args:
+      parameters: The parameters.
+      width: The width of the frames.
+      height: The height of the frames.
+      deep: Whether samples have 10 bits.
 
     Raises:
-      InvalidValueError, PyNvVCExceptionUnsupported: What it can't be told; the message names the
-        parameter and its value.
+      InvalidValueError, PyNvVCExceptionUnsupported: The encoder has no such setting; the message
+        names the parameter and its value.
     """
     if parameters.codec == "h264":
         return _x264(parameters, width, height, deep)
@@ -54,7 +60,7 @@ def _equal(name: str, qps: tuple[int, int, int], encoder: str) -> int:
 
 
 def _qp_ratios(qp: tuple[int, int, int], encoder: str) -> dict[str, str]:
-    """The quantiser doubles every 6 QP; the encoders want its ratio of P to I and of B to P."""
+    """Returns the ratios of quantisers, P to I and B to P. A quantiser doubles every 6 QP."""
     ratios = {"ipratio": 2 ** ((qp[0] - qp[2]) / 6), "pbratio": 2 ** ((qp[1] - qp[0]) / 6)}
     for name, ratio in ratios.items():
         if not _LEAST_RATIO <= ratio <= _MOST_RATIO:
@@ -84,7 +90,7 @@ def _x26x_rate(parameters: EncodeParameters, settings: CpuSettings) -> None:
 
 
 def _x26x(parameters: EncodeParameters, encoder: str, deep_qp: int) -> CpuSettings:
-    """What x264 and x265 call by the same names."""
+    """Returns the settings that have the same names in x264 and x265."""
     settings = CpuSettings()
     options, params = settings.options, settings.params
     options["preset"] = _X26X_PRESETS[parameters.preset - 1]
@@ -102,7 +108,7 @@ def _x26x(parameters: EncodeParameters, encoder: str, deep_qp: int) -> CpuSettin
     elif not parameters.lossless:
         options["qp"] = str(parameters.qp[0] + deep_qp)
         params.update(_qp_ratios(parameters.qp, encoder))
-        params["b-pyramid"] = "0"  # B-frames that others refer to would get a QP between
+        params["b-pyramid"] = "0"  # a B-frame that others refer to would get another QP
     if parameters.qp_min is not None:
         params["qpmin"] = str(_equal("qmin", parameters.qp_min, encoder) + deep_qp)
     if parameters.lookahead is not None:
@@ -141,13 +147,13 @@ def _x264(parameters: EncodeParameters, width: int, height: int, deep: bool) -> 
         else:
             settings.params["slice-max-mbs"] = str(min(data * (columns if mode == 2 else 1), 2**30))
         if parameters.low_latency:
-            # Its threads would cut each frame into slices of their own.
+            # With more threads the encoder would cut each frame into slices for them.
             settings.options["threads"] = "1"
     return settings
 
 
 def _look_past_b_frames(parameters: EncodeParameters, settings: CpuSettings) -> None:
-    """x265 takes no look-ahead that ends within its B-frames in a row."""
+    """Makes the look-ahead longer than the B-frames in a row, as x265 requires."""
     preset = parameters.preset - 1
     low_latency, lookahead = parameters.low_latency, parameters.lookahead
     b_frames = parameters.b_frames
@@ -172,7 +178,7 @@ def _x265(parameters: EncodeParameters, height: int) -> CpuSettings:
     settings = _x26x(parameters, "libx265", 0)
     _look_past_b_frames(parameters, settings)
     settings.params["open-gop"] = "0"
-    settings.params["info"] = "0"  # a message with its settings among the parameter sets
+    settings.params["info"] = "0"  # no message with x265's settings in the parameter sets
     if parameters.lossless:
         settings.params["lossless"] = "1"
     if parameters.temporal_aq is not None:
@@ -202,7 +208,7 @@ def _svt_constant_qp(qp: tuple[int, int, int], settings: CpuSettings) -> None:
         )
     base = _svt_qp(qp[0])
     settings.options["qp"] = str(base)
-    # Else each layer of the pyramid has an offset of its own. These count in NVENC's steps.
+    # Otherwise each layer of the pyramid has an offset of its own. The offsets count NVENC's steps.
     settings.params["use-fixed-qindex-offsets"] = "1"
     settings.params["key-frame-qindex-offset"] = str(qp[2] - base * _SVT_QP_STEP)
 

@@ -1,7 +1,6 @@
-"""Encoding parameters as libavcodec's h264_nvenc, hevc_nvenc and av1_nvenc take them.
+"""Translates encoding parameters for libavcodec's h264_nvenc, hevc_nvenc and av1_nvenc.
 
-No machine of this project's has NVENC: the options are checked against libavcodec's own tables of
-names and values, which need no GPU.
+The options are checked against libavcodec's own tables of names and values, which need no GPU.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ def check_options(encoder: str, options: dict[str, str]) -> None:
     """Raises unless libavcodec's `encoder` has each of the options and takes its value.
 
     Raises:
-      InvalidValueError: It doesn't; the message names the option.
+      InvalidValueError: It does not; the message names the option.
       PyNvVCExceptionUnsupported: This machine's FFmpeg has no such encoder.
     """
     texts = ctypes.c_char_p * max(len(options), 1)
@@ -41,16 +40,18 @@ def check_options(encoder: str, options: dict[str, str]) -> None:
 
 
 def encoder_of(codec: str) -> str:
-    """libavcodec's name of NVENC for `codec`."""
+    """Returns libavcodec's name of NVENC for `codec`."""
     return _ENCODERS[codec]
 
 
 def options_for(parameters: EncodeParameters) -> dict[str, str]:
-    """Options of NVENC through libavcodec. The GPU, the distance of key frames, the timing
-    information, parameter sets and colours are not options: they are set apart from them.
+    """Returns libavcodec's options for NVENC.
+
+    The GPU, the distance of key frames, the timing information, parameter sets and colours are no
+    options; the caller sets them in other ways.
 
     Raises:
-      PyNvVCExceptionUnsupported: What libavcodec does not pass on to NVENC.
+      PyNvVCExceptionUnsupported: libavcodec does not pass a parameter on to NVENC.
     """
     if parameters.slices is not None and parameters.slices != (3, 1):
         raise PyNvVCExceptionUnsupported(
@@ -65,7 +66,7 @@ def options_for(parameters: EncodeParameters) -> dict[str, str]:
     }
     if parameters.low_latency and not parameters.lookahead:
         options["delay"] = (
-            "0"  # a packet as soon as NVENC has it, not when all its surfaces are full
+            "0"  # packets come as soon as NVENC has them, not when all its surfaces are full
         )
     if parameters.rc == "constqp":
         _constant_qp(parameters, options)
@@ -88,8 +89,10 @@ def options_for(parameters: EncodeParameters) -> dict[str, str]:
 
 
 def ignored_by(parameters: EncodeParameters, given: Collection[str]) -> list[tuple[str, str]]:
-    """Names of the parameters that `options_for` leaves out, and why; they steer time, quality and
-    rate only. `given` are the names that the caller gave."""
+    """Returns the names of the parameters that `options_for` leaves out, and why.
+
+    They change only time, quality and rate. `given` has the names that the caller passed.
+    """
     found = []
     if "max_res" in given:
         found.append(("max_res", "libavcodec sizes NVENC's buffers by the frames"))
@@ -105,17 +108,21 @@ def ignored_by(parameters: EncodeParameters, given: Collection[str]) -> list[tup
 
 
 def _b_frames(parameters: EncodeParameters) -> int:
-    """Always told: libavcodec does not tell NVENC's own number, which the packets' times need."""
+    """Returns the number of B-frames in a row, which the times of packets depend on.
+
+    It is always set, because libavcodec does not report the number that NVENC would choose.
+    """
     if parameters.gop == 1:
         return 0
     if parameters.b_frames is not None:
         return parameters.b_frames
-    # As encode_video: not every GPU makes B-frames of HEVC; all do of H.264.
+    # As in encode_video: every GPU makes B-frames for H.264, not every one for HEVC.
     return 2 if parameters.codec == "h264" and not parameters.low_latency else 0
 
 
 def _constant_qp(parameters: EncodeParameters, options: dict[str, str]) -> None:
-    """libavcodec makes the QPs of I and B frames of P's: times a factor, plus an offset."""
+    """Sets the QPs. libavcodec computes those of I and B frames as P's times a factor plus an
+    offset."""
     inter_p, inter_b, intra = parameters.qp
     options.update(
         b="0",

@@ -1,4 +1,4 @@
-"""The parameters of one encoder: checked one by one and against each other."""
+"""Checks the parameters of an encoder, one by one and against each other."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class IgnoredParameterWarning(UserWarning):
 
 @dataclass(frozen=True)
 class EncodeParameters:
-    """QPs are for P, B and I frames; None is "not given"."""
+    """The parameters of an encoder. QPs are for P, B and I frames; None means "not given"."""
 
     codec: str
     fps: Fraction
@@ -68,7 +68,7 @@ def ignore(name: str, why: str) -> None:
 
 
 def flatten(given: Mapping[str, Any]) -> dict[str, Any]:
-    """By their full names: groups taken apart, aliases replaced."""
+    """Returns parameters by their full names, with groups split and aliases replaced."""
     flat: dict[str, Any] = {}
     for key, value in given.items():
         members = {key: value}
@@ -104,7 +104,10 @@ def _check_each(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _rate_control(values: Mapping[str, Any]) -> str:
-    """As PyNvVideoCodec: a bitrate asks for cbr, nothing for constant QP."""
+    """Returns the rate control: cbr with a bitrate or a buffer, else constant QP.
+
+    PyNvVideoCodec does the same with a bitrate.
+    """
     tuning = values.get("tuning_info", "high_quality")
     rates = [name for name in _RATE_NAMES if name in values]
     rc = values.get("rc")
@@ -179,10 +182,10 @@ def _check_size(values: Mapping[str, Any], width: int, height: int) -> None:
 
 
 def read(given: Mapping[str, Any], width: int, height: int) -> EncodeParameters:
-    """The parameters of an encoder of frames of `width` and `height` pixels.
+    """Reads the parameters of an encoder for frames of `width` x `height` pixels.
 
     Raises:
-      InvalidValueError: A wrong name, type, range, codec or combination; the message names the
+      InvalidValueError: A name, type, range, codec or combination is wrong; the message names the
         parameter, the value and what is allowed.
     """
     values = _check_each(given)
@@ -222,10 +225,10 @@ def read(given: Mapping[str, Any], width: int, height: int) -> EncodeParameters:
 
 
 def apply_cpu_rules(given: Mapping[str, Any], codec: str) -> None:
-    """Warns of the parameters that the CPU's encoder ignores and refuses those it can't honour.
+    """Warns about parameters that the CPU's encoder ignores, and refuses others that it lacks.
 
     Raises:
-      PyNvVCExceptionUnsupported: A parameter without which the stream would not be as asked.
+      PyNvVCExceptionUnsupported: Without the parameter the stream would have other contents.
     """
     for name, value in flatten(given).items():
         rule = encode_table.BY_NAME[name].rule(codec)

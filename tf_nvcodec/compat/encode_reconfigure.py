@@ -1,4 +1,4 @@
-"""What a running encoder can change: GetEncodeReconfigureParams and Reconfigure."""
+"""Changes a running encoder: GetEncodeReconfigureParams and Reconfigure."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _PASSES = {
 
 @dataclass
 class EncodeReconfigureParams:
-    """Rates in bits per second, buffers in bits; 0 is unset."""
+    """The rates of an encoder, in bits per second, and its buffers, in bits; 0 is unset."""
 
     rateControlMode: int
     multiPass: int
@@ -48,7 +48,7 @@ class Rate(NamedTuple):
 
 
 def reconfigure_params(values: EncodeParameters) -> EncodeReconfigureParams:
-    """What an encoder of `values` begins with."""
+    """Returns the parameters that an encoder of `values` starts with."""
     size = values.vbv_size or values.max_bitrate or 0
     if values.rc == "cbr":
         size = values.vbv_size or values.bitrate
@@ -67,7 +67,7 @@ def reconfigure_params(values: EncodeParameters) -> EncodeReconfigureParams:
 def rate_of(
     now: EncodeReconfigureParams, wanted: EncodeReconfigureParams, codec: str
 ) -> Rate | None:
-    """The rate that leads from `now` to `wanted`; None: there is nothing to do.
+    """Returns the rate that changes an encoder from `now` to `wanted`, or None for no change.
 
     Raises:
       InvalidValueError, PyNvVCExceptionUnsupported: As Reconfigure.

@@ -1,8 +1,10 @@
-"""Every parameter of CreateEncoder: what it takes, means and becomes. The one table behind the
-checks, the CPU encoders' settings, NVENC's options and docs/pynvvideocodec_encoding.md.
+"""The table of CreateEncoder's parameters: what each takes, what it means and what it becomes.
+
+The checks, the settings of the CPU's encoders, NVENC's options and docs/pynvvideocodec_encoding.md
+all come from this table.
 
 PyNvVideoCodec's own defaults, and how it reads values, are in NvEncoderClInterface.cpp of its
-published source (2.0); where they differ, the documentation says so.
+published source (2.0). The documentation lists the differences.
 """
 
 from __future__ import annotations
@@ -24,9 +26,12 @@ CODECS = ("h264", "hevc", "av1")
 
 @dataclass(frozen=True)
 class Rule:
-    """What a CPU encoder does with a parameter. `how` is "mapped" (to `text`), "ignored" with a
-    warning (it is about the hardware, or only steers time, quality and rate), or "refused" (it says
-    what the stream has to hold, and the encoder can't)."""
+    """What a CPU encoder does with a parameter.
+
+    `how` is "mapped" (to `text`); "ignored" with a warning, if the parameter is about the hardware
+    or changes only time, quality and rate; or "refused", if it says what the stream must contain
+    and the encoder cannot do that.
+    """
 
     how: str
     text: str
@@ -43,7 +48,7 @@ class Parameter:
     hevc: Rule
     av1: Rule
     codecs: tuple[str, ...] = CODECS
-    nvenc_text: str = ""  # what else there is to say of NVENC
+    nvenc_text: str = ""  # a remark about NVENC
 
     def rule(self, codec: str) -> Rule:
         return {"h264": self.h264, "hevc": self.hevc, "av1": self.av1}[codec]
@@ -71,7 +76,7 @@ def _row(
     codecs: tuple[str, ...] = CODECS,
     nvenc_text: str = "",
 ) -> Parameter:
-    """One rule holds for all three encoders; two are for x264 and x265 alike, and SVT-AV1."""
+    """Makes a row. One rule is for all encoders; of two, the first is for x264 and x265."""
     if len(rules) == 1:
         rules *= 3
     elif len(rules) == 2:
@@ -261,7 +266,7 @@ PARAMETERS: tuple[Parameter, ...] = (
 
 BY_NAME = {parameter.name: parameter for parameter in PARAMETERS}
 
-# What PyNvVideoCodec 2 calls some of them.
+# PyNvVideoCodec 2 has these other names.
 ALIASES = {
     "slice_mode": "slice::mode",
     "slice_data": "slice::data",
@@ -269,7 +274,7 @@ ALIASES = {
     "timescale": "timingInfo::timescale",
 }
 
-# Dictionaries that hold several.
+# These dictionaries hold several parameters.
 GROUPS = {"slice": "slice::", "timinginfo": "timingInfo::", "timingInfo": "timingInfo::"}
 
 
@@ -278,7 +283,7 @@ def _cell(rule: Rule) -> str:
 
 
 def as_markdown() -> str:
-    """The table of docs/pynvvideocodec_encoding.md."""
+    """Returns the table of docs/pynvvideocodec_encoding.md."""
     head = ("parameter", "takes", "default", "means", "libx264", "libx265", "libsvtav1", "NVENC")
     rows = [head, ("---",) * len(head)]
     for row in PARAMETERS:

@@ -1,4 +1,4 @@
-"""Values of encoding parameters: from what users of PyNvVideoCodec pass, strings or numbers."""
+"""Reads the values of encoding parameters, which users pass as strings or numbers."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from typing import Any, Protocol
 
 from tf_nvcodec.compat.errors import InvalidValueError
 
-# NVENC's quantisers: H.264 and HEVC count QP, AV1 its quantiser index.
+# The largest quantisers of NVENC: a QP for H.264 and HEVC, a quantiser index for AV1.
 MAX_QP = {"h264": 51, "hevc": 51, "av1": 255}
 
 
 class Kind(Protocol):
     def allowed(self, codec: str) -> str:
-        """What an error message and the documentation say is accepted."""
+        """Returns the accepted values, for error messages and the documentation."""
 
     def parse(self, value: Any, codec: str) -> Any:
-        """The value; None if it is none of the allowed."""
+        """Returns the value, or None if it is not accepted."""
 
 
 def _whole(value: Any) -> int | None:
@@ -71,7 +71,7 @@ class Whole:
 
 @dataclass(frozen=True)
 class Bits:
-    """K and M are 1024 and 1024 * 1024, as PyNvVideoCodec reads them."""
+    """A number of bits. K and M are 1024 and 1024 * 1024, as in PyNvVideoCodec."""
 
     most: int = 2**31 - 1
 
@@ -96,7 +96,7 @@ class Bits:
 
 @dataclass(frozen=True)
 class Quantisers:
-    """For P, B and I frames, in this order; one value stands for all three."""
+    """Quantisers of P, B and I frames, in this order; a single value is for all three."""
 
     def allowed(self, codec: str) -> str:
         return (
@@ -128,7 +128,7 @@ class Size:
 
 @dataclass(frozen=True)
 class FrameRate:
-    """Frames a second; the NTSC rates as usually written mean n * 1000 / 1001."""
+    """Frames per second. The NTSC rates as usually written mean n * 1000 / 1001."""
 
     def allowed(self, codec: str) -> str:
         return 'frames a second above 0, up to 1000 (30, 29.97 or "30000/1001")'
@@ -146,10 +146,11 @@ class FrameRate:
 
 
 def parse(kind: Kind, name: str, value: Any, codec: str) -> Any:
-    """`value` as `kind` reads it.
+    """Reads `value` as `kind` does.
 
     Raises:
-      InvalidValueError: It can't; the message names the parameter, the value and what is allowed.
+      InvalidValueError: `kind` does not accept it; the message names the parameter, the value and
+        what is allowed.
     """
     parsed = kind.parse(value, codec)
     if parsed is None:

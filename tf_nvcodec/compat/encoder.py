@@ -43,29 +43,31 @@ def CreateEncoder(
     backend: str = "auto",
     **params: Any,
 ) -> PyNvEncoder:
-    """An encoder of frames of `width` and `height` pixels.
+    """Creates an encoder of frames of `width` x `height` pixels.
 
     Args:
-      width, height: Of the frames.
-      format: Of the frames in memory, rows without padding: "NV12", "YUV420" ("IYUV"), "YUV444",
-        "P010", "YUV444_16bit" (planes of 16-bit words, the upper 10 bits count), "ARGB" (bytes B,
-        G, R, A) or "ABGR" (bytes R, G, B, A). `fmt` is another name of it.
-      usecpuinputbuffer: Where NVENC reads the frames: True, host memory; False, the GPU's. Encode
-        takes both either way, and copies what is elsewhere.
-      backend: "cpu": libx264, libx265 or SVT-AV1; "nvenc": a GPU's NVENC, or an error; "auto":
-        "cpu", unless TF_NVCODEC_EXPERIMENTAL_NVENC=1 is set and NVENC takes it, by the same rule
-        as encode_video; the log says why not, once for each reason.
-      **params: See docs/pynvvideocodec_encoding.md; and `cudacontext`, which NVENC's GPU must have
-        as its primary one, and `cudastream`, after whose work frames on a GPU are read.
+      width: The width of the frames in pixels.
+      height: The height of the frames in pixels.
+      format: The format of the frames in memory, with rows without padding: "NV12", "YUV420"
+        ("IYUV"), "YUV444", "P010", "YUV444_16bit" (planes of 16-bit words whose upper 10 bits
+        count), "ARGB" (bytes B, G, R, A) or "ABGR" (bytes R, G, B, A). `fmt` is another name of
+        this argument.
+      usecpuinputbuffer: Where NVENC reads the frames: True for host memory, False for the GPU's.
+        Encode takes frames in both and copies them if necessary.
+      backend: "cpu" is libx264, libx265 or SVT-AV1; "nvenc" is a GPU's NVENC, or an error. "auto"
+        is "cpu", unless TF_NVCODEC_EXPERIMENTAL_NVENC=1 is set and NVENC takes the parameters, by
+        the same rule as in encode_video; the log says why not, once for each reason.
+      **params: See docs/pynvvideocodec_encoding.md. Also `cudacontext`, which must be 0 or the
+        primary context of NVENC's GPU, and `cudastream`: frames on a GPU are read after its work.
 
     Raises:
-      InvalidValueError (a ValueError): A parameter, size or format that can't be; the message
+      InvalidValueError: (a ValueError) A parameter, size or format is not allowed; the message
         names it, its value and what is allowed.
-      PyNvVCExceptionUnsupported: What this machine's encoder can't do; another AV1 encoder is
-        open: SVT-AV1 runs one at a time in a process; backend="nvenc" without one.
+      PyNvVCExceptionUnsupported: This machine's encoder cannot do it, there is no NVENC for
+        backend="nvenc", or another AV1 encoder is open (SVT-AV1 runs one at a time in a process).
 
     Warns:
-      IgnoredParameterWarning: A parameter without an effect here, and why.
+      IgnoredParameterWarning: A parameter has no effect here; the message says why.
     """
     if format is None:
         format = params.pop("fmt", None)
@@ -83,8 +85,10 @@ def CreateEncoder(
 
 
 class PyNvEncoder(Single):
-    """Made by CreateEncoder. Calls from several threads take turns; in a fork they are a
-    PyNvVCException."""
+    """An encoder; CreateEncoder makes it.
+
+    Calls from several threads wait for each other. In a fork they are a PyNvVCException.
+    """
 
     def __init__(
         self,
@@ -103,7 +107,7 @@ class PyNvEncoder(Single):
         native = open_encoder(params, values, width, height, fmt, full_range, backend, nvenc)
         self._native = native
         self._close = weakref.finalize(self, native.free)
-        self._close.atexit = False  # a daemon thread may be encoding still
+        self._close.atexit = False  # a daemon thread may still be encoding
         self._guard = Turns("this encoder")
         self._sets = native.parameter_sets()
         self._values = values
@@ -122,23 +126,26 @@ class PyNvEncoder(Single):
         """Encodes one frame.
 
         Args:
-          frame: The bytes of a frame, in any shape ([H * 3 / 2, W], [H, W, 4], one dimension, ...):
-            bytes or another buffer, NumPy array, TensorFlow tensor, or an object with __array__,
-            __dlpack__ or __cuda_array_interface__, or whose cuda() gives the planes; in host memory
-            or a GPU's, where rows may have a pitch. It may change once this returns.
-          params: NV_ENC_PIC_FLAGS.FORCEIDR or 0, or NV_ENC_PIC_PARAMS with them and a time stamp.
-          sei: Not supported; None.
+          frame: The bytes of a frame in any shape ([H * 3 / 2, W], [H, W, 4], one dimension, ...):
+            bytes or another buffer, a NumPy array, a TensorFlow tensor, an object with __array__,
+            __dlpack__ or __cuda_array_interface__, or an object whose cuda() returns the planes. It
+            is in host memory or on a GPU, where rows may have a pitch. The frame may change once
+            this returns.
+          params: NV_ENC_PIC_FLAGS.FORCEIDR or 0, or an NV_ENC_PIC_PARAMS with a flag and a time
+            stamp.
+          sei: Not supported; must be None.
 
         Returns:
-          The stream's next bytes, b"" while the encoder looks ahead: Annex B for H.264 and HEVC,
-          temporal units of OBUs for AV1. With NV_ENC_PIC_PARAMS, as PyNvVideoCodec 2.2, a list of
-          packets as dictionaries: "data" (bytes), "timestamp" (inputTimeStamp of the frame) and
-          "picture_type" (NV_ENC_PIC_TYPE).
+          The stream's next bytes, or b"" while the encoder looks ahead: Annex B for H.264 and HEVC,
+          temporal units of OBUs for AV1. With NV_ENC_PIC_PARAMS, as in PyNvVideoCodec 2.2, a list
+          of packets, each a dictionary with "data" (bytes), "timestamp" (inputTimeStamp of the
+          frame) and "picture_type" (NV_ENC_PIC_TYPE).
 
         Raises:
-          InvalidValueError: A frame of another size or dtype, or a time stamp of more than 64 bits.
-          PyNvVCExceptionUnsupported: SEI, other flags, no encoding after EndEncode, or a frame in a
-            GPU's memory without its driver.
+          InvalidValueError: The frame has another size or dtype, or the time stamp more than 64
+            bits.
+          PyNvVCExceptionUnsupported: SEI and other flags; encoding after EndEncode; a frame on a
+            GPU without its driver.
           PyNvVCException: The encoder failed.
         """
         if sei:
@@ -162,8 +169,10 @@ class PyNvEncoder(Single):
         return self._native.encode(address(data), data.nbytes, stamp, force_key)
 
     def EndEncode(self) -> EncodeResult:
-        """Ends the stream and returns what the encoder still held, in the form of Encode's; no
-        frame may follow. An AV1 encoder makes room for the next one."""
+        """Ends the stream and returns what the encoder still holds, in the same form as Encode.
+
+        No frame may follow. After an AV1 encoder has ended, another one can be opened.
+        """
         with self._guard.turn():
             if self._ended:
                 return [] if self._in_dicts else b""
@@ -174,25 +183,28 @@ class PyNvEncoder(Single):
             return self._result(packets, self._in_dicts)
 
     def GetSequenceParams(self) -> bytes:
-        """SPS and PPS, with the VPS in HEVC, in Annex B; AV1's sequence header OBU, which is final
-        from the first packet on: SVT-AV1 announces less than it uses, and NVENC nothing."""
+        """Returns SPS and PPS in Annex B, for HEVC with the VPS; for AV1 the sequence header OBU.
+
+        AV1's header is final from the first packet on. Before it, SVT-AV1 announces less than it
+        uses, and NVENC nothing.
+        """
         with self._guard.turn():
             return self._sets
 
     def GetEncodeReconfigureParams(self) -> EncodeReconfigureParams:
-        """What Reconfigure can change, as it is now; a copy."""
+        """Returns a copy of the current parameters that Reconfigure can change."""
         with self._guard.turn():
             return self._rate.copy()
 
     def Reconfigure(self, params: EncodeReconfigureParams) -> bool:
         """Changes bitrate, VBV buffer and frame rate from the next frame on, in the same stream.
 
-        libx264 can, and NVENC, which starts a group of pictures; libx265 and SVT-AV1 can't, and
-        none can leave or enter rc constqp.
+        libx264 can do this, and NVENC, which starts a new group of pictures. libx265 and SVT-AV1
+        cannot, and no encoder can enter or leave rc constqp.
 
         Raises:
-          InvalidValueError: A value that can't be.
-          PyNvVCExceptionUnsupported: What the codec can't change without starting anew.
+          InvalidValueError: A value is not allowed.
+          PyNvVCExceptionUnsupported: The encoder cannot change the value in a running stream.
         """
         with self._guard.turn():
             self._check_open()

@@ -1,4 +1,4 @@
-"""What the encoder of a codec can: GetEncoderCaps."""
+"""What the encoder of a codec can do: GetEncoderCaps."""
 
 from __future__ import annotations
 
@@ -38,32 +38,31 @@ _get_nvenc_caps = declare(
     ],
 )
 
-# More than NVENC has.
+# Room for more capabilities than NVENC has.
 _ROOM = 256
 
 
 def GetEncoderCaps(gpuid: int = 0, codec: Any = "h264", backend: str = "auto") -> dict[str, int]:
-    """What the encoder that CreateEncoder takes can.
+    """Returns what the encoder that CreateEncoder would take can do.
 
     Args:
-      gpuid: Of the GPU whose NVENC is asked.
+      gpuid: The number of the GPU whose NVENC is asked.
       codec: "h264", "hevc" or "av1".
-      backend: As CreateEncoder's: "cpu"; "nvenc"; "auto", which is "cpu" unless
+      backend: As for CreateEncoder: "cpu"; "nvenc"; "auto", which is "cpu" unless
         TF_NVCODEC_EXPERIMENTAL_NVENC=1 is set and the GPU has an NVENC with this codec.
 
     Returns:
-      Of NVENC: what the driver answers, by NV_ENC_CAPS's names in lower case ("num_max_bframes",
-      "support_10bit_encode", ...). Of the CPU's encoder, what this project has it do:
-      "num_encoder_engines", which is 0; "width_min", "width_max", "height_min" and "height_max" in
-      pixels; "num_max_bframes" in a row; and 0 or 1 as "support_10bit_encode",
+      A dictionary. For NVENC it has what the driver answers, by the names of NV_ENC_CAPS in lower
+      case ("num_max_bframes", "support_10bit_encode", ...). For the CPU's encoder it has what this
+      project uses: "num_encoder_engines", which is 0; "width_min", "width_max", "height_min" and
+      "height_max" in pixels; "num_max_bframes" in a row; and 0 or 1 for "support_10bit_encode",
       "support_yuv444_encode", "support_lossless_encode", "support_lookahead",
       "support_temporal_aq", "support_custom_vbv_buf_size", "support_dyn_bitrate_change" and
-      "support_dynamic_slice_mode". What only hardware has is not there.
+      "support_dynamic_slice_mode". It lacks what only hardware has.
 
     Raises:
-      InvalidValueError: Another codec or backend, or no number of a GPU.
-      PyNvVCExceptionUnsupported: This FFmpeg has no such encoder; or, with "nvenc", the GPU has
-        none.
+      InvalidValueError: The codec or the backend does not exist, or gpuid is no number of a GPU.
+      PyNvVCExceptionUnsupported: This FFmpeg has no such encoder; with "nvenc", the GPU has none.
     """
     name = parse(BY_NAME["codec"].kind, "codec", codec, "h264")
     gpuid = gpu_number(gpuid)

@@ -1,4 +1,4 @@
-"""Enumerations of NVENC that PyNvVideoCodec's encoder shows, with its names and values."""
+"""The enumerations of NVENC that PyNvVideoCodec's encoder uses, with its names and values."""
 
 from __future__ import annotations
 
@@ -33,8 +33,10 @@ class NV_ENC_PIC_TYPE(IntEnum):
 
 
 class NV_ENC_PIC_PARAMS:
-    """What Encode is told of one frame: `inputTimeStamp`, which its packet has again, and
-    `encodePicFlags` of NV_ENC_PIC_FLAGS."""
+    """Parameters of one frame for Encode.
+
+    `inputTimeStamp` returns with the frame's packet; `encodePicFlags` is of NV_ENC_PIC_FLAGS.
+    """
 
     def __init__(self) -> None:
         self.inputTimeStamp = 0

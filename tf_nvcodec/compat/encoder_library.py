@@ -1,4 +1,4 @@
-"""The C API's encoder (tf_nvcodec/capi/encoder.h), declared for ctypes."""
+"""Declares the C API's encoder (tf_nvcodec/capi/encoder.h) for ctypes."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ _set_rate = declare("encoder_set_rate", [_handle, *[ctypes.c_int64] * 3, *[ctype
 
 
 class EncodedPacket(NamedTuple):
-    """`pts` and `dts` are in units of the encoder's time base; `type` is "I", "P", "B" or ""."""
+    """A packet: `pts` and `dts` count the encoder's time base; `type` is "I", "P", "B" or ""."""
 
     data: bytes
     timestamp: int
@@ -82,7 +82,7 @@ class EncodedPacket(NamedTuple):
 
 
 class GpuRows(NamedTuple):
-    """`rows` rows of `row_bytes` bytes on a GPU, `pitch` bytes apart."""
+    """Memory on a GPU: `rows` rows of `row_bytes` bytes, `pitch` bytes apart."""
 
     data: int
     row_bytes: int
@@ -91,7 +91,7 @@ class GpuRows(NamedTuple):
 
 
 class Nvenc(NamedTuple):
-    """NVENC of GPU `gpu`, None: of the first one that has it."""
+    """The NVENC of GPU `gpu`; None is the first GPU that has one."""
 
     gpu: int | None
     frames_on_gpu: bool
@@ -99,16 +99,16 @@ class Nvenc(NamedTuple):
 
 
 def nvenc_is_on() -> bool:
-    """Whether encoders are to be NVENC's where nobody says which."""
+    """Whether backend="auto" may take NVENC."""
     return bool(_nvenc_is_on())
 
 
 def gpu_of_memory(address: int) -> int:
-    """The number of the GPU that an address is of.
+    """Returns the number of the GPU that has an address.
 
     Raises:
-      InvalidValueError: It is of none.
-      PyNvVCExceptionUnsupported: There is no driver here.
+      InvalidValueError: No GPU has this address.
+      PyNvVCExceptionUnsupported: This machine has no driver.
     """
     gpu = ctypes.c_int32()
     address = whole("the address of a frame on a GPU", address, 0, 2**64 - 1)
@@ -117,7 +117,7 @@ def gpu_of_memory(address: int) -> int:
 
 
 class NativeEncoder:
-    """Not safe for two threads at once: its owner locks."""
+    """An encoder of the C API. It is for one thread at a time; its owner holds a lock."""
 
     def __init__(
         self,
@@ -180,20 +180,20 @@ class NativeEncoder:
     def encode_gpu(
         self, gpu: int, rows: Sequence[GpuRows], timestamp: int, force_key: bool
     ) -> list[EncodedPacket]:
-        """Of a frame in the memory of `gpu`, which may change as soon as this returns."""
+        """Encodes a frame in the memory of `gpu`, which may change as soon as this returns."""
         parts = (_GpuRows * len(rows))(*(_GpuRows(*part) for part in rows))
         check(_encode_gpu(self._as_c, gpu, parts, len(rows), timestamp, force_key))
         return self._packets()
 
     def gpu_stream(self, gpu: int) -> int:
-        """The CUDA stream, as DLPack numbers it, on which frames of `gpu` are read."""
+        """Returns the CUDA stream, numbered as in DLPack, on which frames of `gpu` are read."""
         stream = ctypes.c_int64()
         gpu = whole("the number of a frame's GPU", gpu, 0, INT32_MAX)
         check(_gpu_stream(self._as_c, gpu, ctypes.byref(stream)))
         return stream.value
 
     def wait_for(self, gpu: int, stream: int) -> None:
-        """The next frames of `gpu` are read after what is now queued on `stream`."""
+        """Makes the next frames of `gpu` be read after the work now queued on `stream`."""
         check(_wait_for(self._as_c, gpu, whole("the stream of a frame on a GPU", stream)))
 
     def finish(self) -> list[EncodedPacket]:

@@ -6,7 +6,7 @@ import enum
 
 
 class cudaVideoCodec(enum.IntEnum):
-    """Of NVIDIA's decoder. The last five are raw video, which nothing here decodes."""
+    """The codecs of NVIDIA's decoder. The last five are raw video, which nothing here decodes."""
 
     MPEG1 = 0
     MPEG2 = 1
@@ -27,7 +27,7 @@ class cudaVideoCodec(enum.IntEnum):
     UYVY = 0x55595659
 
 
-# Functional, since its names are no identifiers: cudaVideoChromaFormat["420"].
+# This uses the functional form because the names are no identifiers: cudaVideoChromaFormat["420"].
 cudaVideoChromaFormat = enum.IntEnum(
     "cudaVideoChromaFormat",
     {"Monochrome": 0, "420": 1, "422": 2, "444": 3},
@@ -45,7 +45,7 @@ class cudaVideoSurfaceFormat(enum.IntEnum):
 
 
 class Pixel_Format(enum.IntEnum):
-    """Of decoded frames. The samples of P016, P216 and YUV444_16Bit are in the high bits."""
+    """The formats of decoded frames. P016, P216 and YUV444_16Bit have samples in the high bits."""
 
     NV12 = 3
     YUV444 = 4
@@ -66,7 +66,7 @@ class OutputColorType(enum.IntEnum):
 
 
 class VideoPacketFlag(enum.IntFlag):
-    """Of a packet's `decode_flag`, as NVIDIA's parser has them."""
+    """The flags of a packet's `decode_flag`, which are those of NVIDIA's parser."""
 
     ENDOFSTREAM = 1
     TIMESTAMP = 2

@@ -1,4 +1,4 @@
-"""The exceptions of this package: PyNvVideoCodec's two, and what else Python users expect."""
+"""The exceptions of this package: PyNvVideoCodec's two, and those that Python users expect."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ class PyNvVCException(RuntimeError):
 
 
 class PyNvVCExceptionUnsupported(PyNvVCException):
-    """This machine, this GPU or this build has not got what was asked for."""
+    """This machine, this GPU or this build cannot do it."""
 
 
 class InvalidValueError(PyNvVCException, ValueError):
-    """An argument, or the bytes that it stands for, can't be used."""
+    """An argument, or the bytes that it names, cannot be used."""
 
 
 class IndexRangeError(PyNvVCException, IndexError):
-    """There is no frame of that index."""
+    """There is no frame with this index."""
 
 
 class MissingFileError(PyNvVCException, FileNotFoundError):
@@ -33,5 +33,5 @@ _BY_CODE = {
 
 
 def of_status(code: int, message: str) -> PyNvVCException:
-    """The exception for absl's status `code`."""
+    """Returns the exception for absl's status `code`."""
     return _BY_CODE.get(code, PyNvVCException)(message)

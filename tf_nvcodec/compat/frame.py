@@ -1,4 +1,4 @@
-"""DecodedFrame: a decoded picture in memory of its own, for NumPy, TensorFlow, PyTorch and CUDA."""
+"""DecodedFrame: a decoded picture in its own memory, for NumPy, TensorFlow, PyTorch and CUDA."""
 
 from __future__ import annotations
 
@@ -50,12 +50,12 @@ _get_info = declare("frame_get_info", [ctypes.c_void_p, ctypes.POINTER(_FrameInf
 
 
 class CAIMemoryView:
-    """Memory of a frame, or of one of its planes, on a GPU, by CUDA's array interface.
+    """The memory of a frame or of a plane on a GPU, with CUDA's array interface.
 
     Attributes:
-      shape: In samples.
-      stride: Samples from one to the next along each dimension.
-      dataptr: Address on the GPU.
+      shape: The shape in samples.
+      stride: The distance between neighbours along each dimension, in samples.
+      dataptr: The address on the GPU.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class CAIMemoryView:
         self.stride = stride
         self.dataptr = dataptr
         self._typestr = typestr
-        self._owner = owner  # whose memory it is
+        self._owner = owner  # keeps the memory alive
 
     @property
     def data(self) -> int:
@@ -73,7 +73,7 @@ class CAIMemoryView:
 
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
-        # Without "stream": the memory is complete, and nobody needs to wait.
+        # There is no "stream", because the memory is complete and no consumer has to wait.
         size = int(self._typestr[2:])
         return {
             "version": 3,
@@ -88,21 +88,23 @@ class CAIMemoryView:
 
 
 class DecodedFrame(Single):
-    """A decoded frame. Its memory belongs to it, and to the arrays and tensors made of it: later
-    calls of the decoder don't change it.
+    """A decoded frame.
 
-    In host memory it is what NumPy calls an array: `np.asarray(frame)`, `np.from_dlpack(frame)` and
+    Its memory belongs to it and to the arrays and tensors made of it. Later calls of the decoder do
+    not change it.
+
+    In host memory NumPy reads it as an array: `np.asarray(frame)`, `np.from_dlpack(frame)` and
     `tf.experimental.dlpack.from_dlpack(frame.__dlpack__())` share the memory without a copy.
 
     Attributes:
       timestamp: The `pts` of its packet, in units of the stream's time base.
       format: A Pixel_Format.
-      shape: Of the whole frame. NV12 and P016: [H + H/2, W], luma above interleaved chroma; NV16
-        and P216: [2 H, W]; YUV444 and YUV444_16Bit: [3 H, W]; RGB: [H, W, 3]; RGBP: [3, H, W].
-        Halves are rounded up.
-      strides: Samples from one to the next along each dimension. Rows of NV12, P016, NV16 and P216
-        are of an even number of samples, whatever W.
-      dtype: "|u1", or "<u2" of the 16-bit formats, whose samples are in the high bits.
+      shape: The shape of the whole frame: [H + H/2, W] for NV12 and P016, with luma above
+        interleaved chroma; [2 H, W] for NV16 and P216; [3 H, W] for YUV444 and YUV444_16Bit;
+        [H, W, 3] for RGB; [3, H, W] for RGBP. Halves are rounded up.
+      strides: The distance between neighbours along each dimension, in samples. Rows of NV12, P016,
+        NV16 and P216 have an even number of samples, whatever W is.
+      dtype: "|u1", or "<u2" for the 16-bit formats, whose samples are in the high bits.
     """
 
     def __init__(self, handle: Handle) -> None:
@@ -128,18 +130,20 @@ class DecodedFrame(Single):
 
     @property
     def decoder_stream_event(self) -> int:
-        """0: the frame is complete, there is nothing to wait for."""
+        """Always 0, because the frame is complete and there is nothing to wait for."""
         return 0
 
     def framesize(self) -> int:
-        """Bytes of the whole frame."""
+        """Returns the bytes of the whole frame."""
         return self._info.bytes
 
     def getPTS(self) -> int:
         return self.timestamp
 
     def GetPtrToPlane(self, planeIdx: int) -> int:
-        """Address of a plane, in host memory or on the GPU, valid as long as this object.
+        """Returns the address of a plane, in host memory or on a GPU.
+
+        It is valid as long as this object.
 
         Raises:
           IndexError: There is no such plane.
@@ -152,8 +156,10 @@ class DecodedFrame(Single):
         return self._info.planes[planeIdx].data
 
     def cuda(self) -> list[CAIMemoryView]:
-        """The planes on the GPU: luma [H, W, 1], chroma [H/2, W/2, 2] or as the format has it; RGB
-        is one view [H, W, 3].
+        """Returns the planes on the GPU.
+
+        They are luma [H, W, 1] and chroma [H/2, W/2, 2], or as the format has them. RGB is one view
+        [H, W, 3].
 
         Raises:
           PyNvVCExceptionUnsupported: The frame is in host memory.
@@ -162,10 +168,10 @@ class DecodedFrame(Single):
         return self._views()
 
     def nvcv_image(self) -> list[CAIMemoryView]:
-        """One view of the whole frame, [H + H/2, W, 1] of NV12 and [3 H, W, 1] of YUV444.
+        """Returns one view of the whole frame: [H + H/2, W, 1] for NV12, [3 H, W, 1] for YUV444.
 
         Raises:
-          PyNvVCExceptionUnsupported: The frame is in host memory, or of another format.
+          PyNvVCExceptionUnsupported: The frame is in host memory, or has another format.
         """
         self._need_gpu("nvcv_image()")
         if self.format not in (Pixel_Format.NV12, Pixel_Format.YUV444):
@@ -195,7 +201,7 @@ class DecodedFrame(Single):
         self._check_process()
 
     def _check_process(self) -> None:
-        """The addresses of a GPU's memory mean nothing in a fork."""
+        """Raises in a fork, where addresses on a GPU are not valid."""
         if self._info.device_type != dlpack.CPU and self._handle.is_inherited:
             raise inherited("this frame on a GPU", self._handle.process)
 
@@ -210,12 +216,12 @@ class DecodedFrame(Single):
         dl_device: tuple[int, int] | None = None,
         copy: bool | None = None,
     ) -> Any:
-        """A DLPack capsule of the whole frame, which shares its memory.
+        """Returns a DLPack capsule of the whole frame, which shares its memory.
 
         Args:
-          stream: Of no matter: the frame is complete.
-          max_version: Of no matter: the capsule is of the kind that all consumers know.
-          dl_device: Must be where the frame is.
+          stream: Ignored, because the frame is complete.
+          max_version: Ignored, because every consumer knows this version of capsules.
+          dl_device: Must be the frame's device.
           copy: True is refused.
         """
         if copy or (dl_device is not None and tuple(dl_device) != self.__dlpack_device__()):
@@ -237,7 +243,7 @@ class DecodedFrame(Single):
         }
 
     def __bytes__(self) -> bytes:
-        """A copy of a frame in host memory."""
+        """Returns a copy of a frame in host memory."""
         if self._info.device_type != dlpack.CPU:
             raise TypeError("the frame is on a GPU: its bytes can't be had from here")
         return ctypes.string_at(self._info.data, self._info.bytes)
@@ -250,5 +256,5 @@ class DecodedFrame(Single):
 
 
 def frame_of(address: int | None) -> DecodedFrame:
-    """The frame of the C API at `address`, which becomes its owner's."""
+    """Returns the frame of the C API at `address`, and takes over its ownership."""
     return DecodedFrame(Handle(_free, address))

@@ -1,4 +1,4 @@
-"""Frames that users hand to an encoder in host memory, as one block."""
+"""Reads frames in host memory that users pass to an encoder."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ def _as_array(frame: Any) -> np.ndarray:
 
 
 def host_bytes(frame: Any, frame_bytes: int) -> np.ndarray:
-    """The bytes of `frame`, [frame_bytes] uint8, without a copy where it is contiguous.
+    """Returns the bytes of `frame`, uint8 [frame_bytes], without a copy if it is contiguous.
 
     Args:
-      frame: In host memory: bytes or another buffer of any shape, such as [H * 3 / 2, W] or
-        [H, W, 4]; 16-bit formats as uint16 or as their bytes.
-      frame_bytes: What a frame has.
+      frame: A frame in host memory: bytes or another buffer of any shape, such as [H * 3 / 2, W]
+        or [H, W, 4]; 16-bit formats as uint16 or as bytes.
+      frame_bytes: The number of bytes of a frame.
 
     Raises:
-      InvalidValueError: Another type, dtype or number of bytes.
+      InvalidValueError: The frame has another type, dtype or number of bytes.
     """
     array = _as_array(frame)
     if array.dtype not in (np.uint8, np.uint16, np.int8, np.int16):

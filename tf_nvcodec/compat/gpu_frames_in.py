@@ -1,4 +1,4 @@
-"""Frames that users hand to an encoder in a GPU's memory, by their library's protocol."""
+"""Reads frames on a GPU that users pass to an encoder, by the protocol of their library."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _INTEGERS = (0, 1)  # DLPack's type codes of int and uint
 
 
 class GpuReader(Protocol):
-    """What reads frames on a stream of its own on each GPU; streams are numbered as DLPack does."""
+    """A reader of frames, with a stream on each GPU. Streams are numbered as in DLPack."""
 
     def gpu_stream(self, gpu: int) -> int: ...
 
@@ -30,7 +30,7 @@ class GpuReader(Protocol):
 class GpuFrame(NamedTuple):
     gpu: int
     rows: list[GpuRows]
-    owner: Any  # whose memory it is
+    owner: Any  # keeps the memory alive
 
 
 def _is_gpu_tensor(frame: Any) -> bool:
@@ -38,7 +38,7 @@ def _is_gpu_tensor(frame: Any) -> bool:
 
 
 def is_on_gpu(frame: Any) -> bool:
-    """Whether `frame` is in a GPU's memory, so that host code can't read it."""
+    """Whether `frame` is in a GPU's memory, where host code cannot read it."""
     if _is_gpu_tensor(frame):
         return True
     device = getattr(frame, "__dlpack_device__", None)
@@ -50,19 +50,19 @@ def is_on_gpu(frame: Any) -> bool:
 
 
 def gpu_frame(frame: Any, frame_bytes: int, reader: GpuReader, stream: int = 0) -> GpuFrame:
-    """The memory of `frame`, which `reader` then reads after what makes it.
+    """Returns the memory of `frame`, which `reader` reads after the work that makes it.
 
     Args:
       frame: A TensorFlow tensor on a GPU; an object with __dlpack__ or __cuda_array_interface__; or
-        one whose cuda() gives the planes as such objects, in the order of the format.
-      frame_bytes: What a frame has.
-      reader: Its stream waits for the producer's.
-      stream: Another one to wait for; 0: none.
+        an object whose cuda() returns the planes as such objects, in the order of the format.
+      frame_bytes: The number of bytes of a frame.
+      reader: The reader, whose stream waits for the producer's.
+      stream: Another stream to wait for; 0 is none.
 
     Raises:
-      InvalidValueError: Another type, dtype or number of bytes, rows with holes in them, or planes
-        on several GPUs.
-      PyNvVCExceptionUnsupported: There is no driver here.
+      InvalidValueError: The frame has another type, dtype or number of bytes, its rows have gaps
+        between samples, or its planes are on several GPUs.
+      PyNvVCExceptionUnsupported: This machine has no driver.
     """
     parts = [_part(part, reader) for part in _planes(frame)]
     rows = [rows for part in parts for rows in part.rows]
@@ -148,11 +148,11 @@ def _of_cuda_array(plane: Any, reader: GpuReader) -> GpuFrame:
 def as_rows(
     address: int, shape: Sequence[int], strides: Sequence[int] | None, sample_bytes: int
 ) -> GpuRows:
-    """An array as rows of equal distance; strides are in bytes, None: without gaps.
+    """Returns an array as rows of equal distance. Strides are in bytes; None means no gaps.
 
     Raises:
-      InvalidValueError: A side is negative, or it isn't made of rows: samples of a row must follow
-        each other, and rows must be evenly spaced, from the first one on.
+      InvalidValueError: A side is negative, or the array has no such rows: the samples of a row
+        must follow each other, and the rows must be evenly spaced, with the first one first.
     """
     if any(side < 0 for side in shape):
         raise InvalidValueError(f"a frame on a GPU can't be of shape {list(shape)}")

@@ -1,4 +1,4 @@
-"""Whole numbers on their way to the C API, which ctypes would cut off without a word."""
+"""Checks whole numbers for the C API, because ctypes cuts off bits without an error."""
 
 from __future__ import annotations
 
@@ -12,10 +12,13 @@ INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
 
 
 def whole(name: str, value: Any, least: int = INT64_MIN, most: int = INT64_MAX) -> int:
-    """`value` as an int: what Python takes as an index, NumPy's integers and enumerations too.
+    """Returns `value` as an int.
+
+    It takes what Python takes as an index, NumPy's integers and enumerations included.
 
     Raises:
-      InvalidValueError: It is none, or not from `least` to `most`; the message names the argument.
+      InvalidValueError: It is no whole number, or not from `least` to `most`; the message names the
+        argument.
     """
     try:
         number = operator.index(value)

@@ -1,4 +1,4 @@
-"""Calls into the op library's C API (tf_nvcodec/capi). Nothing else in the package does.
+"""Calls the op library's C API (tf_nvcodec/capi). No other module of the package does.
 
 ctypes lets other Python threads run during a call.
 """
@@ -12,13 +12,14 @@ from typing import Any
 from tf_nvcodec.compat.errors import of_status
 from tf_nvcodec.python.loader import library_path
 
-# The one that the ops come from: the dynamic linker gives the same library again.
+# This is the library of the ops: the dynamic linker does not load it a second time.
 _library = ctypes.CDLL(str(library_path()))
 
 
 def declare(name: str, argtypes: Sequence[Any], restype: Any = ctypes.c_int) -> Any:
-    """The C function nvc_`name`, with its types; functions that can fail return an int, which goes
-    through `check`.
+    """Returns the C function nvc_`name` with its types.
+
+    A function that can fail returns an int; pass it to `check`.
 
     Raises:
       ImportError: The library is older than the Python sources.
@@ -42,13 +43,13 @@ _ffmpeg_version = declare(
 
 
 def check(code: int) -> None:
-    """Raises what the call that just returned `code` on this thread failed with."""
+    """Raises the error of the last call on this thread, which returned `code`; 0 is no error."""
     if code != 0:
         raise of_status(code, _last_error().decode("utf-8", "replace"))
 
 
 def ffmpeg_version(library: str) -> str:
-    """The version of FFmpeg's `library` that is loaded, e.g. "59.37.100" of "libavcodec"."""
+    """Returns the version of a loaded FFmpeg library, such as "59.37.100" for "libavcodec"."""
     text = ctypes.create_string_buffer(64)
     check(_ffmpeg_version(library.encode(), text, len(text)))
     return text.value.decode()

@@ -1,4 +1,4 @@
-"""PyNvVideoCodec's muxer: encoded packets into MP4, MOV, MKV, AVI and others."""
+"""PyNvVideoCodec's muxer: writes encoded packets to MP4, MOV, MKV, AVI and others."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ class MEDIA_FORMAT(IntEnum):
 
 
 def GetMediaFormat(filename: str | os.PathLike[str]) -> MEDIA_FORMAT:
-    """The container that the extension of `filename` names.
+    """Returns the container that the extension of `filename` names.
 
     Raises:
-      InvalidValueError: None that is known; the message lists them.
+      InvalidValueError: The extension is not known; the message lists the known ones.
     """
     extension = os.path.splitext(os.fspath(filename))[1]
     try:
@@ -50,10 +50,14 @@ def GetMediaFormat(filename: str | os.PathLike[str]) -> MEDIA_FORMAT:
 def spread_times(
     stamps: Sequence[int], times: Sequence[int], last: int
 ) -> list[tuple[int, int, int]]:
-    """(pts, dts, duration) of packets in decoding order whose frames were stamped with `stamps`.
+    """Returns (pts, dts, duration) of packets in decoding order.
 
-    The frames are shown at `times`, in the order of their stamps; the last one lasts `last`. The
-    dts are those times too, moved so far ahead that none is later than its packet's pts.
+    The dts are the times of the frames, moved ahead so that none is later than its packet's pts.
+
+    Args:
+      stamps: The stamps of the packets' frames.
+      times: The times at which the frames are shown, in the order of their stamps.
+      last: The duration of the last frame.
     """
     shown = sorted(range(len(stamps)), key=lambda packet: stamps[packet])
     ends = [*times[1:], times[-1] + last]
@@ -70,35 +74,39 @@ def _positive(**values: int) -> list[int]:
 
 
 def sound_time(packet: PacketData, clock: Fraction) -> Fraction:
-    """When a packet of sound is decoded, in seconds."""
+    """Returns the time at which a packet of sound is decoded, in seconds."""
     ticks = packet.dts if packet.dts != NO_TIMESTAMP else packet.pts
     return ticks * clock
 
 
 class FFmpegMuxer(Single):
-    """Writes the packets of one encoder to a file, and beside them sound as it was. Calls from
-    several threads take turns; in a fork they are a PyNvVCException.
+    """Writes the packets of an encoder to a file, together with packets of sound.
 
-    Packets come with times of their own (Mux), or are kept until Finalize, which gives them the
-    times of the frames in the order shown (MuxVideoPacket after SetUniformPtsIncrement, or after a
-    RecordSourceVideoPacket for each).
+    Calls from several threads wait for each other. In a fork they are a PyNvVCException.
+
+    Packets have times of their own (Mux). Or they are kept until Finalize, which gives them the
+    times of the frames in display order (MuxVideoPacket after SetUniformPtsIncrement, or after a
+    RecordSourceVideoPacket for each frame).
 
     Args:
-      file_path: Overwritten.
-      media_format: MEDIA_FORMAT.
+      file_path: The file to write; an existing file is overwritten.
+      media_format: A MEDIA_FORMAT.
       codec: "h264", "hevc" or "av1".
-      width, height: Of a frame.
-      fps_num, fps_den: Frames a second.
-      timebase_num, timebase_den: Seconds of a unit of the times given.
-      extradata: The encoder's GetSequenceParams(), or b"": the first packet has them.
-      in_format_context: A demuxer's GetAVFormatInputContext(): its sound can be passed through.
+      width: The width of a frame in pixels.
+      height: The height of a frame in pixels.
+      fps_num: The frames per second, a numerator.
+      fps_den: The denominator to fps_num.
+      timebase_num: The unit of the given times in seconds, a numerator.
+      timebase_den: The denominator to timebase_num.
+      extradata: The encoder's GetSequenceParams(), or b"" if the first packet has them.
+      in_format_context: A demuxer's GetAVFormatInputContext(), whose sound can be passed through.
 
     Raises:
-      InvalidValueError: What the container can't hold.
-      PyNvVCException: The file can't be written.
+      InvalidValueError: The container cannot hold the stream.
+      PyNvVCException: The file cannot be written.
 
     Warns:
-      RuntimeWarning: The container can't hold a track of the sound, which is left out.
+      RuntimeWarning: The container cannot hold a track of sound, which is left out.
     """
 
     def __init__(
@@ -139,7 +147,7 @@ class FFmpegMuxer(Single):
             parameter_sets=bytes(memoryview(extradata)),
         )
         self._close = weakref.finalize(self, self._native.free)
-        self._close.atexit = False  # a daemon thread may be writing still
+        self._close.atexit = False  # a daemon thread may still be writing
         self._guard = Turns("this muxer")
         self._clock = clock
         self._sound_clocks = self._add_sound(file_path, in_format_context)
@@ -165,7 +173,7 @@ class FFmpegMuxer(Single):
 
         Raises:
           InvalidValueError: dts does not rise, or is later than pts.
-          PyNvVCExceptionUnsupported: A stream other than 0: there is only the video.
+          PyNvVCExceptionUnsupported: The stream is not 0; there is only the video.
         """
         if stream_index != 0:
             raise PyNvVCExceptionUnsupported(f"stream_index={stream_index}: there is video only")
@@ -179,11 +187,11 @@ class FFmpegMuxer(Single):
         return True
 
     def SetUniformPtsIncrement(self, pts_inc: int) -> None:
-        """Frames are shown `pts_inc` units of the time base apart."""
+        """Makes frames `pts_inc` units of the time base apart."""
         self._step = whole("pts_inc", pts_inc, 1)
 
     def RecordSourceVideoPacket(self, packet: Any) -> None:
-        """Takes the times of a frame from `packet` (its pts and duration, in the time base)."""
+        """Takes the time of a frame from `packet`: its pts and duration, in the time base."""
         if getattr(packet, "bsl", 1) == 0 or getattr(packet, "discardable", False):
             return
         times = (packet.pts, packet.duration)
@@ -200,11 +208,12 @@ class FFmpegMuxer(Single):
         return True
 
     def MuxPassthroughPacket(self, packet: PacketData) -> bool:
-        """Takes a packet of sound of PyNvDemuxer.DemuxNoSkipAudio, which is written as it is, at
-        its time beside the frames'.
+        """Takes a packet of sound from PyNvDemuxer.DemuxNoSkipAudio.
+
+        The packet is written unchanged, at its time between the frames.
 
         Returns:
-          False: It is of no track that the file has, and is left out.
+          False if the file does not have the packet's track; the packet is left out then.
         """
         with self._guard.turn():
             self._check_open()
@@ -216,7 +225,7 @@ class FFmpegMuxer(Single):
         return True
 
     def Finalize(self) -> None:
-        """Writes what MuxVideoPacket kept, and the file's end. Calling it again does nothing.
+        """Writes the packets of MuxVideoPacket and ends the file. A second call does nothing.
 
         Raises:
           InvalidValueError: There was no packet, or not one for each RecordSourceVideoPacket.
@@ -231,7 +240,7 @@ class FFmpegMuxer(Single):
             self._close()
 
     def _add_sound(self, path: Any, demuxer: PyNvDemuxer | None) -> dict[int, Fraction]:
-        """The clocks of the tracks that the file has."""
+        """Adds the tracks of sound, and returns the clocks of those that the file has."""
         clocks: dict[int, Fraction] = {}
         if demuxer is None:
             return clocks
@@ -248,7 +257,7 @@ class FFmpegMuxer(Single):
         return clocks
 
     def _write_queue(self) -> None:
-        """The frames, and before each the sound that is due."""
+        """Writes the frames, and before each frame the sound that is due."""
         start = min((time for time, _ in self._sources), default=0)
         self._sound = deque(sorted(self._sound, key=self._due))
         for i, ((data, key, _), times) in enumerate(zip(self._queue, self._times())):
@@ -259,11 +268,11 @@ class FFmpegMuxer(Single):
         self._queue = []
 
     def _due(self, packet: PacketData) -> Fraction:
-        """In units of the time base."""
+        """Returns the time at which a packet is due, in units of the time base."""
         return sound_time(packet, self._sound_clocks[packet.stream_index]) / self._clock
 
     def _write_sound(self, start: int, until: float = math.inf) -> None:
-        """What is due, with `start` as 0."""
+        """Writes the sound that is due, with `start` as time 0."""
         while self._sound and self._due(self._sound[0]) - start <= until:
             packet = self._sound.popleft()
             assert packet._handle is not None

@@ -1,4 +1,4 @@
-"""The C API's muxer (tf_nvcodec/capi/muxer.h), declared for ctypes."""
+"""Declares the C API's muxer (tf_nvcodec/capi/muxer.h) for ctypes."""
 
 from __future__ import annotations
 
@@ -34,7 +34,10 @@ _finish = declare("muxer_finish", [_handle])
 
 
 class NativeMuxer:
-    """Opens the file at once; `free` leaves it without its end unless `finish` came before."""
+    """A muxer of the C API. It opens the file at once.
+
+    `free` without `finish` leaves a file without its end.
+    """
 
     def __init__(
         self,

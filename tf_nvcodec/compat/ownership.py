@@ -1,4 +1,4 @@
-"""Objects of the C API as Python has them: which process owns them, and who may call them when."""
+"""Who may use an object of the C API: only the process that made it, and which thread when."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from tf_nvcodec.compat.errors import PyNvVCException
 
 
 class Single:
-    """Has a handle of the C API, which a copy would free a second time."""
+    """An object with a handle of the C API. It cannot be copied: a copy would free it twice."""
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         raise TypeError(f"a {type(self).__name__} can't be copied or pickled")
 
 
 class Handle(ctypes.c_void_p):
-    """The address of an object of the C API, which `free_object` frees with this one.
+    """The address of an object of the C API, which `free_object` frees together with this handle.
 
-    A fork leaves it alone: the object's threads, its GPU's memory and its file are the parent's,
-    and what waits for them there would wait for ever.
+    A fork does not free it: the object's threads, GPU memory and file belong to the parent process,
+    and the fork would wait for them forever.
     """
 
     def __init__(self, free_object: Any, address: int | None = None) -> None:
@@ -31,11 +31,11 @@ class Handle(ctypes.c_void_p):
 
     @property
     def is_inherited(self) -> bool:
-        """Whether it came with a fork."""
+        """Whether this process is a fork of the one that made it."""
         return self.process != os.getpid()
 
     def free(self) -> None:
-        """A second call does nothing."""
+        """Frees the object. A second call does nothing."""
         if self and not self.is_inherited:
             self._free_object(self)
         self.value = None
@@ -44,7 +44,7 @@ class Handle(ctypes.c_void_p):
 
 
 def inherited(what: str, process: int) -> PyNvVCException:
-    """The error of using what came with a fork."""
+    """Returns the error for using an object of the parent process in a fork."""
     return PyNvVCException(
         f"{what} was made in process {process}, and this is a fork of it, {os.getpid()}, which "
         "has neither its threads nor its GPU's memory: make another one here, or start processes "
@@ -53,7 +53,7 @@ def inherited(what: str, process: int) -> PyNvVCException:
 
 
 class _OfOneProcess:
-    """Only the process that made it may use it."""
+    """An object that only the process that made it may use."""
 
     def __init__(self, what: str) -> None:
         self._what = what
@@ -61,32 +61,33 @@ class _OfOneProcess:
 
     @property
     def is_inherited(self) -> bool:
-        """Whether it came with a fork."""
+        """Whether this process is a fork of the one that made it."""
         return self._process != os.getpid()
 
     def check_process(self) -> None:
-        """Raises PyNvVCException in a fork, where the lock may be held by a thread of the past."""
+        """Raises PyNvVCException in a fork, where a thread that is gone may hold the lock."""
         if self.is_inherited:
             raise inherited(self._what, self._process)
 
 
-# The locks' own `with` can't be interrupted between taking them and the block, as an __enter__ in
-# Python can: Ctrl-C leaves nothing locked.
+# The classes below return their locks for a `with` statement. A lock's own __enter__ is C code,
+# which Ctrl-C cannot interrupt between taking the lock and entering the block; Python code could
+# leave the lock taken.
 
 
 class Turns(_OfOneProcess):
-    """Threads call an object of the C API one after the other."""
+    """Lets threads call an object of the C API one after the other."""
 
     def __init__(self, what: str) -> None:
         super().__init__(what)
         self._lock = threading.RLock()
 
     def turn(self) -> Any:
-        """What to hold, in `with`, during a call; a second thread waits.
+        """Returns the lock to hold, in `with`, during a call. A second thread waits for it.
 
         Raises:
-          PyNvVCException: This thread is in a call already, whose callback or signal handler this
-            is; or this is a fork.
+          PyNvVCException: This thread is in a call already, and this is its callback or a signal
+            handler; or this process is a fork.
         """
         self.check_process()
         if self._lock._is_owned():  # type: ignore[attr-defined]
@@ -98,18 +99,18 @@ class Turns(_OfOneProcess):
 
 
 class Guard(_OfOneProcess):
-    """Only one thread at a time ought to call an object of the C API."""
+    """Makes a call of an object of the C API during another call an error."""
 
     def __init__(self, what: str) -> None:
         super().__init__(what)
         self._lock = threading.Lock()
 
     def alone(self) -> threading.Lock:
-        """What to hold, in `with`, during a call.
+        """Returns the lock to hold, in `with`, during a call.
 
         Raises:
-          PyNvVCException: Another call runs, also one of this thread's, whose callback this is; or
-            this is a fork.
+          PyNvVCException: Another call runs, possibly one of this thread whose callback this is; or
+            this process is a fork.
         """
         self.check_process()
         if self._lock.locked():

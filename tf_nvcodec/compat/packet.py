@@ -10,7 +10,7 @@ from tf_nvcodec.compat.integers import whole
 from tf_nvcodec.compat.library import declare
 from tf_nvcodec.compat.ownership import Handle, Single
 
-# What timestamps are where the stream has none: FFmpeg's AV_NOPTS_VALUE.
+# The timestamp of packets without one: FFmpeg's AV_NOPTS_VALUE.
 NO_TIMESTAMP = -(2**63)
 
 
@@ -34,21 +34,21 @@ free_packet = declare("packet_free", [ctypes.c_void_p], None)
 
 
 class PacketData(Single):
-    """An encoded packet, or without data the end of a stream.
+    """An encoded packet; without data it is the end of a stream.
 
     Attributes:
-      bsl: Bytes of data.
-      bsl_data: Address of the data, which are the packet's own and live as long as it. Assigning
-        bytes (or what has a buffer) makes a packet of data from elsewhere and sets `bsl`; assigning
-        an address of foreign memory leaves its life, and `bsl`, to the caller.
-      pts, dts, duration: In units of the stream's time base; NO_TIMESTAMP where it does not say.
-      pos: Offset in the container; -1 when unknown.
+      bsl: The number of bytes of data.
+      bsl_data: The address of the data, which belong to the packet and live as long as it.
+        Assigning bytes (or another buffer) makes a packet of these bytes and sets `bsl`. After
+        assigning an address, the caller sets `bsl` and keeps the memory alive.
+      pts, dts, duration: In units of the stream's time base; NO_TIMESTAMP if the stream has none.
+      pos: The offset in the container in bytes; -1 if unknown.
       key: Whether decoding may begin here.
-      discardable: Whether an edit list hides its frame: it is decoded for others, never shown.
-      stream_index, is_video: Of the container; is_video is 0 for sound, which only
-        PyNvDemuxer.DemuxNoSkipAudio gives.
+      discardable: Whether an edit list hides the frame: it is decoded for others, never shown.
+      stream_index, is_video: The stream in the container; is_video is 0 for sound, which only
+        PyNvDemuxer.DemuxNoSkipAudio returns.
       seek_pts, bDiscontinuity: Set by PyNvDemuxer.Seek.
-      decode_flag: Of no meaning here; kept for scripts that set it.
+      decode_flag: Without meaning here; kept for scripts that set it.
     """
 
     def __init__(self) -> None:
@@ -65,7 +65,7 @@ class PacketData(Single):
         self.is_video = 1
         self.discardable = False
         self._data = 0
-        self._size: int | None = None  # bytes that are there; None: the caller knows
+        self._size: int | None = None  # bytes in memory; None: only the caller knows
         self._kept: Any = None
         self._handle: Handle | None = None
 
@@ -98,12 +98,12 @@ class PacketData(Single):
         self.bsl = self._size = len(self._kept)
 
     def __bytes__(self) -> bytes:
-        """A copy of the data."""
+        """Returns a copy of the data."""
         self._check()
         return ctypes.string_at(self._data, self.bsl) if self.bsl > 0 else b""
 
     def _check(self) -> None:
-        """Raises ValueError where there are no `bsl` bytes to read."""
+        """Raises ValueError unless there are `bsl` bytes to read."""
         whole("bsl", self.bsl)
         whole("bsl_data", self._data, 0, 2**64 - 1)
         if self.bsl != 0 and (self.bsl < 0 or self._data == 0):

@@ -1,4 +1,4 @@
-"""SimpleDecoder: any frames of a file, by index, by slice or by time."""
+"""SimpleDecoder: decodes frames of a file by index, by slice or by time."""
 
 from __future__ import annotations
 
@@ -55,21 +55,21 @@ _get_packets = declare("reader_get_packets", [ctypes.c_void_p, ctypes.POINTER(_R
 _frame_at = declare("reader_frame_at", [ctypes.c_void_p, ctypes.c_double, _INDICES])
 _read = declare("reader_read", [ctypes.c_void_p, _INDICES, ctypes.c_int64, _HANDLE])
 
-# Frames that iterating decodes at a time.
+# The number of frames that an iteration decodes at a time.
 _AHEAD = 16
 
 
 @dataclass
 class StreamMetadata:
-    """What a stream is, counted rather than believed.
+    """A description of a stream. Its numbers are counted, not taken from the header.
 
     Attributes:
-      width, height: Of a frame, in pixels.
-      num_frames: That decoding the whole stream shows.
-      average_fps: Frames a second.
-      duration: Seconds.
-      bitrate: Bits a second of the video's packets.
-      codec_name: FFmpeg's, e.g. "h264".
+      width, height: The size of a frame in pixels.
+      num_frames: The frames that decoding the whole stream shows.
+      average_fps: Frames per second.
+      duration: In seconds.
+      bitrate: Bits per second of the video's packets.
+      codec_name: FFmpeg's name, such as "h264".
     """
 
     width: int
@@ -83,12 +83,12 @@ class StreamMetadata:
 
 @dataclass
 class ScannedStreamMetadata(StreamMetadata):
-    """Also of each packet, in decoding order.
+    """A StreamMetadata with lists of the packets, in decoding order.
 
     Attributes:
-      pts, dts: In units of the stream's time base.
-      packet_size: Bytes.
-      key_frame_indices: Indices of the frames from which decoding may begin.
+      pts, dts: The packets' times in units of the stream's time base.
+      packet_size: The packets' sizes in bytes.
+      key_frame_indices: The indices of the frames at which decoding may begin.
     """
 
     pts: list[int] = field(default_factory=list, repr=False)
@@ -104,20 +104,29 @@ def without_packets(scanned: ScannedStreamMetadata) -> StreamMetadata:
 
 
 class SimpleDecoder(Single):
-    """The frames of a file, in any order. For one thread at a time, in the process that made it: a
-    call during another one, or in a fork, is a PyNvVCException.
+    """The frames of a file, in any order.
 
-    Opening it reads the file once, to know exactly which frames there are; what a call gives is
-    the same, bit for bit, as decoding the whole stream in order.
+    It is for one thread at a time, in the process that made it: a call during another one, or in a
+    fork, is a PyNvVCException.
+
+    Opening it reads the file once, to know exactly which frames there are. The frames equal those
+    of decoding the whole stream in order, bit for bit.
 
     Args:
       enc_file_path: A path (also of TensorFlow's file systems), bytes, or a file object with read()
         and seek().
-      gpu_id, cuda_context, cuda_stream, use_device_memory, max_width, max_height,
-        output_color_type, backend: See CreateDecoder.
-      need_scanned_stream_metadata, decoder_cache_size, bWaitForSessionWarmUp: Of no effect: the
-        metadata are always there, and decoders are shared by the process.
+      gpu_id: See CreateDecoder.
+      cuda_context: See CreateDecoder.
+      cuda_stream: See CreateDecoder.
+      use_device_memory: See CreateDecoder.
+      max_width: See CreateDecoder.
+      max_height: See CreateDecoder.
+      need_scanned_stream_metadata: Without effect: the metadata are always there.
+      decoder_cache_size: Without effect: the process shares its decoders.
+      output_color_type: See CreateDecoder.
+      bWaitForSessionWarmUp: Without effect.
       enableDecodeStats: Refused.
+      backend: See CreateDecoder.
 
     Raises:
       PyNvVCException: See PyNvDemuxer and CreateDecoder.
@@ -166,11 +175,11 @@ class SimpleDecoder(Single):
         _get_info(self._handle, ctypes.byref(self._info))
 
     def __len__(self) -> int:
-        """Frames that decoding the whole stream shows."""
+        """Returns the number of frames that decoding the whole stream shows."""
         return self._info.num_frames
 
     def __getitem__(self, key: Any) -> Any:
-        """A frame, or with a slice a list of frames; as of any Python sequence.
+        """Returns a frame, or a list of frames for a slice, as any Python sequence.
 
         Raises:
           IndexError: There is no such frame.
@@ -192,8 +201,9 @@ class SimpleDecoder(Single):
             yield from self._read(range(begin, min(begin + _AHEAD, len(self))))
 
     def get_batch_frames(self, batch_size: int) -> list[DecodedFrame]:
-        """The next frames, from the first or from where seek_to_index or the last such call left
-        off; fewer at the end of the stream, then none.
+        """Returns the next frames; fewer at the end of the stream, then none.
+
+        They continue from the first frame, from seek_to_index, or from the last such call.
 
         Raises:
           ValueError: The size is not positive.
@@ -205,19 +215,21 @@ class SimpleDecoder(Single):
         return frames
 
     def get_batch_frames_by_index(self, indices: Sequence[int]) -> list[DecodedFrame]:
-        """These frames, in this order, duplicates too: always as many as indices.
+        """Returns the frames at `indices`, in their order: always as many frames as indices.
 
         Raises:
-          IndexError: There is no frame of one of these indices, from 0; nothing is decoded.
+          IndexError: An index is negative or beyond the last frame; nothing is decoded.
         """
         return self._read([operator.index(index) for index in indices])
 
     def get_index_from_time_in_seconds(self, time_in_seconds: float) -> int:
-        """The index of the frame on screen then, in the stream's own time, which need not begin at
-        0.
+        """Returns the index of the frame on screen at a time.
+
+        Args:
+          time_in_seconds: In the stream's own time, which need not begin at 0.
 
         Raises:
-          ValueError: It is before the first frame or after the end of the last, or no number.
+          ValueError: The time is before the first frame, after the end of the last, or no number.
         """
         index = ctypes.c_int64()
         try:
@@ -231,7 +243,7 @@ class SimpleDecoder(Single):
         return index.value
 
     def seek_to_index(self, index: int) -> None:
-        """get_batch_frames goes on from there.
+        """Makes get_batch_frames continue at `index`.
 
         Raises:
           IndexError: There is no such frame.
@@ -267,12 +279,12 @@ class SimpleDecoder(Single):
         )
 
     def reconfigure_decoder(self, new_source: Any) -> None:
-        """Goes over to another file, at its first frame. When that fails, this one stays."""
+        """Changes to another file, at its first frame. If that fails, the old file stays."""
         with self._guard.alone():
             self._use(new_source)
 
     def get_session_init_time(self) -> int:
-        """Milliseconds that opening the first file took."""
+        """Returns how many milliseconds opening the first file took."""
         return self._init_ms
 
     def _read(self, indices: Sequence[int]) -> list[DecodedFrame]:
@@ -280,7 +292,7 @@ class SimpleDecoder(Single):
         if count == 0:
             return []
         for index in indices:
-            if not INT64_MIN <= index <= INT64_MAX:  # ctypes would cut it off
+            if not INT64_MIN <= index <= INT64_MAX:  # ctypes would cut off bits
                 raise IndexRangeError(f"frame {index} of {len(self)}")
         handles = (ctypes.c_void_p * count)()
         wanted = (ctypes.c_int64 * count)(*indices)
@@ -304,7 +316,7 @@ def CreateSimpleDecoder(
     bWaitForSessionWarmUp: bool = False,
     enableDecodeStats: bool = False,
 ) -> SimpleDecoder:
-    """SimpleDecoder with other names of its arguments."""
+    """Creates a SimpleDecoder; its arguments have other names."""
     return SimpleDecoder(
         encSource,
         gpuid,

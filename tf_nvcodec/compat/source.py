@@ -1,4 +1,4 @@
-"""What a demuxer or a decoder reads from: files, bytes, file objects, functions."""
+"""The sources of a demuxer or a decoder: files, bytes, file objects and functions."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _free = declare("source_free", [ctypes.c_void_p], None)
 
 
 class SharedFile:
-    """A file object that several sources read, on threads of their own."""
+    """A file object that several sources read, each on its own thread."""
 
     def __init__(self, file: Any) -> None:
         self.file = file
@@ -37,23 +37,26 @@ def _is_file_object(data: Any) -> bool:
 
 
 def shared(data: Any, before: Any = None) -> Any:
-    """`data` for several sources. `before`: what this gave for others that read on."""
+    """Wraps `data` for several sources.
+
+    `before` is what an earlier call returned, for sources that still read.
+    """
     if isinstance(before, SharedFile) and data is before.file:
         return before
     return SharedFile(data) if _is_file_object(data) else data
 
 
 class Source:
-    """A handle of the C API, and what must live as long as it, or what was opened with it.
+    """A source of bytes for the C API. It must live as long as what is opened with it.
 
     Args:
-      data: A path (also of TensorFlow's file systems, as "gs://..."), bytes or what has a buffer of
-        bytes, an object that has read() and seek(), or a function that is given a bytearray, puts
-        the next bytes at its beginning, and returns how many; 0 at the end.
+      data: A path (also of TensorFlow's file systems, as "gs://..."); bytes or another buffer of
+        bytes; an object that has read() and seek(); or a function that is called with a bytearray,
+        puts the next bytes at its beginning and returns how many, 0 at the end.
 
     Raises:
-      TypeError: None of these.
-      PyNvVCException: The file can't be opened.
+      TypeError: `data` is none of these.
+      PyNvVCException: The file cannot be opened.
     """
 
     def __init__(self, data: Any) -> None:
@@ -89,7 +92,7 @@ class Source:
             )
 
     def check(self, code: int) -> None:
-        """As library.check; what Python's own function raised comes first."""
+        """Raises as library.check does, but first the error that the user's function raised."""
         if self._errors:
             error = self._errors[0]
             self._errors.clear()
@@ -126,12 +129,12 @@ class Source:
         self._open_function(self._reader_of_file(shared), size)
 
     def _open_function(self, read: Callable[[int, int, int], int], size: int) -> None:
-        errors = self._errors  # not self, which keeps this function
+        errors = self._errors  # a reference to self would be a cycle: self keeps this function
 
         def guarded(offset: int, out: int, count: int) -> int:
             try:
                 return read(offset, out, count)
-            except BaseException as error:  # can't go through the C++ code
+            except BaseException as error:  # an exception cannot pass through the C++ code
                 errors.append(error)
                 return -1
 
@@ -162,7 +165,7 @@ class Source:
         def read(offset: int, out: int, count: int) -> int:
             buffer = bytearray(count)
             given = fill(buffer)
-            # `buffer[:] = rest` makes it shorter, which is fine.
+            # The function may have shortened the buffer, as by `buffer[:] = rest`.
             if not isinstance(given, int) or not 0 <= given <= min(count, len(buffer)):
                 raise ValueError(
                     f"the function returned {given!r} for a bytearray of {count} bytes: it must "

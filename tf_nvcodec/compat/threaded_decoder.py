@@ -1,4 +1,4 @@
-"""ThreadedDecoder: a thread decodes ahead, so that the next frames are there when asked for."""
+"""ThreadedDecoder: a thread decodes ahead, so that the next frames are ready when needed."""
 
 from __future__ import annotations
 
@@ -27,26 +27,31 @@ from tf_nvcodec.compat.simple_decoder import (
 )
 from tf_nvcodec.compat.source import shared
 
-# Between looks: a Ctrl-C that another thread takes does not wake the one that waits.
+# Seconds between two looks. A waiting thread polls, because a Ctrl-C that another thread receives
+# does not wake it.
 _LOOK_S = 0.5
 
 
 class _Ahead:
-    """What the thread and the caller share. The thread knows nothing else, so that a decoder that
-    nobody holds any more goes, and takes its thread along."""
+    """The state that the thread and the caller share.
+
+    The thread has no reference to the decoder. So a decoder that nobody uses any more is collected,
+    and its thread ends.
+    """
 
     def __init__(self, size: int) -> None:
         self.size = size
-        self.items: deque[DecodedFrame | BaseException] = deque()  # in the order they came
-        # Held by its own `with`, which Ctrl-C can't come into, as it can into a Condition's. A
-        # collection of garbage within it may call stop().
+        self.items: deque[DecodedFrame | BaseException] = deque()  # frames and errors
+        # Code holds the lock by its own `with`, which Ctrl-C cannot interrupt, unlike a
+        # Condition's. The lock is re-entrant because a garbage collection meanwhile may call
+        # stop().
         self.lock = threading.RLock()
         self.changed = threading.Condition(self.lock)
-        self.ended = False  # no more frames come
-        self.stopped = False  # none are wanted
+        self.ended = False  # the stream has no more frames
+        self.stopped = False  # the caller wants no more frames
 
     def put(self, item: DecodedFrame | BaseException) -> bool:
-        """Waits for room; False when no more are wanted."""
+        """Waits for room and adds an item; returns False if the caller wants no more."""
         with self.lock:
             self.changed.wait_for(lambda: self.stopped or len(self.items) < self.size)
             if not self.stopped:
@@ -60,7 +65,7 @@ class _Ahead:
             self.changed.notify_all()
 
     def take(self, count: int) -> list[DecodedFrame]:
-        """Raises the error that a batch would reach over; the frames before it stay."""
+        """Takes the next frames. Raises an error among them; the frames before it stay."""
         with self.lock:
             while not self.changed.wait_for(lambda: self._has(count), _LOOK_S):
                 pass
@@ -90,7 +95,7 @@ class _Ahead:
 
 
 def _frames_of(ahead: _Ahead, demuxer: PyNvDemuxer, decoder: PyNvDecoder) -> Iterator[DecodedFrame]:
-    """Goes on after what is damaged."""
+    """Yields all frames, and continues after damaged ones."""
     packets = iter(demuxer)
     while not ahead.stopped:
         try:
@@ -104,7 +109,7 @@ def _frames_of(ahead: _Ahead, demuxer: PyNvDemuxer, decoder: PyNvDecoder) -> Ite
 
 
 def _decode(ahead: _Ahead, demuxer: PyNvDemuxer, decoder: PyNvDecoder, skipped: int) -> None:
-    """Runs on the thread."""
+    """Decodes ahead; this is the function of the thread."""
     try:
         passed = 0
         for frame in _frames_of(ahead, demuxer, decoder):
@@ -120,18 +125,19 @@ def _decode(ahead: _Ahead, demuxer: PyNvDemuxer, decoder: PyNvDecoder, skipped: 
 
 
 class ThreadedDecoder(Single):
-    """Frames in order, decoded ahead by a thread. Good where the work on each frame leaves the
-    decoder idle, and the other way round.
+    """Frames in order, decoded ahead by a thread.
+
+    It helps if the work on each frame leaves the decoder idle, or the decoder leaves that work
+    idle. Arguments that are not listed here are those of SimpleDecoder.
 
     Args:
-      enc_file_path: What CreateDemuxer takes.
-      buffer_size: Frames to decode ahead, at most.
-      start_frame: Index of the first frame wanted; those before it are decoded and dropped.
-      Others: See SimpleDecoder.
+      enc_file_path: A source as for CreateDemuxer.
+      buffer_size: The largest number of frames to decode ahead.
+      start_frame: The index of the first frame; those before it are decoded and dropped.
 
     Raises:
-      PyNvVCException: See PyNvDemuxer and CreateDecoder. What goes wrong later is raised by
-        get_batch_frames, in its place among the frames.
+      PyNvVCException: See PyNvDemuxer and CreateDecoder. get_batch_frames raises later errors, in
+        their place among the frames.
     """
 
     def __init__(
@@ -194,25 +200,26 @@ class ThreadedDecoder(Single):
             ahead.stop()
 
     def __len__(self) -> int:
-        """Frames of the whole stream."""
+        """Returns the number of frames of the whole stream."""
         return self.get_scanned_stream_metadata().num_frames
 
     def get_batch_frames(self, batch_size: int) -> list[DecodedFrame]:
-        """The next frames, waiting for them; fewer at the end of the stream, then none, as after
-        end().
+        """Waits for the next frames and returns them.
+
+        There are fewer at the end of the stream, and none after it or after end().
 
         Raises:
-          ValueError: More than buffer_size, or not positive.
-          PyNvVCException: The stream is damaged. The frames that could be decoded, before and after
-            the damage, come with later calls.
+          ValueError: The size is larger than buffer_size, or not positive.
+          PyNvVCException: The stream is damaged. Later calls return the frames before and after the
+            damage that could be decoded.
         """
         self._guard.check_process()
         batch_size = whole("batch_size, at most buffer_size,", batch_size, 1, self._size)
-        ahead = self._ahead  # another thread may end it
+        ahead = self._ahead  # another thread may replace it by end()
         return ahead.take(batch_size) if ahead is not None else []
 
     def end(self) -> None:
-        """Ends the thread; frames that were not taken are dropped."""
+        """Ends the thread and drops the frames that were not taken."""
         self._guard.check_process()
         ahead = self._ahead
         if ahead is None:
@@ -223,14 +230,14 @@ class ThreadedDecoder(Single):
         self._ahead = None
 
     def get_stream_metadata(self) -> StreamMetadata:
-        """Reads the whole file once, apart from the decoding; see SimpleDecoder."""
+        """Returns the metadata; see SimpleDecoder. Reads the whole file once more."""
         return without_packets(self.get_scanned_stream_metadata())
 
     def get_scanned_stream_metadata(self) -> ScannedStreamMetadata:
-        """Reads the whole file once, apart from the decoding; see SimpleDecoder.
+        """Returns the metadata; see SimpleDecoder. Reads the whole file once more.
 
         Raises:
-          ValueError: The source is a function, which can only be read once.
+          ValueError: The source is a function, which can be read only once.
         """
         self._guard.check_process()
         if self._scanned is None:
@@ -239,7 +246,7 @@ class ThreadedDecoder(Single):
         return self._scanned
 
     def reconfigure_decoder(self, new_source: Any, start_frame: int = 0) -> None:
-        """Goes over to another file. When that fails, this one goes on."""
+        """Changes to another file. If that fails, the old one continues."""
         self._guard.check_process()
         self._start(new_source, start_frame)
 
@@ -259,7 +266,7 @@ def CreateThreadedDecoder(
     startFrame: int = 0,
     enableDecodeStats: bool = False,
 ) -> ThreadedDecoder:
-    """ThreadedDecoder with other names of its arguments."""
+    """Creates a ThreadedDecoder; its arguments have other names."""
     return ThreadedDecoder(
         encSource,
         bufferSize,

@@ -1,4 +1,4 @@
-"""PyNvVideoCodec's transcoder: a video, or stretches of it, decoded and encoded anew."""
+"""PyNvVideoCodec's transcoder: decodes a video, or stretches of it, and encodes it again."""
 
 from __future__ import annotations
 
@@ -27,24 +27,25 @@ _FORMATS = {
 }
 _DEEPEST = 10
 _LAST_TIME = 2**62
-# How far apart in a file sound and video of the same time are, in seconds.
+# The largest distance in a file between sound and video of the same time, in seconds.
 _INTERLEAVED = 10
 
 
 class Transcoder:
-    """Decodes a video and encodes it anew, with each frame's time kept; its sound is copied.
+    """Decodes a video and encodes it again. Each frame keeps its time, and sound is copied.
 
     Args:
       enc_file_path: The video.
-      muxed_file_path: What to write; its extension chooses the container.
-      gpu_id: Of the GPU that decodes, where there is one.
-      cuda_context, cuda_stream: Of no meaning: frames pass through host memory.
-      **kwargs: CreateEncoder's parameters. The frame rate, and all that the video says of its
-        colours, are the video's unless fps and colorspace are given; so are the range, the shape of
-        a pixel and, where the container has room for it, the rotation.
+      muxed_file_path: The file to write; its extension chooses the container.
+      gpu_id: The number of the GPU that decodes, if there is one.
+      cuda_context: Without effect, because frames pass through host memory.
+      cuda_stream: Without effect, for the same reason.
+      **kwargs: The parameters of CreateEncoder. The frame rate and the colour tags are the video's
+        unless fps and colorspace are given. The range, the shape of a pixel and, if the container
+        can store it, the rotation are always the video's.
 
     Raises:
-      InvalidValueError: A parameter, an extension, or a video that can't be.
+      InvalidValueError: A parameter, the extension or the video is not allowed.
     """
 
     def __init__(
@@ -66,22 +67,25 @@ class Transcoder:
         """Writes the whole video.
 
         Raises:
-          PyNvVCException: The video can't be read, encoded or written; no file is left behind.
+          PyNvVCException: The video cannot be read, encoded or written; no file is left behind.
 
         Warns:
-          RuntimeWarning: The container can't hold the sound, which is left out.
+          RuntimeWarning: The container cannot hold the sound, which is left out.
         """
         self._run(self._target, None, None)
 
     def segmented_transcode(self, start: float, end: float) -> str:
-        """Writes the frames shown from `start` until before `end`, in seconds of the video's own
-        clock, beginning at 0, and the packets of sound that are heard then.
+        """Writes the frames shown from `start` until before `end`, and the sound heard then.
+
+        Args:
+          start: Seconds of the video's own clock. The new file begins at 0.
+          end: Seconds of the same clock, exclusive.
 
         Returns:
           The file's name: that of `muxed_file_path` with `_start_end` before the extension.
 
         Raises:
-          InvalidValueError: No such stretch, or no frame in it.
+          InvalidValueError: There is no such stretch, or no frame in it.
           PyNvVCException: As transcode_with_mux.
         """
         if not (0 <= start < end < math.inf):
@@ -98,7 +102,7 @@ class Transcoder:
             raise InvalidValueError(f"{path!r} is the video itself: write to another file")
         demuxer = CreateDemuxer(self._source)
         clock = Fraction(demuxer.GetTimebaseNum(), demuxer.GetTimebaseDen())
-        # Seconds as they are written: 0.8 is four fifths, not the float nearest to it.
+        # The seconds are taken as they are written: 0.8 is four fifths, not the nearest float.
         first = 0 if start is None else min(math.ceil(Fraction(str(start)) / clock), _LAST_TIME)
         last = _LAST_TIME if end is None else min(math.ceil(Fraction(str(end)) / clock), _LAST_TIME)
         sound = _Sound(demuxer, first * clock, last * clock)
@@ -122,7 +126,7 @@ class Transcoder:
     def _frames(
         self, demuxer: PyNvDemuxer, clock: Fraction, first: int, last: int, sound: _Sound
     ) -> Iterator[DecodedFrame]:
-        """Frames shown from `first` until before `last`, in ticks of the clock."""
+        """Yields the frames shown from `first` until before `last`, in ticks of the clock."""
         decoder = CreateDecoder(self._gpu, demuxer.GetNvCodecId(), usedevicememory=False)
         step = round(1 / clock / Fraction(demuxer.FrameRate() or 30)) or 1
         time = -step
@@ -146,7 +150,7 @@ class Transcoder:
 
 
 class _Sound:
-    """The packets of sound heard from `start` until before `end`, in seconds, as they are met."""
+    """Collects the packets of sound heard from `start` until before `end`, in seconds."""
 
     def __init__(self, demuxer: PyNvDemuxer, start: Fraction, end: Fraction) -> None:
         self._demuxer = demuxer
@@ -158,13 +162,13 @@ class _Sound:
         self.packets: list[PacketData] = []
 
     def until_video(self) -> PacketData:
-        """The next packet of the video."""
+        """Returns the next packet of the video, and collects the sound before it."""
         while not (packet := self._demuxer._read()).is_video:
             self._take(packet)
         return packet
 
     def read_to_end(self, clock: Fraction) -> None:
-        """Takes what comes after the last packet of the video that was needed."""
+        """Collects the sound that follows the last packet of the video."""
         while self._unfinished:
             packet = self.until_video()
             late = packet.dts != NO_TIMESTAMP and packet.dts * clock > self._end + _INTERLEAVED
@@ -183,7 +187,7 @@ class _Sound:
 
 
 class _Writer:
-    """The encoder and the file of frames like the first one."""
+    """An encoder and a file for frames with the format of the first one."""
 
     def __init__(
         self,

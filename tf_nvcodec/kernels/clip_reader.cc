@@ -50,7 +50,7 @@ absl::Status Decode(const IndexedVideo& video, const Clip& clip, const DecodeAtt
     return base;
   };
   if (video.index->only_sample_table()) {
-    NVC_RETURN_IF_ERROR(CheckStarts(*video.index, *video.source, clip.frames));
+    NVC_RETURN_IF_ERROR(CheckSyncSamples(*video.index, *video.source, clip.frames));
   }
   NVC_ASSIGN_OR_RETURN(const DecodeSetup setup,
                        SetUpDecoding(decode, /*gpu=*/nullptr, video.index->stream(), cancelled));

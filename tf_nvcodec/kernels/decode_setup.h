@@ -42,7 +42,7 @@ absl::Status ReadGeometry(::tensorflow::OpKernelContext* context, int size_input
 struct DecodeSetup {
   ReadOptions options;
   std::unique_ptr<FrameTarget> target;
-  std::unique_ptr<NvdecShare> share;  // this decode's share of the GPU's NVDEC engines
+  std::unique_ptr<NvdecQuota> quota;  // this decode's quota of the GPU's NVDEC engines
 };
 
 // Chooses the decoder for `stream`. `gpu` says on which GPU the frames must be; null means host

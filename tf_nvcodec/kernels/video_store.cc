@@ -14,7 +14,6 @@
 #include "tensorflow/core/platform/logging.h"
 #include "tf_nvcodec/core/base/status.h"
 #include "tf_nvcodec/core/index/index_cache.h"
-#include "tf_nvcodec/core/index/index_memory.h"
 #include "tf_nvcodec/kernels/file_source.h"
 
 namespace nvc {

@@ -1,4 +1,4 @@
-"""Arguments that are often of another kind than they should be: errors that name them."""
+"""Checks of arguments that users often pass in a wrong form; the errors name the argument."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ _ONE_VIDEO = "decode one video a call, e.g. with tf.map_fn or Dataset.map"
 
 
 def contents_from(value: Any) -> Any:
-    """`value` as the ops take it for contents: what TensorFlow makes a scalar string of.
+    """Returns `value` in a form that the ops accept as contents, a scalar string.
 
     Raises:
-      TypeError: It is a path, a file, numbers, or several videos in one object. Never shows the
-        bytes, which may be many.
+      TypeError: `value` is a path, a file, numbers, or several videos in one object. The message
+        never shows the bytes, which may be many.
     """
     if isinstance(value, (bytearray, memoryview)):
         value = bytes(value)
     if isinstance(value, bytes):
-        # TensorFlow copies such an array once, and bytes four times.
+        # TensorFlow copies an object array once, but bytes four times.
         return np.array(value, object)
     if isinstance(value, (str, os.PathLike)):
         raise TypeError(
@@ -49,14 +49,20 @@ def contents_from(value: Any) -> Any:
 
 
 def in_host_memory() -> contextlib.AbstractContextManager[Any]:
-    """Where kernels want all but frames. Python's numbers under the caller's tf.device("GPU") would
-    be copied there and back, and the host would wait for what the GPU does."""
+    """Places tensors on the CPU, where the kernels read all inputs but frames.
+
+    Under a caller's tf.device("GPU"), Python's numbers would be copied to the GPU and back, and the
+    host would wait for the GPU's work.
+    """
     return tf.device("CPU:0")
 
 
 def lengths_from(value: Any, name: str, form: str) -> tf.Tensor:
-    """`value` as an int32 tensor; TypeError that says that `name` is `form`. The op checks shape
-    and values."""
+    """Returns `value` as an int32 tensor. The op checks its shape and values.
+
+    Raises:
+      TypeError: `value` is no such tensor; the message says that `name` must be `form`.
+    """
     try:
         _require_int32(value)
         with in_host_memory():
@@ -67,7 +73,7 @@ def lengths_from(value: Any, name: str, form: str) -> tf.Tensor:
 
 
 def _require_int32(value: Any) -> None:
-    """OverflowError for a number that TensorFlow would wrap around."""
+    """Raises OverflowError for a number that TensorFlow would wrap around."""
     parts = value.ravel().tolist() if isinstance(value, np.ndarray) else tf.nest.flatten(value)
     for part in parts:
         if isinstance(part, numbers.Integral) and not tf.int32.min <= part <= tf.int32.max:
@@ -75,11 +81,14 @@ def _require_int32(value: Any) -> None:
 
 
 def file_name(name: str | bytes | os.PathLike[Any]) -> bytes:
-    """As the ops take it: Python has names that are not UTF-8 as strings with surrogates."""
+    """Returns `name` as the bytes that the ops take.
+
+    A name that is not UTF-8 is a string with surrogates in Python.
+    """
     name = os.fspath(name)
     return name if isinstance(name, bytes) else name.encode("utf-8", "surrogateescape")
 
 
 def shown(text: bytes) -> str:
-    """`text`, which may have file names in it, for messages."""
+    """Decodes `text` for a message. It may contain file names that are not UTF-8."""
     return text.decode("utf-8", "backslashreplace")

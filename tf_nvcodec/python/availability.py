@@ -19,18 +19,18 @@ def is_available(engine: str, reason: Literal[True]) -> tuple[bool, str]: ...
 def is_available(engine: str, reason: bool = False) -> bool | tuple[bool, str]:
     """Whether a GPU of this machine has NVIDIA's video decoder or encoder.
 
-    The first call opens the NVIDIA driver and creates a CUDA context. A True does not promise
-    every codec: which streams fit is asked of each stream.
+    The first call opens the NVIDIA driver and creates a CUDA context. True does not promise every
+    codec: whether the GPU takes a stream is decided for each stream.
 
     Args:
-      engine: "nvdec" or "nvenc".
-      reason: Also return why not, or which GPU and codecs.
+      engine: "nvdec" (decoder) or "nvenc" (encoder).
+      reason: Also return a text: why there is none, or the GPU and its codecs.
 
     Returns:
-      A bool, or (bool, str) with `reason`.
+      A bool, or with `reason` a pair (bool, str).
 
     Raises:
-      ValueError: `engine` is neither.
+      ValueError: `engine` is another string.
     """
     if engine not in _ENGINES:
         raise ValueError(f"engine must be one of {_ENGINES}, got {engine!r}")
@@ -41,12 +41,12 @@ def is_available(engine: str, reason: bool = False) -> bool | tuple[bool, str]:
 
 
 def build_info() -> dict[str, Any]:
-    """Versions of what tf_nvcodec was built with and of what it runs with now.
+    """Returns the versions that tf_nvcodec was built with and those that it runs with now.
 
     Returns:
-      A dict with "version", "revision" (git), "library" (path), "compiler", "tensorflow" and
-      FFmpeg's libraries, each {"build": version, "run": version}, "ffmpeg" (its release and
-      license), and "gpu_libraries": for each library of the NVIDIA driver "loaded", or why not.
+      A dict with "version", "revision" (of git), "library" (a path), "compiler"; "tensorflow" and
+      FFmpeg's libraries, each {"build": version, "run": version}; "ffmpeg" (release and license);
+      and "gpu_libraries": for each library of the NVIDIA driver "loaded", or why it is not.
     """
     with tf.init_scope(), tf.device("CPU:0"):
         names, values = loader.ops.nvc_build_info()

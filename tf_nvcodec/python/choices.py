@@ -1,4 +1,4 @@
-"""Arguments that take one of a few values, or none below a least one: errors that say which."""
+"""Errors for arguments that take one of a few values or have a minimum."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 import tensorflow as tf
 
-# The ops know the values. TensorFlow says so in one way for eager calls, and then tells the whole
-# definition of the op, and in two others where it builds a graph.
+# The ops know the allowed values. TensorFlow's message has one form in eager calls, where it also
+# contains the whole definition of the op, and two other forms where it builds a graph.
 _EAGER = re.compile(
     r"Value for attr '(\w+)' of \"?(.*?)\"? is not in the list of allowed values: ([^\n]*)",
     re.DOTALL,
@@ -27,8 +27,12 @@ _NAMES = {"half": "float16", "float": "float32", "double": "float64"}  # of dtyp
 
 @contextlib.contextmanager
 def named() -> Iterator[None]:
-    """For calls of the ops: a value that an argument does not take is a ValueError, a dtype a
-    TypeError, in eager calls and in graphs."""
+    """Turns TensorFlow's errors about an op's attributes into errors that name the argument.
+
+    Raises:
+      ValueError: An argument does not take its value, in an eager call or in a graph.
+      TypeError: An argument does not take its dtype.
+    """
     try:
         yield
     except (tf.errors.InvalidArgumentError, ValueError, TypeError) as error:
@@ -49,6 +53,6 @@ def named() -> Iterator[None]:
 
 
 def _either(listed: str) -> str:
-    """`a, b, c` as `a, b or c`."""
+    """Turns "a, b, c" into "a, b or c"."""
     first, _, last = listed.rpartition(", ")
     return f"{first} or {last}" if first else last

@@ -29,7 +29,7 @@ from tf_nvcodec.python.video_index import index_cache_folder, index_videos
 
 
 class VideoDatasetOptions(FrameOptions, total=False):
-    """Keywords that VideoDataset shares with `decode_video`, which explains them."""
+    """Keywords that VideoDataset shares with `decode_video`, whose docstring explains them."""
 
 
 def _own_keywords() -> list[str]:
@@ -40,67 +40,72 @@ class VideoDataset(tf.data.Dataset):
     """Clips of videos, decoded in parallel: a source for `tf.data` pipelines.
 
     An element is a dictionary:
-      frames: [clip_length, H, W, C] and the like, as `decode_video` returns them.
-      pts: float64 [clip_length], seconds; 0 for frames of zeros that fill a clip up.
-      mask: bool [clip_length], False for frames that fill a clip up (`pad`) or stand in for
-        damaged ones (`on_error`).
-      video_index: int64, place of the video in `filenames`.
-      clip_index: int64, number of the clip in its video.
-      filename: string; empty with `contents`.
-      label, and the names of `aligned`: the video's rows of what was passed through.
 
-    Without `size` (or `crop`), videos of different sizes give frames of different shapes:
-    `padded_batch` and `ragged_batch` take them.
+    - `frames`: [clip_length, H, W, C], or another shape that `decode_video` returns.
+    - `pts`: float64 [clip_length], seconds; 0 for frames of zeros that pad a clip.
+    - `mask`: bool [clip_length], False for frames that pad a clip (`pad`) or replace damaged ones
+      (`on_error`).
+    - `video_index`: int64, the position of the video in `filenames`.
+    - `clip_index`: int64, the number of the clip in its video.
+    - `filename`: string; empty with `contents`.
+    - `label`, and the names in `aligned`: the video's rows of the tensors that were passed.
+
+    Without `size` (or `crop`), videos of different sizes give frames of different shapes. Batch
+    them with `padded_batch` or `ragged_batch`.
 
     Args:
       filenames: A list of names, a pattern ("videos/*.mp4"), or a dataset of names, of pairs
-        (name, label) or of dictionaries with "filename". Names go through TensorFlow's file
-        systems; only the parts of a file that a clip needs are read.
-      clip_length: Frames of a clip.
-      stride: Frames from one frame of a clip to the next; a float: seconds.
-      clip_step: All clips of a video, beginning `clip_step` frames after one another; None:
-        clip_length * stride, one clip after the other. With `fps` or a float `stride`, counted in
-        frames of that rate. What is left at the end of a video makes no clip, unless it is all
-        there is.
-      size: (height, width) to resize to inside the decode; None keeps the frame's.
-      contents: Instead of `filenames`: a list of the bytes of files, or a dataset of bytes, of
-        pairs (bytes, label) or of dictionaries with "contents".
-      fps: Resample to this rate: the frame on screen at each 1/fps seconds.
-      clips_per_video: Instead of clip_step: so many clips of each video, whatever its length.
-      sampling: Where these begin: "uniform" (evenly from the beginning to the last possible place;
-        one lies in the middle), "random" (drawn for each epoch), "center" or "start" (one clip).
-      clip_at: Instead: clips that begin with the frame on screen at these seconds; a list for all
-        videos, or a list for each.
-      pad: For a clip that ends after its video: "repeat" its last frame, "wrap" to its first one,
-        "zero" for frames of zeros (black, in RGB), or "drop" for no such clip.
-      labels: Tensors of N rows, one for each video; the element's "label".
-      aligned: More of them, by name.
-      shuffle: Mix all clips of all videos; where their number is known only from the files (all
-        clips, without build_index), mix the clips of shuffle_group videos at a time.
-      seed: Integer, of shuffle and of random sampling; None: drawn when the dataset is made, inside
-        a function (`interleave`, tf.function) each time that it runs.
-      reshuffle_each_iteration: Draw both for each epoch.
-      shuffle_group: Videos opened together for a shuffle of unknown counts.
-      num_parallel_calls: Clips decoded at once; tf.data.AUTOTUNE: tuned.
-      deterministic: Clips come in order; None: as the dataset's options say, else True.
-      index_cache: Folder that keeps frame indexes between runs, False for none, None for
+        (name, label) or of dictionaries with "filename". TensorFlow's file systems open the names,
+        and only the parts of a file that a clip needs are read.
+      clip_length: The number of frames in a clip.
+      stride: The distance between the frames of a clip: an integer counts frames, a float is in
+        seconds.
+      clip_step: The distance between the beginnings of two clips, in frames; None is
+        clip_length * stride, so that clips follow each other without overlap. With `fps` or a float
+        `stride` it counts frames of that rate. An incomplete clip at the end of a video is left
+        out, unless it is the only one.
+      size: (height, width) to resize to inside the decode; None keeps the size of the frames.
+      contents: Replaces `filenames`: a list of the bytes of files, or a dataset of bytes, of pairs
+        (bytes, label) or of dictionaries with "contents".
+      fps: Resamples to this rate: takes the frame on screen at every 1/fps seconds.
+      clips_per_video: Replaces clip_step: the number of clips from each video, whatever its length.
+      sampling: Where these clips begin: "uniform" (evenly from the beginning to the last possible
+        place; a single clip lies in the middle), "random" (drawn for each epoch), "center" or
+        "start" (one clip).
+      clip_at: Replaces both: seconds at which clips begin, with the frame on screen then. A list
+        for all videos, or a list for each video.
+      pad: What fills a clip that ends after its video: "repeat" its last frame, "wrap" to its first
+        frame, "zero" for frames of zeros (black, in RGB), or "drop" to leave out such clips.
+      labels: Tensors of N rows, one for each video; they become the element's "label".
+      aligned: More such tensors, by name.
+      shuffle: Mixes all clips of all videos. Where the number of clips is known only from the files
+        (all clips, without build_index), it mixes the clips of shuffle_group videos at a time.
+      seed: An integer, for shuffle and for random sampling. None draws one when the dataset is
+        made; inside a function (`interleave`, tf.function), each time that the function runs.
+      reshuffle_each_iteration: Draws a new order and new places for each epoch.
+      shuffle_group: The number of videos that a shuffle of unknown counts opens together.
+      num_parallel_calls: The number of clips decoded at once; tf.data.AUTOTUNE tunes it.
+      deterministic: Whether clips come in order; None follows the dataset's options, else True.
+      index_cache: The folder that keeps frame indexes between runs. False keeps none; None means
         $TF_NVCODEC_INDEX_CACHE or the user's cache folder. A file that changes is indexed again.
-      build_index: Index all files now (with a progress line on a terminal), so that cardinality is
-        exact and shuffle mixes everything; else a file is indexed when its first clip is due.
-      on_error: "raise" the error of a clip; "skip" clips with an error; "repeat" the nearest good
-        frame of the clip in place of damaged ones, and skip clips without any. The same for files
-        that can't be opened, demuxed or decoded; `statistics()` counts them.
-      name: Of the op.
-      **options: As for `decode_video`; num_threads (inside one clip's decoding) is 1 by default,
-        since clips are decoded side by side.
+      build_index: Indexes all files now (with a progress line on a terminal), so that the
+        cardinality is exact and shuffle mixes everything. Otherwise a file is indexed when its
+        first clip is due.
+      on_error: What a damaged clip does: "raise" its error; "skip" the clip; "repeat" the nearest
+        good frame of the clip in place of damaged ones, and skip clips without a good frame. The
+        same applies to files that can't be opened, demuxed or decoded; `statistics()` counts them.
+      name: The name of the op.
+      **options: As for `decode_video`. num_threads, the threads of one clip's decoding, is 1 by
+        default, because several clips are decoded at once.
 
     Raises:
-      TypeError: An argument of another kind, or an unknown keyword.
-      ValueError: Arguments that contradict each other, no videos, names or lengths that don't fit,
-        an option that is none of the strings that it can be.
-      tf.errors.InvalidArgumentError: A value out of range; from iterating, a file that is no video.
-      tf.errors.NotFoundError and others of the file system; tf.errors.DataLossError: a damaged
-        frame, with on_error="raise". Messages name the file and the clip.
+      TypeError: An argument has a wrong type, or a keyword is unknown.
+      ValueError: Arguments contradict each other, there are no videos, names or lengths do not fit,
+        or an option is none of its strings.
+      tf.errors.InvalidArgumentError: A value is out of range; during iteration, a file is no video.
+      tf.errors.NotFoundError: And other errors of the file system.
+      tf.errors.DataLossError: A frame is damaged, with on_error="raise". Messages name the file and
+        the clip.
     """
 
     def __init__(
@@ -168,7 +173,7 @@ class VideoDataset(tf.data.Dataset):
         seed = seed_from(seed)
         drawn = is_drawn(seed)
         self._seed = draw_seed() if drawn else seed
-        # Dynamic sharding has one place where the order is drawn: there each epoch can be new.
+        # With dynamic sharding the order is drawn in one place, so each epoch can have a new one.
         self._draw_splits_anew = drawn and reshuffle_each_iteration
         if isinstance(contents, tf.data.Dataset):
             self._become(self._streamed(contents, labels, aligned))
@@ -183,13 +188,16 @@ class VideoDataset(tf.data.Dataset):
         self._build()
 
     def statistics(self) -> VideoDatasetStatistics:
-        """Counters of this dataset and its shards, in this process, at this moment."""
+        """Returns the counters of this dataset and its shards in this process, up to now."""
         return read_statistics(self._statistics_name)
 
     def shard(self, num_shards: Any, index: Any, name: str | None = None) -> tf.data.Dataset:
-        """Every num_shards-th clip from `index` on, cut before the shuffle: shards are disjoint
-        and together everything whatever their seeds, and decode only their own clips. Where the
-        number of clips is known only from the files, every num_shards-th video."""
+        """Returns a dataset of every num_shards-th clip from `index` on.
+
+        The clips are divided before the shuffle. So the shards are disjoint and complete whatever
+        their seeds, and each decodes only its own clips. Where the number of clips is known only
+        from the files, a shard has every num_shards-th video.
+        """
         whole = self._source is not None and isinstance(self._arguments["num_shards"], int)
         hint = isinstance(num_shards, int) and num_shards < 1
         if not whole or self._arguments["num_shards"] != 1 or hint:
@@ -238,7 +246,7 @@ class VideoDataset(tf.data.Dataset):
         if not tf.executing_eagerly():
             raise ValueError("build_index=True reads files at once: make the dataset eagerly")
         if clips.attributes["sampling"] == "at":
-            return self._arguments["clip_counts"]  # clip_at tells
+            return self._arguments["clip_counts"]  # given by clip_at
         report = index_videos(
             source.videos,
             index_cache=self._arguments["index_cache"] or False,
@@ -253,12 +261,13 @@ class VideoDataset(tf.data.Dataset):
                 f"{shown(source.videos[first].numpy())}: {error}"
             )
         counts = report.clip_counts.copy()
-        # Trying to read them skips them, and counts them as skipped, as without build_index.
+        # The iterator tries to read these files, skips them and counts them as skipped, as it does
+        # without build_index.
         counts[list(report.errors)] = 1
         return tf.constant(counts, tf.int64)
 
     def _streamed(self, contents: tf.data.Dataset, labels: Any, aligned: Any) -> tf.data.Dataset:
-        """A dataset of bytes is worked through in order, one element after the other."""
+        """Reads a dataset of bytes in order, one element after the other."""
         if self._arguments["shuffle"]:
             raise ValueError(
                 "shuffle=True needs filenames; shuffle the dataset of contents instead"
@@ -286,7 +295,7 @@ class VideoDataset(tf.data.Dataset):
 
 
 class _Clips(tf.data.Dataset):
-    """The op's dataset as it is."""
+    """The dataset of the op itself, without shuffle groups or shards."""
 
     def __init__(self, source: Source, seeds: tf.data.Dataset, arguments: dict[str, Any]) -> None:
         self._seeds = seeds

@@ -1,4 +1,4 @@
-"""VideoDataset's arguments about clips as the op's inputs and attributes."""
+"""Turns VideoDataset's arguments about clips into the op's inputs and attributes."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ import tensorflow as tf
 class Clips(NamedTuple):
     """Attributes:
     attributes: clip_length, stride, clip_step, clips_per_video, sampling, pad.
-    period: Seconds between the moments at which frames are taken; 0: frames are counted.
-    times: float64, beginnings of clips in seconds.
-    time_splits: int64 [N + 1], rows of `times`; [0] when all are every video's.
+    period: Seconds between the moments at which frames are taken; 0 if frames are counted.
+    times: float64, the beginnings of clips in seconds.
+    time_splits: int64 [N + 1], the rows of `times` by video; empty if all times are for every
+      video.
     """
 
     attributes: dict[str, Any]
@@ -34,8 +35,12 @@ def clips_from(
     clip_at: Any,
     pad: str,
 ) -> Clips:
-    """Raises TypeError for what is no number, ValueError for arguments that contradict each other;
-    the op checks their values."""
+    """Returns the op's arguments. The op itself checks most values.
+
+    Raises:
+      TypeError: An argument is no number.
+      ValueError: Arguments contradict each other, or a number is below its minimum.
+    """
     period = 0.0
     clip_length = _count("clip_length", clip_length)
     if clip_step is not None:
@@ -82,7 +87,7 @@ def clips_from(
 
 
 def _count(name: str, value: Any) -> int:
-    # TensorFlow takes True for 1 and cuts off fractions.
+    # TensorFlow reads True as 1 and drops fractions.
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Integral):
         raise TypeError(f"{name} must be an integer, got {value!r}")
     if value < 1:

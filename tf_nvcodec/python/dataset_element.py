@@ -9,15 +9,15 @@ import tensorflow as tf
 from tf_nvcodec.python import loader
 from tf_nvcodec.python.dataset_source import Source
 
-# Of the decoding ops, among the dataset's arguments.
+# The dataset's arguments that the decoding ops have too and that decide the shape of frames.
 _DECODE_ARGUMENTS = ("size", "crop", "pixel_format", "dtype", "layout")
 
 
 class Element(NamedTuple):
     """Attributes:
-    spec: Dictionary of TensorSpecs.
-    types, shapes: Of the parts in tf.data's order, which sorts names.
-    order: The op's number of each of these parts.
+    spec: A dictionary of TensorSpecs.
+    types, shapes: Those of the components in tf.data's order, which sorts names.
+    order: For each of these components, its number in the op's order.
     """
 
     spec: dict[str, Any]
@@ -27,11 +27,11 @@ class Element(NamedTuple):
 
 
 def element_of(source: Source, arguments: dict[str, Any]) -> Element:
-    """`arguments`: the op's."""
+    """Returns the element of the dataset that the op makes with `arguments`."""
     length = arguments["clip_length"]
     frames = _frames_spec(length, arguments)
     scalar = tf.TensorSpec([], tf.int64)
-    # In the op's order.
+    # The order is the op's.
     spec: dict[str, Any] = {
         "frames": frames,
         "pts": tf.TensorSpec([length], tf.float64),
@@ -50,12 +50,13 @@ def element_of(source: Source, arguments: dict[str, Any]) -> Element:
 
 
 def _frames_spec(length: int, arguments: dict[str, Any]) -> tf.TensorSpec:
-    """By the decoding op's shape function."""
+    """Asks the decoding op's shape function."""
     chosen = {name: arguments[name] for name in _DECODE_ARGUMENTS if name in arguments}
     with tf.Graph().as_default():
         for name in ("size", "crop"):
             value = tf.get_static_value(arguments[name])
-            # Known only when the dataset is made; the op's rank and channels don't depend on it.
+            # The value is known only when the dataset is made. The rank and the channels of the
+            # frames do not depend on it.
             chosen[name] = (
                 tf.compat.v1.placeholder(tf.int32, arguments[name].shape)
                 if value is None

@@ -1,4 +1,4 @@
-"""What a VideoDataset passes through: a row for each video of the labels and of aligned."""
+"""The tensors that a VideoDataset passes through: labels and aligned, a row for each video."""
 
 from __future__ import annotations
 
@@ -16,7 +16,11 @@ _CURES = {
 
 
 def rows_from(labels: Any, aligned: Any) -> dict[str, Any]:
-    """By name, nested structures of tensors; ValueError or TypeError that names the argument."""
+    """Returns nested structures of tensors by name.
+
+    Raises:
+      TypeError, ValueError: An argument cannot become tensors; the message names it.
+    """
     if aligned is not None and not isinstance(aligned, Mapping):
         raise TypeError(
             f"aligned must be a dictionary of names and tensors; got {type(aligned).__name__}"
@@ -38,7 +42,7 @@ def add_row(named: dict[str, Any], name: str, value: Any) -> None:
 
 
 def check_rows(named: dict[str, Any], videos: tf.Tensor) -> None:
-    """Raises ValueError unless names are free and each tensor has a row for each of `videos`."""
+    """Raises ValueError if a name is reserved or a tensor lacks a row for each of `videos`."""
     for name, value in named.items():
         if name in RESERVED:
             raise ValueError(
@@ -54,14 +58,14 @@ def check_rows(named: dict[str, Any], videos: tf.Tensor) -> None:
 
 
 def check_dense(value: Any, where: str) -> None:
-    """Raises ValueError, which shows no values, for a ragged or sparse tensor or its spec."""
+    """Raises ValueError for a ragged or sparse tensor or its spec; the message shows no values."""
     kind = type(value).__name__.removesuffix("Spec")
     if kind in _CURES:
         raise ValueError(f"{where} is a {kind}, no tensor: {_CURES[kind]}")
 
 
 def _to_tensors(value: Any, where: str) -> Any:
-    """As tf.data: dictionaries and tuples are structure, a list is a tensor."""
+    """Converts as tf.data does: dictionaries and tuples are structure, a list is a tensor."""
     if isinstance(value, Mapping):
         return {name: _to_tensors(value[name], f"{where}[{name!r}]") for name in value}
     if isinstance(value, tuple):

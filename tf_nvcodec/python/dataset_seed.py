@@ -1,4 +1,4 @@
-"""The seed of a VideoDataset's shuffle and random places."""
+"""The seed of a VideoDataset's shuffle and of its random sampling."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ import tensorflow as tf
 
 
 def seed_from(seed: Any) -> int | tf.Tensor | None:
-    """`seed` as an int or, where only a run of the graph knows it, an int64 scalar.
+    """Returns `seed` as an int, or as an int64 scalar if only a run of the graph knows its value.
 
     Raises:
-      TypeError: It is no integer.
-      ValueError: It is several.
+      TypeError: `seed` is no integer.
+      ValueError: `seed` is not a scalar.
     """
     if seed is None:
         return None
@@ -40,24 +40,24 @@ def seed_from(seed: Any) -> int | tf.Tensor | None:
 
 
 def is_drawn(seed: int | tf.Tensor | None) -> bool:
-    """Whether neither the user nor TensorFlow's global seed says it."""
+    """Whether the seed has to be drawn: neither the user nor TensorFlow's global seed sets it."""
     return seed is None and tf.compat.v1.get_seed(None)[1] is None
 
 
 def draw_seed() -> int | None:
-    """None: by tf.data, at each run of a graph, which would keep a number for good."""
-    # Static sharding cuts behind the shuffle, in workers that have to shuffle alike.
+    """Draws a seed; in a graph returns None, so that tf.data draws one at each run of the graph."""
+    # With static sharding, workers cut the dataset after the shuffle, so all need one order.
     return random.SystemRandom().getrandbits(31) if tf.executing_eagerly() else None
 
 
 def seed_dataset(seed: int | tf.Tensor | None, anew: bool) -> tf.data.Dataset:
-    """Seeds of the order and of the places, `anew` at each iteration."""
+    """Returns a dataset of seeds for the order and the places; `anew` draws them each iteration."""
     with _comparable():
         return tf.data.Dataset.random(seed, rerandomize_each_iteration=anew)
 
 
 def split_seeds(seed: int | tf.Tensor | None) -> tuple[Any, Any]:
-    """For tf.data service's splits, whose order is drawn where they are handed out."""
+    """Returns the seeds of tf.data service's splits: the dispatcher draws their order."""
     with _comparable():
         first, second = tf.compat.v1.get_seed(seed)
     return (0, 0) if second is None else (first or 0, second)
@@ -65,8 +65,11 @@ def split_seeds(seed: int | tf.Tensor | None) -> tuple[Any, Any]:
 
 @contextlib.contextmanager
 def _comparable() -> Iterator[None]:
-    """TensorFlow compares its global seed and a seed with two zeros, which fails for a tensor of a
-    graph where the first is zero: there it is one."""
+    """Sets a graph's seed of 0 to 1 meanwhile.
+
+    TensorFlow compares its global seed and the seed with zero. If the global seed is 0, it goes on
+    to compare a tensor of the graph, which fails.
+    """
     graph = None if tf.executing_eagerly() else tf.compat.v1.get_default_graph()
     if graph is None or graph.seed != 0:
         yield

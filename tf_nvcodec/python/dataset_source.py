@@ -1,4 +1,4 @@
-"""What a VideoDataset reads: file names or bytes, and what is passed through with them."""
+"""What a VideoDataset reads: file names or bytes, with their labels and other rows."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from tf_nvcodec.python.dataset_rows import add_row, check_dense, check_rows, row
 
 class Source(NamedTuple):
     """Attributes:
-    videos: string [N], names of files or the bytes of files.
-    aligned: By name, nested structures of tensors of N rows.
+    videos: string [N], the names of files or the bytes of files.
+    aligned: Nested structures of tensors of N rows, by name.
     """
 
     videos: tf.Tensor
@@ -24,11 +24,17 @@ class Source(NamedTuple):
 
 
 def resolve(videos: Any, what: str, labels: Any, aligned: Mapping[str, Any] | None) -> Source:
-    """Brings every form that VideoDataset takes to a Source. `what`: "filenames" or "contents".
+    """Turns every form of videos that VideoDataset takes into a Source.
+
+    Args:
+      videos: File names, bytes, a pattern or a dataset, as for VideoDataset.
+      what: "filenames" or "contents".
+      labels: As for VideoDataset.
+      aligned: As for VideoDataset.
 
     Raises:
-      TypeError: They are no strings, or have no order.
-      ValueError: No file matches, nothing is given, or names or lengths don't fit.
+      TypeError: The videos are no strings, or have no order.
+      ValueError: No file matches, there are no videos, or names or lengths do not fit.
     """
     named = rows_from(labels, aligned)
     if isinstance(videos, tf.data.Dataset):
@@ -51,7 +57,7 @@ def resolve(videos: Any, what: str, labels: Any, aligned: Mapping[str, Any] | No
 
 
 def _to_strings(videos: Any, what: str) -> tf.Tensor:
-    """Raises TypeError, which never shows the videos' bytes, or ValueError."""
+    """Converts to a string tensor. The errors never show the bytes of a video."""
     if isinstance(videos, tf.RaggedTensor):
         raise ValueError(f"{what} must be a vector of strings, got a RaggedTensor")
     if isinstance(videos, list):
@@ -70,7 +76,7 @@ def _to_strings(videos: Any, what: str) -> tf.Tensor:
 
 
 def _kind(videos: Any) -> str:
-    """Without their values, which may be many bytes."""
+    """Names the type of the videos without their values, which may be many bytes."""
     if tf.is_tensor(videos):
         return f"a tensor of {videos.dtype.name}"
     for index, video in enumerate(videos):
@@ -92,7 +98,7 @@ def _listed(videos: Any, what: str) -> list[Any]:
 
 def _matching(pattern: str | bytes | os.PathLike[Any]) -> list[bytes]:
     name = file_name(pattern)
-    # A name may have brackets in it.
+    # A file of this name may exist: names can contain brackets.
     if not glob.has_magic(name) or _exists(name):
         return [name]
     found = _glob(name)
@@ -107,7 +113,7 @@ def _matching(pattern: str | bytes | os.PathLike[Any]) -> list[bytes]:
 def _exists(name: bytes) -> bool:
     try:
         return tf.io.gfile.exists(name)
-    except UnicodeDecodeError:  # of TensorFlow's error, which has the name in it
+    except UnicodeDecodeError:  # TensorFlow's error message contains the name
         return False
 
 
@@ -115,13 +121,15 @@ def _glob(pattern: bytes) -> list[bytes]:
     with tf.init_scope(), tf.device("CPU:0"):
         if tf.executing_eagerly():
             return tf.io.matching_files(pattern).numpy().tolist()
-    # For TensorFlow 1's graphs; fails at names that are not UTF-8.
+    # TensorFlow 1's graphs come here. Names that are not UTF-8 fail.
     return [file_name(name) for name in tf.io.gfile.glob(pattern.decode())]
 
 
 def split_element(spec: Any, what: str) -> tuple[Any, Any]:
-    """How to take an element of a dataset apart: functions of it that give the video and the named
-    rest. An element is a string, a pair of a string and a label, or a dictionary."""
+    """Returns two functions of an element of a dataset: its video, and its other parts by name.
+
+    An element is a string, a pair of a string and a label, or a dictionary.
+    """
     video_of, rest_of = _parts_of(spec, what)
     for name, value in rest_of(spec).items():
         for part in tf.nest.flatten(value):
@@ -154,7 +162,7 @@ def _from_dataset(dataset: tf.data.Dataset, what: str) -> tuple[Any, dict[str, A
             raise ValueError(f"the dataset of {what} is infinite; repeat the VideoDataset instead")
         if cardinality == 0:
             raise ValueError(f"the dataset of {what} is empty")
-    # One batch of all: the order, the shuffle and the shards are drawn over all videos.
+    # One batch has all videos, because the order, the shuffle and the shards cover all of them.
     batches = dataset.batch(1 << 30)
     if not tf.executing_eagerly():
         everything = batches.get_single_element()

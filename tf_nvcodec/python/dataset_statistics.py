@@ -1,4 +1,4 @@
-"""What a VideoDataset did so far."""
+"""The counters of a VideoDataset."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ class VideoDatasetStatistics(NamedTuple):
     """Counters of all iterators of one VideoDataset in this process.
 
     Attributes:
-      files_opened: Times a file was opened: for each clip, and to count clips.
-      files_indexed: Of these, indexed by reading them, not from a cache.
-      clips: Elements returned.
-      frames: Frames decoded for them: neither padding nor repeated.
-      bytes_read: From the files.
-      index_seconds: Spent on reading frame indexes, all threads together.
-      decode_seconds: Spent on clips from open to tensor, all threads together.
-      wait_seconds: The consumer waited for a clip.
-      active_seconds: From the first request for a clip to the last answer.
-      skipped: Clips left out, by reason: "stage: STATUS_CODE".
-      messages: The latest of the reasons in full, at most 100.
+      files_opened: How often a file was opened, for a clip or to count clips.
+      files_indexed: How many of these files were indexed by reading them, not from a cache.
+      clips: The elements returned.
+      frames: The frames decoded for them, without padding and repeated frames.
+      bytes_read: The bytes read from the files.
+      index_seconds: The time spent on frame indexes, summed over all threads.
+      decode_seconds: The time spent on clips from opening to tensor, summed over all threads.
+      wait_seconds: The time that the consumer waited for clips.
+      active_seconds: The time from the first request for a clip to the last answer.
+      skipped: The number of clips left out, by reason: "stage: STATUS_CODE".
+      messages: The latest reasons in full, at most 100.
     """
 
     files_opened: int
@@ -39,13 +39,15 @@ class VideoDatasetStatistics(NamedTuple):
 
     @property
     def frames_per_second(self) -> float:
-        """Frames returned for each second since the first request; 0 before it."""
+        """Frames returned per second since the first request; 0 before it."""
         return self.frames / self.active_seconds if self.active_seconds else 0.0
 
     @property
     def wait_fraction(self) -> float:
-        """The share of the time that the consumer waited: near 1, video is the bottleneck; near 0,
-        whatever consumes the clips is."""
+        """The share of the time in which the consumer waited, 0 to 1.
+
+        Near 1, video is the bottleneck; near 0, the consumer is.
+        """
         return self.wait_seconds / self.active_seconds if self.active_seconds else 0.0
 
     def __str__(self) -> str:
@@ -57,7 +59,7 @@ class VideoDatasetStatistics(NamedTuple):
 
 
 def read_statistics(name: str) -> VideoDatasetStatistics:
-    """Of the datasets with this statistics_name."""
+    """Returns the counters of the datasets with this statistics_name."""
     counters, reasons, counts, messages = loader.ops.video_dataset_statistics(statistics_name=name)
     numbers = [int(n) for n in counters.numpy()]
     seconds = [n / 1e9 for n in numbers[5:]]

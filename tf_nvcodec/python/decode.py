@@ -23,7 +23,8 @@ class DecodedVideo(NamedTuple):
 
     Attributes:
       frames: [T, H, W, C], [T, C, H, W], or [T, bytes] for the packed pixel formats.
-      pts: float64 [T], seconds; eagerly in host memory, whatever device the frames are on.
+      pts: float64 [T], seconds. In eager calls it is in host memory, whatever device the frames
+        are on.
     """
 
     frames: tf.Tensor
@@ -31,13 +32,13 @@ class DecodedVideo(NamedTuple):
 
 
 class DecodedVideoWithValidity(NamedTuple):
-    """`DecodedVideo` and which of its frames are their own.
+    """A `DecodedVideo`, and which of its frames are not replacements.
 
     Attributes:
       frames: As in `DecodedVideo`.
       pts: As in `DecodedVideo`.
-      valid: bool [T], False where on_error="repeat" put another frame for a damaged one; in host
-        memory like `pts`.
+      valid: bool [T], False where on_error="repeat" replaced a damaged frame by another one; in
+        host memory like `pts`.
     """
 
     frames: tf.Tensor
@@ -46,7 +47,7 @@ class DecodedVideoWithValidity(NamedTuple):
 
 
 class FrameOptions(TypedDict, total=False):
-    """Keywords of all that decodes; `decode_video` explains them."""
+    """Keywords of every function that decodes; `decode_video` explains them."""
 
     crop: TensorLike | None
     resize_method: str
@@ -80,8 +81,17 @@ def op_arguments(
     keywords: type = DecodeOptions,
     others: Iterable[str] = (),
 ) -> dict[str, Any]:
-    """The decoding ops' inputs and attributes; TypeError for a keyword that is not one of
-    `keywords`, a TypedDict. `others` are arguments to name beside them."""
+    """Returns the inputs and attributes of the decoding ops.
+
+    Args:
+      size: (height, width) or None.
+      options: The keywords that were given.
+      keywords: A TypedDict of the allowed keywords.
+      others: Arguments that the error lists too.
+
+    Raises:
+      TypeError: A keyword is not allowed.
+    """
     unknown = sorted(set(options) - set(keywords.__annotations__))
     if unknown:
         known = ", ".join([*others, *keywords.__annotations__])
@@ -110,7 +120,7 @@ def _decode(
 
 
 def _integers(value: TensorLike, name: str) -> tf.Tensor:
-    # TensorFlow takes True for 1 where integers are asked for.
+    # TensorFlow reads True as 1.
     if any(isinstance(v, (bool, np.bool_)) for v in tf.nest.flatten(value)):
         raise TypeError(f"{name} must be integers, got bool")
     with in_host_memory():
@@ -171,63 +181,67 @@ def decode_video(
 ) -> DecodedVideo | DecodedVideoWithValidity:
     """Decodes frames `start`, `start + stride`, ... below `stop`, by Python's slice rules.
 
-    Frames are numbered in the order in which a full decode shows them; only what the asked frames
-    need is decoded.
+    Frames are numbered from 0 in the order in which a full decode shows them. Only the packets that
+    these frames depend on are decoded.
 
     Args:
       contents: Scalar string, the bytes of a video file.
-      start: Scalar integer, first frame; negative counts from the end.
-      stop: Scalar integer, end of the range, exclusive; negative counts from the end; None: all.
-      stride: Scalar integer, frames from one to the next, at least 1.
-      size: (height, width) to resize to inside the decode; None keeps the frame's.
+      start: Scalar integer, the first frame; a negative number counts from the end.
+      stop: Scalar integer, the exclusive end of the range; a negative number counts from the end;
+        None is the end of the video.
+      stride: Scalar integer of at least 1, the distance from one frame to the next.
+      size: (height, width) to resize to inside the decode; None keeps the size of the frames.
       return_valid: Return a `DecodedVideoWithValidity`.
-      **options: See below; the same for `decode_frames_at`.
+      **options: See below; `decode_frames_at` takes the same.
 
-    Options:
-      crop: (top, left, height, width) in pixels of the shown frame, taken before the resize.
-      resize_method: "nearest", "bilinear", "bicubic" or "area", each as tf.image.resize defines it
-        with antialias=False; planes are resized before they become RGB.
-      pixel_format: "rgb", "bgr" or "gray"; or packed as FFmpeg's rawvideo, [T, bytes] of uint8:
-        "nv12", "yuv420p", "yuv444p", "p010", or "native", the stored format as it is (never
-        rotated, cropped or resized).
+    Keyword Args:
+      crop: (top, left, height, width) in pixels of the frame as shown, cut out before the resize.
+      resize_method: "nearest", "bilinear", "bicubic" or "area", as tf.image.resize defines them
+        with antialias=False. Planes are resized before they become RGB.
+      pixel_format: "rgb", "bgr" or "gray"; or a packed format of FFmpeg's rawvideo, uint8
+        [T, bytes]: "nv12", "yuv420p", "yuv444p", "p010", or "native", the stored format unchanged
+        (never rotated, cropped or resized).
       dtype: uint8; for rgb, bgr and gray also uint16 (0 to 65535), float16 and float32 (0 to 1).
       layout: "thwc" or "tchw".
-      mean, std: Float frames become (x - mean) / std; a number or one for each channel.
-      apply_rotation: Turn the frames as the stream's display matrix asks.
-      deinterlace: "none": interlaced frames as they are stored, both fields woven; "bob": the field
-        shown first stays, each row of the other becomes the mean of the rows beside it, in code
-        values, rounded half up. The number of frames stays. Done first, for "native" too.
+      mean: Float frames become (x - mean) / std; a number, or one for each channel.
+      std: The divisor, likewise.
+      apply_rotation: Turn the frames as the stream's display matrix says.
+      deinterlace: "none" leaves interlaced frames as they are stored, with both fields woven.
+        "bob" keeps the field shown first and replaces each row of the other field by the mean of
+        the rows beside it, in code values, rounded half up. The number of frames stays. It comes
+        first, for "native" too.
       chroma_upsampling: "nearest", or "bilinear" with the stream's chroma siting.
-      color_space: "bt601", "bt709" or "bt2020" instead of the stream's tag or the guess for
-        streams without (docs/decode.md).
-      color_range: "limited" or "full" instead of the stream's.
-      backend: "cpu" decodes with FFmpeg; "nvdec" on the GPU that the op is on, for an op on the CPU
-        on the first one, or fails; "auto" is "cpu" for an op on the CPU, and on a GPU "nvdec" for
-        streams that it decodes exactly (docs/nvdec.md). The op's device is where the frames are.
-      num_threads: 0: the cores that no other decode of this process uses. With NVDEC: parts of the
-        stream decoded side by side, up to 8; 0: 8.
-      on_error: What a damaged frame does: "raise" fails the call, "skip" leaves it out, "repeat"
-        puts the last good frame (for leading ones the first good one) in its place. A frame is
-        damaged when its packet is, or one that its decoding depends on.
-      max_pixels: Larger coded pictures are refused; 0: no limit.
-      max_frames: More frames than this are refused; 0: no limit.
-      max_bytes: Larger outputs are refused; 0: no limit.
-      name: Of the op.
+      color_space: "bt601", "bt709" or "bt2020", the matrix of ITU-T H.273 to use instead of the
+        stream's tag, or of the guess for streams without a tag (docs/decode.md).
+      color_range: "limited" or "full", instead of the stream's tag or the guess.
+      backend: "cpu" decodes with FFmpeg. "nvdec" decodes on the GPU that the op is placed on, or on
+        the first GPU for an op on the CPU, or raises. "auto" is "cpu" for an op on the CPU; on a
+        GPU it is "nvdec" for streams that NVDEC decodes exactly (docs/nvdec.md). The frames are on
+        the op's device.
+      num_threads: The threads of this call; 0 takes the cores that no other decode of this process
+        uses. With NVDEC, how many parts of the stream are decoded side by side, at most 8; 0 is 8.
+      on_error: What happens with a damaged frame: "raise" fails the call, "skip" leaves the frame
+        out, "repeat" replaces it by the last good frame (leading frames by the first good one). A
+        frame is damaged if its packet is, or a packet that its decoding depends on.
+      max_pixels: Larger coded pictures are refused; 0 is no limit.
+      max_frames: Larger numbers of frames are refused; 0 is no limit.
+      max_bytes: Larger outputs are refused; 0 is no limit.
+      name: The name of the op.
 
     Returns:
-      `DecodedVideo(frames, pts)`: uint8 [T, H, W, 3] RGB unless options say otherwise, and
-      float64 [T] seconds.
+      `DecodedVideo(frames, pts)`: uint8 [T, H, W, 3] in RGB unless the options say otherwise, and
+      float64 [T] in seconds.
 
     Raises:
       TypeError: contents is a path, a file or no string; start, stop, stride, size or crop are not
         integers; dtype is none of the four; a keyword is unknown.
-      ValueError: An option is none of the strings that it can be.
-      tf.errors.InvalidArgumentError: Not a video that can be read, or options that don't fit it.
-      tf.errors.DataLossError: A frame asked for is damaged; the message names frame and packet.
-      tf.errors.ResourceExhaustedError: A limit was passed, or memory ran out.
-      tf.errors.FailedPreconditionError: backend="nvdec" without one; the message says why.
-      tf.errors.UnimplementedError: A codec, format or matrix that can't be handled; with
-        backend="nvdec", also a stream that this GPU does not take.
+      ValueError: An option is none of its strings.
+      tf.errors.InvalidArgumentError: The bytes are no readable video, or the options do not fit it.
+      tf.errors.DataLossError: A requested frame is damaged; the message names frame and packet.
+      tf.errors.ResourceExhaustedError: A limit was exceeded, or memory ran out.
+      tf.errors.FailedPreconditionError: backend="nvdec" without an NVDEC; the message says why.
+      tf.errors.UnimplementedError: The codec, format or matrix is not supported; with
+        backend="nvdec", also a stream that this GPU does not decode.
     """
     inputs = {
         "contents": contents_from(contents),
@@ -269,14 +283,14 @@ def decode_frames_at(
 ) -> DecodedVideo | DecodedVideoWithValidity:
     """Decodes the frames at `indices`, or on screen at `timestamps`; order and duplicates are kept.
 
-    Each frame that is needed is decoded once, however often and in whatever order it is asked for.
+    Each frame is decoded once, however often and in whatever order it is listed.
 
     Args:
       contents: Scalar string, the bytes of a video file.
-      indices: Integer [T]; negative counts from the end.
-      timestamps: Float [T], seconds on the scale of pts; the frame with the largest pts not after
-        it. Exactly one of `indices` and `timestamps` is given.
-      size: (height, width) to resize to inside the decode; None keeps the frame's.
+      indices: Integer [T], numbers of frames; a negative number counts from the end.
+      timestamps: Float [T], seconds on the scale of pts. Each gives the frame with the largest pts
+        that is not after it. Pass either `indices` or `timestamps`.
+      size: (height, width) to resize to inside the decode; None keeps the size of the frames.
       return_valid: Return a `DecodedVideoWithValidity`.
       **options: As in `decode_video`.
 
@@ -286,8 +300,8 @@ def decode_frames_at(
     Raises:
       TypeError: Indices that are not integers, or timestamps that are not numbers.
       ValueError: Both or neither of `indices` and `timestamps`.
-      As `decode_video`; tf.errors.InvalidArgumentError also names an index or timestamp outside
-        the video.
+      tf.errors.InvalidArgumentError: As `decode_video`, and for an index or timestamp outside the
+        video, which the message names. The other errors are those of `decode_video`.
     """
     if (indices is None) == (timestamps is None):
         raise ValueError("pass exactly one of indices and timestamps")

@@ -1,4 +1,4 @@
-"""What the pools of NVDEC decoders did so far."""
+"""Statistics of the pools of NVDEC decoders."""
 
 from __future__ import annotations
 
@@ -14,15 +14,16 @@ class DecoderPoolStatistics(NamedTuple):
 
     Attributes:
       created: Sessions opened.
-      reused: Streams, or parts of one decoded side by side, that got a session from the pool.
-      reconfigured: Of these, sessions that were brought to another picture size first.
-      destroyed: Sessions closed, for whatever reason.
-      failed: Of these, after an error: such a session is never used again.
-      idle: Sessions in the pool at this moment.
-      in_use: Sessions that decode at this moment.
-      decoded_again: Parts of streams in which NVDEC found damage, or what it can't take, so that
-        FFmpeg decoded them again on the CPU: what is damaged, and what stands in for it, is as
-        with backend="cpu".
+      reused: How often a stream, or a part of one decoded side by side, got a session from the
+        pool.
+      reconfigured: How many of these sessions were first set to another picture size.
+      destroyed: Sessions closed, for any reason.
+      failed: How many of these were closed after an error. Such a session is never used again.
+      idle: Sessions in the pool now.
+      in_use: Sessions that decode now.
+      decoded_again: Parts of streams in which NVDEC found damage or something that it cannot
+        decode. FFmpeg decodes them again on the CPU, so that the damaged frames and their
+        replacements are those of backend="cpu".
     """
 
     created: int
@@ -36,9 +37,9 @@ class DecoderPoolStatistics(NamedTuple):
 
 
 def decoder_pool() -> DecoderPoolStatistics:
-    """Statistics of the pools from which backend="nvdec" and "auto" take their decoders.
+    """Returns the statistics of the pools from which backend="nvdec" and "auto" take decoders.
 
-    Does not open the NVIDIA driver: without a GPU, or before its first use, all are 0.
+    It does not open the NVIDIA driver. Without a GPU, or before its first use, all numbers are 0.
     """
     with tf.init_scope(), tf.device("CPU:0"):
         counters = loader.ops.nvc_decoder_pool()

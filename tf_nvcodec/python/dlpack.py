@@ -1,4 +1,4 @@
-"""Tensors from and for other libraries without a copy: DLPack and `__cuda_array_interface__`."""
+"""Shares tensors with other libraries without a copy: DLPack and `__cuda_array_interface__`."""
 
 from __future__ import annotations
 
@@ -12,34 +12,35 @@ from tf_nvcodec.python import dlpack_capsule as capsules
 from tf_nvcodec.python import loader
 
 _NO_STREAM = -1
-# CUDA's legacy default stream: what DLPack's None means.
+# CUDA's legacy default stream, which DLPack means by None.
 _LEGACY_STREAM = 1
-# On a GPU TensorFlow mixes up what threads give to one op (see gpu_call.py), here addresses. These
-# ops are quick, and a function would take int32 tensors to host memory. Re-entrant, since they give
-# memory back, which may run Python's destructors.
+# On a GPU, TensorFlow mixes up the inputs that threads pass to one op (see gpu_call.py); here they
+# would be addresses. A lock is enough because these ops are quick; a function, the other cure,
+# would move int32 tensors to host memory. The lock is re-entrant because the ops free memory, which
+# may run Python's destructors.
 _ONE_AT_A_TIME = threading.RLock()
 
 
 def from_dlpack(array: Any) -> tf.Tensor:
-    """An array of another library as a tensor, without a copy, on the device where it is.
+    """Makes a tensor of another library's array, without a copy, on the array's device.
 
-    On a GPU the producer's stream and TensorFlow's are put in order by themselves: TensorFlow's
-    work on the tensor starts after the work that makes the array, and the memory goes back to its
-    owner after TensorFlow's, at a later call of from_dlpack or DeviceFrames. The host waits for
-    neither, unless the owner frees its memory by cudaFree, which waits for the GPU. Changing the
-    array later changes the tensor.
+    On a GPU the streams are ordered for you: TensorFlow's work on the tensor starts after the work
+    that makes the array. The memory returns to its owner after TensorFlow's work, at a later call
+    of from_dlpack or DeviceFrames. The host waits for neither, unless the owner frees the memory
+    with cudaFree, which waits for the GPU. Changing the array later changes the tensor.
 
     Args:
-      array: Has `__dlpack__` and `__dlpack_device__` (NumPy, PyTorch, CuPy, PyNvVideoCodec, ...),
-        or `__cuda_array_interface__`. Row-major; memory that is not aligned to 64 bytes is copied.
+      array: Has `__dlpack__` and `__dlpack_device__` (NumPy, PyTorch, CuPy, PyNvVideoCodec, ...) or
+        `__cuda_array_interface__`, and is row-major. Memory that is not aligned to 64 bytes is
+        copied.
 
     Returns:
       A tensor of the array's shape and dtype.
 
     Raises:
-      TypeError: It has neither protocol, or a type that TensorFlow has not.
-      RuntimeError: Inside tf.function: memory has no place in a graph.
-      tf.errors.InvalidArgumentError: It is not row-major, or on no device of TensorFlow's.
+      TypeError: The array has neither protocol, or a dtype that TensorFlow lacks.
+      RuntimeError: Inside tf.function, since a graph cannot hold memory.
+      tf.errors.InvalidArgumentError: The array is not row-major, or on no device of TensorFlow's.
     """
     _need_eager("from_dlpack")
     if hasattr(array, "__dlpack__") and hasattr(array, "__dlpack_device__"):
@@ -53,18 +54,20 @@ def from_dlpack(array: Any) -> tf.Tensor:
 
 
 class DeviceFrames:
-    """A tensor as other libraries take it, without a copy: for `torch.from_dlpack`,
-    `cupy.from_dlpack`, `numpy.from_dlpack`, or as `__cuda_array_interface__`.
+    """Lends a tensor to other libraries without a copy.
 
-    The consumer's stream, not the host, waits for TensorFlow's work on the tensor. TensorFlow takes
-    a tensor's values for constant: do not write to them.
+    Pass it to `torch.from_dlpack`, `cupy.from_dlpack` or `numpy.from_dlpack`, or to a library that
+    reads `__cuda_array_interface__`.
 
-    Memory goes back to TensorFlow when the last reference goes, the consumer's too. TensorFlow
-    may use it at once, so call `wait_for(stream)` before, if work on the consumer's stream still
-    reads it.
+    The consumer's stream, not the host, waits for TensorFlow's work on the tensor. Do not write to
+    the memory: TensorFlow takes the values of a tensor as constant.
+
+    The memory returns to TensorFlow with the last reference to it, the consumer's included.
+    TensorFlow may use it at once. If work on the consumer's stream still reads it then, call
+    `wait_for(stream)` first.
 
     Attributes:
-      tensor: What the memory belongs to.
+      tensor: The tensor that owns the memory.
     """
 
     def __init__(self, tensor: tf.Tensor) -> None:
@@ -74,7 +77,7 @@ class DeviceFrames:
 
         Raises:
           RuntimeError: Inside tf.function.
-          TypeError: Not a tensor.
+          TypeError: `tensor` is no tensor.
         """
         _need_eager("DeviceFrames")
         if not tf.is_tensor(tensor) or not hasattr(tensor, "backing_device"):
@@ -94,8 +97,12 @@ class DeviceFrames:
         dl_device: tuple[int, int] | None = None,
         copy: bool | None = None,
     ) -> Any:
-        """A capsule named "dltensor". `stream` is as DLPack says: 1, 2, a handle, -1 for no order,
-        or None for CUDA's legacy default stream."""
+        """Returns a capsule named "dltensor".
+
+        Args:
+          stream: The consumer's stream as DLPack defines it: 1, 2, a handle, -1 for no order, or
+            None for CUDA's legacy default stream.
+        """
         if copy:
             raise BufferError("DeviceFrames shares memory; copy the result")
         if dl_device is not None and tuple(dl_device) != self.__dlpack_device__():
@@ -110,7 +117,7 @@ class DeviceFrames:
         stream, gpu = _ask_stream(self._device)
         if gpu < 0:
             raise AttributeError("a tensor in host memory has no __cuda_array_interface__")
-        # Of no stream: the consumer is told which one to wait for.
+        # This orders no stream: the interface tells the consumer which stream to wait for.
         capsule = capsules.new(self._lend(_NO_STREAM))
         view = capsules.view(capsule)
         return {
@@ -123,8 +130,11 @@ class DeviceFrames:
         }
 
     def wait_for(self, stream: int) -> None:
-        """What TensorFlow does next on this GPU starts after what is now queued on `stream`, a CUDA
-        stream's handle, 1 (the legacy default stream) or 2 (the per-thread one)."""
+        """Makes TensorFlow's next work on this GPU start after the work now queued on `stream`.
+
+        Args:
+          stream: A CUDA stream's handle, 1 (the legacy default stream) or 2 (the per-thread one).
+        """
         _ask_stream(self._device, stream)
 
     def _lend(self, stream: int) -> int:
@@ -141,7 +151,7 @@ def _need_eager(name: str) -> None:
 
 
 def _ask_stream(device: str, wait_for: int = _NO_STREAM) -> tuple[int, int]:
-    """(number of TensorFlow's stream, number of the GPU), (0, -1) on the CPU."""
+    """Returns the handle of TensorFlow's stream and the GPU's number; (0, -1) on the CPU."""
     with tf.device("CPU:0"):
         number = tf.constant(wait_for, tf.int64)
     with tf.device(device), _ONE_AT_A_TIME:
@@ -150,12 +160,12 @@ def _ask_stream(device: str, wait_for: int = _NO_STREAM) -> tuple[int, int]:
 
 
 def _from_words(words: tf.Tensor) -> int:
-    """An address or a handle from its two halves."""
+    """Joins the two halves of an address or a handle."""
     return int(words.numpy().view(np.int64)[0])
 
 
 def _device_of_gpu(ordinal: int) -> str:
-    """TensorFlow's name of the GPU that CUDA gives this number."""
+    """Returns TensorFlow's name of the GPU that has this number in CUDA."""
     names = [device.name for device in tf.config.list_logical_devices("GPU")]
     for name in names:
         if _ask_stream(name)[1] == ordinal:
@@ -211,14 +221,15 @@ def _from_cuda_array(array: Any) -> tf.Tensor:
         try:
             _ask_stream(place, int(interface["stream"]))
         except tf.errors.InternalError:
-            # No stream of this GPU: the memory may be another's too, which says what to do.
+            # The stream is not of this GPU. If the memory is on another GPU too, _take raises an
+            # error that says what to do.
             _take(capsule, place)
             raise
     return _take(capsule, place)
 
 
 def _gpu_of(array: Any) -> int:
-    """The GPU of an array, which the interface leaves out; libraries name it beside it."""
+    """Returns the GPU of an array. The interface lacks it; libraries have an attribute for it."""
     device = getattr(array, "device", None)
     for name in ("id", "index"):
         number = getattr(device, name, None)

@@ -1,4 +1,4 @@
-"""DLPack's capsules, made and read with ctypes."""
+"""Makes and reads DLPack's capsules with ctypes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NAME, _USED = b"dltensor", b"used_dltensor"
 
 
 class View(ctypes.Structure):
-    """DLTensor."""
+    """DLTensor of dlpack.h."""
 
     _fields_ = (
         ("data", ctypes.c_void_p),
@@ -39,12 +39,12 @@ _Deleter = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
 
 class _Managed(ctypes.Structure):
-    """DLManagedTensor."""
+    """DLManagedTensor of dlpack.h."""
 
     _fields_ = (("view", View), ("context", ctypes.c_void_p), ("deleter", _Deleter))
 
 
-# By DLPack's type code, then bits.
+# TensorFlow's dtypes by DLPack's type code, then by bits.
 _DTYPES: dict[int, dict[int, tf.DType]] = {
     0: {8: tf.int8, 16: tf.int16, 32: tf.int32, 64: tf.int64},
     1: {8: tf.uint8, 16: tf.uint16, 32: tf.uint32, 64: tf.uint64},
@@ -55,7 +55,7 @@ _DTYPES: dict[int, dict[int, tf.DType]] = {
 }
 _CODES = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}
 
-# A table of our own: others give these functions other argument types.
+# This module has its own function table, because other modules set other argument types.
 _python = ctypes.PyDLL(None)
 _python.PyCapsule_New.restype = ctypes.py_object
 _python.PyCapsule_New.argtypes = (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
@@ -67,15 +67,18 @@ _python.PyCapsule_SetName.restype = ctypes.c_int
 _python.PyCapsule_SetName.argtypes = (ctypes.py_object, ctypes.c_char_p)
 
 
-# Capsules point to their names, and may outlive this module.
+# Capsules point to their names and may outlive this module, so the names are never freed.
 for _name in (_NAME, _USED):
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(_name))
 
 
 @functools.cache
 def _destructor() -> ctypes.c_void_p:
-    """Frees what nobody took over. It is no Python: capsules go while errors are on their way, and
-    after Python's modules."""
+    """Returns a C function that frees a capsule which nobody consumed.
+
+    It runs no Python code, because capsules may be freed while an exception is being raised and
+    after Python's modules are gone.
+    """
     library = ctypes.CDLL(str(loader.library_path()))
     set_functions = library.nvc_set_capsule_functions
     set_functions.argtypes = (ctypes.c_void_p, ctypes.c_void_p)
@@ -88,29 +91,37 @@ def _destructor() -> ctypes.c_void_p:
 
 
 def new(managed: int) -> Any:
-    """A capsule that owns the DLManagedTensor at an address."""
+    """Makes a capsule that owns the DLManagedTensor at an address."""
     return _python.PyCapsule_New(managed, _NAME, _destructor())
 
 
 def address(capsule: Any) -> int:
-    """Of its DLManagedTensor. TypeError: it is none, or was used."""
+    """Returns the address of the capsule's DLManagedTensor.
+
+    Raises:
+      TypeError: It is no such capsule, or was consumed already.
+    """
     if not _python.PyCapsule_IsValid(id(capsule), _NAME):
         raise TypeError(f'__dlpack__ must give an unused capsule named "dltensor", got {capsule!r}')
     return int(_python.PyCapsule_GetPointer(id(capsule), _NAME))
 
 
 def mark_used(capsule: Any) -> None:
-    """Its array now belongs to someone else."""
+    """Marks the capsule as consumed: its array now belongs to the consumer."""
     _python.PyCapsule_SetName(capsule, _USED)
 
 
 def view(capsule: Any) -> View:
-    """What the capsule points at, as long as that lives."""
+    """Returns the capsule's DLTensor, valid as long as its owner lives."""
     return _Managed.from_address(address(capsule)).view
 
 
 def dtype(array: View) -> tf.DType:
-    """TypeError: TensorFlow has no such type."""
+    """Returns TensorFlow's dtype of an array.
+
+    Raises:
+      TypeError: TensorFlow has no such type.
+    """
     found = _DTYPES.get(array.code, {}).get(array.bits)
     if found is None or array.lanes != 1:
         raise TypeError(
@@ -120,7 +131,7 @@ def dtype(array: View) -> tf.DType:
     return found
 
 
-# What keeps a wrapped array and its structures alive, by their address.
+# Keeps wrapped arrays and their structures alive, by the address of the DLManagedTensor.
 _wrapped: dict[int, tuple[Any, ...]] = {}
 
 
@@ -140,7 +151,7 @@ def wrap(
     strides: Sequence[int] | None,
     gpu: int,
 ) -> Any:
-    """A capsule for memory of a GPU; `owner` lives as long as it. Strides are in elements."""
+    """Makes a capsule of GPU memory, which keeps `owner` alive. Strides count elements."""
     if element.kind not in _CODES or not element.isnative:
         raise TypeError(f"no tensor has elements of type {element.str!r}")
     sizes = (ctypes.c_int64 * len(shape))(*shape)

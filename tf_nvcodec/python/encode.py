@@ -1,4 +1,4 @@
-"""Tensors of frames to video bytes."""
+"""Encodes tensors of frames to the bytes of a video."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _to_frames(frames: TensorLike) -> tf.Tensor:
         shapes = sorted({frame.shape for frame in frames})
         if len(shapes) > 1:
             raise ValueError(f"frames must be of one shape; got {shapes}")
-        # TensorFlow makes int32 of a list of arrays of uint8.
+        # TensorFlow would make int32 of a list of uint8 arrays.
         frames = np.stack(frames) if frames else frames
     tensor = tf.convert_to_tensor(frames, name="frames")
     if tensor.dtype in _DTYPES:
@@ -55,7 +55,7 @@ def _to_seconds(values: TensorLike, name: str) -> tf.Tensor:
 
 
 def _at_least(least: int, value: Any, name: str) -> Any:
-    """None stays None."""
+    """Returns `value`, which is None or at least `least`; raises TypeError or ValueError."""
     if value is None:
         return None
     cure = "or None for the default"
@@ -80,13 +80,13 @@ def _option_text(value: Any) -> str:
 
 
 def _may_take_nvenc(backend: str) -> bool:
-    """As NvencIsOn() of nv/encode_backend.h where that is left to the environment."""
+    """Whether the call may use NVENC. NvencIsOn() in C++ decides alike for "auto"."""
     switched_on = os.environ.get("TF_NVCODEC_EXPERIMENTAL_NVENC") == "1"
     return backend == "nvenc" or (backend == "auto" and switched_on)
 
 
 def _eagerly_in_host_memory() -> contextlib.AbstractContextManager[Any]:
-    """For eager frames that are no tensor yet; in a graph, TensorFlow places them."""
+    """Keeps frames that are no tensor yet in host memory. In a graph, TensorFlow places them."""
     return in_host_memory() if tf.executing_eagerly() else contextlib.nullcontext()
 
 
@@ -119,73 +119,74 @@ def encode_video(
     Equal frames and options give equal bytes on one machine. AV1 encodes of one process run one
     after another.
 
-    Frames on a GPU go to its NVENC where they are, if the backend is to be NVENC and the op is on
-    that GPU: eagerly it follows the frames, in a graph TensorFlow or tf.device places it. For the
-    CPU's encoders they are copied to host memory.
+    Frames on a GPU stay there if its NVENC encodes them. For this the backend has to be NVENC and
+    the op has to be on that GPU: an eager op follows the frames; in a graph, TensorFlow or
+    tf.device places it. For the encoders of the CPU, frames are copied to host memory.
 
     Args:
-      frames: [T, H, W, 3] for "rgb" and "bgr", [T, H, W, 1] for "gray": uint8, uint16 (0 to
-        65535), or float16 or float32 in [0, 1] (clipped; far outside is an error). uint8
-        [T, frame_bytes] for the packed input formats.
-      fps: Scalar, frames a second. The NTSC rates as usually written (29.97, 23.976, 59.94, ...)
-        mean n * 1000 / 1001, other values the simplest fraction within 1e-7 of them.
+      frames: [T, H, W, 3] for "rgb" and "bgr", [T, H, W, 1] for "gray": uint8 (0 to 255), uint16
+        (0 to 65535), or float16 or float32 in [0, 1] (clipped; values far outside are an error).
+        uint8 [T, frame_bytes] for the packed input formats.
+      fps: Scalar, frames per second. The NTSC rates as usually written (29.97, 23.976, 59.94, ...)
+        mean n * 1000 / 1001; other values mean the simplest fraction within 1e-7 of them.
       codec: "h264" (libx264), "hevc" (libx265), "av1" (libsvtav1), "vp9" (libvpx-vp9), "mjpeg" or
         "ffv1" (lossless).
       container: "mp4" (all but ffv1), "mov" (h264, hevc, mjpeg, ffv1), "mkv" (all), "webm" (av1,
         vp9), "avi" (h264, mjpeg, ffv1), "ts" (h264, hevc), "ivf" (av1, vp9), "obu" (av1), or
         "raw": the elementary stream, Annex B for h264 and hevc, OBU for av1, IVF for vp9, JPEGs
         for mjpeg. None is "mp4".
-      pts: Float [T], seconds at which each frame is shown, instead of fps; strictly increasing,
+      pts: Float [T], the seconds at which frames are shown, instead of fps; strictly increasing,
         from 0 on. mkv and webm keep milliseconds; ts starts later by the encoder's delay; avi, raw
         and obu keep no times. The last frame lasts as long as the one before it.
-      input_format: "rgb", "bgr", "gray"; or packed as FFmpeg's rawvideo: "nv12", "yuv420p",
-        "yuv444p", "p010".
+      input_format: "rgb", "bgr", "gray", or a packed format of FFmpeg's rawvideo: "nv12",
+        "yuv420p", "yuv444p", "p010".
       size: (height, width) of packed frames.
       crf: Constant quality on the codec's own scale, lower is better: h264 and hevc 0 to 51
-        (default 23 and 28; h264's 0 is lossless), av1 1 to 63 (35), vp9 0 to 63 (31), mjpeg's
+        (default 23 and 28; 0 is lossless for h264), av1 1 to 63 (35), vp9 0 to 63 (31), mjpeg's
         quantiser 1 to 31 (3).
-      bitrate: Bits a second on average, instead of crf.
-      gop: Frames from one key frame to the next, at most; encoders also start anew at a cut. The
+      bitrate: The average bits per second, instead of crf.
+      gop: The most frames from one key frame to the next; encoders also start anew at a cut. The
         default is the codec's (250 for h264 and hevc), 1 for ffv1.
-      bf: B-frames in a row, at most; h264 and hevc only, 0 in avi, and in mp4 and mov with uneven
+      bf: The most B-frames in a row, for h264 and hevc; 0 in avi, and in mp4 and mov with uneven
         pts.
       preset: Speed against size: h264 and hevc "ultrafast" to "placebo" ("medium"), av1 0 to 13,
         vp9 0 to 8.
-      pixel_format: Of the stream, by FFmpeg's name ("yuv420p", "yuv422p10le", "yuv444p", "gray",
-        "gbrp", ...). Default: the frames' own chroma and depth where the codec has them, else
-        "yuv420p"; ffv1 keeps RGB and gray samples as they are.
-      color_space: "bt601", "bt709" or "bt2020"; default bt709 for a width of at least 1280 or a
-        height above 576, else bt601. RGB is converted to it by H.273's equations, chroma being the
-        mean of the pixels that it covers; packed frames are taken to have it. The stream is tagged
-        so that it decodes to the same colours.
-      color_range: "limited" or "full"; default limited, but full for gray and RGB streams and for
-        mjpeg, which is bt601 and full range always.
-      num_threads: 0: what the encoder finds sensible for one video on this machine. Give 1 or 2
-        where a pipeline encodes many videos at once.
+      pixel_format: The format of the stream by FFmpeg's name ("yuv420p", "yuv422p10le", "yuv444p",
+        "gray", "gbrp", ...). The default is the frames' chroma and depth if the codec has them,
+        else "yuv420p"; ffv1 keeps RGB and gray samples as they are.
+      color_space: "bt601", "bt709" or "bt2020". The default is bt709 for a width of at least 1280
+        or a height above 576, else bt601. RGB is converted by the equations of ITU-T H.273; a
+        chroma sample is the mean of the pixels that it covers. Packed frames are not converted: it
+        says what they are. The stream is tagged so that it decodes to the same colours.
+      color_range: "limited" or "full". The default is limited, but full for gray and RGB streams
+        and for mjpeg, which is always bt601 in full range.
+      num_threads: 0 leaves the number to the encoder, which takes the machine for one video. Give 1
+        or 2 where a pipeline encodes many videos at once.
       fragmented: Write a fragmented MP4 or MOV, a fragment for each group of pictures.
       faststart: Put the index of an MP4 or MOV in front of the frames.
       options: The encoder's own options by FFmpeg's names, such as {"tune": "film"} or
         {"x265-params": "lossless=1"}.
-      backend: "cpu", as all of the above says; "nvenc": h264, hevc and av1 by the NVENC of the GPU
-        that the op is on, or, for an op on the CPU, of the first GPU that has one, with crf and
-        preset in its terms (docs/encode.md), or an error; "auto": "cpu", unless
-        TF_NVCODEC_EXPERIMENTAL_NVENC=1 is set and NVENC takes these frames and options in the same
-        meaning, so without crf, preset and options.
-      name: Of the op.
+      backend: "cpu" encodes as described above. "nvenc" encodes h264, hevc and av1 with the NVENC
+        of the op's GPU, or of the first GPU that has one for an op on the CPU, or raises; crf and
+        preset are then on NVENC's scales (docs/encode.md). "auto" is "cpu", unless
+        TF_NVCODEC_EXPERIMENTAL_NVENC=1 is set and these arguments mean the same to NVENC, which
+        excludes crf, preset and options.
+      name: The name of the op.
 
     Returns:
-      Scalar string, the file.
+      Scalar string, the bytes of the file.
 
     Raises:
-      TypeError: frames of another dtype; fps, pts or size that are not numbers; options that are
-        no dictionary.
-      ValueError: gop or bitrate below 1, crf or bf below 0, a list of frames of several shapes, or
-        a codec, container, input_format or backend that there is not.
-      tf.errors.InvalidArgumentError: What codec or container can't take, and what they would.
-      tf.errors.FailedPreconditionError: backend="nvenc" without one; the message names the GPU or
-        the library that is missing.
-      tf.errors.UnimplementedError: An encoder that this FFmpeg lacks; with backend="nvenc", also
-        what this GPU can't make.
+      TypeError: frames have another dtype; fps, pts or size are no numbers; options is no
+        dictionary.
+      ValueError: gop or bitrate is below 1, crf or bf below 0, a list has frames of several shapes,
+        or the codec, container, input_format or backend does not exist.
+      tf.errors.InvalidArgumentError: The codec or the container does not take a value; the message
+        says what it takes.
+      tf.errors.FailedPreconditionError: backend="nvenc" without an NVENC; the message names the GPU
+        or the library that is missing.
+      tf.errors.UnimplementedError: This FFmpeg lacks the encoder; with backend="nvenc", also if
+        this GPU cannot make the stream.
       tf.errors.CancelledError: The step was cancelled.
     """
     with _eagerly_in_host_memory():
@@ -200,7 +201,7 @@ def encode_video(
         "codec": codec,
         "container": container or "mp4",
         "input_format": input_format,
-        # The op's defaults: -1 and 0.
+        # -1 and 0 are the op's defaults.
         "crf": -1.0 if crf is None else _at_least(0, crf, "crf"),
         "bitrate": _at_least(1, bitrate, "bitrate") or 0,
         "gop": _at_least(1, gop, "gop") or 0,
@@ -220,6 +221,6 @@ def encode_video(
         return gpu_call.call(
             loader.ops.video_encode_on_device, inputs, attributes, follows="frames"
         )
-    # On the CPU always, whatever device the frames are on.
+    # This op runs on the CPU, whatever device the frames are on.
     with choices.named():
         return loader.ops.video_encode(**inputs, **attributes)

@@ -1,13 +1,13 @@
-"""Eager calls of ops that have kernels for GPUs, from any number of threads.
+"""Makes eager calls of ops with GPU kernels safe for several threads.
 
-TensorFlow hands the tensors of eager ops from device to device in one place for the whole process,
-under names that all calls of an op share: of threads that call it at the same time, one may get
-another's inputs (TensorFlow's issues 62523 and 123980; seen here with 2.17.1). Each call of a
-function has a place of its own.
+In eager calls, TensorFlow passes tensors from device to device through one table of the process,
+under names that all calls of an op share. If several threads call an op at the same time, one may
+get another's inputs (TensorFlow's issues 62523 and 123980; TensorFlow 2.17.1 has this). Each call
+of a tf.function has a table of its own, so this module calls the op inside a function.
 
-TensorFlow copies what a function returns to the GPU, even what a kernel put in host memory, behind
-all work of its stream, and the host waits for the copy. Of numbers, only int32 stays in host
-memory: as such do those outputs leave the function.
+TensorFlow copies the results of a function to the GPU, even those that a kernel put in host memory.
+The copy waits for all work of the stream, and the host waits for the copy. Of the numeric types
+only int32 stays in host memory, so outputs in host memory leave the function as int32.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tensorflow.python.eager import context
 from tf_nvcodec.python import choices
 from tf_nvcodec.python.arguments import in_host_memory
 
-# Attributes differ from call to call in few programs.
+# Few programs use many different attributes, so this bounds the traced functions.
 _MOST_FUNCTIONS = 256
 
 
@@ -35,17 +35,23 @@ def call(
     follows: str | None = None,
     host_outputs: Iterable[str] = (),
 ) -> Any:
-    """`op(**inputs, **attributes)`; eagerly, and where it may run on a GPU, as a function of its
-    own, which is traced once for each device, set of dtypes and set of attributes.
+    """Returns `op(**inputs, **attributes)`.
 
-    follows: An input; where no tf.device says otherwise, eager calls run on the device that has it,
-      the CPU if it is no tensor yet.
-    host_outputs: Fields of the result that the kernels put in host memory; eagerly they are tensors
-      of the CPU.
+    An eager call that may run on a GPU goes through a function, which is traced once for each
+    device, set of dtypes and set of attributes.
+
+    Args:
+      op: The op.
+      inputs: Its inputs by name.
+      attributes: Its attributes by name.
+      follows: The name of an input. Without a tf.device, eager calls run on this input's device, or
+        on the CPU if it is no tensor yet.
+      host_outputs: The fields of the result that the kernels put in host memory. In eager calls
+        they are tensors on the CPU.
     """
     if not _may_run_on_gpu():
         return op(**inputs, **attributes)
-    # What is a tensor already stays where it is.
+    # Inputs that are tensors already stay on their device.
     with in_host_memory():
         tensors = {name: tf.convert_to_tensor(value, name=name) for name, value in inputs.items()}
     device = context.context().device_name or ""
@@ -81,9 +87,9 @@ def _from_int32(words: tf.Tensor, dtype: tf.DType) -> tf.Tensor:
         return tf.cast(words, dtype) if dtype.is_bool else tf.bitcast(words, dtype)
 
 
-# What TensorFlow puts around the message of a kernel in a function: where the function was traced,
-# which is some earlier call of the op, and the function's own name; where its parts on two devices
-# fail together, all of that for each.
+# In a function, TensorFlow wraps the message of a kernel in the place where the function was
+# traced, which is an earlier call of the op, and in the function's name. If parts of the function
+# on two devices fail together, it does so for each.
 _TRACED = re.compile(
     r"\AGraph execution error:\n\n"
     r"(?:Detected at node [^\n]*\n(?:(?:  File [^\n]*\n\n)+|<stack traces unavailable>\n))+"
@@ -116,10 +122,11 @@ def _function(
     attributes: tuple[tuple[str, Any], ...],
     host_outputs: tuple[str, ...],
 ) -> tuple[Callable[..., Any], dict[str, tf.DType]]:
-    """Also the dtypes of the host's outputs, which leave it as int32."""
+    """Traces the function. Also returns the true dtypes of the outputs that leave it as int32."""
     host_dtypes: dict[str, tf.DType] = {}
 
-    # Of any shape: the kernels' messages are those of eager calls, and a new shape no new trace.
+    # The signature has no shapes: a new shape needs no new trace, and the kernels check shapes with
+    # the same messages as in eager calls.
     @tf.function(input_signature=[tf.TensorSpec(None, dtype) for dtype in dtypes], autograph=False)
     def run(*inputs: tf.Tensor) -> Any:
         with tf.device(device or None):

@@ -1,4 +1,4 @@
-"""Opens the op library. Nothing else in the package does."""
+"""Opens the op library. No other module of the package does."""
 
 from __future__ import annotations
 
@@ -19,13 +19,15 @@ _BUILD_INFO = "build_info.json"
 
 
 def library_path() -> Path:
-    """The library beside the package, or the one that TF_NVCODEC_LIBRARY names."""
+    """Returns the library beside the package, or the one that TF_NVCODEC_LIBRARY names."""
     named = os.environ.get("TF_NVCODEC_LIBRARY")
     return Path(named) if named else Path(__file__).resolve().parent.parent / _LIBRARY
 
 
 def read_build_info(library: Path) -> dict[str, Any]:
-    """What `library` was built with, from the file beside it: "tensorflow", "ffmpeg", "revision".
+    """Reads what `library` was built with: "tensorflow", "ffmpeg" and "revision".
+
+    They lie in a file beside the library.
 
     Raises:
       ImportError: The library or the file is missing.
@@ -40,8 +42,11 @@ def read_build_info(library: Path) -> dict[str, Any]:
 
 
 def check_tensorflow(built_with: str, running: str) -> None:
-    """Raises ImportError unless both are of one minor release: TensorFlow's C++ API has no
-    promise of compatibility beyond that, and a mismatch crashes or fails with a cryptic symbol."""
+    """Raises ImportError unless both versions are of one minor release.
+
+    TensorFlow's C++ API is compatible only within a minor release. With another one the process
+    crashes, or the library fails to load because of a missing symbol.
+    """
     if built_with.split(".")[:2] == running.split(".")[:2]:
         return
     raise ImportError(
@@ -68,8 +73,8 @@ def _advice(error: str, info: dict[str, Any]) -> str:
 
 
 def _load() -> ModuleType:
-    # The library looks there when a GPU's first frame is due. Not a call into it: that would start
-    # TensorFlow's runtime.
+    # The library looks into these folders when the first frame on a GPU is due. They are passed in
+    # the environment, because a call into the library would start TensorFlow's runtime.
     os.environ.setdefault("TF_NVCODEC_NVRTC_FOLDERS", os.pathsep.join(nvrtc_folders()))
     library = library_path()
     info = read_build_info(library)
@@ -87,7 +92,7 @@ def _load() -> ModuleType:
 def _declare_no_gradients(loaded: ModuleType) -> None:
     for name in dir(loaded):
         if name.startswith(("Nvc", "Video")):
-            with contextlib.suppress(KeyError):  # this module was imported again
+            with contextlib.suppress(KeyError):  # this module was imported before
                 tf.no_gradient(name)
 
 

@@ -1,4 +1,4 @@
-"""What a video is: size, exact frame count, rate, codec and colour."""
+"""Describes a video: size, exact number of frames, rate, codec and colour."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import tensorflow as tf
 from tf_nvcodec.python import loader
 from tf_nvcodec.python.arguments import contents_from
 
-MAX_PIXELS = 1 << 26  # 8192 x 8192: above 8K UHD, below what a forged header asks for
+MAX_PIXELS = 1 << 26  # 8192 x 8192: more than 8K UHD, less than forged headers claim
 
 
 class VideoInfo(NamedTuple):
@@ -18,8 +18,8 @@ class VideoInfo(NamedTuple):
     Attributes:
       width: int32, pixels of a stored frame, before rotation.
       height: int32, pixels of a stored frame, before rotation.
-      num_frames: int64, frames that a full decode shows.
-      fps: float64, average frames a second.
+      num_frames: int64, the frames that a full decode shows.
+      fps: float64, average frames per second.
       duration: float64, seconds from the first frame's pts to the end of the last frame.
       codec: string, FFmpeg's name, such as "h264".
       pixel_format: string, FFmpeg's name of the stored format, such as "yuv420p".
@@ -53,22 +53,22 @@ def probe(
     max_frames: int = 0,
     name: str | None = None,
 ) -> VideoInfo:
-    """Describes the video stream in `contents`: its packets are counted, its first frame decoded.
+    """Describes the video stream in `contents`. It counts the packets and decodes one frame.
 
     Args:
       contents: Scalar string, the bytes of a video file.
-      max_pixels: Larger coded pictures are refused; 0: no limit.
-      max_frames: Streams of more frames are refused; 0: no limit.
-      name: Of the op.
+      max_pixels: Larger coded pictures are refused; 0 is no limit.
+      max_frames: Streams with more frames are refused; 0 is no limit.
+      name: The name of the op.
 
     Returns:
       A `VideoInfo` of scalar tensors.
 
     Raises:
       TypeError: contents is a path, a file or no string.
-      tf.errors.InvalidArgumentError: Not a video container that can be read, or no video stream.
-      tf.errors.DataLossError: A video stream without a frame that can be decoded.
-      tf.errors.ResourceExhaustedError: A limit was passed.
+      tf.errors.InvalidArgumentError: The bytes are no readable container, or have no video stream.
+      tf.errors.DataLossError: No frame of the video stream can be decoded.
+      tf.errors.ResourceExhaustedError: A limit was exceeded.
     """
     return VideoInfo(
         *loader.ops.video_probe(

@@ -1,4 +1,4 @@
-"""Frame indexes of many files: where they are kept, and making them ahead of use."""
+"""Frame indexes of many files: where they are kept, and how to make them ahead of use."""
 
 from __future__ import annotations
 
@@ -16,12 +16,13 @@ from tf_nvcodec.python.probe import MAX_PIXELS
 
 
 class VideoIndexReport(NamedTuple):
-    """What indexing found, with a row for each file.
+    """The result of indexing, with a row for each file.
 
     Attributes:
-      num_frames: int64 [N], frames that a full decode shows; 0 for a file that can't be indexed.
-      clip_counts: int64 [N], clips of the arguments given; likewise.
-      errors: By the file's place in the list, why it can't be indexed.
+      num_frames: int64 [N], the frames that a full decode shows; 0 for a file that cannot be
+        indexed.
+      clip_counts: int64 [N], the clips that the given arguments make; 0 likewise.
+      errors: Why a file cannot be indexed, by the file's position in the list.
     """
 
     num_frames: np.ndarray
@@ -30,9 +31,12 @@ class VideoIndexReport(NamedTuple):
 
 
 def index_cache_folder(index_cache: str | os.PathLike[str] | Literal[False] | None) -> str:
-    """The folder that keeps frame indexes: `index_cache`; for None, that of the environment's
-    TF_NVCODEC_INDEX_CACHE, else tf_nvcodec/index in the user's cache folder ($XDG_CACHE_HOME or
-    ~/.cache); "" for False, and where there is no home folder."""
+    """Returns the folder that keeps frame indexes, or "" for none.
+
+    It is `index_cache`. For None it is TF_NVCODEC_INDEX_CACHE of the environment, else
+    tf_nvcodec/index in the user's cache folder ($XDG_CACHE_HOME or ~/.cache). There is none for
+    False, and if the user has no home folder.
+    """
     if index_cache is False:
         return ""
     if index_cache is not None:
@@ -55,20 +59,21 @@ def index_videos(
     max_pixels: int = MAX_PIXELS,
     **clips: Any,
 ) -> VideoIndexReport:
-    """Indexes video files, several at once, and leaves the indexes in the frame-index cache.
+    """Indexes video files, several at once, and keeps the indexes in the frame-index cache.
 
-    A VideoDataset indexes what it needs when it needs it; this does it ahead, e.g. before a job
-    starts on many machines.
+    A VideoDataset indexes a file when it needs it. This function does it ahead, for example before
+    a job starts on many machines.
 
     Args:
-      filenames: Strings, names of files on any of TensorFlow's file systems.
-      index_cache: Folder of the cache; None or False: as for VideoDataset.
-      progress: A progress line on stderr; None: where stderr is a terminal.
-      max_pixels: Larger coded pictures are refused; 0: no limit.
+      filenames: Strings [N], names of files on any of TensorFlow's file systems.
+      index_cache: The folder of the cache; None and False mean the same as for VideoDataset.
+      progress: Whether to show a progress line on stderr; None shows it if stderr is a terminal.
+      max_pixels: Larger coded pictures are refused; 0 is no limit.
       **clips: The op's inputs and attributes for `clip_counts`; VideoDataset passes them.
 
     Returns:
-      A VideoIndexReport. A file that can't be indexed is in its `errors`; nothing is raised.
+      A VideoIndexReport. It raises nothing for a file that cannot be indexed: the report's
+      `errors` has it.
     """
     folder = index_cache_folder(index_cache)
     clips.setdefault("period", 0.0)

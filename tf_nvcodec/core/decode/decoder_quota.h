@@ -6,10 +6,10 @@
 
 namespace nvc {
 
-// The share of one read. The read's workers call it from their threads, each for its own decoder.
-class DecoderShare {
+// The quota of one read. The read's workers call it from their threads, each for its own decoder.
+class DecoderQuota {
  public:
-  virtual ~DecoderShare() = default;
+  virtual ~DecoderQuota() = default;
   // Waits until the read may have one more decoder, and returns true. The first decoder of a read
   // never waits. Returns false as soon as enough() says that the read needs no more; Take calls it
   // again after each GiveBack and AskAgain.
@@ -22,29 +22,29 @@ class DecoderShare {
   virtual void AskAgain() = 0;
 };
 
-// Holds one decoder of a share. Without a share (null) there is no limit.
-class DecoderTurn {
+// Holds one decoder of a quota. Without a quota (null) there is no limit.
+class DecoderLease {
  public:
-  explicit DecoderTurn(DecoderShare* share) : share_(share) {}
-  ~DecoderTurn() { End(); }
-  DecoderTurn(const DecoderTurn&) = delete;
-  DecoderTurn& operator=(const DecoderTurn&) = delete;
+  explicit DecoderLease(DecoderQuota* quota) : quota_(quota) {}
+  ~DecoderLease() { End(); }
+  DecoderLease(const DecoderLease&) = delete;
+  DecoderLease& operator=(const DecoderLease&) = delete;
 
-  // Takes a decoder from the share unless it holds one already. Returns false when the read needs
+  // Takes a decoder from the quota unless it holds one already. Returns false when the read needs
   // no more decoders.
   bool Begin(const std::function<bool()>& enough) {
-    if (share_ != nullptr && !held_) held_ = share_->Take(enough);
-    return share_ == nullptr || held_;
+    if (quota_ != nullptr && !held_) held_ = quota_->Take(enough);
+    return quota_ == nullptr || held_;
   }
-  bool IsOver() const { return held_ && !share_->MayKeep(); }
+  bool IsOver() const { return held_ && !quota_->MayKeep(); }
   // Gives the decoder back. Close the decoder first.
   void End() {
-    if (held_) share_->GiveBack();
+    if (held_) quota_->GiveBack();
     held_ = false;
   }
 
  private:
-  DecoderShare* const share_;
+  DecoderQuota* const quota_;
   bool held_ = false;
 };
 

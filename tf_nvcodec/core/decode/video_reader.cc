@@ -14,7 +14,7 @@
 #include "tf_nvcodec/core/base/status.h"
 #include "tf_nvcodec/core/base/thread_budget.h"
 #include "tf_nvcodec/core/decode/decode_plan.h"
-#include "tf_nvcodec/core/ffmpeg/decoder_cache.h"
+#include "tf_nvcodec/core/ffmpeg/decoder.h"
 
 namespace nvc {
 namespace {
@@ -265,8 +265,8 @@ class ReadRun {
   }
 
   void TakeSegments(int worker, int decoder_threads) {
-    DecoderTurn turn(options_.other.share);
-    std::unique_ptr<Decoder> decoder;          // destroyed before `turn` gives it back
+    DecoderLease lease(options_.factory.quota);
+    std::unique_ptr<Decoder> decoder;          // destroyed before `lease` gives it back
     const AVCodecParameters* codec = nullptr;  // the decoder was opened with these
     const auto enough = [this] { return failed_ || next_ >= todo_.size(); };
     const EmitFrame emit = [this, worker](int frame, const AVFrame& picture) {
@@ -276,15 +276,15 @@ class ReadRun {
     const auto decode = [&](const Segment& segment, DamagedFrames* damaged) {
       return DecodeSegment(index_, source_, segment, decoder.get(), cancelled, emit, damaged);
     };
-    const bool software = options_.other.open == nullptr;
+    const bool software = options_.factory.open == nullptr;
     bool careful = software && decoder_threads == 1;
     while (!failed_) {
-      if (turn.IsOver()) {
+      if (lease.IsOver()) {
         decoder.reset();
-        turn.End();
+        lease.End();
         sink_->Leave(worker);
       }
-      if (!turn.Begin(enough)) return;
+      if (!lease.Begin(enough)) return;
       const size_t next = next_++;
       if (next >= todo_.size()) return;
       if (next + 1 == todo_.size()) WakeWaiting();
@@ -311,8 +311,8 @@ class ReadRun {
       // concern only pictures that can't be reached from a start in the middle of the stream.
       const bool suspicious = !damaged.empty() || (software && !careful && decoder->TakeErrors());
       if (!careful && suspicious) {
-        if (options_.other.before_decoding_again != nullptr) {
-          status = options_.other.before_decoding_again(damaged);
+        if (options_.factory.before_decoding_again != nullptr) {
+          status = options_.factory.before_decoding_again(damaged);
           if (!status.ok()) return Fail(status);
         }
         // Only a software decoder of one thread tells which packet is to blame. Frame threads
@@ -320,7 +320,7 @@ class ReadRun {
         damaged.clear();
         if (!software) {
           decoder.reset();
-          turn.End();
+          lease.End();
         }
         auto opened = OpenSoftware(*codec, 1);
         if (!opened.ok()) return Fail(opened.status());
@@ -348,8 +348,8 @@ class ReadRun {
   }
 
   absl::StatusOr<std::unique_ptr<Decoder>> Open(const AVCodecParameters& codec, int threads) const {
-    if (options_.other.open == nullptr) return OpenSoftware(codec, threads);
-    return options_.other.open(codec, index_.stream().time_base, Options(1));
+    if (options_.factory.open == nullptr) return OpenSoftware(codec, threads);
+    return options_.factory.open(codec, index_.stream().time_base, Options(1));
   }
 
   absl::StatusOr<std::unique_ptr<Decoder>> OpenSoftware(const AVCodecParameters& codec,
@@ -368,7 +368,7 @@ class ReadRun {
 
   // Makes waiting workers check again whether the read needs more decoders.
   void WakeWaiting() const {
-    if (options_.other.share != nullptr) options_.other.share->AskAgain();
+    if (options_.factory.quota != nullptr) options_.factory.quota->AskAgain();
   }
 
   const FrameIndex& index_;
@@ -394,8 +394,8 @@ absl::Status ReadFrames(const FrameIndex& index, const ByteSource& source,
   if (frames.empty()) return absl::OkStatus();
   const std::vector<Segment> segments = PlanSegments(index, frames);
   ReadRun run(index, source, options, segments, sink, damaged);
-  if (options.other.open != nullptr) {
-    return run.Run({PlanWorkers(segments, options.other.max_workers), 1});
+  if (options.factory.open != nullptr) {
+    return run.Run({PlanWorkers(segments, options.factory.max_workers), 1});
   }
   const ThreadGrant grant(options.num_threads);
   return run.Run(PlanThreads(segments, grant.threads()));

@@ -53,10 +53,10 @@ using OpenDecoder = std::function<absl::StatusOr<std::unique_ptr<Decoder>>(
 
 // How to use decoders that are not software, such as a GPU's. At most `max_workers` of them work
 // side by side, fewer when memory runs out.
-struct OtherDecoder {
+struct DecoderFactory {
   OpenDecoder open;
   int max_workers = 1;
-  DecoderShare* share = nullptr;  // limits how many a read has at a time; null: no limit
+  DecoderQuota* quota = nullptr;  // limits how many a read has at a time; null: no limit
   // Called when this decoder found errors in a segment. If it returns OK, a software decoder
   // decodes the segment again and decides which frames are damaged; otherwise the read fails with
   // this status. Null: always OK.
@@ -67,7 +67,7 @@ struct ReadOptions {
   int num_threads = 0;     // 0: as many as cores are free
   int64_t max_pixels = 0;  // limit of a coded picture; 0: none
   Cancelled cancelled;
-  OtherDecoder other;  // without `open`: software decoders from DecoderCache::Shared()
+  DecoderFactory factory;  // without `open`: software decoders from DecoderCache::Shared()
 };
 
 // Decodes each of `frames` once. `frames` holds display indices of the index in any order, also

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "tf_nvcodec/core/base/status.h"
 #include "tf_nvcodec/core/ffmpeg/av_log.h"
+#include "tf_nvcodec/core/format/codec_table.h"
 
 extern "C" {
 #include <libavutil/display.h>
@@ -36,21 +37,15 @@ bool HeaderIsEnough(const AVFormatContext& format, const AVCodecParameters& code
   const absl::string_view name = format.iformat->name;
   if (!absl::StrContains(name, "mov") && !absl::StrContains(name, "matroska")) return false;
   if (codec.width <= 0 || codec.height <= 0) return false;
-  switch (codec.codec_id) {
-    case AV_CODEC_ID_H264:
-    case AV_CODEC_ID_HEVC:
-    case AV_CODEC_ID_AV1:
-      return codec.extradata_size > 0;
-    case AV_CODEC_ID_VP8:
-    case AV_CODEC_ID_VP9:
-    case AV_CODEC_ID_MJPEG:
-    case AV_CODEC_ID_FFV1:
-    case AV_CODEC_ID_PRORES:
-    case AV_CODEC_ID_PNG:
-      return true;
-    default:
+  switch (FactsOf(codec.codec_id).header_needs) {
+    case HeaderNeeds::kPackets:
       return false;
+    case HeaderNeeds::kSize:
+      return true;
+    case HeaderNeeds::kSizeAndExtradata:
+      return codec.extradata_size > 0;
   }
+  return false;
 }
 
 // Users often pass a path instead of the file's bytes. The error then says so.

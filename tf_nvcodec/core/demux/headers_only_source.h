@@ -13,25 +13,26 @@
 
 namespace nvc {
 
-// A SparseSource is for one thread, which reads roughly in file order.
-class SparseSource : public ByteSource {
+// A HeadersOnlySource is for one thread, which reads roughly in file order.
+class HeadersOnlySource : public ByteSource {
  public:
   // `source` and `table` must outlive this object.
-  SparseSource(const ByteSource& source, const SampleTable& table, OutlineFunction outline)
-      : source_(source), table_(table), outline_(outline) {}
+  HeadersOnlySource(const ByteSource& source, const SampleTable& table, HeaderReader read_headers)
+      : source_(source), table_(table), read_headers_(read_headers) {}
 
   int64_t Size() const override { return source_.Size(); }
   absl::StatusOr<size_t> ReadAt(int64_t offset, void* out, size_t count) const override;
 
  private:
-  absl::Status Outline(const SampleTable::Sample& sample) const;
-  // Both copy the bytes [begin, end) of the file, which lie in the sample that Outline read last.
+  absl::Status ReadHeaders(const SampleTable::Sample& sample) const;
+  // Both copy the bytes [begin, end) of the file, which lie in the sample whose headers were read
+  // last.
   size_t CopyBrief(int64_t begin, int64_t end, uint8_t* out) const;  // returns the number copied
   void CopyParts(int64_t begin, int64_t end, uint8_t* out) const;
 
   const ByteSource& source_;
   const SampleTable& table_;
-  const OutlineFunction outline_;
+  const HeaderReader read_headers_;
   mutable PacketParts parts_;  // of the sample read last, since reads may end inside a sample
 };
 

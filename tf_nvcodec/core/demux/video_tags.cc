@@ -1,6 +1,7 @@
 #include "tf_nvcodec/core/demux/video_tags.h"
 
 #include "absl/strings/str_cat.h"
+#include "tf_nvcodec/core/format/codec_table.h"
 
 extern "C" {
 #include <libavutil/display.h>
@@ -56,8 +57,8 @@ absl::StatusOr<BitstreamFilter> TaggingFilter(const VideoTags& tags,
   if (shape.num > 0 && shape.den > 0 && !av1) {
     options.emplace_back("sample_aspect_ratio", absl::StrCat(shape.num, "/", shape.den));
   }
-  const char* name = stream.codec_id == AV_CODEC_ID_H264 ? "h264_metadata" : "hevc_metadata";
-  return BitstreamFilter::Create(av1 ? "av1_metadata" : name, stream, time_base, options);
+  return BitstreamFilter::Create(FactsOf(stream.codec_id).encoding.tag_filter, stream, time_base,
+                                 options);
 }
 
 absl::Status TagStream(const VideoTags& tags, AVStream* stream) {

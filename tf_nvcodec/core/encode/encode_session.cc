@@ -6,7 +6,7 @@
 #include "tf_nvcodec/core/base/status.h"
 #include "tf_nvcodec/core/bitstream/parameter_sets.h"
 #include "tf_nvcodec/core/encode/codec_settings.h"
-#include "tf_nvcodec/core/encode/software_encoder.h"
+#include "tf_nvcodec/core/encode/encoder.h"
 
 namespace nvc {
 namespace {

@@ -17,19 +17,6 @@ extern "C" {
 namespace nvc {
 namespace {
 
-const char* EncoderName(EncodeCodec codec) {
-  switch (codec) {
-    case EncodeCodec::kH264:
-      return "h264_nvenc";
-    case EncodeCodec::kHevc:
-      return "hevc_nvenc";
-    case EncodeCodec::kAv1:
-      return "av1_nvenc";
-    default:
-      return nullptr;
-  }
-}
-
 // Presets of x264 and x265, the fastest first.
 constexpr std::pair<absl::string_view, const char*> kX26xPresets[] = {
     {"ultrafast", "p1"}, {"superfast", "p1"}, {"veryfast", "p2"}, {"faster", "p3"},
@@ -43,7 +30,7 @@ constexpr const char* kSvtAv1Presets[] = {"p7", "p7", "p6", "p6", "p5", "p5", "p
 }  // namespace
 
 absl::StatusOr<const AVCodec*> FindNvencEncoder(EncodeCodec codec) {
-  const char* const name = EncoderName(codec);
+  const char* const name = TraitsOf(codec).encoding->nvenc_encoder;
   if (name == nullptr) {
     return absl::InvalidArgumentError(
         absl::StrCat("NVENC encodes h264, hevc and av1, not ", TraitsOf(codec).name));

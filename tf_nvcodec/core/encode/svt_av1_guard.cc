@@ -37,7 +37,7 @@ const bool held_in_forks = HoldInForks(&TheHolder().mutex, NoteInheritance);
 
 }  // namespace
 
-SvtAv1Turn::~SvtAv1Turn() {
+SvtAv1Lock::~SvtAv1Lock() {
   if (!held_) return;
   Holder& holder = TheHolder();
   {
@@ -47,7 +47,7 @@ SvtAv1Turn::~SvtAv1Turn() {
   holder.freed.notify_one();
 }
 
-absl::StatusOr<SvtAv1Turn> WaitForSvtAv1Turn(EncoderUse use, const Cancelled& cancelled) {
+absl::StatusOr<SvtAv1Lock> WaitForSvtAv1Lock(EncoderUse use, const Cancelled& cancelled) {
   Holder& holder = TheHolder();
   std::unique_lock<std::mutex> lock(holder.mutex);
   while (holder.taken) {
@@ -69,7 +69,7 @@ absl::StatusOr<SvtAv1Turn> WaitForSvtAv1Turn(EncoderUse use, const Cancelled& ca
   }
   holder.taken = true;
   holder.by_session = use == EncoderUse::kSession;
-  SvtAv1Turn turn;
+  SvtAv1Lock turn;
   turn.held_ = true;
   return turn;
 }
@@ -108,7 +108,7 @@ bool SetCapabilities(const __user_cap_data_struct* data) {
 
 }  // namespace
 
-OrdinaryPriority::OrdinaryPriority() {
+NoRealTimePriority::NoRealTimePriority() {
   if (!GetCapabilities(before_)) return;
   __user_cap_data_struct without[_LINUX_CAPABILITY_U32S_3];
   std::copy(std::begin(before_), std::end(before_), without);
@@ -118,7 +118,7 @@ OrdinaryPriority::OrdinaryPriority() {
   changed_ = SetCapabilities(without);
 }
 
-OrdinaryPriority::~OrdinaryPriority() {
+NoRealTimePriority::~NoRealTimePriority() {
   if (changed_) SetCapabilities(before_);
 }
 

@@ -20,25 +20,25 @@ enum class EncoderUse { kOneCall, kSession };
 // encoders run; SVT-AV1 1.4 then crashes or hangs, and versions before 2026 have no guard against
 // it. So an encoder holds a turn from before it opens until after it closes, on any thread. One
 // encoder alone uses all cores.
-class SvtAv1Turn {
+class SvtAv1Lock {
  public:
-  SvtAv1Turn() = default;
-  SvtAv1Turn(SvtAv1Turn&& other) noexcept : held_(std::exchange(other.held_, false)) {}
-  SvtAv1Turn& operator=(SvtAv1Turn&& other) noexcept {
+  SvtAv1Lock() = default;
+  SvtAv1Lock(SvtAv1Lock&& other) noexcept : held_(std::exchange(other.held_, false)) {}
+  SvtAv1Lock& operator=(SvtAv1Lock&& other) noexcept {
     std::swap(held_, other.held_);
     return *this;
   }
-  ~SvtAv1Turn();
+  ~SvtAv1Lock();
 
  private:
-  friend absl::StatusOr<SvtAv1Turn> WaitForSvtAv1Turn(EncoderUse use, const Cancelled& cancelled);
+  friend absl::StatusOr<SvtAv1Lock> WaitForSvtAv1Lock(EncoderUse use, const Cancelled& cancelled);
   bool held_ = false;
 };
 
 // Waits until calls on other threads finish. Returns Cancelled if `cancelled` returns true
 // meanwhile. Returns FailedPrecondition if a session has the turn, because only its owner can end
 // it.
-absl::StatusOr<SvtAv1Turn> WaitForSvtAv1Turn(EncoderUse use, const Cancelled& cancelled);
+absl::StatusOr<SvtAv1Lock> WaitForSvtAv1Lock(EncoderUse use, const Cancelled& cancelled);
 
 constexpr int kSvtAv1DefaultPreset = -2;  // libavcodec's value for SVT-AV1's default, a fast preset
 
@@ -54,12 +54,12 @@ void SvtAv1PresetWasOpened(int preset);
 // priority 99, for good, and with it all threads that it starts later. A thread that waits for
 // others in a loop then keeps them from running. This has no effect if RLIMIT_RTPRIO lets every
 // user raise priorities.
-class OrdinaryPriority {
+class NoRealTimePriority {
  public:
-  OrdinaryPriority();
-  ~OrdinaryPriority();
-  OrdinaryPriority(const OrdinaryPriority&) = delete;
-  OrdinaryPriority& operator=(const OrdinaryPriority&) = delete;
+  NoRealTimePriority();
+  ~NoRealTimePriority();
+  NoRealTimePriority(const NoRealTimePriority&) = delete;
+  NoRealTimePriority& operator=(const NoRealTimePriority&) = delete;
 
  private:
   __user_cap_data_struct before_[_LINUX_CAPABILITY_U32S_3] = {};

@@ -1,10 +1,16 @@
 // Decodes the packets of one stream to frames. The software decoder is FFmpeg's; a GPU's decoder
-// implements the same interface.
+// implements the same interface. DecoderCache keeps software decoders open for the next stream.
 #ifndef TF_NVCODEC_CORE_FFMPEG_DECODER_H_
 #define TF_NVCODEC_CORE_FFMPEG_DECODER_H_
 
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -52,7 +58,7 @@ class Decoder {
   virtual void Reset() = 0;
   // True when the decoder is sure to decode any stream with the parameters it was opened with
   // exactly as a newly opened decoder would.
-  virtual bool IsAsNew() { return false; }
+  virtual bool CanBeReused() { return false; }
 };
 
 // Returns Unimplemented when this FFmpeg has no decoder for the codec, and InvalidArgument when the
@@ -66,6 +72,54 @@ bool SameParameters(const AVCodecParameters& a, const AVCodecParameters& b);
 
 // True when the decoder marked the picture as different from what was encoded.
 bool IsDamaged(const AVFrame& frame);
+
+// Thread-safe.
+class DecoderCache {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  // Keeps the latest decoders, up to about `idle_bytes` together, and none longer than `idle_time`.
+  // It checks the time whenever a decoder comes back.
+  DecoderCache(size_t idle_bytes, Clock::duration idle_time)
+      : max_idle_bytes_(idle_bytes), max_idle_time_(idle_time) {}
+  ~DecoderCache();
+  DecoderCache(const DecoderCache&) = delete;
+  DecoderCache& operator=(const DecoderCache&) = delete;
+
+  // The cache of the process. It is never destroyed.
+  static DecoderCache& Shared();
+
+  // As OpenSoftwareDecoder. When the returned decoder is destroyed and CanBeReused, it goes back to
+  // the cache, which must still exist.
+  absl::StatusOr<std::unique_ptr<Decoder>> Open(const AVCodecParameters& codec,
+                                                AVRational time_base,
+                                                const DecoderOptions& options);
+
+  int num_idle() const;
+
+ private:
+  struct OpenDecoder {
+    std::unique_ptr<Decoder> decoder;
+    // The arguments that it was opened with.
+    AvCodecParametersPtr codec;
+    AVRational time_base;
+    DecoderOptions options;
+    Clock::time_point idle_since;
+    size_t Bytes() const;
+  };
+  class Lent;
+
+  std::unique_ptr<OpenDecoder> Take(const AVCodecParameters& codec, AVRational time_base,
+                                    const DecoderOptions& options);
+  void Give(std::unique_ptr<OpenDecoder> decoder);
+
+  const size_t max_idle_bytes_;
+  const Clock::duration max_idle_time_;
+  mutable std::mutex mutex_;
+  std::vector<std::unique_ptr<OpenDecoder>> idle_;  // the longest idle first
+  size_t idle_bytes_ = 0;
+  pid_t process_ = 0;  // the process that the idle decoders and their threads belong to
+};
 
 }  // namespace nvc
 

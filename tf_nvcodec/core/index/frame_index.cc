@@ -14,6 +14,7 @@
 #include "tf_nvcodec/core/bitstream/parameter_sets.h"
 #include "tf_nvcodec/core/demux/headers_only_source.h"
 #include "tf_nvcodec/core/ffmpeg/decoder.h"
+#include "tf_nvcodec/core/format/codec_table.h"
 
 namespace nvc {
 
@@ -71,8 +72,8 @@ absl::StatusOr<int64_t> FrameIndex::FrameAt(double seconds) const {
   return next - frames_.begin() - 1;
 }
 
-absl::Status CheckStarts(const FrameIndex& index, const ByteSource& source,
-                         const std::vector<int64_t>& frames) {
+absl::Status CheckSyncSamples(const FrameIndex& index, const ByteSource& source,
+                              const std::vector<int64_t>& frames) {
   std::set<int> starts;
   for (const int64_t frame : frames) {
     starts.insert(index.frames()[static_cast<size_t>(frame)].start_packet);
@@ -170,16 +171,16 @@ class FrameIndexBuilder {
     auto inspector = PacketInspector::Create(*demuxer->stream().codec);
     packets_tell_ = knows_codec_ = inspector->understands_codec();
     samples_ = demuxer->Samples();
-    const OutlineFunction outline =
-        only_table_ ? &OutlineNothing : OutlineOf(*demuxer->stream().codec);
+    const HeaderReader read_headers =
+        only_table_ ? &ReadNoHeaders : HeaderReaderFor(*demuxer->stream().codec);
     if (only_table_) {
       if (samples_.empty() || !TableTells(*demuxer->stream().codec)) return NotSparse();
       demuxer->DoNotParse();
     } else {
-      sparse_ = sparse_ && outline != nullptr && samples_.MeanSize() > source_.ReadOverhead();
+      sparse_ = sparse_ && read_headers != nullptr && samples_.MeanSize() > source_.ReadOverhead();
     }
     if (sparse_) {
-      demuxer->ReadFrom(std::make_unique<SparseSource>(source_, samples_, outline));
+      demuxer->ReadFrom(std::make_unique<HeadersOnlySource>(source_, samples_, read_headers));
     }
     AvPacketPtr packet(av_packet_alloc());
     std::vector<PacketInfo> infos;
@@ -242,18 +243,10 @@ class FrameIndexBuilder {
 
   // True for codecs where a sample is a frame and the header has everything to begin decoding.
   static bool TableTells(const AVCodecParameters& codec) {
-    switch (codec.codec_id) {
-      case AV_CODEC_ID_H264:
-      case AV_CODEC_ID_HEVC:
-      case AV_CODEC_ID_AV1:
-        return codec.extradata_size > 0 && codec.width > 0;
-      case AV_CODEC_ID_VP8:
-      case AV_CODEC_ID_VP9:
-      case AV_CODEC_ID_MJPEG:
-        return codec.width > 0;
-      default:
-        return false;
-    }
+    const CodecFacts& facts = FactsOf(codec.codec_id);
+    const bool has_extradata =
+        facts.header_needs != HeaderNeeds::kSizeAndExtradata || codec.extradata_size > 0;
+    return facts.sample_table_tells && codec.width > 0 && has_extradata;
   }
 
   static PacketInfo InfoOfSample(const AVPacket& packet) {
@@ -328,11 +321,11 @@ class FrameIndexBuilder {
       }
     }
     const auto pts = [&](int i) { return packets[static_cast<size_t>(i)].pts; };
-    const bool hevc = index_.stream_.codec->codec_id == AV_CODEC_ID_HEVC;
+    const bool skips_leading = FactsOf(index_.stream_.codec->codec_id).skips_leading;
     for (const int i : shown_) {
       if (pts(i) == AV_NOPTS_VALUE) return false;
       // Only a decoder knows which frames it shows before the first random access point.
-      if ((!hevc || only_table_) && pts(i) < pts(0)) return false;
+      if ((!skips_leading || only_table_) && pts(i) < pts(0)) return false;
     }
     std::vector<int> order = shown_;
     std::sort(order.begin(), order.end(), [&](int a, int b) { return pts(a) < pts(b); });
@@ -395,10 +388,7 @@ class FrameIndexBuilder {
   // Streams of these codecs show every coded picture. A picture after the first random access point
   // that is not shown depends on pictures before it that were cut off.
   void MarkUnreachable() {
-    const AVCodecID codec = index_.stream_.codec->codec_id;
-    if (codec != AV_CODEC_ID_H264 && codec != AV_CODEC_ID_HEVC && codec != AV_CODEC_ID_MPEG2VIDEO) {
-      return;
-    }
+    if (!FactsOf(index_.stream_.codec->codec_id).shows_every_picture) return;
     auto& packets = index_.packets_;
     for (size_t i = 1; i < packets.size() && packets[i].frame < 0; ++i) {
       packets[i].unreachable = !packets[i].second_field || packets[i - 1].unreachable;

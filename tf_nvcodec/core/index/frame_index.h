@@ -117,8 +117,8 @@ class FrameIndex {
 // Reads the packets at which decoding of `frames` (display indices) starts. Returns Aborted when
 // one of them is not a random access point. Then the sample table is wrong, and the caller has to
 // build the index from every packet.
-absl::Status CheckStarts(const FrameIndex& index, const ByteSource& source,
-                         const std::vector<int64_t>& frames);
+absl::Status CheckSyncSamples(const FrameIndex& index, const ByteSource& source,
+                              const std::vector<int64_t>& frames);
 
 }  // namespace nvc
 

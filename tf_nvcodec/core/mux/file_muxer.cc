@@ -17,17 +17,6 @@ extern "C" {
 namespace nvc {
 namespace {
 
-AVCodecID IdOf(EncodeCodec codec) {
-  switch (codec) {
-    case EncodeCodec::kHevc:
-      return AV_CODEC_ID_HEVC;
-    case EncodeCodec::kAv1:
-      return AV_CODEC_ID_AV1;
-    default:
-      return AV_CODEC_ID_H264;
-  }
-}
-
 // True if MPEG-TS can hold the audio codec. libavformat has no table of these.
 bool HoldsInTs(AVCodecID codec) {
   switch (codec) {
@@ -82,7 +71,7 @@ absl::StatusOr<std::unique_ptr<FileMuxer>> FileMuxer::Create(const FileMuxerSpec
   if (muxer->stream_ == nullptr) return absl::ResourceExhaustedError("out of memory for a stream");
   AVCodecParameters* const codec = muxer->stream_->codecpar;
   codec->codec_type = AVMEDIA_TYPE_VIDEO;
-  codec->codec_id = IdOf(spec.codec);
+  codec->codec_id = TraitsOf(spec.codec).id;
   codec->width = spec.width;
   codec->height = spec.height;
   codec->format = AV_PIX_FMT_YUV420P;

@@ -10,7 +10,6 @@
 #include "tf_nvcodec/core/base/status.h"
 #include "tf_nvcodec/core/encode/encoder.h"
 #include "tf_nvcodec/core/encode/frame_loader.h"
-#include "tf_nvcodec/core/encode/software_encoder.h"
 #include "tf_nvcodec/core/encode/stream_spec.h"
 #include "tf_nvcodec/core/mux/muxer.h"
 

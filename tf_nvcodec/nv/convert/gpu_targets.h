@@ -18,12 +18,12 @@ namespace nvc {
 
 // A stream, and GPU memory for one frame on its way to the host. Calls share lanes, because
 // allocating and freeing GPU memory makes the whole GPU wait.
-class DownloadLane {
+class DownloadBuffer {
  public:
   // Returns a lane that was given back, or a new one. Thread-safe, as is GiveBack.
-  static absl::StatusOr<std::unique_ptr<DownloadLane>> Take(GpuDevice* device);
+  static absl::StatusOr<std::unique_ptr<DownloadBuffer>> Take(GpuDevice* device);
   // Keeps the lane for later calls, within limits. All work on its stream must be finished.
-  static void GiveBack(std::unique_ptr<DownloadLane> lane);
+  static void GiveBack(std::unique_ptr<DownloadBuffer> lane);
 
   // Makes memory() at least `bytes` large. Returns ResourceExhausted if the GPU has not enough
   // memory.
@@ -33,7 +33,7 @@ class DownloadLane {
   CUdeviceptr memory() const { return memory_.get(); }
 
  private:
-  explicit DownloadLane(CudaStream stream) : stream_(std::move(stream)) {}
+  explicit DownloadBuffer(CudaStream stream) : stream_(std::move(stream)) {}
 
   CudaStream stream_;
   DeviceMemory memory_;

@@ -10,7 +10,7 @@
 #include "tf_nvcodec/core/encode/nvenc_settings.h"
 #include "tf_nvcodec/core/encode/stream_spec.h"
 #include "tf_nvcodec/nv/cuda/gpu_copy.h"
-#include "tf_nvcodec/nv/encode/gpu_frame_loader.h"
+#include "tf_nvcodec/nv/encode/gpu_frame_input.h"
 
 extern "C" {
 #include <libavutil/pixdesc.h>
@@ -80,11 +80,12 @@ absl::Status NvencMeansTheSame(const FrameBatch& frames, const EncodeOptions& op
   if (!encoder.ok()) return absl::UnimplementedError(encoder.status().message());
   if (!options.codec_options.empty()) {
     return differs(absl::StrCat("options[\"", options.codec_options[0].first, "\"] is one of ",
-                                traits.encoder));
+                                traits.encoding->encoder));
   }
-  if (!options.preset.empty()) return differs(absl::StrCat("preset is one of ", traits.encoder));
+  if (!options.preset.empty())
+    return differs(absl::StrCat("preset is one of ", traits.encoding->encoder));
   if (options.quality.has_value()) {
-    return differs(absl::StrCat("crf is on the scale of ", traits.encoder));
+    return differs(absl::StrCat("crf is on the scale of ", traits.encoding->encoder));
   }
   const absl::StatusOr<StreamSpec> nvenc = ChooseStream(frames, ForNvenc(options));
   if (!nvenc.ok() || nvenc->format != cpu.format) {
