@@ -88,8 +88,9 @@ absl::Status PacketDecoder::Open() {
     }
     if (FactsOf(options_.codec).software.needs_extradata) {
       return absl::UnimplementedError(
-          absl::StrCat("bytes of codec '", avcodec_get_name(options_.codec),
-                       "' without its headers: pass packets of CreateDemuxer, which has them"));
+          absl::StrCat("codec '", avcodec_get_name(options_.codec),
+                       "' can't be decoded from its bytes alone, which lack the stream's headers: "
+                       "pass packets of CreateDemuxer"));
     }
     NVC_ASSIGN_OR_RETURN(parser_, PacketParser::Create(options_.codec));
   } else if (options_.codec != AV_CODEC_ID_NONE && stream_->codec->codec_id != options_.codec) {
