@@ -125,7 +125,7 @@ TEST(DecoderApiTest, MayBeFreedWithFramesInside) {
   nvc_frame_free(kept);
 }
 
-TEST(DecoderApiTest, TellsWhatIsWrong) {
+TEST(DecoderApiTest, ReportsErrors) {
   nvc_decoder_options options = Options();
   options.codec = 64;  // a number that no codec has
   nvc_decoder* decoder = nullptr;

@@ -22,7 +22,7 @@ nvc_frame* NewFrame() {
   return frame;
 }
 
-TEST(FrameTest, TellsWhereItsPlanesAre) {
+TEST(FrameTest, DescribesItsPlanes) {
   nvc_frame* const frame = NewFrame();
   nvc_frame_info info;
   nvc_frame_get_info(frame, &info);
@@ -105,7 +105,7 @@ int IsValid(void* capsule, const char* name) {
 
 void* GetPointer(void* capsule, const char*) { return static_cast<Capsule*>(capsule)->pointer; }
 
-TEST(FrameTest, ACapsuleFreesWhatNobodyTook) {
+TEST(FrameTest, AnUnusedCapsuleFreesItsFrame) {
   nvc_set_capsule_functions(IsValid, GetPointer);
   for (const bool taken : {false, true}) {
     nvc_frame* const frame = NewFrame();

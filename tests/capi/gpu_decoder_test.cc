@@ -76,7 +76,7 @@ TEST_F(GpuDecoderTest, AtLowLatencyFramesComeWithTheirPackets) {
   EXPECT_THAT(Times(&decoder), ElementsAre(101));
 }
 
-TEST_F(GpuDecoderTest, ElseTheyComeThreePacketsLateAndAtTheEnd) {
+TEST_F(GpuDecoderTest, WithoutLowLatencyFramesComeThreePacketsLate) {
   PacketDecoder decoder = Decoder(/*low_latency=*/false);
   for (int i = 0; i < 4; ++i) {
     ASSERT_TRUE(Send(&decoder, absl::StrCat(i == 0 ? "S96x64 I" : "P", i, " D", i)).ok());
@@ -87,7 +87,7 @@ TEST_F(GpuDecoderTest, ElseTheyComeThreePacketsLateAndAtTheEnd) {
 }
 
 // The packets have a dts but no pts, as in AVI files.
-TEST_F(GpuDecoderTest, FramesOfPacketsWithoutPtsHaveTheDtsWithWhichFfmpegWouldGiveThem) {
+TEST_F(GpuDecoderTest, FramesOfPacketsWithoutPtsHaveTheDtsThatFfmpegGives) {
   stream_->codec->video_delay = 2;
   PacketDecoder decoder = Decoder(/*low_latency=*/false);
   for (int i = 0; i < 5; ++i) {
@@ -163,7 +163,7 @@ TEST_F(GpuDecoderTest, RaslPicturesAfterAStartInTheMiddleAreLeftOut) {
   EXPECT_THAT(gpu_.CallsOf("Decode"), ElementsAre("Decode 1"));
 }
 
-TEST_F(GpuDecoderTest, FfmpegDecodesWhatOnlyTheStreamsHeadersRefuse) {
+TEST_F(GpuDecoderTest, FfmpegDecodesStreamsWhoseHeadersNvdecRefuses) {
   PacketDecoder decoder = Decoder();
   const absl::Status status = Send(&decoder, "S96x64/10 I0 D0");
   EXPECT_TRUE(absl::IsDataLoss(status)) << status;  // from FFmpeg, because the packet is not VP8
@@ -176,7 +176,7 @@ TEST_F(GpuDecoderTest, FfmpegDecodesWhatOnlyTheStreamsHeadersRefuse) {
   EXPECT_TRUE(absl::IsUnimplemented(Send(&alone, "S96x64/10 I0 D0")));
 }
 
-TEST_F(GpuDecoderTest, FfmpegGoesOnWhereTheStreamChangesToWhatIsRefused) {
+TEST_F(GpuDecoderTest, FfmpegContinuesWhereNvdecRefusesAChange) {
   PacketDecoder decoder = Decoder(/*low_latency=*/false);
   ASSERT_TRUE(Send(&decoder, "S96x64 I0 D0").ok());
   ASSERT_TRUE(Send(&decoder, "P1 D1").ok());
@@ -191,7 +191,7 @@ TEST_F(GpuDecoderTest, FfmpegGoesOnWhereTheStreamChangesToWhatIsRefused) {
   EXPECT_THAT(gpu_.CallsOf("Parse"), IsEmpty());
 }
 
-TEST_F(GpuDecoderTest, ARefusalHidesNoDamageOfWhatCameBefore) {
+TEST_F(GpuDecoderTest, ARefusalDoesNotHideEarlierDamage) {
   PacketDecoder decoder = Decoder(/*low_latency=*/false);
   ASSERT_TRUE(Send(&decoder, "S96x64 I0 D0").ok());
   ASSERT_TRUE(Send(&decoder, "P1 D1").ok());
@@ -202,7 +202,7 @@ TEST_F(GpuDecoderTest, ARefusalHidesNoDamageOfWhatCameBefore) {
   EXPECT_THAT(Times(&decoder), ElementsAre(100));
 }
 
-TEST_F(GpuDecoderTest, ARefusalAtTheEndIsTold) {
+TEST_F(GpuDecoderTest, ReportsARefusalAtTheEnd) {
   PacketDecoder decoder = Decoder();
   ASSERT_TRUE(Send(&decoder, "S96x64 I0 D0").ok());
   gpu_.at_end = "S96x64/10 I1 D1";
@@ -213,7 +213,7 @@ TEST_F(GpuDecoderTest, ARefusalAtTheEndIsTold) {
   EXPECT_TRUE(absl::IsDataLoss(Send(&decoder, "P1 D1", AV_PKT_FLAG_KEY)));
 }
 
-TEST_F(GpuDecoderTest, ARefusalBetweenKeyFramesIsToldOnce) {
+TEST_F(GpuDecoderTest, ReportsARefusalBetweenKeyFramesOnce) {
   stream_ = Stream(AV_CODEC_ID_VP9);
   PacketDecoder decoder = Decoder();
   ASSERT_TRUE(Send(&decoder, "S96x64 I0 D0").ok());
@@ -228,7 +228,7 @@ TEST_F(GpuDecoderTest, ARefusalBetweenKeyFramesIsToldOnce) {
 
 // NVDEC may refuse a picture between key frames, where FFmpeg can't continue. So FFmpeg decodes all
 // of such a stream, unless the caller demands NVDEC.
-TEST_F(GpuDecoderTest, FfmpegDecodesAllOfWhatMayBeRefusedInTheMiddle) {
+TEST_F(GpuDecoderTest, FfmpegDecodesStreamsThatNvdecMayRefuseLater) {
   stream_ = Stream(AV_CODEC_ID_MPEG4);
   PacketDecoder unasked = Decoder();
   Send(&unasked, "S96x64 I0 D0").IgnoreError();
@@ -255,7 +255,7 @@ TEST_F(GpuDecoderTest, NvdecIsNeverUsedForVc1) {
   EXPECT_EQ(gpu_.Count("CreateParser"), 0);
 }
 
-TEST_F(GpuDecoderTest, WhatTheGpuDoesNotTakeIsRefusedByNameWhereItMust) {
+TEST_F(GpuDecoderTest, NvdecBackendNamesAStreamThatTheGpuRefuses) {
   stream_ = Stream(AV_CODEC_ID_AV1);
   must_be_gpu_ = true;
   PacketDecoder decoder = Decoder();

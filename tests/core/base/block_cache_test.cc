@@ -17,7 +17,7 @@ bool IsZero(const Block& block, size_t bytes) {
   return std::all_of(block.data, block.data + bytes, [](uint8_t byte) { return byte == 0; });
 }
 
-TEST(BlockCacheTest, GivesTheLatestBlockAgain) {
+TEST(BlockCacheTest, ReusesTheLatestBlock) {
   BlockCache cache(16 * kMegabyte, kLong);
   const Block first = cache.Take(kMegabyte);
   const Block second = cache.Take(kMegabyte);
@@ -34,7 +34,7 @@ TEST(BlockCacheTest, GivesTheLatestBlockAgain) {
   cache.Give(second);
 }
 
-TEST(BlockCacheTest, ClearsWhatTheLastUserLeft) {
+TEST(BlockCacheTest, ClearsAReusedBlock) {
   BlockCache cache(16 * kMegabyte, kLong);
   const Block block = cache.Take(kMegabyte);
   EXPECT_TRUE(IsZero(block, kMegabyte));
@@ -60,7 +60,7 @@ TEST(BlockCacheTest, BlocksFitAndWasteAtMostAnEighth) {
   }
 }
 
-TEST(BlockCacheTest, SizesThatAreNearShareBlocksAndOthersDoNot) {
+TEST(BlockCacheTest, OnlySimilarSizesShareBlocks) {
   BlockCache cache(16 * kMegabyte, kLong);
   const Block block = cache.Take(kMegabyte - 5000);
   cache.Give(block);
@@ -72,7 +72,7 @@ TEST(BlockCacheTest, SizesThatAreNearShareBlocksAndOthersDoNot) {
   cache.Give(larger);
 }
 
-TEST(BlockCacheTest, KeepsTheLatestWithinItsLimit) {
+TEST(BlockCacheTest, KeepsTheLatestBlocksWithinItsLimit) {
   BlockCache cache(4 * kMegabyte, kLong);
   std::vector<Block> blocks;
   for (int i = 0; i < 6; ++i) blocks.push_back(cache.Take(kMegabyte));
@@ -86,14 +86,14 @@ TEST(BlockCacheTest, KeepsTheLatestWithinItsLimit) {
   for (int i = 5; i >= 2; --i) cache.Give(blocks[i]);
 }
 
-TEST(BlockCacheTest, ABlockAboveTheLimitDrivesNoOtherOut) {
+TEST(BlockCacheTest, ABlockAboveTheLimitEvictsNoOther) {
   BlockCache cache(4 * kMegabyte, kLong);
   cache.Give(cache.Take(kMegabyte));
   cache.Give(cache.Take(5 * kMegabyte));
   EXPECT_EQ(cache.idle_bytes(), kMegabyte);
 }
 
-TEST(BlockCacheTest, DropsWhatWasIdleForLong) {
+TEST(BlockCacheTest, DropsBlocksThatWereIdleForLong) {
   BlockCache cache(16 * kMegabyte, std::chrono::milliseconds(20));
   const Block old = cache.Take(kMegabyte);
   const Block late = cache.Take(2 * kMegabyte);
@@ -104,7 +104,7 @@ TEST(BlockCacheTest, DropsWhatWasIdleForLong) {
   EXPECT_EQ(cache.idle_bytes(), 2 * kMegabyte);
 }
 
-TEST(BlockCacheTest, OutOfMemoryIsNoData) {
+TEST(BlockCacheTest, OutOfMemoryGivesNullData) {
   BlockCache cache(kMegabyte, kLong);
   EXPECT_EQ(cache.Take(size_t{1} << 60).data, nullptr);
 }

@@ -13,7 +13,7 @@ std::string Read(const ByteSource& source, int64_t offset, size_t count) {
   return out;
 }
 
-TEST(MemorySourceTest, ReadsWhatIsThere) {
+TEST(MemorySourceTest, ReadsUpToTheEnd) {
   const MemorySource source("abcdef");
   EXPECT_EQ(source.Size(), 6);
   EXPECT_EQ(Read(source, 2, 3), "cde");

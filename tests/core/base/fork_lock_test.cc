@@ -60,7 +60,7 @@ TEST(ForkLockTest, ABlockCacheDoesNotHang) {
   ForkBeside([] { BlockCache::Shared().Give(BlockCache::Shared().Take(4096)); });
 }
 
-TEST(ForkLockTest, AForkHasTheThreadsOfItsParentToItself) {
+TEST(ForkLockTest, AForkMayUseAllThreads) {
   const ThreadGrant all(0);
   EXPECT_EQ(InFork([] {
               if (ThreadGrant(0).threads() != AvailableCores()) ::_exit(1);

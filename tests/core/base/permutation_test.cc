@@ -37,7 +37,7 @@ double Excess(const std::vector<int>& counts, double degrees) {
   return (chi_square - degrees) / std::sqrt(2 * degrees);
 }
 
-TEST(PermutationTest, EveryValueOnce) {
+TEST(PermutationTest, GivesEveryValueOnce) {
   for (uint64_t size = 1; size <= 300; ++size) {
     for (const uint64_t seed : {uint64_t{0}, uint64_t{1}, ~uint64_t{0}, size * 7919}) {
       ASSERT_TRUE(IsPermutation(Order(size, seed))) << size << ", seed " << seed;
@@ -48,7 +48,7 @@ TEST(PermutationTest, EveryValueOnce) {
   }
 }
 
-TEST(PermutationTest, SizesThatNobodyWalksThrough) {
+TEST(PermutationTest, LargeSizesGiveDistinctValues) {
   for (const uint64_t size : {(uint64_t{1} << 40) + 7, (uint64_t{1} << 62) + 1,
                               static_cast<uint64_t>(std::numeric_limits<int64_t>::max())}) {
     const Permutation permutation(size, 3);
@@ -71,7 +71,7 @@ TEST(PermutationTest, SeedsGiveDifferentOrders) {
   EXPECT_EQ(Order(1000, 42), Order(1000, 42));
 }
 
-TEST(PermutationTest, EveryValueIsAsLikelyAtEveryPlace) {
+TEST(PermutationTest, EveryValueIsEquallyLikelyAtEveryPlace) {
   for (const uint64_t size : {2, 3, 5, 10, 16, 17, 33}) {
     std::vector<int> counts(size * size);
     for (uint64_t seed = 0; seed < 4000; ++seed) {
@@ -83,7 +83,7 @@ TEST(PermutationTest, EveryValueIsAsLikelyAtEveryPlace) {
   }
 }
 
-TEST(PermutationTest, EveryOrderOfAFewIsAsLikely) {
+TEST(PermutationTest, EveryOrderOfFourIsEquallyLikely) {
   std::vector<std::vector<uint64_t>> orders;
   std::vector<uint64_t> order = {0, 1, 2, 3};
   do {
@@ -97,7 +97,7 @@ TEST(PermutationTest, EveryOrderOfAFewIsAsLikely) {
   EXPECT_LT(Excess(counts, 23), 4);
 }
 
-TEST(PermutationTest, NeighboursPartAndFewValuesStay) {
+TEST(PermutationTest, SeparatesNeighboursAndMovesValues) {
   double neighbours = 0, fixed = 0;
   for (uint64_t seed = 0; seed < 200; ++seed) {
     const std::vector<uint64_t> order = Order(500, seed);
@@ -111,7 +111,7 @@ TEST(PermutationTest, NeighboursPartAndFewValuesStay) {
   EXPECT_NEAR(fixed / 200, 1, 0.3);
 }
 
-TEST(PermutationTest, ScaleToBoundIsEvenAndInside) {
+TEST(PermutationTest, ScaleToBoundIsUniformAndBelowTheBound) {
   EXPECT_EQ(ScaleToBound(0, 7), 0);
   EXPECT_EQ(ScaleToBound(~uint64_t{0}, 7), 6);
   EXPECT_EQ(ScaleToBound(~uint64_t{0}, 1), 0);
@@ -121,7 +121,7 @@ TEST(PermutationTest, ScaleToBoundIsEvenAndInside) {
   EXPECT_LT(Excess(counts, 12), 4);
 }
 
-TEST(PermutationTest, HashMixTakesBothOfItsValues) {
+TEST(PermutationTest, HashMixDependsOnBothValues) {
   std::set<uint64_t> seen;
   for (uint64_t a = 0; a < 200; ++a) {
     for (uint64_t b = 0; b < 200; ++b) seen.insert(HashMix(a, b));

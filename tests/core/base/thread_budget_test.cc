@@ -7,7 +7,7 @@
 namespace nvc {
 namespace {
 
-TEST(ThreadGrantTest, TheFirstGetsAllTheOthersOne) {
+TEST(ThreadGrantTest, TheFirstGetsAllThreadsAndLaterOnesGetOne) {
   const auto first = std::make_unique<ThreadGrant>(0);
   EXPECT_EQ(first->threads(), AvailableCores());
   EXPECT_EQ(ThreadGrant(0).threads(), 1);

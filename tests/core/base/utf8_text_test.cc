@@ -5,14 +5,14 @@
 namespace nvc {
 namespace {
 
-TEST(Utf8TextTest, TextStaysAsItIs) {
+TEST(Utf8TextTest, KeepsValidText) {
   for (const char* text : {"", "a.mp4", "\xc3\xa9.mp4", "\xe2\x82\xac", "\xed\x9f\xbf",
                            "\xf0\x9f\x8e\xac.mp4", "\xf4\x8f\xbf\xbf", "two\nlines\\x"}) {
     EXPECT_EQ(Utf8Text(text), text);
   }
 }
 
-TEST(Utf8TextTest, OtherBytesAreShownByNumber) {
+TEST(Utf8TextTest, EscapesInvalidBytes) {
   EXPECT_EQ(Utf8Text("caf\xe9.mp4"), "caf\\xe9.mp4");
   EXPECT_EQ(Utf8Text("\xff\xfe\x80"), "\\xff\\xfe\\x80");
   EXPECT_EQ(Utf8Text("\xc3"), "\\xc3");

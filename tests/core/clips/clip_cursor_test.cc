@@ -117,7 +117,7 @@ TEST(ClipCursorTest, CopiesAndRestoredStatesContinueAlike) {
   }
 }
 
-TEST(ClipCursorTest, TakesUnitsFromElsewhere) {
+TEST(ClipCursorTest, TakesUnitsFromACallback) {
   for (const ClipOrder& order : Orders()) {
     // Some units of two epochs, which have different seeds.
     std::vector<std::pair<int64_t, uint64_t>> units;
@@ -184,7 +184,7 @@ TEST(ClipCursorTest, RefusesStatesOfOtherOrders) {
   }
 }
 
-TEST(ClipCursorTest, APlaceBeyondItsVideosSaysSo) {
+TEST(ClipCursorTest, RefusesAPlaceBeyondTheClipsOfItsUnit) {
   const ClipOrder order({9, -1, {}}, {});
   ClipCursor cursor(&order);
   ASSERT_TRUE(cursor.Restore({1, 0, 4, 0}).ok()) << "what video 0 has is known later";

@@ -79,7 +79,7 @@ std::vector<Case> Cases() {
   return cases;
 }
 
-TEST(ClipOrderTest, ShardsAreEverythingOnce) {
+TEST(ClipOrderTest, ShardsHaveEveryClipOnce) {
   for (const Case& c : Cases()) {
     const Pairs want = InOrder(c.real);
     for (int64_t num_shards = 1; num_shards <= 5; ++num_shards) {
@@ -101,7 +101,7 @@ TEST(ClipOrderTest, ShardsAreEverythingOnce) {
   }
 }
 
-TEST(ClipOrderTest, WithoutShuffleInOrder) {
+TEST(ClipOrderTest, WithoutShuffleClipsAreInOrder) {
   for (const Case& c : Cases()) {
     const ClipOrder order(c.counts, {});
     EXPECT_EQ(Walk(order, 5, c.real), InOrder(c.real)) << c.name;
@@ -126,7 +126,7 @@ TEST(ClipOrderTest, ShardsAreEvenAndInOrder) {
   EXPECT_EQ(ClipOrder({2, -1, {}}, {true, 16, 5, 4}).num_units(), 0);
 }
 
-TEST(ClipOrderTest, AShuffleMixesAllOfKnownCounts) {
+TEST(ClipOrderTest, AShuffleMixesAllClipsIfCountsAreKnown) {
   const ClipOrder order({100, 10, {}}, {true, 16, 1, 0});
   const Pairs a = Walk(order, 1, {}), b = Walk(order, 2, {});
   EXPECT_NE(a, b);
@@ -137,7 +137,7 @@ TEST(ClipOrderTest, AShuffleMixesAllOfKnownCounts) {
   EXPECT_GT(videos.size(), 50);
 }
 
-TEST(ClipOrderTest, AShuffleOfUnknownCountsMixesGroups) {
+TEST(ClipOrderTest, AShuffleMixesGroupsIfCountsAreUnknown) {
   const std::vector<int64_t> real(64, 10);
   const ClipOrder order({64, -1, {}}, {true, 16, 1, 0});
   ASSERT_EQ(order.num_units(), 4);
@@ -154,7 +154,7 @@ TEST(ClipOrderTest, AShuffleOfUnknownCountsMixesGroups) {
   EXPECT_NE(clips, Walk(order, 8, real));
 }
 
-TEST(ClipOrderTest, EveryClipIsAsLikelyToBeFirst) {
+TEST(ClipOrderTest, EveryClipIsEquallyLikelyToBeFirst) {
   for (const bool known : {true, false}) {
     const std::vector<int64_t> real = {1, 2, 3, 4};
     const ClipOrder order(known ? Known(real) : ClipCounts{4, -1, {}}, {true, 4, 1, 0});

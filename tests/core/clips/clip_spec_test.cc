@@ -171,7 +171,7 @@ TEST_P(ClipSpecTest, CenterAndStart) {
   }
 }
 
-TEST_P(ClipSpecTest, RandomIsInsideAndDecidedBySeedAndClip) {
+TEST_P(ClipSpecTest, RandomDependsOnlyOnSeedAndClip) {
   for (ClipSpec spec : Specs(ClipSampling::kRandom)) {
     spec.clips_per_video = 3;
     const std::vector<int64_t> looks = Looks(Index(), spec.period, Index().frames()[0].pts);
@@ -198,7 +198,7 @@ TEST_P(ClipSpecTest, RandomIsInsideAndDecidedBySeedAndClip) {
   }
 }
 
-TEST(ClipSpecRandomTest, EveryPlaceIsAsLikely) {
+TEST(ClipSpecRandomTest, EveryStartIsEquallyLikely) {
   ClipSpec spec;
   spec.sampling = ClipSampling::kRandom;
   spec.length = 51;  // of 60 frames, so that a clip has ten possible starts
@@ -207,7 +207,7 @@ TEST(ClipSpecRandomTest, EveryPlaceIsAsLikely) {
   for (const int count : counts) EXPECT_NEAR(count, 500, 90);
 }
 
-TEST_P(ClipSpecTest, At) {
+TEST_P(ClipSpecTest, AtGivenTimes) {
   const FrameIndex& index = Index();
   for (const ClipSpec& spec : Specs(ClipSampling::kAt)) {
     const std::vector<int64_t> all = Looks(index, spec.period, index.frames()[0].pts);
@@ -317,7 +317,7 @@ TEST(ClipSpecParseTest, Names) {
   EXPECT_THAT(ParseClipPad("").status().message(), HasSubstr("one of: drop, zero"));
 }
 
-TEST(ClipSpecLimitsTest, AgesBetweenTwoFramesAreNoTrouble) {
+TEST(ClipSpecLimitsTest, FramesMayBeVeryFarApart) {
   std::string bytes = RealClip();
   const size_t edits = bytes.find("edts");
   ASSERT_NE(edits, std::string::npos);

@@ -94,7 +94,7 @@ struct Case {
   int bytes, shift;
 };
 
-TEST(DeinterlaceTest, BobIsTheRuleInEveryPlane) {
+TEST(DeinterlaceTest, BobEqualsTheReferenceInEveryPlane) {
   const Case cases[] = {
       {AV_PIX_FMT_YUV420P, 1, 0},   {AV_PIX_FMT_YUV422P, 1, 0},   {AV_PIX_FMT_YUV444P, 1, 0},
       {AV_PIX_FMT_NV12, 1, 0},      {AV_PIX_FMT_GRAY8, 1, 0},     {AV_PIX_FMT_YUYV422, 1, 0},
@@ -118,7 +118,7 @@ TEST(DeinterlaceTest, BobIsTheRuleInEveryPlane) {
   }
 }
 
-TEST(DeinterlaceTest, FramesThatAreNotMarkedStay) {
+TEST(DeinterlaceTest, ProgressiveFramesAreUnchanged) {
   TestFrame test(AV_PIX_FMT_YUV420P, 16, 10, 3);
   test.frame().top_field_first = 1;  // means nothing without interlaced_frame
   EXPECT_EQ(FirstKeptRow(test.frame()), -1);
@@ -126,7 +126,7 @@ TEST(DeinterlaceTest, FramesThatAreNotMarkedStay) {
             Convert(Native(Deinterlace::kNone), test.frame()));
 }
 
-TEST(DeinterlaceTest, AOneRowPlaneStays) {
+TEST(DeinterlaceTest, APlaneOfOneRowIsUnchanged) {
   TestFrame test(AV_PIX_FMT_GRAY8, 16, 1, 3);
   test.frame().interlaced_frame = 1;
   EXPECT_EQ(Convert(Native(Deinterlace::kBob), test.frame()),
@@ -134,7 +134,7 @@ TEST(DeinterlaceTest, AOneRowPlaneStays) {
 }
 
 // Crop, resize, rotation and colour conversion work on the progressive frame.
-TEST(DeinterlaceTest, ComesBeforeAllElse) {
+TEST(DeinterlaceTest, ComesBeforeOtherConversions) {
   TestFrame test(AV_PIX_FMT_YUV420P, 32, 24, 5);
   AVFrame& frame = test.frame();
   frame.interlaced_frame = 1;
@@ -162,7 +162,7 @@ TEST(DeinterlaceTest, ComesBeforeAllElse) {
   }
 }
 
-TEST(DeinterlaceTest, AConverterServesFramesOfBothKinds) {
+TEST(DeinterlaceTest, OneConverterTakesProgressiveAndInterlacedFrames) {
   TestFrame test(AV_PIX_FMT_YUV420P10, 20, 12, 5);
   AVFrame& frame = test.frame();
   auto converter =
@@ -179,7 +179,7 @@ TEST(DeinterlaceTest, AConverterServesFramesOfBothKinds) {
 
 // Broadcasts attach side data, such as captions and time codes, to every frame. The converter must
 // not pile it up from frame to frame.
-TEST(DeinterlaceTest, HoldsTheSideDataOfOneFrame) {
+TEST(DeinterlaceTest, KeepsTheSideDataOfOneFrameOnly) {
   struct Counter : FrameConverter {
     Counter(const SourceSpec& source, std::vector<int>* counts)
         : FrameConverter(source, FrameShape()), counts(counts) {}
@@ -208,7 +208,7 @@ TEST(DeinterlaceTest, HoldsTheSideDataOfOneFrame) {
   EXPECT_EQ(counts, (std::vector<int>{1, 1, 1, 1, 1, 1, 1, 1}));
 }
 
-TEST(DeinterlaceTest, OtherFormatsAreNamed) {
+TEST(DeinterlaceTest, NamesFormatsThatItRefuses) {
   for (const AVPixelFormat format : {AV_PIX_FMT_PAL8, AV_PIX_FMT_RGB565, AV_PIX_FMT_MONOWHITE}) {
     SourceSpec source;
     source.width = source.height = 16;
@@ -219,7 +219,7 @@ TEST(DeinterlaceTest, OtherFormatsAreNamed) {
   }
 }
 
-TEST(DeinterlaceTest, Names) {
+TEST(DeinterlaceTest, ParsesNames) {
   EXPECT_EQ(*ParseDeinterlace("none"), Deinterlace::kNone);
   EXPECT_EQ(*ParseDeinterlace("bob"), Deinterlace::kBob);
   EXPECT_THAT(std::string(ParseDeinterlace("weave").status().message()), HasSubstr("none, bob"));

@@ -8,6 +8,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/core/testing/convert_checks.h"
+#include "tests/core/testing/convert_draw.h"
 #include "tests/core/testing/convert_reference.h"
 
 extern "C" {
@@ -109,7 +110,7 @@ TEST(FrameConverterTest, RotationsCropsAndOddSizes) {
   }
 }
 
-TEST(FrameConverterTest, RotationIsLeftAloneWhenAsked) {
+TEST(FrameConverterTest, RotationCanBeSwitchedOff) {
   OutputSpec output;
   output.apply_rotation = false;
   ExpectMatches(output, AV_PIX_FMT_YUV420P, 18, 10, 90);
@@ -265,6 +266,21 @@ TEST(FrameConverterTest, CopiesAreExact) {
   }
 }
 
+TEST(FrameConverterTest, RandomConversionsAgreeWithTheReference) {
+  const AVPixelFormat formats[] = {
+      AV_PIX_FMT_YUV420P,   AV_PIX_FMT_YUV422P,  AV_PIX_FMT_YUV444P,    AV_PIX_FMT_YUV440P,
+      AV_PIX_FMT_YUV411P,   AV_PIX_FMT_YUV410P,  AV_PIX_FMT_YUV420P10,  AV_PIX_FMT_YUV422P10,
+      AV_PIX_FMT_YUV444P12, AV_PIX_FMT_NV12,     AV_PIX_FMT_NV21,       AV_PIX_FMT_P010,
+      AV_PIX_FMT_GRAY8,     AV_PIX_FMT_GRAY10,   AV_PIX_FMT_GBRP,       AV_PIX_FMT_GBRP10,
+      AV_PIX_FMT_RGB24,     AV_PIX_FMT_BGRA,     AV_PIX_FMT_YUYV422,    AV_PIX_FMT_UYVY422,
+      AV_PIX_FMT_PAL8,      AV_PIX_FMT_YUVJ420P, AV_PIX_FMT_YUVA420P,   AV_PIX_FMT_RGB48,
+      AV_PIX_FMT_GBRAP12,   AV_PIX_FMT_YUV420P9, AV_PIX_FMT_YUV420P10BE};
+  ForDrawnConversions(20, formats, 1500,
+                      [](const OutputSpec& output, const SourceSpec& source, const AVFrame& frame) {
+                        ExpectMatches(output, source, frame);
+                      });
+}
+
 struct Refusal {
   const char* name;
   absl::StatusCode code;
@@ -282,7 +298,7 @@ SourceSpec Source(AVPixelFormat format, int rotation = 0) {
   return source;
 }
 
-TEST(FrameConverterTest, RefusesWhatDoesNotFit) {
+TEST(FrameConverterTest, RefusesInvalidSpecsAndSources) {
   OutputSpec rgb, native, crop, turned_crop, invalid;
   native.pixel_format = PixelFormat::kNative;
   crop.crop = Crop{10, 0, 39, 64};
@@ -316,7 +332,7 @@ TEST(FrameConverterTest, RefusesWhatDoesNotFit) {
   }
 }
 
-TEST(FrameConverterTest, RefusesAnotherFrame) {
+TEST(FrameConverterTest, RefusesFramesOfAnotherSource) {
   auto converter = FrameConverter::Create(OutputSpec{}, Source(AV_PIX_FMT_YUV420P));
   ASSERT_TRUE(converter.ok());
   std::vector<uint8_t> out((*converter)->shape().bytes);

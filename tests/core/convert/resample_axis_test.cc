@@ -42,7 +42,7 @@ struct KnownResize {
 
 // The expected values are those of tf.image.resize(antialias=False) in TensorFlow 2.17.1. Its
 // bicubic weights come from a table, so the tolerance covers the table's steps.
-TEST(AxisTest, AgreesWithTensorFlow) {
+TEST(ResampleAxisTest, AgreesWithTensorFlow) {
   const std::vector<float> ramp = {0, 10, 40, 20, 70};
   const KnownResize cases[] = {
       {ResizeMethod::kNearest, ramp, {0, 40, 70}},
@@ -68,7 +68,7 @@ TEST(AxisTest, AgreesWithTensorFlow) {
   }
 }
 
-TEST(AxisTest, WeightsSumToOneInsideTheirBounds) {
+TEST(ResampleAxisTest, WeightsSumToOneInsideTheirBounds) {
   for (ResizeMethod method : {ResizeMethod::kNearest, ResizeMethod::kBilinear,
                               ResizeMethod::kBicubic, ResizeMethod::kArea}) {
     for (int from : {1, 2, 3, 17, 100}) {
@@ -89,7 +89,7 @@ TEST(AxisTest, WeightsSumToOneInsideTheirBounds) {
   }
 }
 
-TEST(AxisTest, SameSizeIsTheIdentity) {
+TEST(ResampleAxisTest, SameSizeIsTheIdentity) {
   for (ResizeMethod method : {ResizeMethod::kNearest, ResizeMethod::kBilinear,
                               ResizeMethod::kBicubic, ResizeMethod::kArea}) {
     AxisSpec spec = Whole(method, 7, 7);
@@ -104,7 +104,7 @@ TEST(AxisTest, SameSizeIsTheIdentity) {
   }
 }
 
-TEST(AxisTest, TiesBetweenSamplesFollowTheShownOrder) {
+TEST(ResampleAxisTest, TiesFollowTheDisplayedOrder) {
   AxisSpec spec = Whole(ResizeMethod::kNearest, 6, 3);
   EXPECT_THAT(MakeAxis(spec).start, ElementsAre(1, 3, 5));
   // The stored axis is reversed. Ties still go up in the displayed picture, which makes them go
@@ -113,7 +113,7 @@ TEST(AxisTest, TiesBetweenSamplesFollowTheShownOrder) {
   EXPECT_THAT(MakeAxis(spec).start, ElementsAre(0, 2, 4));
 }
 
-TEST(AxisTest, PaddedTapsGiveTheSame) {
+TEST(ResampleAxisTest, PaddedTapsGiveTheSame) {
   const std::vector<float> from = {3, 1, 4, 1, 5, 9, 2, 6};
   const Axis axis = MakeAxis(Whole(ResizeMethod::kBilinear, 8, 21));
   Axis padded = axis;

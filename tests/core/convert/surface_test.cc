@@ -127,7 +127,7 @@ TEST(SurfaceLayoutTest, Nv12OfEvenSizeHasNoGaps) {
   EXPECT_EQ(layout->planes[1].width, 960);
 }
 
-TEST(SurfaceLayoutTest, RgbIsOfAnySamples) {
+TEST(SurfaceLayoutTest, RgbTakesAnySampleFormat) {
   const auto rows = SurfaceLayout::Of(AV_PIX_FMT_GBRP, SurfaceColor::kRgb, 7, 5);
   ASSERT_TRUE(rows.ok());
   EXPECT_EQ(rows->shape, (std::array<int64_t, 3>{5, 7, 3}));
@@ -138,7 +138,7 @@ TEST(SurfaceLayoutTest, RgbIsOfAnySamples) {
   EXPECT_EQ(planes->bytes, 105u);
 }
 
-TEST(SurfaceLayoutTest, RefusesWhatNoSurfaceHas) {
+TEST(SurfaceLayoutTest, RefusesFormatsWithoutASurface) {
   for (const AVPixelFormat samples : {AV_PIX_FMT_GBRP, AV_PIX_FMT_YUV411P, AV_PIX_FMT_YUV440P,
                                       AV_PIX_FMT_PAL8, AV_PIX_FMT_YUYV422, AV_PIX_FMT_YUV420P10BE,
                                       AV_PIX_FMT_GRAYF32LE, AV_PIX_FMT_CUDA, AV_PIX_FMT_NONE}) {
@@ -149,7 +149,7 @@ TEST(SurfaceLayoutTest, RefusesWhatNoSurfaceHas) {
   EXPECT_FALSE(SurfaceLayout::Of(AV_PIX_FMT_YUV420P, SurfaceColor::kNative, 1 << 20, 16).ok());
 }
 
-TEST(SurfaceWriterTest, FollowsFramesThatChange) {
+TEST(SurfaceWriterTest, FramesMayChangeTheirSize) {
   SurfaceWriter writer(SurfaceColor::kRgb);
   for (const auto& [width, height] : {std::pair(8, 4), std::pair(6, 6), std::pair(8, 4)}) {
     const AvFramePtr frame = MakeFrame(AV_PIX_FMT_YUV444P, width, height);

@@ -48,7 +48,7 @@ TEST_F(DecodePlanTest, DuplicatesAndOrderDoNotMatter) {
   for (size_t i = 0; i < once.size(); ++i) EXPECT_EQ(once[i].frames, often[i].frames);
 }
 
-TEST_F(DecodePlanTest, LeavesOutWhatNobodyNeeds) {
+TEST_F(DecodePlanTest, LeavesOutUnneededPackets) {
   const auto segments = PlanSegments(index_, {55});
   ASSERT_EQ(segments.size(), 1u);
   const Segment& segment = segments[0];
@@ -59,9 +59,7 @@ TEST_F(DecodePlanTest, LeavesOutWhatNobodyNeeds) {
   EXPECT_TRUE(IsNeeded(index_, segment, segment.last_packet));
 }
 
-TEST_F(DecodePlanTest, NothingAskedNothingPlanned) {
-  EXPECT_TRUE(PlanSegments(index_, {}).empty());
-}
+TEST_F(DecodePlanTest, NoFramesGiveNoSegments) { EXPECT_TRUE(PlanSegments(index_, {}).empty()); }
 
 class Av1PlanTest : public ::testing::Test {
  protected:
@@ -96,7 +94,7 @@ class Av1PlanTest : public ::testing::Test {
   FrameIndex index_;
 };
 
-TEST_F(Av1PlanTest, SendsWhatAFrameRefersToAndNoMore) {
+TEST_F(Av1PlanTest, SendsOnlyTheReferencesOfAFrame) {
   // Each GOP is a key frame followed by pyramids of 16 frames. The top of a pyramid is coded first,
   // then the frame halfway to it, and so on down.
   const auto cost = [this](const std::vector<int64_t>& frames) {
@@ -113,7 +111,7 @@ TEST_F(Av1PlanTest, SendsWhatAFrameRefersToAndNoMore) {
   EXPECT_LT(cost({20, 21, 22, 23}), 16u);
 }
 
-TEST_F(Av1PlanTest, AWholeGopLeavesOutNothingShown) {
+TEST_F(Av1PlanTest, AWholeGopSendsEveryShownPicture) {
   std::vector<int64_t> gop(40);
   std::iota(gop.begin(), gop.end(), 0);
   const auto segments = PlanSegments(index_, gop);
@@ -124,7 +122,7 @@ TEST_F(Av1PlanTest, AWholeGopLeavesOutNothingShown) {
   EXPECT_EQ(shown, 40);
 }
 
-TEST_F(Av1PlanTest, DamageReachesWhatRefersToIt) {
+TEST_F(Av1PlanTest, DamageReachesDependentFrames) {
   const auto segments = PlanSegments(index_, {1, 2, 3, 5});
   ASSERT_EQ(segments.size(), 1u);
   // Packet 1 holds the pictures of frames 16, 8, 4 and 2, which later packets show, and frame 1.
@@ -143,7 +141,7 @@ TEST_F(Av1PlanTest, DamageReachesWhatRefersToIt) {
   EXPECT_FALSE(depends(0, -1)) << "comes before it";
 }
 
-TEST_F(Av1PlanTest, NearADamagedPacketNoHeaderIsBelieved) {
+TEST_F(Av1PlanTest, HeadersNearADamagedPacketAreNotTrusted) {
   std::string bytes = Av1Clip();
   constexpr int kDamaged = 21;
   bytes[static_cast<size_t>(Packet(kDamaged).offset)] = '\0';  // the first OBU becomes invalid
@@ -175,7 +173,7 @@ std::vector<Segment> OfCosts(const std::vector<int>& costs) {
   return segments;
 }
 
-TEST(PlanThreadsTest, ManySegmentsGoSideBySide) {
+TEST(PlanThreadsTest, ManySegmentsRunInParallel) {
   const ThreadPlan plan = PlanThreads(OfCosts(std::vector<int>(14, 50)), 2);
   EXPECT_EQ(plan.workers, 2);
   EXPECT_EQ(plan.threads_per_decoder, 1);

@@ -1,4 +1,4 @@
-// Tests ReadFrames with a decoder of the caller's own (ReadOptions::other), as the GPU's is.
+// Tests ReadFrames with a decoder of the caller's own (ReadOptions::factory), as the GPU's is.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -23,18 +23,18 @@ namespace nvc {
 namespace {
 
 // The caller's decoder wraps FFmpeg's and fails where a test says so.
-class OtherDecoderTest : public IndexedClipTest {
+class DecoderFactoryTest : public IndexedClipTest {
  protected:
   struct Result {
     std::map<int, size_t> hashes;
     DamagedFrames damaged;
   };
 
-  OtherDecoderTest() : IndexedClipTest(BFramesClip(), kBFramesClipFrames) {}
+  DecoderFactoryTest() : IndexedClipTest(BFramesClip(), kBFramesClipFrames) {}
 
   class Wrapped : public Decoder {
    public:
-    Wrapped(OtherDecoderTest* test, std::unique_ptr<Decoder> decoder)
+    Wrapped(DecoderFactoryTest* test, std::unique_ptr<Decoder> decoder)
         : test_(test), decoder_(std::move(decoder)) {
       const int open = ++test_->open_;
       std::lock_guard<std::mutex> lock(test_->mutex_);
@@ -58,7 +58,7 @@ class OtherDecoderTest : public IndexedClipTest {
     void Reset() override { decoder_->Reset(); }
 
    private:
-    OtherDecoderTest* const test_;
+    DecoderFactoryTest* const test_;
     bool lost_ = false;
     std::unique_ptr<Decoder> decoder_;
   };
@@ -120,7 +120,7 @@ class OtherDecoderTest : public IndexedClipTest {
   absl::Status answer_;
 };
 
-TEST_F(OtherDecoderTest, ItsWorkersShareTheSegments) {
+TEST_F(DecoderFactoryTest, WorkersShareTheSegments) {
   const auto wanted = BySoftware();
   for (const int workers : {1, 3}) {
     opened_ = most_open_ = 0;
@@ -165,7 +165,7 @@ class ShortTurns : public DecoderQuota {
   int left_ = 2;
 };
 
-TEST_F(OtherDecoderTest, ItsWorkersTakeTurns) {
+TEST_F(DecoderFactoryTest, WorkersTakeTurns) {
   const auto wanted = BySoftware();
   ShortTurns turns;
   turns.open = &open_;
@@ -205,7 +205,7 @@ class OneTurn : public DecoderQuota {
   bool taken_ = false;
 };
 
-TEST_F(OtherDecoderTest, WhoWaitsForATurnLeavesWhenNoneIsNeeded) {
+TEST_F(DecoderFactoryTest, AWaitingWorkerLeavesWhenNoTurnIsNeeded) {
   const auto wanted = BySoftware();
   OneTurn turn;
   Result result;
@@ -216,7 +216,7 @@ TEST_F(OtherDecoderTest, WhoWaitsForATurnLeavesWhenNoneIsNeeded) {
   EXPECT_EQ(Read(3, &result, &turn), fault_);
 }
 
-TEST_F(OtherDecoderTest, ATurnIsNotKeptForASoftwareDecoder) {
+TEST_F(DecoderFactoryTest, ATurnIsNotKeptForASoftwareDecoder) {
   class NoneIsOpen : public OneTurn {
    public:
     explicit NoneIsOpen(const std::atomic<int>* open) : open_(open) {}
@@ -238,7 +238,7 @@ TEST_F(OtherDecoderTest, ATurnIsNotKeptForASoftwareDecoder) {
   EXPECT_EQ(turn.given_back, 2);
 }
 
-TEST_F(OtherDecoderTest, AFewPicturesAreNotWorthManyDecoders) {
+TEST_F(DecoderFactoryTest, FewPicturesOpenOneDecoder) {
   all_.clear();
   for (int64_t i = 0; i < index_.num_frames(); ++i) {
     const FrameEntry& frame = index_.frames()[static_cast<size_t>(i)];
@@ -251,7 +251,7 @@ TEST_F(OtherDecoderTest, AFewPicturesAreNotWorthManyDecoders) {
   EXPECT_EQ(opened_, 1);
 }
 
-TEST_F(OtherDecoderTest, FewerWorkWhereThereIsNoMemoryForMore) {
+TEST_F(DecoderFactoryTest, FewerWorkersRunWhenMemoryIsShort) {
   const auto wanted = BySoftware();
   for (int i = 0; i < 20; ++i) {
     most_that_fit_ = 1 + i % 2;
@@ -269,7 +269,7 @@ TEST_F(OtherDecoderTest, FewerWorkWhereThereIsNoMemoryForMore) {
   EXPECT_TRUE(absl::IsResourceExhausted(Read(3, &result)));
 }
 
-TEST_F(OtherDecoderTest, ASoftwareDecoderHasTheLastWordOnWhatIsDamaged) {
+TEST_F(DecoderFactoryTest, ASoftwareDecoderDecodesDamagedSegmentsAgain) {
   const auto wanted = BySoftware();
   fault_at_ = 3;
   Result result;
@@ -280,7 +280,7 @@ TEST_F(OtherDecoderTest, ASoftwareDecoderHasTheLastWordOnWhatIsDamaged) {
   EXPECT_EQ(opened_, 2) << "the next segment is the other decoder's again, with a new one";
 }
 
-TEST_F(OtherDecoderTest, TheReadFailsWhereItMayNotDecodeAgain) {
+TEST_F(DecoderFactoryTest, TheReadFailsIfItMayNotDecodeAgain) {
   fault_at_ = 3;
   answer_ = absl::UnimplementedError("not here");
   Result result;
@@ -288,7 +288,7 @@ TEST_F(OtherDecoderTest, TheReadFailsWhereItMayNotDecodeAgain) {
   EXPECT_EQ(open_, 0);
 }
 
-TEST_F(OtherDecoderTest, ARefusalIsToldThoughEarlierPicturesAreMissingToo) {
+TEST_F(DecoderFactoryTest, ReportsARefusalAfterMissingPictures) {
   fault_at_ = 1;  // before the decoder returns the first picture
   fault_ = absl::UnimplementedError("not such pictures");
   fault_is_lasting_ = true;
@@ -298,7 +298,7 @@ TEST_F(OtherDecoderTest, ARefusalIsToldThoughEarlierPicturesAreMissingToo) {
   EXPECT_TRUE(absl::IsDataLoss(said_[0])) << "the key frame's is that it is missing";
 }
 
-TEST_F(OtherDecoderTest, ABrokenDecoderIsNotTheStreamsFault) {
+TEST_F(DecoderFactoryTest, ADecoderFailureIsNotDamage) {
   fault_at_ = 3;
   for (const absl::Status& fault :
        {absl::InternalError("the GPU is gone"), absl::ResourceExhaustedError("no memory"),

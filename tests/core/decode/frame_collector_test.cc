@@ -81,18 +81,18 @@ TEST_F(FrameCollectorTest, RaiseNamesFrameAndCause) {
   EXPECT_THAT(raised.status().message(), HasSubstr("bits"));
 }
 
-TEST_F(FrameCollectorTest, SkipLeavesThemOut) {
+TEST_F(FrameCollectorTest, SkipLeavesOutDamagedFrames) {
   EXPECT_THAT(*Collect({0, 1, 2, 3, 1, 4}, two_bad_, OnError::kSkip), ElementsAre(0, 30, 40));
   EXPECT_THAT(slots_, ElementsAre(0, 3, 5));
   EXPECT_THAT(valid_, ElementsAre(true, true, true));
 }
 
-TEST_F(FrameCollectorTest, RepeatPutsTheLastGoodOneOrTheFirst) {
+TEST_F(FrameCollectorTest, RepeatUsesTheLastGoodFrameOrTheFirst) {
   EXPECT_THAT(*Collect({2, 0, 1, 2, 3}, two_bad_, OnError::kRepeat), ElementsAre(0, 0, 0, 0, 30));
   EXPECT_THAT(valid_, ElementsAre(false, true, false, false, true));
 }
 
-TEST_F(FrameCollectorTest, WithNothingGoodThereIsNothingToRepeatAndAllToSkip) {
+TEST_F(FrameCollectorTest, WithoutGoodFramesRepeatFailsAndSkipIsEmpty) {
   for (const OnError policy : {OnError::kRaise, OnError::kRepeat}) {
     EXPECT_TRUE(absl::IsDataLoss(Collect({1, 2}, two_bad_, policy).status()));
   }
@@ -163,7 +163,7 @@ class LateTarget : public HostTarget {
   absl::Status finished;
 };
 
-TEST_F(FrameCollectorTest, ATargetIsFinishedAfterTheConvertersAndTheCopies) {
+TEST_F(FrameCollectorTest, FinishesATargetAfterItsConvertersAndCopies) {
   const std::vector<int64_t> frames = {0, 1, 0, 2};
   const DamagedFrames damaged = {{2, absl::DataLossError("bits")}};
   std::vector<uint8_t> memory(4 * kSide * kSide);
@@ -194,7 +194,7 @@ TEST_F(FrameCollectorTest, ATargetIsFinishedAfterTheConvertersAndTheCopies) {
   EXPECT_TRUE(absl::IsInternal(collector.Finish(index_, {}, OnError::kRaise, &slots_).status()));
 }
 
-TEST_F(FrameCollectorTest, PicturesOfTheGpuAndOfTheHostHaveConvertersOfTheirOwn) {
+TEST_F(FrameCollectorTest, GpuAndHostPicturesHaveTheirOwnConverters) {
   const std::vector<int64_t> frames = {0, 1, 2};
   std::vector<uint8_t> memory(3 * kSide * kSide);
   OutputSpec output;
@@ -223,7 +223,7 @@ TEST(ParseOnErrorTest, ListsWhatIsAllowed) {
   EXPECT_THAT(ParseOnError("ignore").status().message(), HasSubstr("raise, skip, repeat"));
 }
 
-TEST_F(FrameCollectorTest, ANewSampleFormatIsNoNewSize) {
+TEST_F(FrameCollectorTest, ANewSampleFormatIsNotReportedAsANewSize) {
   OutputSpec output;
   output.pixel_format = PixelFormat::kNative;
   std::vector<uint8_t> memory;

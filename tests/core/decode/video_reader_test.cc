@@ -79,13 +79,13 @@ TEST_F(VideoReaderTest, RandomFramesEqualTheSequentialOnes) {
   }
 }
 
-TEST_F(VideoReaderTest, ThreadsDoNotChangeAnything) {
+TEST_F(VideoReaderTest, ThreadsDoNotChangeTheFrames) {
   const auto one = Read(index_, source_, all_, 1).hashes;
   EXPECT_EQ(Read(index_, source_, all_, 2).hashes, one);
   EXPECT_EQ(Read(index_, source_, all_, 5).hashes, one);
 }
 
-TEST_F(VideoReaderTest, WithoutAnotherThreadThisOneDecodesAll) {
+TEST_F(VideoReaderTest, DecodesAllWhenNoThreadCanStart) {
   const auto one = Read(index_, source_, all_, 1).hashes;
   no_more_threads = true;
   const auto alone = Read(index_, source_, all_, 4).hashes;
@@ -93,7 +93,7 @@ TEST_F(VideoReaderTest, WithoutAnotherThreadThisOneDecodesAll) {
   EXPECT_EQ(alone, one);
 }
 
-TEST_F(VideoReaderTest, DamageReachesOnlyWhatRefersToIt) {
+TEST_F(VideoReaderTest, DamageReachesOnlyDependentFrames) {
   // Finds a packet that no other refers to, and one that the rest of its GOP refers to.
   int droppable = -1, reference = -1;
   for (int i = 24; i < kBFramesClipFrames; ++i) {
@@ -175,7 +175,7 @@ TEST_F(Av1ReaderTest, AnyFramesEqualTheSequentialOnes) {
   }
 }
 
-TEST_F(Av1ReaderTest, DamageReachesOnlyWhatRefersToItWhateverIsAsked) {
+TEST_F(Av1ReaderTest, DamageReachesTheSameFramesInEveryRead) {
   const auto good = Read(index_, source_, all_).hashes;
   for (const int target : {1, 17}) {  // packets that hold pictures for later packets
     const PacketEntry& entry = index_.packets()[static_cast<size_t>(target)];
@@ -212,7 +212,7 @@ TEST_F(VideoReaderTest, DamageNamesThePacket) {
   EXPECT_THAT(result.damaged.at(0).message(), HasSubstr("packet 0 at byte"));
 }
 
-TEST_F(VideoReaderTest, TimesThatNoDecoderCouldReorder) {
+TEST_F(VideoReaderTest, TimestampsBeyondTheReorderDepth) {
   // The first frame comes first. The next 22 are shown in reverse order, and the remaining ones
   // after them.
   const size_t table = bytes_.find("ctts") + 8;
@@ -235,7 +235,7 @@ TEST_F(VideoReaderTest, TimesThatNoDecoderCouldReorder) {
   EXPECT_EQ(Read(index, source, all_).hashes.size(), all_.size());
 }
 
-TEST_F(VideoReaderTest, ADecoderThatDoesNotOpenIsTheReadsError) {
+TEST_F(VideoReaderTest, ReportsADecoderThatDoesNotOpen) {
   // The index names another codec, whose decoder refuses the stream's headers.
   const FrameIndex index = FrameIndex::Build(source_, {}, nullptr).value();
   index.stream().codec->codec_id = AV_CODEC_ID_FFV1;

@@ -50,7 +50,7 @@ TEST(DemuxerTest, NamesWhatIsWrongWithBadBytes) {
   EXPECT_THAT(garbage.message(), HasSubstr("5000 bytes"));
 }
 
-TEST(DemuxerTest, APathInPlaceOfAFileHasItsCure) {
+TEST(DemuxerTest, APathInsteadOfBytesGivesAHint) {
   const auto cured = HasSubstr("if that is a path, pass the bytes of its file");
   for (const char* path : {"clip.mp4", "/videos/\xc3\xbc.mkv", "gs://bucket/a clip"}) {
     EXPECT_THAT(OpenError(path).message(), cured) << path;
@@ -125,7 +125,7 @@ TEST(DemuxerTest, AnEmptyStreamIsNoVideo) {
   EXPECT_TRUE(absl::IsInvalidArgument(Demuxer::Open(pipe, nullptr).status()));
 }
 
-TEST(DemuxerTest, LooksAtTheSamplesWhenAsked) {
+TEST(DemuxerTest, ReadsTheSampleFormatOnRequest) {
   const MemorySource source(BFramesClip());
   auto demuxer = Demuxer::Open(source, nullptr, Demuxer::Look::kEverything);
   ASSERT_TRUE(demuxer.ok());

@@ -42,7 +42,7 @@ std::vector<SessionPacket> Drain(EncodeSession* session) {
   return packets;
 }
 
-TEST(InputFormatTest, NamesAreReadInAnyCase) {
+TEST(InputFormatTest, ParsesNamesInAnyCase) {
   EXPECT_EQ(*ParseInputFormat("nv12"), InputFormat::kNv12);
   EXPECT_EQ(*ParseInputFormat("IYUV"), InputFormat::kYuv420);
   EXPECT_EQ(*ParseInputFormat("YUV444_16bit"), InputFormat::kYuv444Wide);
@@ -149,7 +149,7 @@ TEST(EncodeSessionTest, BadSpecsAreRefused) {
   EXPECT_THAT(EncodeSession::Create(spec).status().message(), HasSubstr("yuv444p"));
 }
 
-TEST(EncodeSessionTest, NvencThatIsNotThereIsAnError) {
+TEST(EncodeSessionTest, MissingNvencIsAnError) {
   for (const EncodeCodec codec : {EncodeCodec::kH264, EncodeCodec::kHevc, EncodeCodec::kAv1}) {
     SessionSpec spec = Spec(codec);
     spec.width = spec.height = 256;  // a size that every NVENC takes
@@ -164,7 +164,7 @@ TEST(EncodeSessionTest, NvencThatIsNotThereIsAnError) {
   }
 }
 
-TEST(EncodeSessionTest, WhatNvencReadsOfEachFormat) {
+TEST(EncodeSessionTest, NvencReadsEachInputFormat) {
   if (!FindNvencEncoder(EncodeCodec::kHevc).ok()) GTEST_SKIP() << "libavcodec has no hevc_nvenc";
   const std::vector<std::pair<InputFormat, AVPixelFormat>> want = {
       {InputFormat::kNv12, AV_PIX_FMT_NV12},
@@ -204,7 +204,7 @@ TEST(EncodeSessionTest, WhatNvencReadsOfEachFormat) {
               HasSubstr("it can store: yuv420p, yuv444p"));
 }
 
-TEST(EncodeSessionTest, TheRateChangesWhereTheCodecCan) {
+TEST(EncodeSessionTest, RateChangesWhereTheCodecSupportsIt) {
   SessionSpec spec = Spec(EncodeCodec::kH264);
   spec.options = {{"b", "300000"}, {"maxrate", "300000"}, {"bufsize", "300000"}};
   auto session = EncodeSession::Create(spec);

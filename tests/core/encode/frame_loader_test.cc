@@ -332,7 +332,7 @@ TEST(FrameLoaderTest, PackedYuvIsResampledAndRescaled) {
   }
 }
 
-TEST(FrameLoaderTest, FloatsFarOutsideAreRefusedByFrame) {
+TEST(FrameLoaderTest, FloatsFarOutsideNameTheirFrame) {
   Frames frames(PixelFormat::kRgb, SampleType::kFloat32, {8, 4}, 3);
   const_cast<float*>(static_cast<const float*>(frames.batch.Frame(2)))[95] = 255;
   const auto loader = FrameLoader::Create(frames.batch, Spec(AV_PIX_FMT_YUV420P, {8, 4}));
@@ -343,7 +343,7 @@ TEST(FrameLoaderTest, FloatsFarOutsideAreRefusedByFrame) {
   EXPECT_THAT(std::string(status.message()), ::testing::HasSubstr("frame 2"));
 }
 
-TEST(FrameLoaderTest, RefusesBatchesThatDoNotAddUp) {
+TEST(FrameLoaderTest, RefusesInconsistentBatches) {
   Frames frames(PixelFormat::kRgb, SampleType::kUint8, {8, 4});
   frames.batch.frame_bytes += 1;
   EXPECT_EQ(FrameLoader::Create(frames.batch, Spec(AV_PIX_FMT_YUV420P, {8, 4})).status().code(),

@@ -22,7 +22,7 @@ struct Rate {
 
 class RationalRateTest : public ::testing::TestWithParam<Rate> {};
 
-TEST_P(RationalRateTest, IsTheRateThatWasMeant) {
+TEST_P(RationalRateTest, RecognizesCommonRates) {
   const AVRational rate = RationalRate(GetParam().fps);
   EXPECT_EQ(rate.num, GetParam().num);
   EXPECT_EQ(rate.den, GetParam().den);
@@ -47,7 +47,7 @@ TEST(FrameTimingTest, ConstantRateCountsFrames) {
   EXPECT_EQ(timing->DurationAt(7), 1);
 }
 
-TEST(FrameTimingTest, RefusesRatesThatAreNone) {
+TEST(FrameTimingTest, RefusesInvalidRates) {
   for (const double fps : {0.0, -1.0, kNan, kInfinity, -kInfinity, 1e-4, 1e6}) {
     const auto timing = FrameTiming::FromFps(fps);
     EXPECT_EQ(timing.status().code(), absl::StatusCode::kInvalidArgument) << fps;
@@ -66,7 +66,7 @@ TEST(FrameTimingTest, EvenTimesAreAConstantRate) {
   EXPECT_EQ(timing->Pts(10), 70);
 }
 
-TEST(FrameTimingTest, UnevenTimesAreExactWhereATimeScaleHasThem) {
+TEST(FrameTimingTest, UnevenTimesAreExactIfATimeScaleFits) {
   const std::vector<double> seconds = {0, 0.04, 0.12, 0.5, 1.0 / 3 + 1};
   const auto timing = FrameTiming::FromSeconds(seconds, 30, EncodeContainer::kMp4);
   ASSERT_TRUE(timing.ok()) << timing.status();
@@ -95,7 +95,7 @@ TEST(FrameTimingTest, MatroskaCountsMilliseconds) {
   EXPECT_EQ(timing->Pts(1), 10);
 }
 
-TEST(FrameTimingTest, OneFrameTakesItsLengthFromFps) {
+TEST(FrameTimingTest, OneFrameTakesItsDurationFromFps) {
   const auto timing = FrameTiming::FromSeconds({0.123456}, 4, EncodeContainer::kMp4);
   ASSERT_TRUE(timing.ok()) << timing.status();
   const int64_t duration = timing->DurationAt(timing->Pts(0));
@@ -109,7 +109,7 @@ struct BadTimes {
   const char* words;
 };
 
-TEST(FrameTimingTest, RefusesTimesAndSaysWhich) {
+TEST(FrameTimingTest, RefusesBadTimesAndNamesThem) {
   const BadTimes all[] = {
       {"equal", {0, 1, 1}, EncodeContainer::kMp4, "pts[1] is 1 and pts[2] is 1"},
       {"falling", {0, 2, 1}, EncodeContainer::kMp4, "strictly increasing"},

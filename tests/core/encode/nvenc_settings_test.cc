@@ -55,7 +55,7 @@ FrameBatch Frames(PixelFormat format) {
   return frames;
 }
 
-TEST(NvencCodecTest, OtherCodecsAreNone) {
+TEST(NvencCodecTest, OtherCodecsAreRefused) {
   for (const EncodeCodec codec : {EncodeCodec::kVp9, EncodeCodec::kMjpeg, EncodeCodec::kFfv1}) {
     EncodeOptions options = Nvenc(codec);
     options.container = EncodeContainer::kMkv;
@@ -64,7 +64,7 @@ TEST(NvencCodecTest, OtherCodecsAreNone) {
   }
 }
 
-TEST(NvencCodecTest, EveryPresetHasOneOfNvencs) {
+TEST(NvencCodecTest, EveryPresetMapsToAnNvencPreset) {
   for (const EncodeCodec codec : kCodecs) {
     const std::vector<std::string>& presets = TraitsOf(codec).presets;
     // x264 and x265 list their fastest preset first, SVT-AV1 its slowest.
@@ -86,7 +86,7 @@ TEST(NvencCodecTest, EveryPresetHasOneOfNvencs) {
   EXPECT_EQ(NvencPreset(EncodeCodec::kAv1, "6"), "p4");
 }
 
-TEST(NvencCodecTest, ItsOwnPresetsAreNoneOfTheCpus) {
+TEST(NvencCodecTest, NvencPresetsAreRefusedOnTheCpu) {
   EncodeOptions options;
   options.preset = "p4";
   EXPECT_EQ(options.Validate().code(), absl::StatusCode::kInvalidArgument);
@@ -120,7 +120,7 @@ TEST(NvencSettingsTest, QualityRateAndLosslessness) {
 }
 
 // Needs no GPU: libavcodec checks the options against its own tables.
-TEST(NvencSettingsTest, LibavcodecTakesEveryNameAndValue) {
+TEST(NvencSettingsTest, LibavcodecAcceptsEveryNameAndValue) {
   for (const auto& [codec, encoder] : Encoders()) {
     for (const std::string& preset : TraitsOf(codec).presets) {
       for (const double quality : {0.0, 1.0, 20.5, TraitsOf(codec).max_quality - 12.0}) {
@@ -142,7 +142,7 @@ TEST(NvencSettingsTest, LibavcodecTakesEveryNameAndValue) {
   }
 }
 
-TEST(NvencSettingsTest, OptionsAreTheEncodersAndNoArguments) {
+TEST(NvencSettingsTest, RefusesUnknownOptionsAndThoseThatArgumentsSet) {
   const auto encoder = FindNvencEncoder(EncodeCodec::kHevc);
   if (!encoder.ok()) GTEST_SKIP() << encoder.status();
   const std::pair<const char*, const char*> bad[] = {
@@ -187,7 +187,7 @@ TEST(NvencSettingsTest, KeyFramesAndBFrames) {
   }
 }
 
-TEST(NvencStreamTest, FormatsAreThoseThatNvencReads) {
+TEST(NvencStreamTest, ChoosesFormatsThatNvencReads) {
   for (const auto& [codec, encoder] : Encoders()) {
     for (const PixelFormat input :
          {PixelFormat::kRgb, PixelFormat::kYuv444p, PixelFormat::kP010, PixelFormat::kNv12}) {

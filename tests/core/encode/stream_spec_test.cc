@@ -96,13 +96,13 @@ TEST(StreamSpecTest, TagsFollowTheArguments) {
   EXPECT_EQ(spec->range, AVCOL_RANGE_JPEG);
 }
 
-TEST(StreamSpecTest, ChromaOfPackedFramesIsWhereItWas) {
+TEST(StreamSpecTest, PackedFramesKeepTheirChromaLocation) {
   const auto spec = ChooseStream(Batch(64, 64, PixelFormat::kYuv420p), Options(EncodeCodec::kH264));
   ASSERT_TRUE(spec.ok());
   EXPECT_EQ(spec->chroma_location, AVCHROMA_LOC_UNSPECIFIED);
 }
 
-TEST(StreamSpecTest, EncodersAreHandedWhatTheyTakeWithoutACopy) {
+TEST(StreamSpecTest, FramesStayAsTheyAreIfTheEncoderTakesThem) {
   const auto nv12 = ChooseStream(Batch(64, 64, PixelFormat::kNv12), Options(EncodeCodec::kH264));
   ASSERT_TRUE(nv12.ok());
   EXPECT_EQ(nv12->format, AV_PIX_FMT_YUV420P);
@@ -136,7 +136,7 @@ struct Refusal {
   const char* words;
 };
 
-TEST(StreamSpecTest, RefusesAndSaysWhatWouldDo) {
+TEST(StreamSpecTest, RefusalsNameTheCure) {
   EncodeOptions jpeg709 = Options(EncodeCodec::kMjpeg);
   jpeg709.color_space = ColorSpace::kBt709;
   EncodeOptions limited_rgb = Options(EncodeCodec::kFfv1);

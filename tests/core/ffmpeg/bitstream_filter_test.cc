@@ -60,7 +60,7 @@ TEST_F(BitstreamFilterTest, ConvertsPacketsAndHeaders) {
   EXPECT_EQ(BytesOf(*packet).substr(0, 3), absl::string_view("\0\0\0", 3));
 }
 
-TEST_F(BitstreamFilterTest, OnePacketMayGiveMany) {
+TEST_F(BitstreamFilterTest, OnePacketMayBecomeMany) {
   Open(Av1Clip());
   auto filter = Create("av1_frame_split");
   ASSERT_TRUE(filter.ok()) << filter.status();
@@ -80,7 +80,7 @@ TEST_F(BitstreamFilterTest, OnePacketMayGiveMany) {
   EXPECT_THAT(parts, ::testing::Each(::testing::Ge(1)));
 }
 
-TEST_F(BitstreamFilterTest, SendDropsWhatIsLeft) {
+TEST_F(BitstreamFilterTest, SendDropsUnreadPackets) {
   Open(Av1Clip());
   auto filter = Create("av1_frame_split");
   ASSERT_TRUE(filter.ok());
@@ -120,7 +120,7 @@ TEST_F(BitstreamFilterTest, ErrorsNameTheFilter) {
   }
 }
 
-TEST_F(BitstreamFilterTest, GoesOnAfterABrokenPacket) {
+TEST_F(BitstreamFilterTest, ContinuesAfterABrokenPacket) {
   Open(BFramesClip());
   auto filter = Create("h264_mp4toannexb");
   ASSERT_TRUE(filter.ok());
@@ -132,7 +132,7 @@ TEST_F(BitstreamFilterTest, GoesOnAfterABrokenPacket) {
   EXPECT_TRUE(filter->Filter(Next()).ok());
 }
 
-TEST(ParameterSetsTest, NoneInAPacketWithoutThem) {
+TEST(ParameterSetsTest, EmptyForAPacketWithoutThem) {
   AvPacketPtr packet(av_packet_alloc());
   const absl::string_view slice("\0\0\0\1\x41\x9a\x02", 7);
   ASSERT_EQ(av_new_packet(packet.get(), static_cast<int>(slice.size())), 0);

@@ -86,7 +86,7 @@ TEST_F(DecoderCacheTest, KeepsADecoderForTheNextStream) {
   EXPECT_EQ(cache_.num_idle(), 1);
 }
 
-TEST_F(DecoderCacheTest, EachUserHasItsOwn) {
+TEST_F(DecoderCacheTest, EachUserGetsADecoderOfItsOwn) {
   auto first = Open(&cache_, av1_), second = Open(&cache_, av1_);
   EXPECT_EQ(Decode(av1_, first.get()), Decode(av1_, second.get()));
   first.reset();
@@ -118,7 +118,7 @@ TEST_F(DecoderCacheTest, OtherParametersGetOtherDecoders) {
   EXPECT_EQ(get_and_return(*codec, time_base, {}), 6);
 }
 
-TEST_F(DecoderCacheTest, DropsWhatMayRememberItsStream) {
+TEST_F(DecoderCacheTest, DropsDecodersThatMayKeepOldState) {
   AvPacketPtr packet(av_packet_alloc());
   ASSERT_TRUE(av1_.index.ReadPacket(av1_.source, 0, packet.get()).ok());
   auto unfinished = Open(&cache_, av1_);
@@ -140,7 +140,7 @@ TEST_F(DecoderCacheTest, DropsWhatMayRememberItsStream) {
   EXPECT_EQ(cache_.num_idle(), 0);
 }
 
-TEST_F(DecoderCacheTest, KeepsTheLatestWithinItsLimit) {
+TEST_F(DecoderCacheTest, KeepsTheLatestDecodersWithinItsLimit) {
   DecoderCache small(size_t{1500} << 10, kLong);  // enough for two decoders of 160x90 pictures
   std::vector<std::unique_ptr<Decoder>> decoders;
   for (int i = 0; i < 4; ++i) decoders.push_back(Open(&small, av1_));
@@ -151,7 +151,7 @@ TEST_F(DecoderCacheTest, KeepsTheLatestWithinItsLimit) {
   EXPECT_EQ(none.num_idle(), 0);
 }
 
-TEST_F(DecoderCacheTest, DropsWhatWasIdleForLong) {
+TEST_F(DecoderCacheTest, DropsDecodersThatWereIdleForLong) {
   DecoderCache cache(kPlenty, std::chrono::milliseconds(20));
   auto first = Open(&cache, av1_), second = Open(&cache, av1_);
   first.reset();
@@ -161,7 +161,7 @@ TEST_F(DecoderCacheTest, DropsWhatWasIdleForLong) {
   EXPECT_EQ(cache.num_idle(), 1);
 }
 
-TEST_F(DecoderCacheTest, AForkOpensItsOwn) {
+TEST_F(DecoderCacheTest, AForkOpensItsOwnDecoder) {
   DecoderOptions options;
   options.num_threads = 3;
   const auto expected = Decode(av1_, Open(&cache_, av1_, options).get());
@@ -178,7 +178,7 @@ TEST_F(DecoderCacheTest, AForkOpensItsOwn) {
   EXPECT_EQ(cache_.num_idle(), 1);
 }
 
-TEST_F(DecoderCacheTest, ManyThreads) {
+TEST_F(DecoderCacheTest, ManyThreadsShareOneCache) {
   const auto expected = DecodeAfresh(av1_);
   DecoderCache cache(size_t{1500} << 10, std::chrono::milliseconds(5));
   std::vector<std::thread> threads;

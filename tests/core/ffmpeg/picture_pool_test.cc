@@ -94,7 +94,7 @@ TEST_F(PicturePoolTest, LaysPicturesOutAsFfmpegDoes) {
   }
 }
 
-TEST_F(PicturePoolTest, ADecoderGetsItsOwnPictureAsItWas) {
+TEST_F(PicturePoolTest, ADecoderGetsItsOwnPictureUnchanged) {
   PicturePool pool(&cache_);
   AvFramePtr frame = Get(&pool);
   EXPECT_TRUE(HasOnly(0, *frame));

@@ -11,7 +11,6 @@
 #include "tests/core/testing/golden_corpus.h"
 #include "tests/core/testing/index_checks.h"
 #include "tests/core/testing/test_media.h"
-#include "tf_nvcodec/core/base/byte_coding.h"
 
 namespace nvc {
 namespace {
@@ -28,7 +27,7 @@ bool KeepsPackets(const FrameIndex& index) {
                      [](const PacketEntry& packet) { return packet.kept != nullptr; });
 }
 
-TEST(FrameIndexIoTest, EveryKindOfFileComesBackAsItWas) {
+TEST(FrameIndexIoTest, EveryKindOfFileSurvivesARoundTrip) {
   int written = 0, kept = 0;
   for (const std::string& path : GoldenClips()) {
     SCOPED_TRACE(path);
@@ -132,42 +131,13 @@ TEST(FrameIndexIoTest, DamagedBytesAtEveryPlace) {
   }
 }
 
-TEST(FrameIndexIoTest, RandomBytesAreNoIndex) {
+TEST(FrameIndexIoTest, RandomBytesAreSafe) {
   std::mt19937_64 random(2);
   for (int i = 0; i < 1000; ++i) {
     std::string bytes(random() % 2000, '\0');
     for (char& byte : bytes) byte = static_cast<char>(random());
     Use(bytes);
   }
-}
-
-TEST(ByteCodingTest, NumbersComeBack) {
-  std::mt19937_64 random(3);
-  ByteWriter out;
-  std::vector<int64_t> values = {0, 1, -1, 63, 64, -64, -65, INT64_MAX, INT64_MIN};
-  for (int i = 0; i < 1000; ++i) values.push_back(static_cast<int64_t>(random() >> random() % 64));
-  int64_t last = 0;
-  for (const int64_t value : values) {
-    out.Signed(value);
-    out.Unsigned(static_cast<uint64_t>(value));
-    out.Difference(value, last);
-    last = value;
-  }
-  out.Double(-0.1);
-  const std::string bytes = out.Take();
-  ByteReader in(bytes);
-  last = 0;
-  for (const int64_t value : values) {
-    EXPECT_EQ(in.Signed(), value);
-    EXPECT_EQ(in.Unsigned(), static_cast<uint64_t>(value));
-    EXPECT_EQ(in.Difference(last), value);
-    last = value;
-  }
-  EXPECT_EQ(in.Double(), -0.1);
-  EXPECT_TRUE(in.ok());
-  EXPECT_EQ(in.left(), 0u);
-  EXPECT_EQ(in.Unsigned(), 0u);
-  EXPECT_FALSE(in.ok());
 }
 
 }  // namespace

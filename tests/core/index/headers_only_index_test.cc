@@ -87,7 +87,7 @@ bool ExpectSameIndexSparsely(absl::string_view bytes) {
   return sparse_source.bytes < full_source.bytes;
 }
 
-TEST(SparseIndexTest, EveryKindOfFileHasTheSameIndex) {
+TEST(HeadersOnlyIndexTest, EveryKindOfFileHasTheSameIndex) {
   std::set<std::string> read_sparsely;
   for (const std::string& path : GoldenClips()) {
     SCOPED_TRACE(path);
@@ -103,7 +103,7 @@ TEST(SparseIndexTest, EveryKindOfFileHasTheSameIndex) {
   EXPECT_THAT(read_sparsely, IsSupersetOf({"h264.mp4", "hevc.mp4", "av1.mp4", "vp9.mp4"}));
 }
 
-TEST(SparseIndexTest, DamagedFilesHaveTheSameIndex) {
+TEST(HeadersOnlyIndexTest, DamagedFilesHaveTheSameIndex) {
   for (const std::string& path : GoldenClips()) {
     const std::string name = std::filesystem::path(path).filename();
     if (name != "h264_audio.mp4" && name != "hevc.mp4" && name != "av1.mp4") continue;
@@ -150,7 +150,7 @@ class FailingSource : public ByteSource {
 
 // If a failed read counted as the end of the file, the index of a shorter video would be stored for
 // this file.
-TEST(SparseIndexTest, AReadThatFailsIsNoEndOfTheFile) {
+TEST(HeadersOnlyIndexTest, AFailedReadIsNotTheEndOfTheFile) {
   if (GoldenFolder().empty()) GTEST_SKIP() << "tests/golden/make_clips.py has not run";
   for (const std::string& path : GoldenClips()) {
     if (std::filesystem::path(path).filename() != "h264_faststart.mp4") continue;
@@ -205,7 +205,7 @@ std::string LargeFile() {
 }
 
 // An encrypted file's packets carry side data for decrypting them, so the index keeps them whole.
-TEST(SparseIndexTest, AnEncryptedFileHasTheSameIndex) {
+TEST(HeadersOnlyIndexTest, AnEncryptedFileHasTheSameIndex) {
   const std::string bytes = Ffmpeg(
       {"-f lavfi -i testsrc2=size=640x360:rate=25:duration=1 -c:v libx264 -preset ultrafast -g 10 "
        "-encryption_scheme cenc-aes-ctr -encryption_key 76a6c65c5ea762046bd749a2e632ccbb "
@@ -224,7 +224,7 @@ TEST(SparseIndexTest, AnEncryptedFileHasTheSameIndex) {
   EXPECT_EQ(sample->size, packet->size);
 }
 
-TEST(SparseIndexTest, ALargeFileCostsOnlyWhatAClipNeeds) {
+TEST(HeadersOnlyIndexTest, ALargeFileIsReadOnlyInPart) {
   const std::string bytes = LargeFile();
   ASSERT_GT(bytes.size(), 20u << 20);
   EXPECT_TRUE(ExpectSameIndexSparsely(bytes));
@@ -267,7 +267,7 @@ TEST(SampleTableTest, HasEverySampleOfTheFile) {
   EXPECT_GT(table.samples().size(), static_cast<size_t>(wanted)) << "audio";
 }
 
-TEST(SampleTableTest, IsEmptyWhereItCannotBeTrusted) {
+TEST(SampleTableTest, IsEmptyIfItCannotBeTrusted) {
   // First the mdat box gets another name, then it is shortened so that the last samples lie
   // outside.
   std::string clip = RealClip();
@@ -292,7 +292,7 @@ TEST(SampleTableTest, IsEmptyWhereItCannotBeTrusted) {
   }
 }
 
-TEST(SparseSourceTest, PartsComeInTheirPlacesHoweverTheyAreRead) {
+TEST(HeadersOnlySourceTest, KeepsOffsetsHoweverItIsRead) {
   const std::string& clip = RealClip();
   const SampleTable table = TableOf(clip);
   const CountingSource source(clip);
@@ -321,7 +321,7 @@ TEST(SparseSourceTest, PartsComeInTheirPlacesHoweverTheyAreRead) {
 }
 
 // Reads each sample from its beginning in one or several pieces, as a demuxer does.
-TEST(SparseSourceTest, AReadEndsWithTheBriefOfItsSample) {
+TEST(HeadersOnlySourceTest, AReadEndsWithTheHeadersOfItsSample) {
   const std::string& clip = RealClip();
   const MemorySource source(clip);
   const auto demuxer = Demuxer::Open(source, nullptr);

@@ -128,7 +128,7 @@ TEST_F(IndexCacheTest, PacketsOutsideTheFileAreNotFound) {
   ExpectNotFound(file_);
 }
 
-TEST_F(IndexCacheTest, WhatIsNoFileIsNotFound) {
+TEST_F(IndexCacheTest, AnythingButAFileIsNotFound) {
   fs::create_directories(cache_.FileName(file_.path));
   ExpectNotFound(file_);
   fs::remove(cache_.FileName(file_.path));
@@ -136,7 +136,7 @@ TEST_F(IndexCacheTest, WhatIsNoFileIsNotFound) {
   ExpectNotFound(file_);
 }
 
-TEST_F(IndexCacheTest, AFolderThatCannotBeMadeIsAStatus) {
+TEST_F(IndexCacheTest, AFolderThatCannotBeMadeIsAnError) {
   std::ofstream(root_ / "a") << "a file";
   EXPECT_FALSE(cache_.Store(file_, index_).ok());
   ExpectNotFound(file_);

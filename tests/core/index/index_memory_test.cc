@@ -44,14 +44,14 @@ TEST_F(IndexMemoryTest, AFailureIsNotKept) {
   Get(&memory_, "a");
 }
 
-TEST_F(IndexMemoryTest, AnUnwantedOneIsReplaced) {
+TEST_F(IndexMemoryTest, AnUnwantedIndexIsReplaced) {
   const auto first = Get(&memory_, "a");
   const auto second = Get(&memory_, "a", first.get());
   EXPECT_NE(first, second);
   EXPECT_EQ(second, Get(&memory_, "a"));
 }
 
-TEST_F(IndexMemoryTest, AFailedReplacementLeavesTheOldOneToOthers) {
+TEST_F(IndexMemoryTest, AFailedReplacementKeepsTheOldIndex) {
   const auto first = Get(&memory_, "a");
   EXPECT_TRUE(absl::IsUnavailable(memory_.Get("a", Fail, nullptr, first.get()).status()));
   EXPECT_EQ(first, Get(&memory_, "a"));
@@ -59,7 +59,7 @@ TEST_F(IndexMemoryTest, AFailedReplacementLeavesTheOldOneToOthers) {
   EXPECT_NE(first, Get(&memory_, "a"));
 }
 
-TEST_F(IndexMemoryTest, OneIsDroppedWhileItIsReplaced) {
+TEST_F(IndexMemoryTest, AnIndexMayBeDroppedWhileItIsReplaced) {
   for (int round = 0; round < 3; ++round) {
     const auto first = Get(&memory_, "a");
     const auto replace = [this] {
@@ -76,7 +76,7 @@ TEST_F(IndexMemoryTest, OneIsDroppedWhileItIsReplaced) {
   EXPECT_EQ(last, Get(&memory_, "x"));
 }
 
-TEST_F(IndexMemoryTest, WhoWaitsForAnothersCanBeCancelled) {
+TEST_F(IndexMemoryTest, WaitingForAnotherCallCanBeCancelled) {
   std::atomic<int> waited = 0;
   const auto slow = [&] {
     const auto cancelled = [&] { return ++waited == 3; };

@@ -65,7 +65,7 @@ TEST(SampleTableIndexTest, EveryKindOfFileHasTheSameFrames) {
   RecordProperty("believed", believed);
 }
 
-TEST(SampleTableIndexTest, SyncSamplesThatAreNoneAreFound) {
+TEST(SampleTableIndexTest, DetectsFalseSyncSamples) {
   std::string bytes = RealClip();
   const size_t table = bytes.find("stss");
   ASSERT_NE(table, std::string::npos);
@@ -78,7 +78,7 @@ TEST(SampleTableIndexTest, SyncSamplesThatAreNoneAreFound) {
   EXPECT_TRUE(absl::IsAborted(CheckSyncSamples(*index, source, {0, 5})));
 }
 
-TEST(SampleTableIndexTest, IsMarkedInTheCacheToo) {
+TEST(SampleTableIndexTest, TheCacheKeepsTheMark) {
   const MemorySource source(RealClip());
   const auto table = FrameIndex::Build(source, BelieveTable(), nullptr);
   ASSERT_TRUE(table.ok()) << table.status();
@@ -88,7 +88,7 @@ TEST(SampleTableIndexTest, IsMarkedInTheCacheToo) {
   EXPECT_TRUE(parsed->only_sample_table());
 }
 
-TEST(SampleTableIndexTest, TablesThatMayNotTellAreNotBelieved) {
+TEST(SampleTableIndexTest, OtherContainersAreReadInFull) {
   // Files other than MP4 and MOV, such as transport streams, have no sample table.
   for (const std::string& path : GoldenClips()) {
     const std::string type = std::filesystem::path(path).extension();

@@ -50,7 +50,7 @@ TEST(FileMuxerTest, WritesAnMp4) {
             absl::StatusCode::kFailedPrecondition);
 }
 
-TEST(FileMuxerTest, TakesTheSetsOfTheFirstPacket) {
+TEST(FileMuxerTest, TakesTheParameterSetsOfTheFirstPacket) {
   FileMuxerSpec spec = Spec("b.mp4");
   spec.parameter_sets.clear();
   auto muxer = FileMuxer::Create(spec);
@@ -111,7 +111,7 @@ TEST(FileMuxerTest, SoundComesAfterTheFirstPacketOfTheVideo) {
   EXPECT_EQ(packet->size, 16);
 }
 
-TEST(FileMuxerTest, RefusesWhatCanNotBe) {
+TEST(FileMuxerTest, RefusesInvalidSpecsAndPackets) {
   FileMuxerSpec spec = Spec("c.webm");
   spec.container = EncodeContainer::kWebm;
   EXPECT_EQ(FileMuxer::Create(spec).status().code(), absl::StatusCode::kInvalidArgument);
@@ -137,7 +137,7 @@ TEST(FileMuxerTest, RefusesWhatCanNotBe) {
 
 // The first packet writes the file's header. If libavformat then refuses packets, the header must
 // not be written again.
-TEST(FileMuxerTest, BeginsTheFileOnce) {
+TEST(FileMuxerTest, WritesTheHeaderOnce) {
   FileMuxerSpec spec = Spec("again.mkv");
   spec.container = EncodeContainer::kMkv;
   spec.codec = EncodeCodec::kAv1;
@@ -152,7 +152,7 @@ TEST(FileMuxerTest, BeginsTheFileOnce) {
   EXPECT_EQ((*muxer)->Finish().code(), absl::StatusCode::kInvalidArgument);
 }
 
-TEST(FileMuxerTest, AFileThatCanNotBeginStaysSo) {
+TEST(FileMuxerTest, AFailedHeaderStaysAnError) {
   FileMuxerSpec spec = Spec("wide.mp4");
   spec.width = 70000;
   auto muxer = FileMuxer::Create(spec);
@@ -162,7 +162,7 @@ TEST(FileMuxerTest, AFileThatCanNotBeginStaysSo) {
   EXPECT_EQ((*muxer)->Write(kKey.data(), kKey.size(), 1, 1, 1, true), first);
 }
 
-TEST(FileMuxerTest, APathIsAFileWhateverItReadsLike) {
+TEST(FileMuxerTest, APathIsNeverAUrl) {
   FileMuxerSpec spec = Spec("tcp:x.mp4");
   spec.path = testing::TempDir() + "/pipe:1";
   auto muxer = FileMuxer::Create(spec);

@@ -75,7 +75,7 @@ absl::StatusOr<std::string> Write(const FrameBatch& frames, const EncodeOptions&
   return out;
 }
 
-TEST(VideoWriterTest, EveryPairWorksTwiceAlikeOrSaysWhatWould) {
+TEST(VideoWriterTest, EveryPairGivesTheSameBytesTwiceOrAnError) {
   const Clip clip(96, 64, 12);
   int written = 0;
   for (const EncodeCodec codec : kCodecs) {
@@ -96,7 +96,7 @@ TEST(VideoWriterTest, EveryPairWorksTwiceAlikeOrSaysWhatWould) {
   EXPECT_EQ(written, 30);
 }
 
-TEST(VideoWriterTest, OutputDoesNotDependOnWhatMemoryHeld) {
+TEST(VideoWriterTest, OutputDoesNotDependOnUninitializedMemory) {
   const Clip clip(176, 144, 20);
   for (const EncodeCodec codec : kCodecs) {
     for (const int gop : {1, 5, 12}) {
@@ -115,7 +115,7 @@ TEST(VideoWriterTest, OutputDoesNotDependOnWhatMemoryHeld) {
   }
 }
 
-TEST(VideoWriterTest, Av1sSequenceHeaderInTheContainerIsTheStreams) {
+TEST(VideoWriterTest, TheContainerHasTheStreamsAv1SequenceHeader) {
   const Clip clip(96, 64, 12);
   for (const EncodeContainer container : {EncodeContainer::kMp4, EncodeContainer::kMkv}) {
     for (const char* preset : {"12", "10", "8"}) {
@@ -145,7 +145,7 @@ TEST(VideoWriterTest, Av1sSequenceHeaderInTheContainerIsTheStreams) {
   }
 }
 
-TEST(VideoWriterTest, Mp4HasItsIndexInFrontUnlessAskedOtherwise) {
+TEST(VideoWriterTest, Mp4HasItsIndexInFrontByDefault) {
   const Clip clip(64, 64, 5);
   EncodeOptions options = Options(EncodeCodec::kH264, EncodeContainer::kMp4);
   const auto fast = Write(clip.frames, options);
@@ -298,7 +298,7 @@ TEST(VideoWriterTest, RatesBeyondCodecOrContainerAreRefused) {
               HasSubstr("use container mp4"));
 }
 
-TEST(VideoWriterTest, SlowAv1GoesByQuality) {
+TEST(VideoWriterTest, SlowAv1NeedsCrf) {
   const Clip clip(64, 64, 2);
   EncodeOptions options = Options(EncodeCodec::kAv1, EncodeContainer::kMp4);
   EXPECT_TRUE(Write(clip.frames, options, nullptr, 0.5).ok());

@@ -38,7 +38,7 @@ std::vector<uint8_t> OnCpu(const OutputSpec& output, const AVFrame& frame) {
   return out;
 }
 
-TEST(GpuDeinterlaceTest, EqualsTheCpus) {
+TEST(GpuDeinterlaceTest, EqualsTheCpu) {
   GpuDevice* const device = lazy_cuda::NewDevice();
   for (const AVPixelFormat format : {AV_PIX_FMT_YUV420P, AV_PIX_FMT_YUV420P10, AV_PIX_FMT_YUV444P,
                                      AV_PIX_FMT_YUV444P12, AV_PIX_FMT_GRAY8}) {
@@ -66,7 +66,7 @@ TEST(GpuDeinterlaceTest, EqualsTheCpus) {
   }
 }
 
-TEST(GpuDeinterlaceTest, ColoursComeAfterIt) {
+TEST(GpuDeinterlaceTest, ComesBeforeTheColourConversion) {
   GpuDevice* const device = lazy_cuda::NewDevice();
   TestFrame test(AV_PIX_FMT_YUV420P, 64, 40, 7);
   test.frame().interlaced_frame = 1;
@@ -85,7 +85,7 @@ TEST(GpuDeinterlaceTest, ColoursComeAfterIt) {
   for (size_t i = 0; i < out.size(); ++i) ASSERT_NEAR(out[i], want[i], 1) << i;
 }
 
-TEST(GpuDeinterlaceTest, ThePictureIsWaitedForAndHeldUntilItsPlanesAreRead) {
+TEST(GpuDeinterlaceTest, WaitsForThePictureAndHoldsItUntilItIsRead) {
   GpuDevice* const device = lazy_cuda::NewDevice();
   TestFrame test(AV_PIX_FMT_YUV420P, 64, 40, 7);
   test.frame().interlaced_frame = 1;
@@ -102,7 +102,7 @@ TEST(GpuDeinterlaceTest, ThePictureIsWaitedForAndHeldUntilItsPlanesAreRead) {
   lazy_cuda::RunAll();
 }
 
-TEST(GpuDeinterlaceTest, FailuresAreToldAndLetThePictureGo) {
+TEST(GpuDeinterlaceTest, FailuresAreReportedAndReleaseThePicture) {
   GpuDevice* const device = lazy_cuda::NewDevice();
   TestFrame test(AV_PIX_FMT_YUV420P, 64, 40, 7);
   test.frame().interlaced_frame = 1;

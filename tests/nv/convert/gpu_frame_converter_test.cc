@@ -72,7 +72,7 @@ TEST(GpuFrameConverterTest, AgreesWithTheReference) {
   }
 }
 
-TEST(GpuFrameConverterTest, QueuesInOrderAndWaitsForNothing) {
+TEST(GpuFrameConverterTest, QueuesInOrderWithoutWaiting) {
   GpuDevice* device = lazy_cuda::NewDevice();
   TestFrame software(AV_PIX_FMT_YUV420P, 34, 18, 1);
   DecodedFrame decoded(device, software.frame());
@@ -94,7 +94,7 @@ TEST(GpuFrameConverterTest, QueuesInOrderAndWaitsForNothing) {
   EXPECT_NE(out, before);
 }
 
-TEST(GpuFrameConverterTest, TheSecondConverterOfAKindCostsNothing) {
+TEST(GpuFrameConverterTest, TheSecondConverterReusesKernelAndTables) {
   GpuDevice* device = lazy_cuda::NewDevice();
   SourceSpec source;
   source.width = 64, source.height = 48, source.format = AV_PIX_FMT_YUV420P;
@@ -114,7 +114,7 @@ TEST(GpuFrameConverterTest, TheSecondConverterOfAKindCostsNothing) {
   EXPECT_EQ(lazy_cuda::Objects(), objects + 2);
 }
 
-TEST(GpuFrameConverterTest, OldTablesAreLetGo) {
+TEST(GpuFrameConverterTest, OldTablesAreFreed) {
   GpuDevice* device = lazy_cuda::NewDevice();
   SourceSpec source;
   source.width = 640, source.height = 480, source.format = AV_PIX_FMT_YUV420P;
@@ -141,7 +141,7 @@ TEST(GpuFrameConverterTest, OneCompilationForManyThreads) {
   EXPECT_EQ(lazy_cuda::ModulesLoaded(), modules + 1);
 }
 
-TEST(GpuFrameConverterTest, FailuresAreToldAndNotKept) {
+TEST(GpuFrameConverterTest, FailuresAreReportedAndNotCached) {
   SourceSpec source;
   source.width = 64, source.height = 48, source.format = AV_PIX_FMT_YUV420P;
   OutputSpec output;

@@ -111,7 +111,7 @@ class GpuFrameDeviceTest : public ::testing::Test {
   CudaStream stream_;
 };
 
-TEST_F(GpuFrameDeviceTest, DrawnAtRandomAgreesWithTheReference) {
+TEST_F(GpuFrameDeviceTest, RandomConversionsAgreeWithTheReference) {
   const AVPixelFormat formats[] = {AV_PIX_FMT_YUV420P, AV_PIX_FMT_YUV420P10, AV_PIX_FMT_YUV444P,
                                    AV_PIX_FMT_YUV444P12, AV_PIX_FMT_GRAY8};
   Draw draw(77);

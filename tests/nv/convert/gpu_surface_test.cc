@@ -184,7 +184,7 @@ TEST(GpuSurfaceTest, MemoryIsReusedAndFreed) {
   EXPECT_EQ(HostGpu::allocated, 0u);
 }
 
-TEST(GpuSurfaceTest, MemoryThatOthersSawIsReusedOnceTheContextIsDone) {
+TEST(GpuSurfaceTest, MemoryOfShownFramesIsReusedAfterASynchronize) {
   GpuDevice* const device = HostGpu::Device();
   {
     DeviceMemoryPool pool(device);
@@ -205,7 +205,7 @@ TEST(GpuSurfaceTest, MemoryThatOthersSawIsReusedOnceTheContextIsDone) {
   EXPECT_EQ(HostGpu::allocated, 0u);
 }
 
-TEST(GpuSurfaceTest, TheCallersStreamIsTakenAndLeft) {
+TEST(GpuSurfaceTest, UsesTheCallersStreamAndKeepsIt) {
   GpuDevice* const device = HostGpu::Device();
   {
     const auto stream = BorrowedStream::Create(device, 77);

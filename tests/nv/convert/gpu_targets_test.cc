@@ -109,7 +109,7 @@ class GpuTargetsTest : public ::testing::Test {
   Bytes batch_ = Bytes(4 * kBytes, 0xa5);
 };
 
-TEST_F(GpuTargetsTest, DeviceMemoryIsWrittenInOrderAndNothingWaits) {
+TEST_F(GpuTargetsTest, WritesDeviceMemoryInOrderWithoutWaiting) {
   DeviceTarget target(device_, kStream);
   const AVFrame& decoded = frames_[0]->frame();
   EXPECT_EQ(target.SourceOf(decoded, 0).format, AV_PIX_FMT_YUV420P);
@@ -142,7 +142,7 @@ TEST_F(GpuTargetsTest, PicturesOfAnotherGpuAreRefused) {
   EXPECT_TRUE(absl::IsInternal(target.NewConverter(Native(), frames_[0]->frame(), 0).status()));
 }
 
-TEST_F(GpuTargetsTest, FramesReachTheHostWhenTheConverterIsGone) {
+TEST_F(GpuTargetsTest, FramesReachTheHostWhenTheConverterIsDestroyed) {
   DownloadTarget target(device_);
   auto converter = target.NewConverter(Native(), frames_[0]->frame(), 0).value();
   ASSERT_TRUE(converter->Convert(frames_[0]->frame(), batch_.data()).ok());
@@ -161,7 +161,7 @@ TEST_F(GpuTargetsTest, FramesReachTheHostWhenTheConverterIsGone) {
   EXPECT_EQ(Slot(3), Slot(0)) << "a copy of a copy";
 }
 
-TEST_F(GpuTargetsTest, TheLastWordOfAFrameIsTheHostsDecodersWhenItCameLater) {
+TEST_F(GpuTargetsTest, ALaterHostFrameReplacesTheGpus) {
   DownloadTarget target(device_);
   auto converter = target.NewConverter(Native(), frames_[0]->frame(), 0).value();
   ASSERT_TRUE(converter->Convert(frames_[0]->frame(), batch_.data()).ok());
@@ -171,7 +171,7 @@ TEST_F(GpuTargetsTest, TheLastWordOfAFrameIsTheHostsDecodersWhenItCameLater) {
   EXPECT_EQ(Slot(0), Packed(frames_[1]->software()));
 }
 
-TEST_F(GpuTargetsTest, LanesAreKept) {
+TEST_F(GpuTargetsTest, StreamsAndMemoryAreReused) {
   int objects = 0;
   for (int i = 0; i < 10; ++i) {
     DownloadTarget target(device_);
@@ -185,7 +185,7 @@ TEST_F(GpuTargetsTest, LanesAreKept) {
   EXPECT_EQ(lazy_cuda::Objects(), objects);
 }
 
-TEST_F(GpuTargetsTest, WhatFailsAtTheEndIsTold) {
+TEST_F(GpuTargetsTest, FailuresAtTheEndAreReported) {
   DownloadTarget target(device_);
   auto converter = target.NewConverter(Native(), frames_[0]->frame(), 0).value();
   ASSERT_TRUE(converter->Convert(frames_[0]->frame(), batch_.data()).ok());
@@ -197,8 +197,8 @@ TEST_F(GpuTargetsTest, WhatFailsAtTheEndIsTold) {
   EXPECT_EQ(Slot(0), Bytes(kBytes, 0xa5));
 }
 
-TEST_F(GpuTargetsTest, NoMemoryForAFrame) {
-  // Uses new devices, for which no download lanes are kept yet.
+TEST_F(GpuTargetsTest, OutOfMemoryForAFrame) {
+  // Uses new devices, for which no download buffers are kept yet.
   GpuDevice* const device = DeviceWithStreams();
   DecodedFrame decoded(device, 5);
   DownloadTarget target(device);

@@ -10,14 +10,14 @@ namespace {
 
 using ::testing::HasSubstr;
 
-TEST(GpuDeviceTest, TellsWhatItIs) {
+TEST(GpuDeviceTest, DescribesTheGpu) {
   FakeGpu gpu;
   EXPECT_EQ(gpu.device()->name(), "Fake H200");
   EXPECT_EQ(gpu.device()->compute_capability(), 90);
   EXPECT_EQ(gpu.device()->total_memory(), size_t{32} << 30);
 }
 
-TEST(CudaDriverTest, KindsOfErrors) {
+TEST(CudaDriverTest, MapsErrors) {
   FakeGpu gpu;
   const auto code = [&gpu](int result) {
     return gpu.device()->cuda().Check(static_cast<CUresult>(result), "x").code();

@@ -27,7 +27,7 @@ std::vector<uint8_t> Numbered(size_t bytes, uint32_t seed) {
 // A copy consists of pieces of 4 MiB, so these sizes lie around it.
 const size_t kSizes[] = {0, 1, 1000, (4 << 20) - 1, 4 << 20, (4 << 20) + 1, (20 << 20) + 5};
 
-TEST(GpuCopyTest, ToTheHostAndDoneOnReturn) {
+TEST(GpuCopyTest, CopyToHostIsDoneOnReturn) {
   GpuDevice* device = lazy_cuda::NewDevice();
   for (size_t bytes : kSizes) {
     const std::vector<uint8_t> from = Numbered(bytes, 1);
@@ -37,7 +37,7 @@ TEST(GpuCopyTest, ToTheHostAndDoneOnReturn) {
   }
 }
 
-TEST(GpuCopyTest, ToTheHostFindsWhatWasQueuedBefore) {
+TEST(GpuCopyTest, CopyToHostComesAfterQueuedWork) {
   GpuDevice* device = lazy_cuda::NewDevice();
   const std::vector<uint8_t> made = Numbered(9 << 20, 2);
   std::vector<uint8_t> between(made.size()), to(made.size());
@@ -47,7 +47,7 @@ TEST(GpuCopyTest, ToTheHostFindsWhatWasQueuedBefore) {
   EXPECT_EQ(to, made);
 }
 
-TEST(GpuCopyTest, ToTheDeviceFromMemoryThatChangesAtOnce) {
+TEST(GpuCopyTest, CopyToDeviceReadsItsSourceBeforeItReturns) {
   GpuDevice* device = lazy_cuda::NewDevice();
   // All copies go one after the other through the same page-locked memory.
   for (uint32_t seed = 0; seed < 3; ++seed) {
@@ -64,7 +64,7 @@ TEST(GpuCopyTest, ToTheDeviceFromMemoryThatChangesAtOnce) {
   }
 }
 
-TEST(GpuCopyTest, FailuresAreToldAndMemoryIsLetGo) {
+TEST(GpuCopyTest, FailuresAreReportedAndFreeMemory) {
   for (const char* function :
        {"cuMemHostAlloc", "cuEventCreate", "d2h", "record", "cuEventSynchronize"}) {
     GpuDevice* device = lazy_cuda::NewDevice();

@@ -104,7 +104,7 @@ TEST_F(NvrtcTest, RefusesGpusThatAreTooOldForIt) {
             absl::StatusCode::kFailedPrecondition);
 }
 
-TEST_F(NvrtcTest, TellsWhatTheCompilerSays) {
+TEST_F(NvrtcTest, ReportsTheCompilersErrors) {
   const auto image =
       nvrtc_->Compile({"broken.cu", "__global__ void f() { return undeclared; }", {}}, 90, {});
   EXPECT_EQ(image.status().code(), absl::StatusCode::kInternal);

@@ -17,7 +17,7 @@ constexpr int kNotReady = 600;
 
 CUstream Stream(uintptr_t handle) { return reinterpret_cast<CUstream>(handle); }
 
-TEST(StreamNumberTest, AreThoseOfDlpack) {
+TEST(StreamNumberTest, FollowsDlpack) {
   EXPECT_EQ(*StreamOfNumber(1), Stream(1));
   EXPECT_EQ(*StreamOfNumber(0x7f0012345678), Stream(0x7f0012345678));
   EXPECT_EQ(NumberOfStream(nullptr), 1);
@@ -43,7 +43,7 @@ TEST(OrderStreamsTest, OneStreamIsInOrder) {
   EXPECT_TRUE(gpu.calls.empty());
 }
 
-TEST(OrderStreamsTest, FailuresAreToldAndLeaveNothing) {
+TEST(OrderStreamsTest, FailuresAreReportedAndLeaveNothing) {
   for (const char* const function : {"EventCreate", "EventRecord", "StreamWaitEvent"}) {
     FakeGpu gpu;
     gpu.Fail(function, kCudaInvalidValue);
@@ -51,7 +51,7 @@ TEST(OrderStreamsTest, FailuresAreToldAndLeaveNothing) {
   }
 }
 
-TEST(ReleaseAfterTest, WaitsForTheStreamAndNotForTheHost) {
+TEST(ReleaseAfterTest, WaitsForTheStreamWithoutBlocking) {
   FakeGpu gpu;
   int released = 0;
   gpu.Fail("EventQuery", kNotReady, /*times=*/2);
@@ -68,7 +68,7 @@ TEST(ReleaseAfterTest, WaitsForTheStreamAndNotForTheHost) {
   EXPECT_EQ(gpu.Count("EventSynchronize") + gpu.Count("StreamSynchronize"), 0);
 }
 
-TEST(ReleaseAfterTest, ADriverThatFailsKeepsNothing) {
+TEST(ReleaseAfterTest, ReleasesAtOnceIfTheDriverFails) {
   FakeGpu gpu;
   int released = 0;
   gpu.Fail("EventRecord", kCudaInvalidValue);

@@ -93,7 +93,7 @@ TEST_F(EncodeBackendTest, AutoTakesNvencForPlainCalls) {
   EXPECT_THAT(said_, IsEmpty());
 }
 
-TEST_F(EncodeBackendTest, AutoLeavesOtherMeaningsToTheCpu) {
+TEST_F(EncodeBackendTest, AutoUsesTheCpuForOptionsWithAnotherMeaning) {
   if (!HasEncoder()) GTEST_SKIP() << "libavcodec has no NVENC";
   const EncodeOptions plain = options_;
   const auto expect = [&](const char* words) {
@@ -134,14 +134,14 @@ TEST_F(EncodeBackendTest, AutoFallsBackWhenNvencFails) {
   EXPECT_THAT(said_.back(), HasSubstr("no NVENC on NVIDIA H200"));
 }
 
-TEST_F(EncodeBackendTest, CancellingIsNoReasonToEncodeAgain) {
+TEST_F(EncodeBackendTest, CancellingDoesNotFallBack) {
   if (!HasEncoder()) GTEST_SKIP() << "libavcodec has no NVENC";
   nvenc_result_ = absl::CancelledError("cancelled");
   EXPECT_EQ(Run(EncodeBackend::kAuto), nvenc_result_);
   EXPECT_THAT(ran_, ElementsAre("nvenc"));
 }
 
-TEST_F(EncodeBackendTest, WhatNeitherTakesIsTheCpusError) {
+TEST_F(EncodeBackendTest, ReportsTheCpusErrorIfBothFail) {
   if (!HasEncoder()) GTEST_SKIP() << "libavcodec has no NVENC";
   nvenc_result_ = absl::InvalidArgumentError("NaN, says NVENC");
   cpu_result_ = absl::InvalidArgumentError("NaN");
@@ -206,7 +206,7 @@ NvencDriver MadeUpNvenc() {
   return nvenc;
 }
 
-TEST(NvencCodecsTest, AreNamed) {
+TEST(NvencCodecsTest, ListsTheCodecs) {
   open_status = NV_ENC_SUCCESS;
   guids = {NV_ENC_CODEC_H264_GUID, GUID{1, 2, 3, {4}}, NV_ENC_CODEC_HEVC_GUID};
   const auto codecs = NvencCodecs(MadeUpNvenc(), nullptr, "NVIDIA L4");
@@ -215,7 +215,7 @@ TEST(NvencCodecsTest, AreNamed) {
   EXPECT_EQ(sessions, 0);
 }
 
-TEST(NvencCodecsTest, AGpuWithoutIsNamed) {
+TEST(NvencCodecsTest, NamesAGpuWithoutNvenc) {
   open_status = NV_ENC_ERR_UNSUPPORTED_DEVICE;
   const auto none = NvencCodecs(MadeUpNvenc(), nullptr, "NVIDIA H200");
   EXPECT_EQ(none.status().code(), absl::StatusCode::kFailedPrecondition);
@@ -228,14 +228,14 @@ TEST(NvencCodecsTest, AGpuWithoutIsNamed) {
   EXPECT_EQ(sessions, 0);
 }
 
-TEST(NvencCodecsTest, ABusyOneIsNotAMissingOne) {
+TEST(NvencCodecsTest, ABusyNvencIsNotAMissingOne) {
   open_status = NV_ENC_ERR_OUT_OF_MEMORY;
   EXPECT_EQ(NvencCodecs(MadeUpNvenc(), nullptr, "a GPU").status().code(),
             absl::StatusCode::kResourceExhausted);
   EXPECT_EQ(sessions, 0);
 }
 
-TEST(NvencCapabilitiesTest, AreTheDriversAnswers) {
+TEST(NvencCapabilitiesTest, ReturnsTheDriversAnswers) {
   open_status = NV_ENC_SUCCESS;
   guids = {NV_ENC_CODEC_H264_GUID, NV_ENC_CODEC_HEVC_GUID};
   NvencDriver nvenc = MadeUpNvenc();
@@ -262,7 +262,7 @@ TEST(NvencCapabilitiesTest, AreTheDriversAnswers) {
   EXPECT_EQ(sessions, 0);
 }
 
-TEST(NvencCapabilitiesTest, ACodecThatItLacksAndAGpuWithoutAreNamed) {
+TEST(NvencCapabilitiesTest, NamesAMissingCodecAndAGpuWithoutNvenc) {
   open_status = NV_ENC_SUCCESS;
   guids = {NV_ENC_CODEC_H264_GUID};
   const auto no_codec = NvencCapabilities(MadeUpNvenc(), nullptr, "NVIDIA L4", "av1");

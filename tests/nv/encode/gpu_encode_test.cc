@@ -170,7 +170,7 @@ class GpuEncodeTest : public ::testing::Test {
   int objects_ = 0;
 };
 
-TEST_F(GpuEncodeTest, NvencGetsTheFramesOfTheHostBitForBit) {
+TEST_F(GpuEncodeTest, NvencGetsTheSameFramesAsFromTheHost) {
   struct Case {
     PixelFormat format;
     SampleType type;
@@ -204,7 +204,7 @@ TEST_F(GpuEncodeTest, NvencGetsTheFramesOfTheHostBitForBit) {
   EXPECT_THAT(host_, IsEmpty());
 }
 
-TEST_F(GpuEncodeTest, TensorFlowsWorkComesFirst) {
+TEST_F(GpuEncodeTest, WaitsForTensorFlowsWork) {
   // Work that TensorFlow has queued writes the frames.
   const Batch made(PixelFormat::kNv12, SampleType::kUint8, 96, 64, 3);
   Batch batch(PixelFormat::kNv12, SampleType::kUint8, 96, 64, 3);
@@ -300,7 +300,7 @@ TEST_F(GpuEncodeTest, WithoutNvencTheHostGetsOneCopy) {
   EXPECT_EQ(Nvenc().opened, 0);
 }
 
-TEST_F(GpuEncodeTest, TheCpusEncoderTellsWhatItCantTakeWithoutACopy) {
+TEST_F(GpuEncodeTest, TheCpuRefusesFramesBeforeTheyAreCopied) {
   const Batch batch(PixelFormat::kRgb, SampleType::kUint8, 97, 64, 2);
   const absl::Status status = Run(batch.frames, EncodeBackend::kCpu);
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
@@ -331,7 +331,7 @@ TEST_F(GpuEncodeTest, CancellingEndsTheSession) {
   EXPECT_EQ(lazy_cuda::Objects(), objects_);
 }
 
-TEST_F(GpuEncodeTest, AFailureInTheMiddleIsToldOrMadeUpFor) {
+TEST_F(GpuEncodeTest, AFailureInTheMiddleIsReportedOrFallsBack) {
   const Batch batch(PixelFormat::kRgb, SampleType::kUint8, 96, 64, 12);
   Nvenc().fail_at = 7;
   Nvenc().fail_with = 20;  // NV_ENC_ERR_GENERIC
@@ -350,7 +350,7 @@ TEST_F(GpuEncodeTest, AFailureInTheMiddleIsToldOrMadeUpFor) {
   EXPECT_TRUE(out_ == Expected(batch.frames));
 }
 
-TEST_F(GpuEncodeTest, FailuresOfTheGpuAreTold) {
+TEST_F(GpuEncodeTest, GpuFailuresAreReported) {
   const Batch rgb(PixelFormat::kRgb, SampleType::kFloat32, 96, 64, 3);
   ASSERT_TRUE(Run(rgb.frames).ok());  // compiles the kernel
   for (const char* function : {"cuStreamCreate", "cuMemHostAlloc", "cuEventCreate", "record",

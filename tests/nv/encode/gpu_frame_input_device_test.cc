@@ -77,7 +77,7 @@ class GpuFrameInputDeviceTest : public ::testing::Test {
   std::unique_ptr<GpuFrameInput> input_;
 };
 
-TEST_F(GpuFrameInputDeviceTest, FramesAreTheHostsBitForBit) {
+TEST_F(GpuFrameInputDeviceTest, FramesEqualTheHosts) {
   for (const AVPixelFormat layout : kLayouts) {
     for (const auto& [width, height] : kSizes) {
       const auto pool = GpuFramePool::Create(device_, layout, width, height);
@@ -190,12 +190,12 @@ TEST_F(GpuFrameInputDeviceTest, FramesOutliveTheirPool) {
   EXPECT_EQ(Packed(**frame, AV_PIX_FMT_NV12).size(), 64u * 64 * 3 / 2);
 }
 
-TEST_F(GpuFrameInputDeviceTest, LayoutsThatCudaHasNoneOfAreTold) {
+TEST_F(GpuFrameInputDeviceTest, RefusesLayoutsThatCudaLacks) {
   const auto pool = GpuFramePool::Create(device_, AV_PIX_FMT_GRAY8, 64, 64);
   EXPECT_EQ(pool.status().code(), absl::StatusCode::kUnimplemented) << pool.status();
 }
 
-TEST_F(GpuFrameInputDeviceTest, MemoryTellsItsGpu) {
+TEST_F(GpuFrameInputDeviceTest, FindsTheGpuOfMemory) {
   const auto memory = DeviceMemory::Allocate(gpu_, 1000);
   ASSERT_TRUE(memory.ok()) << memory.status();
   const auto found = GpuOfMemory(memory->get() + 10);

@@ -99,13 +99,13 @@ TEST_F(GpuFrameInputTest, RowsWithAPitchAndPlanesApartArePackedOnTheGpu) {
   }
 }
 
-TEST_F(GpuFrameInputTest, ProducersComeFirst) {
+TEST_F(GpuFrameInputTest, WaitsForTheProducersStream) {
   const auto producer = reinterpret_cast<CUstream>(uintptr_t{77});
   ASSERT_TRUE(input_->WaitFor(producer).ok());
   EXPECT_THAT(lazy_cuda::TakeCalls(), ElementsAre("record", "wait"));
 }
 
-TEST_F(GpuFrameInputTest, FramesOfEveryLayoutThatEncodersRead) {
+TEST_F(GpuFrameInputTest, CopiesFramesOfEveryEncoderLayout) {
   for (const AVPixelFormat layout : {AV_PIX_FMT_NV12, AV_PIX_FMT_P010LE, AV_PIX_FMT_YUV420P,
                                      AV_PIX_FMT_YUV444P, AV_PIX_FMT_YUV444P16LE}) {
     for (const size_t pad : {0, 10}) {
@@ -127,7 +127,7 @@ TEST_F(GpuFrameInputTest, FramesOfEveryLayoutThatEncodersRead) {
   }
 }
 
-TEST_F(GpuFrameInputTest, AnotherNumberOfBytesIsRefused) {
+TEST_F(GpuFrameInputTest, RefusesAWrongNumberOfBytes) {
   const std::vector<uint8_t> from = Numbered(60);
   std::vector<uint8_t> to(61);
   const GpuRows rows[] = {{Address(from), 60, 1, 60}};
@@ -140,7 +140,7 @@ TEST_F(GpuFrameInputTest, AnotherNumberOfBytesIsRefused) {
   EXPECT_THAT(lazy_cuda::TakeCalls(), ElementsAre());
 }
 
-TEST_F(GpuFrameInputTest, FailuresAreTold) {
+TEST_F(GpuFrameInputTest, FailuresAreReported) {
   const std::vector<uint8_t> from = Numbered(100);
   std::vector<uint8_t> to(60);
   const GpuRows rows[] = {{Address(from), 10, 6, 16}};

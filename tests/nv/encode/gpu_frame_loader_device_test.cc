@@ -128,7 +128,7 @@ class GpuFrameLoaderDeviceTest : public ::testing::Test {
   std::vector<float> host_;
 };
 
-TEST_F(GpuFrameLoaderDeviceTest, FramesAreTheHostsBitForBit) {
+TEST_F(GpuFrameLoaderDeviceTest, FramesEqualTheHosts) {
   constexpr SampleType kBytes = SampleType::kUint8;
   const std::pair<PixelFormat, SampleType> kinds[] = {{PixelFormat::kRgb, kBytes},
                                                       {PixelFormat::kBgr, kBytes},

@@ -202,7 +202,7 @@ TEST(GpuFrameKernelTest, EveryWidthUpTo70) {
   }
 }
 
-TEST(GpuFrameKernelTest, DrawnAtRandom) {
+TEST(GpuFrameKernelTest, RandomConversions) {
   ForDrawnConversions(31, kFormats, 2500,
                       [](const OutputSpec& output, const SourceSpec& source, const AVFrame& frame) {
                         ExpectKernelMatches(output, source, frame);

@@ -1,6 +1,8 @@
 // Compares the kernels that convert samples to the planes that NVENC reads with the frame loader of
 // core/encode. The fake driver of lazy_cuda.h runs the kernels on the host, and only when somebody
 // waits for them.
+#include "tf_nvcodec/nv/encode/gpu_to_planes.h"
+
 #include <cstring>
 #include <limits>
 #include <memory>
@@ -15,7 +17,6 @@
 #include "tests/nv/testing/lazy_cuda.h"
 #include "tf_nvcodec/nv/cuda/nvrtc.h"
 #include "tf_nvcodec/nv/encode/gpu_frame_input.h"
-#include "tf_nvcodec/nv/encode/gpu_to_planes.h"
 
 namespace nvc {
 namespace {
@@ -114,20 +115,20 @@ class GpuPlanesConverterTest : public ::testing::Test {
   bool found_out_of_range_ = false;
 };
 
-TEST_F(GpuPlanesConverterTest, RgbOfEveryTypeIsTheHostsBitForBit) {
+TEST_F(GpuPlanesConverterTest, RgbOfEveryTypeEqualsTheHosts) {
   for (const SampleType type : kTypes) {
-    // The host converts bytes with integers, as GpuRgbConverter does, which has tests of its own.
+    // The host converts bytes with integers, as GpuRgbConverter does, which is tested below.
     if (type == SampleType::kUint8) continue;
     ExpectTheHosts(PixelFormat::kRgb, type);
     ExpectTheHosts(PixelFormat::kBgr, type);
   }
 }
 
-TEST_F(GpuPlanesConverterTest, GrayOfEveryTypeIsTheHostsBitForBit) {
+TEST_F(GpuPlanesConverterTest, GrayOfEveryTypeEqualsTheHosts) {
   for (const SampleType type : kTypes) ExpectTheHosts(PixelFormat::kGray, type);
 }
 
-TEST_F(GpuPlanesConverterTest, PackedFramesAreTheHostsBitForBit) {
+TEST_F(GpuPlanesConverterTest, PackedFramesEqualTheHosts) {
   for (const PixelFormat format :
        {PixelFormat::kNv12, PixelFormat::kYuv420p, PixelFormat::kYuv444p, PixelFormat::kP010}) {
     ExpectTheHosts(format, SampleType::kUint8);
@@ -157,7 +158,7 @@ TEST_F(GpuPlanesConverterTest, FloatsOutOfRangeAreFound) {
   EXPECT_FALSE(found_out_of_range_);
 }
 
-TEST_F(GpuPlanesConverterTest, TheHostIsLeftOut) {
+TEST_F(GpuPlanesConverterTest, UsesOnlyTheGpu) {
   const Frame frame(PixelFormat::kRgb, SampleType::kFloat32, 16, 8);
   const StreamSpec stream = Stream(AV_PIX_FMT_YUV420P, 16, 8);
   OnTheGpu(frame.batch, stream);
@@ -167,7 +168,7 @@ TEST_F(GpuPlanesConverterTest, TheHostIsLeftOut) {
   EXPECT_EQ(lazy_cuda::Pending(), 0u);
 }
 
-TEST_F(GpuPlanesConverterTest, FailuresAreToldAndLeaveNothing) {
+TEST_F(GpuPlanesConverterTest, FailuresAreReportedAndLeaveNothing) {
   const Frame frame(PixelFormat::kP010, SampleType::kUint8, 16, 8);
   const absl::Status other =
       GpuPlanesConverter::Create(input_->device(), frame.batch, Stream(AV_PIX_FMT_NV12, 16, 8))
@@ -182,6 +183,112 @@ TEST_F(GpuPlanesConverterTest, FailuresAreToldAndLeaveNothing) {
   EXPECT_EQ(lazy_cuda::Objects(), before);
   OnTheGpu(frame.batch, stream);
   EXPECT_EQ(lazy_cuda::Objects(), before);
+}
+
+// Returns noise with many colours at the ends of the scales.
+std::vector<uint8_t> Pixels(int width, int height) {
+  std::vector<uint8_t> pixels(static_cast<size_t>(width) * height * 3);
+  uint32_t state = 1;
+  for (uint8_t& sample : pixels) {
+    state = state * 1664525u + 1013904223u;
+    const uint32_t draw = state >> 24;
+    sample = static_cast<uint8_t>(draw < 40 ? 0 : draw > 215 ? 255 : draw);
+  }
+  return pixels;
+}
+
+std::vector<uint8_t> WithAlpha(const std::vector<uint8_t>& pixels) {
+  std::vector<uint8_t> made;
+  for (size_t i = 0; i < pixels.size(); i += 3) {
+    made.insert(made.end(), &pixels[i], &pixels[i] + 3);
+    made.push_back(static_cast<uint8_t>(i));
+  }
+  return made;
+}
+
+std::vector<uint8_t> OnTheHost(const std::vector<uint8_t>& pixels, PixelFormat format,
+                               const StreamSpec& stream) {
+  FrameBatch frames;
+  frames.data = pixels.data();
+  frames.count = 1;
+  frames.frame_bytes = pixels.size();
+  frames.width = stream.width;
+  frames.height = stream.height;
+  frames.pixel_format = format;
+  return OnTheHost(frames, stream);
+}
+
+class GpuRgbConverterTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    auto input = GpuFrameInput::Create(lazy_cuda::NewDevice());
+    ASSERT_TRUE(input.ok()) << input.status();
+    input_ = *std::move(input);
+  }
+
+  std::vector<uint8_t> OnTheGpu(const std::vector<uint8_t>& pixels, const RgbPixel& pixel,
+                                const StreamSpec& stream) {
+    const auto converter = GpuRgbConverter::Create(input_->device(), stream, pixel);
+    EXPECT_TRUE(converter.ok()) << converter.status();
+    const AvFramePtr frame = NewFrame(stream);
+    const size_t row = static_cast<size_t>(stream.width) * pixel.bytes;
+    const GpuRows rows[] = {{reinterpret_cast<CUdeviceptr>(pixels.data()), row,
+                             static_cast<size_t>(stream.height), row}};
+    const absl::Status status = input_->ConvertTo(frame.get(), rows, **converter);
+    EXPECT_TRUE(status.ok()) << status;
+    return Packed(*frame, stream);
+  }
+
+  std::unique_ptr<GpuFrameInput> input_;
+};
+
+TEST_F(GpuRgbConverterTest, EqualsTheHosts) {
+  for (const AVPixelFormat format : {AV_PIX_FMT_YUV420P, AV_PIX_FMT_YUV444P}) {
+    for (const auto& [width, height] : {std::pair(96, 64), std::pair(7, 5), std::pair(1, 1)}) {
+      for (const ColorSpace space : {ColorSpace::kBt601, ColorSpace::kBt709, ColorSpace::kBt2020}) {
+        for (const ColorRange range : {ColorRange::kLimited, ColorRange::kFull}) {
+          StreamSpec stream = Stream(format, width, height);
+          stream.color_space = space;
+          stream.color_range = range;
+          const std::vector<uint8_t> pixels = Pixels(width, height);
+          const std::vector<uint8_t> rgb = OnTheHost(pixels, PixelFormat::kRgb, stream);
+          const std::vector<uint8_t> bgr = OnTheHost(pixels, PixelFormat::kBgr, stream);
+          EXPECT_EQ(OnTheGpu(pixels, {3, false}, stream), rgb) << width << ", " << format;
+          EXPECT_EQ(OnTheGpu(pixels, {3, true}, stream), bgr) << width << ", " << format;
+          EXPECT_EQ(OnTheGpu(WithAlpha(pixels), {4, false}, stream), rgb);
+          EXPECT_EQ(OnTheGpu(WithAlpha(pixels), {4, true}, stream), bgr);
+        }
+      }
+    }
+  }
+}
+
+TEST_F(GpuRgbConverterTest, UsesOnlyTheGpu) {
+  const StreamSpec stream = Stream(AV_PIX_FMT_YUV420P, 16, 8);
+  OnTheGpu(Pixels(16, 8), {3, false}, stream);
+  lazy_cuda::TakeCalls();
+  OnTheGpu(Pixels(16, 8), {3, false}, stream);
+  EXPECT_THAT(lazy_cuda::TakeCalls(), ElementsAre("rgb"));
+  EXPECT_EQ(lazy_cuda::Pending(), 0u);
+}
+
+TEST_F(GpuRgbConverterTest, RefusesAWrongNumberOfBytes) {
+  const StreamSpec stream = Stream(AV_PIX_FMT_YUV420P, 16, 8);
+  const auto converter = GpuRgbConverter::Create(input_->device(), stream, {4, false});
+  ASSERT_TRUE(converter.ok()) << converter.status();
+  EXPECT_EQ((*converter)->frame_bytes(), 16u * 8 * 4);
+  const AvFramePtr frame = NewFrame(stream);
+  const std::vector<uint8_t> pixels = Pixels(16, 8);
+  const GpuRows rows[] = {{reinterpret_cast<CUdeviceptr>(pixels.data()), pixels.size(), 1, 0}};
+  EXPECT_EQ(input_->ConvertTo(frame.get(), rows, **converter).code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
+TEST_F(GpuRgbConverterTest, NamesStreamsThatItRefuses) {
+  const absl::Status status =
+      GpuRgbConverter::Create(input_->device(), Stream(AV_PIX_FMT_P010, 16, 8), {}).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("not p010le"));
 }
 
 }  // namespace
