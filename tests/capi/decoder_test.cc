@@ -42,7 +42,8 @@ int64_t FreeAll(nvc_decoder* decoder, int64_t* last_pts) {
   return count;
 }
 
-// Whole packets of a demuxer, or their bytes alone in pieces; `least_waiting` come at the flush.
+// Decodes a clip and returns how many frames come out. Sends whole packets of a demuxer, or only
+// their bytes in pieces of `piece` bytes. At least `least_waiting` frames must come out at the end.
 int64_t CountFrames(const std::string& clip, bool with_stream, int64_t piece,
                     int64_t least_waiting = 1) {
   nvc_source* const source = SourceOf(clip);
@@ -84,7 +85,7 @@ int64_t CountFrames(const std::string& clip, bool with_stream, int64_t piece,
 
 TEST(DecoderApiTest, DecodesADemuxersPackets) {
   EXPECT_EQ(CountFrames(BFramesClip(), /*with_stream=*/true, INT64_MAX / 2), kBFramesClipFrames);
-  // On one core dav1d keeps nothing back.
+  // With a single core, dav1d returns each frame at once.
   EXPECT_EQ(CountFrames(Av1Clip(), /*with_stream=*/true, INT64_MAX / 2, /*least_waiting=*/0),
             kAv1ClipFrames);
 }
@@ -126,7 +127,7 @@ TEST(DecoderApiTest, MayBeFreedWithFramesInside) {
 
 TEST(DecoderApiTest, TellsWhatIsWrong) {
   nvc_decoder_options options = Options();
-  options.codec = 64;  // of no codec
+  options.codec = 64;  // a number that no codec has
   nvc_decoder* decoder = nullptr;
   EXPECT_EQ(nvc_decoder_create(&options, &decoder),
             static_cast<int>(absl::StatusCode::kUnimplemented));
@@ -139,7 +140,9 @@ TEST(DecoderApiTest, TellsWhatIsWrong) {
   int64_t waiting = 0;
   EXPECT_EQ(nvc_decoder_decode(decoder, &input, &waiting),
             static_cast<int>(absl::StatusCode::kInvalidArgument));
-  EXPECT_STREQ(nvc_last_error(), "a packet of no known codec");
+  EXPECT_STREQ(nvc_last_error(),
+               "the codec of the packet is unknown: pass the codec to CreateDecoder, or packets of "
+               "CreateDemuxer");
   EXPECT_EQ(nvc_decoder_decode(decoder, nullptr, &waiting), 0);
   nvc_decoder_free(decoder);
 }

@@ -18,7 +18,7 @@ TEST(CApiErrorTest, TellsCodeAndMessage) {
   EXPECT_EQ(Guarded([] { return absl::OkStatus(); }), 0);
   EXPECT_EQ(Fail("packet 3 is cut off"), static_cast<int>(absl::StatusCode::kDataLoss));
   EXPECT_STREQ(nvc_last_error(), "packet 3 is cut off");
-  // The message stays until something else fails.
+  // The message stays until another call fails.
   EXPECT_EQ(Guarded([] { return absl::OkStatus(); }), 0);
   EXPECT_STREQ(nvc_last_error(), "packet 3 is cut off");
 }

@@ -89,11 +89,11 @@ TEST(FrameTest, APlaneIsATensorToo) {
   managed->deleter(managed);
   EXPECT_EQ(nvc_frame_to_dlpack(frame, 2, &exported),
             static_cast<int>(absl::StatusCode::kOutOfRange));
-  EXPECT_STREQ(nvc_last_error(), "plane 2 of a frame of 2");
+  EXPECT_STREQ(nvc_last_error(), "plane 2 does not exist: the frame has 2 planes");
   nvc_frame_free(frame);
 }
 
-// A capsule of Python's: a name and a pointer.
+// Stands in for a Python capsule, which has a name and a pointer.
 struct Capsule {
   std::string name = "dltensor";
   void* pointer = nullptr;

@@ -1,4 +1,4 @@
-// Packets to frames in device memory, on a made-up driver.
+// Decodes packets to frames in device memory, on a fake driver.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -56,7 +56,7 @@ class GpuDecoderTest : public ::testing::Test {
     return times;
   }
 
-  // A NAL unit of that type.
+  // Returns a NAL unit of the given type, with words for the fake parser.
   static std::string Hevc(int type, const std::string& words) {
     return absl::StrCat(std::string("\0\0\0\1", 4), std::string(1, static_cast<char>(type << 1)),
                         "\1 ", words);
@@ -86,7 +86,7 @@ TEST_F(GpuDecoderTest, ElseTheyComeThreePacketsLateAndAtTheEnd) {
   EXPECT_THAT(Times(&decoder), ElementsAre(100, 101, 102, 103));
 }
 
-// As of AVI: packets have dts only.
+// The packets have a dts but no pts, as in AVI files.
 TEST_F(GpuDecoderTest, FramesOfPacketsWithoutPtsHaveTheDtsWithWhichFfmpegWouldGiveThem) {
   stream_->codec->video_delay = 2;
   PacketDecoder decoder = Decoder(/*low_latency=*/false);
@@ -116,7 +116,7 @@ TEST_F(GpuDecoderTest, FramesHaveMemoryOfTheirOwnOnTheGpu) {
     EXPECT_EQ(frames.back()->memory->device_id(), gpu_.device()->ordinal());
   }
   EXPECT_EQ(memory.size(), frames.size());
-  // Each is complete before it is given.
+  // The decoder waits for each frame before it returns it.
   EXPECT_GE(gpu_.Count("StreamSynchronize"), 10);
 }
 
@@ -166,7 +166,7 @@ TEST_F(GpuDecoderTest, RaslPicturesAfterAStartInTheMiddleAreLeftOut) {
 TEST_F(GpuDecoderTest, FfmpegDecodesWhatOnlyTheStreamsHeadersRefuse) {
   PacketDecoder decoder = Decoder();
   const absl::Status status = Send(&decoder, "S96x64/10 I0 D0");
-  EXPECT_TRUE(absl::IsDataLoss(status)) << status;  // FFmpeg's word on what is no VP8
+  EXPECT_TRUE(absl::IsDataLoss(status)) << status;  // from FFmpeg, because the packet is not VP8
   gpu_.calls.clear();
   EXPECT_TRUE(absl::IsDataLoss(Send(&decoder, "P1 D1")));
   EXPECT_THAT(gpu_.CallsOf("Parse"), IsEmpty());
@@ -186,7 +186,7 @@ TEST_F(GpuDecoderTest, FfmpegGoesOnWhereTheStreamChangesToWhatIsRefused) {
   gpu_.calls.clear();
   status.Update(Send(&decoder, "P1 D1"));
   status.Update(decoder.Finish());
-  // FFmpeg's word on what is no VP8; its threads may say it later.
+  // FFmpeg reports that the packet is not VP8. With threads it may do so later.
   EXPECT_TRUE(absl::IsDataLoss(status)) << status;
   EXPECT_THAT(gpu_.CallsOf("Parse"), IsEmpty());
 }
@@ -209,7 +209,7 @@ TEST_F(GpuDecoderTest, ARefusalAtTheEndIsTold) {
   const absl::Status status = decoder.Finish();
   EXPECT_TRUE(absl::IsUnimplemented(status)) << status;
   EXPECT_THAT(Times(&decoder), ElementsAre(100));
-  // FFmpeg's word on what is no VP8: the decoder takes packets again.
+  // FFmpeg gets the next packet and reports that it is not VP8.
   EXPECT_TRUE(absl::IsDataLoss(Send(&decoder, "P1 D1", AV_PKT_FLAG_KEY)));
 }
 
@@ -226,7 +226,8 @@ TEST_F(GpuDecoderTest, ARefusalBetweenKeyFramesIsToldOnce) {
   EXPECT_THAT(Times(&decoder), IsEmpty());
 }
 
-// A picture that NVDEC gets wrong may come between key frames, where FFmpeg can't go on.
+// NVDEC may refuse a picture between key frames, where FFmpeg can't continue. So FFmpeg decodes all
+// of such a stream, unless the caller demands NVDEC.
 TEST_F(GpuDecoderTest, FfmpegDecodesAllOfWhatMayBeRefusedInTheMiddle) {
   stream_ = Stream(AV_CODEC_ID_MPEG4);
   PacketDecoder unasked = Decoder();

@@ -12,7 +12,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-// Four frames, one GOP.
+// Encodes four frames in one GOP.
 std::string Encode(AVCodecID codec, AVPixelFormat format) {
   AVCodecContext* context = avcodec_alloc_context3(avcodec_find_encoder(codec));
   context->width = 96;

@@ -115,8 +115,8 @@ def test_what_has_no_effect_is_warned_of(name: str) -> None:
         ({"bitrate": "1M"}, {"averageBitrate": -1}, "averageBitrate must be a whole number"),
         ({"bitrate": "1M"}, {"frameRateDen": 0}, "frameRateDen must be a whole number from 1"),
         ({"bitrate": "1M"}, {"frameRateNum": 2_000_000}, "frames a second"),
-        ({"bitrate": "1M", "rc": "vbr"}, {"averageBitrate": 9000}, "only with a VBV buffer"),
-        ({"bitrate": "1M"}, {"vbvBufferSize": 0}, "only with a VBV buffer"),
+        ({"bitrate": "1M", "rc": "vbr"}, {"averageBitrate": 9000}, "only if it has a VBV buffer"),
+        ({"bitrate": "1M"}, {"vbvBufferSize": 0}, "only if it has a VBV buffer"),
         (
             {"bitrate": "1M", "rc": "vbr", "maxbitrate": "2M"},
             {"maxBitRate": 5000},

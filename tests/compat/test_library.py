@@ -24,7 +24,7 @@ def test_a_call_gives_its_result() -> None:
 
 def test_a_failed_call_raises_its_message() -> None:
     with pytest.raises(
-        ValueError, match="'libnope' is none of FFmpeg's libraries in use"
+        ValueError, match="'libnope' is not one of the FFmpeg libraries in use"
     ) as raised:
         library.ffmpeg_version("libnope")
     assert isinstance(raised.value, nvc.PyNvVCException)

@@ -141,7 +141,7 @@ def test_what_a_muxer_refuses(tmp_path: Path) -> None:
     with pytest.raises(TypeError):
         muxer_for(tmp_path / "out.mp4", "h264").Mux(5, 0, 0)
     empty = muxer_for(tmp_path / "out.mp4", "h264")
-    with pytest.raises(ValueError, match="there was no packet"):
+    with pytest.raises(ValueError, match="no packet was written"):
         empty.Finalize()
     short = muxer_for(tmp_path / "out.mp4", "h264")
     short.RecordSourceVideoPacket(SimpleNamespace(pts=0, duration=1, bsl=1))

@@ -231,7 +231,7 @@ def test_a_damaged_frame_is_named_and_the_others_come(clips: Clips) -> None:
 def test_limits_and_sources_that_are_refused(clips: Clips) -> None:
     with pytest.raises(nvc.PyNvVCException, match="160x96, above max_width"):
         open_clip(clips, "h264.mp4", max_width=100)[0]
-    with pytest.raises(ValueError, match="read once: pass a file"):
+    with pytest.raises(ValueError, match="read only once: pass a file"):
         nvc.SimpleDecoder(lambda buffer: 0, use_device_memory=False)
     with pytest.raises(nvc.PyNvVCExceptionUnsupported, match="enableDecodeStats"):
         open_clip(clips, "h264.mp4", enableDecodeStats=True)

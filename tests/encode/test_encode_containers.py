@@ -181,10 +181,10 @@ def test_the_last_frame_lasts_as_long_as_the_one_before(codec: str) -> None:
 
 @pytest.mark.parametrize("codec", ["h264", "hevc"])
 def test_uneven_times_and_b_frames(codec: str) -> None:
-    with pytest.raises(tf.errors.InvalidArgumentError, match=r"bf must be 0 \(or pass frag"):
+    with pytest.raises(tf.errors.InvalidArgumentError, match="set bf to 0 and no bframes"):
         encode(codec, "mp4", pts=UNEVEN, bf=2)
     params = {"h264": "x264-params", "hevc": "x265-params"}[codec]
-    with pytest.raises(tf.errors.InvalidArgumentError, match="options must not set bframes"):
+    with pytest.raises(tf.errors.InvalidArgumentError, match="no bframes in options, or pass frag"):
         encode(codec, "mp4", pts=UNEVEN, options={params: "bframes=3"})
     assert len(encode(codec, "mp4", pts=UNEVEN, bf=2, gop=1).pts) == COUNT
     for options in ({"fragmented": True}, {"fps": 30, "pts": None}):

@@ -69,7 +69,7 @@ def test_nvenc_without_one_says_what_is_missing_and_what_to_do(no_nvenc: str) ->
         ({"codec": "vp9", "container": "mkv"}, "h264, hevc and av1, not vp9"),
         ({"preset": "p8"}, "p1 to p7; got"),
         ({"crf": 52}, "from 0 (best) to 51"),
-        ({"options": {"gpu": 1}}, "is what backend sets"),
+        ({"options": {"gpu": 1}}, "sets the same as backend; give that"),
     ],
 )
 def test_nvenc_refuses(options: dict[str, Any], words: str) -> None:

@@ -71,7 +71,7 @@ def test_memory_of_another_gpu_than_the_first_is_told(gpus: list[str]) -> None:
         with tf.device(gpu):
             tensors.append(tf.identity(tf.range(1000.0)))
     np.testing.assert_array_equal(nvc.from_dlpack(Nameless(tensors[0])), tensors[0])
-    with pytest.raises(tf.errors.InvalidArgumentError, match=r"memory is of GPU 1, not of GPU 0"):
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"memory is on GPU 1, not on GPU 0"):
         nvc.from_dlpack(Nameless(tensors[1]))
 
 

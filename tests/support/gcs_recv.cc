@@ -1,9 +1,11 @@
-// Preloaded where tests read gs:// over plain HTTP: recv() that returns at most 16 KiB.
+// Replaces recv() by one that returns at most 16 KiB. Tests that read gs:// over plain HTTP preload
+// it.
 //
-// tensorflow-io-gcs-filesystem holds what libcurl hands over beyond the caller's buffer in one of
-// 16 KiB and does not check. Over HTTPS, as with the real service, libcurl never has more at once:
-// a TLS record holds 16 KiB. A local server without TLS gives it 128 KiB, and every answer of more
-// than 144 KiB may then overwrite the heap (seen with AddressSanitizer in 0.37.1).
+// If libcurl hands over more than fits the caller's buffer, tensorflow-io-gcs-filesystem copies the
+// rest to a buffer of 16 KiB without checking its size. Over HTTPS, as with the real service, the
+// rest always fits, because a TLS record holds at most 16 KiB. A local server without TLS may give
+// 128 KiB at once, so every answer of more than 144 KiB may overwrite the heap, as AddressSanitizer
+// shows for 0.37.1.
 
 #include <dlfcn.h>
 #include <sys/socket.h>

@@ -25,10 +25,9 @@ namespace {
 absl::StatusOr<AVCodecID> CodecOf(int kind) {
   const AVCodecID codec = FactsOfNvdec(kind).id;
   if (codec != AV_CODEC_ID_NONE) return codec;
-  return absl::UnimplementedError(
-      absl::StrCat("codec ", kind,
-                   " is none of those that can be decoded: H264, HEVC, AV1, VP8, "
-                   "VP9, MPEG1, MPEG2, MPEG4, VC1, JPEG"));
+  return absl::UnimplementedError(absl::StrCat("codec ", kind,
+                                               " can't be decoded; codecs that can: H264, HEVC, "
+                                               "AV1, VP8, VP9, MPEG1, MPEG2, MPEG4, VC1, JPEG"));
 }
 
 absl::Status Create(const nvc_decoder_options& given, nvc_decoder** out) {
@@ -56,13 +55,14 @@ absl::Status Decode(PacketDecoder* decoder, const nvc_packet_input* input) {
       of != nullptr && of->packet->data == input->data && of->packet->size == input->size;
   if (of != nullptr && of->stream == nullptr) {
     return absl::InvalidArgumentError(
-        "a packet of sound (its is_video is 0): only those of the video are decoded");
+        "the packet holds audio (its is_video is 0): a decoder takes only video packets");
   }
   if (as_demuxed) {
     if (av_packet_ref(packet.get(), of->packet.get()) < 0) return no_memory;
   } else {
     if (input->size > INT_MAX - AV_INPUT_BUFFER_PADDING_SIZE) {
-      return absl::InvalidArgumentError(absl::StrCat("a packet of ", input->size, " bytes"));
+      return absl::InvalidArgumentError(
+          absl::StrCat("the packet is too large: ", input->size, " bytes"));
     }
     if (av_new_packet(packet.get(), static_cast<int>(input->size)) < 0) return no_memory;
     std::memcpy(packet->data, input->data, static_cast<size_t>(input->size));

@@ -49,8 +49,8 @@ std::atomic<void* (*)(void*, const char*)> capsule_get_pointer{nullptr};
 absl::Status Export(const nvc_frame& frame, int plane, void** managed_tensor) {
   const SurfaceLayout& layout = frame.layout;
   if (plane >= layout.num_planes) {
-    return absl::OutOfRangeError(
-        absl::StrCat("plane ", plane, " of a frame of ", layout.num_planes));
+    return absl::OutOfRangeError(absl::StrCat("plane ", plane, " does not exist: the frame has ",
+                                              layout.num_planes, " planes"));
   }
   auto exported = std::make_unique<Exported>();
   exported->memory = frame.memory;

@@ -82,12 +82,15 @@ absl::Status PacketDecoder::Open() {
   gpu_refuses_ = false;
   if (stream_ == nullptr) {
     if (options_.codec == AV_CODEC_ID_NONE) {
-      return absl::InvalidArgumentError("a packet of no known codec");
+      return absl::InvalidArgumentError(
+          "the codec of the packet is unknown: pass the codec to CreateDecoder, or packets of "
+          "CreateDemuxer");
     }
     if (FactsOf(options_.codec).software.needs_extradata) {
       return absl::UnimplementedError(
-          absl::StrCat("bytes of codec '", avcodec_get_name(options_.codec),
-                       "' without its headers: pass packets of CreateDemuxer, which has them"));
+          absl::StrCat("codec '", avcodec_get_name(options_.codec),
+                       "' can't be decoded from its bytes alone, which lack the stream's headers: "
+                       "pass packets of CreateDemuxer"));
     }
     NVC_ASSIGN_OR_RETURN(parser_, PacketParser::Create(options_.codec));
   } else if (options_.codec != AV_CODEC_ID_NONE && stream_->codec->codec_id != options_.codec) {
@@ -199,7 +202,8 @@ absl::Status PacketDecoder::SendAndReceive(const AVPacket* packet, absl::Status*
     av_frame_unref(frame.get());
   }
   if (decoder_->TakeConcealment()) {
-    Note(absl::DataLossError("a frame around here is damaged; FFmpeg patched it up"), &first);
+    Note(absl::DataLossError("a frame near this packet is damaged; FFmpeg concealed the damage"),
+         &first);
   }
   return first;
 }

@@ -31,7 +31,8 @@ namespace {
 absl::Status Open(const nvc_source& source, const nvc_decoder_options& options, nvc_reader** out) {
   if (source.bytes->IsSequential()) {
     return absl::InvalidArgumentError(
-        "any frame can't be had of a source that is read once: pass a file or its bytes");
+        "a reader needs random access, but this source can be read only once: pass a file or its "
+        "bytes");
   }
   auto reader = std::make_unique<nvc_reader>();
   reader->source = source;
@@ -120,7 +121,9 @@ absl::Status Read(nvc_reader* reader, const std::vector<int64_t>& wanted, nvc_fr
           absl::StrCat("frame ", frame, " is damaged: ", found->second.message()));
     }
     const nvc_frame* made = sink.Find(frame);
-    if (made == nullptr) return absl::DataLossError(absl::StrCat("frame ", frame, " did not come"));
+    if (made == nullptr) {
+      return absl::DataLossError(absl::StrCat("the decoder gave no picture for frame ", frame));
+    }
     frames.push_back(std::make_unique<nvc_frame>(*made));
   }
   for (size_t i = 0; i < frames.size(); ++i) out[i] = frames[i].release();

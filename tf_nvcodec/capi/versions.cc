@@ -14,14 +14,14 @@ NVC_API int nvc_ffmpeg_version(const char* library, char* out, size_t size) {
     for (const nvc::LibraryVersion& version : nvc::FfmpegLibraryVersions()) {
       if (version.library != absl::string_view(library)) continue;
       if (version.run.size() >= size) {
-        return absl::InvalidArgumentError(absl::StrCat("a version of ", version.run.size(),
-                                                       " characters does not fit ", size,
-                                                       " bytes with its end"));
+        return absl::InvalidArgumentError(
+            absl::StrCat("the version has ", version.run.size(),
+                         " characters and a final 0, but the buffer has ", size, " bytes"));
       }
       std::memcpy(out, version.run.c_str(), version.run.size() + 1);
       return absl::OkStatus();
     }
     return absl::InvalidArgumentError(
-        absl::StrCat("'", library, "' is none of FFmpeg's libraries in use"));
+        absl::StrCat("'", library, "' is not one of the FFmpeg libraries in use"));
   });
 }

@@ -42,7 +42,7 @@ absl::Status Decode(const IndexedVideo& video, const Clip& clip, const DecodeAtt
     *batch = Tensor(allocator, decode.dtype, BatchShape(decode.output, shape, frames));
     if (!batch->IsInitialized()) {
       return absl::ResourceExhaustedError(
-          absl::StrCat("there is no memory for ", frames, " frames of ", shape.bytes, " bytes"));
+          absl::StrCat("out of memory for ", frames, " frames of ", shape.bytes, " bytes each"));
     }
     auto* const base = static_cast<uint8_t*>(batch->data());
     std::memset(base + shape.bytes * static_cast<size_t>(count), 0,

@@ -95,8 +95,8 @@ class ImportOp : public DlpackOp {
                   (device.type == dlpack::kCuda && device.id == gpu.device->ordinal());
     if (fits) return absl::OkStatus();
     return absl::InvalidArgumentError(absl::StrCat(
-        "the array is on DLPack device (", device.type, ", ", device.id,
-        "), which is not this op's: ", gpu.device == nullptr ? "the CPU" : gpu.device->name()));
+        "the array is on DLPack device (", device.type, ", ", device.id, "), but this op runs on ",
+        gpu.device == nullptr ? "the CPU" : gpu.device->name()));
   }
 
   // If an array names no GPU, the caller guesses one. Returns InvalidArgument if the driver says
@@ -109,7 +109,7 @@ class ImportOp : public DlpackOp {
     const auto owner = GpuOfMemory(reinterpret_cast<CUdeviceptr>(array.data));
     if (!owner.ok() || (*owner)->ordinal() == gpu.device->ordinal()) return absl::OkStatus();
     return absl::InvalidArgumentError(
-        absl::StrCat("the array's memory is of GPU ", (*owner)->ordinal(), ", not of GPU ",
+        absl::StrCat("the array's memory is on GPU ", (*owner)->ordinal(), ", not on GPU ",
                      gpu.device->ordinal(),
                      ": give an array that names its device, such as one with __dlpack__"));
   }

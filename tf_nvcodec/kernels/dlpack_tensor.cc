@@ -119,14 +119,17 @@ absl::StatusOr<DlpackArray> ReadDlpack(dlpack::Managed* managed, DataType dtype)
         " bits, ", int{view.dtype.lanes}, " lanes) is not ", ::tensorflow::DataTypeString(dtype)));
   }
   if (view.ndim < 0 || view.ndim > TensorShape::MaxDimensions()) {
-    return absl::InvalidArgumentError(absl::StrCat("the array has ", view.ndim, " dimensions"));
+    return absl::InvalidArgumentError(absl::StrCat("the array has ", view.ndim,
+                                                   " dimensions; a tensor has from 0 to ",
+                                                   TensorShape::MaxDimensions()));
   }
   TensorShape shape;
   for (int i = 0; i < view.ndim; ++i) TF_RETURN_IF_ERROR(shape.AddDimWithStatus(view.shape[i]));
   NVC_RETURN_IF_ERROR(CheckRowMajor(view));
   if (view.data == nullptr && shape.num_elements() > 0) {
     return absl::InvalidArgumentError(
-        absl::StrCat("the array of shape ", shape.DebugString(), " has no memory"));
+        absl::StrCat("the array of shape ", shape.DebugString(),
+                     " has elements but no memory (its data pointer is null)"));
   }
   const size_t bytes = static_cast<size_t>(shape.num_elements()) * (type.bits / 8);
   return DlpackArray{managed, dtype, shape, static_cast<char*>(view.data) + view.byte_offset,

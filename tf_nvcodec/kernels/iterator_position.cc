@@ -27,8 +27,9 @@ absl::Status ReadVector(const std::string& prefix, const char* key,
   Tensor tensor;
   TF_RETURN_IF_ERROR(reader->ReadTensor(prefix, key, &tensor));
   if (tensor.dtype() != ::tensorflow::DT_INT64 || tensor.dims() != 1) {
-    return absl::DataLossError(
-        absl::StrCat("the checkpoint's ", prefix, " ", key, " is ", tensor.DebugString()));
+    return absl::DataLossError(absl::StrCat("the checkpoint is damaged: ", prefix, " ", key,
+                                            " should be a vector of int64, got ",
+                                            tensor.DebugString()));
   }
   const auto flat = tensor.vec<int64_t>();
   values->assign(flat.data(), flat.data() + flat.size());
@@ -60,14 +61,15 @@ absl::Status IteratorPosition::Read(const std::string& prefix,
   TF_RETURN_IF_ERROR(ReadVector(prefix, kState, reader, &state));
   TF_RETURN_IF_ERROR(ReadVector(prefix, kPending, reader, &waiting));
   if (order != shape_of_order) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the checkpoint is of another VideoDataset (", absl::StrJoin(order, ", "),
-                     ", here ", absl::StrJoin(shape_of_order, ", "),
-                     "): restore it into one with the same files and arguments"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the checkpoint belongs to another VideoDataset (its order is ", absl::StrJoin(order, ", "),
+        "; here it is ", absl::StrJoin(shape_of_order, ", "),
+        "): restore it into one with the same files and arguments"));
   }
   if (static_cast<int64_t>(state.size()) != kStateSize || waiting.size() % kPendingSize != 0) {
-    return absl::DataLossError(absl::StrCat("the checkpoint's VideoDataset has ", state.size(),
-                                            " and ", waiting.size(), " numbers"));
+    return absl::DataLossError(
+        absl::StrCat("the checkpoint is damaged: its VideoDataset has a state of ", state.size(),
+                     " numbers and waiting clips of ", waiting.size(), " numbers"));
   }
   started = state[0] != 0;
   epoch_seed = static_cast<uint64_t>(state[1]);
@@ -76,8 +78,9 @@ absl::Status IteratorPosition::Read(const std::string& prefix,
   pending.clear();
   for (size_t i = 0; i < waiting.size(); i += kPendingSize) {
     if (waiting[i] < 0 || waiting[i] >= num_videos || waiting[i + 1] < 0) {
-      return absl::DataLossError(absl::StrCat("the checkpoint names clip ", waiting[i + 1],
-                                              " of video ", waiting[i], " of ", num_videos));
+      return absl::DataLossError(absl::StrCat("the checkpoint is damaged: it names clip ",
+                                              waiting[i + 1], " of video ", waiting[i],
+                                              ", but there are ", num_videos, " videos"));
     }
     pending.push_back({{waiting[i], waiting[i + 1]}, static_cast<uint64_t>(waiting[i + 2])});
   }

@@ -152,16 +152,17 @@ class VideoDatasetOp : public ::tensorflow::data::UnaryDatasetOpKernel {
     for (const Tensor& component : components) {
       if (component.dims() < 1 || component.dim_size(0) != arguments->counts.num_videos) {
         return absl::InvalidArgumentError(absl::StrCat(
-            "what is passed through needs one row for each of the ", arguments->counts.num_videos,
-            " videos, got shape ", component.shape().DebugString()));
+            "labels and each tensor of aligned must have one row for each of the ",
+            arguments->counts.num_videos, " videos, got shape ", component.shape().DebugString()));
       }
       arguments->clip.components.push_back(component);
     }
     const size_t outputs = 6 + arguments->clip.components.size();
     if (arguments->output_types.size() != outputs || arguments->output_shapes.size() != outputs) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "an element has ", outputs, " parts, output_types has ", arguments->output_types.size(),
-          " and output_shapes ", arguments->output_shapes.size()));
+      return absl::InvalidArgumentError(
+          absl::StrCat("an element has ", outputs, " parts, but output_types has ",
+                       arguments->output_types.size(), " entries and output_shapes has ",
+                       arguments->output_shapes.size()));
     }
     std::vector<bool> seen(outputs, arguments->clip.output_order.empty());
     for (const int32_t part : arguments->clip.output_order) {

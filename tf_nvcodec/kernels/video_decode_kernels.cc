@@ -66,8 +66,8 @@ class DecodeOp : public OpKernel {
     const auto count = static_cast<int64_t>(frames.size());
     if (attributes_.max_frames > 0 && count > attributes_.max_frames) {
       return absl::ResourceExhaustedError(
-          absl::StrCat(count, " frames were asked for, max_frames is ", attributes_.max_frames,
-                       "; decode the video in ranges or raise max_frames"));
+          absl::StrCat("the call decodes ", count, " frames, but max_frames is ",
+                       attributes_.max_frames, "; decode the video in ranges or raise max_frames"));
     }
 
     GpuStream gpu;
@@ -185,9 +185,9 @@ class DecodeFramesAtOp : public DecodeOp {
     const int64_t count = index.num_frames();
     if (number < -count || number >= count) {
       // Not OutOfRange, which tf.data takes for the end of the dataset.
-      return absl::InvalidArgumentError(absl::StrCat("frame index ", number,
-                                                     " is out of range for ", count, " frames: -",
-                                                     count, " to ", count - 1));
+      return absl::InvalidArgumentError(
+          absl::StrCat("frame index ", number, " is out of range for ", count,
+                       " frames; valid indices are -", count, " to ", count - 1));
     }
     return number < 0 ? number + count : number;
   }

@@ -107,8 +107,8 @@ class EncodeOp : public OpKernel {
       const bool given = batch.height != 0 || batch.width != 0;
       if (given && (batch.height != height || batch.width != width)) {
         return absl::InvalidArgumentError(
-            absl::StrCat("size is of packed frames only, and (", batch.height, ", ", batch.width,
-                         ") is not that of frames of shape ", frames.shape().DebugString()));
+            absl::StrCat("size is only for packed frames; got size (", batch.height, ", ",
+                         batch.width, ") with frames of shape ", frames.shape().DebugString()));
       }
       if (height > INT32_MAX || width > INT32_MAX) {
         return absl::InvalidArgumentError(

@@ -99,7 +99,7 @@ TEST(BlockCacheTest, DropsWhatWasIdleForLong) {
   const Block late = cache.Take(2 * kMegabyte);
   cache.Give(old);
   std::this_thread::sleep_for(std::chrono::milliseconds(40));
-  EXPECT_EQ(cache.idle_bytes(), kMegabyte);  // nothing has come back since
+  EXPECT_EQ(cache.idle_bytes(), kMegabyte);  // nothing was given back since
   cache.Give(late);
   EXPECT_EQ(cache.idle_bytes(), 2 * kMegabyte);
 }

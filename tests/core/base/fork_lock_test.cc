@@ -16,7 +16,8 @@
 namespace nvc {
 namespace {
 
-// How a fork ends that does `work`: 0, or 14 for one that hung and was ended by its alarm.
+// Forks, does `work` in the child, and returns how the child ended: 0 if it finished, 14 (SIGALRM)
+// if it hung until its alarm ended it.
 int InFork(const std::function<void()>& work) {
   const pid_t child = ::fork();
   if (child == 0) {
@@ -29,7 +30,8 @@ int InFork(const std::function<void()>& work) {
   return status;
 }
 
-// While other threads do `others` all the time, many forks do it.
+// Forks many times while other threads run `others` all the time. Each child runs `others` too, and
+// must not hang.
 void ForkBeside(const std::function<void()>& others) {
   std::atomic<bool> stop{false};
   std::vector<std::thread> threads;

@@ -27,7 +27,8 @@ bool IsPermutation(std::vector<uint64_t> order) {
   return true;
 }
 
-// How far counts are from equal ones, in standard deviations of the chi-square statistic.
+// Returns how far `counts` are from being equal, in standard deviations of the chi-square statistic
+// with that many degrees of freedom.
 double Excess(const std::vector<int>& counts, double degrees) {
   const double mean =
       std::accumulate(counts.begin(), counts.end(), 0.0) / static_cast<double>(counts.size());
@@ -57,7 +58,7 @@ TEST(PermutationTest, SizesThatNobodyWalksThrough) {
       ASSERT_LT(value, size);
       ASSERT_TRUE(seen.insert(value).second) << size << " at " << i;
     }
-    // Neither end is preferred.
+    // About half of the values lie in the lower half.
     const auto lower = std::distance(seen.begin(), seen.lower_bound(size / 2));
     EXPECT_NEAR(static_cast<double>(lower), 10000, 400) << size;
   }
@@ -105,7 +106,7 @@ TEST(PermutationTest, NeighboursPartAndFewValuesStay) {
       if (i > 0) neighbours += order[i] == order[i - 1] + 1;
     }
   }
-  // One of either is expected, whatever the size.
+  // A random order has one neighbour pair and one fixed value on average, whatever its size.
   EXPECT_NEAR(neighbours / 200, 1, 0.3);
   EXPECT_NEAR(fixed / 200, 1, 0.3);
 }

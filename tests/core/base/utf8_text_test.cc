@@ -17,7 +17,7 @@ TEST(Utf8TextTest, OtherBytesAreShownByNumber) {
   EXPECT_EQ(Utf8Text("\xff\xfe\x80"), "\\xff\\xfe\\x80");
   EXPECT_EQ(Utf8Text("\xc3"), "\\xc3");
   EXPECT_EQ(Utf8Text("\xe2\x82(\xc3\xa9"), "\\xe2\\x82(\xc3\xa9");
-  // Longer than needed, surrogates, and above U+10FFFF.
+  // Overlong sequences, a surrogate, and a code point above U+10FFFF.
   EXPECT_EQ(Utf8Text("\xc0\xaf"), "\\xc0\\xaf");
   EXPECT_EQ(Utf8Text("\xe0\x9f\xbf"), "\\xe0\\x9f\\xbf");
   EXPECT_EQ(Utf8Text("\xf0\x8f\xbf\xbf"), "\\xf0\\x8f\\xbf\\xbf");

@@ -42,7 +42,8 @@ std::vector<ClipOrder> Orders() {
   return orders;
 }
 
-// What is left of a walk; `next` is nullptr or hands out units.
+// Walks `cursor` to the end and returns the clips that it gives. `next` hands out the units, or is
+// nullptr to walk through all of them in order.
 Clips Rest(ClipCursor cursor, uint64_t seed, const NextUnit& next = nullptr) {
   Clips clips;
   while (true) {
@@ -54,7 +55,7 @@ Clips Rest(ClipCursor cursor, uint64_t seed, const NextUnit& next = nullptr) {
   }
 }
 
-// The clips of `units` by ClipOrder alone.
+// Returns the clips of `units`, taken from ClipOrder without a cursor.
 Clips OfUnits(const ClipOrder& order, const std::vector<std::pair<int64_t, uint64_t>>& units) {
   Clips clips;
   for (const auto& [unit, seed] : units) {
@@ -105,7 +106,7 @@ TEST(ClipCursorTest, CopiesAndRestoredStatesContinueAlike) {
       ClipCursor restored(&order);
       ASSERT_TRUE(restored.Restore(cursor.state()).ok()) << done;
       EXPECT_EQ(Rest(restored, 5), left) << "restored after " << done;
-      // Into a cursor that has been elsewhere.
+      // A cursor that has already walked elsewhere can be restored too.
       ClipCursor used(&order);
       SeededClip clip;
       for (int i = 0; i < 5; ++i) ASSERT_TRUE(used.Next(9, nullptr, Count, &clip).ok());
@@ -118,7 +119,7 @@ TEST(ClipCursorTest, CopiesAndRestoredStatesContinueAlike) {
 
 TEST(ClipCursorTest, TakesUnitsFromElsewhere) {
   for (const ClipOrder& order : Orders()) {
-    // Of two epochs, with other seeds, and not all of them.
+    // Some units of two epochs, which have different seeds.
     std::vector<std::pair<int64_t, uint64_t>> units;
     for (int64_t unit = order.num_units() - 1; unit >= 0; unit -= 2) units.emplace_back(unit, 3);
     for (int64_t unit = 0; unit < order.num_units(); unit += 3) units.emplace_back(unit, 4);
@@ -131,7 +132,7 @@ TEST(ClipCursorTest, TakesUnitsFromElsewhere) {
     const Clips want = OfUnits(order, units);
     EXPECT_EQ(Rest(ClipCursor(&order), 99, next), want);
 
-    // Restored in the middle, units go on where they were.
+    // A cursor that is restored in the middle of a unit continues there.
     ClipCursor cursor(&order);
     taken = 0;
     SeededClip clip;
@@ -177,7 +178,7 @@ TEST(ClipCursorTest, RefusesStatesOfOtherOrders) {
       EXPECT_THAT(status.message(), HasSubstr(std::to_string(units) + " units"));
       EXPECT_EQ(Rest(cursor, 1), Rest(ClipCursor(&order), 1)) << "it is as it was";
     }
-    // A clip has no places in it.
+    // A position inside a unit exists only if units are videos; a single clip has none.
     ClipCursor cursor(&order);
     EXPECT_EQ(cursor.Restore({1, 0, 0, 0}).ok(), !order.units_are_clips());
   }

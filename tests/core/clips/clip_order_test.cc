@@ -16,7 +16,8 @@ namespace {
 using ::testing::HasSubstr;
 using Pairs = std::vector<std::pair<int64_t, int64_t>>;
 
-// Every clip of an order; `real` is what the files of unknown counts turn out to have.
+// Returns every clip of an order. `real` has the number of clips of each video, for orders that do
+// not know the counts in advance.
 Pairs Walk(const ClipOrder& order, uint64_t seed, const std::vector<int64_t>& real) {
   Pairs clips;
   for (int64_t unit = 0; unit < order.num_units(); ++unit) {
@@ -88,7 +89,7 @@ TEST(ClipOrderTest, ShardsAreEverythingOnce) {
           for (int64_t shard = 0; shard < num_shards; ++shard) {
             const ClipOrder::Options options{shuffle, group, num_shards, shard};
             ASSERT_TRUE(ClipOrder::Validate(c.counts, options).ok());
-            // Shards are the same whatever the seed: each has another here.
+            // The seed does not change what a shard holds, so each shard gets another seed here.
             const Pairs part = Walk(ClipOrder(c.counts, options), 100 + shard, c.real);
             all.insert(all.end(), part.begin(), part.end());
           }
@@ -120,7 +121,7 @@ TEST(ClipOrderTest, ShardsAreEvenAndInOrder) {
     EXPECT_EQ(videos.num_units(), shard < 2 ? 2 : 1);
     EXPECT_EQ(videos.VideosOf(0, 0), std::vector<int64_t>{shard});
   }
-  // More shards than clips: some have none.
+  // With more shards than clips, some shards are empty.
   EXPECT_EQ(ClipOrder({2, 1, {}}, {true, 16, 5, 4}).num_units(), 0);
   EXPECT_EQ(ClipOrder({2, -1, {}}, {true, 16, 5, 4}).num_units(), 0);
 }
@@ -130,7 +131,7 @@ TEST(ClipOrderTest, AShuffleMixesAllOfKnownCounts) {
   const Pairs a = Walk(order, 1, {}), b = Walk(order, 2, {});
   EXPECT_NE(a, b);
   EXPECT_EQ(a, Walk(order, 1, {}));
-  // The first hundred come from all over the place.
+  // The first hundred clips come from many videos.
   std::set<int64_t> videos;
   for (size_t i = 0; i < 100; ++i) videos.insert(a[i].first);
   EXPECT_GT(videos.size(), 50);

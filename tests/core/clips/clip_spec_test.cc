@@ -31,7 +31,8 @@ const FrameIndex& Short() {
   return index;
 }
 
-// The frames at which a video is looked at, one moment after the other.
+// Returns the frame that each position of a video's timeline shows. Positions are the frames
+// themselves (period 0), or moments that are `period` seconds apart and begin at `origin` seconds.
 std::vector<int64_t> Looks(const FrameIndex& index, double period, double origin) {
   std::vector<int64_t> looks;
   if (period == 0) {
@@ -49,7 +50,7 @@ std::vector<int64_t> Looks(const FrameIndex& index, double period, double origin
   return looks;
 }
 
-// The clip that begins at `start`, written down as its documentation says it.
+// Returns the clip that begins at position `start`, as the documentation defines it.
 Clip Reference(const ClipSpec& spec, const std::vector<int64_t>& looks, int64_t start,
                const std::vector<int64_t>& from_the_beginning) {
   const auto size = static_cast<int64_t>(looks.size());
@@ -76,7 +77,7 @@ void ExpectSame(const Clip& a, const Clip& b, const std::string& what) {
   EXPECT_EQ(a.zeros, b.zeros) << what;
 }
 
-// Every combination of these lengths, strides, periods and pads.
+// Returns every combination of these lengths, strides, periods and pads.
 std::vector<ClipSpec> Specs(ClipSampling sampling) {
   std::vector<ClipSpec> specs;
   for (const int64_t length : {1, 2, 16, 60, 61, 140}) {
@@ -136,7 +137,7 @@ TEST_P(ClipSpecTest, AllClips) {
       if (starts.empty() && spec.pad != ClipPad::kDrop) starts.push_back(0);
       const auto count = static_cast<int64_t>(starts.size());
       ASSERT_EQ(spec.CountAll(Index()), count) << Describe(spec) << ", step " << step;
-      // All of them would take minutes; the ends are where mistakes are.
+      // Checking every clip would take minutes. Mistakes are most likely at the ends.
       for (int64_t clip = 0; clip < count; clip += clip < 2 || clip > count - 3 ? 1 : count / 5) {
         CheckSelect(spec, Index(), clip, starts[clip], looks);
       }
@@ -200,7 +201,7 @@ TEST_P(ClipSpecTest, RandomIsInsideAndDecidedBySeedAndClip) {
 TEST(ClipSpecRandomTest, EveryPlaceIsAsLikely) {
   ClipSpec spec;
   spec.sampling = ClipSampling::kRandom;
-  spec.length = 51;  // of 60: ten places
+  spec.length = 51;  // of 60 frames, so that a clip has ten possible starts
   std::vector<int> counts(10);
   for (uint64_t seed = 0; seed < 5000; ++seed) ++counts[spec.Select(Short(), 0, seed)->frames[0]];
   for (const int count : counts) EXPECT_NEAR(count, 500, 90);
@@ -320,11 +321,11 @@ TEST(ClipSpecLimitsTest, AgesBetweenTwoFramesAreNoTrouble) {
   std::string bytes = RealClip();
   const size_t edits = bytes.find("edts");
   ASSERT_NE(edits, std::string::npos);
-  bytes.replace(edits, 4, "free");  // which would end with the 5 s that it was
+  bytes.replace(edits, 4, "free");  // hides the edit list, which would end the video after 5 s
   const size_t table = bytes.find("stts");
   ASSERT_NE(table, std::string::npos);
   ASSERT_EQ(bytes.substr(table + 8, 4), std::string("\0\0\0\1", 4));
-  bytes.replace(table + 16, 4, "\x7f\xff\xff\xff");  // how long each frame lasts
+  bytes.replace(table + 16, 4, "\x7f\xff\xff\xff");  // the duration of each frame
   const auto built = FrameIndex::Build(MemorySource(bytes), {}, nullptr);
   ASSERT_TRUE(built.ok()) << built.status();
   const FrameIndex& index = *built;

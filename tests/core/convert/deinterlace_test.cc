@@ -36,9 +36,9 @@ std::vector<uint8_t> Convert(const OutputSpec& output, const AVFrame& frame, int
   return out;
 }
 
-// One sample of a packed frame, plane after plane.
+// Where a plane lies in a packed frame.
 struct Place {
-  size_t plane;  // first byte
+  size_t plane;  // the first byte
   size_t row_bytes;
   int rows;
 };
@@ -58,7 +58,8 @@ std::vector<Place> Planes(const AVFrame& frame) {
   return planes;
 }
 
-// The rule in float64, by its words: the mean of the neighbours, half up.
+// Computes the documented rule in float64: each row of the other field becomes the mean of the rows
+// above and below it, rounded half up.
 std::vector<uint8_t> Reference(std::vector<uint8_t> frame, const std::vector<Place>& planes,
                                bool top_first, int bytes, int shift) {
   const std::vector<uint8_t> woven = frame;
@@ -119,7 +120,7 @@ TEST(DeinterlaceTest, BobIsTheRuleInEveryPlane) {
 
 TEST(DeinterlaceTest, FramesThatAreNotMarkedStay) {
   TestFrame test(AV_PIX_FMT_YUV420P, 16, 10, 3);
-  test.frame().top_field_first = 1;  // says nothing of itself
+  test.frame().top_field_first = 1;  // means nothing without interlaced_frame
   EXPECT_EQ(FirstKeptRow(test.frame()), -1);
   EXPECT_EQ(Convert(Native(Deinterlace::kBob), test.frame()),
             Convert(Native(Deinterlace::kNone), test.frame()));
@@ -132,7 +133,7 @@ TEST(DeinterlaceTest, AOneRowPlaneStays) {
             Convert(Native(Deinterlace::kNone), test.frame()));
 }
 
-// Whatever comes after it is done to the progressive frame.
+// Crop, resize, rotation and colour conversion work on the progressive frame.
 TEST(DeinterlaceTest, ComesBeforeAllElse) {
   TestFrame test(AV_PIX_FMT_YUV420P, 32, 24, 5);
   AVFrame& frame = test.frame();
@@ -176,7 +177,8 @@ TEST(DeinterlaceTest, AConverterServesFramesOfBothKinds) {
   }
 }
 
-// Captions, time codes and the like come with every frame of a broadcast.
+// Broadcasts attach side data, such as captions and time codes, to every frame. The converter must
+// not pile it up from frame to frame.
 TEST(DeinterlaceTest, HoldsTheSideDataOfOneFrame) {
   struct Counter : FrameConverter {
     Counter(const SourceSpec& source, std::vector<int>* counts)

@@ -40,7 +40,8 @@ struct KnownResize {
   std::vector<float> from, to;
 };
 
-// What tf.image.resize(antialias=False) gives, by TensorFlow 2.17.1; bicubic to its table's steps.
+// The expected values are those of tf.image.resize(antialias=False) in TensorFlow 2.17.1. Its
+// bicubic weights come from a table, so the tolerance covers the table's steps.
 TEST(AxisTest, AgreesWithTensorFlow) {
   const std::vector<float> ramp = {0, 10, 40, 20, 70};
   const KnownResize cases[] = {
@@ -106,7 +107,8 @@ TEST(AxisTest, SameSizeIsTheIdentity) {
 TEST(AxisTest, TiesBetweenSamplesFollowTheShownOrder) {
   AxisSpec spec = Whole(ResizeMethod::kNearest, 6, 3);
   EXPECT_THAT(MakeAxis(spec).start, ElementsAre(1, 3, 5));
-  // Reversed, the shown picture's own ties go up: stored 4, 2, 0.
+  // The stored axis is reversed. Ties still go up in the displayed picture, which makes them go
+  // down to samples 4, 2 and 0 in the stored one.
   spec.flip = true;
   EXPECT_THAT(MakeAxis(spec).start, ElementsAre(0, 2, 4));
 }

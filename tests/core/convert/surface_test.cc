@@ -13,7 +13,7 @@ extern "C" {
 namespace nvc {
 namespace {
 
-// Sample x, y of component c: different everywhere, of any depth.
+// Returns the value of sample (x, y) of component c. Nearby samples differ at every depth.
 int SampleAt(int c, int x, int y, int depth) {
   return (17 * x + 101 * y + 53 * c + 7) & ((1 << depth) - 1);
 }
@@ -90,7 +90,7 @@ TEST_P(SurfaceTest, EverySampleIsWhereItBelongs) {
         }
       }
     }
-    // As a tensor: [rows, width], with the rows of all planes.
+    // As a tensor, the surface is [rows, width] with the rows of all planes.
     EXPECT_EQ(layout->num_dims, 2);
     EXPECT_EQ(layout->shape[1], width);
     EXPECT_EQ(static_cast<size_t>(layout->shape[0] * layout->strides[0] * layout->sample_bytes),

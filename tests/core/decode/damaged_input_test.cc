@@ -1,5 +1,6 @@
-// Damaged files through the whole core: an error or a decode, never a crash. `make asan` runs this
-// under the sanitizers; tests/test_bad_input.py has the larger suite through the ops.
+// Decodes damaged files with all of the core. Each must give an error or a decode, never a crash.
+// `make asan` runs these tests under the sanitizers; tests/test_bad_input.py has more tests, which
+// go through the ops.
 
 #include <random>
 #include <string>
@@ -12,7 +13,7 @@
 namespace nvc {
 namespace {
 
-// Probes and decodes a few frames spread over the stream, small.
+// Indexes `bytes` and decodes three frames from the start, the middle and the end at a small size.
 absl::Status Use(absl::string_view bytes) {
   const MemorySource source(bytes);
   const FrameIndex::Limits limits{100000, int64_t{1} << 24};
@@ -65,7 +66,7 @@ TEST(DamagedInputTest, ABitFlippedAt500Places) {
   std::string clip = BFramesClip();
   std::mt19937_64 random(1);
   for (int i = 0; i < 500; ++i) {
-    // Most of them where the headers are.
+    // Most of the flipped bits are among the headers at the start.
     const size_t near_end = clip.size() - 1 - random() % (clip.size() / 2);
     const size_t near_start = random() % 3000;
     const size_t at = i % 4 == 0 ? near_end : near_start;

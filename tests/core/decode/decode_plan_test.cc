@@ -70,7 +70,8 @@ class Av1PlanTest : public ::testing::Test {
   const CodedPicture& Picture(int i) const { return index_.pictures()[static_cast<size_t>(i)]; }
   const PacketEntry& Packet(int i) const { return index_.packets()[static_cast<size_t>(i)]; }
 
-  // The pictures sent, which come in whole OBUs and with what they refer to before them.
+  // Returns the pictures that `segment` sends to the decoder. Checks that each is sent as whole
+  // OBUs and after the pictures that it refers to.
   std::vector<int> Sent(const Segment& segment) const {
     std::vector<int> sent;
     for (int i = segment.first_packet; i <= segment.last_packet; ++i) {
@@ -96,7 +97,8 @@ class Av1PlanTest : public ::testing::Test {
 };
 
 TEST_F(Av1PlanTest, SendsWhatAFrameRefersToAndNoMore) {
-  // GOPs of a key frame, then pyramids of 16 whose top comes first, then halves, and so on down.
+  // Each GOP is a key frame followed by pyramids of 16 frames. The top of a pyramid is coded first,
+  // then the frame halfway to it, and so on down.
   const auto cost = [this](const std::vector<int64_t>& frames) {
     const auto segments = PlanSegments(index_, frames);
     EXPECT_EQ(segments.size(), 1u);
@@ -104,9 +106,9 @@ TEST_F(Av1PlanTest, SendsWhatAFrameRefersToAndNoMore) {
   };
   EXPECT_EQ(cost({0}), 1u);
   EXPECT_EQ(cost({40}), 1u);
-  EXPECT_EQ(cost({16}), 3u);  // the key frame, the top, and the packet that shows it
+  EXPECT_EQ(cost({16}), 3u);  // the key frame, the top, and the packet that shows the top
   EXPECT_EQ(cost({8}), 4u);
-  EXPECT_EQ(cost({1}), 6u);  // all five layers, of which its packet shows the lowest
+  EXPECT_EQ(cost({1}), 6u);  // the key frame and one picture of each of the five layers
   EXPECT_LT(cost({31}), 12u);
   EXPECT_LT(cost({20, 21, 22, 23}), 16u);
 }
@@ -125,7 +127,7 @@ TEST_F(Av1PlanTest, AWholeGopLeavesOutNothingShown) {
 TEST_F(Av1PlanTest, DamageReachesWhatRefersToIt) {
   const auto segments = PlanSegments(index_, {1, 2, 3, 5});
   ASSERT_EQ(segments.size(), 1u);
-  // Packet 1 holds the tops for frames 16, 8, 4 and 2, and frame 1.
+  // Packet 1 holds the pictures of frames 16, 8, 4 and 2, which later packets show, and frame 1.
   const PacketEntry& tops = Packet(1);
   ASSERT_EQ(tops.num_pictures, 5);
   const auto depends = [&](int frame, int picture) {
@@ -144,7 +146,7 @@ TEST_F(Av1PlanTest, DamageReachesWhatRefersToIt) {
 TEST_F(Av1PlanTest, NearADamagedPacketNoHeaderIsBelieved) {
   std::string bytes = Av1Clip();
   constexpr int kDamaged = 21;
-  bytes[static_cast<size_t>(Packet(kDamaged).offset)] = '\0';  // the first OBU is none
+  bytes[static_cast<size_t>(Packet(kDamaged).offset)] = '\0';  // the first OBU becomes invalid
   const MemorySource source(bytes);
   const FrameIndex index = FrameIndex::Build(source, {}, nullptr).value();
   ASSERT_EQ(index.packets()[kDamaged].num_pictures, 1);

@@ -1,4 +1,4 @@
-// ReadFrames with a decoder that is not FFmpeg's.
+// Tests ReadFrames with a decoder of the caller's own (ReadOptions::other), as the GPU's is.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -22,7 +22,7 @@
 namespace nvc {
 namespace {
 
-// Another decoder, which may find faults of its own.
+// The caller's decoder wraps FFmpeg's and fails where a test says so.
 class OtherDecoderTest : public IndexedClipTest {
  protected:
   struct Result {
@@ -63,7 +63,7 @@ class OtherDecoderTest : public IndexedClipTest {
     std::unique_ptr<Decoder> decoder_;
   };
 
-  // Of which workers the last write may not have arrived.
+  // Checks that every worker that wrote frames also left, since only Leave completes its writes.
   class LeavingSink : public HashSink {
    public:
     absl::Status Write(int worker, int frame, const AVFrame& picture) override {
@@ -116,7 +116,7 @@ class OtherDecoderTest : public IndexedClipTest {
   int64_t fault_at_ = -1;
   absl::Status fault_ = absl::DataLossError("a fault");
   bool fault_is_lasting_ = false;
-  std::vector<absl::Status> said_;  // of damaged frames, to before_decoding_again
+  std::vector<absl::Status> said_;  // the statuses that before_decoding_again got
   absl::Status answer_;
 };
 
@@ -133,7 +133,7 @@ TEST_F(OtherDecoderTest, ItsWorkersShareTheSegments) {
   }
 }
 
-// Two turns, each for one segment.
+// Has room for two decoders, each for one segment at a time.
 class ShortTurns : public DecoderQuota {
  public:
   bool Take(const std::function<bool()>& enough) override {
@@ -177,7 +177,7 @@ TEST_F(OtherDecoderTest, ItsWorkersTakeTurns) {
   EXPECT_GE(opened_, 3) << "one for each segment";
 }
 
-// One turn; who waits for another only leaves.
+// Has room for one decoder. A worker that waits for it gets nothing and leaves.
 class OneTurn : public DecoderQuota {
  public:
   bool Take(const std::function<bool()>& enough) override {
@@ -289,7 +289,7 @@ TEST_F(OtherDecoderTest, TheReadFailsWhereItMayNotDecodeAgain) {
 }
 
 TEST_F(OtherDecoderTest, ARefusalIsToldThoughEarlierPicturesAreMissingToo) {
-  fault_at_ = 1;  // before the decoder gives the first picture
+  fault_at_ = 1;  // before the decoder returns the first picture
   fault_ = absl::UnimplementedError("not such pictures");
   fault_is_lasting_ = true;
   Result result;

@@ -33,8 +33,8 @@ class FrameCollectorTest : public ::testing::Test {
   FrameCollectorTest()
       : source_(RealClip()), index_(FrameIndex::Build(source_, {}, nullptr).value()) {}
 
-  // Collects `frames`, whose pictures have the grey value 10 * index, and returns the first byte of
-  // each slot left.
+  // Collects `frames`, whose pictures have the grey value 10 * index. Returns the first byte of
+  // each slot that Finish keeps.
   absl::StatusOr<std::vector<int>> Collect(const std::vector<int64_t>& frames,
                                            const DamagedFrames& damaged, OnError on_error) {
     OutputSpec output;
@@ -114,7 +114,7 @@ TEST_F(FrameCollectorTest, AnotherSizeInsideTheStreamIsAnError) {
   EXPECT_THAT(changed.message(), HasSubstr("size="));
 }
 
-// Memory that frames reach late: what was written and copied shows when the target is finished.
+// Logs its calls, as a target does whose frames are complete only after Finish.
 class LateTarget : public HostTarget {
  public:
   class Converter : public FrameConverter {
@@ -209,7 +209,7 @@ TEST_F(FrameCollectorTest, PicturesOfTheGpuAndOfTheHostHaveConvertersOfTheirOwn)
       ASSERT_TRUE(collector.Write(0, frame, *picture).ok());
       continue;
     }
-    // The pixels are the host's here too; only the format says otherwise.
+    // Only the format says that the picture is on the GPU; the test's pixels are in host memory.
     picture->format = AV_PIX_FMT_CUDA;
     EXPECT_TRUE(absl::IsInvalidArgument(collector.Write(0, frame, *picture)));
     EXPECT_EQ(target.alive, 1);

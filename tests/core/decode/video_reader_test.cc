@@ -23,7 +23,7 @@ std::atomic<bool> no_more_threads{false};
 
 }  // namespace
 
-// Goes before the C library's.
+// Replaces the C library's function, so that a test can make starting a thread fail.
 extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attributes,
                               void* (*start)(void*), void* argument) {
   if (no_more_threads) return EAGAIN;
@@ -54,8 +54,9 @@ Result Read(const FrameIndex& index, const ByteSource& source, const std::vector
   return result;
 }
 
-// Zeros behind the NAL unit's length and header are no slice header. (Damage further inside a slice
-// often decodes to something: H.264 has no checksum.)
+// Overwrites all of a packet after its first NAL unit's length and header with zeros, which are not
+// a valid slice header. Damage further inside a slice often decodes without an error, because H.264
+// has no checksum.
 void BreakSlices(std::string* bytes, const PacketEntry& packet) {
   std::fill_n(bytes->begin() + packet.offset + 5, packet.size - 5, '\0');
 }
@@ -93,7 +94,7 @@ TEST_F(VideoReaderTest, WithoutAnotherThreadThisOneDecodesAll) {
 }
 
 TEST_F(VideoReaderTest, DamageReachesOnlyWhatRefersToIt) {
-  // A packet that nothing refers to, and one that the rest of its GOP does.
+  // Finds a packet that no other refers to, and one that the rest of its GOP refers to.
   int droppable = -1, reference = -1;
   for (int i = 24; i < kBFramesClipFrames; ++i) {
     const PacketEntry& packet = index_.packets()[i];
@@ -117,7 +118,7 @@ TEST_F(VideoReaderTest, DamageReachesOnlyWhatRefersToIt) {
         if (result.damaged.count(frame) == 0) EXPECT_EQ(hash, good.at(frame)) << frame;
       }
     }
-    // Whatever is asked together with it, a frame is damaged or it is not.
+    // Whether a frame is damaged does not depend on the other frames of the read.
     const Result whole = Read(index_, source, all_);
     for (const int64_t frame : {entry.frame - 3, entry.frame, entry.frame + 3}) {
       EXPECT_EQ(Read(index_, source, {frame}).damaged.size(),
@@ -131,7 +132,7 @@ class Av1ReaderTest : public IndexedClipTest {
  protected:
   Av1ReaderTest() : IndexedClipTest(Av1Clip(), kAv1ClipFrames) {}
 
-  // A size field that says more than there is.
+  // Returns the clip with one picture whose OBU size field exceeds the data.
   std::string WithBrokenPicture(const PacketEntry& packet, const CodedPicture& picture) const {
     std::string broken = bytes_;
     char* size = &broken[static_cast<size_t>(packet.offset + picture.begin + 1)];
@@ -142,7 +143,7 @@ class Av1ReaderTest : public IndexedClipTest {
 };
 
 TEST_F(Av1ReaderTest, AnyFramesEqualTheSequentialOnes) {
-  // The reference sends whole packets, all of them.
+  // The reference decode sends every packet whole.
   auto decoder = OpenSoftwareDecoder(*index_.stream().codec, index_.stream().time_base, {}).value();
   HashSink sequential;
   AvPacketPtr packet(av_packet_alloc());
@@ -176,7 +177,7 @@ TEST_F(Av1ReaderTest, AnyFramesEqualTheSequentialOnes) {
 
 TEST_F(Av1ReaderTest, DamageReachesOnlyWhatRefersToItWhateverIsAsked) {
   const auto good = Read(index_, source_, all_).hashes;
-  for (const int target : {1, 17}) {  // hold pictures for later ones
+  for (const int target : {1, 17}) {  // packets that hold pictures for later packets
     const PacketEntry& entry = index_.packets()[static_cast<size_t>(target)];
     ASSERT_EQ(entry.num_pictures, 5);
     for (const int which : {0, 2, 3, 4}) {
@@ -212,7 +213,8 @@ TEST_F(VideoReaderTest, DamageNamesThePacket) {
 }
 
 TEST_F(VideoReaderTest, TimesThatNoDecoderCouldReorder) {
-  // 23 frames shown last to first but for the first, then the others.
+  // The first frame comes first. The next 22 are shown in reverse order, and the remaining ones
+  // after them.
   const size_t table = bytes_.find("ctts") + 8;
   const auto put = [&](size_t at, int value) {
     for (size_t i = 0; i < 4; ++i) bytes_[at + i] = static_cast<char>(value >> (24 - 8 * i));
@@ -234,7 +236,7 @@ TEST_F(VideoReaderTest, TimesThatNoDecoderCouldReorder) {
 }
 
 TEST_F(VideoReaderTest, ADecoderThatDoesNotOpenIsTheReadsError) {
-  // The same stream, said to be of a codec whose decoder refuses its headers.
+  // The index names another codec, whose decoder refuses the stream's headers.
   const FrameIndex index = FrameIndex::Build(source_, {}, nullptr).value();
   index.stream().codec->codec_id = AV_CODEC_ID_FFV1;
   for (const int threads : {1, 3}) {

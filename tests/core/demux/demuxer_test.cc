@@ -89,7 +89,7 @@ TEST(DemuxerTest, ATruncatedContainerEndsEarly) {
   EXPECT_LT(packets, kRealClipFrames);
 }
 
-// A stream: read once, in pieces, from the beginning to the end.
+// A source that can be read only once, in pieces, from the beginning to the end.
 class Pipe : public ByteSource {
  public:
   explicit Pipe(const std::string& bytes) : bytes_(bytes) {}

@@ -152,7 +152,7 @@ TEST(EncodeSessionTest, BadSpecsAreRefused) {
 TEST(EncodeSessionTest, NvencThatIsNotThereIsAnError) {
   for (const EncodeCodec codec : {EncodeCodec::kH264, EncodeCodec::kHevc, EncodeCodec::kAv1}) {
     SessionSpec spec = Spec(codec);
-    spec.width = spec.height = 256;  // all that have NVENC take it
+    spec.width = spec.height = 256;  // a size that every NVENC takes
     spec.engine = EncodeEngine::kNvenc;
     spec.gop = 1;
     const auto session = EncodeSession::Create(spec);
@@ -190,7 +190,7 @@ TEST(EncodeSessionTest, WhatNvencReadsOfEachFormat) {
     ASSERT_TRUE(loaded.ok()) << loaded.status();
     EXPECT_EQ((*loaded)->format, read);
     if (IsRgb(format)) continue;
-    // Nothing is converted, so that frames on a GPU may be copied as they are.
+    // Loading converts nothing, so frames on a GPU may be copied unchanged.
     std::vector<uint8_t> packed(frame.size());
     av_image_copy_to_buffer(packed.data(), static_cast<int>(packed.size()), (*loaded)->data,
                             (*loaded)->linesize, read, kWidth, kHeight, 1);
@@ -201,7 +201,7 @@ TEST(EncodeSessionTest, WhatNvencReadsOfEachFormat) {
   h264.pixel_format = "yuv444p10le";
   const FrameBatch wide = *DescribeInput(InputFormat::kYuv444Wide, kWidth, kHeight);
   EXPECT_THAT(ChooseStream(wide, h264).status().message(),
-              HasSubstr("these are: yuv420p, yuv444p"));
+              HasSubstr("it can store: yuv420p, yuv444p"));
 }
 
 TEST(EncodeSessionTest, TheRateChangesWhereTheCodecCan) {

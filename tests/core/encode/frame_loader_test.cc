@@ -23,7 +23,7 @@ struct Size {
   int width, height;
 };
 
-// Random frames of any format, and the value of each sample.
+// Makes random frames of any format and knows the value of each sample.
 class Frames {
  public:
   Frames(PixelFormat format, SampleType type, Size size, int count = 2) : size_(size) {
@@ -40,7 +40,7 @@ class Frames {
       auto* const floats = reinterpret_cast<float*>(memory_.data());
       std::generate_n(floats, memory_.size() / 4, [&] { return any(generator); });
     } else if (type == SampleType::kFloat16) {
-      std::uniform_int_distribution<int> any(0, 0x3c00);  // 0 to 1
+      std::uniform_int_distribution<int> any(0, 0x3c00);  // halfs from 0 to 1
       auto* const halves = reinterpret_cast<uint16_t*>(memory_.data());
       std::generate_n(halves, memory_.size() / 2, [&] { return any(generator); });
     } else {
@@ -53,7 +53,7 @@ class Frames {
     batch.data = memory_.data();
   }
 
-  // Channel c (in R, G, B order) of a pixel, white being 1.
+  // Returns channel c (in R, G, B order) of a pixel. White is 1.
   double At(int index, int x, int y, int c) const {
     const int channels = Channels(batch.pixel_format);
     if (channels == 1) c = 0;
@@ -105,7 +105,8 @@ int Sample(const AVFrame& frame, int component, int x, int y) {
   return value >> c.shift;
 }
 
-// The float64 rule: the mean of the covered pixels through RgbToYuv, clipped, before rounding.
+// Computes the rule in float64: converts the mean of the covered pixels by RgbToYuv and clips it,
+// but does not round it.
 double Reference(const Frames& frames, const StreamSpec& spec, int index, int component, int x,
                  int y) {
   const AVPixFmtDescriptor* const format = av_pix_fmt_desc_get(spec.format);
@@ -148,7 +149,7 @@ void ExpectReference(PixelFormat input, SampleType type, const StreamSpec& spec)
       }
     }
   }
-  // Half a code from rounding; the rest is what the arithmetic may add.
+  // Rounding may add half a code value, the loader's arithmetic the rest.
   EXPECT_LE(worst, 0.54) << Name(input) << " " << Name(type) << " to " << format->name << " "
                          << spec.width << "x" << spec.height << " " << Name(spec.color_space) << " "
                          << Name(spec.color_range);
@@ -259,7 +260,7 @@ TEST(FrameLoaderTest, GrayIsCopiedOnlyToChangeItsRange) {
   }
 }
 
-// Code value of a packed frame, as its own format has it.
+// Returns a code value of a packed frame, at the bit depth of its format.
 int PackedSample(const Frames& frames, AVPixelFormat format, int index, int component, int x,
                  int y) {
   AVFrame view = {};
@@ -304,7 +305,8 @@ TEST(FrameLoaderTest, PackedYuvIsResampledAndRescaled) {
           const int from_h = c > 0 ? from->log2_chroma_h : 0;
           for (int y = 0; y < AV_CEIL_RSHIFT(size.height, to_h); ++y) {
             for (int x = 0; x < AV_CEIL_RSHIFT(size.width, to_w); ++x) {
-              // The mean over the luma grid is both the box mean and the nearest sample.
+              // The mean over luma positions gives the box mean where chroma shrinks, and the
+              // nearest sample where it grows.
               double sum = 0;
               int pixels = 0;
               for (int v = y << to_h; v < std::min((y + 1) << to_h, size.height); ++v) {

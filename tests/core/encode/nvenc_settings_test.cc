@@ -30,7 +30,7 @@ EncodeOptions Nvenc(EncodeCodec codec) {
   return options;
 }
 
-// This machine's libavcodec may lack some or all.
+// Returns the NVENC encoders of this machine's libavcodec, which may lack some or all.
 std::vector<std::pair<EncodeCodec, const AVCodec*>> Encoders() {
   std::vector<std::pair<EncodeCodec, const AVCodec*>> found;
   for (const EncodeCodec codec : kCodecs) {
@@ -67,7 +67,7 @@ TEST(NvencCodecTest, OtherCodecsAreNone) {
 TEST(NvencCodecTest, EveryPresetHasOneOfNvencs) {
   for (const EncodeCodec codec : kCodecs) {
     const std::vector<std::string>& presets = TraitsOf(codec).presets;
-    // x26x lists the fastest first, SVT-AV1 the slowest.
+    // x264 and x265 list their fastest preset first, SVT-AV1 its slowest.
     const bool fast_first = codec != EncodeCodec::kAv1;
     std::string last = fast_first ? "p1" : "p7";
     for (const std::string& preset : presets) {
@@ -106,7 +106,7 @@ TEST(NvencSettingsTest, QualityRateAndLosslessness) {
   options.preset = "veryslow";
   EXPECT_THAT(*MakeNvencSettings(*encoder, options),
               ElementsAre(Pair("preset", "p7"), Pair("rc", "vbr"), Pair("cq", "31.5")));
-  options.quality = 0.25;  // not 0, which is NVENC's own choice
+  options.quality = 0.25;  // must not become 0, which lets NVENC choose
   EXPECT_THAT((*MakeNvencSettings(*encoder, options))[2], Pair("cq", "1"));
   options.quality = 0;
   EXPECT_THAT(*MakeNvencSettings(*encoder, options),
@@ -119,7 +119,7 @@ TEST(NvencSettingsTest, QualityRateAndLosslessness) {
                           Pair("spatial-aq", "1")));
 }
 
-// Not on a GPU, but in libavcodec's own tables.
+// Needs no GPU: libavcodec checks the options against its own tables.
 TEST(NvencSettingsTest, LibavcodecTakesEveryNameAndValue) {
   for (const auto& [codec, encoder] : Encoders()) {
     for (const std::string& preset : TraitsOf(codec).presets) {
@@ -146,14 +146,10 @@ TEST(NvencSettingsTest, OptionsAreTheEncodersAndNoArguments) {
   const auto encoder = FindNvencEncoder(EncodeCodec::kHevc);
   if (!encoder.ok()) GTEST_SKIP() << encoder.status();
   const std::pair<const char*, const char*> bad[] = {
-      {"tuna", "has no option \"tuna\""},
-      {"x265-params", "has no option"},
-      {"cq", "is what crf"},
-      {"gpu", "is what backend"},
-      {"preset", "argument preset"},
-      {"g", "argument gop"},
-      {"rc", "none is given"},
-      {"qp", "argument crf"},
+      {"tuna", "has no option \"tuna\""}, {"x265-params", "has no option"},
+      {"cq", "the same as crf"},          {"gpu", "the same as backend"},
+      {"preset", "argument preset"},      {"g", "argument gop"},
+      {"rc", "no bitrate is given"},      {"qp", "argument crf"},
   };
   for (const auto& [name, words] : bad) {
     EncodeOptions options = Nvenc(EncodeCodec::kHevc);
@@ -178,7 +174,7 @@ TEST(NvencSettingsTest, KeyFramesAndBFrames) {
     ApplyContextSettings(stream, *timing, options, context.get());
     EXPECT_EQ(context->gop_size, 12);
     EXPECT_EQ(context->bit_rate, 123456);
-    options.gop = 1;  // libavcodec's 0: intra pictures only
+    options.gop = 1;  // libavcodec's gop_size 0 means intra pictures only
     ApplyContextSettings(stream, *timing, options, context.get());
     EXPECT_EQ(context->gop_size, 0);
     EXPECT_EQ(context->max_b_frames, 0);
@@ -210,7 +206,8 @@ TEST(NvencStreamTest, FormatsAreThoseThatNvencReads) {
     EncodeOptions options = Nvenc(codec);
     options.pixel_format = "yuv420p10le";
     const auto none = ChooseStream(Frames(PixelFormat::kRgb), options);
-    EXPECT_THAT(std::string(none.status().message()), HasSubstr("of rgb frames with NVENC; these"));
+    EXPECT_THAT(std::string(none.status().message()),
+                HasSubstr("of rgb frames with NVENC; it can"));
   }
 }
 

@@ -76,7 +76,7 @@ TEST_F(BitstreamFilterTest, OnePacketMayGiveMany) {
     }
     EXPECT_EQ(sum, size);
   }
-  EXPECT_THAT(parts, ::testing::Contains(::testing::Gt(1)));  // hidden frames
+  EXPECT_THAT(parts, ::testing::Contains(::testing::Gt(1)));  // packets with hidden frames
   EXPECT_THAT(parts, ::testing::Each(::testing::Ge(1)));
 }
 

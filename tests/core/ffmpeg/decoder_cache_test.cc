@@ -38,7 +38,8 @@ std::unique_ptr<Decoder> Open(DecoderCache* cache, const Clip& clip, DecoderOpti
   return std::move(decoder).value();
 }
 
-// Of the first `count` packets; 0: an error.
+// Decodes the first `count` packets and returns the pictures' hashes, with 0 for each error. Resets
+// the decoder at the end.
 std::vector<size_t> Decode(const Clip& clip, Decoder* decoder, int count = 1 << 20) {
   std::vector<size_t> hashes;
   AvPacketPtr packet(av_packet_alloc());
@@ -81,7 +82,7 @@ TEST_F(DecoderCacheTest, KeepsADecoderForTheNextStream) {
     decoder.reset();
     EXPECT_EQ(cache_.num_idle(), 1);
   }
-  Open(&cache_, av1_).reset();  // nothing sent
+  Open(&cache_, av1_).reset();  // no packet was sent
   EXPECT_EQ(cache_.num_idle(), 1);
 }
 
@@ -140,7 +141,7 @@ TEST_F(DecoderCacheTest, DropsWhatMayRememberItsStream) {
 }
 
 TEST_F(DecoderCacheTest, KeepsTheLatestWithinItsLimit) {
-  DecoderCache small(size_t{1500} << 10, kLong);  // two of 160x90
+  DecoderCache small(size_t{1500} << 10, kLong);  // enough for two decoders of 160x90 pictures
   std::vector<std::unique_ptr<Decoder>> decoders;
   for (int i = 0; i < 4; ++i) decoders.push_back(Open(&small, av1_));
   decoders.clear();
@@ -155,7 +156,7 @@ TEST_F(DecoderCacheTest, DropsWhatWasIdleForLong) {
   auto first = Open(&cache, av1_), second = Open(&cache, av1_);
   first.reset();
   std::this_thread::sleep_for(std::chrono::milliseconds(40));
-  EXPECT_EQ(cache.num_idle(), 1);  // nothing has come back since
+  EXPECT_EQ(cache.num_idle(), 1);  // nothing was given back since
   second.reset();
   EXPECT_EQ(cache.num_idle(), 1);
 }
@@ -189,7 +190,8 @@ TEST_F(DecoderCacheTest, ManyThreads) {
   for (std::thread& thread : threads) thread.join();
 }
 
-// Of all kinds and in every order, damaged ones among them.
+// A decoder of the cache must decode each clip as a new one does, whatever it decoded before. Some
+// clips are damaged.
 TEST_F(DecoderCacheTest, EveryAv1ClipDecodesAsWithANewDecoder) {
   if (GoldenFolder().empty()) GTEST_SKIP() << "tests/golden/make_clips.py has not run";
   std::vector<std::string> paths;

@@ -20,7 +20,8 @@ class DecoderTest : public ::testing::Test {
     return std::move(decoder).value();
   }
 
-  // Packets of the pictures that come out for the first `count` packets and a drain.
+  // Sends the first `count` packets and the end of the stream. Returns the packet of each picture
+  // that comes out.
   std::vector<int64_t> Decode(Decoder* decoder, int count) const {
     std::vector<int64_t> packets;
     AvPacketPtr packet(av_packet_alloc());
@@ -80,7 +81,7 @@ TEST_F(DecoderTest, RefusesPicturesAboveMaxPixels) {
   DecoderOptions options;
   options.max_pixels = 1000;
   auto decoder = OpenSoftwareDecoder(*index_.stream().codec, index_.stream().time_base, options);
-  if (!decoder.ok()) return;  // refused at once is fine too
+  if (!decoder.ok()) return;  // it may also refuse at once
   AvPacketPtr packet(av_packet_alloc());
   AvFramePtr frame(av_frame_alloc());
   ASSERT_TRUE(index_.ReadPacket(source_, 0, packet.get()).ok());

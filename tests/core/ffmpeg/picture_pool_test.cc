@@ -161,7 +161,8 @@ TEST_F(PicturePoolTest, RefusesWhatFfmpegRefuses) {
   EXPECT_TRUE(HasOnly(0, *Get(&pool)));
 }
 
-// Hashes of all pictures in the order they come out, damaged ones too; 0: an error.
+// Decodes a clip, with `pool` if it is not null. Returns the hashes of all pictures in the order in
+// which they come out, damaged ones too, with 0 for each error.
 std::vector<size_t> Decode(const std::string& clip, int threads, PicturePool* pool) {
   std::vector<size_t> hashes;
   const MemorySource source(clip);
@@ -193,7 +194,8 @@ std::vector<size_t> Decode(const std::string& clip, int threads, PicturePool* po
   return hashes;
 }
 
-// Damaged files too: what a decoder leaves out shows what was there before.
+// Damaged files matter too: where a decoder leaves out a part of a picture, the old contents of its
+// memory show.
 TEST_F(PicturePoolTest, EveryClipDecodesToTheSamePictures) {
   size_t pictures = 0;
   for (const std::string& path : GoldenClips()) {
@@ -201,7 +203,7 @@ TEST_F(PicturePoolTest, EveryClipDecodesToTheSamePictures) {
     for (const int threads : {1, 3}) {
       const auto expected = Decode(clip, threads, nullptr);
       PicturePool pool(&cache_);
-      // Frame threads don't decode damage the same way twice.
+      // Frame threads may decode a damaged file differently each time.
       if (threads > 1 &&
           (path.find("broken") != std::string::npos || path.find("garbled") != std::string::npos)) {
         Decode(clip, threads, &pool);

@@ -25,7 +25,8 @@ struct KnownColor {
   double yuv[3], rgb[3];
 };
 
-// 100 % colour bars as ITU-R BT.601, BT.709, BT.2020 and JFIF print them, in whole code values.
+// The code values of 100 % colour bars are those printed in ITU-R BT.601, BT.709, BT.2020 and JFIF,
+// rounded to whole numbers.
 TEST(ColorTest, ColourBars) {
   const KnownColor colors[] = {
       {ColorSpace::kBt601, ColorRange::kLimited, 8, {235, 128, 128}, {1, 1, 1}},

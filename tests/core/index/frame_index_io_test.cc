@@ -35,7 +35,7 @@ TEST(FrameIndexIoTest, EveryKindOfFileComesBackAsItWas) {
     const std::string bytes = ReadFile(path);
     const MemorySource source(bytes);
     const auto index = FrameIndex::Build(source, {}, nullptr);
-    if (!index.ok()) continue;  // without video
+    if (!index.ok()) continue;  // a file without video
     const auto stored = SerializeFrameIndex(*index);
     if (KeepsPackets(*index)) {
       EXPECT_TRUE(absl::IsFailedPrecondition(stored.status())) << stored.status();
@@ -66,7 +66,8 @@ TEST(FrameIndexIoTest, IsSmall) {
 }
 
 TEST(FrameIndexIoTest, KeptPacketsCountAsMemory) {
-  // MPEG-TS packets of 188 bytes: FFmpeg puts the pieces together.
+  // MPEG-TS cuts frames into packets of 188 bytes. FFmpeg joins them, so the index must keep the
+  // joined bytes.
   for (const std::string& path : GoldenClips()) {
     if (path.find("/h264.ts") == std::string::npos) continue;
     const std::string bytes = ReadFile(path);
@@ -77,7 +78,7 @@ TEST(FrameIndexIoTest, KeptPacketsCountAsMemory) {
   }
 }
 
-// Whatever the bytes, an error or an index that can be used.
+// Parses `stored`, which may be damaged. It must give DataLoss or an index that is safe to use.
 void Use(absl::string_view stored) {
   const auto index = ParseFrameIndex(stored);
   if (!index.ok()) {

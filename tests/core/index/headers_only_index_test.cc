@@ -1,4 +1,5 @@
-// Reading only what the inspectors look at: the same index from a small part of the bytes.
+// Tests that an index made from the packets' headers alone, a small part of the file, equals the
+// index made from the whole file.
 
 #include <unistd.h>
 
@@ -27,7 +28,7 @@ namespace {
 
 using ::testing::IsSupersetOf;
 
-// With reads that cost too much to begin, everything is read.
+// A source that reports this overhead for each read is read whole.
 constexpr int64_t kReadAll = std::numeric_limits<int64_t>::max();
 
 class CountingSource : public ByteSource {
@@ -54,8 +55,9 @@ uint32_t BigEndian(absl::string_view bytes, size_t at) {
   return value;
 }
 
-// An MP4 file with room between its samples and the index behind them: small files lie whole in the
-// demuxer's buffer once they are open. Other files come back as they are.
+// Returns an MP4 file with a gap inserted between its samples and the moov box behind them. Without
+// the gap, opening a small file reads all of it into the demuxer's buffer. Returns other files
+// unchanged.
 std::string WithGap(const std::string& bytes) {
   constexpr size_t kGap = 512 << 10;
   bool media = false;
@@ -74,7 +76,8 @@ std::string WithGap(const std::string& bytes) {
   return bytes;
 }
 
-// Whether it was read sparsely.
+// Checks that both ways of reading give the same index. Returns whether the headers-only way read
+// fewer bytes.
 bool ExpectSameIndexSparsely(absl::string_view bytes) {
   const CountingSource sparse_source(bytes), full_source(bytes, kReadAll);
   const auto full = FrameIndex::Build(full_source, {}, nullptr);
@@ -110,7 +113,7 @@ TEST(SparseIndexTest, DamagedFilesHaveTheSameIndex) {
     const size_t moov = clip.rfind("moov");
     std::mt19937_64 random(1);
     for (int i = 0; i < 150; ++i) {
-      // In the first bytes of a packet, inside one, and in the container's tables.
+      // Flips a bit at a packet's start, anywhere in a packet, or in the container's tables.
       const PacketEntry& packet = index.packets()[random() % index.packets().size()];
       const size_t length = i % 3 == 0 ? 16 : static_cast<size_t>(packet.size);
       size_t at = static_cast<size_t>(packet.offset) + random() % length;
@@ -127,7 +130,7 @@ TEST(SparseIndexTest, DamagedFilesHaveTheSameIndex) {
   }
 }
 
-// Reads fail from some byte on.
+// A source whose reads fail from byte `from` on.
 class FailingSource : public ByteSource {
  public:
   FailingSource(absl::string_view bytes, int64_t from, int64_t overhead)
@@ -145,7 +148,8 @@ class FailingSource : public ByteSource {
   const int64_t from_, overhead_;
 };
 
-// A shorter video would be kept as that of the file.
+// If a failed read counted as the end of the file, the index of a shorter video would be stored for
+// this file.
 TEST(SparseIndexTest, AReadThatFailsIsNoEndOfTheFile) {
   if (GoldenFolder().empty()) GTEST_SKIP() << "tests/golden/make_clips.py has not run";
   for (const std::string& path : GoldenClips()) {
@@ -176,7 +180,7 @@ class NullSink : public FrameSink {
   std::atomic<int> pictures{0};
 };
 
-// The bytes of the last of the files that these ffmpeg commands make in a folder of their own.
+// Runs ffmpeg commands in a folder of their own and returns the bytes of the file `name` there.
 std::string Ffmpeg(const std::vector<std::string>& commands, const std::string& name) {
   const std::filesystem::path folder =
       std::filesystem::path(::testing::TempDir()) / ("sparse_index_" + std::to_string(getpid()));
@@ -191,7 +195,7 @@ std::string Ffmpeg(const std::vector<std::string>& commands, const std::string& 
   return bytes;
 }
 
-// 2000 frames at 28 Mbit/s, with audio between them.
+// Makes a file of 2000 frames at 28 Mbit/s with interleaved audio.
 std::string LargeFile() {
   return Ffmpeg({"-f lavfi -i testsrc2=size=640x360:rate=25:duration=2 -f lavfi -i sine=duration=2 "
                  "-vf noise=alls=40:allf=t -c:v libx264 -preset ultrafast -bf 2 -g 10 -b:v 15M "
@@ -200,7 +204,7 @@ std::string LargeFile() {
                 "loop.mp4");
 }
 
-// Its packets come with what is needed to decrypt them, so that the index keeps them whole.
+// An encrypted file's packets carry side data for decrypting them, so the index keeps them whole.
 TEST(SparseIndexTest, AnEncryptedFileHasTheSameIndex) {
   const std::string bytes = Ffmpeg(
       {"-f lavfi -i testsrc2=size=640x360:rate=25:duration=1 -c:v libx264 -preset ultrafast -g 10 "
@@ -264,14 +268,15 @@ TEST(SampleTableTest, HasEverySampleOfTheFile) {
 }
 
 TEST(SampleTableTest, IsEmptyWhereItCannotBeTrusted) {
-  // The media data's box is renamed, and shortened so that the last samples lie outside.
+  // First the mdat box gets another name, then it is shortened so that the last samples lie
+  // outside.
   std::string clip = RealClip();
   const size_t media = clip.find("mdat");
   clip.replace(media, 4, "free");
   EXPECT_TRUE(TableOf(clip).empty());
   clip = RealClip();
   const uint32_t size = BigEndian(clip, media - 4);
-  // What is cut off becomes a box of its own.
+  // The bytes that are cut off become a box of their own.
   constexpr uint32_t kCut = 1000;
   for (size_t i = 0; i < 4; ++i) {
     clip[media - 4 + i] = static_cast<char>((size - kCut) >> (24 - 8 * i));
@@ -315,7 +320,7 @@ TEST(SparseSourceTest, PartsComeInTheirPlacesHoweverTheyAreRead) {
   EXPECT_EQ(sparse.ReadAt(sparse.Size(), &all[0], 1).value(), 0u);
 }
 
-// As a demuxer reads: each sample from its beginning, in one or several pieces.
+// Reads each sample from its beginning in one or several pieces, as a demuxer does.
 TEST(SparseSourceTest, AReadEndsWithTheBriefOfItsSample) {
   const std::string& clip = RealClip();
   const MemorySource source(clip);
@@ -345,7 +350,7 @@ TEST(SparseSourceTest, AReadEndsWithTheBriefOfItsSample) {
       }
       ASSERT_EQ(read, brief) << piece;
     }
-    // The slice is cut, and says so; what comes before it is as it was.
+    // The slice is cut and its length field says so. The NAL units before it are unchanged.
     const absl::string_view whole = absl::string_view(clip).substr(
         static_cast<size_t>(sample.offset), static_cast<size_t>(sample.size));
     for (size_t at = 0; at < brief.size();) {

@@ -107,7 +107,7 @@ TEST_F(IndexCacheTest, DamageAndOtherVersionsAreNotFound) {
   const auto write = [&](absl::string_view changed) {
     std::ofstream(name, std::ios::binary | std::ios::trunc) << changed;
   };
-  // The magic, the format's and FFmpeg's versions are the first bytes.
+  // The first bytes are the magic number and the versions of the format and of FFmpeg.
   for (size_t i = 0; i < bytes.size(); ++i) {
     bytes[i] ^= 0x10;
     write(bytes);
@@ -144,7 +144,7 @@ TEST_F(IndexCacheTest, AFolderThatCannotBeMadeIsAStatus) {
   EXPECT_FALSE(IndexCache("/proc/no/such").Store(file_, index_).ok());
 }
 
-// Stands in for a full disk, which looks the same: a write that ends short and then fails.
+// A limit on the file size stands in for a full disk: a write ends short, and the next one fails.
 TEST_F(IndexCacheTest, AFailedWriteLeavesNothing) {
   ASSERT_TRUE(cache_.Store(file_, index_).ok());
   FileIdentity other = file_;
@@ -168,7 +168,7 @@ TEST_F(IndexCacheTest, AReadOnlyFolderIsPermissionDenied) {
   fs::permissions(root_ / "a" / "b", fs::perms::owner_read | fs::perms::owner_exec);
   const pid_t child = ::fork();
   if (child == 0) {
-    // Root may write anywhere.
+    // Root may write to any folder, so the child becomes another user.
     if (::geteuid() == 0 && ::seteuid(65534) != 0) ::_exit(2);
     ::_exit(cache_.Store(file_, index_).code() == absl::StatusCode::kPermissionDenied ? 0 : 1);
   }
@@ -180,7 +180,7 @@ TEST_F(IndexCacheTest, AReadOnlyFolderIsPermissionDenied) {
   EXPECT_EQ(FilesKept(), 0u);
 }
 
-// Eight processes store at one moment where no folder is yet, again and again.
+// Eight processes store an index at the same moment, when the folder does not exist yet.
 TEST_F(IndexCacheTest, ManyProcessesMakeTheFolder) {
   for (int round = 0; round < 40; ++round) {
     fs::remove_all(root_ / "a");
@@ -197,7 +197,7 @@ TEST_F(IndexCacheTest, ManyProcessesMakeTheFolder) {
       children.push_back(child);
     }
     ::close(start[0]);
-    ::close(start[1]);  // the children's reads end
+    ::close(start[1]);  // ends the children's reads
     for (const pid_t child : children) {
       int status = -1;
       ASSERT_EQ(::waitpid(child, &status, 0), child);
@@ -207,7 +207,8 @@ TEST_F(IndexCacheTest, ManyProcessesMakeTheFolder) {
   }
 }
 
-// Two states of one file and eight processes: whoever finds an index finds the one of its state.
+// Eight processes store and load indexes of two states of one file. An index that is found must be
+// that of the state it was looked up for.
 TEST_F(IndexCacheTest, ManyProcessesNeverSeeATornFile) {
   const FrameIndex real = IndexOf(RealClip());
   FileIdentity real_file = file_;
@@ -220,9 +221,9 @@ TEST_F(IndexCacheTest, ManyProcessesNeverSeeATornFile) {
       if (!cache_.Store(file, is_real ? real : index_).ok()) return 2;
       const auto loaded = cache_.Load(file);
       if (!loaded.ok()) {
-        // Another process has put the other state there; damage would be an error.
+        // Another process may have stored the other state. A damaged index would be a bug.
         if (loaded.status().message().find("damaged") != std::string::npos) return 3;
-        if (loaded.status().message().find("none is kept") != std::string::npos) return 4;
+        if (loaded.status().message().find("the cache has none") != std::string::npos) return 4;
         continue;
       }
       ++found;

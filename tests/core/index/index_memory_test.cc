@@ -25,7 +25,7 @@ std::shared_ptr<const FrameIndex> Get(IndexMemory* memory, const std::string& ke
   return got.ok() ? *got : nullptr;
 }
 
-// Room for two.
+// The memory has room for two indexes.
 class IndexMemoryTest : public ::testing::Test {
  protected:
   IndexMemory memory_{MemoryBytes(Index().value()) * 5 / 2};
@@ -70,7 +70,7 @@ TEST_F(IndexMemoryTest, OneIsDroppedWhileItIsReplaced) {
     ASSERT_TRUE(second.ok());
     EXPECT_EQ(*second, Get(&memory_, "a"));
   }
-  // What is held is still counted right.
+  // The bytes in use are still counted correctly.
   const auto last = Get(&memory_, "x");
   EXPECT_EQ(Get(&memory_, "a"), Get(&memory_, "a"));
   EXPECT_EQ(last, Get(&memory_, "x"));

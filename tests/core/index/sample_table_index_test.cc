@@ -1,4 +1,4 @@
-// An index made of the sample table alone: the same frames, without a look at the packets.
+// Tests that an index made from the sample table alone, without the packets, has the same frames.
 
 #include <algorithm>
 #include <filesystem>
@@ -41,8 +41,8 @@ TEST(SampleTableIndexTest, EveryKindOfFileHasTheSameFrames) {
     std::set<int> damaged_full, damaged_table;
     const auto expected = Decode(*full, bytes, &damaged_full);
     const auto got = Decode(*table, bytes, &damaged_table);
-    // Damage is what makes a reader look at the packets after all, and a start that is not plainly
-    // a frame: fields.
+    // A reader builds the full index after all if a frame is damaged, or if CheckStarts finds that
+    // decoding may not start at a packet, such as one that holds a field.
     if (!damaged_table.empty()) continue;
     std::vector<int64_t> all(static_cast<size_t>(table->num_frames()));
     std::iota(all.begin(), all.end(), int64_t{0});
@@ -69,7 +69,7 @@ TEST(SampleTableIndexTest, SyncSamplesThatAreNoneAreFound) {
   std::string bytes = RealClip();
   const size_t table = bytes.find("stss");
   ASSERT_NE(table, std::string::npos);
-  bytes.replace(table, 4, "free");  // without it, every sample is one
+  bytes.replace(table, 4, "free");  // without this table every sample counts as a sync sample
   const MemorySource source(bytes);
   const auto index = FrameIndex::Build(source, BelieveTable(), nullptr);
   ASSERT_TRUE(index.ok()) << index.status();
@@ -89,7 +89,7 @@ TEST(SampleTableIndexTest, IsMarkedInTheCacheToo) {
 }
 
 TEST(SampleTableIndexTest, TablesThatMayNotTellAreNotBelieved) {
-  // Transport streams and raw streams have none.
+  // Files other than MP4 and MOV, such as transport streams, have no sample table.
   for (const std::string& path : GoldenClips()) {
     const std::string type = std::filesystem::path(path).extension();
     if (type == ".mp4" || type == ".mov") continue;

@@ -13,7 +13,8 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// SPS and PPS of 64x64 pixels and an IDR slice header's first bytes; a muxer looks no further.
+// The SPS and PPS of a stream of 64x64 pixels, and the first bytes of an IDR slice. A muxer reads
+// no more of a packet.
 const std::string kSets(
     "\0\0\0\1\x67\x42\xc0\x0a\xd9\x04\x22\x61\x00\x00\x03\x00\x01\x00\x00\x03\x00\x32\x0f\x12\x26"
     "\x48\0\0\0\1\x68\xcb\x83\xcb\x20",
@@ -89,7 +90,7 @@ TEST(FileMuxerTest, RefusesSoundThatTheContainerCanNotHold) {
     const absl::Status added = (*muxer)->AddSound(Sound(with.codec));
     EXPECT_EQ(added.ok(), with.holds) << added;
     if (!with.holds) {
-      EXPECT_THAT(std::string(added.message()), HasSubstr("can't hold sound of"));
+      EXPECT_THAT(std::string(added.message()), HasSubstr("can't hold audio of codec"));
     }
   }
 }
@@ -134,7 +135,8 @@ TEST(FileMuxerTest, RefusesWhatCanNotBe) {
             absl::StatusCode::kInvalidArgument);
 }
 
-// The first packet begins the file; what libavformat then refuses is no reason to begin it again.
+// The first packet writes the file's header. If libavformat then refuses packets, the header must
+// not be written again.
 TEST(FileMuxerTest, BeginsTheFileOnce) {
   FileMuxerSpec spec = Spec("again.mkv");
   spec.container = EncodeContainer::kMkv;
@@ -142,7 +144,7 @@ TEST(FileMuxerTest, BeginsTheFileOnce) {
   spec.parameter_sets.clear();
   auto muxer = FileMuxer::Create(spec);
   ASSERT_TRUE(muxer.ok()) << muxer.status();
-  const char no_frame = 0;  // a reserved OBU without its size
+  const char no_frame = 0;  // an OBU of a reserved type without its size
   for (int i = 0; i < 200; ++i) {
     const absl::Status written = (*muxer)->Write(&no_frame, 1, i, i, 1, true);
     EXPECT_THAT(std::string(written.message()), HasSubstr("writing a packet")) << i;

@@ -8,7 +8,7 @@
 namespace nvc {
 namespace {
 
-// Memory that held something before, as a tensor's does.
+// Gives memory that is not zero, as a tensor's may be.
 class DirtyBytes : public GrowingBytes {
  public:
   explicit DirtyBytes(std::string* bytes) : bytes_(bytes) {}

@@ -29,7 +29,7 @@ constexpr EncodeContainer kContainers[] = {
     EncodeContainer::kWebm, EncodeContainer::kAvi, EncodeContainer::kTs,
     EncodeContainer::kRaw,  EncodeContainer::kIvf, EncodeContainer::kObu};
 
-// Waves with some noise on them, both moving.
+// Makes frames of moving waves with moving noise on them.
 class Clip {
  public:
   Clip(int width, int height, int count, PixelFormat format = PixelFormat::kRgb) {
@@ -203,7 +203,7 @@ TEST(VideoWriterTest, NarrowHevcDoesNotOverrunItsLookAhead) {
   }
 }
 
-// Frames that end where memory ends: encoders that read on would crash here.
+// The frames end at a page that must not be read, so an encoder that reads beyond them crashes.
 TEST(VideoWriterTest, EncodersDoNotReadPastFramesThatAreNotCopied) {
   const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
   for (const EncodeCodec codec : kCodecs) {
@@ -219,7 +219,7 @@ TEST(VideoWriterTest, EncodersDoNotReadPastFramesThatAreNotCopied) {
     FrameBatch frames = clip.frames;
     frames.data = memory + pages - bytes;
     std::memcpy(memory + pages - bytes, clip.frames.data, bytes);
-    // Nor write to what is the caller's.
+    // Encoders must not write to the caller's frames either.
     ASSERT_EQ(mprotect(memory, pages, PROT_READ), 0);
     EncodeOptions options = Options(codec, EncodeContainer::kMkv);
     options.color_space = ColorSpace::kBt601;
@@ -256,7 +256,7 @@ TEST(VideoWriterTest, CodecOptionsAreNamedWhenTheyAreWrong) {
       {EncodeCodec::kAv1, "svtav1-params", "tuna=1", "Error parsing option tuna: 1"},
       {EncodeCodec::kVp9, "deadline", "soon", "deadline"},
       {EncodeCodec::kFfv1, "x264-params", "a=b", "codec ffv1 (ffv1) has no option"},
-      {EncodeCodec::kH264, "g", "5", "what the argument gop sets"},
+      {EncodeCodec::kH264, "g", "5", "the same as the argument gop"},
       {EncodeCodec::kH264, "video_size", "640x480", "has no option \"video_size\""},
       {EncodeCodec::kH264, "flags", "+global_header", "has no option \"flags\""},
   };
@@ -324,8 +324,8 @@ TEST(VideoWriterTest, ExtremeRatesAndThreadsEncode) {
   }
 }
 
-// Sizes and presets for which SVT-AV1 fills its globals differently. (HEVC 64 pixels wide is not
-// the same bytes twice with x265 3.5.)
+// SVT-AV1 fills its global variables differently for each of these sizes and presets. No size is 64
+// pixels wide, because x265 3.5 encodes such frames to other bytes each time.
 TEST(VideoWriterTest, EncodersOfDifferentStreamsRunBesideEachOther) {
   const Clip clips[] = {{96, 64, 4}, {128, 96, 4}, {320, 240, 4}};
   for (const EncodeCodec codec : kCodecs) {

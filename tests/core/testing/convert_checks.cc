@@ -51,7 +51,8 @@ bool IsInteger(SampleType type) {
   return type == SampleType::kUint8 || type == SampleType::kUint16;
 }
 
-// How far an element may be from the reference: 1 for integers; rounding of the type for floats.
+// Returns how far an element may be from the reference: 1 for integers, and for floats the rounding
+// of their type.
 double Tolerance(const OutputSpec& output, double expected) {
   const double step = 1 / std::abs(output.std_dev[0]);
   switch (output.sample_type) {
@@ -94,7 +95,7 @@ double ExpectMatches(absl::StatusOr<std::unique_ptr<FrameConverter>> converter,
       output.pixel_format == PixelFormat::kP010 ? 2 : SampleSize(output.sample_type);
   EXPECT_EQ((*converter)->shape().bytes, expected.size() * element);
   std::vector<uint8_t> out((*converter)->shape().bytes, 0xa5);
-  // Twice, as rows kept from the first frame must not show in the second.
+  // Converts twice, because rows kept from the first frame must not show in the second.
   for (int pass = 0; pass < 2; ++pass) {
     const absl::Status status = (*converter)->Convert(frame, out.data());
     EXPECT_TRUE(status.ok()) << status.ToString();

@@ -9,15 +9,16 @@
 
 namespace nvc {
 
-// Converts and compares every sample: integers must be within 1, floats within the rounding of
-// their type. Gives the share of integer samples that are not the reference's own rounding.
+// Converts a frame and compares every sample with the reference. Integers must be within 1, floats
+// within the rounding of their type. Returns the share of integer samples that differ from the
+// rounded reference.
 double ExpectMatches(const OutputSpec& output, const SourceSpec& source, const AVFrame& frame);
 
-// The same for a converter that was made for them in another way.
+// Does the same with the given converter, such as a GPU's.
 double ExpectMatches(absl::StatusOr<std::unique_ptr<FrameConverter>> converter,
                      const OutputSpec& output, const SourceSpec& source, const AVFrame& frame);
 
-// The same for a frame of random samples, with `padding` bytes between its rows.
+// Does the same with a frame of random samples that has `padding` bytes between its rows.
 double ExpectMatches(const OutputSpec& output, AVPixelFormat format, int width, int height,
                      int rotation = 0, int padding = 0);
 

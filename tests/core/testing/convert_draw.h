@@ -1,4 +1,4 @@
-// Draws output specs, and pictures for them, at random from everything that can be asked for.
+// Draws random output specs from all supported ones, and random pictures to convert with them.
 #ifndef TF_NVCODEC_TESTS_CORE_TESTING_CONVERT_DRAW_H_
 #define TF_NVCODEC_TESTS_CORE_TESTING_CONVERT_DRAW_H_
 
@@ -65,7 +65,8 @@ class Draw {
   std::mt19937 random_;
 };
 
-// Calls expect(output, source, frame) for `count` conversions of small pictures in the formats.
+// Calls expect(output, source, frame) for `count` random conversions of small pictures in these
+// formats.
 template <size_t num_formats, typename Expect>
 void ForDrawnConversions(uint32_t seed, const AVPixelFormat (&formats)[num_formats], int count,
                          Expect expect) {

@@ -38,7 +38,7 @@ std::vector<Plane> ReadPlanes(const AVFrame& frame) {
     std::vector<uint16_t> row(plane.width);
     const uint8_t* data[4] = {frame.data[0], frame.data[1], frame.data[2], frame.data[3]};
     for (int y = 0; y < plane.height; ++y) {
-      // Palette entries are 0xAARRGGBB words: bytes B, G, R, A.
+      // Palette entries are 0xAARRGGBB words, stored as the bytes B, G, R, A.
       av_read_image_line2(row.data(), data, frame.linesize, d, 0, y, palette ? 0 : c, plane.width,
                           0, 2);
       for (uint16_t v : row) {
@@ -56,7 +56,8 @@ struct Interval {
   bool mirrored;
 };
 
-// [low, high) of the shown picture, along its x or y axis, in the stored picture.
+// Maps an interval of the displayed picture's x or y axis to the stored picture's axis that lies
+// along it, in luma pixels.
 Interval ToStored(Interval shown, int rotation, bool shown_x, const SourceSpec& source) {
   const bool mirrored =
       shown_x ? rotation == 90 || rotation == 180 : rotation == 180 || rotation == 270;
@@ -74,10 +75,11 @@ double Kernel(ResizeMethod method, double distance) {
   return 0;
 }
 
-// Weight of every sample of a plane's axis for an output that covers `at`, in the plane's samples.
+// Returns the weight of every sample of a plane's axis for an output sample that covers `at`, given
+// in the plane's samples.
 std::vector<double> Weights(ResizeMethod method, Interval at, int first, int last, int size) {
   std::vector<double> weights(size, 0.0);
-  // Ties between samples are decided on the exact position; this one has rounding errors.
+  // Removes rounding errors, because the exact position decides ties between samples.
   const double center = std::round((at.low + at.high) / 2 * 1e9) / 1e9;
   int nearest = static_cast<int>(at.mirrored ? std::ceil(center - 1) : std::floor(center));
   nearest = std::min(std::max(nearest, first), last - 1);
@@ -136,7 +138,8 @@ class Reference {
   double kb() const { return kb_; }
   int depth(int c) const { return planes_[c].depth; }
 
-  // Code value of component c for sample (y, x) of an output plane with 2^log2 fewer samples.
+  // Returns the code value of component c for sample (y, x) of an output plane, whose sides have
+  // 2^log2 times fewer samples than luma.
   double Sample(int c, int y, int x, int log2) const {
     const Plane& plane = planes_[c];
     const int step = 1 << log2;
@@ -177,8 +180,9 @@ class Reference {
     return IsRgb(d) || planes_.size() == 1 || strncmp(d->name, "yuvj", 4) == 0;
   }
 
-  // In luma pixels, of the first chroma sample's centre from the first luma sample's centre, as a
-  // fraction of the way to the block's centre.
+  // Returns the horizontal chroma siting: how far the first chroma sample's centre lies from the
+  // first luma sample's centre, as a fraction of the way to the centre of the luma samples that it
+  // covers.
   double SitingX() const {
     switch (source_.chroma_location) {
       case AVCHROMA_LOC_CENTER:
@@ -210,7 +214,7 @@ class Reference {
     if (resized_) {
       first = static_cast<int>(std::floor(crop.low / pixels));
       last = static_cast<int>(std::ceil(crop.high / pixels));
-      // The crop [begin, end) of the plane; a frame's last chroma sample counts whole.
+      // The crop's samples of the plane. A chroma sample at the frame's end counts whole.
       const double begin = crop.low / pixels;
       const double end = crop.high == luma_size ? size : crop.high / pixels;
       const double stretch = (end - begin) / (crop.high - crop.low);
@@ -218,7 +222,8 @@ class Reference {
       high = begin + (luma.high - crop.low) * stretch;
     }
     if (log2 > 0 && output_log2 == 0 && output_.chroma_upsampling == ChromaUpsampling::kBilinear) {
-      // Sample 0's centre is at luma position 0.5 + siting * (pixels - 1) / 2 but at 0.5 in `low`.
+      // The centre of sample 0 lies at luma position 0.5 + siting * (pixels - 1) / 2, and at 0.5 in
+      // the coordinates of `low`.
       const double shift = 0.5 - (0.5 + siting * (pixels - 1) / 2) / pixels;
       low += shift;
       high += shift;
@@ -353,7 +358,7 @@ TestFrame::TestFrame(AVPixelFormat format, int width, int height, uint32_t seed,
   if (palette) return;
   for (int c = 0; c < d->nb_components; ++c) {
     if (d->comp[c].depth == 8) continue;
-    // Decoders leave no bits set outside a sample's own.
+    // Decoders leave the unused bits of a sample at zero.
     const bool chroma = c == 1 || c == 2;
     const int columns = chroma ? -((-width) >> d->log2_chroma_w) : width;
     const int rows = chroma ? -((-height) >> d->log2_chroma_h) : height;
@@ -372,7 +377,7 @@ TestFrame::TestFrame(AVPixelFormat format, int width, int height, uint32_t seed,
   }
 }
 
-// The planes are not FFmpeg's; what a test hung on the frame is.
+// The planes belong to this object. FFmpeg frees what a test attached to the frame.
 TestFrame::~TestFrame() { av_frame_unref(&frame_); }
 
 std::vector<double> ReferenceConvert(const OutputSpec& output, const SourceSpec& source,

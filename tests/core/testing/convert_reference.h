@@ -1,5 +1,5 @@
-// What FrameConverter must give, worked out in float64 one output sample at a time from the rules
-// in frame_format.h; shares no code with the converter.
+// A float64 reference for FrameConverter. It follows the rules in frame_format.h, works out one
+// output sample at a time, and shares no code with the converter.
 #ifndef TF_NVCODEC_TESTS_CORE_TESTING_CONVERT_REFERENCE_H_
 #define TF_NVCODEC_TESTS_CORE_TESTING_CONVERT_REFERENCE_H_
 
@@ -11,8 +11,8 @@
 
 namespace nvc {
 
-// A frame of random samples. Its planes are heap blocks with no byte to spare, so that
-// AddressSanitizer sees any access outside them; `padding` bytes lie between rows.
+// A frame of random samples with `padding` bytes between its rows. Its planes are heap blocks of
+// exactly the needed size, so that AddressSanitizer sees any access outside them.
 class TestFrame {
  public:
   TestFrame(AVPixelFormat format, int width, int height, uint32_t seed, int padding = 0);
@@ -27,8 +27,9 @@ class TestFrame {
   std::vector<std::vector<uint8_t>> planes_;
 };
 
-// Every sample of the output in its own order (packed formats: plane after plane), before rounding:
-// 0..255 for uint8, 0..65535 for uint16, the value itself for floats, code values 0..1023 for p010.
+// Returns every sample of the output before rounding, in the output's order (packed formats: plane
+// after plane). Samples are 0..255 for uint8, 0..65535 for uint16, the value itself for floats, and
+// code values 0..1023 for p010.
 std::vector<double> ReferenceConvert(const OutputSpec& output, const SourceSpec& source,
                                      const AVFrame& frame);
 

@@ -1,4 +1,4 @@
-// What frames an index leads to, as hashes of their pictures.
+// Decodes frames by an index and hashes their pictures.
 #ifndef TF_NVCODEC_TESTS_CORE_TESTING_DECODED_HASHES_H_
 #define TF_NVCODEC_TESTS_CORE_TESTING_DECODED_HASHES_H_
 
@@ -15,7 +15,7 @@
 
 namespace nvc {
 
-// Hashes of the pictures by display index.
+// Keeps the hash of each picture by its display index.
 class HashSink : public FrameSink {
  public:
   void Start(int) override {}
@@ -31,7 +31,8 @@ class HashSink : public FrameSink {
   std::mutex mutex_;
 };
 
-// Of a few frames spread over the stream, and of which of them were damaged.
+// Decodes five frames spread over the stream. Returns their hashes, and in `damaged` the frames
+// that were damaged.
 inline std::map<int, size_t> Decode(const FrameIndex& index, const std::string& bytes,
                                     std::set<int>* damaged) {
   const MemorySource source(bytes);

@@ -1,5 +1,5 @@
-// The clips that tests/golden/make_clips.py has made, for tests that must hold for every kind of
-// file. Where it has not run, only those of tests/golden/media.
+// Finds the clips for tests that must hold for every kind of file: those in tests/golden/media, and
+// those that tests/golden/make_clips.py makes if it has run.
 #ifndef TF_NVCODEC_TESTS_CORE_TESTING_GOLDEN_CORPUS_H_
 #define TF_NVCODEC_TESTS_CORE_TESTING_GOLDEN_CORPUS_H_
 
@@ -14,8 +14,8 @@
 
 namespace nvc {
 
-// The newest finished folder of the cache that make_clips.py keeps; empty when there is none. Those
-// of tests/gpu/gpu_clips.py (gpu-*) are beside it and have other clips.
+// Returns the newest finished folder of make_clips.py's cache, or an empty path if there is none.
+// Skips the folders gpu-* beside it, where tests/gpu/gpu_clips.py keeps other clips.
 inline std::filesystem::path GoldenFolder() {
   namespace fs = std::filesystem;
   std::error_code error;
@@ -23,7 +23,7 @@ inline std::filesystem::path GoldenFolder() {
   if (const char* chosen = std::getenv("TF_NVCODEC_GOLDEN")) {
     root = chosen;
   } else {
-    // The tests' data are links into the source tree.
+    // Bazel links the tests' data into the source tree.
     const fs::path clip = fs::canonical("tests/golden/media/bframes_160x90.mp4", error);
     if (error) return {};
     root = clip.parent_path() / "../../../build/golden";
@@ -41,7 +41,7 @@ inline std::filesystem::path GoldenFolder() {
   return newest;
 }
 
-// Paths, sorted; `longest`: bytes of the largest wanted.
+// Returns the sorted paths of all clips of at most `longest` bytes.
 inline std::vector<std::string> GoldenClips(uintmax_t longest = 4 << 20) {
   std::vector<std::string> paths;
   std::error_code error;

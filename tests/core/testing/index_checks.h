@@ -1,4 +1,4 @@
-// Whether two frame indexes are the same in every field.
+// Checks that two frame indexes are the same in every field.
 #ifndef TF_NVCODEC_TESTS_CORE_TESTING_INDEX_CHECKS_H_
 #define TF_NVCODEC_TESTS_CORE_TESTING_INDEX_CHECKS_H_
 
@@ -19,7 +19,7 @@ inline void ExpectSameStream(const StreamInfo& a, const StreamInfo& b) {
   EXPECT_TRUE(Same(a.sample_aspect_ratio, b.sample_aspect_ratio));
   EXPECT_EQ(a.rotation, b.rotation);
   EXPECT_EQ(a.has_audio, b.has_audio);
-  // Beside the pointer there is nothing but values (and, of audio, zeros).
+  // Apart from the pointer to the extradata, the fields are plain values.
   AVCodecParameters c = *a.codec, d = *b.codec;
   ASSERT_EQ(c.extradata_size, d.extradata_size);
   if (c.extradata_size > 0) {

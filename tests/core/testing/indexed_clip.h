@@ -1,4 +1,4 @@
-// A clip with its index, for tests of what reads its frames.
+// A test fixture that has a clip and its index, for tests that read the clip's frames.
 #ifndef TF_NVCODEC_TESTS_CORE_TESTING_INDEXED_CLIP_H_
 #define TF_NVCODEC_TESTS_CORE_TESTING_INDEXED_CLIP_H_
 
@@ -26,7 +26,7 @@ class IndexedClipTest : public ::testing::Test {
     std::iota(all_.begin(), all_.end(), 0);
   }
 
-  // The pictures of all frames, hashed.
+  // Returns the hashes of all frames, decoded by FFmpeg.
   std::map<int, size_t> BySoftware() const {
     HashSink sink;
     DamagedFrames damaged;

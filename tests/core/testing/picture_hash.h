@@ -1,4 +1,4 @@
-// A picture's pixels as one number.
+// Hashes a picture's pixels to one number.
 #ifndef TF_NVCODEC_TESTS_CORE_TESTING_PICTURE_HASH_H_
 #define TF_NVCODEC_TESTS_CORE_TESTING_PICTURE_HASH_H_
 

@@ -1,4 +1,4 @@
-// The clips of tests/golden/media, for tests that need a stream.
+// Reads the clips of tests/golden/media, for tests that need a stream.
 #ifndef TF_NVCODEC_TESTS_CORE_TESTING_TEST_MEDIA_H_
 #define TF_NVCODEC_TESTS_CORE_TESTING_TEST_MEDIA_H_
 
@@ -27,7 +27,7 @@ inline const std::string& BFramesClip() {
 }
 constexpr int kBFramesClipFrames = 60;
 
-// The same frames as AV1 in GOPs of 40, with hidden frames that others refer to.
+// The same frames as AV1 in GOPs of 40, with hidden frames that other frames refer to.
 inline const std::string& Av1Clip() {
   static const std::string* const clip = new std::string(ReadMedia("av1_160x90.mp4"));
   return *clip;

@@ -1,4 +1,5 @@
-// Deinterlacing on a fake driver that runs the kernels on the host, late, against the CPU's.
+// Compares deinterlacing on the GPU with that on the CPU. The fake driver of lazy_cuda.h runs the
+// GPU's kernels on the host, and only when somebody waits for them.
 #include "tf_nvcodec/nv/convert/gpu_deinterlace.h"
 
 #include <cstdint>
@@ -48,7 +49,7 @@ TEST(GpuDeinterlaceTest, EqualsTheCpus) {
       auto converter = NewGpuFrameConverter(device, lazy_cuda::Stream(), output,
                                             SourceSpec::Of(frame, /*rotation=*/0));
       ASSERT_TRUE(converter.ok()) << converter.status();
-      // One converter for frames of all kinds, in any order.
+      // One converter takes progressive and interlaced frames in any order.
       for (const int kind : {1, 2, 0, 2, 1}) {
         frame.interlaced_frame = kind != 0;
         frame.top_field_first = kind == 2;

@@ -1,4 +1,5 @@
-// The GPU's converter on a fake driver that runs the kernels on the host, late.
+// Tests the GPU's converter on the fake driver of lazy_cuda.h, which runs the kernels on the host,
+// and only when somebody waits for them.
 #include "tf_nvcodec/nv/convert/gpu_frame_converter.h"
 
 #include <algorithm>
@@ -22,7 +23,7 @@ using lazy_cuda::DecodedFrame;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// Takes software frames, so that it can be compared with the reference.
+// Lays software frames out like decoded GPU pictures, so that the reference can convert them too.
 class UploadingConverter : public FrameConverter {
  public:
   UploadingConverter(GpuDevice* device, std::unique_ptr<FrameConverter> converter)
@@ -104,9 +105,9 @@ TEST(GpuFrameConverterTest, TheSecondConverterOfAKindCostsNothing) {
   lazy_cuda::TakeCalls();
   ASSERT_TRUE(NewGpuFrameConverter(device, lazy_cuda::Stream(), output, source).ok());
   EXPECT_EQ(lazy_cuda::Objects(), objects);
-  // Its tables may still be on their way, by another stream.
+  // Another stream may still be uploading its tables, so the converter waits for them on the GPU.
   EXPECT_THAT(lazy_cuda::TakeCalls(), ElementsAre("wait"));
-  // Another size: the same kernel with other tables.
+  // Another size needs other tables, but the same kernel.
   output.height = 23;
   ASSERT_TRUE(NewGpuFrameConverter(device, lazy_cuda::Stream(), output, source).ok());
   EXPECT_EQ(lazy_cuda::ModulesLoaded(), modules);

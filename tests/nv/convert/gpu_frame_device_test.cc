@@ -1,5 +1,5 @@
-// The colour kernel and the copies on a real GPU, without a decoder: skipped where there is none,
-// failed where TF_NVCODEC_REQUIRE_GPU=1 says that there is one. Prints what a frame costs.
+// Tests the colour kernel and the copies on a real GPU, without a decoder, and prints what a frame
+// costs. Without a GPU the tests are skipped, or fail if TF_NVCODEC_REQUIRE_GPU=1 is set.
 #include <chrono>
 #include <cstdlib>
 #include <functional>
@@ -28,7 +28,7 @@ namespace {
 const char* Folder() { return std::getenv("TF_NVCODEC_NVRTC"); }
 const bool kFolderSet = (Folder() != nullptr ? SetNvrtcFolders({Folder()}) : void(), true);
 
-// A software frame's copy in device memory, as a decoder gives it.
+// A copy of a software frame in device memory, laid out as a GPU's decoder leaves it.
 class UploadedFrame {
  public:
   static absl::StatusOr<std::unique_ptr<UploadedFrame>> Create(GpuDevice* device, CUstream stream,
@@ -62,7 +62,7 @@ class UploadedFrame {
   DeviceMemory memory_[3];
 };
 
-// Software frames to the GPU, converted there and brought back.
+// Copies software frames to the GPU, converts them there and copies the result back.
 class RoundTripConverter : public FrameConverter {
  public:
   RoundTripConverter(GpuDevice* device, CUstream stream, std::unique_ptr<FrameConverter> gpu)
@@ -177,8 +177,8 @@ double SecondsOf(const std::function<void()>& call) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-// Not a check: the share of the memory's bandwidth, as a copy of many frames' size reaches it, is
-// for people to read, or with --gtest_output=json:FILE for programs.
+// Checks nothing. It prints the time of a conversion and of a copy of as many bytes. The option
+// --gtest_output=json:FILE writes both to a file.
 TEST_F(GpuFrameDeviceTest, TimeOfA1080pFrame) {
   struct Case {
     const char* name;
@@ -201,7 +201,7 @@ TEST_F(GpuFrameDeviceTest, TimeOfA1080pFrame) {
     RecordProperty(what, std::to_string(value));
   };
   TestFrame software(AV_PIX_FMT_YUV420P, 1920, 1080, 9);
-  // More frames than the caches hold.
+  // These are more frames than the GPU's caches hold.
   constexpr int kFrames = 32, kRounds = 20;
   std::vector<std::unique_ptr<UploadedFrame>> frames;
   for (int i = 0; i < kFrames; ++i) {

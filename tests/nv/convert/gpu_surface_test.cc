@@ -13,7 +13,7 @@ namespace {
 
 constexpr auto kOk = static_cast<CUresult>(0);
 
-// A driver whose device memory is the host's, which does all at once.
+// A fake driver whose device memory is host memory and whose calls take effect at once.
 struct HostGpu {
   static inline std::vector<std::string> calls;
   static inline size_t allocated = 0;
@@ -189,7 +189,7 @@ TEST(GpuSurfaceTest, MemoryThatOthersSawIsReusedOnceTheContextIsDone) {
   {
     DeviceMemoryPool pool(device);
     std::set<CUdeviceptr> used;
-    // As of a caller who lets each frame go before the next one comes.
+    // The caller frees each frame before the next one comes.
     for (int i = 0; i < 100; ++i) {
       DeviceMemory memory = pool.Take(1000).value();
       if (used.count(memory.get()) == 1) {

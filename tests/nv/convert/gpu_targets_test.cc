@@ -1,4 +1,5 @@
-// Batches of frames on a fake GPU whose queued work runs late.
+// Tests batches of frames on the fake driver of lazy_cuda.h, which runs queued work only when
+// somebody waits for it.
 #include "tf_nvcodec/nv/convert/gpu_targets.h"
 
 #include <gmock/gmock.h>
@@ -23,16 +24,16 @@ using ::testing::HasSubstr;
 
 using Bytes = std::vector<uint8_t>;
 
-// Where the build puts the fake compiler.
+// The build puts the fake compiler here.
 const bool kFolderSet = (SetNvrtcFolders({"tests/nv/testing"}), true);
 
 const CUstream kStream = reinterpret_cast<CUstream>(uintptr_t{32});
 constexpr int kWidth = 34, kHeight = 18;
 constexpr size_t kBytes = kWidth * kHeight * 3 / 2;
 
-// lazy_cuda has no streams of its own.
+// Adds streams to the driver of lazy_cuda.h, which has none.
 GpuDevice* DeviceWithStreams() {
-  // Devices are never destroyed.
+  // Devices are never destroyed, so the list keeps them reachable for the leak sanitizer.
   static auto* const devices = new std::vector<std::pair<CudaDriver*, GpuDevice*>>;
   auto* const cuda = new CudaDriver(lazy_cuda::NewDevice()->cuda());
   cuda->cuStreamCreate = [](CUstream* stream, unsigned) {
@@ -46,7 +47,7 @@ GpuDevice* DeviceWithStreams() {
   return *device;
 }
 
-// As a GPU decoder gives it.
+// A frame as a GPU's decoder returns it.
 class DecodedFrame {
  public:
   DecodedFrame(GpuDevice* device, uint32_t seed)
@@ -146,7 +147,7 @@ TEST_F(GpuTargetsTest, FramesReachTheHostWhenTheConverterIsGone) {
   auto converter = target.NewConverter(Native(), frames_[0]->frame(), 0).value();
   ASSERT_TRUE(converter->Convert(frames_[0]->frame(), batch_.data()).ok());
   EXPECT_EQ(Slot(0), Bytes(kBytes, 0xa5)) << "nobody waited";
-  // Of a frame that is not there yet.
+  // The frame that is copied has not reached the host yet.
   ASSERT_TRUE(target.Copy(batch_.data() + 2 * kBytes, batch_.data(), kBytes).ok());
   ASSERT_TRUE(converter->Convert(frames_[1]->frame(), batch_.data() + kBytes).ok());
   EXPECT_EQ(Slot(0), Packed(frames_[0]->software()));
@@ -197,7 +198,7 @@ TEST_F(GpuTargetsTest, WhatFailsAtTheEndIsTold) {
 }
 
 TEST_F(GpuTargetsTest, NoMemoryForAFrame) {
-  // Another device than those whose lanes are kept.
+  // Uses new devices, for which no download lanes are kept yet.
   GpuDevice* const device = DeviceWithStreams();
   DecodedFrame decoded(device, 5);
   DownloadTarget target(device);

@@ -1,4 +1,4 @@
-// A frame as a GPU's decoder gives it, on the driver of lazy_cuda.h, and the stream of the tests.
+// A frame as a GPU's decoder returns it, on the fake driver of lazy_cuda.h, and the tests' stream.
 #ifndef TF_NVCODEC_TESTS_NV_CONVERT_LAZY_FRAME_H_
 #define TF_NVCODEC_TESTS_NV_CONVERT_LAZY_FRAME_H_
 
@@ -17,10 +17,10 @@ namespace lazy_cuda {
 
 inline CUstream Stream() { return reinterpret_cast<CUstream>(uintptr_t{32}); }
 
-// Where the build puts the fake compiler.
+// The build puts the fake compiler here.
 inline const bool kNvrtcFolderSet = (SetNvrtcFolders({"tests/nv/testing"}), true);
 
-// Of a software frame's samples, which are copied.
+// Has a copy of a software frame's samples.
 class DecodedFrame : public GpuPictureOwner {
  public:
   DecodedFrame(GpuDevice* device, const AVFrame& software)
@@ -48,7 +48,7 @@ class DecodedFrame : public GpuPictureOwner {
   AVFrame& frame() { return frame_; }
   GpuPicture& picture() { return picture_; }
   int used() const { return used_; }
-  // What was queued by then, and not taken before.
+  // The calls that were queued, and not yet taken, when UsedOn was called.
   const std::vector<std::string>& calls_when_used() const { return calls_when_used_; }
 
  private:

@@ -24,7 +24,7 @@ std::vector<uint8_t> Numbered(size_t bytes, uint32_t seed) {
   return made;
 }
 
-// Around the size of the pieces that a copy is made of.
+// A copy consists of pieces of 4 MiB, so these sizes lie around it.
 const size_t kSizes[] = {0, 1, 1000, (4 << 20) - 1, 4 << 20, (4 << 20) + 1, (20 << 20) + 5};
 
 TEST(GpuCopyTest, ToTheHostAndDoneOnReturn) {
@@ -42,14 +42,14 @@ TEST(GpuCopyTest, ToTheHostFindsWhatWasQueuedBefore) {
   const std::vector<uint8_t> made = Numbered(9 << 20, 2);
   std::vector<uint8_t> between(made.size()), to(made.size());
   ASSERT_TRUE(CopyOnDevice(device, kStream, Address(between), Address(made), made.size()).ok());
-  EXPECT_NE(between, made);  // queued, not done
+  EXPECT_NE(between, made);  // is only queued
   ASSERT_TRUE(CopyToHost(device, kStream, to.data(), Address(between), to.size()).ok());
   EXPECT_EQ(to, made);
 }
 
 TEST(GpuCopyTest, ToTheDeviceFromMemoryThatChangesAtOnce) {
   GpuDevice* device = lazy_cuda::NewDevice();
-  // One after the other through the same page-locked memory.
+  // All copies go one after the other through the same page-locked memory.
   for (uint32_t seed = 0; seed < 3; ++seed) {
     for (size_t bytes : kSizes) {
       const std::vector<uint8_t> expected = Numbered(bytes, seed);
@@ -94,7 +94,7 @@ TEST(GpuCopyTest, ManyThreadsAndLittlePageLockedMemory) {
     });
   }
   for (std::thread& thread : threads) thread.join();
-  // Two pieces and two events for each copy that is kept for.
+  // For at most eight copies the device keeps two pieces and two events each.
   EXPECT_LE(lazy_cuda::Objects() - objects, 8 * 4);
 }
 

@@ -8,7 +8,7 @@
 namespace nvc {
 namespace {
 
-// Whoever asks first: the library is looked for once.
+// A process looks for NVRTC only once, so this test has a binary of its own.
 TEST(NvrtcFoldersTest, TheVariableNamesFolders) {
   ASSERT_EQ(setenv("TF_NVCODEC_NVRTC_FOLDERS", "no/such/folder::tests/nv/testing", 1), 0);
   const auto nvrtc = Nvrtc::Get();

@@ -1,7 +1,8 @@
-// The installed NVRTC, which needs no GPU to compile. Skipped where there is none:
+// Compiles the kernels with the installed NVRTC, which needs no GPU. Without NVRTC the tests are
+// skipped. To run them:
 //     pip install nvidia-cuda-nvrtc-cu12
 //     scripts/bazel.sh test --test_env=TF_NVCODEC_NVRTC=<folder of libnvrtc.so.12>
-//     //tests/nv:nvrtc_test
+//     //tests/nv/cuda:cuda_test
 #include "tf_nvcodec/nv/cuda/nvrtc.h"
 
 #include <cstdlib>
@@ -40,7 +41,7 @@ class NvrtcTest : public ::testing::Test {
   const Nvrtc* nvrtc_ = nullptr;
 };
 
-// Every kernel that can be asked for by these.
+// Returns the macros of every kernel that conversions between these formats need.
 std::set<std::vector<std::string>> AllKernels() {
   std::set<std::vector<std::string>> kernels;
   for (AVPixelFormat format : {AV_PIX_FMT_YUV420P, AV_PIX_FMT_YUV420P10, AV_PIX_FMT_YUV444P,

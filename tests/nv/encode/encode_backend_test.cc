@@ -15,7 +15,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// What became of one encode on a machine made of functions.
+// Runs one encode. Functions of the test stand in for the machine's GPU and encoders.
 class EncodeBackendTest : public ::testing::Test {
  protected:
   EncodeBackendTest() : memory_(96 * 64 * 6, 100) {
@@ -49,7 +49,7 @@ class EncodeBackendTest : public ::testing::Test {
                       [this](const std::string& why) { said_.push_back(why); });
   }
 
-  // Of this machine's libavcodec, which is the real one here.
+  // Asks this machine's libavcodec, which these tests do not replace.
   bool HasEncoder() const { return FindNvencEncoder(options_.codec).ok(); }
 
   std::vector<uint8_t> memory_;
@@ -175,7 +175,7 @@ TEST_F(EncodeBackendTest, ACodecThatTheGpuLacksIsNamed) {
   EXPECT_THAT(ran_, IsEmpty());
 }
 
-// The driver's side of the question, with a driver made of functions.
+// The tests below ask a fake NVENC driver, whose functions use these variables.
 int sessions = 0;
 NVENCSTATUS open_status = NV_ENC_SUCCESS;
 std::vector<GUID> guids;
@@ -185,7 +185,7 @@ NvencDriver MadeUpNvenc() {
   nvenc.api.nvEncOpenEncodeSessionEx = [](NV_ENC_OPEN_ENCODE_SESSION_EX_PARAMS* params,
                                           void** session) {
     EXPECT_EQ(params->deviceType, NV_ENC_DEVICE_TYPE_CUDA);
-    *session = &sessions;  // after a failed open too
+    *session = &sessions;  // a failed open sets it too
     ++sessions;
     return open_status;
   };
@@ -243,7 +243,7 @@ TEST(NvencCapabilitiesTest, AreTheDriversAnswers) {
                                     int* value) {
     EXPECT_EQ(session, &sessions);
     EXPECT_EQ(asked->version, NV_ENC_CAPS_PARAM_VER);
-    // An older driver does not know the last one.
+    // An older driver does not know this capability.
     if (asked->capsToQuery == NV_ENC_CAPS_SINGLE_SLICE_INTRA_REFRESH)
       return NV_ENC_ERR_INVALID_PARAM;
     const bool hevc = codec.Data1 == GUID(NV_ENC_CODEC_HEVC_GUID).Data1;

@@ -1,4 +1,4 @@
-// What an encoder is handed, for tests that compare a GPU's with the host's.
+// Frames for an encoder, for tests that compare the GPU's with the host's.
 #ifndef TF_NVCODEC_TESTS_NV_ENCODE_ENCODER_FRAMES_H_
 #define TF_NVCODEC_TESTS_NV_ENCODE_ENCODER_FRAMES_H_
 
@@ -23,7 +23,7 @@ inline StreamSpec Stream(AVPixelFormat format, int width, int height) {
   return stream;
 }
 
-// With planes to be written.
+// Returns a frame with planes for the encoder's input.
 inline AvFramePtr NewFrame(const StreamSpec& stream) {
   AvFramePtr frame(av_frame_alloc());
   frame->format = stream.encoder_format;
@@ -33,7 +33,7 @@ inline AvFramePtr NewFrame(const StreamSpec& stream) {
   return frame;
 }
 
-// Its samples, plane after plane and without padding.
+// Returns the samples of a frame, plane after plane and without padding.
 inline std::vector<uint8_t> Packed(const AVFrame& frame, const StreamSpec& stream) {
   std::vector<uint8_t> packed(static_cast<size_t>(
       av_image_get_buffer_size(stream.encoder_format, stream.width, stream.height, 1)));
@@ -42,7 +42,7 @@ inline std::vector<uint8_t> Packed(const AVFrame& frame, const StreamSpec& strea
   return packed;
 }
 
-// What core's loader makes of the first frame.
+// Returns the first frame of a batch as the loader of core/encode converts it.
 inline std::vector<uint8_t> OnTheHost(const FrameBatch& frames, const StreamSpec& stream) {
   const auto loader = FrameLoader::Create(frames, stream);
   EXPECT_TRUE(loader.ok()) << loader.status();

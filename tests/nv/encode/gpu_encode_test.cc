@@ -1,5 +1,5 @@
-// Batches in a GPU's memory through libavcodec's own wrapper of NVENC, as far as a machine without
-// one goes: the drivers below it are fakes, and the packets are the pictures that it was handed.
+// Encodes batches in a GPU's memory with libavcodec's wrapper of NVENC, on a machine without NVENC.
+// The drivers below the wrapper are fakes. Their packets hold the pictures that the encoder got.
 #include <dlfcn.h>
 
 #include <cmath>
@@ -38,8 +38,8 @@ const bool kFolderSet = (SetNvrtcFolders({"tests/nv/testing"}), true);
 
 const CUstream kTensorFlows = reinterpret_cast<CUstream>(uintptr_t{77});
 
-// Loaded by path first: libavutil and libavcodec then find them by name. They stay: libavcodec may
-// close its handles at any time.
+// Loads the fake drivers by their paths, so that libavutil and libavcodec then find them by name.
+// They stay loaded, because libavcodec may close its own handles at any time.
 FakeNvenc& Nvenc() {
   static FakeNvenc* const fake = [] {
     EXPECT_NE(dlopen("tests/nv/testing/libcuda.so.1", RTLD_NOW), nullptr) << dlerror();
@@ -50,14 +50,14 @@ FakeNvenc& Nvenc() {
   return *fake;
 }
 
-// TensorFlow's libraries open it where there is one; then it is found by name, not the fake. To be
-// asked before the fake is loaded.
+// Returns whether the real driver is loaded, as TensorFlow's libraries do where one is installed.
+// Its name then leads to it and not to the fake. Must be called before the fake is loaded.
 bool RealDriverIsOpen() {
   static const bool is_open = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD) != nullptr;
   return is_open;
 }
 
-// Frames that differ, in memory that a tensor might have.
+// Frames that differ from each other, in memory as a tensor has it.
 class Batch {
  public:
   Batch(PixelFormat format, SampleType type, int width, int height, int count) {
@@ -135,7 +135,8 @@ class GpuEncodeTest : public ::testing::Test {
                       [this](const std::string& why) { said_.push_back(why); });
   }
 
-  // The packets of a batch whose frames reach the encoder as those in host memory do.
+  // Returns the packets that a batch must give: the frames as the loader of core/encode converts
+  // them in host memory.
   std::string Expected(const FrameBatch& frames) {
     EncodeOptions options = options_;
     options.engine = EncodeEngine::kNvenc;
@@ -204,7 +205,7 @@ TEST_F(GpuEncodeTest, NvencGetsTheFramesOfTheHostBitForBit) {
 }
 
 TEST_F(GpuEncodeTest, TensorFlowsWorkComesFirst) {
-  // What TensorFlow has queued writes the frames.
+  // Work that TensorFlow has queued writes the frames.
   const Batch made(PixelFormat::kNv12, SampleType::kUint8, 96, 64, 3);
   Batch batch(PixelFormat::kNv12, SampleType::kUint8, 96, 64, 3);
   const size_t bytes = batch.frames.frame_bytes * 3;
@@ -217,7 +218,7 @@ TEST_F(GpuEncodeTest, TensorFlowsWorkComesFirst) {
   EXPECT_TRUE(out_ == Expected(made.frames));
   const std::vector<std::string> calls = lazy_cuda::TakeCalls();
   ASSERT_GE(calls.size(), 4u);
-  // An event on its stream before anything is read.
+  // The reader waits for an event on TensorFlow's stream before it reads anything.
   EXPECT_THAT(std::vector<std::string>(calls.begin(), calls.begin() + 4),
               ElementsAre("d2d", "record", "wait", "2d"));
 }
@@ -235,10 +236,10 @@ TEST_F(GpuEncodeTest, FilesHoldEachFrameAtItsTime) {
   options_.container = EncodeContainer::kMp4;
   for (const int b_frames : {-1, 0, 1, 3}) {
     options_.max_b_frames = b_frames;
-    options_.fragmented = b_frames > 0;  // else uneven times exclude B-frames
+    options_.fragmented = b_frames > 0;  // without fragments, uneven times exclude B-frames
     for (const int count : {1, 2, 3, 4, 13}) {
       Batch batch(PixelFormat::kNv12, SampleType::kUint8, 96, 64, count);
-      // No start codes.
+      // Odd samples can't look like a start code.
       auto* const samples = reinterpret_cast<uint8_t*>(batch.floats());
       const size_t bytes = batch.frames.frame_bytes;
       for (size_t i = 0; i < bytes * static_cast<size_t>(count); ++i) samples[i] |= 1;
@@ -268,7 +269,7 @@ TEST_F(GpuEncodeTest, FilesHoldEachFrameAtItsTime) {
           ++frame;
         ASSERT_LT(frame, count) << label << ": " << seconds;
         EXPECT_TRUE(found.insert(frame).second) << label;
-        // Its length and the slice's header come first.
+        // A packet begins with its length and the slice's header.
         ASSERT_EQ(packet->size, static_cast<int>(bytes) + 5) << label;
         EXPECT_EQ(
             std::memcmp(packet->data + 5, samples + bytes * static_cast<size_t>(frame), bytes), 0)

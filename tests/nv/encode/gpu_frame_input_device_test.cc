@@ -1,5 +1,5 @@
-// Frames for NVENC on a real GPU, which need not have one: skipped where there is no GPU, failed
-// where TF_NVCODEC_REQUIRE_GPU=1 says that there is one.
+// Makes frames for NVENC on a real GPU, which need not have an NVENC. Without a GPU the tests are
+// skipped, or fail if TF_NVCODEC_REQUIRE_GPU=1 is set.
 #include <cstdlib>
 #include <memory>
 #include <string>
@@ -60,7 +60,7 @@ class GpuFrameInputDeviceTest : public ::testing::Test {
   }
   void TearDown() override { av_buffer_unref(&device_); }
 
-  // The samples of a frame of the GPU's, as libavutil brings them back.
+  // Copies a frame from the GPU with libavutil and returns its samples without padding.
   static std::vector<uint8_t> Packed(const AVFrame& frame, AVPixelFormat layout) {
     const AvFramePtr host(av_frame_alloc());
     host->format = layout;
@@ -97,7 +97,7 @@ TEST_F(GpuFrameInputDeviceTest, FramesAreTheHostsBitForBit) {
         EXPECT_TRUE(Packed(**frame, layout) == expected)
             << layout << ", " << width << "x" << height;
 
-        // Without a copy on the GPU, the way of frames in host memory.
+        // Frames in host memory are uploaded to the same samples.
         const AvFramePtr host(av_frame_alloc());
         host->format = layout;
         host->width = width;
@@ -123,7 +123,7 @@ TEST_F(GpuFrameInputDeviceTest, RowsWithAPitchToTheHostAndToAFrame) {
     expected.insert(expected.end(), &wide[at], &wide[at] + kWidth);
   }
   ASSERT_TRUE(CopyToDevice(gpu_, input_->stream(), memory->get(), wide.data(), wide.size()).ok());
-  // The planes as two blocks.
+  // Each of the two planes is a block of its own.
   const GpuRows rows[] = {{memory->get(), kWidth, kHeight, kPitch},
                           {memory->get() + kPitch * kHeight, kWidth, kHeight / 2, kPitch}};
   std::vector<uint8_t> host(expected.size());

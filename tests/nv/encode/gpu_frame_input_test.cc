@@ -33,7 +33,7 @@ CUdeviceptr Address(const std::vector<uint8_t>& bytes, size_t offset = 0) {
   return reinterpret_cast<CUdeviceptr>(bytes.data() + offset);
 }
 
-// A frame of a pool that says the layout only, with rows `pad` bytes further apart than need be.
+// A GPU frame whose pool only tells the layout. Its rows are `pad` bytes longer than necessary.
 struct PooledFrame {
   PooledFrame(AVPixelFormat layout, int pad) : frame(av_frame_alloc()) {
     AVBufferRef* const pool = av_buffer_allocz(sizeof(AVHWFramesContext));
@@ -78,7 +78,7 @@ class GpuFrameInputTest : public ::testing::Test {
 TEST_F(GpuFrameInputTest, PackedRowsGoToTheHostInOneCopy) {
   const std::vector<uint8_t> from = Numbered(60);
   std::vector<uint8_t> to(60);
-  // Two planes that follow each other.
+  // The two planes lie one directly after the other.
   const GpuRows rows[] = {{Address(from), 8, 5, 8}, {Address(from, 40), 20, 1, 99}};
   ASSERT_TRUE(input_->CopyTo(to.data(), rows, to.size()).ok());
   EXPECT_EQ(to, from);
@@ -111,14 +111,14 @@ TEST_F(GpuFrameInputTest, FramesOfEveryLayoutThatEncodersRead) {
     for (const size_t pad : {0, 10}) {
       PooledFrame pooled(layout, 64);
       const std::vector<uint8_t> expected = Numbered(pooled.Packed().size());
-      // As one block, and as rows with a pitch of any length.
+      // The frame comes as one block, or as rows of any length with a pitch.
       const size_t row = expected.size() % 5 == 0 ? expected.size() / 5 : expected.size();
       std::vector<uint8_t> from(expected.size() + 5 * pad);
       for (size_t i = 0; i < expected.size(); ++i)
         from[i / row * (row + pad) + i % row] = expected[i];
       const GpuRows rows[] = {{Address(from), row, expected.size() / row, row + pad}};
       ASSERT_TRUE(input_->CopyTo(pooled.frame.get(), rows).ok()) << layout;
-      // All is done, without the host in between.
+      // All copies are done, and none goes through the host.
       EXPECT_EQ(lazy_cuda::Pending(), 0u);
       EXPECT_THAT(lazy_cuda::TakeCalls(), ::testing::Each("2d"));
       EXPECT_EQ(pooled.Packed(), expected) << layout;

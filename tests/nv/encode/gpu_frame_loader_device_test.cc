@@ -1,5 +1,5 @@
-// Batches in the memory of a real GPU, which need not have an NVENC, as frames for one: skipped
-// where there is no GPU, failed where TF_NVCODEC_REQUIRE_GPU=1 says that there is one.
+// Loads batches in the memory of a real GPU as frames for NVENC, which the GPU need not have.
+// Without a GPU the tests are skipped, or fail if TF_NVCODEC_REQUIRE_GPU=1 is set.
 #include <cstdlib>
 #include <cstring>
 #include <limits>
@@ -56,7 +56,7 @@ class GpuFrameLoaderDeviceTest : public ::testing::Test {
   }
   void TearDown() override { av_buffer_unref(&view_); }
 
-  // Random frames on the host; floats and halfs a little beyond [0, 1].
+  // Makes random frames on the host. Floats and halfs go a little beyond [0, 1].
   void Make(PixelFormat format, SampleType type, int width, int height) {
     frames_ = {};
     frames_.pixel_format = format;
@@ -81,7 +81,8 @@ class GpuFrameLoaderDeviceTest : public ::testing::Test {
     }
   }
 
-  // The frames as the encoder is handed them, the batch being written by work on another stream.
+  // Copies the batch to the GPU on another stream, and returns a loader that gives its frames to an
+  // encoder.
   absl::StatusOr<std::unique_ptr<FrameSource>> Open(const StreamSpec& stream) {
     const size_t bytes = frames_.frame_bytes * kCount;
     auto memory = DeviceMemory::Allocate(gpu_, bytes);

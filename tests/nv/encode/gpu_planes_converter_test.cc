@@ -1,5 +1,6 @@
-// Samples of every kind to the planes that NVENC reads, by a fake driver that runs the kernel on
-// the host, late, against core's frame loader.
+// Compares the kernels that convert samples to the planes that NVENC reads with the frame loader of
+// core/encode. The fake driver of lazy_cuda.h runs the kernels on the host, and only when somebody
+// waits for them.
 #include <cstring>
 #include <limits>
 #include <memory>
@@ -22,14 +23,15 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// Where the build puts the fake compiler.
+// The build puts the fake compiler here.
 const bool kFolderSet = (SetNvrtcFolders({"tests/nv/testing"}), true);
 
 constexpr SampleType kTypes[] = {SampleType::kUint8, SampleType::kUint16, SampleType::kFloat16,
                                  SampleType::kFloat32};
 constexpr std::pair<int, int> kSizes[] = {{96, 64}, {67, 5}, {7, 6}, {1, 1}};
 
-// Noise that spans all values, the ends of the scale among them; floats a little beyond [0, 1].
+// A frame of noise that has all values, with many at the ends of the scale. Floats go a little
+// beyond [0, 1].
 class Frame {
  public:
   Frame(PixelFormat format, SampleType type, int width, int height) {
@@ -39,7 +41,7 @@ class Frame {
     batch.height = height;
     batch.count = 1;
     batch.frame_bytes = *FrameBytes(format, type, height, width);
-    // Words and floats are aligned.
+    // Memory of 32-bit words is aligned for every sample type.
     memory_.resize(batch.frame_bytes / sizeof(uint32_t) + 1);
     batch.data = memory_.data();
     std::mt19937 draw(5);
@@ -48,7 +50,7 @@ class Frame {
       if (type == SampleType::kFloat32) {
         at += Put(at, any(draw));
       } else if (type == SampleType::kFloat16) {
-        // Subnormals, and up to 2.
+        // Halfs from 0 to 2, with subnormals.
         at += Put(at, static_cast<uint16_t>(draw() % 0x4001));
       } else {
         const uint32_t value = draw();
@@ -114,7 +116,7 @@ class GpuPlanesConverterTest : public ::testing::Test {
 
 TEST_F(GpuPlanesConverterTest, RgbOfEveryTypeIsTheHostsBitForBit) {
   for (const SampleType type : kTypes) {
-    // Of bytes the host has integers, which GpuRgbConverter has too.
+    // The host converts bytes with integers, as GpuRgbConverter does, which has tests of its own.
     if (type == SampleType::kUint8) continue;
     ExpectTheHosts(PixelFormat::kRgb, type);
     ExpectTheHosts(PixelFormat::kBgr, type);
@@ -141,7 +143,7 @@ TEST_F(GpuPlanesConverterTest, FloatsOutOfRangeAreFound) {
     OnTheGpu(frame.batch, stream);
     EXPECT_TRUE(found_out_of_range_) << value;
   }
-  // Of halfs: infinity, NaN, the largest, and just below -1.
+  // These halfs are both infinities, NaN, the largest one, and the one just below -1.
   for (const uint16_t bits : {0x7c00, 0xfc00, 0x7e00, 0x7bff, 0xbc01}) {
     Frame frame(PixelFormat::kGray, SampleType::kFloat16, 16, 8);
     frame.Put(0, bits);

@@ -1,5 +1,3 @@
-// RGB to the planes that NVENC reads, by a fake driver that runs the kernel on the host, late,
-// against core's frame loader.
 #include <memory>
 #include <string>
 #include <vector>
@@ -21,7 +19,7 @@ using ::testing::HasSubstr;
 // Where the build puts the fake compiler.
 const bool kFolderSet = (SetNvrtcFolders({"tests/nv/testing"}), true);
 
-// Noise, with the colours at the ends of all scales among it.
+// Returns noise with many colours at the ends of the scales.
 std::vector<uint8_t> Pixels(int width, int height) {
   std::vector<uint8_t> pixels(static_cast<size_t>(width) * height * 3);
   uint32_t state = 1;

@@ -1,4 +1,4 @@
-// The colour kernel against the float64 reference, on the host.
+// Runs the colour kernel on the host and compares it with the float64 reference.
 #include <algorithm>
 #include <memory>
 #include <set>
@@ -24,7 +24,7 @@ namespace {
 const PixelFormat kAllOutputs[] = {PixelFormat::kRgb,  PixelFormat::kBgr,     PixelFormat::kGray,
                                    PixelFormat::kNv12, PixelFormat::kYuv420p, PixelFormat::kYuv444p,
                                    PixelFormat::kP010};
-// All that NVDEC gives.
+// Every sample format that NVDEC decodes to.
 const AVPixelFormat kFormats[] = {AV_PIX_FMT_YUV420P, AV_PIX_FMT_YUV420P10, AV_PIX_FMT_YUV420P12,
                                   AV_PIX_FMT_YUV444P, AV_PIX_FMT_YUV444P10, AV_PIX_FMT_YUV444P12,
                                   AV_PIX_FMT_GRAY8,   AV_PIX_FMT_GRAY10,    AV_PIX_FMT_GRAY12,
@@ -78,7 +78,7 @@ TEST(GpuFrameKernelTest, ColourOfEverySpaceRangeAndDepth) {
       }
     }
   }
-  // Single precision hardly ever falls on the other side of a half.
+  // Single precision rarely rounds to another code value than the reference.
   EXPECT_LT(worst, 0.01);
 }
 
@@ -218,7 +218,8 @@ std::vector<uint8_t> Converted(absl::StatusOr<std::unique_ptr<FrameConverter>> c
   return out;
 }
 
-// Copies and depths that only shift are the same bytes on every backend.
+// Where samples are only copied or shifted to another depth, the GPU gives the same bytes as the
+// CPU.
 TEST(GpuFrameKernelTest, SameBytesAsTheCpuWhereNothingIsComputed) {
   for (AVPixelFormat format : kFormats) {
     for (PixelFormat to : {PixelFormat::kNative, PixelFormat::kNv12, PixelFormat::kYuv420p,
@@ -262,7 +263,7 @@ TEST(GpuFrameKernelTest, AnyAlignmentOfTheOutputAndThePicture) {
             const auto begin = out.begin() + static_cast<ptrdiff_t>(offset);
             const auto end = begin + static_cast<ptrdiff_t>(expected.size());
             EXPECT_TRUE(std::equal(expected.begin(), expected.end(), begin));
-            // Nothing around it.
+            // The bytes around the output are untouched.
             EXPECT_EQ(std::count(out.begin(), begin, 0xa5), static_cast<ptrdiff_t>(offset));
             EXPECT_EQ(std::count(end, out.end(), 0xa5), 16);
           }
@@ -272,7 +273,7 @@ TEST(GpuFrameKernelTest, AnyAlignmentOfTheOutputAndThePicture) {
   }
 }
 
-// Windows that several threads share.
+// Several threads share the work of a large window.
 TEST(GpuFrameKernelTest, AreaOfLargeWindows) {
   for (AVPixelFormat format : kFewFormats) {
     for (int rotation : {0, 90}) {
@@ -330,7 +331,7 @@ TEST(GpuFrameKernelTest, LayoutsOfTheDecoder) {
   EXPECT_EQ(GpuLayoutOf(AV_PIX_FMT_NONE), AV_PIX_FMT_NONE);
 }
 
-// A kernel takes some 100 ms to compile: clips of many sizes must share few.
+// Compiling a kernel takes about 100 ms, so clips of many sizes must share a few kernels.
 TEST(GpuFrameKernelTest, ManySizesShareFewKernels) {
   std::set<std::string> kernels;
   for (ResizeMethod method : {ResizeMethod::kNearest, ResizeMethod::kBilinear,
@@ -357,7 +358,7 @@ TEST(GpuFrameKernelTest, WholeFramesAreConvertedEightPixelsAtATimeWithoutTables)
   EXPECT_TRUE(plan->tables.empty());
 }
 
-// The window of an area resize is what each output pixel covers, not more.
+// An area resize must read only the samples that each output pixel covers.
 TEST(GpuFrameKernelTest, AreaReadsOnlyWhatItCovers) {
   OutputSpec output;
   output.resize_method = ResizeMethod::kArea;

@@ -1,12 +1,13 @@
-// As much of a libcuda as libavutil needs for frames in "device" memory, which is the host's, and
-// libavcodec for opening it. Nothing is queued here; lazy_cuda.h has the driver that is late.
+// A fake libcuda with the functions that libavutil and libavcodec need to open a device and to
+// allocate frames. Its device memory is host memory. It queues no work; the fake driver of
+// lazy_cuda.h does.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 
 #define NVC_EXPORT extern "C" __attribute__((visibility("default")))
 
-// Called and of no effect, or only looked up.
+// Functions that do nothing when called, or are only looked up.
 #define NVC_NOTHING(name) \
   NVC_EXPORT int name() { return 0; }
 
@@ -86,7 +87,7 @@ NVC_EXPORT int cuDeviceGetName(char* name, int bytes, int) {
   if (bytes > 0) *name = 0;
   return 0;
 }
-// Alignment of textures, to which libavutil pads rows.
+// Returns the alignment of textures, to which libavutil pads rows.
 NVC_EXPORT int cuDeviceGetAttribute(int* value, int, int) {
   *value = 512;
   return 0;

@@ -1,7 +1,8 @@
-// A libnvidia-encode for libavcodec's wrapper, of one session at a time, whose stream is the
-// pictures as it reads them: each packet is a start code, the header of an IDR slice and the
-// samples, packed, as nvEncodeAPI.h says that a surface of the format holds them. B-frames come
-// behind the frame after them, and all are read when they come out, which is late.
+// A fake libnvidia-encode for libavcodec's wrapper of NVENC, for one session at a time. Each packet
+// is a start code, the header of an IDR slice and the picture's samples without padding. It reads a
+// surface as nvEncodeAPI.h describes the surface's format. As in a real encoder, B-frames come
+// after the frame that follows them. Pictures are read only when their packets come out, so a
+// surface that is reused too early gives wrong packets.
 #include "tests/nv/testing/fake_nvenc.h"
 
 #include <ffnvcodec/nvEncodeAPI.h>
@@ -37,11 +38,11 @@ struct Waiting {
   uint64_t time;
   Bitstream* out;
 };
-std::vector<Waiting> waiting;  // in the order of display
-int interval = 1;              // frames from one that is no B-frame to the next
+std::vector<Waiting> waiting;  // in display order
+int interval = 1;              // the distance between frames that are not B-frames
 bool is_first = true;
 
-// SPS and PPS of H.264 of 96x64, High profile, with B-frames.
+// The SPS and PPS of H.264, High profile, 96x64, with B-frames.
 constexpr uint8_t kSets[] = {0x00, 0x00, 0x00, 0x01, 0x67, 0x64, 0x00, 0x0a, 0xac, 0xd9,
                              0x46, 0x26, 0xc0, 0x44, 0x00, 0x00, 0x03, 0x00, 0x04, 0x00,
                              0x00, 0x03, 0x00, 0xc8, 0x3c, 0x48, 0x96, 0x58, 0x00, 0x00,
@@ -64,7 +65,7 @@ std::string Read(const Surface& surface) {
     case NV_ENC_BUFFER_FORMAT_YUV420_10BIT:
       Append(surface.data, pitch, width * 2, height * 3 / 2, &out);
       break;
-    case NV_ENC_BUFFER_FORMAT_YV12:  // V before U
+    case NV_ENC_BUFFER_FORMAT_YV12:  // V comes before U
       Append(surface.data, pitch, width, height, &out);
       Append(chroma + pitch / 2 * (height / 2), pitch / 2, width / 2, height / 2, &out);
       Append(chroma, pitch / 2, width / 2, height / 2, &out);
@@ -78,7 +79,8 @@ std::string Read(const Surface& surface) {
   return out;
 }
 
-// The last frame first; buffers fill in the order in which they were given.
+// Writes the packets of the waiting pictures, the last picture first and the B-frames after it.
+// Fills the buffers in the order in which they were given.
 void Encode() {
   for (size_t i = 0; i < waiting.size(); ++i) {
     const Waiting& picture = waiting[i == 0 ? waiting.size() - 1 : i - 1];
@@ -116,7 +118,7 @@ NVENCSTATUS ListCodecs(void*, GUID* guids, uint32_t, uint32_t* count) {
   *count = 2;
   return NV_ENC_SUCCESS;
 }
-// Sizes, B-frames, 4:4:4, ten bits: all that there is.
+// Answers that every capability is there: sizes, B-frames, 4:4:4, ten bits.
 NVENCSTATUS AskCapability(void*, GUID, NV_ENC_CAPS_PARAM*, int* value) {
   *value = 4096;
   return NV_ENC_SUCCESS;

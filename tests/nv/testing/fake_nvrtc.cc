@@ -1,5 +1,5 @@
-// A libnvrtc whose machine code is the list of options it was compiled with, so that a fake driver
-// can tell which kernel it is given. Refuses source text with "syntax error" in it.
+// A fake libnvrtc. Its machine code is the list of compiler options, which tells a fake driver
+// which kernel it gets. It refuses source text that contains "syntax error".
 #include <cstddef>
 #include <cstring>
 #include <string>

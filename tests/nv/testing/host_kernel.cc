@@ -43,7 +43,7 @@ class HostKernelConverter : public FrameConverter {
       const FrameKernelParams params =
           job.At(addresses, reinterpret_cast<uint64_t>(plan_.tables.data()),
                  reinterpret_cast<uint64_t>(out));
-      // Threads outside of the picture too, as whole blocks have them.
+      // Runs threads outside the picture too, because a GPU runs whole blocks of threads.
       RunOnHost(job.config, params, job.ThreadsAcross() + 33, params.height + 3);
     }
     return absl::OkStatus();

@@ -1,4 +1,4 @@
-// The colour kernel run on the host, a thread after the other, over pictures laid out as a GPU's
+// Runs the colour kernel on the host, one thread after the other, over pictures laid out as a GPU's
 // decoder leaves them.
 #ifndef TF_NVCODEC_TESTS_NV_TESTING_HOST_KERNEL_H_
 #define TF_NVCODEC_TESTS_NV_TESTING_HOST_KERNEL_H_
@@ -13,10 +13,10 @@
 
 namespace nvc {
 
-// A copy of a software frame in the layout of a GpuPicture. No byte to spare after a plane's last
-// sample; bits that mean nothing are set.
+// A copy of a software frame in the layout of a GpuPicture. A plane's memory ends with its last
+// sample, and unused bits of samples are set.
 struct HostPicture {
-  // `padding`: bytes between rows at least, a multiple of 4.
+  // At least `padding` bytes, a multiple of 4, lie between rows.
   HostPicture(const AVFrame& frame, int padding);
 
   AVPixelFormat layout;
@@ -24,11 +24,11 @@ struct HostPicture {
   size_t pitch;
 };
 
-// The work of a grid of threads.
+// Does the work of a grid of threads.
 void RunOnHost(const FrameKernelConfig& config, const FrameKernelParams& params, int threads_x,
                int threads_y);
 
-// Converts software frames by way of HostPicture.
+// Returns a converter for software frames, which it first copies to a HostPicture.
 absl::StatusOr<std::unique_ptr<FrameConverter>> NewHostKernelConverter(const OutputSpec& output,
                                                                        const SourceSpec& source,
                                                                        int padding = 4);

@@ -24,7 +24,7 @@ namespace {
 struct State {
   std::recursive_mutex mutex;
   std::deque<std::function<void()>> queue;
-  size_t ran = 0, queued = 0;  // ever
+  size_t ran = 0, queued = 0;  // in total
   std::map<CUevent, size_t> recorded;
   std::vector<std::string> calls;
   std::map<std::string, int> failures;
@@ -66,7 +66,7 @@ CUresult Copy(const char* name, void* to, const void* from, size_t bytes) {
   return Queue(name, [=] { std::memcpy(to, from, bytes); });
 }
 
-// A kernel is the config that the fake compiler's options give.
+// Returns the config of a kernel from the options that the fake compiler wrote.
 FrameKernelConfig ParseOptions(const char* image) {
   std::map<std::string, int> macros;
   for (const absl::string_view line : absl::StrSplit(image, '\n')) {
@@ -77,13 +77,13 @@ FrameKernelConfig ParseOptions(const char* image) {
     if (absl::SimpleAtoi(parts.second, &value)) macros[parts.first] = value;
   }
   FrameKernelConfig config = {};
-  if (macros.count("NVC_BOB") != 0) return config;  // of no sample: the deinterlacing kernel
+  if (macros.count("NVC_BOB") != 0) return config;  // no sample_bytes: the deinterlacing kernel
   if (macros.count("NVC_RGB") != 0) {
-    config.channels = 3;  // of no sample either: RGB's
+    config.channels = 3;  // also without sample_bytes: the RGB kernel
     return config;
   }
   if (macros.count("NVC_PLANES") != 0) {
-    config.planar = 1;  // nor this one
+    config.planar = 1;  // also without sample_bytes: the planes kernel
     return config;
   }
   config.sample_bytes = macros.at("NVC_SAMPLE_BYTES");
@@ -110,7 +110,7 @@ CUresult NewHandle(const char* function, Handle* handle, size_t bytes) {
   return CUDA_SUCCESS;
 }
 
-// Like the real ones, frees only once the GPU is done.
+// Frees only after all queued work has run, as the real functions do.
 template <typename Handle>
 CUresult FreeHandle(Handle handle) {
   RunAll();
@@ -190,7 +190,8 @@ CudaDriver* MakeTable() {
     return Result("cuStreamSynchronize");
   };
   cuda->cuStreamWaitEvent = [](CUstream, CUevent, unsigned) { return Queue("wait", [] {}); };
-  // As late as from page-locked memory; from other memory the real one reads before it returns.
+  // Reads the source late, as the real function does from page-locked memory. From other memory the
+  // real one reads before it returns.
   cuda->cuMemcpyHtoDAsync = [](CUdeviceptr to, const void* from, size_t bytes, CUstream) {
     return Copy("h2d", reinterpret_cast<void*>(to), from, bytes);
   };
@@ -289,7 +290,7 @@ void FailNext(const std::string& function, int error) { Fake().failures[function
 
 GpuDevice* NewDevice() {
   static const CudaDriver* table = MakeTable();
-  // Never destroyed, and no leak either.
+  // Devices are never destroyed. The list keeps them reachable for the leak sanitizer.
   static auto* devices = new std::vector<GpuDevice*>;
   devices->push_back(GpuDevice::Make(table, absl::FailedPreconditionError("no video"), 0).value());
   return devices->back();

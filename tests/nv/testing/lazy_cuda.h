@@ -1,5 +1,6 @@
-// A driver without a GPU: device memory is host memory, kernels run on the host, and what is queued
-// runs only when somebody waits for it, so that whoever looks too early sees old bytes.
+// A fake CUDA driver without a GPU. Device memory is host memory and kernels run on the host.
+// Queued work runs only when somebody waits for it, so that code that reads too early sees old
+// bytes.
 #ifndef TF_NVCODEC_TESTS_NV_TESTING_LAZY_CUDA_H_
 #define TF_NVCODEC_TESTS_NV_TESTING_LAZY_CUDA_H_
 
@@ -11,21 +12,22 @@
 namespace nvc {
 namespace lazy_cuda {
 
-// All that the process has queued, on whatever stream, and not yet run.
+// Returns how many pieces of queued work have not run yet, on all streams of the process.
 size_t Pending();
+// Runs all queued work.
 void RunAll();
 
-// Names of the queuing calls so far: "launch", "rgb", "planes", "wait", "record", "h2d", "d2h",
-// "d2d", "2d".
+// Returns the names of the queuing calls since the last TakeCalls: "launch", "rgb", "planes",
+// "bob", "wait", "record", "h2d", "d2h", "d2d", "2d".
 std::vector<std::string> TakeCalls();
 int ModulesLoaded();
-// Memory and events that exist.
+// Returns how many memory blocks, events and streams exist.
 int Objects();
 
-// The next call of this function fails once.
+// Makes the next call of this function fail.
 void FailNext(const std::string& function, int error);
 
-// A device of the fake, another one each time; compute capability 9.0.
+// Returns a new fake device of compute capability 9.0.
 GpuDevice* NewDevice();
 
 }  // namespace lazy_cuda

@@ -217,7 +217,7 @@ CuvidDriver MakeCuvid() {
 
 FakeGpu::FakeGpu() {
   static const auto* const cuda = new CudaDriver(MakeCuda());
-  // The caps that are known of a device stay known: each needs its own.
+  // A device's NVDEC capabilities are cached forever, so each test needs a device of its own.
   static auto* const devices = new std::vector<GpuDevice*>;
   gpu = this;
   device_ = GpuDevice::Make(cuda, cuvid(), static_cast<int>(devices->size())).value();
@@ -321,7 +321,7 @@ CUresult FakeGpu::ParseWords(const std::string& words) {
       info.top_field_first = 1;
       went_on = parser.pfnDisplayPicture(parser.pUserData, &info);
     }
-    // The driver's does not say either that a callback failed.
+    // The real parser does not report a failed callback either.
     if (went_on == 0) return kOk;
   }
   return kOk;

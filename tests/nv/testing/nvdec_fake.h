@@ -1,5 +1,5 @@
-// A driver made of tables that note each call: a GPU that decodes nothing, with a parser that does
-// what the bytes say.
+// A fake GPU for tests of NVDEC. Its driver notes each call and decodes nothing. Its parser does
+// what the words in a packet say.
 #ifndef TF_NVCODEC_TESTS_NV_TESTING_NVDEC_FAKE_H_
 #define TF_NVCODEC_TESTS_NV_TESTING_NVDEC_FAKE_H_
 
@@ -14,14 +14,14 @@
 
 namespace nvc {
 
-// One at a time. Its destructor fails the test when something of the driver's is left open, or a
-// context is still current.
+// Only one may exist at a time. Its destructor fails the test if an object of the driver is still
+// open or a context is still current.
 //
-// The parser's bytes are words:
-//   S96x64    a sequence header of that size; S96x64/10 of 10 bits, S96x64+4 shows all but 4 rows
-//   I3, P3    decode a picture into surface 3, a key frame or not; O3 one that is only intra, B3
-//             one that refers to later ones
-//   D3        show surface 3
+// The parser reads words:
+//   S96x64    a sequence header of that size; S96x64/10 with 10 bits, S96x64+4 with 4 hidden rows
+//   I3, P3    decodes a key frame or another picture into surface 3; O3 an intra-only picture, B3 a
+//             B-frame
+//   D3        shows surface 3
 class FakeGpu {
  public:
   FakeGpu();
@@ -30,10 +30,11 @@ class FakeGpu {
   GpuDevice* device() const { return device_; }
   static const CuvidDriver* cuvid();
 
-  // The next `times` calls of a function answer with this code, after `good` more good ones.
+  // Lets the next `good` calls of a function succeed and the `times` calls after them return
+  // `code`.
   void Fail(const std::string& function, int code, int times = 1, int good = 0);
 
-  // What was called, in order, without the calls that only ask or that make contexts current.
+  // The calls in order, without queries and calls that make contexts current.
   std::vector<std::string> calls;
   std::vector<std::string> CallsOf(const std::string& function) const;
   int Count(const std::string& function) const {
@@ -41,31 +42,31 @@ class FakeGpu {
   }
 
   std::string at_end;                // words that the parser reads at the end of the stream
-  std::map<int, int> decode_status;  // of surfaces; all others were decoded well
+  std::map<int, int> decode_status;  // by surface; surfaces without an entry are decoded well
   int num_caps_asked = 0;
-  int min_surfaces = 4;         // that the parser asks for
-  int matrix_coefficients = 2;  // and says
+  int min_surfaces = 4;         // the number that the parser reports
+  int matrix_coefficients = 2;  // the value that the parser reports
   std::vector<CUVIDDECODECREATEINFO> created;
   std::vector<CUVIDRECONFIGUREDECODERINFO> reconfigured;
   std::vector<CUVIDPROCPARAMS> mapped_with;
-  std::vector<std::pair<int, int>> sizes_in_macroblocks;  // of what was decoded
-  std::vector<unsigned int> stream_flags;                 // of what was created
+  std::vector<std::pair<int, int>> sizes_in_macroblocks;  // of the decoded pictures
+  std::vector<unsigned int> stream_flags;                 // of the created streams
 
-  // A caller's contexts, with their ids, and of which GPU's ordinal each is. The driver knows no
-  // others; the primary one is nobody's.
+  // The callers' contexts, each with its id and the ordinal of its GPU. The driver knows no others
+  // apart from the primary one.
   struct Context {
     unsigned long long id = 0;
     int ordinal = 0;
   };
   std::map<CUcontext, Context> foreign;
-  std::map<CUstream, CUcontext> streams;  // a caller's
+  std::map<CUstream, CUcontext> streams;  // the callers' streams
 
-  // Of the tables.
+  // For the driver's functions.
   CUresult Call(const std::string& function, const std::string& details = "");
   void* Open(const std::string& kind);
   void Close(const std::string& kind, void* handle);
-  std::vector<CUcontext> contexts;  // current, the innermost last
-  std::set<CUcontext> used;         // in which anything was called
+  std::vector<CUcontext> contexts;  // the stack of current contexts, innermost last
+  std::set<CUcontext> used;         // the contexts that calls were made in
   std::map<std::string, std::set<void*>> open;
   CUVIDPARSERPARAMS parser = {};
   int coded_width = 0, coded_height = 0;  // of the last sequence header

@@ -21,8 +21,8 @@ absl::Status ClipOrder::Validate(const ClipCounts& counts, const Options& option
         absl::StrCat("shuffle_group must be at least 1, got ", options.group));
   }
   if (!counts.counts.empty() && static_cast<int64_t>(counts.counts.size()) != counts.num_videos) {
-    return absl::InvalidArgumentError(absl::StrCat("there are clip counts of ",
-                                                   counts.counts.size(), " videos, but ",
+    return absl::InvalidArgumentError(absl::StrCat("clip counts are given for ",
+                                                   counts.counts.size(), " videos, but there are ",
                                                    counts.num_videos, " videos"));
   }
   for (size_t i = 0; i < counts.counts.size(); ++i) {

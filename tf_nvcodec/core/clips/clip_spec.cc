@@ -63,9 +63,9 @@ absl::StatusOr<Clip> Cut(const ClipSpec& spec, const Timeline& timeline, int64_t
                          const Timeline& whole) {
   const int64_t size = timeline.size();
   if (spec.pad == ClipPad::kDrop && start + spec.Span() > size) {
-    return absl::NotFoundError(absl::StrCat("the video has ", size, " positions, a clip from ",
-                                            start, " on needs ", start + spec.Span(),
-                                            "; pad=\"repeat\", \"wrap\" or \"zero\" fills it up"));
+    return absl::NotFoundError(absl::StrCat(
+        "the video has ", size, " positions, but a clip that begins at position ", start, " needs ",
+        start + spec.Span(), "; pad=\"repeat\", \"wrap\" or \"zero\" fills the clip"));
   }
   Clip clip;
   for (int64_t i = 0; i < spec.length; ++i) {
@@ -129,9 +129,9 @@ absl::Status ClipSpec::Validate() const {
   }
   const bool one = sampling == ClipSampling::kCenter || sampling == ClipSampling::kStart;
   if (one && clips_per_video != 1) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("sampling=\"center\" and \"start\" take one clip a video, clips_per_video is ",
-                     clips_per_video, "; \"uniform\" spreads several"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "sampling=\"center\" and \"start\" take one clip of each video, but clips_per_video is ",
+        clips_per_video, "; use sampling=\"uniform\" for several clips"));
   }
   return absl::OkStatus();
 }
@@ -147,8 +147,9 @@ absl::StatusOr<Clip> ClipSpec::Select(const FrameIndex& index, int64_t clip, uin
   const int64_t last_start = std::max<int64_t>(timeline.size() - Span(), 0);
   const int64_t count = sampling == ClipSampling::kAll ? CountAll(index) : clips_per_video;
   if (clip < 0 || clip >= count) {
-    return absl::InvalidArgumentError(absl::StrCat("there is no clip ", clip, ": the video has ",
-                                                   count, " now, fewer than were counted before"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("clip ", clip, " does not exist: the video now has ", count,
+                     " clips, fewer than when they were counted, so its file has changed"));
   }
   int64_t start = 0;
   switch (sampling) {

@@ -33,7 +33,7 @@ absl::StatusOr<SurfaceFormat> FormatOf(AVPixelFormat samples) {
   }
   return absl::UnimplementedError(
       absl::StrCat("frames are ", about->name,
-                   ", which is none of NVDEC's surface formats: ask for RGB with "
+                   ", which is not one of NVDEC's surface formats: choose RGB as the "
                    "OutputColorType, or decode with tf_nvcodec.decode_video"));
 }
 
@@ -94,7 +94,9 @@ absl::StatusOr<SurfaceLayout> SurfaceLayout::Of(AVPixelFormat samples, SurfaceCo
                                                 int width, int height) {
   constexpr int kMaxSide = 65536;  // keeps every count well inside an int
   if (width <= 0 || height <= 0 || width > kMaxSide || height > kMaxSide) {
-    return absl::UnimplementedError(absl::StrCat("frames of ", width, "x", height, " pixels"));
+    return absl::UnimplementedError(
+        absl::StrCat("frames of ", width, "x", height,
+                     " pixels have no surface: a side must be from 1 to ", kMaxSide));
   }
   SurfaceLayout layout;
   layout.width = width;

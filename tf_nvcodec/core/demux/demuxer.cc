@@ -72,7 +72,7 @@ bool IsJpeg(const ByteSource& source) {
 // FFmpeg's error for a format outside kFormats only lists the formats it allows.
 std::string WhyNot(int opened, const std::string& detail) {
   if (absl::StrContains(detail, "whitelist")) {
-    return "it is of a format that is not read (of still images: tf.io.decode_image)";
+    return "tf_nvcodec does not read its format (for still images use tf.io.decode_image)";
   }
   return absl::StrCat(FfmpegErrorText(opened), detail);
 }
@@ -286,14 +286,15 @@ absl::Status Demuxer::Seek(int64_t timestamp) {
   AvLogScope log;
   const char* container = format_->iformat->name;
   if (source_->IsSequential()) {
-    return absl::UnimplementedError("there is no way back in a source that is only read once");
+    return absl::UnimplementedError(
+        "a source that can be read only once can't seek: pass a file or its bytes");
   }
   int error = av_seek_frame(format_, stream_index_, timestamp, AVSEEK_FLAG_BACKWARD);
   // No key frame is at or before it: take the first one.
   if (error < 0) error = av_seek_frame(format_, stream_index_, timestamp, 0);
   if (error < 0) {
     return absl::UnimplementedError(absl::StrCat(
-        "contents (", container, ") has no way to seek: ", FfmpegErrorText(error), log.Detail()));
+        "seeking in contents (", container, ") failed: ", FfmpegErrorText(error), log.Detail()));
   }
   damage_.clear();
   wants_key_ = true;

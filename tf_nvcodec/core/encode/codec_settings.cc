@@ -224,8 +224,9 @@ absl::Status CheckCodecOption(const AVCodec* encoder, absl::string_view codec,
                               const std::string& name) {
   for (const auto& [option, argument] : kArguments) {
     if (name != option) continue;
-    return absl::InvalidArgumentError(absl::StrCat("options[\"", name, "\"] is what the argument ",
-                                                   argument, " sets; give that instead"));
+    return absl::InvalidArgumentError(absl::StrCat("options[\"", name,
+                                                   "\"] sets the same as the argument ", argument,
+                                                   "; give that argument instead"));
   }
   const bool generic = std::find(std::begin(kGenericOptions), std::end(kGenericOptions), name) !=
                        std::end(kGenericOptions);

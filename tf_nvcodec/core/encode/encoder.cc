@@ -163,8 +163,8 @@ class SoftwareEncoder : public Encoder {
         rate.max_bitrate <= 0) {
       return absl::InvalidArgumentError(absl::StrCat(
           label_,
-          " can change its rate only with a VBV buffer from beginning to end: create it "
-          "with rc cbr or with a maxbitrate"));
+          " can change its rate only if it has a VBV buffer from the start and keeps one: "
+          "create it with rc cbr or with a maxbitrate"));
     }
     context_->bit_rate = rate.bitrate;
     context_->rc_max_rate = rate.max_bitrate;

@@ -36,7 +36,7 @@ absl::StatusOr<size_t> FrameBytes(PixelFormat pixel_format, SampleType sample_ty
                                   int width) {
   if (pixel_format == PixelFormat::kNative) {
     return absl::InvalidArgumentError(
-        "input_format native names no layout to read; give the one that the frames have: rgb, "
+        "input_format native does not say how the frames are laid out; give their layout: rgb, "
         "bgr, gray, nv12, yuv420p, yuv444p or p010");
   }
   if (height <= 0 || width <= 0) {

@@ -160,8 +160,8 @@ absl::StatusOr<FrameTiming> FrameTiming::FromSeconds(absl::Span<const double> se
     if (gap < 1 || gap > kMaxTickGap) {
       return absl::InvalidArgumentError(absl::StrCat(
           "container ", traits.name, " counts time in steps of ", av_q2d(timing.time_base_),
-          " s here, which can't tell pts[", i - 1, "] = ", seconds[i - 1], " and pts[", i,
-          "] = ", seconds[i], gap < 1 ? " apart" : " in one 32-bit duration",
+          " s here, but pts[", i - 1, "] = ", seconds[i - 1], " and pts[", i, "] = ", seconds[i],
+          gap < 1 ? " fall into the same step" : " are too far apart for a 32-bit count of steps",
           "; space the frames differently or use another container"));
     }
   }

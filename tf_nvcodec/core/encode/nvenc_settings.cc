@@ -90,9 +90,9 @@ absl::Status CheckNamed(const AVCodec* encoder, const std::string& option,
   if (HasOption(encoder, option, nullptr) && HasOption(encoder, value, option.c_str())) {
     return absl::OkStatus();
   }
-  return absl::UnimplementedError(absl::StrCat("this machine's libavcodec has no ", option, " ",
-                                               value, " for ", encoder->name,
-                                               ": FFmpeg 5 and later have; use backend=\"cpu\""));
+  return absl::UnimplementedError(
+      absl::StrCat("this machine's libavcodec has no ", option, " ", value, " for ", encoder->name,
+                   ", which FFmpeg 5 and later have; use backend=\"cpu\""));
 }
 
 absl::Status CheckOption(const AVCodec* encoder, const EncodeOptions& options,
@@ -100,11 +100,12 @@ absl::Status CheckOption(const AVCodec* encoder, const EncodeOptions& options,
   for (const auto& [option, argument] : kArguments) {
     if (name != option) continue;
     return absl::InvalidArgumentError(
-        absl::StrCat("options[\"", name, "\"] is what ", argument, " sets; give that instead"));
+        absl::StrCat("options[\"", name, "\"] sets the same as ", argument, "; give that instead"));
   }
   if (name == "rc" && options.bitrate == 0) {
     return absl::InvalidArgumentError(
-        "options[\"rc\"] is how bitrate is kept, and none is given: give bitrate, or crf alone");
+        "options[\"rc\"] chooses how the encoder keeps to a bitrate, but no bitrate is given: give "
+        "bitrate, or leave out rc");
   }
   return CheckCodecOption(encoder, TraitsOf(options.codec).name, name);
 }

@@ -64,18 +64,18 @@ absl::StatusOr<AVPixelFormat> ChooseFormat(const FrameBatch& frames, const Encod
     for (const AVPixelFormat allowed : formats) {
       absl::StrAppend(&names, names.empty() ? "" : ", ", av_get_pix_fmt_name(allowed));
     }
-    return absl::InvalidArgumentError(absl::StrCat(
-        "pixel_format \"", options.pixel_format, "\" is none that codec ",
-        TraitsOf(options.codec).name,
-        options.engine == EncodeEngine::kNvenc
-            ? absl::StrCat(" can store of ", Name(frames.pixel_format), " frames with NVENC")
-            : " can store",
-        "; these are: ", names));
+    return absl::InvalidArgumentError(
+        absl::StrCat("codec ", TraitsOf(options.codec).name, " can't store pixel_format \"",
+                     options.pixel_format, "\"",
+                     options.engine == EncodeEngine::kNvenc
+                         ? absl::StrCat(" of ", Name(frames.pixel_format), " frames with NVENC")
+                         : "",
+                     "; it can store: ", names));
   }
   if (IsRgb(format) && IsPackedYuv(frames)) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "pixel_format ", options.pixel_format, " stores RGB, which frames of input_format ",
-        Name(frames.pixel_format), " are not: give rgb frames or a yuv pixel_format"));
+        "pixel_format ", options.pixel_format, " stores RGB, but frames of input_format ",
+        Name(frames.pixel_format), " are not RGB: give rgb frames or a yuv pixel_format"));
   }
   return format;
 }
@@ -93,10 +93,10 @@ absl::Status CheckSize(const StreamSpec& spec, const EncodeOptions& options) {
   }
   if (options.codec == EncodeCodec::kHevc && std::min(width, height) < kMinHevcLargeBlock &&
       std::max(width, height) > kMaxHevcSmallBlockSide) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("codec hevc takes frames that are under ", kMinHevcLargeBlock,
-                     " pixels on one side up to ", kMaxHevcSmallBlockSide, " on the other; got ",
-                     width, "x", height, " (width x height): pad them or use another codec"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "codec hevc takes frames with one side under ", kMinHevcLargeBlock,
+        " pixels only if the other side has at most ", kMaxHevcSmallBlockSide, "; got ", width, "x",
+        height, " (width x height): pad them or use another codec"));
   }
   const AVPixFmtDescriptor* const format = av_pix_fmt_desc_get(spec.format);
   const bool odd_width = format->log2_chroma_w == 1 && width % 2 != 0;
@@ -142,7 +142,7 @@ absl::Status CheckColors(const FrameBatch& frames, const EncodeOptions& options,
     if (lost_matrix || (!container.keeps_range && spec.color_range != range)) {
       return absl::InvalidArgumentError(absl::StrCat(
           "codec ffv1 in container ", container.name, " has no tag for ", Name(spec.color_space),
-          ", ", Name(spec.color_range), " and would be read as ",
+          ", ", Name(spec.color_range), ", so readers would take the colours for ",
           Name(lost_matrix ? space : spec.color_space), ", ", Name(range), ": use container mkv"));
     }
   }

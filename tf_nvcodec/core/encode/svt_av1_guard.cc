@@ -53,8 +53,9 @@ absl::StatusOr<SvtAv1Lock> WaitForSvtAv1Lock(EncoderUse use, const Cancelled& ca
   while (holder.taken) {
     if (holder.inherited) {
       return absl::FailedPreconditionError(
-          "this process was forked while another AV1 encoder was open, whose state SVT-AV1 keeps "
-          "here without its threads: start processes before, or by multiprocessing's \"spawn\"");
+          "this process was forked while an AV1 encoder was open, so SVT-AV1 has that encoder's "
+          "state but not its threads: start processes before encoding AV1, or with "
+          "multiprocessing's \"spawn\"");
     }
     if (holder.by_session) {
       return absl::FailedPreconditionError(

@@ -78,8 +78,8 @@ absl::Status BitstreamFilter::Filter(AVPacket* packet) {
   NVC_RETURN_IF_ERROR(Send(packet));
   NVC_ASSIGN_OR_RETURN(const bool filtered, Receive(packet));
   if (filtered) return absl::OkStatus();
-  return absl::DataLossError(
-      absl::StrCat(context_->filter->name, " makes no packet of the one that it was given"));
+  return absl::DataLossError(absl::StrCat("bitstream filter ", context_->filter->name,
+                                          " gave no packet for its input packet"));
 }
 
 }  // namespace nvc

@@ -113,7 +113,7 @@ class SoftwareDecoder : public Decoder {
     if (absl::StrContains(detail, "max pixel count")) {
       return absl::ResourceExhaustedError(absl::StrCat("pictures are above max_pixels, ",
                                                        context_->max_pixels, detail,
-                                                       "; raise it if the file is to be trusted"));
+                                                       "; raise max_pixels if you trust the file"));
     }
     return FfmpegError(averror, absl::StrCat(context_->codec->name, detail));
   }

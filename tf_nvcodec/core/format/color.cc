@@ -104,9 +104,10 @@ absl::StatusOr<LumaWeights> ResolveLumaWeights(AVColorSpace tag, int width, int 
     default: {
       const char* name = av_color_space_name(tag);
       return absl::UnimplementedError(absl::StrCat(
-          "the stream's colour matrix ", name != nullptr ? name : absl::StrCat(tag),
-          " has no conversion to RGB here; pass color_space (bt601, bt709 or bt2020) to read it "
-          "as that one, or ask for pixel_format native"));
+          "tf_nvcodec can't convert the stream's colour matrix ",
+          name != nullptr ? name : absl::StrCat(tag),
+          " to RGB; pass color_space (bt601, bt709 or bt2020) to read the stream with that matrix, "
+          "or use pixel_format native"));
     }
   }
 }

@@ -22,10 +22,10 @@ absl::StatusOr<Geometry> MakeGeometry(const OutputSpec& output, int source_width
   const Crop crop = output.crop.value_or(Crop{0, 0, shown_height, shown_width});
   if (int64_t{crop.top} + crop.height > shown_height ||
       int64_t{crop.left} + crop.width > shown_width) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("crop (top ", crop.top, ", left ", crop.left, ", height ", crop.height,
-                     ", width ", crop.width, ") leaves the frame, which is shown with height ",
-                     shown_height, " and width ", shown_width));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "crop (top ", crop.top, ", left ", crop.left, ", height ", crop.height, ", width ",
+        crop.width, ") reaches outside the frame, which is shown with height ", shown_height,
+        " and width ", shown_width));
   }
   geometry.height = output.height != 0 ? output.height : crop.height;
   geometry.width = output.width != 0 ? output.width : crop.width;

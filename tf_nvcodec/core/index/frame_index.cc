@@ -263,7 +263,7 @@ class FrameIndexBuilder {
     if (limits_.max_pixels <= 0 || pixels <= limits_.max_pixels) return absl::OkStatus();
     return absl::ResourceExhaustedError(absl::StrCat("pictures of ", codec.width, "x", codec.height,
                                                      " are above max_pixels, ", limits_.max_pixels,
-                                                     "; raise it if the file is to be trusted"));
+                                                     "; raise max_pixels if you trust the file"));
   }
 
   absl::Status Append(AVPacket* packet, const PacketInfo& info) {

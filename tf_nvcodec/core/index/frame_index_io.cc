@@ -97,7 +97,7 @@ class FrameIndexIo {
       if (packet.kept == nullptr) continue;
       return absl::FailedPreconditionError(absl::StrCat(
           "the frame index of this ", index.stream_.container,
-          " holds packets whose bytes are not in one piece in the file: it is not written"));
+          " can't be stored, because the file holds packets whose bytes lie in several pieces"));
     }
     ByteWriter out;
     WriteStream(index.stream_, &out);
@@ -136,7 +136,7 @@ class FrameIndexIo {
     index.pictures_.shrink_to_fit();
     if (in.left() > 0) in.Fail();
     if (!in.ok() || !std::isfinite(index.frame_rate_)) {
-      return absl::DataLossError("the bytes are no frame index, or a damaged one");
+      return absl::DataLossError("the bytes are not a frame index, or the index is damaged");
     }
     return index;
   }

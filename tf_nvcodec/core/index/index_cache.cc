@@ -148,22 +148,25 @@ std::string IndexCache::FileName(const std::string& path) const {
 
 absl::StatusOr<FrameIndex> IndexCache::Load(const FileIdentity& file) const {
   std::string bytes;
-  if (!ReadAll(FileName(file.path), &bytes)) return NotFound(file, "none is kept");
+  if (!ReadAll(FileName(file.path), &bytes)) return NotFound(file, "the cache has none");
   absl::string_view rest = bytes;
   const std::string header = Header(file);
   if (rest.substr(0, header.size()) != header) {
-    return NotFound(file, "it is of an earlier state of the file or of another version");
+    return NotFound(
+        file, "the stored index is for an earlier state of the file, or another version wrote it");
   }
   if (rest.size() < header.size() + kCrcBytes ||
       Crc(rest.substr(0, rest.size() - kCrcBytes)) != rest.substr(rest.size() - kCrcBytes)) {
-    return NotFound(file, "it is damaged");
+    return NotFound(file, "the stored index is damaged");
   }
   rest.remove_suffix(kCrcBytes);
   rest.remove_prefix(header.size());
   auto index = ParseFrameIndex(rest);
   if (!index.ok()) return NotFound(file, index.status().message());
   for (const PacketEntry& packet : index->packets()) {
-    if (packet.offset + packet.size > file.size) return NotFound(file, "it is damaged");
+    if (packet.offset + packet.size > file.size) {
+      return NotFound(file, "the stored index is damaged");
+    }
   }
   return index;
 }
@@ -206,7 +209,9 @@ absl::StatusOr<std::shared_ptr<const FrameIndex>> IndexMemory::Get(const std::st
   }
   std::unique_lock<std::timed_mutex> building(entry->building, std::defer_lock);
   while (!building.try_lock_for(kBetweenLooks)) {
-    if (IsCancelled(cancelled)) return absl::CancelledError("others are making the frame index");
+    if (IsCancelled(cancelled)) {
+      return absl::CancelledError("cancelled while another call was making the frame index");
+    }
   }
   if (entry->index != nullptr && entry->index.get() != unwanted) return entry->index;
   auto built = build();

@@ -54,7 +54,8 @@ absl::StatusOr<std::unique_ptr<FileMuxer>> FileMuxer::Create(const FileMuxerSpec
                      spec.height, " and ", spec.time_base.num, "/", spec.time_base.den));
   }
   if (spec.path.empty() || spec.path.find('\0') != std::string::npos) {
-    return absl::InvalidArgumentError("the path of the file to write is empty or holds a 0");
+    return absl::InvalidArgumentError(
+        "the path of the file to write is empty or contains a zero byte");
   }
   AvLogScope log;
   std::unique_ptr<FileMuxer> muxer(new FileMuxer(spec));
@@ -93,9 +94,9 @@ absl::Status FileMuxer::AddSound(const SoundTrack& track) {
                          ? HoldsInTs(id)
                          : avformat_query_codec(&format, id, FF_COMPLIANCE_NORMAL) == 1;
   if (!holds) {
-    return absl::InvalidArgumentError(absl::StrCat("container ", TraitsOf(spec_.container).name,
-                                                   " can't hold sound of ", avcodec_get_name(id),
-                                                   ": use mkv, which holds nearly all"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("container ", TraitsOf(spec_.container).name, " can't hold audio of codec ",
+                     avcodec_get_name(id), ": use mkv, which holds nearly every codec"));
   }
   AVStream* const stream = avformat_new_stream(context_, nullptr);
   if (stream == nullptr || avcodec_parameters_copy(stream->codecpar, track.codec.get()) < 0) {
@@ -141,7 +142,7 @@ absl::Status FileMuxer::Start(const AVPacket& first) {
 
 absl::Status FileMuxer::Write(const void* data, size_t size, int64_t pts, int64_t dts,
                               int64_t duration, bool key) {
-  if (finished_) return absl::FailedPreconditionError("the file is finished");
+  if (finished_) return absl::FailedPreconditionError("the file is already finished");
   NVC_RETURN_IF_ERROR(failed_);
   if (data == nullptr || size == 0 || size > INT_MAX - AV_INPUT_BUFFER_PADDING_SIZE) {
     return absl::InvalidArgumentError(absl::StrCat("packet ", packets_, " has ", size, " bytes"));
@@ -176,12 +177,13 @@ absl::Status FileMuxer::Write(const void* data, size_t size, int64_t pts, int64_
 }
 
 absl::Status FileMuxer::WriteSound(const AVPacket& packet, int64_t start) {
-  if (finished_) return absl::FailedPreconditionError("the file is finished");
+  if (finished_) return absl::FailedPreconditionError("the file is already finished");
   const auto track = sound_.find(packet.stream_index);
   if (track == sound_.end() || packets_ == 0) {
     return absl::FailedPreconditionError(absl::StrCat(
-        "sound of stream ", packet.stream_index,
-        packets_ == 0 ? " before the first packet of the video" : ", which was not added"));
+        "audio of stream ", packet.stream_index,
+        packets_ == 0 ? " came before the first video packet, which must be written first"
+                      : " can't be written: that stream was not added"));
   }
   const AvPacketPtr moved(av_packet_clone(&packet));
   if (moved == nullptr) return absl::ResourceExhaustedError("out of memory for a packet");
@@ -208,7 +210,7 @@ absl::Status FileMuxer::Finish() {
   if (finished_) return absl::OkStatus();
   if (packets_ == 0) {
     return absl::InvalidArgumentError(
-        absl::StrCat(spec_.path, " can't be finished: there was no packet"));
+        absl::StrCat(spec_.path, " can't be finished: no packet was written"));
   }
   finished_ = true;
   AvLogScope log;

@@ -25,14 +25,14 @@ absl::Status CheckFrameRate(const FrameTiming& timing, const EncodeOptions& opti
                                                    traits.max_fps, " frames a second; got ", fps));
   }
   if (fps < traits.min_fps && options.bitrate != 0) {
-    return absl::InvalidArgumentError(absl::StrCat("codec ", traits.name, " keeps a bitrate from ",
-                                                   traits.min_fps, " frames a second on; got ", fps,
-                                                   ": use crf"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("codec ", traits.name, " can keep to a bitrate only from ", traits.min_fps,
+                     " frames a second on; got ", fps, ": use crf"));
   }
   if (container.ticks_per_second != 0 && fps > container.ticks_per_second) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("container ", container.name, " tells at most ", container.ticks_per_second,
-                     " frames a second apart; got ", fps, ": use container mp4"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "container ", container.name, " can store at most ", container.ticks_per_second,
+        " frames a second; got ", fps, ": use container mp4"));
   }
   return absl::OkStatus();
 }
@@ -59,9 +59,10 @@ absl::StatusOr<EncodeOptions> InOrderWhereUneven(EncodeOptions options, const Fr
   }
   if ((options.max_b_frames > 0 && options.gop != 1) || AsksForBFrames(options)) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "container ", container.name, " can't tell how long frames last that are spaced unevenly ",
-        "and coded out of order: with these pts bf must be 0 (or pass fragmented, or container "
-        "mkv), and options must not set bframes"));
+        "container ", container.name,
+        " can't store the durations of frames that are unevenly spaced and coded out of order: "
+        "for these pts set bf to 0 and no bframes in options, or pass fragmented, or use "
+        "container mkv"));
   }
   options.max_b_frames = 0;
   return options;

@@ -123,8 +123,8 @@ absl::StatusOr<Nvrtc> Nvrtc::Open() {
     first_error.Update(status);
   }
   return absl::FailedPreconditionError(absl::StrCat(
-      "colours are converted on the GPU by a kernel that NVIDIA's run-time compiler makes, and ",
-      kNames[0], " is not to be found: ", kCure, ". (", first_error.message(), ")"));
+      "a kernel that NVIDIA's run-time compiler builds converts the colours on the GPU, but ",
+      kNames[0], " can't be loaded: ", kCure, ". (", first_error.message(), ")"));
 }
 
 absl::Status Nvrtc::Load(const DynamicLibrary& library) {

@@ -184,7 +184,7 @@ class NvdecDecoder : public Decoder, private NvdecParserEvents {
     }
     return absl::ResourceExhaustedError(absl::StrCat("pictures of ", width, "x", height,
                                                      " are above max_pixels, ", max_pixels_,
-                                                     "; raise it if the file is to be trusted"));
+                                                     "; raise max_pixels if you trust the file"));
   }
 
   absl::Status UseSessionFor(const NvdecStream& stream) {
