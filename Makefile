@@ -1,10 +1,10 @@
-# make demo | test | build | wheel | docs | asan | lint | format | bench | clean
+# make demo | test | test-slow | test-all | build | wheel | docs | asan | lint | format | bench | clean
 # TF=2.21.0 picks another TensorFlow, PYTHON=python3.10 the Python of its virtual environment.
 TF ?= 2.17.1
 PYTHON ?= python3
 export TF PYTHON
 
-.PHONY: help setup demo test build wheel docs asan lint format bench clean
+.PHONY: help setup demo test test-slow test-all build wheel docs asan lint format bench clean
 
 help:
 	@sed -n '1,2s/^# //p' Makefile
@@ -17,6 +17,12 @@ demo: setup
 
 test: setup
 	@scripts/test.sh
+
+test-slow: setup
+	@TESTS=slow scripts/test.sh
+
+test-all: setup
+	@TESTS=all scripts/test.sh
 
 build:
 	@scripts/build.sh

@@ -24,13 +24,13 @@ FIND_TENSORFLOW = "import importlib.metadata as m; print(m.version('tensorflow')
 
 
 def outside_pip(environment: dict[str, str]) -> dict[str, str]:
-    """The environment without what pip sets to hide the packages that are installed."""
+    """Returns the environment without the variables by which pip hides installed packages."""
     hidden = ("PYTHONPATH", "PYTHONNOUSERSITE")
     return {name: value for name, value in environment.items() if name not in hidden}
 
 
 def tensorflow_python() -> tuple[str, str]:
-    """The interpreter whose TensorFlow to build against, and that TensorFlow's version."""
+    """Returns the interpreter whose TensorFlow to build against, and its TensorFlow's version."""
     named = os.environ.get("TF_NVCODEC_PYTHON")
     for python in [named] if named else [sys.executable, "python3"]:
         found = subprocess.run(
@@ -50,7 +50,7 @@ def tensorflow_python() -> tuple[str, str]:
 
 
 def revision() -> str:
-    """The git commit, with -dirty when the tree differs from it; "unknown" outside a checkout."""
+    """Returns the git commit, with -dirty if files differ from it; "unknown" outside a checkout."""
     if not (ROOT / ".git").exists() or shutil.which("git") is None:
         return "unknown"
     described = subprocess.run(
@@ -99,7 +99,7 @@ class BuildWithBazel(build_py):
 
 
 class PlatformWheel(bdist_wheel):
-    """py3-none-linux_x86_64: the library is compiled, but does not link Python."""
+    """Makes wheels for py3-none-linux_x86_64: the library is compiled, but does not link Python."""
 
     def get_tag(self) -> tuple[str, str, str]:
         return "py3", "none", f"linux_{platform.machine()}"
@@ -110,13 +110,13 @@ class CompiledDistribution(Distribution):
         return True
 
 
-# Left over from an earlier build, deleted modules would be packed again.
+# Modules left by an earlier build would be packed again, even if they are deleted by now.
 shutil.rmtree(BUILD / "setuptools", ignore_errors=True)
 
 setup(
     version=version(),
     packages=find_packages(include=["tf_nvcodec*", "converters*"]),
-    package_data={"converters": ["data/*.txt"]},
+    package_data={"converters.segments": ["*.txt"]},
     # MANIFEST.in lists what a source distribution needs; the C++ sources stay out of the wheel.
     include_package_data=False,
     install_requires=[

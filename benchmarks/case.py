@@ -1,4 +1,4 @@
-"""One kind of work and what each peer made of it."""
+"""A kind of work, and each peer's figures for it."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from benchmarks import peers
 
 @dataclasses.dataclass
 class Row:
-    """One peer's figures in one case."""
+    """A peer's figures in a case."""
 
     peer: str
     baseline: bool = False
-    note: str = ""  # why there are none
-    first_seconds: float = 0.0  # of the untimed call
+    note: str = ""  # why there are no figures
+    first_seconds: float = 0.0  # the time of the untimed call
     seconds: list[float] = dataclasses.field(default_factory=list)
-    cpu_seconds: list[float] = dataclasses.field(default_factory=list)  # of all its threads
-    value: float | None = None  # median, in the case's unit
+    cpu_seconds: list[float] = dataclasses.field(default_factory=list)  # summed over all threads
+    value: float | None = None  # the median, in the case's unit
     color_distance: float | None = None
     extra: dict[str, Any] = dataclasses.field(default_factory=dict)
 
@@ -36,12 +36,12 @@ class Case:
     name: str
     operation: str
     arguments: dict[str, Any]
-    # The rate's numerator; 0 means that the time itself, in milliseconds, is the figure.
+    # The numerator of the rate; with 0 the figure is the time itself, in milliseconds.
     frames: int = 0
-    # Frames of the clip that a right answer shows, for the check; None where there is no array.
+    # The frames of the clip that a right answer shows, for the check; None if there is no array.
     indices: Sequence[int] | None = None
     repeat: int = 1
-    unit: str = ""  # frames/s or ms, unless it is said
+    unit: str = ""  # frames/s or ms if it is empty
     rows: list[Row] = dataclasses.field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -62,7 +62,7 @@ class Case:
         return min(rivals, key=lambda row: row.median) if rivals else None
 
     def ratio_to(self, other: Row | None) -> float | None:
-        """How many times as fast as `other` we are."""
+        """Returns how many times as fast as `other` this package is."""
         ours = self.row(peers.OURS)
         if ours is None or other is None or ours.note:
             return None

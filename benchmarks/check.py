@@ -1,7 +1,7 @@
-"""Shows that every peer decoded the frames it was asked for, by thumbnails of ffmpeg's own decode.
+"""Checks that every peer decoded the right frames, by thumbnails of ffmpeg's own decode.
 
-A fast wrong answer is worth nothing: a frame off by one or BGR for RGB takes a peer out of the
-comparison. The mean distance from ffmpeg's colours is reported beside each rate.
+A fast wrong answer is worth nothing: a peer that returns the neighbouring frame, or BGR for RGB, is
+left out of the comparison. The mean distance from ffmpeg's colours is reported beside each rate.
 """
 
 from __future__ import annotations
@@ -14,27 +14,27 @@ from pathlib import Path
 from typing import Any
 
 ROWS, COLUMNS = 18, 32
-MOST = 32  # frames looked at in one answer
-_FAR = 24.0  # mean distance, in 8-bit steps, that no colour matrix explains
-_SLACK = 0.5  # a still scene: the frame beside may be nearer by chance
+MOST = 32  # the most frames that are checked in an answer
+_FAR = 24.0  # mean distance in 8-bit steps, larger than a wrong colour matrix causes
+_SLACK = 0.5  # in a still scene the frame beside may be nearer by chance
 
 
 @dataclasses.dataclass
 class Verdict:
     ok: bool
-    distance: float  # mean over thumbnails, in 8-bit steps
+    distance: float  # the mean over thumbnails in 8-bit steps
     reason: str = ""
 
 
 def sample(count: int) -> list[int]:
-    """Which of `count` frames are looked at: at most MOST, evenly spread."""
+    """Returns which of `count` frames are checked: at most MOST, evenly spread."""
     if count <= MOST:
         return list(range(count))
     return [index * (count - 1) // (MOST - 1) for index in range(MOST)]
 
 
 def thumbnails(frames: Any) -> Any:
-    """Block means of sampled frames: uint8 [n, ROWS, COLUMNS, 3]."""
+    """Returns block means of sampled frames, uint8 [n, ROWS, COLUMNS, 3]."""
     import numpy as np
 
     frames = np.asarray(frames)
@@ -64,7 +64,7 @@ _references: dict[str, Any] = {}
 
 
 def reference(clip: Path) -> Any:
-    """Thumbnails of every frame of the clip, by the ffmpeg program: int16 [T, ROWS, COLUMNS, 3]."""
+    """Returns ffmpeg's thumbnails of every frame of the clip, int16 [T, ROWS, COLUMNS, 3]."""
     import numpy as np
 
     if str(clip) not in _references:
@@ -84,7 +84,7 @@ def reference(clip: Path) -> Any:
 
 
 def judge(clip: Path, indices: Sequence[int], encoded: str) -> Verdict:
-    """Whether the thumbnails are of the frames at `indices`; all of them, `sample` applied here."""
+    """Checks that the thumbnails are of the frames at `indices`. `sample` is applied here."""
     import numpy as np
 
     asked = [indices[at] for at in sample(len(indices))]

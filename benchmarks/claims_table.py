@@ -2,7 +2,7 @@
 
     python -m benchmarks.claims_table [--check]
 
-`--check` changes nothing and exits with 1 when the page does not show the results as they are.
+`--check` changes nothing and exits with 1 if the page does not show the present results.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ OURS = "tf_nvcodec"
 
 
 def load(folder: Path) -> list[dict[str, Any]]:
-    """The result documents, in the order of SCRIPTS; what else turns up follows."""
+    """Loads the result documents in the order of SCRIPTS, then others in the folder."""
     documents = [json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))]
     order = {name: place for place, name in enumerate(SCRIPTS)}
     return sorted(documents, key=lambda document: order.get(document["name"], len(order)))
 
 
 def render(documents: list[dict[str, Any]]) -> str:
-    """Markdown: one table for each claim, a row for each case, a column for each peer."""
+    """Returns Markdown: a table for each claim, a row for each case, a column for each peer."""
     if not documents:
         return "No results yet: `make bench` measures and fills this in."
     parts = pages.plot_line(PLOT, "speed beside other libraries on the CPU", pages.SPEED)
@@ -65,7 +65,7 @@ def _cell(row: dict[str, Any] | None, unit: str) -> str:
     if row["peer"] == OURS:
         return f"**{value}**"
     notes = " wrong frames" if row["note"].startswith("WRONG") else ""
-    # The ratio is one of times, so a table of memory does not show it.
+    # The ratio is that of times, which a table of memory does not show.
     ratio = None if unit == "MB" else row.get("ours_is_times_as_fast")
     return f"{value}{notes}" + (f" ({ratio:.2f}x)" if ratio is not None else "")
 
@@ -92,13 +92,13 @@ def _footer(documents: list[dict[str, Any]]) -> str:
 
 
 def _span(values: Iterable[Any]) -> str:
-    """The least and the greatest of `values`."""
+    """Returns the smallest and the largest of `values` as text."""
     ordered = sorted(values)
     return " to ".join(dict.fromkeys(str(value) for value in (ordered[0], ordered[-1])))
 
 
 def _memory_note(documents: list[dict[str, Any]]) -> str:
-    """What the figures in MB are counted from."""
+    """Returns a note that says above what the figures in MB are."""
     loaded = [
         row["loaded_mb"]
         for document in documents

@@ -1,8 +1,8 @@
-"""Makes the clips the benchmarks read, with the ffmpeg CLI, once, under build/bench.
+"""Makes the clips that the benchmarks read, once, with the ffmpeg program, under build/bench.
 
 All come from the real clip of the tests (Big Buck Bunny, 1280x720, 132 frames), looped and scaled
 up, so that motion, noise and bit rate are those of film rather than of a test card. The 1080p clips
-have 663 frames at 24 frames/s, a closed GOP of 50 frames (AV1: of 50 too) and 2 B-frames.
+have 663 frames at 24 frames/s, a closed GOP of 50 frames and 2 B-frames.
 
     python -m benchmarks.clips            # make what is missing, print the paths
 """
@@ -51,21 +51,21 @@ RECIPES: dict[str, tuple] = {
         FULL_FRAMES,
         _1080P + _TAGS + ["-c:v", "libsvtav1", "-preset", "9", "-crf", "28", "-g", str(GOP)],
     ),
-    # "A small clip" of decode_first_frame: what a data set of many short videos is made of.
+    # decode_first_frame reads this small clip, as in a data set of many short videos.
     "h264_small": (
         "mp4",
         132,
         ["-vf", "scale=320:180", "-pix_fmt", "yuv420p"]
         + ["-c:v", "libx264", "-preset", "medium", "-crf", "23", "-g", str(GOP), "-bf", "2"],
     ),
-    # Ten times the length of the 1080p clip at a quarter of its area, for decode_memory.
+    # decode_memory reads this: ten times as long as the 1080p clip, with a quarter of its area.
     "h264_long": (
         "mp4",
         6630,
         ["-vf", "scale=960:540,setpts=N/24/TB", "-r", "24", "-pix_fmt", "yuv420p"]
         + ["-c:v", "libx264", "-preset", "veryfast", "-crf", "26", "-g", str(GOP), "-bf", "2"],
     ),
-    # What encode_x264 reads: the source's own frames, as raw planes.
+    # encode_x264 reads this: the source's own frames as raw planes.
     "raw_720p": (
         "yuv",
         132,
@@ -80,7 +80,7 @@ RECIPES: dict[str, tuple] = {
 
 
 def _add_first_frames() -> None:
-    """What nvdec_first_frame reads: the 1080p film, of which only the bit rate differs."""
+    """Adds the clips of nvdec_first_frame: the 1080p film at several bit rates."""
     for codec, rates in FIRST_FRAME_RATES.items():
         _, _, arguments = RECIPES[f"{codec}_1080p"]
         at = arguments.index("-crf") + 1
@@ -96,14 +96,14 @@ _add_first_frames()
 
 
 def command(name: str, target: Path) -> list[str]:
-    """The ffmpeg command that makes one clip."""
+    """Returns the ffmpeg command that makes a clip."""
     _, frames, arguments = RECIPES[name]
     head = [part.format(source=SOURCE, frames=frames) for part in _LOOP]
     return ["ffmpeg", "-nostdin", "-v", "error", "-y"] + head + arguments + [str(target)]
 
 
 def path(name: str) -> Path:
-    """Path of a clip, made first if it is missing or was made by another recipe."""
+    """Returns the path of a clip. Makes it first if it is missing or its recipe has changed."""
     container, frames, arguments = RECIPES[name]
     recipe = json.dumps([container, frames, arguments, _LOOP])
     digest = hashlib.sha256(recipe.encode()).hexdigest()[:8]
@@ -121,7 +121,7 @@ def path(name: str) -> Path:
 
 
 def copies(name: str, count: int) -> list[Path]:
-    """A clip under `count` names, each a file of its own to whoever looks."""
+    """Returns `count` paths of a clip, each of which looks like a file of its own."""
     source = path(name)
     folder = CACHE / f"{source.stem}-x{count}"
     folder.mkdir(exist_ok=True)
@@ -133,7 +133,7 @@ def copies(name: str, count: int) -> list[Path]:
 
 
 def describe(name: str) -> dict[str, object]:
-    """Codec, size, frame count and bit rate of a clip, for the results file."""
+    """Returns codec, size, frame count and bit rate of a clip, for the results file."""
     clip = path(name)
     if clip.suffix in (".yuv", ".rgb"):
         return {"name": name, "bytes": clip.stat().st_size, "frames": RECIPES[name][1]}

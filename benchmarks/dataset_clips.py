@@ -1,7 +1,8 @@
-"""Random 16-frame clips at 224x224 from 1080p H.264 with GOPs of 50, in batches of 8, by tf.data.
+"""Measures random 16-frame clips at 224x224 from 1080p H.264 with GOPs of 50, by tf.data.
 
-Ours is VideoDataset. A peer reads its clips in a numpy_function under Dataset.map with parallel
-calls; the first case resizes with tf.image.resize, the second with the peer's own fastest resize.
+Batches have 8 clips. This package uses VideoDataset. A peer reads its clips in a numpy_function
+under Dataset.map with parallel calls. The first case resizes with tf.image.resize, the second with
+the peer's own fastest resize.
 """
 
 from __future__ import annotations

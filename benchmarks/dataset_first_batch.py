@@ -1,6 +1,6 @@
-"""The time to the first batch of 8 shuffled clips from 1,000 small files never seen before.
+"""Measures the time to the first batch of 8 shuffled clips from 1,000 small new files.
 
-Every round is a fresh process, timed from the imports on, without an index on disk.
+Every round is a fresh process without an index on disk, timed from the imports on.
 """
 
 from __future__ import annotations

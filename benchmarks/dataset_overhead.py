@@ -1,4 +1,4 @@
-"""What VideoDataset costs beside the decoding, and what a second decode at once brings."""
+"""Measures what VideoDataset costs besides decoding, and what decoding two clips at once gains."""
 
 from __future__ import annotations
 

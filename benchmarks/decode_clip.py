@@ -1,4 +1,4 @@
-"""16 frames from t = 5 s of a 1080p clip, from opening the clip to one RGB array.
+"""Measures 16 frames from t = 5 s of a 1080p clip, from opening the clip to one RGB array.
 
 At 24 frames/s that is frame 120, the 21st of its GOP.
 """

@@ -1,5 +1,7 @@
-"""Opening a small clip (320x180, H.264) and decoding its first frame: what indexing a data set of
-many short videos costs."""
+"""Measures opening a small clip (320x180, H.264) and decoding its first frame.
+
+This is what indexing a data set of many short videos costs.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Full decode of the 1080p clips to RGB: H.264, HEVC, AV1.
+"""Measures the full decode of the 1080p clips to RGB: H.264, HEVC, AV1.
 
-Two ways, since they cost differently: "stream" makes every picture as RGB and lets it go (ours: one
-call for each 100 frames); "array" leaves the whole clip, 4.1 GB, in one array.
-`ffmpeg -f null`, the yardstick, decodes and makes no RGB.
+Two ways differ in cost. "stream" makes every picture as RGB and frees it (this package: a call for
+each 100 frames). "array" leaves the whole clip, 4.1 GB, in one array. The yardstick,
+`ffmpeg -f null`, decodes and makes no RGB.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
-"""Peak memory while decoding ranges of a long clip (6630 frames of 960x540), each in a new process.
+"""Measures the peak memory of decoding ranges of a long clip (6630 frames of 960x540).
 
-The figure is the peak resident size above that of the process with the library loaded and nothing
-read; the clip's own bytes count where a library takes bytes. It should follow the frames asked
-for, not the length of the clip. "whole clip" is the 663 frames of the 1080p clip as one array of
-4.1 GB, where a library that keeps a second copy shows.
+Each range is decoded in a new process. The figure is the peak resident size above that of the
+process with the library loaded and nothing read. The clip's own bytes count for a library that
+takes bytes. The memory should depend on the requested frames, not on the length of the clip. "whole
+clip" decodes the 663 frames of the 1080p clip into one array of 4.1 GB, which shows whether a
+library keeps a second copy.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from benchmarks.process import offers
 
 _RANGES = 12
 _FRAME_MB = 960 * 540 * 3 / 1e6
-# Over the frames themselves: the clip's bytes (23 MB), decoder pictures and threads.
+# Allowed besides the frames themselves: the clip's bytes (23 MB), decoder pictures and threads.
 _SLACK_MB = 115.0
 
 

@@ -1,4 +1,4 @@
-"""32 random frames of a 1080p clip, in a random order, from opening the clip to one RGB array."""
+"""Measures 32 random frames of a 1080p clip in random order, from opening it to one RGB array."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""16 frames at 224x224 from a 1080p clip: what a video model is fed.
+"""Measures 16 frames at 224x224 from a 1080p clip, the usual input of a video model.
 
-Each peer resizes inside its decode where it can (torchcodec, decord, PyAV), else with the fastest
-bilinear resize beside it (cv2.resize, tf.image.resize).
+A peer resizes inside its decode if it can (torchcodec, decord, PyAV), else with the fastest
+bilinear resize available to it (cv2.resize, tf.image.resize).
 """
 
 from __future__ import annotations

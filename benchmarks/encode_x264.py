@@ -1,9 +1,9 @@
-"""Encode 132 frames of 720p film with libx264, preset medium, CRF 23, into MP4.
+"""Measures encoding 132 frames of 720p film with libx264, preset medium, CRF 23, into MP4.
 
 The frames are in memory (the ffmpeg program reads them from a cached file), once as yuv420p, once
-as RGB, which all turn into BT.601. PSNR compares the frames given with the MP4 as ffmpeg decodes
-it, in YUV for yuv420p, in RGB for RGB. Same PSNR and size means the yardstick's, within 0.1 dB and
-1 %.
+as RGB, which every peer converts to BT.601. PSNR compares the frames with the MP4 as ffmpeg decodes
+it, in YUV for yuv420p, in RGB for RGB. "Same PSNR and size" means within 0.1 dB and 1 % of the
+yardstick's.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def _decode(file: Path, pixel_format: str) -> bytes:
 
 
 def psnr(file: Path, source: Path, pixel_format: str) -> float:
-    """PSNR in dB over all samples of all frames."""
+    """Returns the PSNR in dB over all samples of all frames."""
     import numpy as np
 
     want = np.memmap(str(source), np.uint8, mode="r")

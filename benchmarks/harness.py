@@ -1,9 +1,9 @@
-"""Runs one claim: the same work by every peer in interleaved rounds, medians, ratios, a JSON file.
+"""Runs a claim: every peer does the same work; medians and ratios go into a JSON file.
 
-Round after round each peer runs once, in an order that rotates, so that a slow spell of the machine
-falls on all alike. One untimed call before the rounds warms caches and is the one whose frames are
-checked. "x of the fastest" always means: our rate over that of the fastest peer whose frames were
-right, yardsticks (`Peer.baseline`) left out.
+In each round every peer runs once. The order rotates from round to round, so that a slow time of
+the machine affects all peers alike. An untimed call before the rounds warms caches, and its frames
+are checked. "x of the fastest" means this package's rate divided by that of the fastest peer whose
+frames are right, without yardsticks (`Peer.baseline`).
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from benchmarks.case import Case, Row
 from benchmarks.process import Worker, offers
 
 ROUNDS = 5
-# A peer this many times slower than another gets one round: it decides nothing.
+# A peer this many times slower than another gets one round, because it decides nothing.
 _HOPELESS = 8
 _RESULTS = Path(__file__).resolve().parent / "results"
 
 
 class Benchmark:
-    """One script's run: its options, workers, cases, targets and result file."""
+    """A run of a script: its options, workers, cases, targets and result file."""
 
     def __init__(self, name: str, title: str) -> None:
         self.name, self.title = name, title
@@ -59,13 +59,13 @@ class Benchmark:
         return self._workers[name]
 
     def restart(self, name: str) -> Worker:
-        """A fresh process, for a peak that nothing earlier has raised."""
+        """Starts a fresh process, whose peak of memory no earlier work has raised."""
         if name in self._workers:
             self._workers.pop(name).close()
         return self.worker(name)
 
     def _first(self, case: Case, name: str, finish: Callable[[Row], None] | None) -> Row:
-        """The untimed call: warms, checks the frames, notes what keeps a peer out."""
+        """Makes the untimed call: warms caches, checks the frames, notes why a peer is left out."""
         row = Row(peer=name, baseline=peers.every()[name].baseline)
         if not offers(name, case.operation):
             row.note = "not offered"
@@ -120,7 +120,7 @@ class Benchmark:
         return case
 
     def show(self, case: Case) -> None:
-        """Prints a case that was measured and takes it into the results."""
+        """Prints a measured case and adds it to the results."""
         self.cases.append(case)
         self._print(case)
 
@@ -165,7 +165,7 @@ class Benchmark:
         )
 
     def record(self, text: str, **fields: Any) -> None:
-        """Records a target that is no ratio of rates; `fields` has "met"."""
+        """Records a target that is no ratio of rates; `fields` contains "met"."""
         self.targets.append({"target": text, **fields})
 
     def finish(self) -> None:

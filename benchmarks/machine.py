@@ -1,4 +1,4 @@
-"""What the figures were measured on."""
+"""Describes the machine on which the figures were measured."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _os_name() -> str:
 
 
 def _ffmpeg() -> str:
-    """The version, "" on a machine without the program (a host for GPU tests)."""
+    """Returns ffmpeg's version, or "" on a machine without the program."""
     if shutil.which("ffmpeg") is None:
         return ""
     done = subprocess.run(["ffmpeg", "-version"], capture_output=True, text=True, check=True)
@@ -38,7 +38,7 @@ def _ffmpeg() -> str:
 
 
 def describe() -> dict[str, str | int | float]:
-    """CPU, cores, memory, system, FFmpeg, Python, the load before the run, and the date (UTC)."""
+    """Returns CPU, cores, memory, system, FFmpeg, Python, the load before the run, the UTC date."""
     return {
         "cpu": _cpu(),
         "cores": len(os.sched_getaffinity(0)),

@@ -1,18 +1,18 @@
-"""1080p H.264 and HEVC to tensors on the GPU, beside PyNvVideoCodec and DALI.
+"""Measures decoding 1080p H.264 and HEVC to tensors on the GPU, beside PyNvVideoCodec and DALI.
 
     python -m benchmarks.nvdec_decode [--clips FOLDER] [--peers NAMES] [--rounds 3] [--limit 390]
 
-Each peer has a process of its own for each codec, one after the other on the same GPU; peers that
-are not installed are left out. Figures are in the results as soon as they are known. A process has
-twice its equal share of the time that is left, at the most; what it has not measured then is left
-out. Results with other peers' figures, or of another GPU, are not written over: --results. Needs a
-GPU with NVDEC and the clips of benchmarks/clips.py: --clips names a folder that has h264_1080p.mp4
-and hevc_1080p.mp4, for machines without ffmpeg.
+Each peer has a process of its own for each codec, one after the other on the same GPU. Peers that
+are not installed are left out. A figure is in the results file as soon as it is known. A process
+has at most twice its equal share of the remaining time; what it has not measured by then is left
+out. Results with figures of other peers, or of another GPU, are not overwritten; use --results. It
+needs a GPU with NVDEC and the clips of benchmarks/clips.py. On machines without ffmpeg, --clips
+names a folder with h264_1080p.mp4 and hevc_1080p.mp4.
 
     whole N     N streams at once, every frame to RGB: frames/s of all together
     random      32 random frames to RGB, from opening the file: ms
-    first       open plus first frame, RGB: ms of the first call in a process, of later ones, of a
-                file that the peer opens by its name itself, and of one whose bytes are in memory
+    first       opening and the first frame in RGB: ms of the first call in a process, of later
+                calls, of a file that the peer opens by its name, and of bytes that are in memory
     clips       random clips of 16 frames as float16 at 224x224: clips/s
 """
 
@@ -40,8 +40,8 @@ from benchmarks.nvdec_peers import PEERS, Peer, draw
 RESULTS = Path(__file__).resolve().parent / "results" / "h200"
 CODECS = ("h264", "hevc")
 FRAMES, RANDOM, CLIPS = 663, 32, 64
-BUDGET_S = 9.0  # of a figure
-# Of the frames asked for; a peer may leave out what does not fill its last sequence.
+BUDGET_S = 9.0  # for each figure
+# The share of frames that may be missing: a peer may leave out an incomplete last sequence.
 MOST_LEFT_OUT = 0.02
 
 
@@ -52,7 +52,7 @@ def seconds(call: Callable[[], Any]) -> float:
 
 
 def measure(peer: Peer, path: str, rounds: int, emit: Callable[..., None]) -> None:
-    """Gives medians as they come; a figure that the peer does not offer is left out."""
+    """Emits medians one by one. A figure that the peer does not offer is left out."""
     fewest = rounds
 
     @contextlib.contextmanager
@@ -61,13 +61,13 @@ def measure(peer: Peer, path: str, rounds: int, emit: Callable[..., None]) -> No
             yield
         except NotImplementedError:
             pass
-        except Exception as error:  # a peer may fail in any way of its own
+        except Exception as error:  # a peer may fail in any way
             emit("errors", name, f"{type(error).__name__}: {error}"[:300])
 
     def figure(
         name: str, result: Callable[[float], float], call: Callable[[], Any], times: int
     ) -> None:
-        """Of so many calls after the first, but no more once BUDGET_S are spent."""
+        """Returns the median of some calls after the first; it stops once BUDGET_S are spent."""
         nonlocal fewest
         taken: list[float] = []
         with noting(name):
@@ -108,10 +108,10 @@ def measure(peer: Peer, path: str, rounds: int, emit: Callable[..., None]) -> No
 
 
 def job(name: str, codec: str, folder: str, rounds: int, figures: int) -> None:
-    """A peer's, in a process of its own; `figures` is the descriptor that goes to the parent."""
+    """Measures a peer in this process; `figures` is the file descriptor to the parent."""
 
     def say(*keys_and_value: Any) -> None:
-        """Where in the peer's row, and what."""
+        """Sends a value to the parent, with its keys in the peer's row."""
         os.write(figures, json.dumps(keys_and_value).encode() + b"\n")
 
     kind = PEERS[name]
@@ -140,10 +140,11 @@ def in_process(
     row: dict[str, Any],
     keep: Callable[[], None],
 ) -> None:
-    """Puts the figures into the peer's row, and calls `keep` after each."""
+    """Runs a job in a process, puts its figures into the peer's row, and calls `keep` after
+    each."""
     command = [sys.executable, "-m", "benchmarks.nvdec_decode", "--job", name, "--codec", codec]
     command += ["--clips", folder, "--rounds", str(rounds)]
-    reads, writes = os.pipe()  # libraries print what they like
+    reads, writes = os.pipe()  # a pipe, because libraries print to stdout
     command += ["--figures", str(writes)]
     with (
         tempfile.TemporaryFile() as said,
@@ -180,7 +181,7 @@ def gpu() -> str:
 
 
 def link_clips(folder: Path) -> None:
-    """Makes the clips, with the names that --clips asks for."""
+    """Makes the clips and links them by the names that --clips expects."""
     from benchmarks import clips
 
     for codec in CODECS:
@@ -188,7 +189,7 @@ def link_clips(folder: Path) -> None:
 
 
 def would_be_lost(path: Path, peers: Sequence[str], on: str) -> str | None:
-    """What of older results stands against writing over them."""
+    """Returns why older results must not be overwritten, or None."""
     if not path.exists():
         return None
     older = json.loads(path.read_text())

@@ -1,20 +1,22 @@
-"""How much of a first frame's time is the engine's, over key frames of several sizes.
+"""Measures which part of a first frame's time NVDEC's engine takes, for several key frames.
 
     python -m benchmarks.nvdec_first_frame [--clips FOLDER] [--rounds 15]
 
-The same film at several qualities, of which only the size of the key frame differs, and the longer
-clips of nvdec_decode. For each clip, as medians over the rounds with a warm session pool:
+The clips are the same film at several qualities, so that the sizes of the key frames differ, and
+the longer clips of nvdec_decode. These are medians over the rounds, with a warm session pool:
 
-    key_bytes   of its first key frame
-    call_ms     the whole call: bytes in memory to the RGB frame in the GPU's memory, index and all
-    engine_ms   a decoder that is open gets that one packet, until its picture is mapped: what is
-                left when nothing but the engine works
-    rest_ms     the difference: all that the call does besides
-    open_ms     a file by its name: SimpleDecoder of tf_nvcodec.compat opens it and gives the first
-                frame, NV12 in the GPU's memory
+    key_bytes   the size of the first key frame
+    call_ms     the whole call, from bytes in memory to the RGB frame in the GPU's memory, with the
+                index
+    engine_ms   the time in which an open decoder decodes that one packet until its picture is
+                mapped, so that only the engine works
+    rest_ms     the difference: everything else in the call
+    open_ms     the time in which SimpleDecoder of tf_nvcodec.compat opens a file by its name and
+                returns the first frame, NV12 in the GPU's memory
 
-Needs a GPU with NVDEC. --clips names a folder with h264_1080p_crf17.mp4, h264_1080p.mp4 and so on,
-for machines without ffmpeg. --backend cpu runs it all with FFmpeg's decoder, to try the script.
+It needs a GPU with NVDEC. On machines without ffmpeg, --clips names a folder with
+h264_1080p_crf17.mp4, h264_1080p.mp4 and so on. --backend cpu runs everything with FFmpeg's decoder,
+to try the script.
 """
 
 from __future__ import annotations
@@ -40,7 +42,7 @@ def names() -> list[str]:
 
 
 def median_ms(call: Callable[[], Any], rounds: int) -> float:
-    """Of so many calls after one that warms up."""
+    """Returns the median of these calls in ms, after one that warms up."""
     call()
     taken = []
     for _ in range(rounds):
@@ -51,7 +53,7 @@ def median_ms(call: Callable[[], Any], rounds: int) -> float:
 
 
 def waiter() -> Callable[[Any], None]:
-    """What returns once a tensor's samples are there."""
+    """Returns a function that waits until a tensor's samples are there."""
     import tensorflow as tf
 
     last = tf.function(lambda tensor: tf.reshape(tensor, [-1])[-1])
@@ -59,7 +61,7 @@ def waiter() -> Callable[[Any], None]:
 
 
 def whole_call(contents: bytes, backend: str) -> Callable[[], None]:
-    """The first frame of a file in memory, complete where the op leaves it."""
+    """Returns a function that decodes the first frame of a file in memory and waits for it."""
     import tensorflow as tf
     import tf_nvcodec as nvc
 
@@ -74,7 +76,7 @@ def whole_call(contents: bytes, backend: str) -> Callable[[], None]:
 
 
 def opened(path: Path, backend: str) -> Callable[[], None]:
-    """The first frame of a file that has a name."""
+    """Returns a function that opens a file by its name and decodes its first frame."""
     import tensorflow as tf
     import tf_nvcodec.compat as nv
 
@@ -106,8 +108,11 @@ class KeyFrame:
         )
 
     def decode(self) -> None:
-        """Until its picture is there. The end of the stream lets it be shown where B-frames might
-        have come before it."""
+        """Decodes the packet until its picture is there.
+
+        The end of the stream makes the decoder show the picture, although B-frames might come
+        first.
+        """
         shown = len(self._decoder.Decode(self.packet)) + len(self._decoder.Decode(self._end))
         if shown != 1:
             raise ValueError(f"a key frame gave {shown} pictures")
@@ -128,7 +133,7 @@ def row(name: str, path: Path, backend: str, rounds: int) -> dict[str, Any]:
 
 
 def table(rows: Sequence[dict[str, Any]]) -> str:
-    """As Markdown."""
+    """Returns the rows as Markdown."""
     lines = ["| " + " | ".join(COLUMNS) + " |", "|---|" + "---:|" * (len(COLUMNS) - 1)]
     for each in rows:
         cells = [each["clip"], f"{each['key_bytes']:,}"]

@@ -1,4 +1,4 @@
-"""Who decodes on the GPU for nvdec_decode.py: tf_nvcodec, PyNvVideoCodec and DALI.
+"""The peers of nvdec_decode.py, which decode on the GPU: tf_nvcodec, PyNvVideoCodec and DALI.
 
 Each method returns once the frames are in GPU memory and complete. A peer that lacks something
 raises NotImplementedError; one that is not installed, ImportError.
@@ -19,30 +19,30 @@ CLIP, SIDE = 16, 224
 
 class Peer:
     name = ""
-    cores = 0  # that it may use; 0: all
+    cores = 0  # the CPU's cores that it may use; 0 is all
     stream_counts: tuple[int, ...] = (1, 7, 14)
 
     def version(self) -> str:
         raise NotImplementedError
 
     def whole(self, path: str) -> int:
-        """Every frame to 8-bit RGB; the number of frames."""
+        """Decodes every frame to 8-bit RGB; returns the number of frames."""
         raise NotImplementedError
 
     def frames_at(self, path: str, indices: Sequence[int]) -> int:
-        """These frames to 8-bit RGB, from opening the file on."""
+        """Opens the file and decodes these frames to 8-bit RGB; returns their number."""
         raise NotImplementedError
 
     def clips(self, path: str, starts: Sequence[int]) -> int:
-        """Clips of CLIP frames as float16 of SIDE x SIDE; the number of clips."""
+        """Decodes clips of CLIP frames as float16 of SIDE x SIDE; returns the number of clips."""
         raise NotImplementedError
 
     def first_by_name(self, path: str) -> int:
-        """The first frame to 8-bit RGB, by what takes a file's name."""
+        """Decodes the first frame to 8-bit RGB with an API that takes a file's name."""
         raise NotImplementedError
 
     def in_memory(self, path: str) -> Callable[[], int]:
-        """What decodes the first frame of the file's bytes, which are in memory already."""
+        """Returns a function that decodes the first frame of the file's bytes in memory."""
         raise NotImplementedError
 
     def streams(self, path: str, count: int) -> int:
@@ -50,12 +50,12 @@ class Peer:
             return sum(threads.map(self.whole, [path] * count))
 
     def extra(self) -> dict[str, Any]:
-        """Figures of its own, after everything."""
+        """Returns the peer's own figures, after all others."""
         return {}
 
 
 class TfNvcodec(Peer):
-    """`device` is where the ops are; `backend` is passed on."""
+    """The ops of tf_nvcodec, placed on `device`; `backend` is passed on."""
 
     name = "tf_nvcodec"
     device, backend = "/GPU:0", "nvdec"
@@ -68,7 +68,7 @@ class TfNvcodec(Peer):
         import tf_nvcodec as nvc
 
         self._tf, self._nvc = tf, nvc
-        # A function, since eager ops of several threads on a GPU get each other's inputs.
+        # This is a function, because eager ops of several threads on a GPU get each other's inputs.
         self._last = tf.function(lambda frames: tf.reshape(frames[-1], [-1])[-1])
 
     def version(self) -> str:
@@ -78,7 +78,7 @@ class TfNvcodec(Peer):
         return self._tf.device(self.device)
 
     def _done(self, frames: Any) -> None:
-        """Waits for the GPU: the last value of the last frame."""
+        """Waits for the GPU by reading the last value of the last frame."""
         self._last(frames).numpy()
 
     def _decode(
@@ -97,7 +97,7 @@ class TfNvcodec(Peer):
         return self._decode(self._nvc.decode_frames_at, contents, list(indices))
 
     def first_by_name(self, path: str) -> int:
-        """SimpleDecoder of tf_nvcodec.compat."""
+        """Uses SimpleDecoder of tf_nvcodec.compat."""
         import tf_nvcodec.compat as nv
 
         decoder = nv.SimpleDecoder(
@@ -115,7 +115,7 @@ class TfNvcodec(Peer):
         return lambda: self._decode(self._nvc.decode_frames_at, contents, [0])
 
     def clips(self, path: str, starts: Sequence[int]) -> int:
-        """The file is read once, as a data set that is cached in memory would be."""
+        """Reads the file once, as for a data set that is cached in memory."""
         dtype = self._tf.float16
         contents = self._tf.io.read_file(path)
 
@@ -138,7 +138,7 @@ class TfNvcodec(Peer):
 
 
 class TfNvcodecDataset(TfNvcodec):
-    """VideoDataset, whose clips go by way of host memory."""
+    """VideoDataset, whose clips pass through host memory."""
 
     name = "tf_nvcodec VideoDataset"
     device = "/CPU:0"
@@ -167,7 +167,7 @@ class TfNvcodecDataset(TfNvcodec):
 
 
 class TfNvcodecCpu(TfNvcodec):
-    """FFmpeg on 16 of the CPU's cores, and a copy to the GPU. One stream keeps them all busy."""
+    """FFmpeg on 16 of the CPU's cores, and a copy to the GPU. One stream keeps all cores busy."""
 
     name, backend = "tf_nvcodec cpu", "cpu"
     cores = 16
@@ -175,7 +175,7 @@ class TfNvcodecCpu(TfNvcodec):
 
 
 class TfNvcodecNative(TfNvcodec):
-    """The stream's own samples: the limit that the engines set, as this library reaches it."""
+    """The stream's own samples, which shows how near this library is to the engines' limit."""
 
     name = "tf_nvcodec native"
     stream_counts = (14,)
@@ -190,7 +190,7 @@ class TfNvcodecNative(TfNvcodec):
 
 
 class PyNv(Peer):
-    """ThreadedDecoder for whole files, SimpleDecoder for frames by index."""
+    """PyNvVideoCodec: ThreadedDecoder for whole files, SimpleDecoder for frames by index."""
 
     name = "PyNvVideoCodec"
     native = False
@@ -240,7 +240,7 @@ class PyNv(Peer):
 
 
 class PyNvReused(PyNv):
-    """Keeps its decoders and gives them the next file."""
+    """PyNvVideoCodec with decoders that are kept for the next file."""
 
     name = "PyNvVideoCodec reused"
 
@@ -258,18 +258,18 @@ class PyNvReused(PyNv):
         else:
             decoder.reconfigure_decoder(path)
         yield decoder
-        idle.append(decoder)  # not one that failed
+        idle.append(decoder)  # decoders that failed are not reused
 
 
 class PyNvNative(PyNv):
-    """NV12 as it leaves the engines: the limit that they set."""
+    """PyNvVideoCodec with NV12 as the engines write it, which shows the engines' limit."""
 
     name, native = "PyNvVideoCodec NV12", True
     stream_counts = (14,)
 
 
 class Dali(Peer):
-    """fn.readers.video; one pipeline a stream."""
+    """DALI's fn.readers.video, with a pipeline for each stream."""
 
     name = "DALI"
     sequence = 16
@@ -309,7 +309,7 @@ class Dali(Peer):
         for _ in range(runs):
             (frames,) = pipeline.run()
             count += len(frames)
-        frames.as_cpu()  # waits for the last one
+        frames.as_cpu()  # waits for the last frame
         return count
 
     def whole(self, path: str) -> int:
@@ -318,7 +318,7 @@ class Dali(Peer):
         return self._run(pipeline, sequences) * self.sequence
 
     def clips(self, path: str, starts: Sequence[int]) -> int:
-        """It draws its own clips."""
+        """Decodes random clips; DALI draws them itself."""
         batch = 8
         pipeline = self._pipeline(path, batch, resized=True, random_shuffle=True, initial_fill=16)
         return self._run(pipeline, max(1, len(starts) // batch))

@@ -2,7 +2,7 @@
 
     python -m benchmarks.nvdec_table [--check]
 
-`--check` changes nothing and exits with 1 when the page does not show the results as they are.
+`--check` changes nothing and exits with 1 if the page does not show the present results.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ PLOT = ROOT / "docs" / "nvdec.svg"
 BEGIN = "<!-- gpu: written by benchmarks/nvdec_table.py -->"
 END = "<!-- /gpu -->"
 OURS = "tf_nvcodec"
-# Without conversion; they have no column.
+# These peers convert nothing and have no column.
 NATIVE = ("tf_nvcodec native", "PyNvVideoCodec NV12")
 REUSED = "PyNvVideoCodec reused"
 LIMIT = "whole_14_fps"
 CODECS = {"h264": "H.264", "hevc": "HEVC"}
-# Name in the results, what it is, unit; of ms, less is better.
+# Name in the results, meaning, unit. With ms, less is better.
 FIGURES = (
     ("whole_1_fps", "1 stream to RGB", "frames/s"),
     ("whole_7_fps", "7 streams to RGB", "frames/s"),
@@ -38,14 +38,14 @@ FIGURES = (
 
 
 def ratio(ours: float | None, theirs: float | None, unit: str) -> float | None:
-    """How many times as fast we are; None when one of the two was not measured."""
+    """Returns how many times as fast this package is; None if one figure is missing."""
     if not ours or not theirs:
         return None
     return theirs / ours if unit == "ms" else ours / theirs
 
 
 def render(document: dict[str, Any]) -> str:
-    """Markdown: a row for each codec and figure, a column for each peer."""
+    """Returns Markdown: a row for each codec and figure, a column for each peer."""
     measured = {
         name: row
         for name, row in document["peers"].items()
@@ -110,7 +110,7 @@ def _footer(document: dict[str, Any]) -> str:
 
 
 def _missing(document: dict[str, Any]) -> str:
-    """Which peers failed at what they offer."""
+    """Returns which peers failed in what; what a peer does not offer is no failure."""
     parts = []
     for name, row in document["peers"].items():
         for codec, shown in CODECS.items():
@@ -124,8 +124,10 @@ def _missing(document: dict[str, Any]) -> str:
 
 
 def limit(document: dict[str, Any], codec: str) -> tuple[float, str] | None:
-    """The highest frames/s of any peer at 14 streams, and who reached it. It stands for NVDEC's
-    own limit, since converting frames takes next to none of the engines' time."""
+    """Returns the highest frames/s of any peer at 14 streams, and which peer reached it.
+
+    It stands for NVDEC's limit, because converting takes hardly any time of the engines.
+    """
     found = [
         (row[codec][LIMIT], name)
         for name, row in document["peers"].items()

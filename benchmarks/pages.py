@@ -1,4 +1,4 @@
-"""Tables of results in the documentation, each between two markers of its page."""
+"""Writes tables of results into the documentation, each between two markers of its page."""
 
 from __future__ import annotations
 
@@ -13,17 +13,21 @@ SPEED = ROOT / "docs" / "benchmarks.md"
 
 
 def plot_line(plot: Path, what: str, page: Path) -> list[str]:
-    """The plot above a table of `page`, when it has been drawn."""
+    """Returns the line that shows a plot above a table of `page`, if it has been drawn."""
     return [f"![{what}]({os.path.relpath(plot, page.parent)})"] if plot.exists() else []
 
 
 def shown(value: float) -> str:
-    """Three figures, but no fraction of a hundred or more."""
+    """Formats a value with three digits, and without a fraction from 100 on."""
     return f"{value:.0f}" if value >= 100 else f"{value:.3g}"
 
 
 def insert(text: str, table: str, begin: str, end: str) -> str:
-    """A page's `text` with `table` between the markers; ValueError when they are not there."""
+    """Returns a page's `text` with `table` between the markers.
+
+    Raises:
+      ValueError: The markers are not there.
+    """
     before, found_begin, rest = text.partition(begin)
     _, found_end, after = rest.partition(end)
     if not found_begin or not found_end:
@@ -32,7 +36,11 @@ def insert(text: str, table: str, begin: str, end: str) -> str:
 
 
 def write(module: str, description: str, page: Path, table: str, begin: str, end: str) -> int:
-    """The command line of the script `module`, which puts `table` into `page`; its exit status."""
+    """Runs the command line of the script `module`, which puts `table` into `page`.
+
+    Returns:
+      The exit status.
+    """
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--check", action="store_true", help="change nothing; 1 when it would")
     args = parser.parse_args()

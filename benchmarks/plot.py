@@ -1,9 +1,9 @@
-"""Draws docs/benchmarks.svg from the results: how many times as fast as each peer we are.
+"""Draws docs/benchmarks.svg: how many times as fast as each peer this package is.
 
     python -m benchmarks.plot
 
-One row a case, one dot a peer, a logarithmic axis; left of the line at 1 the peer is faster, and is
-drawn all the same. Peers whose frames were wrong are left out; a case that we did not run is too.
+A row is a case, a dot is a peer, and the axis is logarithmic. Left of the line at 1 the peer is
+faster. Peers whose frames were wrong are left out, and so are cases that this package did not run.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ _GROUPS = (
     ("dataset_clips", "clips by tf.data"),
     ("dataset_first_batch", "first batch of"),
 )
-# Colours of Okabe and Ito, told apart by colour-blind eyes too, and a marker each.
+# The colours of Okabe and Ito, which colour-blind people can tell apart, and a marker for each
+# peer.
 _STYLES = {
     "torchcodec": ("#0072B2", "o"),
     "torchcodec approximate": ("#56B4E9", "o"),
@@ -44,7 +45,7 @@ _STYLES = {
 
 
 def rows(folder: Path) -> list[tuple[str, dict[str, float]]]:
-    """(label, {peer: times as fast as it}) of each case that we ran, in the order of the plot."""
+    """Returns (label, {peer: times as fast}) for each measured case, in the order of the plot."""
     found = []
     for name, label in _GROUPS:
         file = folder / f"{name}.json"
@@ -81,7 +82,7 @@ def draw(folder: Path, target: Path) -> None:
 
 
 def draw_cases(cases: list[tuple[str, dict[str, float]]], caption: str, target: Path) -> None:
-    """Draws (label, {peer: times as fast as it}) rows."""
+    """Draws rows of (label, {peer: times as fast})."""
     import matplotlib as mpl
 
     mpl.use("svg")

@@ -1,4 +1,4 @@
-"""The harness's end of a peer's process (the other end is worker.py)."""
+"""The harness's side of a peer's process; worker.py is the other side."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from typing import Any
 
 from benchmarks import clips, peers
 
-# Of FFmpeg 4 libraries, for a peer that needs them; made by setup_peers.py in its environment.
+# The folder of FFmpeg 4's libraries in a peer's environment; setup_peers.py makes it.
 LIBRARIES = "ffmpeg4"
 _PATIENCE_S = 600.0
 
 
 def interpreter(environment: str) -> str:
-    """The Python of a peer's environment: a variable, the made venv, or this one."""
+    """Returns the Python of a peer's environment: from a variable, its venv, or this one."""
     named = os.environ.get(f"NVC_BENCH_PYTHON_{environment.upper()}")
     made = clips.CACHE / f"venv-{environment}" / "bin" / "python"
     if environment and named:
@@ -27,12 +27,12 @@ def interpreter(environment: str) -> str:
 
 
 def offers(name: str, operation: str) -> bool:
-    """Whether the peer's class has the operation; starts no process."""
+    """Whether the peer's class has the operation. It starts no process."""
     return getattr(peers.every()[name], operation) is not getattr(peers.Peer, operation)
 
 
 class Worker:
-    """A peer's process. `absent` says why there is none."""
+    """A peer's process. If there is none, `absent` says why."""
 
     def __init__(self, name: str) -> None:
         self.peer = peers.every()[name]
@@ -74,7 +74,7 @@ class Worker:
         check_frames: bool = False,
         save: Path | None = None,
     ) -> dict[str, Any]:
-        """One request; the answer has "seconds", or "not_offered" or "error"."""
+        """Sends a request. The answer has "seconds", "not_offered" or "error"."""
         request = {
             "operation": operation,
             "arguments": arguments,

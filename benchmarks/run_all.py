@@ -1,6 +1,6 @@
-"""Runs every claim, one script after another, then draws the plot and writes the tables.
+"""Runs every claim's script, then draws the plot and writes the tables.
 
-python -m benchmarks.run_all [the scripts' own options]
+python -m benchmarks.run_all [options of the scripts]
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def main(options: list[str]) -> int:
     if failed:
         print(f"failed: {', '.join(failed)}", file=sys.stderr)
         return 1
-    # matplotlib is among the peers' packages.
+    # The peers' environment has matplotlib.
     plot = [interpreter("peers"), "-m", "benchmarks.plot"]
     tables = [[sys.executable, "-m", f"benchmarks.{name}"] for name in TABLES]
     return max(subprocess.run(step, check=False).returncode for step in (plot, *tables))

@@ -1,4 +1,4 @@
-"""Makes the peers' virtual environments under build/bench; a peer that won't install is left out.
+"""Makes the peers' virtual environments under build/bench. Peers that fail to install are left out.
 
     python -m benchmarks.setup_peers
 

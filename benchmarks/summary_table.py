@@ -2,7 +2,7 @@
 
     python -m benchmarks.summary_table [--check]
 
-`--check` changes nothing and exits with 1 when the README does not show the results as they are.
+`--check` changes nothing and exits with 1 if the README does not show the present results.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from benchmarks import claims_table, nvdec_table, pages
 
 BEGIN = "<!-- summary: written by benchmarks/summary_table.py -->"
 END = "<!-- /summary -->"
-# What the row says, the claim, its case.
+# The text of a row, the claim and its case.
 ON_CPU = (
     ("decode 1080p H.264 to RGB", "decode_full", "h264 stream"),
     ("32 random frames of it", "decode_random", "h264"),
@@ -23,18 +23,18 @@ ON_CPU = (
     ("random clips in `tf.data`, 224x224", "dataset_clips", "own resize"),
     ("encode 720p RGB with x264", "encode_x264", "from rgb24"),
 )
-# What the row says, the codec, the figure.
+# The text of a row, the codec and the figure.
 ON_GPU = (
     ("decode 1080p H.264 to RGB, 1 stream", "h264", "whole_1_fps"),
     ("32 random frames of it", "h264", "random_ms"),
     ("decode 1080p HEVC to RGB, 14 streams", "hevc", "whole_14_fps"),
 )
-# A program without RGB as its result: a yardstick, no peer.
+# A yardstick is no peer: this program makes no RGB.
 YARDSTICK = "ffmpeg CLI"
 
 
 class Row(NamedTuple):
-    """One line of the table; `times` is how many times as fast we are."""
+    """A row of the table; `times` is how many times as fast this package is."""
 
     what: str
     unit: str
@@ -45,7 +45,7 @@ class Row(NamedTuple):
 
 
 def of_claims(documents: list[dict[str, Any]]) -> list[Row]:
-    """A row for each case of ON_CPU that we and a peer ran, beside the fastest peer."""
+    """Returns a row, with the fastest peer, for each case of ON_CPU that a peer ran too."""
     cases = {(d["name"], case["case"]): case for d in documents for case in d["cases"]}
     found = []
     for what, name, case_name in ON_CPU:
@@ -66,7 +66,7 @@ def of_claims(documents: list[dict[str, Any]]) -> list[Row]:
 
 
 def of_gpu(document: dict[str, Any]) -> list[Row]:
-    """A row for each figure of ON_GPU that we and a peer have, beside the fastest peer."""
+    """Returns a row, with the fastest peer, for each figure of ON_GPU that a peer has too."""
     units = {name: unit for name, _, unit in nvdec_table.FIGURES}
     peers = {
         name: row
@@ -89,7 +89,7 @@ def of_gpu(document: dict[str, Any]) -> list[Row]:
 
 
 def render(documents: list[dict[str, Any]], gpu: dict[str, Any]) -> str:
-    """Markdown: the rows of the CPU, those of the GPU, and which machines they are from."""
+    """Returns Markdown: the rows of the CPU and of the GPU, and a line on the machines."""
     machine = documents[0]["machine"]
     lines = [
         "| | unit | tf_nvcodec | fastest other library | |",

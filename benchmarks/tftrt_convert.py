@@ -1,41 +1,44 @@
-"""Image networks through TensorRT, beside native TensorFlow and stock TF-TRT: latency, time to
-convert, and the first request in a fresh process. Needs a GPU and what converters needs.
+"""Measures image networks converted to TensorRT, beside native TensorFlow and stock TF-TRT.
+
+It measures latency, the time to convert, and the first request in a fresh process. It needs a GPU
+and everything that converters needs.
 
     python -m benchmarks.tftrt_convert --models ResNet50 --precisions FP32,FP16,INT8
 
-tftrt_jobs.py has the peers and what is timed. Times of requests are of one process that holds all
-peers' models and calls them in turn, from a tensor on the GPU to the result on the host:
-`latency_ms` and `latency_p95_ms`, the median and the 95th percentile of requests that are each
-waited for, and `queued_ms`, a request's share of ten that are sent before the last is waited for
-(the median). `speed_up` is that of `latency_ms`.
+tftrt_jobs.py has the peers and the timed jobs. One process holds the models of all peers and sends
+requests to them in turn. A request is timed from a tensor on the GPU to the result on the host:
 
-How far two builds of the same lie apart is seen beside `--peers "native,converters,TF-TRT,TF-TRT
-again"`.
+- `latency_ms` and `latency_p95_ms` are the median and the 95th percentile of requests that are each
+  waited for;
+- `queued_ms` is a request's share of ten that are sent before the last one is waited for (the
+  median);
+- `speed_up` is that of `latency_ms`.
 
-`--peers "native,converters,engines only"` shows what a model gains that keeps no TensorFlow ops for
-other shapes (native_segments=False).
+`--peers "native,converters,TF-TRT,TF-TRT again"` shows how much two builds of the same model
+differ. `--peers "native,converters,engines only"` shows what a model gains that keeps no TensorFlow
+ops for other shapes (native_segments=False).
 
-A signature is called by its input's name. Called by position, TensorFlow 2.17 first formats the
-whole input into the text of an error that nobody sees, which takes 1 to 4 ms.
+A signature is called by its input's name. If it is called by position, TensorFlow 2.17 first
+formats the whole input into the text of an error that nobody sees, which takes 1 to 4 ms.
 
-Engines take minutes. Several GPUs of one host measure at once, each with its share of the cores,
-16 at most, and one case (a network at a precision) at a time; what takes longest begins first, and
-last where a --budget may end the run before it:
+Engines take minutes. Several GPUs of a host can measure at once, each with its share of the cores,
+at most 16. Each GPU measures one case (a network at a precision) at a time. Cases that take longest
+come first, but last if a --budget may end the run before them:
 
     python -m benchmarks.tftrt_convert --gpus 0,1,2 --work models --budget 1200
 
-With --at-once N a GPU first converts N cases at a time, most of which is work of the CPU, and then
-measures requests, one case at a time as ever. Such a row has `at_once`: its conversion took longer
-than it takes alone, and TensorRT measured its kernels beside others. --convert-only leaves the
-requests to a later run with --resume and the same --work.
+With --at-once N a GPU first converts N cases at a time, which is mostly work of the CPU, and then
+measures requests, one case at a time as always. Such a row has `at_once`: its conversion took
+longer than it does alone, and TensorRT measured its kernels beside others. --convert-only leaves
+the requests to a later run with --resume and the same --work.
 
-The file of results is written after each step. --budget ends a run in time; --resume goes on
-where one ended, with the models that it left in --work. A step that fails is a row with its error,
-and the rest goes on. The exit code is 1 unless all was measured.
+The file of results is written after each step. --budget ends a run in time; --resume continues a
+run with the models that it left in --work. A step that fails becomes a row with its error, and the
+other steps continue. The exit code is 1 unless everything was measured.
 
     python -m benchmarks.tftrt_convert --merge part0,part1 --results all
 
-puts the rows of several runs into one file; tftrt_table.py makes Markdown of it.
+puts the rows of several runs into one file. tftrt_table.py makes Markdown of it.
 """
 
 from __future__ import annotations
@@ -61,15 +64,15 @@ from benchmarks.tftrt_jobs import NATIVE, PEERS, USUAL
 from benchmarks.tftrt_results import FILE, Results, complete, merge
 
 RESULTS = Path(__file__).resolve().parent / "results" / "h200"
-# Calibrating is a build of its own, and half precision has more kernels to try.
+# Calibrating builds an engine too, and half precision has more kernels to try.
 LONGEST_FIRST = ("INT8", "FP16", "FP32")
-# Of a GPU, whatever the host has: figures of one and of several GPUs can stand in one table.
+# The cores of a GPU, whatever the host has, so that runs with one and with several GPUs compare.
 MOST_CORES = 16
 _BEGAN = time.monotonic()
 
 
 class Case(NamedTuple):
-    """A network at a precision: what one GPU measures at a time."""
+    """A network at a precision. A GPU measures one case at a time."""
 
     model: str
     precision: str
@@ -79,16 +82,18 @@ class Case(NamedTuple):
 
 
 class JobError(Exception):
-    """A job failed; the message has what it said last."""
+    """A job failed; the message has its last output."""
 
 
 class OutOfTimeError(Exception):
-    """The budget is spent."""
+    """The time budget is spent."""
 
 
 class Runner:
-    """Runs jobs on one GPU (None: as this process sees them) and some cores, until `deadline`, a
-    time of time.monotonic()."""
+    """Runs jobs on one GPU and some cores until `deadline`, a time of time.monotonic().
+
+    A GPU of None means all GPUs that this process sees.
+    """
 
     def __init__(self, gpu: str | None, cores: Sequence[int], deadline: float | None) -> None:
         self.name = "" if gpu is None else f"GPU {gpu}: "
@@ -100,7 +105,7 @@ class Runner:
         left = None if self._deadline is None else self._deadline - time.monotonic()
         if left is not None and left <= 0:
             raise OutOfTimeError
-        # Conversions run in children, which need memory of the GPU beside their parent.
+        # Conversions run in child processes, which need GPU memory beside their parent.
         environment = {**os.environ, "TF_FORCE_GPU_ALLOW_GROWTH": "true"}
         if self._gpu is not None:
             environment["CUDA_VISIBLE_DEVICES"] = self._gpu
@@ -122,12 +127,12 @@ class Runner:
 
 
 class Measurement:
-    """The cases of one run, by any number of runners at once."""
+    """Measures the cases of a run, with any number of runners at once."""
 
     def __init__(
         self, results: Results, work: Path, peers: Sequence[str], rounds: int, resume: bool
     ) -> None:
-        self.left: list[Case] = []  # not measured, for want of time
+        self.left: list[Case] = []  # not measured for lack of time
         self.failed: list[str] = []
         self._results = results
         self._work = work
@@ -135,7 +140,7 @@ class Measurement:
         self._rounds = rounds
         self._resume = resume
         self._begun: set[tuple[Case, str]] = set()
-        self._unconverted: set[tuple[Case, str]] = set()  # tried in vain by this run
+        self._unconverted: set[tuple[Case, str]] = set()  # failed in this run
         self._exporting: dict[str, threading.Lock] = {}
         self._stopped = threading.Event()
 
@@ -146,7 +151,8 @@ class Measurement:
         at_once: int = 1,
         convert_only: bool = False,
     ) -> None:
-        """Each runner takes the next case when it is free; converts `at_once` of them first."""
+        """Runs all cases: a free runner takes the next one. It first converts `at_once` at a
+        time."""
         for case in cases:
             self._exporting.setdefault(case.model, threading.Lock())
         if at_once > 1 or convert_only:
@@ -174,7 +180,7 @@ class Measurement:
             try:
                 for done in as_completed([pool.submit(work, runner) for runner in runners]):
                     done.result()
-            except BaseException:  # Ctrl-C ends the jobs too: nothing else is begun
+            except BaseException:  # Ctrl-C ends the jobs too, and nothing new begins
                 self._stopped.set()
                 raise
 
@@ -190,7 +196,10 @@ class Measurement:
     def _convert(
         self, case: Case, runner: Runner, said: dict[str, Any] | None = None
     ) -> dict[str, Path]:
-        """The models by peer, which are made unless they are there; `said` goes into new rows."""
+        """Returns the models by peer, and makes those that are missing.
+
+        `said` goes into new rows.
+        """
         if self._resume and all(complete(self._results.row(*case, peer)) for peer in self._peers):
             return {}
         source = self._export(case.model, runner)
@@ -226,11 +235,11 @@ class Measurement:
             self._note(case, peer, figures)
             say(f"{runner.name}{case} {peer}: {figures['latency_ms']} ms")
         if all(complete(self._results.row(*case, peer)) for peer in self._peers):
-            for peer in set(paths) - {NATIVE}:  # engines of large networks fill a disk
+            for peer in set(paths) - {NATIVE}:  # engines of large networks would fill the disk
                 shutil.rmtree(paths[peer], ignore_errors=True)
 
     def _is_known(self, case: Case, peer: str) -> bool:
-        """Whether this run goes on with the row."""
+        """Whether this run continues an existing row."""
         return self._resume or (case, peer) in self._begun
 
     def _prepare(
@@ -242,7 +251,7 @@ class Measurement:
         runner: Runner,
         said: dict[str, Any],
     ) -> None:
-        """Converts, unless that was done before."""
+        """Converts the model, unless that was done before."""
         row = self._results.row(*case, peer) if self._is_known(case, peer) else {}
         if "convert_s" in row and path.exists():
             return
@@ -277,7 +286,7 @@ class Measurement:
 
     @contextlib.contextmanager
     def _noting(self, case: Case, peer: str | None) -> Iterator[None]:
-        """Notes the error of a job and goes on; `peer` None is all of them."""
+        """Notes the error of a job and continues; None for `peer` means all peers."""
         try:
             yield
         except JobError as error:
@@ -290,15 +299,18 @@ class Measurement:
 
 
 def cause(said: str) -> str:
-    """The line of a traceback that names the exception."""
+    """Returns the line of a traceback that names the exception."""
     lines = said.splitlines()
     named = [line for line in lines if re.match(r"[\w.]+(Error|Exception|Interrupt)\b", line)]
     return (named or lines)[-1]
 
 
 def cases_of(models: Sequence[str], precisions: Sequence[str], all_of_them: bool) -> list[Case]:
-    """Every model at every precision, else as given. What takes longest comes first, so that the
-    runners end together; where there may be no time for `all_of_them`, last, so that most end."""
+    """Returns every model at every precision.
+
+    Cases that take longest come first, so that the runners end together. If there may be no time
+    for `all_of_them`, they come last, so that most cases are finished.
+    """
 
     def rank(case: Case) -> int:
         return LONGEST_FIRST.index(case.precision) if case.precision in LONGEST_FIRST else 0
@@ -308,7 +320,7 @@ def cases_of(models: Sequence[str], precisions: Sequence[str], all_of_them: bool
 
 
 def shares(cores: Sequence[int], count: int) -> list[list[int]]:
-    """`count` equal parts of the cores; all of them for each where there are too few."""
+    """Returns `count` equal parts of the cores; if there are too few, each part has all cores."""
     size = min(len(cores) // count, MOST_CORES)
     return [list(cores[i * size : (i + 1) * size]) or list(cores) for i in range(count)]
 

@@ -1,5 +1,7 @@
-"""What tftrt_convert.py measures: each job runs in a process of its own, so that no peer warms
-another. A peer is a function in PEERS that leaves a SavedModel.
+"""The jobs that tftrt_convert.py measures.
+
+Each job runs in a process of its own, so that no peer warms caches for another. A peer is a
+function in PEERS that writes a SavedModel.
 
     python -m benchmarks.tftrt_jobs JOB ARGUMENTS      # JSON in, a line of JSON out
 """
@@ -20,34 +22,37 @@ BATCHES = (32, 8, 1)
 SIZES = {"InceptionV3": 299}
 CALIBRATION_BATCHES = 4
 OURS, STOCK, NATIVE = "converters", "TF-TRT", "native"
-AGAIN = "TF-TRT again"  # another build of the same: TensorRT may take other kernels
-ENGINES = "engines only"  # ours, without native segments
-REQUESTS = 10  # of a peer in a row
-# Untrained networks make much of rounding: how much a network loses only a trained one can tell.
+AGAIN = "TF-TRT again"  # a second build, for which TensorRT may choose other kernels
+ENGINES = "engines only"  # this package's, without native segments
+REQUESTS = 10  # to a peer in a row
+# Untrained networks amplify rounding errors. Only a trained network shows how much accuracy is
+# lost.
 COSINE = 0.5
 WARM_UP = 3  # rounds
-# Of the environment's description: says nothing of the figures, and differs from host to host.
+# These parts of the environment's description differ from host to host and do not affect figures.
 _PATHS = ("tensorflow_folder", "library_path", "plugin_path")
 
 Steps = dict[str, float]  # seconds by name
 
 
 def native(source: Path, out: Path, precision: str) -> Steps:
-    """TensorFlow without TensorRT: the model as it is."""
+    """Native TensorFlow: the model without TensorRT."""
     return {}
 
 
 def stock(source: Path, out: Path, precision: str) -> Steps:
-    """TrtGraphConverterV2 as its guide shows it, built for the largest batch."""
+    """Stock TF-TRT: TrtGraphConverterV2 as its guide shows it, built for the largest batch."""
     from tensorflow.python.compiler.tensorrt import trt_convert
 
     return _stock(trt_convert.TrtGraphConverterV2, source, out, precision)
 
 
 def again(source: Path, out: Path, precision: str) -> Steps:
-    """Stock, but for the names of its engines: two models that count theirs from the same name
-    can't be loaded in one process."""
-    from converters.engine_names import with_unique_names
+    """Stock TF-TRT with other names of engines.
+
+    Two models whose engines have the same names cannot be loaded in one process.
+    """
+    from converters.tftrt.graph_edits import with_unique_names
     from tensorflow.python.compiler.tensorrt import trt_convert
 
     class Renamed(trt_convert.TrtGraphConverterV2):
@@ -58,7 +63,7 @@ def again(source: Path, out: Path, precision: str) -> Steps:
 
 
 def _stock(make: Callable[..., Any], source: Path, out: Path, precision: str) -> Steps:
-    from converters.environment import accept_patch_level
+    from converters.environment.tftrt_ready import accept_patch_level
 
     def inputs() -> Iterator[tuple[Any]]:
         yield (images(source, BATCHES[0]),)
@@ -80,14 +85,14 @@ def _stock(make: Callable[..., Any], source: Path, out: Path, precision: str) ->
 
 
 def engines_only(source: Path, out: Path, precision: str) -> Steps:
-    """Ours, with no TensorFlow ops behind the engines."""
+    """This package's model, without TensorFlow ops behind the engines."""
     return ours(source, out, precision, native_segments=False)
 
 
 def ours(source: Path, out: Path, precision: str, native_segments: bool = True) -> Steps:
-    """converters.convert, with all that it proves: in a child process, run again, compared."""
+    """This package's model: converters.convert with all its checks, in a child process."""
     from converters import ConversionSpec, convert
-    from converters.compare import Thresholds
+    from converters.spec.thresholds import Thresholds
 
     name = input_name(source)
     spec = ConversionSpec(
@@ -116,7 +121,7 @@ USUAL = (NATIVE, OURS, STOCK)
 
 
 def input_name(source: Path) -> str:
-    from converters.trt_graph import load_graph
+    from converters.model.trt_graph import load_graph
 
     return next(iter(load_graph(source).signatures["serving_default"].inputs))
 
@@ -130,15 +135,17 @@ def images(source: Path, batch: int, seed: int = 0) -> Any:
 
 
 def _afresh(path: Path) -> Path:
-    """A name to write under until what is written is whole."""
+    """Returns a temporary name, used until the folder is complete."""
     part = path.with_name(f"{path.name}.part")
     shutil.rmtree(part, ignore_errors=True)
     return part
 
 
 def job_export(model: str, source: str) -> None:
-    """Random weights, with the statistics of a batch in the normalizations: without them deep
-    networks compute zeros."""
+    """Exports a network with random weights.
+
+    Its normalizations get the statistics of a batch. Without them deep networks compute zeros.
+    """
     import tensorflow as tf
 
     tf.keras.utils.set_random_seed(0)
@@ -155,13 +162,13 @@ def job_export(model: str, source: str) -> None:
 
 
 def job_convert(peer: str, source: str, out: str, precision: str) -> dict[str, Any]:
-    """`convert_s`, and the seconds of its steps; the model is in `out` then (native: nothing)."""
+    """Converts into `out` (native: nothing); returns `convert_s` and the seconds of its steps."""
     import tensorflow as tf
 
-    if peer not in (OURS, ENGINES):  # which start CUDA in a child, and need the memory there
-        tf.zeros([1])  # CUDA's start is nobody's conversion
-    if out != source:  # native's
-        shutil.rmtree(out, ignore_errors=True)  # of a run that was cut
+    if peer not in (OURS, ENGINES):  # these two need the GPU's memory in their child
+        tf.zeros([1])  # starts CUDA outside the timed conversion
+    if out != source:  # they are equal for native
+        shutil.rmtree(out, ignore_errors=True)  # the rest of an interrupted run
     part = _afresh(Path(out))
     began = time.monotonic()
     steps = PEERS[peer](Path(source), part, precision)
@@ -173,22 +180,22 @@ def job_convert(peer: str, source: str, out: str, precision: str) -> dict[str, A
 
 
 def name_in(function: Any) -> str:
-    """The name of a signature's only input."""
+    """Returns the name of a signature's only input."""
     (name,) = function.structured_input_signature[1]
     return name
 
 
 def request(function: Any, given: dict[str, Any]) -> Any:
-    """Sends a request by the input's name: the first output, which may not be there yet."""
+    """Sends a request by the input's name; returns the first output, which may not be complete."""
     return next(iter(function(**given).values()))
 
 
 def job_cold(source: str, path: str) -> dict[str, float]:
-    """Seconds from before TensorFlow is imported to the first result of the largest batch."""
+    """Returns the seconds from before TensorFlow's import to the first result, largest batch."""
     began = time.monotonic()
     import tensorflow as tf
 
-    model = tf.saved_model.load(path)  # engines live as long as this
+    model = tf.saved_model.load(path)  # the engines live as long as this object
     function = model.signatures["serving_default"]
     given = {name_in(function): tf.constant(images(Path(source), BATCHES[0]))}
     ready = time.monotonic()
@@ -198,7 +205,7 @@ def job_cold(source: str, path: str) -> dict[str, float]:
 
 
 def job_latency(source: str, paths: dict[str, str], rounds: int) -> dict[str, dict[str, Any]]:
-    """latency_ms, latency_p95_ms and queued_ms by peer, each by batch; peers take turns."""
+    """Returns latency_ms, latency_p95_ms and queued_ms by peer and batch; peers take turns."""
     import tensorflow as tf
 
     held = {peer: tf.saved_model.load(path) for peer, path in paths.items()}
@@ -227,7 +234,7 @@ def job_latency(source: str, paths: dict[str, str], rounds: int) -> dict[str, di
 
 
 def clock(function: Any, given: dict[str, Any], count: int) -> float:
-    """Milliseconds for `count` requests, of which the last is waited for."""
+    """Returns the milliseconds for `count` requests, of which the last is waited for."""
     began = time.perf_counter()
     for _ in range(count):
         found = request(function, given)
@@ -236,12 +243,12 @@ def clock(function: Any, given: dict[str, Any], count: int) -> float:
 
 
 def percentile(values: list[float], share: float) -> float:
-    """The smallest value that `share` percent of the values do not exceed."""
+    """Returns the smallest value that `share` percent of the values do not exceed."""
     return sorted(values)[math.ceil(len(values) * share / 100) - 1]
 
 
 def job_machine() -> dict[str, Any]:
-    from converters.environment import describe
+    from converters.environment.tftrt_ready import describe
 
     from benchmarks import machine
 

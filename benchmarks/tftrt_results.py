@@ -1,11 +1,11 @@
 """The file of results of tftrt_convert.py.
 
-It is written after each step, so that a run that is cut keeps what it has; a row may then lack
-figures. A later run on the same machine puts its rows in place of those of the same model,
-precision and peer, and leaves the others; what it left incomplete does not take the place of a
-complete row, but stands beside the rows, as `unfinished`. A file of another machine is kept under
-another name.
-Each row has the `run` that it is of: its date, and what may differ between runs on one machine.
+It is written after each step, so that an interrupted run keeps its figures; a row may then lack
+some. A later run on the same machine replaces the rows of the same model, precision and peer, and
+keeps the others. An incomplete row does not replace a complete one; it goes to `unfinished`. A file
+of another machine is kept under another name.
+
+Each row has its `run`: the date, and what may differ between runs on one machine.
 """
 
 from __future__ import annotations
@@ -17,18 +17,21 @@ from pathlib import Path
 from typing import Any
 
 FILE = "tftrt_convert.json"
-# What a row has once all was measured.
+# A complete row has these figures.
 FIGURES = ("convert_s", "cold_start_s", "latency_ms")
-# A virtual machine's memory may grow with its use; a kernel is updated.
+# These may differ between runs on one machine: the memory of a virtual machine can grow, and the
+# kernel can be updated.
 _PASSING = ("date", "load_before", "memory_gib", "kernel")
-# Where files lie; of older files of results.
+# Older files of results have these folders.
 _PATHS = ("tensorflow_folder", "library_path", "plugin_path")
 _ROWS = ("rows", "unfinished")
 
 
 class Results:
-    """The file of results; `described` is the machine and its TensorRT, without rows. Threads may
-    share it."""
+    """The file of results. Threads may share it.
+
+    `described` is the description of the machine and its TensorRT, without rows.
+    """
 
     def __init__(self, path: Path, described: dict[str, Any]) -> None:
         self._path = path
@@ -45,14 +48,14 @@ class Results:
         print(f"{path} is of another machine or TensorRT: kept as {kept}")
 
     def row(self, model: str, precision: str, peer: str) -> dict[str, Any]:
-        """A copy of what is known, of an unfinished row where there is one; empty where nothing
-        is."""
+        """Returns a copy of a row, of the unfinished one if there is one; empty if there is
+        none."""
         with self._lock:
             found = {**self._by_key("rows"), **self._by_key("unfinished")}
             return dict(found.get((model, precision, peer), {}))
 
     def add(self, rows: list[dict[str, Any]]) -> None:
-        """Puts rows in and writes the file, which is whole at any time."""
+        """Adds rows and writes the file, which is complete at any time."""
         with self._lock:
             run = {name: self._document["machine"].get(name) for name in _PASSING}
             found, unfinished = self._by_key("rows"), self._by_key("unfinished")
@@ -74,16 +77,16 @@ class Results:
 
 
 def complete(row: dict[str, Any]) -> bool:
-    """Whether nothing of a row is left to measure."""
+    """Whether all figures of a row are measured."""
     return all(name in row for name in FIGURES) and "error" not in row
 
 
 def merge(parts: Sequence[Path], path: Path) -> None:
-    """Puts the rows of files that runs on one machine wrote at once into one.
+    """Merges the files of parallel runs on one machine into one file.
 
     Raises:
-      SystemExit: a part is not there, or is of another machine or TensorRT than the first; nothing
-        is written then.
+      SystemExit: A part is missing, or is of another machine or TensorRT than the first. Nothing is
+        written then.
     """
     if absent := [str(part) for part in parts if not part.exists()]:
         raise SystemExit(f"no results to merge in {', '.join(absent)}")
@@ -100,7 +103,7 @@ def merge(parts: Sequence[Path], path: Path) -> None:
 
 
 def same_machine(one: dict[str, Any], other: dict[str, Any]) -> bool:
-    """But for what changes from run to run."""
+    """Whether both are of one machine, apart from what changes from run to run."""
 
     def lasting(described: dict[str, Any]) -> list[dict[str, Any]]:
         return [
@@ -112,7 +115,7 @@ def same_machine(one: dict[str, Any], other: dict[str, Any]) -> bool:
 
 
 def _free(path: Path) -> Path:
-    """The path, with a number where there is such a file."""
+    """Returns the path, with a number if there is such a file."""
     free, number = path, 1
     while free.exists():
         number += 1

@@ -19,9 +19,11 @@ Row = dict[str, Any]
 
 
 def tables(rows: list[Row]) -> str:
-    """Ours in bold. Native was measured beside each precision: its figures are from the lowest to
-    the highest. "-" is what was not measured, "failed" what could not be; a conversion beside
-    others has a star."""
+    """Returns Markdown, with this package's figures in bold.
+
+    Native TensorFlow is measured beside each precision, so its figures are a range. "-" was not
+    measured, "failed" could not be measured, and a star marks a conversion that ran beside others.
+    """
     models = dict.fromkeys(row["model"] for row in rows)
     return "\n\n".join(_table(model, [r for r in rows if r["model"] == model]) for model in models)
 
@@ -59,8 +61,10 @@ def _cells(
     digits: int,
     star: str,
 ) -> list[str]:
-    """The native cell, then those of `others` and ours for each precision; rows that have
-    `star` get one."""
+    """Returns the native cell, then those of `others` and of this package for each precision.
+
+    The figures of rows that have the key `star` get a star.
+    """
 
     def text(peer: str, precision: str | None = None) -> str:
         chosen = [r for r in rows if r["peer"] == peer and precision in (None, r["precision"])]

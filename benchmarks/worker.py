@@ -2,8 +2,8 @@
 
     python -m benchmarks.worker NAME
 
-Each peer has a process of its own so that no library's threads, allocator or FFmpeg disturb
-another's, and so that each may live in its own virtual environment.
+Each peer has a process of its own, so that its threads, allocator and FFmpeg do not disturb another
+peer, and so that it can have its own virtual environment.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def _reset_peak() -> None:
 
 
 def _cpu_seconds() -> float:
-    """Of this process and the children it has waited for."""
+    """Returns the CPU seconds of this process and of the children that it has waited for."""
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return sum(each.ru_utime + each.ru_stime for each in used)
 
@@ -82,12 +82,12 @@ def _serve(name: str, replies: TextIO) -> None:
             reply(_run(peer, json.loads(line)))
         except NotImplementedError as error:
             reply({"not_offered": str(error) or "no such operation"})
-        except Exception as error:  # a peer may fail in any way of its own
+        except Exception as error:  # a peer may fail in any way
             reply({"error": f"{type(error).__name__}: {error}"[:300]})
 
 
 if __name__ == "__main__":
-    # Libraries print to stdout; the protocol keeps the real one for itself.
+    # Libraries print to stdout, so the protocol keeps the real one for itself.
     channel = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     _serve(sys.argv[1], channel)

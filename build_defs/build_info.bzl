@@ -1,4 +1,4 @@
-"""What python/loader.py compares with the machine before it opens the library."""
+"""Writes the versions that python/loader.py compares with the machine's before it loads."""
 
 load("@ffmpeg//:versions.bzl", "FFMPEG_VERSIONS")
 load("@tensorflow//:version.bzl", "TENSORFLOW_VERSION")

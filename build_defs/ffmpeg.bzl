@@ -1,4 +1,4 @@
-"""@ffmpeg//:ffmpeg: the FFmpeg libraries that pkg-config knows."""
+"""@ffmpeg//:ffmpeg: the FFmpeg libraries that pkg-config finds."""
 
 load("//build_defs:repository.bzl", "run_pkg_config", "symlink_headers")
 

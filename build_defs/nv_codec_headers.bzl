@@ -1,4 +1,4 @@
-"""@nv_codec_headers//:nv_codec_headers: types of the NVIDIA driver's video API; nothing to link."""
+"""@nv_codec_headers//:nv_codec_headers: types of the NVIDIA driver's video API, without a library."""
 
 load("//build_defs:repository.bzl", "symlink_headers")
 

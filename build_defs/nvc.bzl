@@ -1,4 +1,4 @@
-"""The project's C++ rules: one place for compiler flags and for what may depend on what."""
+"""The project's C++ rules: the compiler flags, and which kind of unit may depend on which."""
 
 _COPTS = [
     "-std=c++17",
@@ -11,26 +11,28 @@ _COPTS = [
 ]
 
 def nvc_cc_library(name, deps = [], copts = [], **kwargs):
-    """A library of core/ or nv/: no TensorFlow but absl."""
+    """A library of core/ or nv/. Of TensorFlow it has only absl."""
     native.cc_library(
         name = name,
         copts = _COPTS + copts,
-        linkstatic = True,  # hidden visibility leaves nothing to link dynamically
+        linkstatic = True,  # symbols are hidden, so nothing can be linked dynamically
         deps = deps + ["@tensorflow//:absl"],
         **kwargs
     )
 
 def nvc_cuda_text(name, headers = []):
-    """A source file with the text of `name`.h for NVRTC: the function that kernel_sources.h declares.
+    """A source file with a function that returns the text of `name`.h for NVRTC.
+
+    kernel_sources.h declares the function.
 
     Args:
-      name: Of the kernel's header, without its extension.
-      headers: That it includes, of the same package.
+      name: The name of the kernel's header without its extension.
+      headers: The headers of the same package that it includes.
     """
     package = native.package_name() + "/"
     function = "".join([word.capitalize() for word in name.split("_")]) + "Source"
 
-    # As raw strings, under the names by which they are included.
+    # The included headers are raw strings, by the names in their #include lines.
     included = [
         """{"%s", R"nvc('
         cat $(location %s)
@@ -55,7 +57,10 @@ def nvc_cuda_text(name, headers = []):
     )
 
 def nvc_op_kernel(name, srcs, deps = [], **kwargs):
-    """Ops' registrations or kernels; linked whole, since only static initialisers refer to them."""
+    """The registrations of ops, or their kernels.
+
+    They are linked as a whole, because only static initialisers refer to them.
+    """
     native.cc_library(
         name = name,
         srcs = srcs,
@@ -67,11 +72,11 @@ def nvc_op_kernel(name, srcs, deps = [], **kwargs):
     )
 
 def nvc_c_api(name, deps = [], **kwargs):
-    """Functions of the C API; linked whole, since only Python calls them."""
+    """Functions of the C API. They are linked as a whole, because only Python calls them."""
     nvc_cc_library(name = name, alwayslink = True, deps = deps, **kwargs)
 
 def nvc_op_library(name, deps, **kwargs):
-    """The shared library that tf.load_op_library opens; it exports the C API only."""
+    """The shared library that tf.load_op_library opens. It exports only the C API."""
     native.cc_binary(
         name = name,
         linkopts = [
@@ -86,12 +91,12 @@ def nvc_op_library(name, deps, **kwargs):
     )
 
 def nvc_cc_test(name, deps = [], srcs = None, size = "small", **kwargs):
-    """A GoogleTest of a unit that needs no TensorFlow but absl."""
+    """A GoogleTest of a unit that needs only absl of TensorFlow."""
     native.cc_test(
         name = name,
         size = size,
         srcs = srcs or [name + ".cc"],
-        # GoogleTest's macros under an if without braces.
+        # GoogleTest's macros cause this warning under an if without braces.
         copts = _COPTS + ["-Wno-dangling-else"],
         linkstatic = True,
         deps = deps + ["@googletest//:gtest_main", "@tensorflow//:absl"],
@@ -99,7 +104,7 @@ def nvc_cc_test(name, deps = [], srcs = None, size = "small", **kwargs):
     )
 
 def nvc_cc_test_library(name, deps = [], **kwargs):
-    """What several tests share."""
+    """A library that several tests share."""
     native.cc_library(
         name = name,
         testonly = True,

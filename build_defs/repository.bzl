@@ -1,11 +1,11 @@
-"""Helpers shared by the rules that find what is installed on this machine."""
+"""Functions shared by the rules that find libraries of this machine."""
 
 def fail_missing(what, why, cure):
-    """Stops the build with what is missing, how that was seen and the command that mends it."""
+    """Stops the build and says what is missing, how that was found, and how to install it."""
     fail("\n\n  {} is missing: {}\n  To mend it: {}\n".format(what, why.strip(), cure))
 
 def run_pkg_config(rctx, arguments, what, cure):
-    """pkg-config's output, or a failure that names the package."""
+    """Returns pkg-config's output, or fails and names the package."""
     tool = rctx.which("pkg-config")
     if tool == None:
         fail_missing("pkg-config", "it is not on PATH", "apt-get install -y pkg-config")

@@ -5,7 +5,7 @@ TF_NVCODEC_PYTHON names the interpreter; without it, python3 on PATH.
 
 load("//build_defs:repository.bzl", "fail_missing")
 
-# Reads the wheel's files: importing TensorFlow would take seconds and GPU memory.
+# Reads the wheel's files, because importing TensorFlow takes seconds and GPU memory.
 _FIND = """
 import importlib.metadata, importlib.util, os
 spec = importlib.util.find_spec("tensorflow")

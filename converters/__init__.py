@@ -6,14 +6,16 @@ Importing this package imports neither TensorFlow nor TensorRT, and works withou
 from __future__ import annotations
 
 import importlib
-import sys
-import types
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from converters.convert import calibrate, convert
-    from converters.doctor import doctor
-    from converters.errors import (
+    from converters.checks.verify import verify
+    from converters.convert_model import calibrate, convert
+    from converters.environment.doctor import doctor
+    from converters.plans.extract_plan import extract_plans
+    from converters.report.inspect_model import inspect_model
+    from converters.spec.conversion_spec import ConversionSpec
+    from converters.util.errors import (
         CalibrationError,
         ConverterError,
         CrashError,
@@ -27,11 +29,10 @@ if TYPE_CHECKING:
         VerificationDataError,
         VerificationError,
     )
-    from converters.extract_plan import extract_plans
-    from converters.inspect import inspect_model
-    from converters.shapes import ShapeRange
-    from converters.spec import ConversionSpec
-    from converters.verify import verify
+    from converters.util.shapes import ShapeRange
+
+# As in tf_nvcodec/version.py: both packages are in one distribution.
+__version__ = "0.1.0"
 
 __all__ = [
     "CalibrationError",
@@ -56,35 +57,25 @@ __all__ = [
     "verify",
 ]
 
+# Where each name is; errors hold the others. No module of this folder has the name of a function:
+# importing it would put the module in the function's place.
 _ELSEWHERE = {
-    "ConversionSpec": "spec",
-    "ShapeRange": "shapes",
-    "calibrate": "convert",
-    "convert": "convert",
-    "doctor": "doctor",
-    "extract_plans": "extract_plan",
-    "inspect_model": "inspect",
-    "verify": "verify",
+    "ConversionSpec": "spec.conversion_spec",
+    "ShapeRange": "util.shapes",
+    "calibrate": "convert_model",
+    "convert": "convert_model",
+    "doctor": "environment.doctor",
+    "extract_plans": "plans.extract_plan",
+    "inspect_model": "report.inspect_model",
+    "verify": "checks.verify",
 }
-
-
-class _Package(types.ModuleType):
-    """Keeps `converters.convert` the function: importing the module of that name would put the
-    module in its place."""
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if name in __all__ and isinstance(value, types.ModuleType):
-            value = getattr(value, name)
-        super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Package
 
 
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = getattr(importlib.import_module(f"{__name__}.{_ELSEWHERE.get(name, 'errors')}"), name)
+    module = importlib.import_module(f"{__name__}.{_ELSEWHERE.get(name, 'util.errors')}")
+    found = getattr(module, name)
     globals()[name] = found
     return found
 

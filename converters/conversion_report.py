@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import hashlib
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
-from converters.fresh_check import FreshReport
-from converters.shapes import Shape, format_shape_set
-from converters.spec import ConversionSpec
-from converters.verify_report import VerificationReport
+from converters import __version__
+from converters.checks.fresh_check import FreshReport
+from converters.checks.verification_report import VerificationReport
+from converters.conversion_plan import ConversionPlan
+from converters.conversion_stages import Built, Ranges
+from converters.inputs.data_sources import files_of
+from converters.int8.calibration_table import serialize_tables
+from converters.spec.conversion_spec import ConversionSpec
+from converters.util import record
+from converters.util.progress import Progress
+from converters.util.shapes import Shape, format_shape_set
 
 
 @dataclasses.dataclass(frozen=True)
 class SignatureReport:
-    """One signature; `converter` is TF-TRT's class, or "native" for one that was kept as it is.
+    """One signature. `converter` is TF-TRT's class, or "native" for a signature that was kept.
 
-    `nodes_in_engines` of `nodes` are those of the frozen graph that run in TensorRT; `shapes` are
-    those that were built; `reason` says why it stayed native without being asked to.
+    Of the frozen graph's `nodes`, `nodes_in_engines` run in TensorRT. `shapes` are those that
+    engines were built for. `reason` says why it stayed native, if the user did not ask for that.
     """
 
     name: str
@@ -41,13 +51,16 @@ class SignatureReport:
 
 @dataclasses.dataclass(frozen=True)
 class ConversionReport:
-    """`spec` is resolved, and has the denylist that a bisection found; `asked` has that too, and
-    else what was asked for, None where the default was left. `reason` says why this
-    converter of TF-TRT; `calibration` has what proves INT8, or None. `renamed_inputs` are a graph's
-    inputs whose names no signature can have, with the names that they got. `timings` are seconds
-    by step, in a bisection those of every trial. `data_hash` has the SHA-256 of the files that
-    calibration and verification read, and of the calibration table; `settings` are the variables
-    TF_TRT_* in force."""
+    """What a conversion did and proved.
+
+    `spec` is the one that held, with every default filled in. `asked` is the user's, None where
+    the user left a default; both have the denylist that a bisection found. `reason` says why this
+    converter of TF-TRT was taken. `calibration` is what proves INT8, or None. `renamed_inputs` are
+    a graph's inputs whose names no signature can have, with the names that they got. `timings` are
+    seconds by step; in a bisection they include every trial. `data_hash` has the SHA-256 of the
+    files that calibration and verification read, and of the calibration table. `settings` are the
+    variables TF_TRT_* that were set.
+    """
 
     source: str
     source_hash: Mapping[str, str]
@@ -70,7 +83,7 @@ class ConversionReport:
     asked: ConversionSpec | None = None
 
     def _ran(self) -> str:
-        """What the fresh process did besides running saved engines."""
+        """What else the fresh process did besides running saved engines."""
         runs = self.fresh.runs
         if self.fresh.passed:
             return "no engine built, nothing in TensorFlow instead" if runs else "no shape to run"
@@ -106,3 +119,81 @@ class ConversionReport:
         if self.verification is not None:
             lines += [f"  {line}" for line in str(self.verification).splitlines()]
         return "\n".join(lines)
+
+
+def report_of(
+    plan: ConversionPlan,
+    spec: ConversionSpec,
+    ranges: Ranges,
+    built: Built,
+    fresh: FreshReport,
+    folder: Path,
+    output: Path,
+    verify_data: Any,
+    progress: Progress,
+) -> ConversionReport:
+    """The report on the model in `folder`, which will be at `output`; `spec` built it."""
+    engines = {engine.canonical_name: engine for engine in built.engines}
+    signatures = [
+        SignatureReport(
+            name,
+            found["converter"],
+            tuple(found["engines"]),
+            found["nodes"],
+            sum(len(engines[engine].node_names) for engine in found["engines"]),
+            tuple(found["shapes"]),
+        )
+        for name, found in built.signatures.items()
+    ]
+    native = [SignatureReport(name, "native", reason=why) for name, why in plan.kept.items()]
+    return ConversionReport(
+        source=str(plan.source.path),
+        source_hash=record.source_hashes(plan.source.path),
+        data_hash=_data_hash(plan, ranges, built, folder, verify_data, progress),
+        settings=record.settings(),
+        package_version=__version__,
+        output=str(output),
+        kind=plan.source.kind,
+        spec=spec,
+        asked=dataclasses.replace(
+            plan.asked,
+            op_denylist=spec.op_denylist,
+            node_denylist=spec.node_denylist,
+            calibration_table=spec.calibration_table,
+        ),
+        reason=plan.reason,
+        signatures=(*signatures, *native),
+        environment=plan.machine,
+        fresh=fresh,
+        calibration=built.proof,
+        timings=tuple(progress.timings),
+        renamed_inputs=plan.source.renamed,
+    )
+
+
+def _data_hash(
+    plan: ConversionPlan,
+    ranges: Ranges,
+    built: Built,
+    folder: Path,
+    verify_data: Any,
+    progress: Progress,
+) -> dict[str, dict[str, str]]:
+    """The SHA-256 of each file that data was read from, and of the calibration table that a
+    repeated conversion reads: the one in `folder`, or the spec's."""
+    given = {"calibration_data": ranges.files, "verify_data": tuple(files_of(verify_data))}
+    shown = progress.step("hashing the data's files")
+    with shown if any(given.values()) else contextlib.nullcontext():
+        found = {
+            name: {str(file): record.file_hash(file) for file in files}
+            for name, files in given.items()
+        }
+    path, tables = plan.spec.calibration_table, built.tables
+    if (folder / record.TABLE).exists():
+        found["calibration_table"] = {record.TABLE: record.file_hash(folder / record.TABLE)}
+    elif path is not None and ranges.tables is not None:
+        found["calibration_table"] = {path: record.file_hash(path)}
+    elif plan.calibrates and tables:  # convert writes them when the report is done
+        text = serialize_tables(tables).encode()
+        found["calibration_table"] = {path or "measured": hashlib.sha256(text).hexdigest()}
+    return {name: hashes for name, hashes in found.items() if hashes}

@@ -1,4 +1,4 @@
-"""The main job on a real clip: file -> tf.data -> batches of frames -> H.264 in MP4 -> frames.
+"""Decodes a clip in tf.data, encodes the frames as H.264 in MP4, decodes that and compares both.
 
     python examples/demo.py [--input VIDEO] [--out FOLDER]
 
@@ -25,12 +25,13 @@ from tf_nvcodec.cli.contact_sheet import clock, contact_sheet
 
 ROOT = Path(__file__).resolve().parent.parent
 CLIP = ROOT / "tests" / "golden" / "media" / "bigbuckbunny_720p.mp4"
-# A range that begins inside a group of pictures decodes it from its start: short ranges cost more.
+# A range that begins inside a group of pictures is decoded from the group's start, so short ranges
+# cost more.
 FRAMES_A_RANGE = 250
 
 
 def frame_batches(path: str, batch_size: int) -> tf.data.Dataset:
-    """Batches (frames [B,H,W,3], pts [B]) of a whole video, decoded range by range."""
+    """Returns batches (frames [B, H, W, 3], pts [B]) of a whole video, decoded range by range."""
 
     def ranges(contents: tf.Tensor) -> tf.data.Dataset:
         starts = tf.data.Dataset.range(0, nvc.probe(contents).num_frames, FRAMES_A_RANGE)
@@ -51,7 +52,7 @@ def frame_batches(path: str, batch_size: int) -> tf.data.Dataset:
 
 
 def decode(path: str, label: str, quiet: bool) -> tuple[Any, Any, float]:
-    """All frames [T,H,W,3] and pts [T] of `path`, and the frames decoded a second."""
+    """Returns all frames [T, H, W, 3] and pts [T] of `path`, and the frames decoded per second."""
     total = int(nvc.probe(tf.io.read_file(path)).num_frames)
     frames, pts = [], []
     began = time.perf_counter()
@@ -65,14 +66,17 @@ def decode(path: str, label: str, quiet: bool) -> tuple[Any, Any, float]:
 
 
 def psnr(first: Any, second: Any) -> float:
-    """Peak signal-to-noise ratio in dB over all uint8 samples, frame by frame to save memory."""
+    """Returns the peak signal-to-noise ratio in dB over all uint8 samples.
+
+    It goes frame by frame to save memory.
+    """
     squares = [np.mean((a.astype(np.float32) - b) ** 2) for a, b in zip(first, second)]
     error = float(np.mean(squares))
     return float("inf") if error == 0 else 10 * float(np.log10(255.0**2 / error))
 
 
 def write_contact_sheet(path: Path, frames: Any, pts: Any, title: str) -> None:
-    """Sixteen frames spread over the video, 320 pixels wide, as a PNG."""
+    """Writes a PNG of sixteen frames spread over the video, each 320 pixels wide."""
     wanted = np.linspace(0, len(frames) - 1, 16).astype(int)
     height = round(320 * frames.shape[1] / frames.shape[2])
     small = tf.image.resize(frames[wanted], (height, 320), method="area")

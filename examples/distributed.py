@@ -1,16 +1,16 @@
-"""One VideoDataset read through tf.data service by two workers; then again with one of them killed.
+"""Reads a VideoDataset through tf.data service with two workers, then again while one is killed.
 
     python examples/distributed.py [VIDEO...]
 
-Starts a dispatcher and two workers as processes of this machine; on a cluster each runs on its own.
-Without VIDEOs it cuts some from the project's clip. Exits with 0 if both epochs gave every clip
-exactly once.
+It starts a dispatcher and two workers as processes of this machine; on a cluster each runs on a
+machine of its own. Without VIDEOs it cuts some from the project's clip. It exits with 0 if both
+epochs had every clip exactly once.
 
-With dynamic sharding the dispatcher deals the clips out to whoever asks, and each to one worker
-only: none comes twice, but those that a worker holds when it dies are lost. So the reader keeps
-account of what came (`every_clip`) and has the rest read again. A worker that died has to come back
-at its old address (`Worker.keep_alive`; on a cluster that is up to Kubernetes or systemd), since
-TensorFlow's client waits for it at the end of the epoch.
+With dynamic sharding, the dispatcher gives each clip to one worker only, whichever asks first. No
+clip comes twice, but the clips that a worker holds when it dies are lost. So the reader notes which
+clips came (`every_clip`) and reads the others again. A worker that died has to start again at its
+old address, because TensorFlow's client waits for it at the end of the epoch. Here
+`Worker.keep_alive` starts it; on a cluster Kubernetes or systemd does.
 """
 
 from __future__ import annotations
@@ -40,8 +40,10 @@ CLIPS_PER_VIDEO = 12
 
 
 def every_clip(clips: nvc.VideoDataset, service: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    """One epoch of `clips`, each clip once, whatever happens to the workers meanwhile; with the
-    number of the reading that it came in."""
+    """Yields the clips of one epoch, each exactly once, even if workers die meanwhile.
+
+    Each comes with the number of the reading in which it came.
+    """
     total = int(clips.cardinality())
     distribute = tf.data.experimental.service.distribute(
         tf.data.experimental.service.ShardingPolicy.DYNAMIC, service
@@ -57,13 +59,13 @@ def every_clip(clips: nvc.VideoDataset, service: str) -> Iterator[tuple[int, dic
             yield reading, element
         if len(left) == before:
             raise RuntimeError(f"no worker reads the clips {sorted(left)}")
-        # Shard n of as many shards as there are clips is clip n, and only that is decoded.
+        # If there are as many shards as clips, shard n is clip n, and only this clip is decoded.
         numbers = tf.data.Dataset.from_tensor_slices(tf.constant(sorted(left), tf.int64))
         todo = numbers.flat_map(lambda number: clips.shard(total, number))
 
 
 def with_worker(element: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
-    """Adds the number of the process that decoded the clip, to show who did what."""
+    """Adds the number of the process that decoded the clip, to show which worker did it."""
     return {**element, "worker": tf.strings.split(tf.io.read_file("/proc/self/stat"))[0]}
 
 
@@ -72,7 +74,7 @@ class Server:
 
     def __init__(self, module: str, *options: str) -> None:
         self.command = [sys.executable, "-m", f"tf_nvcodec.{module}", *options]
-        # Where -m finds the package that this process uses, too.
+        # In this folder, -m finds the same package that this process uses.
         home = Path(nvc.__file__).resolve().parents[1]
         self.process = subprocess.Popen(self.command, stdout=subprocess.PIPE, text=True, cwd=home)
         assert self.process.stdout is not None
@@ -98,12 +100,12 @@ class Worker:
 
     def keep_alive(self) -> None:
         while self.server.process.wait() is not None and self.wanted:
-            with contextlib.suppress(RuntimeError):  # it failed to start: once more
+            with contextlib.suppress(RuntimeError):  # it failed to start, so try again
                 self.server = Server("worker", *self.options)
 
     def stop(self) -> None:
         self.wanted = False
-        while self.keeper.is_alive():  # it may just be starting another
+        while self.keeper.is_alive():  # it may be starting another server
             self.server.stop()
             self.keeper.join(0.2)
         self.server.stop()
@@ -111,7 +113,7 @@ class Worker:
 
 @contextlib.contextmanager
 def cluster() -> Iterator[tuple[str, list[Worker]]]:
-    """The dispatcher's address, and two workers."""
+    """Starts a dispatcher and two workers; yields the dispatcher's address and the workers."""
     with contextlib.ExitStack() as stack:
         dispatcher = Server("dispatcher", "--port", "0")
         stack.callback(dispatcher.stop)
@@ -123,7 +125,7 @@ def cluster() -> Iterator[tuple[str, list[Worker]]]:
 
 
 def cut_videos(folder: Path) -> list[str]:
-    """Eight small videos of 104 to 132 frames."""
+    """Makes eight small videos of 104 to 132 frames."""
     frames = nvc.decode_video(CLIP.read_bytes(), size=(180, 320)).frames
     paths = [str(folder / f"part{i}.mp4") for i in range(8)]
     for i, path in enumerate(paths):
@@ -133,7 +135,10 @@ def cut_videos(folder: Path) -> list[str]:
 
 
 def show_epoch(clips: nvc.VideoDataset, service: str, disturb: Callable[[int], None]) -> bool:
-    """Reads an epoch, calling `disturb` with the number of clips that came; whether all is well."""
+    """Reads an epoch, and calls `disturb` with the number of clips so far.
+
+    Returns whether every clip came exactly once.
+    """
     came: collections.Counter[tuple[int, int]] = collections.Counter()
     by: dict[int, collections.Counter[str]] = collections.defaultdict(collections.Counter)
     began = time.monotonic()

@@ -5,7 +5,7 @@
 1. VideoDataset decodes in tf.data; clips arrive in host memory.
 2. tf.data carries the files' bytes, and the training step decodes them on the GPU it runs on.
 
-Both train the same small network to tell clips from reversed ones, and print clips a second.
+Both train the same small network to tell clips from reversed ones, and print the clips per second.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ def network() -> tf.keras.Model:
 
 
 def reversed_or_not(frames: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-    """A batch [B, T, H, W, C], some of whose clips are turned round, and which."""
+    """Reverses some clips of a batch [B, T, H, W, C]; also returns which."""
     turned = tf.random.uniform([BATCH]) < 0.5
     which = tf.reshape(turned, [BATCH, 1, 1, 1, 1])
     return tf.where(which, tf.reverse(frames, [1]), frames), tf.cast(turned, tf.float32)
 
 
 def clips_of_the_dataset(paths: list[str], backend: str) -> tf.data.Dataset:
-    """Batches of clips in host memory, on their way to the GPU while the last one is used."""
+    """Returns batches of clips, copied to the GPU while the batch before is in use."""
     clips = nvc.VideoDataset(
         paths,
         clip_length=FRAMES,
@@ -66,7 +66,7 @@ def bytes_of_the_files(paths: list[str]) -> tf.data.Dataset:
 
 
 def decode_on_gpu(contents: tf.Tensor, backend: str) -> tf.Tensor:
-    """[B] files -> [B, T, H, W, C], where the calling step is placed."""
+    """Decodes [B] files to [B, T, H, W, C] on the device of the calling step."""
 
     def clip(one: tf.Tensor) -> tf.Tensor:
         last = tf.cast(nvc.probe(one).num_frames, tf.int64) - FRAMES
@@ -83,7 +83,7 @@ def decode_on_gpu(contents: tf.Tensor, backend: str) -> tf.Tensor:
 def train(
     batches: Iterable[tf.Tensor], frames_of: Callable[[tf.Tensor], tf.Tensor], steps: int
 ) -> tuple[float, float]:
-    """Clips a second, without the first step, and the last loss."""
+    """Returns the clips per second, without the first step, and the last loss."""
     model, optimizer = network(), tf.keras.optimizers.Adam()
     loss_of = tf.keras.losses.BinaryCrossentropy(from_logits=True)
 
@@ -99,7 +99,7 @@ def train(
     loss, began = 0.0, time.perf_counter()
     for number, batch in zip(range(steps + 1), batches):
         loss = float(step(batch))
-        if number == 0:  # traces, compiles, opens decoders
+        if number == 0:  # the first step traces, compiles and opens decoders
             began = time.perf_counter()
     return steps * BATCH / (time.perf_counter() - began), loss
 
@@ -112,7 +112,8 @@ def main() -> int:
     args = parser.parse_args()
 
     for gpu in tf.config.list_physical_devices("GPU"):
-        # Decoders need memory beside TensorFlow's, which takes nearly all of it unless told.
+        # Decoders need GPU memory outside TensorFlow's pool. Without this, TensorFlow takes nearly
+        # all memory.
         tf.config.experimental.set_memory_growth(gpu, True)
     available, reason = nvc.is_available("nvdec", reason=True)
     print(f"NVDEC      {reason}" if available else f"no NVDEC   {reason}")

@@ -1,9 +1,10 @@
-"""Decoding inside a SavedModel: it takes video bytes, as a server receives them.
+"""Decodes video inside a SavedModel, which takes the bytes that a server receives.
 
     python examples/saved_model.py VIDEO MODEL_FOLDER
 
-Saves a model whose signature decodes eight frames and returns their mean colours, then loads it in
-a fresh process and calls it there. A process that loads such a model needs `import tf_nvcodec`.
+It saves a model whose signature decodes eight frames and returns their mean colours. Then it loads
+the model in a fresh process and calls it. A process that loads such a model needs
+`import tf_nvcodec`.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ for time, color in zip(answer["seconds"].numpy(), answer["mean_color"].numpy()):
 
 
 class MeanColor(tf.Module):
-    """Eight frames spread over a video -> their mean colours in [0, 1]."""
+    """Computes the mean colours, in [0, 1], of eight frames spread over a video."""
 
     @tf.function(input_signature=[tf.TensorSpec([], tf.string, name="contents")])
     def __call__(self, contents: tf.Tensor) -> dict[str, tf.Tensor]:

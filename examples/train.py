@@ -1,9 +1,9 @@
-"""Training on clips cut from videos in a tf.data pipeline.
+"""Trains on clips cut from videos in a tf.data pipeline.
 
     python examples/train.py VIDEO... [--steps N]
 
-Each example is 8 frames from a random place of a video, either in order or reversed; a small
-network learns to tell which. Decoding runs in Dataset.map, in parallel with training.
+Each example is 8 frames from a random place of a video, in order or reversed. A small network
+learns to tell which. Decoding runs in Dataset.map, in parallel with training.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ FRAMES, STRIDE, SIDE = 8, 2, 64
 
 
 def random_clip(contents: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-    """A float clip [FRAMES, SIDE, SIDE, 3] and whether it was reversed."""
+    """Returns a float clip [FRAMES, SIDE, SIDE, 3], and whether it is reversed."""
     span = (FRAMES - 1) * STRIDE + 1
     last = tf.cast(nvc.probe(contents).num_frames, tf.int64) - span
     start = tf.random.uniform([], 0, last + 1, tf.int64)
@@ -42,7 +42,7 @@ def random_clip(contents: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
 
 
 def clips(paths: list[str], batch_size: int) -> tf.data.Dataset:
-    """Endless batches of random clips."""
+    """Returns an endless dataset of batches of random clips."""
     return (
         tf.data.Dataset.from_tensor_slices(paths)
         .map(tf.io.read_file)
@@ -56,7 +56,7 @@ def clips(paths: list[str], batch_size: int) -> tf.data.Dataset:
 
 
 def network() -> tf.keras.Model:
-    """A few 3-D convolutions and one logit."""
+    """Builds a network of a few 3-D convolutions and one logit."""
     return tf.keras.Sequential(
         [
             tf.keras.Input([FRAMES, SIDE, SIDE, 3]),

@@ -1,5 +1,6 @@
 #!/bin/bash
-# Runs the C++ tests, the damaged inputs and the datasets under GCC's address and undefined-behaviour sanitizers.
+# Runs the C++ tests, the damaged inputs and the datasets under GCC's address and undefined-behaviour
+# sanitizers. Arguments go to pytest; `-m ""` adds the tests marked slow.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 source scripts/debian.sh
 
@@ -20,10 +21,11 @@ sanitized=(env
   "LD_PRELOAD=$(gcc -print-file-name=libasan.so):$(gcc -print-file-name=libubsan.so)"
   ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1:quarantine_size_mb=16
   UBSAN_OPTIONS=print_stacktrace=1
-  "TF_NVCODEC_LIBRARY=$BUILD_DIR/asan/libtf_nvcodec.so"
-  TF_NVCODEC_SANITIZED=1)
+  "TF_NVCODEC_LIBRARY=$BUILD_DIR/asan/libtf_nvcodec.so")
 empty="$(mktemp -d)"
 trap 'rm -rf "$empty"' EXIT
 cd "$empty"
 "${sanitized[@]}" "$VENV/bin/python" -m pytest -c "$ROOT/pyproject.toml" --rootdir="$ROOT" \
-  "$ROOT"/tests/test_bad_input*.py "$ROOT"/tests/test_dataset_{checkpoint,contract,errors}.py "$@"
+  -n "${JOBS:-$(nproc)}" --maxprocesses 8 --dist loadfile -m "not slow" \
+  "$ROOT"/tests/decode/test_bad_input.py \
+  "$ROOT"/tests/dataset/test_dataset_{checkpoint,contract,errors}.py "$@"

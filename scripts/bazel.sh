@@ -1,6 +1,6 @@
 #!/bin/bash
-# Runs Bazel against TensorFlow $TF: bazelisk where it can fetch the version of .bazelversion,
-# else Debian's. BAZEL=/path/to/bazel overrides the choice.
+# Runs Bazel against TensorFlow $TF: bazelisk if it can fetch the version of .bazelversion, else
+# Debian's Bazel. BAZEL=/path/to/bazel overrides the choice.
 #     scripts/bazel.sh build //tf_nvcodec:libtf_nvcodec.so
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 source scripts/debian.sh
@@ -30,14 +30,14 @@ choose() {
     say "bazelisk cannot fetch Bazel here; using Debian's"
   fi
   if ! compgen -G '/usr/bin/bazel-[0-9]*' >/dev/null; then need bazel-bootstrap; fi
-  # Debian's /usr/bin/bazel is a wrapper that insists on .bazelversion.
+  # Debian's /usr/bin/bazel is a wrapper that accepts only the version of .bazelversion.
   local debian
   debian="$(compgen -G '/usr/bin/bazel-[0-9]*' | sort -V | tail -n 1)" ||
     die "no Bazel here: install bazelisk, or Debian's bazel-bootstrap, or set BAZEL=/path/to/bazel"
   mark_done "$choice" "$debian"
 }
 
-# Flags that only some of Bazel 4.2 to 7 know.
+# Only some versions of Bazel from 4.2 to 7 know these flags.
 flags_for() {
   case "$("$1" --version 2>/dev/null)" in
     "bazel 7."*) echo --config=bazel7 ;;
@@ -62,5 +62,5 @@ case "$command" in
     ;;
 esac
 mkdir -p "$BUILD_DIR"
-# One output base a TensorFlow: going from one to another and back compiles nothing again.
+# Each TensorFlow has its own output base, so that changing to another and back compiles nothing.
 exec "$BAZEL" --output_base="$ROOT/build/bazel/$TF" --max_idle_secs=600 "$command" "$@"

@@ -15,7 +15,8 @@ stamp="$BUILD_DIR/library.stamp"
 key="$(hash_of "${sources[@]}") $TF_NVCODEC_PYTHON"
 if [[ -f "$BUILD_DIR/libtf_nvcodec.so" ]] && is_done "$stamp" "$key"; then exit 0; fi
 
-need g++ pkg-config libavformat-dev libavcodec-dev libavutil-dev libswscale-dev libffmpeg-nvenc-dev
+need g++ pkg-config libavformat-dev libavcodec-dev libavutil-dev libswscale-dev libffmpeg-nvenc-dev \
+  libhwy-dev
 say "building libtf_nvcodec.so"
 scripts/bazel.sh build //tf_nvcodec:libtf_nvcodec.so //tf_nvcodec:build_info
 for file in libtf_nvcodec.so build_info.json; do

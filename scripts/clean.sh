@@ -1,9 +1,9 @@
 #!/bin/bash
-# Removes everything the scripts made but the virtual environments.
+# Removes everything that the scripts made, except the virtual environments.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 for base in build/bazel/[0-9]*; do
-  # The server of an output base writes its process id there.
+  # The server of an output base writes its process id into this file.
   if [[ -f "$base/server/server.pid.txt" ]]; then
     kill "$(cat "$base/server/server.pid.txt")" 2>/dev/null || true
   fi

@@ -1,4 +1,4 @@
-# Sourced by the other scripts: where things are, and how to say and remember what was done.
+# Sourced by the other scripts: folders, messages, logs and stamps of finished steps.
 set -euo pipefail
 
 ROOT="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
@@ -18,7 +18,7 @@ die() {
   exit 1
 }
 
-# logged NAME COMMAND...: output goes to build/log/NAME.log, and to the screen if it fails.
+# logged NAME COMMAND...: writes its output to build/log/NAME.log, and shows it if it fails.
 logged() {
   local log="$LOG_DIR/$1.log"
   shift
@@ -30,13 +30,13 @@ logged() {
   fi
 }
 
-# A hash of the names and contents of files and folders (bytecode and build leftovers aside).
+# Prints a hash of the names and contents of files and folders, without bytecode and build files.
 hash_of() {
   find "$@" -type f ! -name '*.pyc' ! -path '*/.*_cache/*' -print0 |
     LC_ALL=C sort -z | xargs -0 sha256sum | sha256sum | cut -c1-32
 }
 
-# Stamps: what was done, keyed by the hash of what it was done from.
+# A stamp records a finished step with the hash of its inputs.
 is_done() { [[ -f "$1" && "$(cat "$1")" == "$2" ]]; }
 mark_done() {
   mkdir -p "$(dirname "$1")"

@@ -1,6 +1,6 @@
 # Sourced: installs missing Debian packages.
 
-# need PACKAGE...: installs those that are missing, with one apt-get update a run.
+# need PACKAGE...: installs missing packages, with one apt-get update for each run.
 need() {
   if ! command -v dpkg-query >/dev/null; then
     say "not a Debian system: please have the equivalents of these installed: $*"
@@ -25,7 +25,7 @@ need() {
       say "apt-get update failed; trying with the package lists that are here"
     APT_UPDATED=1
   fi
-  # Another installation, such as a fresh machine's own upgrade, holds the lock for a while.
+  # Another installation, such as a fresh machine's own upgrade, may hold the lock for a while.
   logged apt-install "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
     apt-get -o DPkg::Lock::Timeout=300 install -y --no-install-recommends "${missing[@]}"
 }

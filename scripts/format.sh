@@ -1,5 +1,5 @@
 #!/bin/bash
-# Formats C++ and Python in place, and mends what ruff can mend by itself.
+# Formats C++ and Python in place, and fixes what ruff can fix by itself.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 source scripts/debian.sh
 

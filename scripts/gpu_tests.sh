@@ -1,16 +1,16 @@
 #!/bin/bash
-# Runs the tests marked gpu on all GPUs of this machine at once, PER_GPU (2) processes on each, what
-# takes longest first; a test that finds no GPU fails. A process runs one test after another, so that
-# TensorRT is started, and measures each kernel, once in it. Tests marked `alone` run after the
-# others, one by one in a process that has all GPUs.
-# Conversions that take turns at a GPU slow each other down more than they gain; MPS=1 lets the
-# processes of a GPU use it at once, by NVIDIA's Multi-Process Service.
-# Arguments choose tests, as for pytest:
+# Runs the tests marked gpu on all GPUs of this machine at once. Each GPU has PER_GPU (2) processes, and
+# the longest tests start first. A test that finds no GPU fails. A process runs one test after another, so
+# TensorRT starts, and measures each kernel, once in a process. Tests marked `alone` run after the others,
+# one by one, in a process that has all GPUs.
+# Conversions that take turns on a GPU slow each other down more than they gain. With MPS=1 the processes
+# of a GPU use it at once, through NVIDIA's Multi-Process Service.
+# Arguments go to pytest:
 #     scripts/gpu_tests.sh                                   # all
 #     GPUS="2 3" scripts/gpu_tests.sh tests/gpu -k pool
 #     MPS=1 PER_GPU=5 scripts/gpu_tests.sh tests/converters
-# build/log/gpu_tests/ has a line for each test that has run, as soon as it has, in outcomes.tsv, and
-# a file of what each failure said. AGAIN=1 leaves out the tests that passed before.
+# In build/log/gpu_tests/, outcomes.tsv gets a line when a test ends, and each failure has a file with its
+# output. AGAIN=1 leaves out the tests that passed before.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 python="${TF_NVCODEC_PYTHON:-$VENV/bin/python}"
@@ -51,7 +51,7 @@ ran=0
 failed=0
 run() { # pytest's options...
   local code=0
-  # Of a test that hangs in C++, only another thread can end the process; the next one goes on.
+  # Only another thread can end a test that hangs in C++. A new process runs the next test.
   "$python" -m pytest -m gpu -p gpu_workers -p no:cacheprovider -o timeout_method=thread \
     --continue-on-collection-errors --max-worker-restart 100 --dist load --maxschedchunk 1 \
     -v -rs "$@" </dev/null || code=$?
@@ -62,10 +62,10 @@ run() { # pytest's options...
   esac
 }
 say "$workers processes on GPUs ${gpus[*]}"
-# One test ahead at most: the last ones are spread too.
+# Workers get one test at a time, so that the last tests are spread, too.
 run -n "$workers" "$@"
 export GPU_TESTS_ALONE=1
 CUDA_VISIBLE_DEVICES="$(IFS=,; echo "${gpus[*]}")" run -n 1 "$@"
 ((ran)) || die "no test marked gpu${AGAIN:+ that has not passed before}: $*"
-((failed == 0)) || die "some failed; what they said is in $logs"
+((failed == 0)) || die "some tests failed; their output is in $logs"
 say "all passed"

@@ -1,9 +1,10 @@
 #!/bin/bash
-# Runs the GPU's colour and deinterlacing kernels under NVIDIA's compute-sanitizer, where that and a
-# GPU are: its four tools at the same time, each with a log in build/log/, at most TIMEOUT seconds.
+# Runs the GPU's colour and deinterlacing kernels under NVIDIA's compute-sanitizer. It needs that
+# program and a GPU. Its four tools run at the same time, at most TIMEOUT seconds, each with a log in
+# build/log/.
 #     scripts/sanitize_gpu.sh [path/to/gpu_frame_device_test]     # built here, or elsewhere
-# TF_NVCODEC_NVRTC names the folder of libnvrtc if it is not where the loader looks;
-# COMPUTE_SANITIZER the program, if it is neither in PATH nor with a CUDA toolkit in /usr/local.
+# TF_NVCODEC_NVRTC names the folder of libnvrtc if the loader does not find it. COMPUTE_SANITIZER
+# names the program if it is neither in PATH nor in a CUDA toolkit in /usr/local.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 TIMEOUT="${TIMEOUT:-240}"
@@ -22,7 +23,7 @@ else
   test="$(readlink -f "$BUILD_DIR/bazel-bin/tests/nv/convert/gpu_frame_device_test")"
 fi
 
-# Without a GPU the test would be skipped, which proves nothing.
+# Without a GPU the tests are skipped, which proves nothing.
 export TF_NVCODEC_REQUIRE_GPU=1
 "$sanitizer" --version | tail -n 1
 mkdir -p "$LOG_DIR"

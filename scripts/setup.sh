@@ -1,6 +1,6 @@
 #!/bin/bash
 # Installs what the project needs, builds it against TensorFlow $TF and installs the wheel in the
-# virtual environment. Each step is skipped when nothing it depends on has changed.
+# virtual environment. A step is skipped if its inputs have not changed.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 scripts/venv.sh

@@ -1,25 +1,49 @@
 #!/bin/bash
 # Runs the C++ tests, then the Python tests against the installed wheel from an empty folder.
-# Arguments go to pytest: make setup && scripts/test.sh -k probe
+#     make setup && scripts/test.sh -k probe      # arguments go to pytest
+# TESTS=quick, the default, leaves out the Python tests marked slow. TESTS=slow runs those alone,
+# without the C++ tests; TESTS=all runs everything. JOBS Python processes share the tests.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 source scripts/debian.sh
 
+case "${TESTS:-quick}" in
+  quick) chosen=" and not slow" ;;
+  slow) chosen=" and slow" ;;
+  all) chosen="" ;;
+  *) die "TESTS must be quick, slow or all, not $TESTS" ;;
+esac
+JOBS="${JOBS:-$(nproc)}"
+
 need g++ pkg-config libgtest-dev libgmock-dev ffmpeg
 say "test clips"
-"$VENV/bin/python" tests/golden/make_clips.py  # some C++ tests look for them too
-scripts/bazel.sh test //tests/...
+"$VENV/bin/python" tests/golden/make_clips.py # some C++ tests look for them too
 
-others=()
-if [[ "$TF" != "$DEFAULT_TF" ]]; then
-  # These go by the library's C functions, whatever TensorFlow it is built for.
-  for part in dec demux encod mux simple threaded trans; do
-    others+=(--ignore-glob="$ROOT/tests/compat/test_compat_$part*")
-  done
+folders=("$ROOT/tests")
+if [[ "$TF" == "$DEFAULT_TF" ]]; then
+  if [[ "${TESTS:-quick}" != slow ]]; then scripts/bazel.sh test //tests/...; fi
+else
+  # Only the ops and what calls them depend on TensorFlow's version.
+  folders=("$ROOT"/tests/{decode,encode,dataset,package})
 fi
 
 empty="$(mktemp -d)"
 trap 'rm -rf "$empty"' EXIT
 cd "$empty"
-say "pytest with TensorFlow $TF"
-"$VENV/bin/python" -m pytest -c "$ROOT/pyproject.toml" --rootdir="$ROOT" "$ROOT/tests" \
-  "${others[@]}" "$@"
+ran=0
+failed=0
+run_pytest() { # its options...
+  local code=0
+  "$VENV/bin/python" -m pytest -c "$ROOT/pyproject.toml" --rootdir="$ROOT" "${folders[@]}" "$@" ||
+    code=$?
+  case "$code" in
+    0) ran=1 ;;
+    5) ;; # no test was chosen
+    *) ran=1 failed=1 ;;
+  esac
+}
+say "pytest with TensorFlow $TF, $JOBS at once"
+run_pytest -n "$JOBS" --maxprocesses 8 --dist loadfile -m "not serial and not gpu$chosen" "$@"
+say "the tests that measure time or memory or use a GPU, one by one"
+run_pytest -m "(serial or gpu)$chosen" "$@"
+((ran)) || die "no test was chosen by: $*"
+((failed == 0))

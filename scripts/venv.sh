@@ -3,7 +3,7 @@
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 source scripts/debian.sh
 
-# Minor versions of Python 3 that a TensorFlow release has wheels for; empty when not known.
+# The minor versions of Python 3 for which a TensorFlow release has wheels; empty if not known.
 supported_minors() {
   case "$TF" in
     2.1[789].*) echo "9 10 11 12" ;;
@@ -12,7 +12,7 @@ supported_minors() {
   esac
 }
 
-# version_of PYTHON: such as 3.11.
+# version_of PYTHON: prints a version such as 3.11.
 version_of() { "$1" -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null; }
 
 fits() {
@@ -22,7 +22,7 @@ fits() {
   [[ -z "$minors" || " $minors " == *" ${version#3.} "* ]]
 }
 
-# The interpreter asked for, or for the default python3 also another that is installed.
+# Prints the requested interpreter. If that is the default python3, it may be another installed one.
 find_python() {
   command -v "$PYTHON" >/dev/null || [[ "$PYTHON" != python3 ]] || need python3 >&2
   version_of "$PYTHON" >/dev/null ||
@@ -54,7 +54,7 @@ make_venv() {
   logged "venv-$TF" "$python" -m venv "$VENV"
 }
 
-# An existing environment is kept unless another Python was asked for by name.
+# An existing environment is kept unless PYTHON names another interpreter.
 usable() {
   local version
   version="$(version_of "$VENV/bin/python")" || return 1

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Makes the wheel for TensorFlow $TF in dist/$TF; its path goes to build/$TF/wheel.
+# Makes the wheel for TensorFlow $TF in dist/$TF and writes its path to build/$TF/wheel.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 scripts/venv.sh

@@ -5,49 +5,20 @@ from __future__ import annotations
 import functools
 import os
 import signal
-import sys
 from pathlib import Path
 
-# Shells start background jobs with Ctrl-C ignored, and so would be the commands under test.
+import pytest
+from golden_clips import Clips
+from make_clips import ensure_clips
+
+TESTS = Path(__file__).resolve().parent
+
+# A shell starts background jobs with Ctrl-C ignored. The commands under test would inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
-# Several runs may share a GPU, and conversions have child processes.
+# Several processes may share a GPU: other tests, and the children of conversions.
 os.environ.setdefault("TF_FORCE_GPU_ALLOW_GROWTH", "true")
-sys.path.insert(0, str(Path(__file__).resolve().parent / "golden"))
-
-import pytest
-from clip_frames import ClipFrames, clip_frames, raw_frames
-from make_clips import ensure_clips
-from reference_frame import Frame
-
-
-class Clips:
-    """The golden clips, made on first use."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-
-    def path(self, name: str) -> Path:
-        return self.folder / name
-
-    def data(self, name: str) -> bytes:
-        return self.path(name).read_bytes()
-
-    def frames(self, name: str) -> ClipFrames:
-        return clip_frames(self.path(name))
-
-    def raw(self, name: str, count: int | None = None) -> list[bytes]:
-        return raw_frames(self.path(name), count)
-
-    def reference(self, name: str, count: int, **shown: object) -> list[Frame]:
-        """The first frames, for comparisons with the float64 reference; `shown` are Frame's
-        space, colour_range and rotation."""
-        golden = self.frames(name)
-        return [
-            Frame(data, golden.pixel_format, golden.width, golden.height, **shown)
-            for data in self.raw(name, count)
-        ]
 
 
 @pytest.fixture(scope="session")
@@ -58,7 +29,7 @@ def clips() -> Clips:
 def pytest_runtest_setup(item: pytest.Item) -> None:
     if item.get_closest_marker("gpu") is None:
         return
-    converts = Path(__file__).resolve().parent / "converters" in item.path.parents
+    converts = TESTS / "converters" in item.path.parents
     what = "that TF-TRT can use" if converts else "that decodes"
     reason = _no_tftrt() if converts else _no_nvdec()
     if reason is None:
@@ -77,8 +48,8 @@ def _no_nvdec() -> str | None:
 
 @functools.cache
 def _no_tftrt() -> str | None:
-    from converters.environment import require_tftrt
-    from converters.errors import UnavailableError
+    from converters.environment.tftrt_ready import require_tftrt
+    from converters.util.errors import UnavailableError
 
     try:
         require_tftrt()

@@ -1,4 +1,4 @@
-"""The libraries measured; each module here defines one Peer class or more."""
+"""The measured libraries. Each module defines one or more Peer classes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def _named(cls: type[Peer]) -> list[type[Peer]]:
 
 
 def every() -> dict[str, type[Peer]]:
-    """All peers by name, tf_nvcodec first; imports no library."""
+    """Returns all peers by name, tf_nvcodec first. It imports no library."""
     for module in pkgutil.iter_modules(__path__):
         importlib.import_module(f"{__name__}.{module.name}")
     classes = {cls.name: cls for cls in _named(Peer)}

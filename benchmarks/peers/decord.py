@@ -1,4 +1,4 @@
-"""decord, from a path, with its own number of threads."""
+"""decord, which reads a path with its own choice of threads."""
 
 from __future__ import annotations
 

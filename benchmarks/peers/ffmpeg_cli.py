@@ -1,4 +1,4 @@
-"""The ffmpeg program, as a yardstick: `-f null` makes no RGB, and encoding reads raw frames."""
+"""The ffmpeg program as a yardstick: `-f null` makes no RGB, and encoding reads raw frames."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class FfmpegCli(Peer):
 
     def decode_stream(self, path: str) -> int:
         _run(["-i", path, "-map", "0:v:0", "-f", "null", "-"])
-        return -1  # it is asked for no frame count
+        return -1  # its frame count is not used
 
     def encode_x264(
         self,

@@ -1,4 +1,4 @@
-"""OpenCV's VideoCapture, from a path (it has no other way), its BGR turned to RGB."""
+"""OpenCV's VideoCapture, which reads a path only; its BGR is converted to RGB."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from benchmarks.peers.base import runs
 from benchmarks.peers.tf_data import TfDataClips
 
-# Requests this near are reached by decoding on: a seek goes back to the keyframe.
+# A frame this near is reached by decoding on, because a seek goes back to the key frame.
 _REACH = 25
 
 

@@ -1,7 +1,7 @@
-"""PyAV, from a path, with frame threads; its default is slice threads, which are slower.
+"""PyAV, which reads a path with frame threads; slice threads, its default, are slower.
 
-Random access is what a careful user writes: the container's own keyframe index says which requests
-share a GOP, and each GOP is decoded once.
+Random access is written as a careful user would: the container's own index of key frames says which
+requests share a GOP, and each GOP is decoded once.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class PyAV(TfDataClips):
             )
 
     def _frames_from(self, container: Any, stream: Any, index: int) -> Iterator[tuple[int, Any]]:
-        """Frames from the keyframe at or before `index` on, with their indices."""
+        """Yields frames with their indices, from the key frame at or before `index` on."""
         start = stream.start_time or 0
         seconds = fractions.Fraction(index) / stream.average_rate
         container.seek(start + first_tick(float(seconds), stream.time_base), stream=stream)

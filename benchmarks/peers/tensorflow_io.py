@@ -1,7 +1,7 @@
-"""tensorflow-io's decode_video: whole clips only, so every request decodes everything.
+"""tensorflow-io's decode_video, which decodes whole clips only, so every request decodes all.
 
-Its wheel is built for one TensorFlow, so it has an environment of its own; its bindings want FFmpeg
-4's libraries, which setup_peers.py takes from an OpenCV wheel of that time.
+Its wheel is built for one TensorFlow, so it has an environment of its own. Its bindings need FFmpeg
+4's libraries, which setup_peers.py takes from an old OpenCV wheel.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ class TensorFlowIO(TfDataClips):
         import tensorflow as tf
         import tensorflow_io as tfio
 
-        # Its FFmpeg bindings load on first use; they need FFmpeg 4's libraries.
+        # The FFmpeg bindings load on first use and need FFmpeg 4's libraries.
         try:
             tfio.experimental.ffmpeg.decode_video(b"")
         except NotImplementedError as error:
             raise ImportError(f"needs FFmpeg 4's libraries: {error}") from error
         except tf.errors.OpError:
-            pass  # an empty clip is refused by bindings that did load
+            pass  # the bindings have loaded: they refuse an empty clip
         self._tf, self._tfio = tf, tfio
         self._inputs: dict[str, Any] = {}
 

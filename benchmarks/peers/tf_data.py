@@ -1,4 +1,4 @@
-"""How every peer without a tf.data source is used for training: Dataset.map over numpy_function."""
+"""Training with a peer that has no tf.data source: Dataset.map over numpy_function."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from benchmarks.peers.base import Peer
 
 
 class TfDataClips(Peer):
-    """Mixed into a peer: its own clip reader inside a tf.data pipeline with parallel calls."""
+    """A mixin that puts a peer's clip reader into a tf.data pipeline with parallel calls."""
 
     def prepare(self, operation: str, arguments: dict[str, Any]) -> None:
         super().prepare(operation, arguments)

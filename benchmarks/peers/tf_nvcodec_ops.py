@@ -1,5 +1,7 @@
-"""tf_nvcodec: its ops called eagerly on the bytes of the clip; an eager tensor is made and in place
-when the call returns."""
+"""tf_nvcodec: its ops, called eagerly on the bytes of the clip.
+
+An eager tensor is complete when the call returns.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,7 @@ from typing import Any, ClassVar
 
 from benchmarks.peers.base import Peer, read_raw_frames
 
-# Of a decode in ranges: two GOPs of the benchmark's clips, 0.6 GB of 1080p RGB.
+# The frames of a range: two GOPs of the benchmark's clips, 0.6 GB of 1080p RGB.
 _RANGE = 100
 
 
@@ -25,7 +27,7 @@ class TfNvcodec(Peer):
         import tf_nvcodec as nvc
 
         self._tf, self._nvc = tf, nvc
-        nvc.build_info()  # opens the op library: half of the load is done only on first use
+        nvc.build_info()  # opens the op library, which loads partly on first use
         self._inputs: dict[Any, Any] = {}
 
     def version(self) -> str:
@@ -90,7 +92,7 @@ class TfNvcodec(Peer):
     ) -> Any:
         starts: dict[str, list[float]] = {}
         for name, start in clips:
-            # A quarter of a frame into it, clear of rounding.
+            # A time a quarter into the frame is safe from rounding.
             starts.setdefault(name, []).append((start + 0.25) / fps)
         return self._nvc.VideoDataset(
             list(starts),
@@ -117,7 +119,7 @@ class TfNvcodec(Peer):
         return sum(int(b["frames"].shape[0]) * how["count"] for b in self.read_through(dataset))
 
     def dataset_share(self, path: str, *, clips: Sequence[tuple[str, int]], **how: Any) -> int:
-        """Clips one at a time; parts per million of the time that are spent on reading them."""
+        """Reads clips one at a time; returns the time spent on reading, in parts per million."""
         dataset = self._dataset(clips, **how)
         for _ in self.read_through(dataset):
             pass
@@ -135,7 +137,7 @@ class TfNvcodec(Peer):
         width: int,
         parallel: int,
     ) -> int:
-        """The same clips by `decode_video` in a plain loop, the files' bytes held in memory."""
+        """Decodes the same clips by `decode_video` in a plain loop, with the files in memory."""
         contents = {name: self._tf.io.read_file(name) for name, _ in clips}
         decoded = (
             self._nvc.decode_video(
@@ -172,7 +174,7 @@ class TfNvcodec(Peer):
             size=(height, width) if packed else None,
             crf=crf,
             preset=preset,
-            # What the others turn RGB into; by default 720p gets BT.709.
+            # The other peers convert RGB to BT.601; the default for 720p is BT.709.
             color_space="bt601",
         )
         return video.numpy()

@@ -1,8 +1,8 @@
-"""torchcodec, with FFmpeg threads (its default is one) and from a path.
+"""torchcodec, which reads a path with FFmpeg's threads (its default is one thread).
 
-Both of its seek modes are here: "exact" scans the packets first, as tf_nvcodec does, and
-"approximate" trusts the container's header. Huge pages are turned on for torch's tensors, as NumPy
-has them by default.
+Both of its seek modes are measured: "exact" scans the packets first, as tf_nvcodec does;
+"approximate" trusts the container's header. Torch's tensors use huge pages, as NumPy's arrays do by
+default.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ class TorchCodec(TfDataClips):
     name = "torchcodec"
     variables: ClassVar[dict[str, str]] = {"THP_MEM_ALLOC_ENABLE": "1"}
     seek_mode: ClassVar[str] = "exact"
-    # Frame threads cost latency: a short request is faster with two than with FFmpeg's own choice.
+    # Frame threads add latency: a short request is faster with two than with FFmpeg's own number.
     threads: ClassVar[int] = 0
     short_threads: ClassVar[int] = 2
 
@@ -106,7 +106,7 @@ class TorchCodec(TfDataClips):
 
 
 class TorchCodecApproximate(TorchCodec):
-    """Only where the seek mode matters."""
+    """torchcodec's approximate mode, for the cases in which the seek mode matters."""
 
     name = "torchcodec approximate"
     seek_mode = "approximate"

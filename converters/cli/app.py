@@ -11,14 +11,14 @@ import threading
 from collections.abc import Iterator, Sequence
 from typing import NoReturn
 
-from converters.cli import calibrate, convert, doctor, extract_plan, inspect, verify
-from converters.cli.streams import StdoutError, open_closed_streams, to_stdout
+from converters.cli import calibrate, convert, doctor, extract_plan, inspect_model, verify
+from converters.cli.result import StdoutError, open_closed_streams, to_stdout
 from converters.cli.values import UsageError
-from converters.errors import ConverterError
+from converters.util.errors import ConverterError
 
-_COMMANDS = (convert, calibrate, inspect, verify, extract_plan, doctor)
+_COMMANDS = (convert, calibrate, inspect_model, verify, extract_plan, doctor)
 
-# What the commands import when they run, and how to get it.
+# The packages that commands import when they run, and what to install for each.
 _PACKAGES = {
     "tensorflow": "'tensorflow[and-cuda]==2.17.1'",
     "tensorrt": "tensorrt==8.6.0 (Python 3.10 and older)",
@@ -41,8 +41,7 @@ exit codes:
 
 
 class _TerminatedError(BaseException):
-    """SIGTERM or SIGHUP, raised so that child processes end and temporary folders go on the way
-    out."""
+    """Raised for SIGTERM and SIGHUP: child processes end and temporary folders are removed then."""
 
     def __init__(self, number: int) -> None:
         self.number = number
@@ -78,13 +77,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         args = parser.parse_args(argv)
         for name in ("source", "output", "table", "model", "native", "converted"):
-            # As that of an unset variable in a script: Path("") is the working folder.
+            # An unset variable in a script gives "", and Path("") is the working folder.
             if getattr(args, name, None) == "":
                 parser.error(f"argument {name}: '' names nothing")
     except SystemExit as stop:
         return int(stop.code or 0)
     open_closed_streams()
-    # TensorFlow reads these once, at import; what the user has set stays.
+    # TensorFlow reads these once, at import. The user's own settings stay.
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     os.environ.setdefault("TF_FORCE_GPU_ALLOW_GROWTH", "true")
     with _signals_unwind():

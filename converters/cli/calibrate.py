@@ -36,7 +36,7 @@ def run(args: argparse.Namespace) -> int:
     if spec.precision is None:
         spec = dataclasses.replace(spec, precision="INT8")
     spec.resolved()
-    from converters.convert import calibrate
+    from converters.convert_model import calibrate
 
     report = calibrate(
         args.source,

@@ -49,7 +49,7 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
         "--child",
         action=argparse.BooleanOptionalAction,
         default=True,
-        help="convert in a child process, whose end is an error and not this program's (default)",
+        help="convert in a child process: if it crashes, this program reports that (default)",
     )
     add_quiet(parser)
     return parser
@@ -65,9 +65,9 @@ def run(args: argparse.Namespace) -> int:
         if given and not args.verify:
             raise values.UsageError(f"argument {option}: not allowed with --no-verify")
     spec = spec_from(args, random_inputs=args.verify_data is None)
-    # A fault in the options is better told before TensorFlow is imported.
+    # Report faults in the options before TensorFlow is imported.
     spec.resolved()
-    from converters.convert import convert
+    from converters.convert_model import convert
 
     report = convert(
         args.source,

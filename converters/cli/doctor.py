@@ -11,7 +11,7 @@ from converters.cli.result import show
 def add_parser(commands: Any) -> argparse.ArgumentParser:
     parser: argparse.ArgumentParser = commands.add_parser(
         "doctor",
-        help="versions, libraries, driver and GPU; what is missing and how to mend it",
+        help="versions, libraries, driver and GPU; what is missing and how to get it",
     )
     parser.add_argument(
         "--fix",
@@ -22,7 +22,7 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
 
 
 def run(args: argparse.Namespace) -> int:
-    from converters.doctor import doctor
+    from converters.environment.doctor import doctor
 
     report = doctor(fix=args.fix)
     show(args, report)

@@ -39,7 +39,7 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
 
 
 def run(args: argparse.Namespace) -> int:
-    from converters.extract_plan import extract_plans
+    from converters.plans.extract_plan import extract_plans
 
     report = extract_plans(
         args.model,

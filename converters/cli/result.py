@@ -1,13 +1,17 @@
-"""How results are shown: as text or as JSON on stdout, progress on stderr."""
+"""Shows results as text or as JSON on stdout, which may be full or closed."""
 
 from __future__ import annotations
 
 import argparse
+import contextlib
+import io
 import json
+import os
+import sys
+from collections.abc import Iterator
 from typing import Any
 
-from converters.cli.streams import to_stdout
-from converters.progress import Progress
+from converters.util.progress import Progress
 
 
 def add_quiet(parser: argparse.ArgumentParser) -> None:
@@ -28,3 +32,30 @@ def show(args: argparse.Namespace, report: Any) -> None:
         return
     with to_stdout():
         print(text)
+
+
+class StdoutError(Exception):
+    """stdout cannot be written, because its reader has left or its disk is full."""
+
+
+@contextlib.contextmanager
+def to_stdout() -> Iterator[None]:
+    """Turns an OSError into StdoutError. The block must only write to stdout."""
+    try:
+        if isinstance(sys.stdout, io.TextIOWrapper):
+            sys.stdout.reconfigure(errors="backslashreplace")  # as stderr has it
+        yield
+    except OSError as error:
+        raise StdoutError from error
+
+
+def open_closed_streams() -> None:
+    """Opens /dev/null for each standard stream that is closed. Otherwise the next file to be opened
+    would get the stream's number, and receive what is printed."""
+    for number, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
+        if getattr(sys, name) is None:
+            null = os.open(os.devnull, os.O_RDWR)
+            if null != number:
+                os.dup2(null, number)
+                os.close(null)
+            setattr(sys, name, os.fdopen(number, mode, closefd=False))

@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from converters.cli import values
-from converters.errors import SpecError
-from converters.spec import ConversionSpec
-from converters.spec_check import INT8_FIELDS, MODES, PRECISIONS, PROFILE_STRATEGIES
+from converters.spec.conversion_spec import ConversionSpec
+from converters.spec.rules import INT8_FIELDS, MODES, PRECISIONS, PROFILE_STRATEGIES
+from converters.util.errors import SpecError
 
 
 def add_spec(parser: argparse.ArgumentParser, precision: str = "FP32") -> None:
-    """All options of the spec; one that is left out keeps the default, or what --spec says.
-    `precision` is the command's default."""
+    """Adds all options of the spec. An option that is left out keeps its default, or the value in
+    --spec. `precision` is the command's default."""
     parser.add_argument(
         "--spec",
         type=values.path,
@@ -171,7 +171,7 @@ def add_thresholds(group: Any) -> None:
 
 
 def spec_from(args: argparse.Namespace, random_inputs: bool = False) -> ConversionSpec:
-    """The spec of --spec and the options; `random_inputs` says what thresholds are for.
+    """The spec from --spec and the options. `random_inputs`: thresholds are for random inputs.
 
     Raises:
       SpecError: the file cannot be read, or a threshold is not known.
@@ -192,12 +192,12 @@ def spec_from(args: argparse.Namespace, random_inputs: bool = False) -> Conversi
         listed = Denylist.read(args.denylist)
         for name in ("op_denylist", "node_denylist"):
             given[name] = (*given.get(name, ()), *getattr(listed, name))
-    # Shapes and ranges exclude each other; the ones given here are meant.
+    # Shapes and ranges exclude each other: an option replaces the other kind from --spec.
     if "shape_ranges" in given and "input_shapes" not in given:
         given["input_shapes"] = None
     elif "input_shapes" in given and "shape_ranges" not in given:
         given["shape_ranges"] = None
-    # So do other precisions and what INT8 needs, and calibration and ranges by hand.
+    # So do other precisions and the fields of INT8, and calibration and custom ranges.
     unused: tuple[str, ...] = ()
     if given.get("precision", "INT8") != "INT8":
         unused = INT8_FIELDS
@@ -210,7 +210,7 @@ def spec_from(args: argparse.Namespace, random_inputs: bool = False) -> Conversi
     found = dataclasses.replace(spec, **given)
     named = values.once(getattr(args, "thresholds", None), "--threshold")
     if named:
-        from converters.compare import default_thresholds
+        from converters.spec.thresholds import default_thresholds
 
         base = found.thresholds or default_thresholds(found.precision or "FP32", random_inputs)
         found = dataclasses.replace(found, thresholds=base.replaced(named))
@@ -225,7 +225,7 @@ def _read(path: Path) -> ConversionSpec:
     except ValueError as error:
         raise SpecError(f"{path} is no JSON: {error}") from error
     if isinstance(found, dict) and isinstance(found.get("spec"), dict):
-        # As it was asked for: what followed from that may not fit the options.
+        # Take the spec that the user asked for: defaults that followed from it may not fit.
         asked = found.get("asked")
         found = asked if isinstance(asked, dict) else found["spec"]
     if not isinstance(found, dict):

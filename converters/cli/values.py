@@ -1,4 +1,4 @@
-"""The texts of options as values; argparse shows their errors beside the option's name."""
+"""Parses the texts of options; argparse shows their errors with the option's name."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
-from converters import shapes
-from converters.shapes import Shape, ShapeRange
+from converters.util import shapes
+from converters.util.shapes import Shape, ShapeRange
 
 T = TypeVar("T")
 
 
 class UsageError(Exception):
-    """Options that contradict one another; the message names them."""
+    """Options contradict one another; the message names them."""
 
 
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "kib": 2**10, "mib": 2**20, "gib": 2**30}
@@ -41,8 +41,8 @@ def data(text: str) -> str:
 
 
 def named(text: str) -> str:
-    """The text; ValueError for that of an unset variable in a script: Path("") is the working
-    folder."""
+    """The text. ValueError for "", which an unset variable in a script gives: Path("") is the
+    working folder."""
     if not text:
         raise ValueError("'' names nothing")
     return text

@@ -1,4 +1,4 @@
-"""`trt-convert verify`: a converted model's outputs beside the native model's."""
+"""`trt-convert verify`: compares a converted model's outputs with the native model's."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 from converters.cli import values
 from converters.cli.result import add_quiet, progress_of, show
 from converters.cli.spec_options import add_thresholds
-from converters.spec_check import PRECISIONS
+from converters.spec.rules import PRECISIONS
 
 
 def add_parser(commands: Any) -> argparse.ArgumentParser:
@@ -67,7 +67,7 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
 def run(args: argparse.Namespace) -> int:
     _check(args)
     named = values.once(args.thresholds, "--threshold")
-    from converters.verify import FrozenGraph, verify
+    from converters.checks.verify import FrozenGraph, verify
 
     def model(path: str) -> Any:
         saved = os.path.basename(path) in ("saved_model.pb", "saved_model.pbtxt")
@@ -108,7 +108,7 @@ def _check(args: argparse.Namespace) -> None:
         raise values.UsageError("argument --shape: it is of random inputs; not allowed with --data")
     if args.outputs is None:
         return
-    from converters.model_source import GRAPH_KINDS, kind_by_name
+    from converters.model.model_source import GRAPH_KINDS, kind_by_name
 
     kinds = {kind_by_name(Path(path)) for path in (args.native, args.converted)}
     if not kinds & {*GRAPH_KINDS}:

@@ -241,6 +241,19 @@ TEST_F(GpuDecoderTest, FfmpegDecodesAllOfWhatMayBeRefusedInTheMiddle) {
   EXPECT_THAT(refused.message(), HasSubstr("\"cpu\" decodes with FFmpeg"));
 }
 
+TEST_F(GpuDecoderTest, NvdecIsNeverUsedForVc1) {
+  stream_ = Stream(AV_CODEC_ID_VC1);
+  PacketDecoder unasked = Decoder();
+  Send(&unasked, "S96x64 I0 D0").IgnoreError();
+  must_be_gpu_ = true;
+  PacketDecoder asked = Decoder();
+  const absl::Status refused = Send(&asked, "S96x64 I0 D0");
+  EXPECT_TRUE(absl::IsUnimplemented(refused)) << refused;
+  EXPECT_THAT(refused.message(), HasSubstr("\"nvdec\": NVDEC is not used for codec 'vc1': its"));
+  EXPECT_THAT(refused.message(), HasSubstr("\"cpu\" decodes with FFmpeg"));
+  EXPECT_EQ(gpu_.Count("CreateParser"), 0);
+}
+
 TEST_F(GpuDecoderTest, WhatTheGpuDoesNotTakeIsRefusedByNameWhereItMust) {
   stream_ = Stream(AV_CODEC_ID_AV1);
   must_be_gpu_ = true;

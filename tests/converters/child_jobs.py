@@ -11,11 +11,11 @@ import sys
 import time
 from pathlib import Path
 
-from converters.child import run_in_child
-from converters.engine_log import engines_shown
-from converters.errors import EngineError
-from converters.output_folder import new_output
-from converters.progress import Progress
+from converters.tftrt.engine_log import engines_shown
+from converters.util.child import run_in_child
+from converters.util.errors import EngineError
+from converters.util.outputs import new_output
+from converters.util.progress import Progress
 
 
 def double(value: int) -> dict[str, object]:
@@ -25,7 +25,7 @@ def double(value: int) -> dict[str, object]:
 
 
 def asks_for_huge_pages(size: int) -> bool:
-    """Whether malloc does, for `size` bytes."""
+    """Whether malloc uses huge pages for `size` bytes."""
     libc = ctypes.CDLL(None)
     libc.malloc.restype, libc.malloc.argtypes = ctypes.c_void_p, (ctypes.c_size_t,)
     address = libc.malloc(size) + size // 2

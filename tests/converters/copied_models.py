@@ -1,4 +1,4 @@
-"""Small models, and converting them where TF-TRT is replaced by a copy (copied_tftrt.py)."""
+"""Small models, and a way to convert them when copied_tftrt.py replaces TF-TRT by a copy."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def session_graph(folder: Path) -> tuple[tf.Graph, Path]:
 
 
 def keras_file(path: Path) -> Path:
-    """A layer of the input "x"."""
+    """A Keras file with one Dense layer; its input is "x"."""
     model = tf.keras.Sequential([tf.keras.Input((3,), name="x"), tf.keras.layers.Dense(2)])
     model.save(path)
     return path

@@ -8,21 +8,25 @@ from typing import Any
 
 import pytest
 
-from converters import ConversionSpec, engine_job
-from converters.calibration_spool import read_spool
-from converters.declared_shapes import declared_shapes
-from converters.fresh_check import FreshReport, ShapeRun
-from converters.trt_graph import load_graph
+from converters import ConversionSpec
+from converters.checks.fresh_check import FreshReport, ShapeRun, fresh_check
+from converters.inputs.batch_files import read_spool
+from converters.model.trt_graph import load_graph
+from converters.tftrt import engine_job
+from converters.tftrt.spec_for_model import declared_shapes
 
 
 @pytest.fixture
 def tftrt(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """TF-TRT that copies the model, or `result["model"]` in its place, which may be a function of
-    the spec, with the engines that `result["engines"]` names; `result` keeps the calls."""
+    """Replaces TF-TRT by a copy of the model.
+
+    `result["model"]` is another model to copy, or a function of the spec that gives one;
+    `result["engines"]` names engines; `result["calls"]` keeps the calls.
+    """
     result: dict[str, Any] = {"model": None, "calls": [], "engines": []}
 
     def convert_signatures(**arguments: Any) -> dict[str, Any]:
-        # As it is now: the conversion may add to it.
+        # A copy, because the conversion may change its own dict later.
         result["calls"].append({**arguments, "calibration": dict(arguments["calibration"])})
         spec = ConversionSpec.from_json(arguments["spec"])
         loaded = load_graph(arguments["saved_model"], spec.tags)
@@ -51,15 +55,17 @@ def tftrt(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 
     monkeypatch.setattr(engine_job, "convert_signatures", convert_signatures)
     monkeypatch.setattr(engine_job, "check_environment", lambda: {"tensorrt_loaded": "8.6.0"})
+
+    # A new process that imports TensorFlow takes seconds, and is seldom the point.
+    def fresh(folder: Path, requests: Any, tags: Any) -> FreshReport:
+        runs = tuple(ShapeRun(name, shapes, 0.1, (), (), ()) for name, shapes in requests)
+        return FreshReport(0.1, 0.1, runs)
+
+    monkeypatch.setattr("converters.conversion_stages.fresh_check", fresh)
     return result
 
 
 @pytest.fixture
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No process of its own for the run of every shape, where that is not the point."""
-
-    def fresh_check(folder: Path, requests: Any, tags: Any) -> FreshReport:
-        runs = tuple(ShapeRun(name, shapes, 0.1, (), (), ()) for name, shapes in requests)
-        return FreshReport(0.1, 0.1, runs)
-
-    monkeypatch.setattr("converters.conversion.fresh_check", fresh_check)
+def in_a_fresh_process(tftrt: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The run of every shape really is in a process of its own."""
+    monkeypatch.setattr("converters.conversion_stages.fresh_check", fresh_check)

@@ -1,4 +1,4 @@
-"""scikit-learn's handwritten digits, and how many of them a SavedModel knows."""
+"""scikit-learn's handwritten digits, and how many of them a SavedModel recognises."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import tensorflow as tf
 
-from converters.trt_graph import load_graph
+from converters.model.trt_graph import load_graph
 
 TRAINING = 1397
 

@@ -1,4 +1,4 @@
-"""What the tests that convert on a GPU ask for and run alike."""
+"""Specs and runs that the tests which convert on a GPU share."""
 
 from __future__ import annotations
 

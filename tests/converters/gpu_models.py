@@ -1,4 +1,4 @@
-"""Small models for the tests that convert: each has something that TF-TRT treats in its own way."""
+"""Small models for conversion tests. Each has a feature that TF-TRT treats in its own way."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def save_two_inputs(folder: Path) -> Path:
 
 
 def save_two_signatures(folder: Path) -> Path:
-    """Two that can be converted, and "words", which looks names up in an asset's table."""
+    """Two convertible signatures, and "words", which looks names up in an asset's table."""
     model = classifier(16, 3, 5)
     vocabulary = folder.with_suffix(".txt")
     vocabulary.write_text("cat\ndog\n")
@@ -124,8 +124,8 @@ def save_two_signatures(folder: Path) -> Path:
 
 
 def save_loud(folder: Path) -> Path:
-    """Four convolutions of images of [n, 28, 28, 64], wide enough that half precision pays. "loud"
-    gives some 3e5, more than half precision holds, and "quiet" takes it down again."""
+    """Four convolutions of images of [n, 28, 28, 64], wide enough that half precision is faster.
+    "loud" gives about 3e5, more than half precision can hold; "quiet" scales it down again."""
     random = np.random.default_rng(0)
     scales = {"first": 0.04, "loud": 1e4, "quiet": 1e-4, "last": 0.02}
     kernels = {

@@ -1,5 +1,5 @@
-"""The command line where TF-TRT and TensorRT never end, for test_interrupted.py: it runs in a
-process of its own, and its children are real ones."""
+"""The command line with a TF-TRT and a TensorRT that never end, for test_interrupted.py. It runs in
+a process of its own and has real child processes."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from typing import Any
 
 from child_jobs import hang
 
-from converters import conversion, engine_job, extract_plan, plan_compare
-from converters.child import run_in_child
+from converters import conversion_plan
 from converters.cli import main
+from converters.plans import extract_plan, plan_compare
+from converters.tftrt import engine_job
+from converters.util.child import run_in_child
 
 
 def run(started: str, argv: list[str]) -> int:
@@ -26,7 +28,7 @@ def run(started: str, argv: list[str]) -> int:
         half = {"folder": str(Path(arguments["result"]).parent), "started": started}
         return run_in_child(convert_signatures, half)
 
-    conversion.run_in_child = job_here
+    conversion_plan.run_in_child = job_here
     plan_compare.run_in_child = run_plan_here
     extract_plan.require_same_gpu = lambda loaded: None
     return main(argv)

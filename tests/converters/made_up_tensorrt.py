@@ -1,4 +1,4 @@
-"""Libraries that TensorFlow takes for TensorRT, as far as asking for their version goes."""
+"""Libraries that TensorFlow takes for TensorRT: they only tell their version."""
 
 from __future__ import annotations
 

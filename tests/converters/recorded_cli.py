@@ -1,4 +1,4 @@
-"""`trt-convert` with the conversion itself replaced: what the command line makes of its options."""
+"""`trt-convert` with the conversion replaced: it only records what the command line passes on."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from converters.cli import main
-from converters.spec import ConversionSpec
+from converters.spec.conversion_spec import ConversionSpec
 
 
 class Report:
@@ -29,7 +29,7 @@ def report() -> Report:
 
 @pytest.fixture
 def calls(report, monkeypatch) -> dict[str, tuple]:
-    """What the command line hands to the conversion, which is not what is tested here."""
+    """The calls that the command line makes; the conversion itself does not run."""
     seen: dict[str, tuple] = {}
 
     def recorded(name: str):
@@ -39,10 +39,10 @@ def calls(report, monkeypatch) -> dict[str, tuple]:
 
         return call
 
-    module = types.ModuleType("converters.convert")
+    module = types.ModuleType("converters.convert_model")
     module.convert = recorded("convert")
     module.calibrate = recorded("calibrate")
-    monkeypatch.setitem(sys.modules, "converters.convert", module)
+    monkeypatch.setitem(sys.modules, "converters.convert_model", module)
     return seen
 
 

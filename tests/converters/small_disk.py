@@ -1,4 +1,4 @@
-"""Disks that are soon full, and full."""
+"""A small disk, and a full one."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 @pytest.fixture
 def full_disk(small_disk: Path) -> Path:
-    """One that is full of "filler"; empty files it still takes."""
+    """The small disk, filled up by the file "filler". Empty files can still be made."""
     free = os.statvfs(small_disk)
     (small_disk / "filler").write_bytes(bytes(free.f_bavail * free.f_bsize))
     return small_disk

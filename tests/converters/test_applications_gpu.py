@@ -1,4 +1,4 @@
-"""Networks of keras.applications, with random weights: converted, proved and compared."""
+"""Networks of keras.applications with random weights are converted, proved and compared."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from combinations import APPLICATIONS, chosen
 from gpu_conversions import spec_of
 
 from converters import convert
-from converters.compare import Thresholds
-from converters.flat_graph import flatten_signature
-from converters.trt_graph import ENGINE_OP, engine_nodes, load_graph
+from converters.model.flat_graph import flatten_signature
+from converters.model.trt_graph import ENGINE_OP, engine_nodes, load_graph
+from converters.spec.thresholds import Thresholds
 
 pytestmark = [pytest.mark.gpu, pytest.mark.timeout(1200)]
 

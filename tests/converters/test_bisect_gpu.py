@@ -1,5 +1,5 @@
-"""What overflows half precision is found, kept out of TensorRT, and written to a denylist; with a
-calibration table, engines keep their ranges however they are cut."""
+"""Bisection finds the op that overflows half precision, keeps it out of TensorRT and writes it to a
+denylist. With a calibration table, engines keep their ranges however they are cut."""
 
 from __future__ import annotations
 
@@ -12,13 +12,12 @@ import gpu_models
 import numpy as np
 import pytest
 
-from converters import ConversionSpec, calibrate, convert
-from converters.calibration_table import CalibrationTable, read_tables
-from converters.compare import default_thresholds
-from converters.conversion import Conversion
+from converters import ConversionSpec, calibrate, convert, convert_model
 from converters.denylist_search import Denylist
-from converters.errors import VerificationError
-from converters.trt_graph import engine_nodes, load_graph
+from converters.int8.calibration_table import CalibrationTable, read_tables
+from converters.model.trt_graph import engine_nodes, load_graph
+from converters.spec.thresholds import default_thresholds
+from converters.util.errors import VerificationError
 
 pytestmark = [pytest.mark.gpu, pytest.mark.timeout(1200)]
 
@@ -76,15 +75,15 @@ def test_a_table_serves_the_engines_of_each_trial(
     (measured,) = read_tables(table).values()
     relus = [name for name in measured.scales if name.endswith("/Relu")]
     culprit = relus[1]
-    real = Conversion.verify
+    real = convert_model.compare
 
-    def verify(self: Conversion, folder: Path, *args: Any, **options: Any) -> Any:
+    def compare(plan: Any, built: Any, folder: Path, *args: Any) -> Any:
         engines = engine_nodes(load_graph(folder).graph_def)
         if any(culprit in engine.node_names for engine in engines):
             return SimpleNamespace(native=(), passed=False)
-        return real(self, folder, *args, **options)
+        return real(plan, built, folder, *args)
 
-    monkeypatch.setattr(Conversion, "verify", verify)
+    monkeypatch.setattr(convert_model, "compare", compare)
     spec = dataclasses.replace(spec, calibration_table=str(table))
     report = convert(source, tmp_path / "out", spec, bisect=True, child=False)
     assert report.denylist is not None and report.denylist["node_denylist"] == [culprit]

@@ -1,4 +1,4 @@
-"""Every kind of calibration data, and everything that can be wrong with it."""
+"""Every kind of calibration data, and the errors for bad data."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any, Callable
 import numpy as np
 import pytest
 
-from converters.calibration_data import InputSpec, VideoFiles, batches, known_count
-from converters.errors import CalibrationError, VerificationError
+from converters.inputs.calibration_data import InputSpec, VideoFiles, batches, known_count
+from converters.util.errors import CalibrationError, VerificationError
 
 X = np.arange(24, dtype=np.float32).reshape(12, 2)
 Y = np.arange(12, dtype=np.int32)
@@ -104,7 +104,7 @@ def test_the_rest_that_fills_no_batch() -> None:
     assert [len(b["x"]) for b in batches(X, ["x"], batch_size=5)] == [5, 5]
     kept = batches(X, ["x"], batch_size=5, same_shape=False)
     assert [len(b["x"]) for b in kept] == [5, 5, 2]
-    # Too few for one batch are better than none.
+    # Fewer examples than one batch are kept.
     assert [len(b["x"]) for b in batches(X, ["x"], batch_size=50)] == [12]
 
 

@@ -1,4 +1,4 @@
-"""Calibration tables to the byte, in files of one and of several engines, and found again."""
+"""Calibration tables are read and written to the byte, and found again for other engines."""
 
 from __future__ import annotations
 
@@ -10,17 +10,19 @@ from typing import Any
 
 import pytest
 
-from converters.calibration_table import (
+from converters.int8.calibration_table import (
     CalibrationTable,
+    TablesBySignature,
+    match_tables,
     parse_tables,
     read_tables,
     serialize_tables,
+    unknown_tensors,
     usable_table,
     write_tables,
 )
-from converters.errors import CalibrationError, OutputError
-from converters.table_match import TablesBySignature, match_tables, unknown_tensors
-from converters.trt_graph import EngineNode
+from converters.model.trt_graph import EngineNode
+from converters.util.errors import CalibrationError, OutputError
 
 pytest_plugins = ["small_disk"]
 

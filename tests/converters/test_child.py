@@ -15,8 +15,8 @@ import child_jobs
 import pytest
 from processes import is_running, wait_for
 
-from converters.child import run_in_child
-from converters.errors import ConverterError, CrashError, EngineError
+from converters.util.child import run_in_child
+from converters.util.errors import ConverterError, CrashError, EngineError
 
 HERE = Path(__file__).resolve().parent
 
@@ -81,7 +81,7 @@ def test_progress_comes_on_stderr_and_not_in_the_log(tmp_path, capsys):
 def test_a_signal_ends_the_child_alone(number):
     with pytest.raises(ConverterError) as caught:
         run_in_child("child_jobs:end_by_signal", {"number": int(number)})
-    # What is killed from outside did not crash.
+    # A process that is killed from outside did not crash.
     assert isinstance(caught.value, CrashError) == (number != signal.SIGKILL)
     message = str(caught.value)
     assert f"child_jobs:end_by_signal was ended by {number.name}" in message

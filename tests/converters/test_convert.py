@@ -1,5 +1,5 @@
-"""The steps around TF-TRT: inputs, data, proofs, and an output that is whole or not there. TF-TRT
-itself is replaced here by a copy of the model; test_convert_gpu.py has the real one."""
+"""The stages around TF-TRT: inputs, data, proofs, and an output that is complete or absent. Here a
+copy of the model replaces TF-TRT; test_convert_gpu.py uses the real one."""
 
 from __future__ import annotations
 
@@ -15,29 +15,28 @@ import pytest
 import tensorflow as tf
 from copied_models import SHAPES, Model, X, here, keras_file, left_in, save
 
-from converters import ConversionSpec, calibrate, convert, engine_job
-from converters.calibration_data import VideoFiles
-from converters.calibration_spool import read_spool, write_spool
+from converters import ConversionSpec, __version__, calibrate, convert
+from converters.checks.fresh_check import FreshReport, ShapeRun
 from converters.denylist_search import Denylist
-from converters.errors import (
+from converters.inputs.batch_files import read_spool, write_spool
+from converters.inputs.calibration_data import VideoFiles
+from converters.model.model_source import freeze
+from converters.tftrt import engine_job
+from converters.tftrt.save_converted import save_converted
+from converters.util.errors import (
     CalibrationError,
     ConverterError,
     ModelError,
     OutputError,
     SpecError,
-    UnavailableError,
     VerificationError,
 )
-from converters.freeze import freeze
-from converters.fresh_check import FreshReport, ShapeRun
-from converters.record import file_hash
-from converters.save_converted import save_converted
-from converters.version import __version__
+from converters.util.record import file_hash
 
-pytest_plugins = ["copied_tftrt"]  # fixtures tftrt and quick
+pytest_plugins = ["copied_tftrt"]  # fixture tftrt
 
 
-def test_what_is_left(tmp_path: Path, tftrt: Mapping[str, Any]) -> None:
+def test_what_is_left(tmp_path: Path, tftrt: Mapping[str, Any], in_a_fresh_process: None) -> None:
     source = save(tmp_path / "model")
     report = here(source, tmp_path / "out", ConversionSpec("FP16", input_shapes=SHAPES))
     assert report.verification.passed
@@ -101,7 +100,7 @@ def test_stops_leave_nothing(tmp_path: Path, tftrt: dict[str, Any], error: BaseE
 def test_the_source_is_not_overwritten(tmp_path: Path, tftrt: Mapping[str, Any]) -> None:
     source = save(tmp_path / "a" / "model")
     for output in (source, tmp_path / "a", source / ".." / "model", source / "out"):
-        with pytest.raises(OutputError, match="and the source .* are in one"):
+        with pytest.raises(OutputError, match="and the source .* overlap"):
             here(source, output, ConversionSpec(input_shapes=SHAPES), overwrite=True)
     assert left_in(source) == ["assets", "fingerprint.pb", "saved_model.pb", "variables"]
 
@@ -183,7 +182,6 @@ def test_calibrating_writes_a_table(tmp_path: Path, tftrt: Mapping[str, Any]) ->
 def test_a_table_is_found_again_from_another_folder(
     tmp_path: Path,
     tftrt: Mapping[str, Any],
-    quick: None,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -193,7 +191,7 @@ def test_a_table_is_found_again_from_another_folder(
     convert(source, "out", spec, calibration_data=[X[:4]], child=False)
     record = json.loads((tmp_path / "out" / "conversion.json").read_text())
     assert record["spec"]["calibration_table"] == str(tmp_path / "x.calib_table")
-    # The data was an object, but its table is there.
+    # The data was an object, but the script can use its table.
     assert "cannot be repeated" not in (tmp_path / "out" / "repeat.sh").read_text()
     assert "is not read" not in capsys.readouterr().err
     convert(source, "again", spec, calibration_data=[X[:4]], child=False)
@@ -203,7 +201,7 @@ def test_a_table_is_found_again_from_another_folder(
 
 
 def test_the_record_has_data_settings_and_version(
-    tmp_path: Path, tftrt: Mapping[str, Any], quick: None, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, tftrt: Mapping[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source, table = save(tmp_path / "model"), tmp_path / "x.calib_table"
     for index in range(2):
@@ -229,7 +227,7 @@ def test_the_record_has_data_settings_and_version(
     # With the table there, the data is not read.
     again = recorded("again", spec, **options, verify=False)
     assert again["data_hash"] == {"calibration_table": {str(table): file_hash(table)}}
-    # Objects have no file; what was measured on them has a hash all the same.
+    # Objects have no file, but the ranges that were measured on them have a hash.
     other = recorded("other", ConversionSpec("INT8"), calibration_data=[X[:4]])
     assert other["data_hash"] == {"calibration_table": {"measured": file_hash(table)}}
     videos = VideoFiles([str(tmp_path / "batch0.npy"), "rtsp://camera"], lambda path: X[:4])
@@ -296,19 +294,6 @@ def test_spool_keeps_names_and_values(tmp_path: Path) -> None:
             assert again[name].dtype == value.dtype
 
 
-def test_without_a_gpu_it_says_what_is_missing(tmp_path: Path) -> None:
-    try:
-        engine_job.check_environment()
-    except UnavailableError:
-        pass
-    else:
-        pytest.skip("this machine can convert")
-    source = save(tmp_path / "model")
-    with pytest.raises(UnavailableError):
-        convert(source, tmp_path / "out", ConversionSpec(input_shapes=SHAPES), progress=False)
-    assert left_in(tmp_path) == ["model"]
-
-
 def test_a_damaged_model(tmp_path: Path, tftrt: Mapping[str, Any]) -> None:
     source = save(tmp_path / "model")
     (source / "saved_model.pb").write_bytes(b"\xff\xfe no model")
@@ -335,7 +320,7 @@ def test_the_report_tells_what_the_fresh_process_built(
         runs = tuple(ShapeRun(n, shapes, 9.0, ("e",), ("e",), ()) for n, shapes in requests)
         return FreshReport(0.1, 0.1, runs)
 
-    monkeypatch.setattr("converters.conversion.fresh_check", built)
+    monkeypatch.setattr("converters.conversion_stages.fresh_check", built)
     spec = ConversionSpec(
         input_shapes=SHAPES, save_gpu_specific_engines=False, allow_build_at_runtime=True
     )
@@ -413,7 +398,7 @@ def test_int8_cannot_be_proved_without_a_child(tmp_path: Path, tftrt: Mapping[st
 
 
 def test_bisect_converts_without_what_differs(
-    tmp_path: Path, tftrt: dict[str, Any], quick: None, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, tftrt: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source, other = save(tmp_path / "model"), save(tmp_path / "other", Model(offset=0.5))
     nodes = {"one": "Conv2D", "two": "Conv2D", "three": "Relu"}

@@ -1,5 +1,5 @@
-"""Bisection within a conversion: what counts as a difference, what does not, and where the ranges
-of INT8 come from."""
+"""Bisection within a conversion: which errors count as a difference, and where INT8's ranges come
+from."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ import pytest
 from copied_models import SHAPES, Model, X, here, left_in, save
 
 from converters import ConversionSpec
-from converters.errors import (
+from converters.repeat_check import check_unchanged
+from converters.util.errors import (
     CalibrationError,
     ConverterError,
     CrashError,
@@ -24,19 +25,18 @@ from converters.errors import (
     VerificationDataError,
     VerificationError,
 )
-from converters.unchanged import check_unchanged
 
-pytest_plugins = ["copied_tftrt"]  # fixtures tftrt and quick
+pytest_plugins = ["copied_tftrt"]  # fixture tftrt
 
-# Of a model whose outputs differ because of the second convolution.
+# The nodes of a model whose outputs differ because of the second convolution.
 NODES = {"one": "Conv2D", "two": "Conv2D", "three": "Relu", "four": "Sigmoid"}
 
 
 @pytest.fixture
 def trials(
-    tmp_path: Path, tftrt: dict[str, Any], quick: None, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, tftrt: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> dict[str, Any]:
-    """`result["error"]` is what trials raise that keep the second convolution in."""
+    """Trials that keep the second convolution in raise `result["error"]`."""
     source, other = save(tmp_path / "model"), save(tmp_path / "other", Model(offset=0.5))
     monkeypatch.setattr("converters.denylist_search.nodes_in_engines", lambda graph_def: NODES)
     result: dict[str, Any] = {"source": source, "out": tmp_path / "out"}

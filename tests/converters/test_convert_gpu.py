@@ -18,12 +18,12 @@ from digits import accuracy, input_of, pictures_and_labels
 from gpu_conversions import run, spec_of
 
 from converters import ConversionSpec, ShapeRange, calibrate, convert, verify
-from converters.calibration_table import read_tables
-from converters.compare import Thresholds, default_thresholds
-from converters.errors import CalibrationError, EngineError, VerificationError
-from converters.fresh_check import LOG_ENGINES, events, fresh_check
-from converters.inspect import inspect_model
-from converters.trt_graph import engine_nodes, load_graph
+from converters.checks.fresh_check import LOG_ENGINES, events, fresh_check
+from converters.int8.calibration_table import read_tables
+from converters.model.trt_graph import engine_nodes, load_graph
+from converters.report.inspect_model import inspect_model
+from converters.spec.thresholds import Thresholds, default_thresholds
+from converters.util.errors import CalibrationError, EngineError, VerificationError
 
 pytestmark = [pytest.mark.gpu, pytest.mark.timeout(600)]
 
@@ -357,7 +357,7 @@ def test_static_int8_by_custom_ranges(digits, tmp_path) -> None:
 
 def ranges_of(folder: Path, pictures: np.ndarray) -> dict[str, tuple[float, float]]:
     """The range of every float tensor that a node of the frozen graph gives for these inputs."""
-    from converters.freeze import freeze
+    from converters.model.model_source import freeze
 
     model = tf.saved_model.load(str(folder))
     frozen = freeze(model.signatures["serving_default"])

@@ -1,5 +1,5 @@
-"""Which signatures, shapes and names a conversion takes, and what it says of the others. TF-TRT
-is replaced by a copy of the model, as in test_convert.py."""
+"""Which signatures, shapes and names a conversion takes, and its errors for the others. A copy of
+the model replaces TF-TRT, as in test_convert.py."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ import pytest
 import tensorflow as tf
 from copied_models import SHAPES, X, here, keras_file, left_in, save, session_graph
 
-from converters import ConversionSpec, ShapeRange, engine_use
-from converters.errors import ModelError, SpecError, VerificationError
-from converters.fresh_check import FreshReport, ShapeRun
+from converters import ConversionSpec, ShapeRange
+from converters.checks import fresh_check as engine_use
+from converters.checks.fresh_check import FreshReport, ShapeRun
+from converters.util.errors import ModelError, SpecError, VerificationError
 
-pytest_plugins = ["copied_tftrt"]  # fixtures tftrt and quick
+pytest_plugins = ["copied_tftrt"]  # fixture tftrt
 
 
 class Words(tf.Module):
@@ -41,9 +42,7 @@ class Words(tf.Module):
         return {"lengths": tf.strings.length(names)}
 
 
-def test_what_cannot_be_converted_stays_native(
-    tmp_path: Path, tftrt: Mapping[str, Any], quick: None
-) -> None:
+def test_what_cannot_be_converted_stays_native(tmp_path: Path, tftrt: Mapping[str, Any]) -> None:
     module = Words()
     signatures = {name: getattr(module, name) for name in ("scores", "pair", "words")}
     tf.saved_model.save(module, str(tmp_path / "model"), signatures=signatures)
@@ -66,7 +65,7 @@ def test_what_cannot_be_converted_stays_native(
     both = {**ranges, "mask": ShapeRange((1, 3), (4, 3))}
     report = here(tmp_path / "model", tmp_path / "two", ConversionSpec(shape_ranges=both))
     assert [s.converter for s in report.signatures] == ["copy", "copy", "native"]
-    # Asked for by name, it is an error that tells the cure.
+    # If the user names such a signature, the error tells the cure.
     for name, given, text in (
         ("words", ranges, "'names' of type string.*export a signature that takes the tensor"),
         ("pair", ranges, r"shape_ranges: \['x'\] are not the inputs of a signature to convert"),
@@ -87,9 +86,7 @@ def frozen_graph(path: Path, shape: list[int | None], scope: str = "") -> Path:
     return path
 
 
-def test_a_batch_that_the_graph_fixes(
-    tmp_path: Path, tftrt: Mapping[str, Any], quick: None
-) -> None:
+def test_a_batch_that_the_graph_fixes(tmp_path: Path, tftrt: Mapping[str, Any]) -> None:
     fixed = frozen_graph(tmp_path / "fixed.pb", [7, 3])
     report = here(fixed, tmp_path / "out", ConversionSpec())
     assert report.spec.mode == "static" and report.spec.max_batch_size == 7
@@ -128,7 +125,7 @@ def test_names_that_no_signature_can_have(tmp_path: Path, tftrt: Mapping[str, An
     here(source, tmp_path / "again", again)
 
 
-def test_a_keras_file(tmp_path: Path, tftrt: Mapping[str, Any], quick: None) -> None:
+def test_a_keras_file(tmp_path: Path, tftrt: Mapping[str, Any]) -> None:
     source = keras_file(tmp_path / "model.keras")
     report = here(source, tmp_path / "out", ConversionSpec(input_shapes=SHAPES))
     assert (report.kind, report.spec.mode) == ("keras", "dynamic")
@@ -143,9 +140,7 @@ def test_a_keras_file(tmp_path: Path, tftrt: Mapping[str, Any], quick: None) -> 
     assert left_in(tmp_path) == ["model.keras", "out"]
 
 
-def test_a_meta_graph_and_its_checkpoint(
-    tmp_path: Path, tftrt: Mapping[str, Any], quick: None
-) -> None:
+def test_a_meta_graph_and_its_checkpoint(tmp_path: Path, tftrt: Mapping[str, Any]) -> None:
     source = session_graph(tmp_path)[1]
     spec = ConversionSpec(max_batch_size=4, outputs=["y"])
     report = here(source, tmp_path / "out", spec)
@@ -184,7 +179,7 @@ class Engines:
 
 
 def test_data_that_no_engine_serves(
-    tmp_path: Path, tftrt: Mapping[str, Any], quick: None, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, tftrt: Mapping[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """TensorFlow computes it on both sides, and both agree."""
     source = save(tmp_path / "model")

@@ -11,7 +11,7 @@ import tensorflow as tf
 from gpu_conversions import run
 
 from converters import ConversionSpec, convert
-from converters.compare import default_thresholds
+from converters.spec.thresholds import default_thresholds
 
 pytestmark = [pytest.mark.gpu, pytest.mark.timeout(600)]
 

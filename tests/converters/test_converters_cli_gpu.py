@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from converters.trt_graph import load_graph
+from converters.model.trt_graph import load_graph
 
 pytestmark = [pytest.mark.gpu, pytest.mark.timeout(600)]
 

@@ -1,4 +1,4 @@
-"""Files of engines are read as TensorFlow writes them; damage is told by file and record."""
+"""Engine files are read as TensorFlow writes them; errors name the file and the damaged record."""
 
 from __future__ import annotations
 
@@ -10,40 +10,21 @@ from pathlib import Path
 import pytest
 from trt_graphs import plan_bytes
 
-from converters.crc32c import crc32c, masked
-from converters.engine_file import StoredEngine, read_engine_file, write_engine_file
-from converters.errors import PlanError
-from converters.plan_file import plan_hash, plan_header
+from converters.model.engine_file import (
+    StoredEngine,
+    plan_hash,
+    plan_header,
+    read_engine_file,
+    tfrecord,
+    write_engine_file,
+)
+from converters.util.errors import PlanError
 
 ENGINES = [
     StoredEngine(((8, 224, 224, 3), (8, 5)), plan_bytes(1, 5000)),
     StoredEngine(((1, 224, 224, 3), (1, 5)), plan_bytes(2, 3000)),
     StoredEngine(((), (0, 3)), plan_bytes(3, 200)),
 ]
-
-
-def slow_crc32c(data: bytes) -> int:
-    state = 0xFFFFFFFF
-    for byte in data:
-        state ^= byte
-        for _ in range(8):
-            state = (state >> 1) ^ (0x82F63B78 if state & 1 else 0)
-    return state ^ 0xFFFFFFFF
-
-
-def test_crc32c_of_known_values() -> None:
-    # RFC 3720, appendix B.4
-    assert crc32c(bytes(32)) == 0x8A9136AA
-    assert crc32c(b"\xff" * 32) == 0x62A8AB43
-    assert crc32c(bytes(range(32))) == 0x46DD794E
-    assert crc32c(b"123456789") == 0xE3069283
-    assert crc32c(b"") == 0
-
-
-@pytest.mark.parametrize("size", [1, 4095, 4096, 4097, 5000, 8191, 70_001])
-def test_crc32c_of_long_data(size: int) -> None:
-    data = random.Random(size).randbytes(size)
-    assert crc32c(data) == slow_crc32c(data)
 
 
 @pytest.fixture
@@ -172,16 +153,6 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
         refused(path, "record 0 .* damaged")
 
 
-def record(data: bytes) -> bytes:
-    length = struct.pack("<Q", len(data))
-    return (
-        length
-        + struct.pack("<I", masked(crc32c(length)))
-        + data
-        + struct.pack("<I", masked(crc32c(data)))
-    )
-
-
 @pytest.mark.parametrize(
     ("data", "why"),
     [
@@ -199,8 +170,8 @@ def record(data: bytes) -> bytes:
 )
 def test_a_record_that_is_no_engine_is_refused(tmp_path: Path, data: bytes, why: str) -> None:
     path = tmp_path / "file"
-    good = record(b"\x0a\x04\x12\x02\x08\x05\x12\x01x")
-    path.write_bytes(good + record(data))
+    good = tfrecord(b"\x0a\x04\x12\x02\x08\x05\x12\x01x")
+    path.write_bytes(good + tfrecord(data))
     refused(path, f"record 1 is no TRTEngineInstance: .*{why}")
     path.write_bytes(good)
     assert read_engine_file(path) == [StoredEngine(((5,),), b"x")]
@@ -209,7 +180,7 @@ def test_a_record_that_is_no_engine_is_refused(tmp_path: Path, data: bytes, why:
 def test_unknown_fields_are_passed_over(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_bytes(
-        record(b"\x18\x07\x22\x01z\x29" + bytes(8) + b"\x35" + bytes(4) + b"\x12\x01x")
+        tfrecord(b"\x18\x07\x22\x01z\x29" + bytes(8) + b"\x35" + bytes(4) + b"\x12\x01x")
     )
     assert read_engine_file(path) == [StoredEngine((), b"x")]
 

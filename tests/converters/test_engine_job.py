@@ -1,5 +1,5 @@
-"""When a conversion has TensorRT's kernels loaded, and which shapes it builds. TF-TRT is made up:
-there is no GPU."""
+"""When a conversion loads TensorRT's kernels, and which shapes it builds. TF-TRT is replaced, so no
+GPU is needed."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ import pytest
 import tensorflow as tf
 from trt_graphs import SEGMENTED
 
-from converters import ConversionSpec, engine_job
-from converters.calibration_spool import write_spool
-from converters.trt_graph import load_graph
+from converters import ConversionSpec
+from converters.inputs.batch_files import write_spool
+from converters.model.trt_graph import load_graph
+from converters.tftrt import engine_job
 
 SHAPES = {"x": (2, 3)}
 

@@ -1,5 +1,5 @@
-"""Engines in the progress, by the lines that TF-TRT logs: those of tests/golden/segmented were
-recorded; those of V2's op, which needs a GPU, are as TensorFlow 2.17 writes them."""
+"""Progress shows engines by the lines that TF-TRT logs. Some lines are recorded in
+tests/golden/segmented; those of V2's op, which needs a GPU, are as TensorFlow 2.17 writes them."""
 
 from __future__ import annotations
 
@@ -16,15 +16,16 @@ import tensorflow as tf
 from copied_models import SHAPES, save
 from tensorflow.python.compiler.tensorrt import trt_convert
 
-from converters import ConversionSpec, conversion, convert, engine_job
-from converters.calibration_spool import write_spool
-from converters.child import run_in_child
-from converters.engine_log import LOG_BUILDS, EngineLines
-from converters.progress import Progress
-from converters.tftrt_v1 import SignatureV1
-from converters.tftrt_v2 import SignatureV2
+from converters import ConversionSpec, conversion_plan, convert
+from converters.inputs.batch_files import write_spool
+from converters.tftrt import engine_job
+from converters.tftrt.engine_log import LOG_BUILDS, EngineLines
+from converters.tftrt.signature_v1 import SignatureV1
+from converters.tftrt.signature_v2 import SignatureV2
+from converters.util.child import run_in_child
+from converters.util.progress import Progress
 
-pytest_plugins = ["copied_tftrt"]  # fixtures tftrt and quick
+pytest_plugins = ["copied_tftrt"]  # fixture tftrt
 
 HERE = Path(__file__).resolve().parent
 RECORDED = HERE.parent / "golden" / "segmented" / "two_engines_reports" / "conversion.log"
@@ -184,7 +185,7 @@ def test_calibrating_counts_the_batches(
 
 
 def test_a_conversion_lets_the_op_log(
-    tmp_path: Path, tftrt: dict[str, Any], quick: None, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, tftrt: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     logged = {}
 
@@ -193,7 +194,7 @@ def test_a_conversion_lets_the_op_log(
         logged[name] = os.environ.get("TF_CPP_VMODULE", "")
         return getattr(engine_job, name)(**arguments)
 
-    monkeypatch.setattr(conversion, "run_in_child", run_in_child)
+    monkeypatch.setattr(conversion_plan, "run_in_child", run_in_child)
     spec = ConversionSpec(input_shapes=SHAPES)
     convert(save(tmp_path / "model"), tmp_path / "out", spec, verify=False, progress=False)
     assert LOG_BUILDS in logged["convert_signatures"].split(",")

@@ -1,10 +1,9 @@
-"""What is judged of TensorFlow, TensorRT and the GPU, and how their libraries are found."""
+"""The rules for TensorFlow, TensorRT and the GPU, and how their libraries are found."""
 
 from __future__ import annotations
 
 import copy
 import dataclasses
-import subprocess
 import sys
 import warnings
 from pathlib import Path
@@ -14,18 +13,23 @@ import pytest
 import tensorflow as tf
 from made_up_tensorrt import compile_library, make_tensorrt
 
-from converters import environment_facts
-from converters.doctor import doctor
-from converters.elf import read_library
-from converters.environment import (
+from converters.environment import facts as environment_facts
+from converters.environment.doctor import doctor
+from converters.environment.libraries import (
+    TensorRT,
+    find_tensorrt,
+    link_folders,
+    run_path,
+    searched_folders,
+)
+from converters.environment.rules import fits, patch_level_warning, problems_of
+from converters.environment.tftrt_ready import (
     accept_patch_level,
     describe,
     environment_of,
     require_tftrt,
 )
-from converters.environment_rules import fits, patch_level_warning, problems_of
-from converters.errors import UnavailableError
-from converters.library_search import TensorRT, find_tensorrt, link_folders, searched_folders
+from converters.util.errors import UnavailableError
 
 # As a machine with an H200 answers, where everything is in order.
 GOOD = {
@@ -375,49 +379,18 @@ def test_a_machine_that_can_convert(tmp_path):
 # --- finding libraries
 
 
-def test_the_elf_reader(tmp_path):
-    needed = compile_library(tmp_path / "libb.so", "int b(void) { return 1; }")
+def test_the_run_path_of_a_library(tmp_path):
     path = compile_library(
-        tmp_path / "sub" / "liba.so",
-        "int b(void); int a(void) { return b(); }",
-        f"-L{needed.parent}",
-        "-l:libb.so",
-        "-Wl,-soname,liba.so.1",
-        "-Wl,--enable-new-dtags,-rpath,$ORIGIN/..:/opt/x",
+        tmp_path / "sub" / "liba.so", "", "-Wl,--enable-new-dtags,-rpath,$ORIGIN/..:/opt/x"
     )
-    library = read_library(path)
-    assert library.soname == "liba.so.1"
-    assert library.needed[0] == "libb.so"
-    assert library.search == (tmp_path, Path("/opt/x"))
-    link = tmp_path / "other" / "liba.so"
-    link.parent.mkdir()
-    link.symlink_to(path)
-    assert read_library(link).search == (tmp_path, Path("/opt/x"))
-    (tmp_path / "other" / "deep").mkdir()
-    (tmp_path / "other" / "deep" / "liba.so").symlink_to(path)
+    assert run_path(path) == [tmp_path, Path("/opt/x")]
+    older = compile_library(tmp_path / "libb.so", "", "-Wl,--disable-new-dtags,-rpath,${ORIGIN}/x")
+    assert run_path(older) == [tmp_path / "x"]
+    assert run_path(compile_library(tmp_path / "libc.so", "")) == []
     # $ORIGIN is where the link is, as for the loader.
-    assert read_library(tmp_path / "other" / "deep" / "liba.so").search[0] == tmp_path / "other"
-
-
-def test_the_elf_reader_on_no_elf(tmp_path):
-    path = compile_library(tmp_path / "liba.so", "")
-    data = path.read_bytes()
-    for length in (0, 3, 40, 63, 64, 100, 300):
-        (tmp_path / "cut").write_bytes(data[:length])
-        with pytest.raises(ValueError, match="cut"):
-            read_library(tmp_path / "cut")
-    (tmp_path / "text").write_text("no library" * 100)
-    with pytest.raises(ValueError, match="no 64-bit little-endian ELF"):
-        read_library(tmp_path / "text")
-
-
-def test_the_elf_reader_agrees_with_readelf():
-    library = Path(tf.sysconfig.get_lib()) / "libtensorflow_framework.so.2"
-    shown = subprocess.run(
-        ["readelf", "-d", str(library)], capture_output=True, text=True, check=True
-    ).stdout
-    needed = [line.split("[")[1].rstrip("]") for line in shown.splitlines() if "(NEEDED)" in line]
-    assert list(read_library(library).needed) == needed
+    (tmp_path / "other" / "deep").mkdir(parents=True)
+    (tmp_path / "other" / "deep" / "liba.so").symlink_to(path)
+    assert run_path(tmp_path / "other" / "deep" / "liba.so")[0] == tmp_path / "other"
 
 
 def test_searched_folders_are_those_of_every_opener(tmp_path):

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from trt_graphs import SEGMENTED, GraphMaker, with_plans
 
-from converters.errors import OutputError
-from converters.event_files import write_event_files
-from converters.inspect import inspect_model
+from converters.report.event_files import write_event_files
+from converters.report.inspect_model import inspect_model
+from converters.util.errors import OutputError
 
 
 def graph_of(path: Path) -> Any:

@@ -1,4 +1,4 @@
-"""Plans are extracted with what they take and give; a part is not taken for the whole."""
+"""Plans are extracted with their inputs and outputs; a part is not taken for the whole model."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 from trt_graphs import SEGMENTED, GraphMaker, asset, plan_bytes, with_plans
 
-from converters.engine_file import read_engine_file, write_engine_file
-from converters.errors import ModelError, OutputError, PlanError, UnavailableError
-from converters.extract_plan import extract_plans
-from converters.flat_graph import flatten
-from converters.plan_bindings import why_not_whole
-from converters.trt_graph import engine_nodes, load_graph
+from converters.model.engine_file import read_engine_file, write_engine_file
+from converters.model.flat_graph import flatten
+from converters.model.trt_graph import engine_nodes, load_graph
+from converters.plans.extract_plan import extract_plans
+from converters.plans.plan_compare import why_not_whole
+from converters.util.errors import ModelError, OutputError, PlanError, UnavailableError
 
 
 @pytest.fixture
@@ -239,8 +239,8 @@ def test_where_nothing_can_run_comparing_is_refused_or_noted(whole: Path, tmp_pa
 
 def test_the_function_of_one_engine_is_what_the_model_has() -> None:
     pytest.importorskip("tensorflow")
-    from converters.plan_compare import engine_function
-    from converters.segmenter import tftrt_is_compiled_in
+    from converters.plans.plan_compare import engine_function
+    from converters.segments.segmenter import tftrt_is_compiled_in
 
     if not tftrt_is_compiled_in():
         pytest.skip("this TensorFlow has no TRTEngineOp")

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 from converters import ConversionSpec, ShapeRange, convert, extract_plans, inspect_model
-from converters.errors import PlanError
-from converters.plan_file import plan_header
-from converters.plan_runner import PlanRunner
+from converters.model.engine_file import plan_header
+from converters.plans.plan_runner import PlanRunner
+from converters.util.errors import PlanError
 
 pytestmark = [pytest.mark.gpu, pytest.mark.timeout(600)]
 

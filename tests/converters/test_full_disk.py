@@ -1,5 +1,5 @@
-"""A conversion whose disk is really full. TF-TRT is replaced by a copy of the model, as in
-test_convert.py, or by TensorFlow's own saving of it."""
+"""A conversion on a disk that is really full. A copy of the model replaces TF-TRT, as in
+test_convert.py, or TensorFlow saves the model again."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ import tensorflow as tf
 from copied_models import SHAPES, Model, X, here, save
 
 from converters import ConversionSpec
-from converters.errors import OutputError
+from converters.util.errors import OutputError
 
-pytest_plugins = ["copied_tftrt", "small_disk"]  # fixtures tftrt, quick, small_disk, full_disk
+pytest_plugins = ["copied_tftrt", "small_disk"]  # fixtures tftrt, small_disk, full_disk
 
 FULL = "out cannot be written: .*No space left on device.* MB are free there now.*Make room"
 
@@ -30,7 +30,7 @@ class Large(Model):
 
 @pytest.mark.parametrize("saved", [False, True], ids=["files are copied", "TensorFlow saves"])
 def test_the_output_s_disk(
-    tmp_path: Path, tftrt: dict[str, Any], quick: None, small_disk: Path, saved: bool
+    tmp_path: Path, tftrt: dict[str, Any], small_disk: Path, saved: bool
 ) -> None:
     source = save(tmp_path / "model", Large())
     older = small_disk / "older"

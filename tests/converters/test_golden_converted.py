@@ -1,5 +1,4 @@
-"""Models converted on an H200 by tests/golden/make_converted_models.py: read, inspected and taken
-apart here, where there is neither a GPU nor TensorRT."""
+"""The golden converted models: they are what their scripts made, and inspect_model reads them."""
 
 from __future__ import annotations
 
@@ -13,13 +12,12 @@ import pytest
 from test_event_files import graph_of, ops
 
 from converters import extract_plans, inspect_model
-from converters.calibration_table import CalibrationTable
+from converters.checks.runnable import load_signatures, require_same_gpu
 from converters.cli.app import main
-from converters.engine_file import read_engine_file
-from converters.engine_gpu import require_same_gpu
-from converters.errors import PlanError
-from converters.runnable import load_signatures
-from converters.trt_graph import engine_nodes, load_graph
+from converters.int8.calibration_table import CalibrationTable
+from converters.model.engine_file import read_engine_file
+from converters.model.trt_graph import engine_nodes, load_graph
+from converters.util.errors import PlanError
 
 CONVERTED = Path(__file__).resolve().parent.parent / "golden" / "converted"
 MADE: dict[str, Any] = json.loads((CONVERTED / "PROVENANCE.json").read_text())["models"]
@@ -105,7 +103,7 @@ def test_engines_for_another_gpu(
 
     def here(*capabilities: str) -> None:
         gpus = [{"name": "NVIDIA X", "compute_capability": found} for found in capabilities]
-        monkeypatch.setattr("converters.engine_gpu.cuda", lambda: {"gpus": gpus})
+        monkeypatch.setattr("converters.checks.runnable.cuda", lambda: {"gpus": gpus})
 
     says = r"has engines for NVIDIA H200 \(compute capability 9\.0\).*here is NVIDIA X .*8\.0\)"
     here("8.0", "8.0")
@@ -131,3 +129,25 @@ def test_a_cut_engine_file_is_refused(tmp_path: Path) -> None:
     asset.write_bytes(asset.read_bytes()[:-1000])
     with pytest.raises(PlanError, match=asset.name):
         extract_plans(model, tmp_path / "plans", compare=False)
+
+
+GOLDEN = Path(__file__).resolve().parent.parent / "golden"
+RECORDS = sorted(GOLDEN.glob("*/PROVENANCE.json"))
+
+
+def test_there_are_records() -> None:
+    assert {record.parent.name for record in RECORDS} >= {"converted", "segmented"}
+
+
+@pytest.mark.parametrize("record", RECORDS, ids=lambda record: str(record.parent.name))
+def test_every_file_is_as_it_was_made(record: Path) -> None:
+    made = json.loads(record.read_text())["sha256"]
+    folder = record.parent
+    there = {
+        path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in folder.rglob("*")
+        if path.is_file() and path != record
+    }
+    assert sorted(there) == sorted(made)
+    changed = [name for name, digest in there.items() if made[name] != digest]
+    assert not changed, f"{record} has other hashes; make them again by its command"

@@ -1,4 +1,4 @@
-"""inspect_model counts, explains and forecasts; the reasons are TF-TRT's own where it gave any."""
+"""inspect_model counts, explains and forecasts; where TF-TRT gave a reason, the report has it."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import gpu_models
 import pytest
 from trt_graphs import SEGMENTED, GraphMaker, asset, chain, with_plans
 
-from converters import exclusions
-from converters.errors import ModelError, UnavailableError
-from converters.exclusions import category_of, read_detailed_report, read_segmenter_log
-from converters.inspect import inspect_model
-from converters.report import NodeCount
-from converters.segmenter import SegmenterOptions, tftrt_is_compiled_in
-from converters.trt_graph import engine_nodes, load_graph
+from converters.model.trt_graph import engine_nodes, load_graph
+from converters.report.inspect_model import inspect_model
+from converters.report.report_data import NodeCount
+from converters.segments import exclusions
+from converters.segments.exclusions import category_of, read_detailed_report, read_segmenter_log
+from converters.segments.segmenter import SegmenterOptions, tftrt_is_compiled_in
+from converters.util.errors import ModelError, UnavailableError
 
 CUMSUM = (
     "PartitionedCall/StatefulPartitionedCall/StatefulPartitionedCall/sequential_1/lambda_1/Cumsum"
@@ -382,7 +382,7 @@ def test_the_text_names_engines_and_reasons() -> None:
 
 
 def test_signatures_that_are_one_graph_are_shown_once() -> None:
-    from converters.inspect import distinct
+    from converters.report.inspect_model import distinct
 
     flat = chain("Relu", "Relu", "Relu").flat(Path("g"))
     other = chain("Relu", "Relu").flat(Path("g"))

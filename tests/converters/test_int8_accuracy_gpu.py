@@ -13,7 +13,7 @@ from digits import accuracy, input_of, pictures_and_labels
 from gpu_conversions import spec_of
 
 from converters import convert
-from converters.compare import Thresholds
+from converters.spec.thresholds import Thresholds
 
 pytestmark = [pytest.mark.gpu, pytest.mark.timeout(600)]
 

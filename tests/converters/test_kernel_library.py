@@ -1,4 +1,4 @@
-"""A builder of TensorRT lives as long as it is asked for, and no longer."""
+"""TensorRT's kernels stay loaded while a builder lives, which is until the block ends."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import made_up_tensorrt
 import pytest
 import tensorflow as tf
 
-from converters import kernel_library
-from converters.kernel_library import kernels_kept
+from converters.environment import kernel_library
+from converters.environment.kernel_library import kernels_kept
 
 # A C++ class with a virtual destructor, as compilers lay it out: the second one frees the object.
 # It uses its logger as TensorRT does, also while it is deleted.

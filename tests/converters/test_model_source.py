@@ -9,8 +9,8 @@ import pytest
 import tensorflow as tf
 from copied_models import W, session_graph
 
-from converters.errors import ModelError
-from converters.model_source import kind_of, open_source
+from converters.model.model_source import kind_of, open_source
+from converters.util.errors import ModelError
 
 X = np.random.default_rng(0).normal(size=(4, 3)).astype(np.float32)
 

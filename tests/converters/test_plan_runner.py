@@ -1,5 +1,5 @@
-"""PlanRunner's own part: shapes, types, profiles, errors. TensorRT and the GPU are made up here;
-the gpu tests of test_extract_plan_gpu.py have real ones."""
+"""PlanRunner's own work: shapes, types, profiles, errors. TensorRT and the GPU are replaced here;
+test_extract_plan_gpu.py uses real ones."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from made_up_runtime import Memory, made_up_plan
 
-from converters import cuda_driver, plan_runner
-from converters.errors import PlanError, UnavailableError
-from converters.plan_compare import _differences, random_inputs
-from converters.plan_runner import PlanRunner
+from converters.plans import cuda_driver, plan_runner
+from converters.plans.plan_compare import _differences, random_inputs
+from converters.plans.plan_runner import PlanRunner
+from converters.util.errors import PlanError, UnavailableError
 
 X, Y = "TensorRTInputPH_0", "TensorRTOutputPH_0"
 RANGE = [[1, 4], [8, 4], [8, 4]]
@@ -90,8 +90,8 @@ def test_arrays_that_are_no_c_arrays_are_copied() -> None:
 @pytest.mark.parametrize(
     ("inputs", "match"),
     [
-        ({}, "takes the inputs TensorRTInputPH_0; given were none"),
-        ({"other": array(1, 4)}, "given were other"),
+        ({}, "takes the inputs TensorRTInputPH_0, not none"),
+        ({"other": array(1, 4)}, "not other"),
         ({X: array(1, 4, dtype="float64")}, "takes float32 for 'TensorRTInputPH_0', not float64"),
     ],
 )
@@ -105,7 +105,7 @@ def test_wrong_inputs_are_refused(inputs: dict[str, np.ndarray], match: str) -> 
 
 def test_wrong_shapes_of_implicit_batch_are_refused() -> None:
     with PlanRunner(made_up_plan(implicit=[3], max_batch=4)) as runner:
-        with pytest.raises(PlanError, match="one batch from 1 to 4 .* given were 5x3"):
+        with pytest.raises(PlanError, match="one batch from 1 to 4 .* not 5x3"):
             runner.run({X: array(5, 3)})
         with pytest.raises(PlanError, match="does not take 2x4"):
             runner.run({X: array(2, 4)})

@@ -8,8 +8,8 @@ import time
 
 import pytest
 
-from converters import progress
-from converters.progress import Progress
+from converters.util import progress
+from converters.util.progress import Progress
 
 
 class Terminal(io.StringIO):

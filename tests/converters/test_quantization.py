@@ -7,15 +7,15 @@ from typing import Any, Callable
 import numpy as np
 import pytest
 
-from converters.errors import CalibrationError, SpecError
-from converters.missing_ranges import missing_in_engines, missing_ranges, require_ranges
-from converters.node_tensors import NodeTensors
-from converters.quantization import (
+from converters.int8.missing_ranges import missing_in_engines, missing_ranges, require_ranges
+from converters.int8.node_tensors import NodeTensors
+from converters.int8.quantization import (
     check_quantize_nodes,
     insert_ranges,
     quantize_mode,
     quantize_nodes,
 )
+from converters.util.errors import CalibrationError, SpecError
 
 tf = pytest.importorskip("tensorflow")
 v1 = tf.compat.v1

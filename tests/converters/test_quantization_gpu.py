@@ -13,10 +13,10 @@ import tensorflow as tf
 from gpu_conversions import spec_of
 
 from converters import ConversionSpec, convert
-from converters.errors import CalibrationError, SpecError
-from converters.freeze import freeze
-from converters.quantization import CONVERTED_OPS, EXPLICIT_OP
-from converters.trt_graph import EngineNode, engine_nodes, load_graph
+from converters.int8.quantization import CONVERTED_OPS, EXPLICIT_OP
+from converters.model.model_source import freeze
+from converters.model.trt_graph import EngineNode, engine_nodes, load_graph
+from converters.util.errors import CalibrationError, SpecError
 
 pytestmark = [pytest.mark.gpu, pytest.mark.timeout(600)]
 

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from converters.calibration_data import InputSpec
-from converters.errors import VerificationError
-from converters.random_inputs import random_batches
+from converters.inputs.calibration_data import InputSpec
+from converters.inputs.random_inputs import random_batches
+from converters.util.errors import VerificationError
 
 
 def spec(*shape: int | None, dtype: Any = np.float32) -> InputSpec:

@@ -13,8 +13,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from converters.errors import ModelError
-from converters.record import (
+from converters.repeat_check import check_unchanged
+from converters.spec.conversion_spec import ConversionSpec
+from converters.util.errors import ModelError
+from converters.util.record import (
     RECORD,
     file_hash,
     file_hashes,
@@ -24,8 +26,6 @@ from converters.record import (
     write_record,
     write_repeat_script,
 )
-from converters.spec import ConversionSpec
-from converters.unchanged import check_unchanged
 
 
 @dataclasses.dataclass(frozen=True)
@@ -90,12 +90,11 @@ def run(script: Path, *arguments: str, **environment: str) -> subprocess.Complet
 
 @pytest.fixture
 def python(tmp_path) -> str:
-    """An interpreter that only says how it was called, but for the question whether the source is
-    the same."""
+    """An interpreter that only prints how it was called, but really runs repeat_check."""
     shown = tmp_path / "python"
     shown.write_text(
         f"#!{sys.executable}\nimport json, os, sys\n"
-        "if 'converters.unchanged' in sys.argv:\n"
+        "if 'converters.repeat_check' in sys.argv:\n"
         "    os.execv(sys.executable, [sys.executable, *sys.argv[1:]])\n"
         "settings = {n: v for n, v in os.environ.items() if n.startswith('TF_TRT_')}\n"
         "print(json.dumps([sys.argv[1:], settings, os.environ['PYTHONPATH']]))\n"
@@ -169,7 +168,7 @@ def test_the_script_stops_where_the_source_is_another(out, python, tmp_path):
     assert f"--spec {out}/conversion.json" in done.stderr and "Traceback" not in done.stderr
     (model / "variables" / "data").rename(model / "variables" / "other")
     done = run(script, "new", PYTHON=python)
-    assert f"{was} and has (no such file), and 1 more files are others" in done.stderr
+    assert f"{was} and has (no such file), and 1 more files have changed" in done.stderr
     (model / "variables" / "other").unlink()
     (model / "variables").rmdir()
     model.rmdir()
@@ -218,20 +217,21 @@ def test_a_folder_or_pattern_with_other_files(tmp_path, given):
         check_unchanged(record, model, data)
 
 
-def test_a_record_that_is_not_there_or_damaged(tmp_path):
+@pytest.mark.parametrize("module", ["repeat_check", "unchanged"])  # older scripts run the second
+def test_a_record_that_is_not_there_or_damaged(tmp_path, module):
     path = tmp_path / RECORD
     for content in (None, "{"):
         if content is not None:
             path.write_text(content)
-        command = [sys.executable, "-m", "converters.unchanged", str(path), str(tmp_path)]
+        command = [sys.executable, "-m", f"converters.{module}", str(path), str(tmp_path)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert done.returncode == 1
-        assert done.stderr.startswith("error: this is not repeated: ")
+        assert done.stderr.startswith("error: the conversion is not repeated: ")
         assert "Traceback" not in done.stderr
 
 
 def test_folders_that_are_links(tmp_path):
-    """They are followed, once each, and not where they are no part of the model."""
+    """Links within the model are followed, each once; other links are not."""
     model, elsewhere = tmp_path / "model", tmp_path / "elsewhere"
     for folder in (model, elsewhere):
         folder.mkdir()

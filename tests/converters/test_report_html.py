@@ -1,4 +1,4 @@
-"""The HTML report is whole, needs nothing from elsewhere, and cannot be broken by names."""
+"""The HTML report is complete, loads nothing, and is safe for any names in the model."""
 
 from __future__ import annotations
 
@@ -13,10 +13,9 @@ from pathlib import Path
 import pytest
 from trt_graphs import SEGMENTED, GraphMaker, with_plans
 
-from converters.inspect import inspect_model
-from converters.report import Box, Drawing, ModelReport
-from converters.report_layout import layout
-from converters.report_svg import MOST_BOXES, drawing_svg
+from converters.report.graph_svg import MOST_BOXES, drawing_svg, layout
+from converters.report.inspect_model import ModelReport, inspect_model
+from converters.report.report_data import Box, Drawing
 
 VOID = ("meta", "br")
 

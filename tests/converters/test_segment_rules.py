@@ -1,4 +1,4 @@
-"""The rules that say what TF-TRT would leave out, on graphs made by hand and against its table."""
+"""The rules for what TF-TRT would leave out, on graphs made by hand and against TF-TRT's table."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from trt_graphs import GraphMaker, chain
 
-from converters import exclusions
-from converters.exclusions import op_rules
-from converters.inspect import inspect_model
-from converters.segment_rules import forecast
-from converters.segmenter import SegmenterOptions, tftrt_is_compiled_in
+from converters.report.inspect_model import inspect_model
+from converters.segments import exclusions
+from converters.segments.exclusions import op_rules
+from converters.segments.segment_rules import forecast
+from converters.segments.segmenter import SegmenterOptions, tftrt_is_compiled_in
 
 needs_tftrt = pytest.mark.skipif(
     not tftrt_is_compiled_in(), reason="this TensorFlow has no TF-TRT inside"

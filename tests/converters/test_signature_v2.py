@@ -1,4 +1,4 @@
-"""Signatures through TF-TRT's own cut, which needs no GPU; nothing is built."""
+"""TF-TRT itself segments signatures, which needs no GPU; no engine is built."""
 
 from __future__ import annotations
 
@@ -10,12 +10,11 @@ import gpu_models
 import pytest
 
 from converters import ConversionSpec
-from converters.calibration_table import CalibrationTable
-from converters.progress import Progress
-from converters.segmenter import tftrt_is_compiled_in
-from converters.table_match import TablesBySignature
-from converters.tftrt_v2 import SignatureV2
-from converters.trt_graph import EngineNode, engine_nodes
+from converters.int8.calibration_table import CalibrationTable, TablesBySignature
+from converters.model.trt_graph import EngineNode, engine_nodes
+from converters.segments.segmenter import tftrt_is_compiled_in
+from converters.tftrt.signature_v2 import SignatureV2
+from converters.util.progress import Progress
 
 pytestmark = pytest.mark.skipif(
     not tftrt_is_compiled_in(), reason="this TensorFlow has no TF-TRT inside"

@@ -9,9 +9,10 @@ import sys
 import numpy as np
 import pytest
 
-from converters.compare import Thresholds
-from converters.errors import ConverterError, SpecError
-from converters.shapes import (
+from converters.spec.conversion_spec import ConversionSpec
+from converters.spec.thresholds import Thresholds
+from converters.util.errors import ConverterError, SpecError
+from converters.util.shapes import (
     ShapeRange,
     format_shape,
     format_shape_set,
@@ -20,7 +21,6 @@ from converters.shapes import (
     parse_shape,
     parse_shape_set,
 )
-from converters.spec import ConversionSpec
 
 X = {"x": (8, 4)}
 SETS = [{"x": (1, 4)}, {"x": (8, 4)}]

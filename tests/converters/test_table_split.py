@@ -1,5 +1,5 @@
-"""A table's ranges for engines that are cut otherwise: of the golden INT8 model by TF-TRT itself,
-and of graphs made by hand."""
+"""A table's ranges for engines that are cut differently: TF-TRT cuts the golden INT8 model again,
+and there are graphs made by hand."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from converters import engine_job
-from converters.calibration_table import CalibrationTable
-from converters.errors import CalibrationError
-from converters.segmenter import SegmenterOptions, ask_segmenter, tftrt_is_compiled_in
-from converters.spec import ConversionSpec
-from converters.table_split import CalibratedGraph
-from converters.tftrt_v2 import _converter_class
-from converters.trt_graph import engine_nodes, load_graph, trt_nodes
+from converters.int8.calibration_table import CalibrationTable
+from converters.int8.table_split import CalibratedGraph
+from converters.model.trt_graph import engine_nodes, load_graph, trt_nodes
+from converters.segments.segmenter import SegmenterOptions, ask_segmenter, tftrt_is_compiled_in
+from converters.spec.conversion_spec import ConversionSpec
+from converters.tftrt import engine_job
+from converters.tftrt.signature_v2 import _converter_class
+from converters.util.errors import CalibrationError
 
 graph_pb2 = pytest.importorskip("tensorflow.core.framework.graph_pb2")
 
@@ -72,7 +72,7 @@ def test_the_graph_s_names_of_what_was_calibrated(
 def test_an_engine_as_before_has_its_table(
     calibrated: CalibratedGraph, table: CalibrationTable, golden: Any
 ) -> None:
-    """With what TensorRT numbers itself."""
+    """Even the tensors that TensorRT numbers itself keep their scales."""
     for graph in (golden, cut_again()):
         (found,) = calibrated.split(graph).values()
         assert found == table
@@ -98,6 +98,7 @@ def test_an_engine_that_is_split_in_two(
     assert first.header == second.header == HEADER
 
 
+@pytest.mark.slow
 def test_every_piece_has_the_ranges_of_its_ends(
     calibrated: CalibratedGraph, table: CalibrationTable
 ) -> None:
@@ -113,6 +114,7 @@ def test_every_piece_has_the_ranges_of_its_ends(
     ]
 
 
+@pytest.mark.slow
 def test_no_engine_needs_no_table(calibrated: CalibratedGraph) -> None:
     ops = ("Conv2D", "Relu", "Mul", "AddV2", "Sub", "Mean", "MatMul", "BiasAdd", "Softmax")
     graph = cut_again(op_denylist=ops)
@@ -326,7 +328,7 @@ def test_an_engine_without_its_segment_is_left_alone(scale: float | None) -> Non
 
 
 def test_without_tables_no_engine_is_looked_into(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("converters.table_split._Engine", None)
+    monkeypatch.setattr("converters.int8.table_split._Engine", None)
     assert CalibratedGraph.of(chain(("E_0", "a", None))) is None
 
 
@@ -388,7 +390,9 @@ def test_data_measures_what_the_table_lacks(
         "_execute_calibration",
         lambda self, calibration_input_fn: measured.append(calibration_input_fn()),
     )
-    monkeypatch.setattr("converters.tftrt_v2._rebuilt", lambda function, graph_def: function)
+    monkeypatch.setattr(
+        "converters.tftrt.signature_v2._rebuilt", lambda function, graph_def: function
+    )
     graph = graph_pb2.GraphDef()
     graph.CopyFrom(golden)
     (node,) = trt_nodes(graph)

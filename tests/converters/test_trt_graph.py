@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from trt_graphs import SEGMENTED, GraphMaker, asset, with_plans
 
-from converters.errors import ModelError
-from converters.flat_graph import flatten, node_of
-from converters.trt_graph import engine_nodes, load_graph
+from converters.model.flat_graph import flatten, node_of
+from converters.model.trt_graph import engine_nodes, load_graph
+from converters.util.errors import ModelError
 
 
 def test_v2_engines_sit_in_functions() -> None:

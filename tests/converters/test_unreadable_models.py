@@ -10,11 +10,11 @@ import pytest
 import tensorflow as tf
 from copied_models import keras_file, save, session_graph
 
+from converters.checks.runnable import FrozenGraph, load_signatures
 from converters.cli import main
-from converters.errors import ModelError
-from converters.model_source import open_source
-from converters.runnable import FrozenGraph, load_signatures
-from converters.trt_graph import load_graph
+from converters.model.model_source import open_source
+from converters.model.trt_graph import load_graph
+from converters.util.errors import ModelError
 
 
 def unfrozen(folder: Path) -> Path:

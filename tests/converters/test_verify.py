@@ -13,15 +13,15 @@ import numpy as np
 import pytest
 from copied_models import keras_file, session_graph
 
-from converters.compare import Thresholds
-from converters.errors import ModelError, SpecError, VerificationError
-from converters.model_source import open_source
-from converters.runnable import FrozenGraph, load_signatures
-from converters.verify import verify
+from converters.checks.runnable import FrozenGraph, load_signatures
+from converters.checks.verify import verify
+from converters.model.model_source import open_source
+from converters.spec.thresholds import Thresholds
+from converters.util.errors import ModelError, SpecError, VerificationError
 
 tf = pytest.importorskip("tensorflow")
 # The package has a function of the same name.
-verify_module = importlib.import_module("converters.verify")
+verify_module = importlib.import_module("converters.checks.verify")
 
 
 class Net(tf.Module):
@@ -308,7 +308,7 @@ def test_an_engine_without_tftrt_is_explained(tmp_path: Path) -> None:
                 node.attr["precision_mode"].s = b"INT8"
     message.meta_graphs[0].meta_info_def.stripped_op_list.op.add(name="TRTEngineOp")
     path.write_bytes(message.SerializeToString())
-    from converters.errors import ConverterError
+    from converters.util.errors import ConverterError
 
     with pytest.raises(ConverterError, match="TRTEngineOp|TensorRT engines|cannot be loaded"):
         verify(path.parent, path.parent)
@@ -357,31 +357,38 @@ def test_a_keras_model_against_a_perturbed_copy(tmp_path: Path) -> None:
     assert not verify(paths[0], paths[2], data, precision="FP16").passed
 
 
-@pytest.mark.parametrize("apart", [False, True], ids=["in this process", "in children"])
 @pytest.mark.parametrize("kind", ["keras", "meta_graph"])
 def test_natives_that_are_exported_first(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, apart: bool
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
-    """What `convert` takes, `verify` compares with; CONVERTED is an export of it."""
+    """`verify` compares with whatever `convert` takes; the converted model is an export of it."""
     (tmp_path / "tmp").mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "tmp"))
     made = keras_file(tmp_path / "a.keras") if kind == "keras" else session_graph(tmp_path)[1]
     outputs = ["y"] if kind == "meta_graph" else None
     same = open_source(made, tmp_path / "same", outputs=outputs).saved_model
-    report = verify(
-        made, same, shapes={"x": (4, 3)}, separate_processes=apart, outputs=outputs, precision=None
-    )
+    report = verify(made, same, shapes={"x": (4, 3)}, outputs=outputs, precision=None)
     assert report.passed and report.outputs and not report.problems
     assert not list((tmp_path / "tmp").glob("trt-convert-*"))
     if kind == "meta_graph":
         with pytest.raises(ModelError, match="name its outputs .*--output"):
-            verify(made, same, separate_processes=apart)
+            verify(made, same)
         made.with_suffix(".index").unlink()
         with pytest.raises(ModelError, match="the checkpoint of .* cannot be restored"):
-            verify(made, same, outputs=outputs, separate_processes=apart)
+            verify(made, same, outputs=outputs)
     else:
         other = open_source(keras_file(tmp_path / "b.keras"), tmp_path / "other").saved_model
-        assert not verify(made, other, shapes={"x": (4, 3)}, separate_processes=apart).passed
+        assert not verify(made, other, shapes={"x": (4, 3)}).passed
+
+
+def test_a_native_that_a_child_exports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "tmp").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "tmp"))
+    made = session_graph(tmp_path)[1]
+    same = open_source(made, tmp_path / "same", outputs=["y"]).saved_model
+    report = verify(made, same, shapes={"x": (4, 3)}, outputs=["y"], separate_processes=True)
+    assert report.passed and report.outputs and not report.problems
+    assert not list((tmp_path / "tmp").glob("trt-convert-*"))
 
 
 def test_functions_do_not_go_into_child_processes(native: str) -> None:
@@ -402,7 +409,7 @@ def test_shapes(native: str) -> None:
     assert report.outputs[0].difference.count == 7 * 8
     with pytest.raises(VerificationError, match="2x5 does not fit the model's \\?x6"):
         verify(native, native, shapes={"x": (2, 5)}, precision="FP32")
-    with pytest.raises(VerificationError, match="q:2x5 are of no signature's inputs"):
+    with pytest.raises(VerificationError, match="q:2x5 fit no signature's inputs"):
         verify(native, native, shapes={"q": (2, 5)}, precision="FP32")
 
 

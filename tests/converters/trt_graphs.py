@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from converters.engine_file import StoredEngine, write_engine_file
-from converters.flat_graph import FlatGraph, flatten
-from converters.trt_graph import EngineNode, LoadedGraph, engine_nodes, load_graph
+from converters.model.engine_file import StoredEngine, write_engine_file
+from converters.model.flat_graph import FlatGraph, flatten
+from converters.model.trt_graph import EngineNode, LoadedGraph, engine_nodes, load_graph
 
 SEGMENTED = Path(__file__).resolve().parent.parent / "golden" / "segmented"
 

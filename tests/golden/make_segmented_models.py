@@ -27,7 +27,7 @@ def main() -> None:
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
     import tensorflow as tf
 
-    from converters.segmenter import SegmenterOptions
+    from converters.segments.segmenter import SegmenterOptions
 
     tf.keras.utils.set_random_seed(7)
     shutil.rmtree(FOLDER, ignore_errors=True)
@@ -101,7 +101,7 @@ def cut(source: str, name: str, options: Any) -> dict[str, Any]:
     from tensorflow.python.compiler.tensorrt import trt_convert
     from tensorflow.python.framework import convert_to_constants
 
-    from converters.segmenter import ask_segmenter
+    from converters.segments.segmenter import ask_segmenter
 
     answer = ask_segmenter(FOLDER / source, options)
     reports = FOLDER / f"{Path(name).stem}_reports"
@@ -131,7 +131,7 @@ def write_detailed_report(source: str, options: Any, path: Path) -> None:
             "signature": None,
         }
         subprocess.run(
-            [sys.executable, "-m", "converters.segmenter_child", json.dumps(job)],
+            [sys.executable, "-m", "converters.segments.segmenter", json.dumps(job)],
             env={
                 **os.environ,
                 "TF_TRT_SHOW_DETAILED_REPORT": str(path),

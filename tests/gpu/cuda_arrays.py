@@ -1,4 +1,4 @@
-"""Arrays on a GPU that are none of TensorFlow's: memory, streams and copies of the driver's."""
+"""Arrays on a GPU that do not belong to TensorFlow: the driver's memory, streams and copies."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def check(result: int) -> None:
 
 
 def free_memory() -> int:
-    """Bytes of the first GPU that nobody has."""
+    """Free bytes of the first GPU."""
     free, total = ctypes.c_size_t(), ctypes.c_size_t()
     check(_cuda().cuMemGetInfo_v2(ctypes.byref(free), ctypes.byref(total)))
     return int(free.value)
@@ -72,14 +72,14 @@ class Context:
             check(cuda.cuCtxPopCurrent_v2(ctypes.byref(ctypes.c_void_p())))
 
     def stream(self) -> int:
-        """A new one, which goes with the context."""
+        """A new stream. It ends with the context."""
         handle = ctypes.c_void_p()
         with self._current() as cuda:
             check(cuda.cuStreamCreate(ctypes.byref(handle), 1))
         return int(handle.value or 0)
 
     def read(self, address: int, size: int) -> bytes:
-        """Memory of the context's."""
+        """Memory of the context."""
         out = ctypes.create_string_buffer(size)
         with self._current() as cuda:
             check(cuda.cuMemcpyDtoH_v2(out, ctypes.c_uint64(address), ctypes.c_size_t(size)))
@@ -87,7 +87,7 @@ class Context:
 
 
 def context_of(address: int) -> int:
-    """Whose memory it is."""
+    """The context that the memory belongs to."""
     context, attribute = ctypes.c_void_p(), 1  # CU_POINTER_ATTRIBUTE_CONTEXT
     check(_cuda().cuPointerGetAttribute(ctypes.byref(context), attribute, ctypes.c_uint64(address)))
     return int(context.value or 0)
@@ -102,7 +102,7 @@ def pause(stream: int, seconds: float) -> None:
 
 
 class Stream:
-    """One that does not wait for the default stream."""
+    """A stream that does not wait for the default stream."""
 
     def __init__(self) -> None:
         handle = ctypes.c_void_p()
@@ -127,7 +127,7 @@ class Stream:
 
 
 class CudaArray:
-    """Memory of the driver's with `__cuda_array_interface__`; `living` counts them."""
+    """The driver's memory, with `__cuda_array_interface__`. `living` counts these objects."""
 
     living = 0
     address = 0

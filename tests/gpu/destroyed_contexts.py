@@ -1,4 +1,4 @@
-"""Contexts that their owner destroyed, and numbers that are none: errors, not crashes.
+"""Contexts that were destroyed, and numbers that are no context, give errors instead of crashes.
 
 python tests/gpu/destroyed_contexts.py      # prints what it did, "all refused" at the end
 """
@@ -59,7 +59,7 @@ def main() -> None:
     print("decoder let go", flush=True)
     refused("a destroyed one", lambda: create(cudacontext=handle), none)
 
-    with Context() as context:  # perhaps at the same address
+    with Context() as context:  # It may have the same address.
         decoder = create(cudacontext=context.handle)
         count = sum(len(decoder.Decode(packet)) for packet in packets)
         assert count == 48, count

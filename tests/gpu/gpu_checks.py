@@ -1,4 +1,4 @@
-"""What NVDEC gives beside what the CPU gives."""
+"""Comparisons of NVDEC's frames with those of the CPU."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from gpu_clips import data
 import tf_nvcodec as nvc
 
 GPU = "/GPU:0"
-# What every GPU with NVDEC takes of the corpus; of the rest, some take 4:4:4, 10 and 12 bits.
+# Every GPU with NVDEC decodes these of the clips. Some also decode 4:4:4, 10 and 12 bits.
 EVERYWHERE = {
     "h264": {"yuv420p", "yuvj420p"},
     "hevc": {"yuv420p"},
@@ -35,7 +35,7 @@ EVERYWHERE = {
 
 
 def codecs() -> set[str]:
-    """NVDEC's, of the first GPU: "NVIDIA H200: h264, hevc"."""
+    """The codecs of the first GPU's NVDEC, from "NVIDIA H200: h264, hevc"."""
     _, reason = nvc.is_available("nvdec", reason=True)
     return set(re.findall(r"\w+", reason.rpartition(":")[2]))
 
@@ -76,7 +76,7 @@ def native(name: str, **options: object) -> nvc.DecodedVideo:
 
 
 def taken(names: Iterable[str]) -> set[str]:
-    """Those clips of which the GPU decodes a frame."""
+    """The clips of which the GPU decodes a frame."""
     found = set()
     for name in names:
         with contextlib.suppress(tf.errors.UnimplementedError):
@@ -96,7 +96,7 @@ def check_equal(got: npt.NDArray[Any], want: npt.NDArray[Any], what: str) -> Non
 
 
 def check_random_access(name: str, whole: npt.NDArray[Any]) -> None:
-    """Any frames of a clip are those of `whole`, with FFmpeg's times; so are those at times."""
+    """Frames by index and by time equal those of `whole` and have FFmpeg's times."""
     count, draw = len(whole), random.Random(name)
     times = on_cpu(data(name), indices=list(range(count)), size=(16, 16)).pts.numpy()
     for wanted in (
@@ -118,7 +118,7 @@ def check_random_access(name: str, whole: npt.NDArray[Any]) -> None:
 
 
 def check_auto_is_ffmpegs(name: str) -> None:
-    """Bit for bit, and NVDEC was not used."""
+    """backend="auto" gives FFmpeg's frames bit for bit and does not use NVDEC."""
     pool = nvc.decoder_pool()
     frames = on_gpu(data(name), backend="auto", pixel_format="native").frames
     assert nvc.decoder_pool() == pool
@@ -126,7 +126,7 @@ def check_auto_is_ffmpegs(name: str) -> None:
 
 
 def check_as_many(name: str) -> None:
-    """NVDEC's frames of a clip have the shape and times of FFmpeg's, whatever they show."""
+    """NVDEC's frames have the shape and times of FFmpeg's. Their content may differ."""
     frames, pts = native(name, on_error="repeat")
     want = on_cpu(data(name), pixel_format="native")
     assert frames.shape == want.frames.shape
@@ -141,7 +141,7 @@ def differences(got: npt.NDArray[Any], want: npt.NDArray[Any]) -> str:
 
 @contextlib.contextmanager
 def nvdec_alone() -> Iterator[None]:
-    """Fails when FFmpeg had to decode a part again: it would hide what NVDEC gave."""
+    """Fails if FFmpeg decoded a part again, which would hide what NVDEC gave."""
     before = nvc.decoder_pool().decoded_again
     yield
     again = nvc.decoder_pool().decoded_again - before

@@ -25,11 +25,11 @@ from make_clips import READY, cache_key, cache_root, made_once, make, needed  # 
 FACTOR = 3
 SMALLEST = 144
 CODECS = ("h264", "hevc", "vp8", "vp9")
-# Whose standards leave the last bits of the inverse transform to the decoder.
+# The standards of these codecs leave the last bits of the inverse transform to the decoder.
 ROUNDING = ("mpeg1", "mpeg2", "mpeg4", "mjpeg")
-# Of larger pictures the lost cells hold only parts.
+# In larger pictures the lost cells would hold only parts of a picture.
 ONLY_SMALL = {"h264_lost_cells.ts"}
-# What NVDEC is not used for, and why.
+# Clips for which NVDEC is not used, and why.
 REFUSED = {
     **dict.fromkeys(
         (
@@ -42,7 +42,7 @@ REFUSED = {
         ),
         "NVDEC is not used for mpeg4 of object type 17",
     ),
-    # FFmpeg's encoder calls it a Simple one.
+    # FFmpeg's encoder marks it as the Simple profile.
     "mpeg4_fields.avi": "NVDEC is not used for MPEG-4 with B pictures, fields",
     "mjpeg_fields.ivf": "NVDEC does not decode JPEG in fields",
     "vc1.mkv": "NVDEC is not used for codec 'vc1'",
@@ -73,11 +73,11 @@ EXTRA = (
     Clip("mpeg4_simple.ts", f"{_MPEG4} -mpeg_quant 1", size="288x192"),
     Clip("mpeg4_simple_slices.m4v", f"{_MPEG4} -ps 300", size="288x192"),
     Clip("mpeg4_fields.avi", f"{_MPEG4} -flags +ilme+ildct", size="288x192"),
-    # Of mjpeg.avi's size.
+    # Has the size of mjpeg.avi.
     Clip("mjpeg_other.avi", f"{_MJPEG} -q:v 8", source="testsrc", size="288x192", frames=12),
     Clip("halves.mjpeg", f"{_MJPEG} -q:v 4", size="288x96", frames=12, tags=frozenset({"part"})),
     Clip("mjpeg_fields.ivf", of="halves.mjpeg", edit=clip_edits.jpeg_fields),
-    # With the tables that a decoder has to know.
+    # Has the default tables, which every decoder knows.
     Clip(
         "tables.mjpeg",
         f"{_MJPEG} -q:v 4 -huffman default",
@@ -98,7 +98,7 @@ def enlarged(clip: Clip) -> Clip:
 
 
 def _corpus() -> dict[str, Clip]:
-    """In the order of making."""
+    """The clips in the order in which they can be made."""
 
     def is_wanted(name: str) -> bool:
         kind = name.removeprefix("broken_").removeprefix("garbled_")

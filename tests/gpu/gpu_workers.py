@@ -1,9 +1,8 @@
-"""A plugin of pytest for scripts/gpu_tests.sh: pytest-xdist's workers share the GPUs and the cores.
+"""A pytest plugin for scripts/gpu_tests.sh: pytest-xdist's workers share the GPUs and the cores.
 
-GPU_TESTS_GPUS has the GPUs, GPU_TESTS_LOGS the folder for what is told while tests run. Where
-GPU_TESTS_ALONE is set, tests marked `alone` run, in one worker that has all; elsewhere all others.
-GPU_TESTS_MPS, if set, has a
-folder for each GPU, in which NVIDIA's MPS listens.
+GPU_TESTS_GPUS lists the GPUs, and GPU_TESTS_LOGS is the folder for outcomes. With GPU_TESTS_ALONE
+only the tests marked `alone` run, in one worker that has all GPUs; without it, all others run.
+GPU_TESTS_MPS may have a folder for each GPU, in which NVIDIA's MPS listens.
 """
 
 from __future__ import annotations
@@ -17,25 +16,25 @@ import pytest
 
 GPUS = os.environ["GPU_TESTS_GPUS"].split()
 LOGS = Path(os.environ["GPU_TESTS_LOGS"])
-# A line for each test that has run: outcome, seconds, worker, test.
+# Each line is a test that has run: outcome, seconds, worker, test.
 OUTCOMES = LOGS / "outcomes.tsv"
-# Those of earlier runs, where tests that passed are not to run again. It stays as it is: a worker
-# that takes the place of one that died has to collect the same tests.
+# The outcomes of earlier runs, if tests that passed are left out. This file does not change: a
+# worker that replaces a dead one must collect the same tests.
 BEFORE = LOGS / "before.tsv"
-# What takes longest: many conversions in one test, large networks, conversions in a process of
-# their own, the other conversions.
+# The longest tests: many conversions in one test, large networks, conversions in a process of their
+# own, then the other conversions.
 LONGEST_FIRST = ("bisect", "applications", "digits[INT8", "converters")
 WORKER = os.environ.get("PYTEST_XDIST_WORKER")
 ALONE = "GPU_TESTS_ALONE" in os.environ
 
 
-# The controller's: of its workers, and what ended some of them.
+# Used by the controller: the places of its workers, and the errors that ended some of them.
 _places: dict[str, int] = {}
 _broken: list[str] = []
 
 
 def pytest_configure_node(node: Any) -> None:
-    """A worker in the stead of one that died has the same place."""
+    """A worker that replaces a dead one gets its place."""
     place = min(set(range(len(_places) + 1)) - set(_places.values()))
     _places[node.gateway.id] = node.workerinput["place"] = place
 
@@ -48,13 +47,14 @@ def pytest_testnodedown(node: Any, error: Any) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
-    """Workers that all died before their first test are no lack of tests."""
+    """If all workers die before their first test, the run must not look as if there were no
+    tests."""
     if _broken and exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED:
         session.exitstatus = pytest.ExitCode.INTERNAL_ERROR
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """In a worker, before anything looks for GPUs."""
+    """Chooses a worker's GPU before anything looks for GPUs."""
     if WORKER is not None and not ALONE:
         take_place(config.workerinput["place"])
 
@@ -70,11 +70,11 @@ def take_place(place: int) -> None:
     os.environ["CUDA_VISIBLE_DEVICES"] = gpu
     if folder := os.environ.get("GPU_TESTS_MPS"):
         os.environ["CUDA_MPS_PIPE_DIRECTORY"] = f"{folder}/{gpu}"
-        os.environ["CUDA_VISIBLE_DEVICES"] = "0"  # a server has one, and calls it so
+        os.environ["CUDA_VISIBLE_DEVICES"] = "0"  # An MPS server calls its GPU so.
 
 
 def passed_before() -> set[str]:
-    """Tests whose last outcome is a pass."""
+    """The tests that passed in their last run."""
     if not BEFORE.exists():
         return set()
     lines = (line.split("\t") for line in BEFORE.read_text().splitlines())
@@ -99,7 +99,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    """Keeps each outcome at once, and what a failure said in a file of its own."""
+    """Writes each outcome at once, and the output of each failure into a file of its own."""
     if WORKER is not None:
         return
     name = re.sub(r"[^A-Za-z0-9._-]+", "_", report.nodeid)

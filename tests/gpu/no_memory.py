@@ -1,4 +1,4 @@
-"""A GPU without memory for NVDEC's surfaces, and with it again.
+"""Decodes on a GPU that has no memory for NVDEC's surfaces, and when it has some again.
 
 python tests/gpu/no_memory.py      # prints the error, then "as FFmpeg's"
 """
@@ -19,9 +19,9 @@ LEAST = 1 << 20
 
 
 def all_memory() -> list[CudaArray]:
-    """What is left is less than a session needs."""
+    """Takes so much memory that the rest is too little for a session."""
     taken = []
-    with contextlib.suppress(AssertionError):  # the driver keeps the last of it
+    with contextlib.suppress(AssertionError):  # The driver keeps the last part.
         while (free := free_memory()) > LEAST:
             taken.append(CudaArray((free // 2,), "uint8", None))
     assert free_memory() <= 4 * LEAST
@@ -29,16 +29,16 @@ def all_memory() -> list[CudaArray]:
 
 
 def large_clip() -> bytes:
-    """Whose session needs far more than the pool can give back."""
+    """A video whose session needs far more memory than the pool can give back."""
     frames = np.zeros((2, 1080, 1920, 3), np.uint8)
     return bytes(nvc.encode_video(frames, 25, codec="h264", preset="ultrafast").numpy())
 
 
 def main() -> None:
     clip = large_clip()
-    on_gpu(data("h264.mp4"), stop=1)  # asks for NVDEC's capabilities, which takes memory too
+    on_gpu(data("h264.mp4"), stop=1)  # The question for NVDEC's capabilities takes memory too.
     with tf.device(GPU):
-        # TensorFlow keeps it, for the frames: what fails is to be the decoder.
+        # TensorFlow keeps this memory for the frames, so that only the decoder fails.
         assert float(tf.reduce_sum(tf.zeros(64 << 20, tf.uint8))) == 0
     taken = all_memory()
     try:

@@ -1,4 +1,4 @@
-"""PyNvVideoCodec's encoder given frames on the GPU: the streams are those of host memory."""
+"""PyNvVideoCodec's encoder gives the same stream for frames on the GPU as for host memory."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def encode(frames: list[Any], fmt: str = "NV12", **options: Any) -> bytes:
 
 
 def on_gpu(frame: npt.NDArray[Any]) -> tf.Tensor:
-    """Complete, whatever stream looks at it."""
+    """An array that is complete, whichever stream reads it."""
     with tf.device(GPU):
         tensor = tf.constant(frame)
     np.testing.assert_array_equal(tensor.numpy(), frame)
@@ -52,7 +52,7 @@ def address(tensor: tf.Tensor) -> int:
 
 
 class Planes:
-    """As the objects of the programming guide's examples, which have cuda() alone."""
+    """Like the objects of the programming guide's examples, which only have cuda()."""
 
     def __init__(self, planes: list[Any]) -> None:
         self.planes = planes
@@ -105,7 +105,7 @@ def test_rows_with_a_pitch() -> None:
 
 @pytest.mark.parametrize("told", ["by the array", "by the encoder"])
 def test_the_producers_stream_comes_first(told: str) -> None:
-    """The frame is written by a copy behind many long ones."""
+    """A copy writes the frame. It is queued behind many long copies."""
     stream = Stream()
     large = [CudaArray((1 << 29,), "uint8", None) for _ in range(2)]
     frames = [frame_of("NV12", seed) for seed in range(3)]
@@ -121,7 +121,7 @@ def test_the_producers_stream_comes_first(told: str) -> None:
             stream.copy(large[0].address, large[1].address, large[0].size)
         stream.copy(array.address, source, array.size)
         got += encoder.Encode(array)
-        # It has been read, and may change.
+        # The encoder has read it, so it may change.
         stream.copy(array.address, large[0].address, array.size)
     got += encoder.EndEncode()
     stream.synchronize()

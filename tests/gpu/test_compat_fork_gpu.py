@@ -1,17 +1,11 @@
-"""Forks of a process that uses a GPU: CUDA can't be used there, and is told so at once."""
+"""CUDA can't be used in a fork of a process that uses a GPU. The error says so at once."""
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
-from gpu_clips import folder
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "compat"))
-
 from forks import in_a_fork
+from gpu_clips import folder
 
 import tf_nvcodec.compat as nvc
 
@@ -47,7 +41,7 @@ def test_what_came_with_the_fork_is_refused_and_left_alone() -> None:
 
 def test_a_forks_own_decoders_are_the_cpus() -> None:
     path = folder() / "h264.mp4"
-    assert nvc.GetDecoderCaps()["num_decoder_engines"] > 0  # CUDA is in use here
+    assert nvc.GetDecoderCaps()["num_decoder_engines"] > 0  # From here on this process uses CUDA.
 
     def on_the_gpu() -> object:
         return nvc.SimpleDecoder(path, backend="nvdec")

@@ -7,20 +7,16 @@ a host of GPUs need not have FFmpeg's tools.
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
+import guide_encoding_scripts as guide
 import numpy as np
 import pytest
 import tensorflow as tf
+from compat_streams import HEIGHT, WIDTH, nv12_frames, write_nv12
 from cuda_arrays import CudaArray, Stream
 from gpu_checks import GPU, codecs
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "compat"))
-
-import guide_encoding_scripts as guide
-from compat_streams import HEIGHT, WIDTH, nv12_frames, write_nv12
 from guide_scripts import run_here
 
 import tf_nvcodec
@@ -87,7 +83,7 @@ class AppCAI:
 
 
 class AppFrame:
-    """The planes of NV12 in one block of the GPU's memory, as the guide's samples have them."""
+    """The planes of NV12 in one block of the GPU's memory, as in the guide's samples."""
 
     def __init__(self, memory: CudaArray) -> None:
         self.memory = memory
@@ -109,7 +105,7 @@ def test_planes_of_ones_own() -> None:
     for frame in frames:
         with tf.device(GPU):
             tensor = tf.constant(frame)
-        np.testing.assert_array_equal(tensor.numpy(), frame)  # it is complete
+        np.testing.assert_array_equal(tensor.numpy(), frame)  # The frame is complete.
         source = tf_nvcodec.DeviceFrames(tensor).__cuda_array_interface__["data"][0]
         stream.copy(memory.address, source, memory.size)
         stream.synchronize()
@@ -136,7 +132,7 @@ def test_parameters_of_a_json_file(name: str, raw: Path, tmp_path: Path) -> None
     assert key_frames(path) == list(range(0, COUNT, int(params["gop"])))
     assert len(decoded(path)) == COUNT
     if name == "cbr":
-        assert int(largest) <= 1.05 * params["vbvbufsize"] / 8  # a frame fits the buffer
+        assert int(largest) <= 1.05 * params["vbvbufsize"] / 8  # A frame fits the buffer.
 
 
 def test_the_bitrate_halves_and_returns(tmp_path: Path) -> None:
@@ -158,7 +154,7 @@ def test_encode_and_mux(raw: Path, tmp_path: Path) -> None:
 
 
 def test_decode_and_encode_again(mp4: Path, tmp_path: Path) -> None:
-    """From NVDEC's frames, which stay on the GPU until the encoder has them."""
+    """NVDEC's frames stay on the GPU until the encoder has read them."""
     path = tmp_path / "output.hevc"
     assert run_here(guide.AGAIN, mp4, path) == ["2 0"]
     np.testing.assert_array_equal(decoded(path), decoded(mp4))

@@ -1,17 +1,13 @@
-"""The guide's decoding scripts where there is a GPU: they say what they say on the CPU."""
+"""The guide's decoding scripts print the same on a GPU as on the CPU."""
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
+import guide_scripts as guide
 import numpy as np
 import pytest
 from gpu_clips import folder
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "compat"))
-
-import guide_scripts as guide
 
 import tf_nvcodec.compat as nvc
 
@@ -35,7 +31,7 @@ def test_packets_of_a_file() -> None:
 
 
 def test_low_latency() -> None:
-    """At most the first frame is late: NVDEC's parser may keep one to itself."""
+    """At most the first frame is late, because NVDEC's parser may hold one back."""
     assert run(guide.LOW_LATENCY, folder() / "h264_no_b.mp4") in (["0"], ["1"])
 
 

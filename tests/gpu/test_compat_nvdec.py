@@ -1,21 +1,17 @@
-"""PyNvVideoCodec's API on the GPU: frames are the CPU's, in the memory that was asked for."""
+"""PyNvVideoCodec's API on the GPU gives the CPU's frames, in the kind of memory asked for."""
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 import tensorflow as tf
 from child_script import printed_by
+from compat_streams import sound_latency
 from cuda_arrays import Context, Stream, context_of
 from gpu_checks import differences
 from gpu_clips import SOUND, data
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "compat"))
-
-from compat_streams import sound_latency
 from svc_stream import with_second_layer
 
 import tf_nvcodec.compat as nvc
@@ -80,7 +76,7 @@ def test_of_scalable_video_the_base_layer_is_decoded(codec: str) -> None:
 
 @pytest.mark.parametrize("name", CLIPS)
 def test_frames_are_the_cpus(name: str) -> None:
-    """Also where FFmpeg stands in for what this GPU does not decode."""
+    """FFmpeg decodes what this GPU can't."""
     try:
         want = decode(name, backend="cpu", latency=sound_latency(name))
     except nvc.PyNvVCExceptionUnsupported as error:
@@ -95,7 +91,7 @@ def test_nvdec_alone_gives_the_cpus_frames(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["mpeg2.ts", "mpeg4.avi", "mjpeg.avi"])
 def test_rounding_codecs_are_close(name: str) -> None:
-    """As test_nvdec_rounding has it, per frame."""
+    """The bound for a frame is that of test_nvdec_rounding.py."""
     try:
         got = decode(name, backend="nvdec")
     except nvc.PyNvVCExceptionUnsupported as error:
@@ -124,7 +120,7 @@ def test_frames_in_device_memory(name: str) -> None:
     frames = decode(name, usedevicememory=True)
     want = decode(name, backend="cpu")
     assert len(frames) == len(want)
-    tensors = [tensor_of(frame) for frame in frames]  # all kept: each has memory of its own
+    tensors = [tensor_of(frame) for frame in frames]  # All are kept, so each has memory of its own.
     assert {frame.__dlpack_device__() for frame in frames} == {(2, 0)}
     assert all("GPU:0" in tensor.device for tensor in tensors), tensors[0].device
     equal([tensor.numpy() for tensor in tensors], want, name)
@@ -147,7 +143,7 @@ def test_tensors_outlive_their_frames() -> None:
 
 
 def test_frames_let_go_are_read_to_the_end() -> None:
-    """By work that is still queued when the memory would be the next frame's."""
+    """Work on a frame is still queued when its memory could be used for the next frame."""
     demuxer = nvc.CreateDemuxer(data("h264_long_gop.mp4"))
     decoder = nvc.CreateDecoder(codec=demuxer.GetNvCodecId(), usedevicememory=True)
     busy = tf.random.normal([4096, 4096])
@@ -220,7 +216,7 @@ def test_low_latency_gives_the_same_frames_sooner(name: str) -> None:
         late.append(count - len(frames))
     same(frames, decode(name, backend="cpu"), name)
     if name == "h264_no_b.mp4":
-        # At most the one that the parser may keep to itself; 3 more at the usual latency.
+        # The parser may hold back one frame, and 3 more at the default latency.
         assert max(late) <= 1, late
 
 
@@ -265,7 +261,7 @@ def test_colours_in_the_callers_context() -> None:
 
 
 def test_contexts_that_are_gone_and_what_never_was_one() -> None:
-    """In a process of its own: the driver need not survive nonsense."""
+    """The test runs in a process of its own, because the driver may not survive wrong addresses."""
     script = Path(__file__).with_name("destroyed_contexts.py")
     printed = printed_by(str(script), timeout=90)
     assert printed.splitlines()[-1] == "all refused"

@@ -1,4 +1,4 @@
-"""from_dlpack and DeviceFrames on a GPU: the same memory, in the order of the streams."""
+"""from_dlpack and DeviceFrames on a GPU share memory and keep the order of the streams."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_a_cuda_array_is_taken_as_it_is(dtype: str) -> None:
 
 
 def test_consumers_wait_for_tensorflow_and_tensorflow_for_producers() -> None:
-    """Each hand-over is checked: a copy that came too early would have old bytes."""
+    """Each exchange is checked. A copy that is too early would have old bytes."""
     stream = Stream()
     for seed in range(10):
         made = busy(seed)
@@ -87,13 +87,13 @@ def test_the_host_does_not_wait_for_a_producer() -> None:
     producer, made = Stream(), busy(0)
     shared = nvc.DeviceFrames(made)
     total = float(tf.reduce_sum(made))
-    gc.collect()  # frees other tests' arrays, which takes waiting
-    shared.wait_for(producer.handle)  # opens what is needed
+    gc.collect()  # Frees the arrays of other tests, which takes time.
+    shared.wait_for(producer.handle)  # Warms up.
     producer.pause(1.0)
     assert took(lambda: shared.wait_for(producer.handle)) < 0.5
     began = time.monotonic()
     assert float(tf.reduce_sum(made)) == pytest.approx(total)
-    assert time.monotonic() - began > 0.1  # TensorFlow's work did wait
+    assert time.monotonic() - began > 0.1  # TensorFlow's work did wait.
 
 
 @pytest.mark.parametrize("call", ["wait_for", "__dlpack__", "from_dlpack"])
@@ -106,12 +106,12 @@ def test_the_host_does_not_wait_for_tensorflow(call: str) -> None:
         "from_dlpack": lambda: nvc.from_dlpack(shared),
     }
     gc.collect()
-    for _ in range(2):  # opens what is needed, and frees other tests' arrays, which takes waiting
+    for _ in range(2):  # Warms up, and frees the arrays of other tests.
         calls[call]()
         float(tf.negative(made)[0, 0])
     pause(shared.__cuda_array_interface__["stream"], 1.0)
     assert took(calls[call]) < 0.5
-    assert took(lambda: float(tf.negative(made)[0, 0])) > 0.1  # it did pause
+    assert took(lambda: float(tf.negative(made)[0, 0])) > 0.1  # The stream did pause.
 
 
 def test_memory_goes_back_to_its_owner_after_tensorflows_work() -> None:
@@ -126,12 +126,13 @@ def test_memory_goes_back_to_its_owner_after_tensorflows_work() -> None:
     float(total)
     nvc.from_dlpack(CudaArray((64,), "float32", None))
     gc.collect()
-    nvc.DeviceFrames(tf.constant(1)).__dlpack_device__()  # gives back what is due
+    nvc.DeviceFrames(tf.constant(1)).__dlpack_device__()  # Frees unused memory.
     assert CudaArray.living <= before + 1
 
 
 def test_decoded_frames_are_shared() -> None:
-    """Copied as soon as the op has returned: the copy waits for the decoder, the host does not."""
+    """The frames are copied as soon as the op has returned. The copy waits for the decoder, the
+    host does not."""
     want = on_cpu(data("h264.mp4"), pixel_format="native").frames.numpy()
     for _ in range(10):
         frames = on_gpu(data("h264.mp4"), pixel_format="native").frames

@@ -33,13 +33,13 @@ KINDS = [*PIXELS, *((name, "uint8") for name in PACKED)]
 
 @pytest.fixture
 def switched_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    """ "auto" asks for NVENC."""
+    """backend="auto" tries NVENC."""
     monkeypatch.setenv(SWITCH, "1")
 
 
 @pytest.fixture
 def no_soft_placement() -> Iterator[None]:
-    """What runs on the GPU runs there or not at all."""
+    """Turns soft placement off: an op for the GPU runs there or fails."""
     before = tf.config.get_soft_device_placement()
     tf.config.set_soft_device_placement(False)
     yield
@@ -47,7 +47,7 @@ def no_soft_placement() -> Iterator[None]:
 
 
 def nvenc_codecs() -> list[str]:
-    """Of the first GPU: "NVIDIA L4: h264, hevc, av1"; none where it has no NVENC."""
+    """The codecs of the first GPU's NVENC, from "NVIDIA L4: h264, hevc, av1", or none."""
     available, reason = nvc.is_available("nvenc", reason=True)
     return reason.rpartition(": ")[2].split(", ") if available else []
 
@@ -120,7 +120,7 @@ def test_auto_without_nvenc_is_the_cpus_bytes(input_format: str, dtype: str) -> 
     tensor = on_gpu(frames)
     assert encode(tensor, **options) == want
     assert in_function(tensor, **options) == want
-    assert encode(frames, **options) == want  # from host memory
+    assert encode(frames, **options) == want  # Now from host memory.
 
 
 @pytest.mark.usefixtures("switched_on")
@@ -160,7 +160,7 @@ def test_threads_get_their_own() -> None:
 @pytest.mark.usefixtures("switched_on")
 @pytest.mark.alone
 def test_no_memory_is_left_behind() -> None:
-    """With an NVENC and without; after errors too."""
+    """No memory is kept with an NVENC or without, nor after errors."""
     frames = on_gpu(frames_of("rgb", "float32", 8))
     bad = frames * 300
 
@@ -237,14 +237,14 @@ def test_what_nvenc_makes_of_tensors_here(codec: str, input_format: str, dtype: 
             continue
         check_decoded(encode(on_gpu(frames), **call), rgb, times)
         check_decoded(in_function(on_gpu(frames), **call), rgb, times)
-        check_decoded(encode(frames, **call), rgb, times)  # from host memory
+        check_decoded(encode(frames, **call), rgb, times)  # Now from host memory.
 
 
 @pytest.mark.parametrize("input_format", list(PACKED))
 def test_what_nvenc_makes_of_packed_frames_here(input_format: str) -> None:
     rgb = moving(30, HEIGHT, WIDTH)
     source = nvc.encode_video(rgb, codec="ffv1", container="mkv", pixel_format="yuv444p")
-    # Chroma of every layout, as the CPU's decoder gives it.
+    # The CPU's decoder gives chroma of every layout.
     packed = nvc.decode_video(source, pixel_format=input_format, backend="cpu").frames.numpy()
     call = {"codec": "hevc", "backend": "nvenc", "crf": 15, **options_of(input_format)}
     if "hevc" not in nvenc_codecs():

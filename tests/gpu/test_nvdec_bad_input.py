@@ -1,5 +1,5 @@
-"""tests/test_bad_input.py for a GPU: whatever the bytes are, NVDEC gives frames or an error that
-names the cause; never a crash, a hang, a gigabyte, or a decoder that works no more."""
+"""tests/decode/test_bad_input.py for a GPU: whatever the bytes are, NVDEC gives frames or an error
+that names the cause; never a crash, a hang, a gigabyte, or a decoder that works no more."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ CALLS: list[Call] = [
     ("decode", {**SMALL, "backend": "nvdec", "on_error": "repeat"}),
     ("frames_at", {**SMALL, "backend": "nvdec", "indices": [0, -1]}),
 ]
-# What a changed header asks for may be more than the GPU has.
+# A changed header may ask for more memory than the GPU has.
 ALLOWED = {*CAUSES, "UnimplementedError"}
-MOST_SECONDS = 5.0  # other tests may use the GPU meanwhile
+MOST_SECONDS = 5.0  # Other tests may use the GPU meanwhile.
 GOOD = "h264.mp4"
 
-# Truncations and bit flips of each.
+# The numbers of truncations and bit flips of each clip.
 DAMAGED = {
     "h264.mp4": (60, 300),
     "h264.mkv": (20, 60),
@@ -65,7 +65,7 @@ def sandbox() -> Iterator[Sandbox]:
 
 
 def run_all(sandbox: Sandbox, whole: bytes, cases: Iterable[tuple[str, bytes]]) -> list[Answer]:
-    """`whole` comes first: libraries are loaded and kernels compiled once."""
+    """The first call decodes `whole`: it loads libraries and compiles kernels."""
     assert not sandbox.run(whole, CALLS).crash
     native = {"pixel_format": "native"}
     want = on_cpu(data(GOOD), **native).frames.numpy()
@@ -94,7 +94,7 @@ def test_nothing_of_a_video(sandbox: Sandbox) -> None:
 
 @pytest.mark.parametrize("name", LIES)
 def test_lying_headers(sandbox: Sandbox, name: str) -> None:
-    """A frame count, size or rate that is not true is found out, not believed."""
+    """A wrong frame count, size or rate in a header is not believed."""
     if not taken([name]):
         pytest.skip(f"this GPU does not take {name}")
     whole = data(name)

@@ -1,4 +1,4 @@
-"""What the GPU's colour kernel makes of a picture: within 1 of the float64 reference."""
+"""The colours of the GPU's kernel are within 1 of the float64 reference."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ import pytest
 import tensorflow as tf
 from gpu_checks import check_equal, on_cpu, on_gpu
 from gpu_clips import data
-from reference import differences
-from reference_frame import Frame, View
+from reference import Frame, View, differences
 
 import tf_nvcodec as nvc
 
@@ -18,7 +17,7 @@ pytestmark = pytest.mark.gpu
 
 COUNT = 2
 WHOLE = View()
-# 8, 10 and 12 bits, 4:2:0 and 4:4:4, sizes that are no multiple of anything.
+# 8, 10 and 12 bits, 4:2:0 and 4:4:4, and odd sizes.
 NAMES = [
     "h264.mp4",
     "h264_cropped.mp4",
@@ -146,7 +145,7 @@ def test_packed_formats(name: str, pixel_format: str) -> None:
     if info.pixel_format.numpy() == b"yuv420p" and pixel_format in ("nv12", "yuv420p"):
         check_equal(got, want, f"{name} {pixel_format}")
         return
-    # Two roundings of the same number.
+    # Both sides round the same number.
     step, kind = (64, "<u2") if pixel_format == "p010" else (1, "u1")
     off = np.abs(got.view(kind).astype(int) - want.view(kind).astype(int))
     assert off.max() <= step, name

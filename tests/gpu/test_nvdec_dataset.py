@@ -59,7 +59,7 @@ def test_in_a_map() -> None:
 
 
 def test_bytes_in_the_pipeline_frames_in_the_model() -> None:
-    """tf.data carries bytes; the step decodes on the GPU, where its first layer is."""
+    """tf.data passes bytes on. The training step decodes them on the GPU."""
 
     @tf.function
     def step(contents: tf.Tensor) -> tf.Tensor:

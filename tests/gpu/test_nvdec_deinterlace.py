@@ -1,4 +1,4 @@
-"""deinterlace="bob" on the GPU beside the CPU's."""
+"""deinterlace="bob" gives the same on the GPU and on the CPU."""
 
 from __future__ import annotations
 

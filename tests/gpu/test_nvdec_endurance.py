@@ -1,4 +1,4 @@
-"""The GPU after thousands of decodes, and after many that failed."""
+"""The GPU still works after thousands of decodes, also after many that failed."""
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ def resident_bytes() -> int:
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_ten_thousand_decodes_take_no_more_memory() -> None:
-    """Of the host, and of the GPU as the driver counts it: surfaces are not TensorFlow's."""
+    """Memory of the host, and of the GPU as the driver counts it, because surfaces are not
+    TensorFlow's."""
     contents = [tf.constant(data(name)) for name in GOOD]
 
     def decode(i: int) -> None:
@@ -47,7 +48,7 @@ def test_ten_thousand_decodes_take_no_more_memory() -> None:
             for done in [threads.submit(decode, i) for i in range(first, last)]:
                 done.result()
 
-        run(0, 1000)  # sessions, kernels, TensorFlow's pool and the threads' arenas
+        run(0, 1000)  # Fills TensorFlow's pool and malloc's arenas, opens sessions.
         gc.collect()
         before, host, device = nvc.decoder_pool(), resident_bytes(), free_memory()
         began, count = time.monotonic(), 1000
@@ -69,7 +70,7 @@ def test_ten_thousand_decodes_take_no_more_memory() -> None:
 @pytest.mark.parametrize("name", GOOD)
 @pytest.mark.parametrize("backend", ["auto", "nvdec"])
 def test_failed_streams_between_good_ones(name: str, backend: str) -> None:
-    """A session that an error came from is never used for the next stream."""
+    """A session that failed is never used for the next stream."""
     whole = data(name)
     want = on_cpu(whole, pixel_format="native").frames.numpy()
     bad = [
@@ -91,7 +92,7 @@ def test_failed_streams_between_good_ones(name: str, backend: str) -> None:
 
 
 def test_failed_streams_beside_good_ones() -> None:
-    """Eight threads at once, every third stream is a bad one."""
+    """Eight threads decode at once. Every third stream is bad."""
     wholes = {name: data(name) for name in GOOD}
     want = {
         name: on_cpu(whole, pixel_format="native").frames.numpy() for name, whole in wholes.items()

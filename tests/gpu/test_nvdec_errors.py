@@ -1,4 +1,4 @@
-"""Bad input on the GPU: the CPU's errors and policies, and a GPU that works on afterwards."""
+"""Bad input on the GPU gives the CPU's errors, and the GPU works afterwards."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ def check_good_one_decodes() -> None:
 
 @pytest.mark.parametrize("name", DAMAGED)
 def test_a_damaged_clip_raises(name: str) -> None:
-    """What NVDEC takes for whole may be: then its frames are the result."""
+    """NVDEC may find nothing wrong with damaged data. Then its frames are the result."""
     contents = data(name)
     error, message = outcome(on_cpu, contents)
     ours, said = outcome(on_gpu, contents, backend="auto")
     if error and ours:
         assert (ours, said) == (error, message)
     elif error:
-        # A hardware decoder that finds nothing wrong is believed; the packet's headers were whole.
+        # The hardware decoder found nothing wrong, and the packet's headers are whole.
         assert name.startswith("garbled_"), f"{name}: the CPU says {message}"
     else:
         assert not ours, said
@@ -95,7 +95,7 @@ def test_limits() -> None:
 
 @pytest.mark.alone
 def test_no_memory_for_a_decoder() -> None:
-    """ResourceExhausted, and the next call works; in a process whose pool has little."""
+    """The error is ResourceExhausted, and the next call works. The process has a small pool."""
     printed = printed_by(str(Path(__file__).with_name("no_memory.py")))
     refused, decoded = printed.splitlines()[-2:]
     assert "opening an NVDEC session of 1920x1088" in refused
@@ -104,14 +104,14 @@ def test_no_memory_for_a_decoder() -> None:
 
 
 def test_more_than_the_gpu_holds() -> None:
-    """ResourceExhausted, and the next call works."""
+    """The error is ResourceExhausted, and the next call works."""
     with pytest.raises(tf.errors.ResourceExhaustedError):
         on_gpu(data(GOOD), indices=[0] * 40, size=(30000, 30000), dtype=tf.float32, max_bytes=0)
     check_good_one_decodes()
 
 
 def when_decoding(call: Callable[[], object]) -> threading.Thread:
-    """Calls from a thread, as soon as one more session decodes."""
+    """Runs the call in a thread, as soon as one more session decodes."""
     before = nvc.decoder_pool().in_use
     until = time.monotonic() + 60
 
@@ -126,7 +126,7 @@ def when_decoding(call: Callable[[], object]) -> threading.Thread:
 
 
 def test_cancelling_inside_an_op() -> None:
-    """After the index is made."""
+    """The call is cancelled after the index was made."""
     contents = tf.constant(data("h264_long_gop.h264") * 100)
 
     @tf.function
@@ -135,7 +135,7 @@ def test_cancelling_inside_an_op() -> None:
             return nvc.decode_video(contents, size=(16, 16), backend="nvdec").frames
 
     function = decode.get_concrete_function(contents)
-    function(contents)  # opens sessions, compiles kernels
+    function(contents)  # Opens sessions and compiles kernels.
     times: list[float] = []
     began = when_decoding(lambda: times.append(time.monotonic()))
     function(contents)

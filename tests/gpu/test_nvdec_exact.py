@@ -1,4 +1,4 @@
-"""NVDEC's frames are bit for bit FFmpeg's, whole clips and any part of them."""
+"""NVDEC's frames equal FFmpeg's bit for bit, in whole clips and in any part."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ from gpu_clips import CODECS, SOUND, data
 
 pytestmark = pytest.mark.gpu
 
-# Frames of them refer to what was cut off or lost, and each decoder makes that up in its own way.
+# Their frames refer to pictures that were cut off or lost. Each decoder replaces those in its own
+# way.
 MADE_UP = {"hevc_cut_start.ts", "h264_lost_packets.mkv"}
 EXACT = [name for name in SOUND if name not in MADE_UP]
 
@@ -47,7 +48,7 @@ def test_random_access_equals_sequential(name: str) -> None:
 
 
 def test_the_codecs_that_the_gpu_has_were_decoded() -> None:
-    """The clips above are skipped where a GPU may refuse them; not all of a codec's are."""
+    """A GPU may refuse some clips, which are skipped above, but not all clips of a codec."""
     for codec in codecs() & set(CODECS):
         assert taken(name for name in EXACT if name.startswith(codec)), codec
 

@@ -1,4 +1,4 @@
-"""examples/nvdec.py as it is written, in a process of its own."""
+"""examples/nvdec.py runs as it is written, in a process of its own."""
 
 from __future__ import annotations
 

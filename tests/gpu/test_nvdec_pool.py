@@ -1,4 +1,4 @@
-"""Sessions are kept for the next stream, brought to its size, and never outlive an error."""
+"""NVDEC sessions are kept for the next stream and reconfigured to its size, unless they failed."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ def test_another_size_takes_no_new_session() -> None:
 
 
 def test_a_session_is_reconfigured_to_a_smaller_size() -> None:
-    """To one that no other test has."""
+    """The size is one that no other test uses."""
 
     def clip(height: int, width: int) -> tf.Tensor:
         with tf.device("/CPU:0"):
             frames = tf.random.stateless_uniform((9, height, width, 3), (1, 2), 0, 256, tf.int32)
-            # Of one level: pictures to keep may be as many as that allows.
+            # Both have one level, which limits the pictures to keep.
             options = {"level": "4.0"}
             frames = tf.cast(frames, tf.uint8)
             return nvc.encode_video(frames, fps=25, codec="h264", options=options)
@@ -76,7 +76,7 @@ def test_the_numbers_add_up() -> None:
 @pytest.mark.alone
 @pytest.mark.slow
 def test_many_decodes_take_no_more_memory() -> None:
-    """Of the host and, as its pool counts it, of the GPU."""
+    """Memory of the host, and of the GPU as its pool counts it."""
     names = ["h264.mp4", "h264_cropped.mp4", "broken_h264.mp4", "h264_open_gop.mp4"]
 
     def rounds(count: int) -> None:

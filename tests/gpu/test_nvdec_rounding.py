@@ -25,7 +25,7 @@ pytestmark = pytest.mark.gpu
 
 TAKEN_BY_NAME = ["mpeg1.mpg", "mpeg2.ts", "mpeg4.avi", "mjpeg.avi"]
 
-# Frames of them refer to what was cut off, and each decoder makes that up in its own way.
+# Their frames refer to pictures that were cut off. Each decoder replaces those in its own way.
 MADE_UP = {"mpeg2_cut_start.ts"}
 CLOSE = [name for name in ROUNDED if name not in MADE_UP]
 # IEEE 1180 allows 0.02 of a transform's output. Each frame of a GOP, here of twelve, adds its own.
@@ -33,7 +33,7 @@ MEAN_SQUARE_ERROR = 12 * 0.02
 
 
 def worst_mean_square_error(got: np.ndarray, want: np.ndarray) -> float:
-    """Of a frame's samples."""
+    """Of the frame with the largest mean square error."""
     off = got.astype(np.float64) - want.astype(np.float64)
     return float(np.square(off).reshape(len(off), -1).mean(axis=1).max())
 
@@ -56,7 +56,7 @@ def test_random_access_equals_sequential(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["mpeg1.mpg", "mpeg2.ts", "mpeg4.avi", "mjpeg.avi"])
 def test_rgb(name: str) -> None:
-    """A sample that is off by one is so by up to three in a colour."""
+    """A sample that is off by 1 changes a colour by up to 3."""
     native(name, stop=1)
     with nvdec_alone():
         got = on_gpu(data(name)).frames.numpy()
@@ -102,7 +102,7 @@ def test_jpegs_are_decoded_when_they_are_read() -> None:
 
 @pytest.mark.parametrize(("name", "why"), REFUSED.items())
 def test_some_are_refused(name: str, why: str) -> None:
-    """Of which NVDEC's pictures are not FFmpeg's: docs/nvdec.md."""
+    """NVDEC's pictures of these differ from FFmpeg's (docs/nvdec.md)."""
     if name.startswith("mjpeg"):
         native("mjpeg.avi", stop=1)  # skips where the GPU has no JPEG decoder
     with pytest.raises(tf.errors.UnimplementedError, match=why):

@@ -1,4 +1,4 @@
-"""An op decodes on the GPU that it is placed on. Needs a host with two."""
+"""An op decodes on the GPU that it is placed on. The tests need two GPUs."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_all_at_once(gpus: list[str]) -> None:
 
 
 class Nameless:
-    """An array that does not say which GPU it is on, as Numba's."""
+    """An array that, like Numba's, does not say which GPU it is on."""
 
     def __init__(self, tensor: tf.Tensor) -> None:
         self.owner = nvc.DeviceFrames(tensor)

@@ -8,6 +8,7 @@
 #include "tf_nvcodec/capi/gpu_frames.h"
 #include "tf_nvcodec/capi/packet_decoder.h"
 #include "tf_nvcodec/core/base/status.h"
+#include "tf_nvcodec/core/format/codec_table.h"
 #include "tf_nvcodec/core/format/frame_format.h"
 #include "tf_nvcodec/nv/convert/gpu_surface.h"
 #include "tf_nvcodec/nv/cuda/gpu_device.h"
@@ -22,7 +23,7 @@ namespace nvc {
 namespace {
 
 absl::StatusOr<AVCodecID> CodecOf(int kind) {
-  const AVCodecID codec = CodecOfNvdecNumber(kind);
+  const AVCodecID codec = FactsOfNvdec(kind).id;
   if (codec != AV_CODEC_ID_NONE) return codec;
   return absl::UnimplementedError(
       absl::StrCat("codec ", kind,
@@ -86,7 +87,7 @@ absl::Status GetCaps(int gpu, int codec, int chroma_format, int bit_depth, nvc_d
       return absl::UnimplementedError(
           absl::StrCat("this FFmpeg has no decoder for codec '", avcodec_get_name(id), "'"));
     }
-    // No engine's limits, only those of a frame.
+    // No engine limits the CPU; only the size of a frame is limited.
     caps->min_width = caps->min_height = 1;
     caps->max_width = caps->max_height = kMaxSide;
     caps->max_macroblocks = int64_t{kMaxSide / 16} * (kMaxSide / 16);

@@ -1,4 +1,4 @@
-// The decoder of the C API.
+// The C API's decoder: packets in, frames out.
 #ifndef TF_NVCODEC_CAPI_DECODER_H_
 #define TF_NVCODEC_CAPI_DECODER_H_
 
@@ -8,15 +8,15 @@
 #include "tf_nvcodec/capi/export.h"
 #include "tf_nvcodec/capi/frame.h"
 
-// ctypes mirrors these field by field.
+// Python's ctypes mirrors these structures field by field.
 struct nvc_decoder_options {
-  uint64_t cuda_context, cuda_stream;  // 0: none
-  int32_t codec;                       // cudaVideoCodec; -1: that of the packets' stream
+  uint64_t cuda_context, cuda_stream;  // 0: none is given
+  int32_t codec;                       // a cudaVideoCodec; -1: the codec of the packets' stream
   int32_t gpu;
-  int32_t backend;  // 0: NVDEC where it can, 1: FFmpeg, 2: NVDEC
+  int32_t backend;  // 0: NVDEC if it can, else FFmpeg; 1: FFmpeg; 2: NVDEC
   int32_t device_memory;
-  int32_t max_width, max_height;  // 0: any
-  int32_t color;                  // OutputColorType
+  int32_t max_width, max_height;  // 0: no limit
+  int32_t color;                  // an OutputColorType
   int32_t low_latency;
 };
 struct nvc_packet_input {
@@ -24,7 +24,7 @@ struct nvc_packet_input {
   int64_t size;
   int64_t pts, dts, pos;
   int32_t is_key, is_discarded;
-  const nvc_packet* packet;  // that the data are of; null: a piece of an elementary stream
+  const nvc_packet* packet;  // the packet of `data`; null: a piece of an elementary stream
 };
 struct nvc_decoder_caps {
   int64_t max_macroblocks;
@@ -36,15 +36,16 @@ struct nvc_decoder;
 
 NVC_API int nvc_decoder_create(const nvc_decoder_options* options, nvc_decoder** decoder);
 NVC_API void nvc_decoder_free(nvc_decoder* decoder);
-// Null `input`: no more packets, all frames come out. `num_frames`: that can be taken, also after
-// an error.
+// Decodes one packet. A null `input` means that no more packets come; all remaining frames then
+// come out. Sets `num_frames` to the number of frames that the caller can take, after an error too.
 NVC_API int nvc_decoder_decode(nvc_decoder* decoder, const nvc_packet_input* input,
                                int64_t* num_frames);
-// Null when there is none.
+// Returns null if no frame is ready.
 NVC_API nvc_frame* nvc_decoder_take_frame(nvc_decoder* decoder);
-// Unimplemented where neither the GPU nor, without one, FFmpeg decodes such streams.
+// Returns Unimplemented if the GPU, or FFmpeg on a machine without one, does not decode such
+// streams.
 NVC_API int nvc_decoder_get_caps(int gpu, int codec, int chroma_format, int bit_depth,
                                  nvc_decoder_caps* caps);
-NVC_API int nvc_gpu_count();  // 0 also where there is no driver
+NVC_API int nvc_gpu_count();  // 0 without a driver too
 
 #endif  // TF_NVCODEC_CAPI_DECODER_H_

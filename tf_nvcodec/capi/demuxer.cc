@@ -11,7 +11,8 @@
 #include "tf_nvcodec/core/bitstream/elementary_packets.h"
 #include "tf_nvcodec/core/convert/surface.h"
 #include "tf_nvcodec/core/demux/demuxer.h"
-#include "tf_nvcodec/nv/cuda/nvdec_codecs.h"
+#include "tf_nvcodec/core/format/codec_table.h"
+#include "tf_nvcodec/nv/cuda/driver.h"
 
 extern "C" {
 #include <libavutil/pixdesc.h>
@@ -61,7 +62,7 @@ void Describe(const StreamInfo& stream, nvc_stream_info* info) {
   *info = nvc_stream_info{};
   CopyText(avcodec_get_name(codec.codec_id), info->codec);
   CopyText(stream.container, info->container);
-  info->nv_codec = NvdecNumberOf(codec.codec_id);
+  info->nv_codec = FactsOf(codec.codec_id).nvdec.id;
   info->width = codec.width;
   info->height = codec.height;
   info->chroma_format = -1;

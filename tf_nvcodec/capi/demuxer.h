@@ -1,4 +1,4 @@
-// Packets of a container's video stream, for Python.
+// The C API's demuxer: packets of a container's video stream and, if wanted, of its sound.
 #ifndef TF_NVCODEC_CAPI_DEMUXER_H_
 #define TF_NVCODEC_CAPI_DEMUXER_H_
 
@@ -14,39 +14,39 @@
 
 namespace nvc {
 
-// What a decoder has to know of the stream that packets are of.
+// What a decoder must know of the packets' stream.
 struct PacketStream {
-  AvCodecParametersPtr codec;  // as of the converted packets
+  AvCodecParametersPtr codec;  // describes the packets after conversion
   AVRational time_base{0, 1};
 };
 
 }  // namespace nvc
 
-// Filled by nvc_demuxer_get_info; ctypes mirrors it field by field.
+// nvc_demuxer_get_info fills this. Python's ctypes mirrors it field by field.
 struct nvc_stream_info {
   char codec[32], container[64], pixel_format[32];  // FFmpeg's names
-  int64_t frame_bytes;  // of a frame as the decoder gives it; 0: it gives none
-  int32_t nv_codec;     // cudaVideoCodec; -1: none of NVDEC's
+  int64_t frame_bytes;  // of a frame that the decoder returns; 0: it returns none
+  int32_t nv_codec;     // a cudaVideoCodec; -1: NVDEC has no such codec
   int32_t width, height;
-  int32_t chroma_format;  // cudaVideoChromaFormat; -1: neither of them
+  int32_t chroma_format;  // a cudaVideoChromaFormat; -1: none of its values
   int32_t bit_depth;
-  int32_t color_space, color_range;  // AVColorSpace, AVColorRange
+  int32_t color_space, color_range;  // an AVColorSpace and an AVColorRange
   int32_t time_base_num, time_base_den;
-  int32_t frame_rate_num, frame_rate_den;    // average; 0 when unknown
-  int32_t lowest_rate_num, lowest_rate_den;  // that has every timestamp; 0 when unknown
+  int32_t frame_rate_num, frame_rate_den;    // average; 0: unknown
+  int32_t lowest_rate_num, lowest_rate_den;  // lowest rate that has every timestamp; 0: unknown
   int32_t stream_index;
 };
 
 struct nvc_packet_info {
-  int64_t pts, dts, duration;  // in the stream's time base; -2^63: the container does not say
-  int64_t pos;                 // in the container; -1 when unknown
+  int64_t pts, dts, duration;  // in the stream's time base; -2^63: not in the container
+  int64_t pos;                 // byte position in the container; -1: unknown
   uint64_t data;
   int64_t size;
   int32_t is_key, is_discarded;
   int32_t stream_index;
 };
 
-// Of one track; stream_index -1: there is no such track.
+// Describes one audio track. A stream_index of -1 means that there is no such track.
 struct nvc_sound_info {
   int32_t stream_index;
   int32_t time_base_num, time_base_den;
@@ -54,7 +54,7 @@ struct nvc_sound_info {
 
 struct nvc_packet {
   nvc::AvPacketPtr packet;
-  std::shared_ptr<const nvc::PacketStream> stream;  // null: of sound
+  std::shared_ptr<const nvc::PacketStream> stream;  // null for a packet of sound
 };
 
 struct nvc_demuxer {
@@ -66,15 +66,16 @@ struct nvc_demuxer {
   bool told_damage = false;
 };
 
-// Keeps what it needs of `source`.
+// Opens the source. The demuxer keeps what it needs of `source`, so the caller may free it.
 NVC_API int nvc_demuxer_open(const nvc_source* source, nvc_demuxer** demuxer);
 NVC_API void nvc_demuxer_free(nvc_demuxer* demuxer);
 NVC_API int nvc_demuxer_get_info(const nvc_demuxer* demuxer, nvc_stream_info* info);
-// No packet at the end. DataLoss, once, where the container ends early.
+// Reads the next packet. Sets `packet` to null at the end. If the container ends early, the end is
+// once reported as DataLoss.
 NVC_API int nvc_demuxer_next(nvc_demuxer* demuxer, nvc_packet** packet, nvc_packet_info* info);
-// The `track`-th track of sound.
+// Describes the audio track number `track`, counted from 0.
 NVC_API int nvc_demuxer_sound(const nvc_demuxer* demuxer, int32_t track, nvc_sound_info* info);
-// From now on nvc_demuxer_next gives packets of sound too.
+// Makes nvc_demuxer_next return packets of sound too, from now on.
 NVC_API int nvc_demuxer_keep_sound(nvc_demuxer* demuxer);
 NVC_API int nvc_demuxer_seek(nvc_demuxer* demuxer, int64_t timestamp);
 NVC_API void nvc_packet_free(nvc_packet* packet);

@@ -19,12 +19,12 @@
 #include "tf_nvcodec/nv/encode/gpu_to_planes.h"
 
 struct NvcEncoder {
-  std::mutex mutex;               // ctypes lets Python's other threads in during a call
-  nvc::GpuDevice* gpu = nullptr;  // NVENC's
+  std::mutex mutex;               // ctypes lets other Python threads run during a call
+  nvc::GpuDevice* gpu = nullptr;  // the GPU whose NVENC encodes
   std::unique_ptr<nvc::EncodeSession> session;
   nvc::SessionPacket packet;
-  std::unique_ptr<nvc::GpuFrameInput> gpu_input;  // of the last frame's GPU
-  std::unique_ptr<nvc::GpuRgbConverter> rgb;      // for NVENC's
+  std::unique_ptr<nvc::GpuFrameInput> gpu_input;  // for the GPU of the last frame
+  std::unique_ptr<nvc::GpuRgbConverter> rgb;      // for NVENC's GPU
   std::vector<uint8_t> downloaded;
 };
 
@@ -53,10 +53,10 @@ absl::StatusOr<nvc::SessionSpec> ReadConfig(const NvcEncoderConfig& config) {
   return spec;
 }
 
-// The GPU that is to encode, and libavutil's view of it.
+// Returns the GPU that encodes, with libavutil's context for it.
 absl::StatusOr<const nvc::NvencGpu*> ChooseNvenc(const NvcEncoderConfig& config,
                                                  nvc::EncodeCodec codec) {
-  // What needs no GPU to be told comes first.
+  // The check that needs no GPU comes first.
   NVC_RETURN_IF_ERROR(nvc::FindNvencEncoder(codec).status());
   NVC_ASSIGN_OR_RETURN(const nvc::NvencGpu* const gpu,
                        config.gpu < 0 ? nvc::FindNvencGpu() : nvc::GetNvencGpu(config.gpu));

@@ -1,4 +1,4 @@
-// What the encoders of a codec can, for ctypes: the CPU's, and a GPU's.
+// The C API's queries of what encoders support: those of the CPU, and NVENC.
 #ifndef TF_NVCODEC_CAPI_ENCODER_CAPS_H_
 #define TF_NVCODEC_CAPI_ENCODER_CAPS_H_
 
@@ -6,23 +6,24 @@
 
 #include "tf_nvcodec/capi/export.h"
 
-// Sides in pixels.
+// Limits of an encoder on the CPU. Sides are in pixels.
 struct nvc_encoder_caps {
   int32_t least_side, most_width, most_height;
   int32_t b_frames;
-  int32_t ten_bits, full_chroma;  // whether it can
+  int32_t ten_bits, full_chroma;  // whether it supports them
 };
 
-// Unimplemented when this FFmpeg has no encoder of the codec.
+// Returns Unimplemented if this FFmpeg has no encoder for the codec.
 NVC_API int nvc_encoder_get_caps(const char* codec, nvc_encoder_caps* caps);
 
 struct nvc_nvenc_cap {
-  const char* name;  // as NvencCapability's
+  const char* name;  // as in NvencCapability
   int32_t value;
 };
 
-// What the driver says of the NVENC of that GPU: `count` of them, of which up to `room` are put
-// into `caps`. FailedPrecondition without one, Unimplemented where it has not got the codec.
+// Reads the capabilities of the GPU's NVENC for a codec. Sets `count` to their number and writes up
+// to `room` of them to `caps`. Returns FailedPrecondition without an NVENC, and Unimplemented if it
+// does not have the codec.
 NVC_API int nvc_nvenc_get_caps(int gpu, const char* codec, nvc_nvenc_cap* caps, int32_t room,
                                int32_t* count);
 

@@ -1,5 +1,5 @@
-// How functions of the C API fail: they return absl's status code as an int, 0 for OK, and
-// nvc_last_error() tells the message. Nothing throws across the border.
+// Errors of the C API. Its functions return absl's status code as an int (0 means OK), and
+// nvc_last_error() returns the message. No exception of ours crosses into C.
 #ifndef TF_NVCODEC_CAPI_ERROR_H_
 #define TF_NVCODEC_CAPI_ERROR_H_
 
@@ -11,12 +11,15 @@
 
 namespace nvc {
 
-// The code of `status`, whose message nvc_last_error() has from now on.
+// Returns the code of `status` and keeps an error's message for nvc_last_error().
 int Report(const absl::Status& status);
 
-// Reports what `call`, which returns a Status, says; ResourceExhausted when memory runs out in it.
-// Not noexcept: Python up to 3.13 ends other threads that want to run while the interpreter shuts
-// down, those in a function that gives us bytes too, and that unwinds through here.
+// Runs `call`, which returns a Status, and reports its result. Reports ResourceExhausted if memory
+// runs out.
+//
+// This function is not noexcept. While the interpreter shuts down, Python up to 3.13 ends other
+// threads once they want to run Python code. Such a thread may be in a Python function that reads
+// bytes for us, and ending it unwinds the stack through this function.
 template <typename Call>
 int Guarded(Call&& call) {
   try {
@@ -30,8 +33,8 @@ int Guarded(Call&& call) {
 
 }  // namespace nvc
 
-// The message of the last call that failed on this thread: UTF-8, never null, valid until the next
-// call that fails on it.
+// Returns the message of the last failed call on this thread, in UTF-8. Never null. Valid until the
+// next failed call on this thread.
 NVC_API const char* nvc_last_error();
 
 #endif  // TF_NVCODEC_CAPI_ERROR_H_

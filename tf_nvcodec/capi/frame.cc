@@ -28,7 +28,7 @@ class HostFrameMemory : public FrameMemory {
   const Block block_;
 };
 
-// What a DLManagedTensor owns.
+// Everything that a DLManagedTensor owns.
 struct Exported {
   dlpack::Managed managed{};
   std::shared_ptr<FrameMemory> memory;
@@ -36,7 +36,7 @@ struct Exported {
   const pid_t process = getpid();
 };
 
-// A fork leaves the memory alone: it may be a GPU's, which is the parent's.
+// A forked process leaves the memory alone, because GPU memory belongs to the parent process.
 void DeleteExported(dlpack::Managed* managed) {
   auto* const exported = static_cast<Exported*>(managed->context);
   if (exported->process == getpid()) delete exported;
@@ -129,7 +129,7 @@ void nvc_set_capsule_functions(int (*is_valid)(void*, const char*),
 
 void nvc_destroy_dlpack_capsule(void* capsule) {
   const auto is_valid = nvc::capsule_is_valid.load();
-  // A consumer renames the capsule when it takes the tensor over.
+  // A consumer that takes over the tensor renames the capsule.
   if (is_valid == nullptr || is_valid(capsule, nvc::kCapsuleName) == 0) return;
   auto* const managed = static_cast<nvc::dlpack::Managed*>(
       nvc::capsule_get_pointer.load()(capsule, nvc::kCapsuleName));

@@ -1,4 +1,4 @@
-// Where decoders and the memory of frames come from: the CPU, or a GPU.
+// Makes the C API's frames of a decoder's pictures.
 #ifndef TF_NVCODEC_CAPI_FRAME_MAKER_H_
 #define TF_NVCODEC_CAPI_FRAME_MAKER_H_
 
@@ -15,24 +15,26 @@ namespace nvc {
 
 class GpuDevice;
 
+// The device that decodes, and the memory where frames stay.
 struct GpuChoice {
   GpuDevice* device = nullptr;  // null: the CPU decodes
-  bool frames_stay = false;     // in the GPU's memory
-  uint64_t stream = 0;          // CUDA stream of the caller's for the copies; 0: one of our own
+  bool frames_stay = false;     // whether frames stay in GPU memory
+  uint64_t stream = 0;          // the caller's CUDA stream for copies; 0: one of our own
 };
 
 // Makes frames of a decoder's pictures. Not thread-safe.
 class FrameMaker {
  public:
   virtual ~FrameMaker() = default;
-  // The frame has memory of its own and is complete on return.
+  // Makes a frame that has its own memory and is complete on return.
   virtual absl::StatusOr<std::unique_ptr<nvc_frame>> Make(const AVFrame& picture) = 0;
 };
 
-// Of pictures in host memory.
+// Returns a maker for pictures in host memory.
 std::unique_ptr<FrameMaker> MakeHostFrames(SurfaceColor color);
 
-// The timestamp of its packet, else FFmpeg's guess; AV_NOPTS_VALUE when there is none.
+// Returns the timestamp of the picture's packet, or else FFmpeg's guess. Returns AV_NOPTS_VALUE if
+// there is neither.
 int64_t TimestampOf(const AVFrame& picture);
 
 }  // namespace nvc

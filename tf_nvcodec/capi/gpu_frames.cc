@@ -34,7 +34,7 @@ class DeviceFrameMemory : public FrameMemory {
  private:
   const std::shared_ptr<DeviceMemoryPool> pool_;
   DeviceMemory memory_;
-  const bool is_shown_;  // to others than this file
+  const bool is_shown_;  // whether code outside this file sees the address
 };
 
 class GpuFrameMaker : public FrameMaker {
@@ -68,7 +68,7 @@ class GpuFrameMaker : public FrameMaker {
   }
 
  private:
-  // FFmpeg decodes what the GPU can't.
+  // Makes a frame of a picture that FFmpeg decoded because the GPU could not.
   absl::StatusOr<std::unique_ptr<nvc_frame>> MakeOfHost(const AVFrame& frame) {
     NVC_ASSIGN_OR_RETURN(std::unique_ptr<nvc_frame> made, host_->Make(frame));
     if (!gpu_.frames_stay) return made;
@@ -105,7 +105,7 @@ class GpuFrameMaker : public FrameMaker {
   const std::unique_ptr<FrameMaker> host_;
   const BorrowedStream stream_;
   const std::shared_ptr<DeviceMemoryPool> pool_;
-  std::unique_ptr<FrameConverter> converter_;  // for the last picture's kind
+  std::unique_ptr<FrameConverter> converter_;  // for pictures like the last one
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// NVDEC for the C API: which GPU decodes, and frames of its pictures.
+// NVDEC for the C API: chooses the GPU, opens its decoder and makes frames of its pictures.
 #ifndef TF_NVCODEC_CAPI_GPU_FRAMES_H_
 #define TF_NVCODEC_CAPI_GPU_FRAMES_H_
 
@@ -11,12 +11,13 @@
 
 namespace nvc {
 
-// Of nvc_decoder_options.
+// Values of nvc_decoder_options::backend.
 enum { kBackendAuto = 0, kBackendFfmpeg = 1, kBackendNvdec = 2 };
 
-// Without NVDEC the CPU decodes, unless frames are to stay on the GPU or the backend is NVDEC:
-// FailedPrecondition tells why there is none. InvalidArgument: what is no context of the GPU, or
-// no stream of that context.
+// Chooses the GPU that decodes. Without NVDEC, chooses the CPU, unless frames must stay on the GPU
+// or the backend is NVDEC; it then returns FailedPrecondition with the reason. Returns
+// InvalidArgument if the options name a context that is not of this GPU, or a stream that is not of
+// that context.
 absl::StatusOr<GpuChoice> ChooseGpu(const nvc_decoder_options& options);
 
 absl::StatusOr<std::unique_ptr<Decoder>> OpenGpuDecoder(const GpuChoice& gpu,
@@ -24,7 +25,8 @@ absl::StatusOr<std::unique_ptr<Decoder>> OpenGpuDecoder(const GpuChoice& gpu,
                                                         AVRational time_base,
                                                         const DecoderOptions& options);
 
-// Of NVDEC's pictures and FFmpeg's, in the memory that was chosen.
+// Returns a maker for pictures of NVDEC and of FFmpeg. Its frames are in the memory that `gpu`
+// names.
 absl::StatusOr<std::unique_ptr<FrameMaker>> MakeFrames(const GpuChoice& gpu, SurfaceColor color);
 
 }  // namespace nvc

@@ -8,7 +8,7 @@
 #include "tf_nvcodec/core/mux/file_muxer.h"
 
 struct NvcMuxer {
-  std::mutex mutex;  // ctypes lets Python's other threads in during a call
+  std::mutex mutex;  // ctypes lets other Python threads run during a call
   std::unique_ptr<nvc::FileMuxer> muxer;
 };
 

@@ -1,4 +1,4 @@
-// When frames are shown whose packets don't say it, as those of AVI.
+// Computes timestamps of frames whose packets have no pts, such as those of AVI.
 #ifndef TF_NVCODEC_CAPI_OUTPUT_TIMES_H_
 #define TF_NVCODEC_CAPI_OUTPUT_TIMES_H_
 
@@ -9,19 +9,21 @@
 
 namespace nvc {
 
-// As FFmpeg's decoders tell: a frame has the dts of the packet with which it comes out, which is
-// `delay` packets after its own place in the order shown; the last ones have none.
+// Follows FFmpeg's decoders: a frame gets the dts of the packet with which it comes out. That
+// packet comes `delay` packets after the frame's own place in display order, so the last frames get
+// no time.
 class OutputTimes {
  public:
   explicit OutputTimes(int delay) : delay_(delay) {}
 
   void Sent(const AVPacket& packet);
-  // Of the next frame in the order shown that has none; AV_NOPTS_VALUE: it can't be told.
+  // Returns the time of the next frame, in display order, without a pts. Returns AV_NOPTS_VALUE if
+  // it can't be known.
   int64_t Next();
 
  private:
   size_t delay_;
-  std::deque<int64_t> dts_;  // of packets without pts whose frame is not out
+  std::deque<int64_t> dts_;  // of packets without pts whose frames are still to come
 };
 
 }  // namespace nvc

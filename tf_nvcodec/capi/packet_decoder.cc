@@ -7,6 +7,7 @@
 #include "tf_nvcodec/capi/gpu_frames.h"
 #include "tf_nvcodec/core/base/status.h"
 #include "tf_nvcodec/core/base/thread_budget.h"
+#include "tf_nvcodec/core/format/codec_table.h"
 #include "tf_nvcodec/core/index/frame_index.h"
 #include "tf_nvcodec/nv/cuda/nvdec_codecs.h"
 #include "tf_nvcodec/nv/decode/decode_backend.h"
@@ -14,7 +15,7 @@
 namespace nvc {
 namespace {
 
-// Each thread more holds a frame more back.
+// Every further thread delays the output by one more frame.
 constexpr int kMaxThreads = 16;
 
 void Note(const absl::Status& status, absl::Status* first) {
@@ -26,7 +27,7 @@ void Note(const absl::Status& status, absl::Status* first) {
 absl::Status PacketDecoder::Decode(const AVPacket& packet,
                                    const std::shared_ptr<const PacketStream>& stream) {
   absl::Status first = Follow(stream);
-  // Of the frames before; what comes now is another matter.
+  // An error so far concerns earlier frames. The new packet is decoded unless opening has failed.
   if (decoder_ == nullptr) return first;
   if (std::exchange(finished_, false)) {
     decoder_->Reset();
@@ -83,9 +84,10 @@ absl::Status PacketDecoder::Open() {
     if (options_.codec == AV_CODEC_ID_NONE) {
       return absl::InvalidArgumentError("a packet of no known codec");
     }
-    if (options_.codec == AV_CODEC_ID_VC1) {
+    if (FactsOf(options_.codec).software.needs_extradata) {
       return absl::UnimplementedError(
-          "bytes of VC-1 without its headers: pass packets of CreateDemuxer, which has them");
+          absl::StrCat("bytes of codec '", avcodec_get_name(options_.codec),
+                       "' without its headers: pass packets of CreateDemuxer, which has them"));
     }
     NVC_ASSIGN_OR_RETURN(parser_, PacketParser::Create(options_.codec));
   } else if (options_.codec != AV_CODEC_ID_NONE && stream_->codec->codec_id != options_.codec) {
@@ -114,7 +116,7 @@ absl::Status PacketDecoder::OpenDecoder() {
   if (!options_.low_latency) {
     options.num_threads = std::min(AvailableCores() + kSpareThreads, kMaxThreads);
   }
-  // Where nobody looked into the stream, H.264 that does not tell its delay is given the longest.
+  // Without container headers nothing tells the delay of H.264, so this uses the longest one.
   const bool unknown_delay = stream_ == nullptr && !options_.low_latency;
   if (unknown_delay) options.reorder_depth = FrameIndex::kMaxReorderDepth;
   const AVRational time_base = stream_ != nullptr ? stream_->time_base : AVRational{0, 1};
@@ -133,7 +135,7 @@ absl::Status PacketDecoder::OpenDecoder() {
       NVC_RETURN_IF_ERROR(decoder.status());
       decoder_ = std::move(decoder).value();
       may_be_refused_ = !options_.must_be_gpu;
-      if (codec->codec_id == AV_CODEC_ID_HEVC) inspector_ = PacketInspector::Create(*codec);
+      if (FactsOf(codec->codec_id).skips_leading) inspector_ = PacketInspector::Create(*codec);
       times_.emplace(Delay());
       return absl::OkStatus();
     }
@@ -155,7 +157,7 @@ absl::Status PacketDecoder::DecodeWhole(const AVPacket* packet) {
   } else if (absl::IsUnimplemented(first) && options_.must_be_gpu) {
     first = WithNvdecCure(first);
   }
-  // The frames before the first that can be decoded refer to what never came.
+  // The frames before the first one that can be decoded refer to pictures that never came.
   if (joining_ && absl::IsDataLoss(first)) return absl::OkStatus();
   if (first.ok() || packet == nullptr || packet->pts == AV_NOPTS_VALUE) return first;
   return absl::Status(first.code(),
@@ -171,7 +173,7 @@ absl::Status PacketDecoder::GoOnWithFfmpeg(const AVPacket* packet, const absl::S
   }
   const bool can_go_on = (packet->flags & AV_PKT_FLAG_KEY) != 0 || joining_;
   joining_ = joining_ || !can_go_on;
-  absl::Status none;  // is refused by FFmpeg's
+  absl::Status none;  // FFmpeg's decoder refuses no packet
   const absl::Status sent = SendAndReceive(packet, &none);
   if (can_go_on) return sent;
   return absl::Status(refused.code(),
@@ -187,7 +189,7 @@ absl::Status PacketDecoder::SendAndReceive(const AVPacket* packet, absl::Status*
   if (frame == nullptr) return absl::ResourceExhaustedError("out of memory for a frame");
   while (true) {
     const absl::StatusOr<bool> received = decoder_->Receive(frame.get());
-    // What is refused is said once.
+    // Reports a refusal once only.
     if (!is_refused || !absl::IsUnimplemented(received.status())) Note(received.status(), &first);
     if (!received.ok() || !*received) break;
     if (times_ && frame->pts == AV_NOPTS_VALUE) frame->best_effort_timestamp = times_->Next();

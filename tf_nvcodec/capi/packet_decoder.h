@@ -1,4 +1,4 @@
-// Decodes packets as they come, from one stream after another, into frames for Python.
+// Decodes packets one by one, from one stream after another, into the C API's frames.
 #ifndef TF_NVCODEC_CAPI_PACKET_DECODER_H_
 #define TF_NVCODEC_CAPI_PACKET_DECODER_H_
 
@@ -21,62 +21,65 @@
 namespace nvc {
 
 struct PacketDecoderOptions {
-  AVCodecID codec = AV_CODEC_ID_NONE;  // none: that of the packets' stream
+  AVCodecID codec = AV_CODEC_ID_NONE;  // none: the codec of the packets' stream
   SurfaceColor color = SurfaceColor::kNative;
-  int max_width = 0, max_height = 0;  // 0: any
-  bool low_latency = false;           // each frame as soon as it can come
+  int max_width = 0, max_height = 0;  // 0: no limit
+  bool low_latency = false;           // return each frame as soon as possible
   GpuChoice gpu;
-  bool must_be_gpu = false;  // not FFmpeg for what it can't decode
+  bool must_be_gpu = false;  // FFmpeg must not step in
 };
 
-// Not thread-safe.
+// Decodes packets with NVDEC or FFmpeg. Not thread-safe.
 class PacketDecoder {
  public:
   explicit PacketDecoder(const PacketDecoderOptions& options) : options_(options) {}
 
-  // Decodes the packet; its frames, and others that it lets go, come from TakeFrame in the order
-  // shown. An error does not keep frames from coming, nor the next packet from being decoded.
-  // `stream`: what the packet is of, and then it is a whole one; null: any piece of an elementary
-  // stream.
+  // Decodes a packet. TakeFrame then returns its frames, and others that were waiting for it, in
+  // display order. After an error, frames still come and the next packet can be decoded. If
+  // `stream` is given, the packet is a whole packet of that stream. If it is null, the packet is
+  // any piece of an elementary stream.
   absl::Status Decode(const AVPacket& packet, const std::shared_ptr<const PacketStream>& stream);
-  // Lets go of all frames still held back. A new stream, or a new part of this one, may follow.
+  // Releases all frames that are still held back. A new stream, or a new part of this one, may
+  // follow.
   absl::Status Finish();
 
   size_t num_frames() const { return frames_.size(); }
-  // Null when there is none.
+  // Returns null if no frame is ready.
   std::unique_ptr<nvc_frame> TakeFrame();
 
  private:
   absl::Status Follow(const std::shared_ptr<const PacketStream>& stream);
   absl::Status Open();
-  // NVDEC's where that takes the stream, else FFmpeg's.
+  // Opens NVDEC's decoder if it takes the stream, else FFmpeg's.
   absl::Status OpenDecoder();
   absl::Status DecodeWhole(const AVPacket* packet);
-  // `refused`: what NVDEC says that does not take the packet, where FFmpeg may; no error then.
+  // Sets `refused`, and returns OK for it, if NVDEC refuses the packet and FFmpeg may decode it.
   absl::Status SendAndReceive(const AVPacket* packet, absl::Status* refused);
-  // Only the stream's own headers told that it is none for NVDEC.
+  // Switches to FFmpeg. Needed if only the headers in the packets show that NVDEC can't decode the
+  // stream.
   absl::Status GoOnWithFfmpeg(const AVPacket* packet, const absl::Status& refused);
-  // Packets from one to the frame that comes out with it, says the stream.
+  // Returns the stream's delay: the number of packets from one packet to the one with which its
+  // frame comes out.
   int Delay() const;
-  // RASL pictures after a start in the middle, which FFmpeg leaves out by itself: they refer to
-  // what never came.
+  // Returns whether the packet is a RASL picture after a start in the middle of the stream. It
+  // refers to pictures that never came. FFmpeg leaves such pictures out by itself.
   bool IsSkippedLeading(const AVPacket& packet);
   absl::Status Drain();
   absl::Status Keep(const AVFrame& frame);
 
   const PacketDecoderOptions options_;
-  std::shared_ptr<const PacketStream> stream_;  // null: pieces without one
-  std::unique_ptr<PacketParser> parser_;        // for those
+  std::shared_ptr<const PacketStream> stream_;  // null: pieces of an elementary stream
+  std::unique_ptr<PacketParser> parser_;        // for such pieces
   std::unique_ptr<Decoder> decoder_;
   std::unique_ptr<FrameMaker> maker_;
-  std::unique_ptr<PacketInspector> inspector_;  // of HEVC, where NVDEC decodes
-  std::optional<OutputTimes> times_;            // where NVDEC decodes
-  int random_access_points_ = 0;                // of this run of packets
-  bool may_be_refused_ = false;                 // NVDEC decodes, and FFmpeg may do it
+  std::unique_ptr<PacketInspector> inspector_;  // for HEVC that NVDEC decodes
+  std::optional<OutputTimes> times_;            // if NVDEC decodes
+  int random_access_points_ = 0;                // in this run of packets
+  bool may_be_refused_ = false;                 // NVDEC decodes, and FFmpeg may take over
   bool gpu_refuses_ = false;
-  bool finished_ = false;  // nothing may be sent before a Reset
-  bool at_start_ = true;   // nothing was sent of this run of packets
-  bool joining_ = false;   // which began without a key frame, and no frame has come of it
+  bool finished_ = false;  // the next packet needs a Reset first
+  bool at_start_ = true;   // no packet of this run was sent yet
+  bool joining_ = false;   // this run began without a key frame and gave no frame yet
   std::deque<std::unique_ptr<nvc_frame>> frames_;
 };
 

@@ -9,7 +9,8 @@
 namespace nvc {
 namespace {
 
-// Of what the parser found last. Those of MPEG-1, MPEG-2 and JPEG leave `key_frame` alone.
+// Returns whether the packet that the parser found last is a key frame. The parsers of MPEG-1,
+// MPEG-2 and JPEG do not set `key_frame`.
 bool IsKey(const AVCodecParserContext& parser, AVCodecID codec) {
   const AVCodecDescriptor* const described = avcodec_descriptor_get(codec);
   if (described != nullptr && (described->props & AV_CODEC_PROP_INTRA_ONLY) != 0) return true;

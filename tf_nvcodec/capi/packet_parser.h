@@ -1,4 +1,4 @@
-// Finds the packets in the pieces of an elementary stream, cut anywhere.
+// Finds the packets in an elementary stream that comes in pieces, cut anywhere.
 #ifndef TF_NVCODEC_CAPI_PACKET_PARSER_H_
 #define TF_NVCODEC_CAPI_PACKET_PARSER_H_
 
@@ -15,13 +15,13 @@ class PacketParser {
  public:
   using Take = std::function<absl::Status(const AVPacket& packet)>;
 
-  // Unimplemented: no parser for this codec in this FFmpeg.
+  // Returns Unimplemented if this FFmpeg has no parser for the codec.
   static absl::StatusOr<std::unique_ptr<PacketParser>> Create(AVCodecID codec);
 
-  // Hands each packet that is now complete to `take`; the first error of those that it returned,
-  // after all of them.
+  // Passes each packet that is now complete to `take`. After the last one, returns the first error
+  // that `take` returned.
   absl::Status Parse(const AVPacket& piece, const Take& take);
-  // The packet that nothing ended so far.
+  // Passes on the last packet, whose end only the end of the stream marks.
   absl::Status Finish(const Take& take);
 
  private:

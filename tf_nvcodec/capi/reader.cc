@@ -43,7 +43,7 @@ absl::Status Open(const nvc_source& source, const nvc_decoder_options& options, 
   return absl::OkStatus();
 }
 
-// Each frame once, by its display index.
+// Collects each frame once, by its display index.
 class SurfaceSink : public FrameSink {
  public:
   explicit SurfaceSink(const nvc_reader& reader) : reader_(reader) {}
@@ -75,7 +75,7 @@ class SurfaceSink : public FrameSink {
 
  private:
   const nvc_reader& reader_;
-  std::vector<std::unique_ptr<FrameMaker>> makers_;  // by worker
+  std::vector<std::unique_ptr<FrameMaker>> makers_;  // one for each worker
   std::mutex mutex_;
   std::unordered_map<int, std::unique_ptr<nvc_frame>> frames_;
 };
@@ -94,7 +94,7 @@ absl::Status Read(nvc_reader* reader, const std::vector<int64_t>& wanted, nvc_fr
   const FrameIndex& index = reader->index;
   NVC_RETURN_IF_ERROR(CheckIndices(index, wanted));
   ReadOptions options;
-  std::optional<NvdecShare> share;
+  std::optional<NvdecQuota> quota;
   GpuDevice* const device = reader->gpu.device;
   if (device != nullptr) {
     const bool must = reader->options.backend == kBackendNvdec;
@@ -102,9 +102,9 @@ absl::Status Read(nvc_reader* reader, const std::vector<int64_t>& wanted, nvc_fr
     if (!must) taken = CheckTakenUnasked(index.stream().codec->codec_id);
     if (taken.ok()) taken = CheckNvdecTakes(device, *index.stream().codec);
     if (taken.ok()) {
-      share.emplace(*device, /*wanted=*/0);
-      options.other = DecodeOnGpu(device, must ? Backend::kNvdec : Backend::kAuto, &*share,
-                                  [](const std::string&) {});
+      quota.emplace(*device, /*wanted=*/0);
+      options.factory = DecodeOnGpu(device, must ? Backend::kNvdec : Backend::kAuto, &*quota,
+                                    [](const std::string&) {});
     } else if (must || !absl::IsUnimplemented(taken)) {
       return must ? WithNvdecCure(taken) : taken;
     }

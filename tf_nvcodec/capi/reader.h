@@ -1,4 +1,4 @@
-// Any frames of an indexed file, for Python.
+// The C API's reader: returns any frames of an indexed file.
 #ifndef TF_NVCODEC_CAPI_READER_H_
 #define TF_NVCODEC_CAPI_READER_H_
 
@@ -9,35 +9,35 @@
 #include "tf_nvcodec/capi/frame.h"
 #include "tf_nvcodec/capi/source.h"
 
-// ctypes mirrors these field by field.
+// Python's ctypes mirrors these structures field by field.
 struct nvc_reader_info {
   char codec[32];  // FFmpeg's name
   int64_t num_frames, num_packets;
-  int64_t size;                 // bytes of the whole file
-  double frame_rate, duration;  // average; seconds
+  int64_t size;                 // bytes of the file
+  double frame_rate, duration;  // average frames per second; seconds
   int32_t width, height;
 };
 struct nvc_reader_packet {
   int64_t pts, dts;  // in the stream's time base; -2^63: none
-  int64_t frame;     // display index of the frame that it shows; -1: none
+  int64_t frame;     // display index of its frame; -1: it shows none
   int32_t size;
-  int32_t is_key;  // decoding may begin here, and all that comes after it is exact
+  int32_t is_key;  // a random access point: all frames after it decode exactly
 };
 
 struct nvc_reader;
 
-// Indexes the source, which takes reading it once. Keeps what it needs of `source`. The options'
-// codec and latency don't matter.
+// Reads the source once and indexes it. The reader keeps what it needs of `source`, so the caller
+// may free it. Ignores the options' codec and latency.
 NVC_API int nvc_reader_open(const nvc_source* source, const nvc_decoder_options* options,
                             nvc_reader** reader);
 NVC_API void nvc_reader_free(nvc_reader* reader);
 NVC_API void nvc_reader_get_info(const nvc_reader* reader, nvc_reader_info* info);
-// `packets`: num_packets of them, in decoding order.
+// `packets` must have room for num_packets packets, which come in decoding order.
 NVC_API void nvc_reader_get_packets(const nvc_reader* reader, nvc_reader_packet* packets);
-// The frame on screen that many seconds into the stream's own time.
+// Finds the frame that is on screen at `seconds` of the stream's own time.
 NVC_API int nvc_reader_frame_at(const nvc_reader* reader, double seconds, int64_t* index);
-// All of them, in that order, duplicates too, or none: OutOfRange for an index that there is none
-// of, DataLoss for a frame that is damaged.
+// Reads all frames in the order of `indices`, duplicates included, or none of them. Returns
+// OutOfRange for an index beyond the frames, and DataLoss for a damaged frame.
 NVC_API int nvc_reader_read(nvc_reader* reader, const int64_t* indices, int64_t count,
                             nvc_frame** frames);
 

@@ -73,7 +73,7 @@ class FunctionSource : public ByteSource {
   const int64_t size_;
 };
 
-// As little at a time as the function gives: what comes later may come much later.
+// Returns only what one call of the function gives, because the next bytes may come much later.
 class StreamSource : public ByteSource {
  public:
   explicit StreamSource(nvc_read_function read) : read_(read) {}
@@ -93,7 +93,7 @@ class StreamSource : public ByteSource {
 };
 
 absl::Status FileError(const std::string& path) {
-  const int error = errno;  // which an allocation may change
+  const int error = errno;  // saved, because an allocation may change errno
   const std::string message = absl::StrCat(path, ": ", std::strerror(error));
   if (error == ENOENT || error == ENOTDIR) return absl::NotFoundError(message);
   if (error == EACCES) return absl::PermissionDeniedError(message);
@@ -107,7 +107,7 @@ void Make(absl::string_view name, std::shared_ptr<const ByteSource> bytes, nvc_s
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<ByteSource>> OpenFileSource(const std::string& path) {
-  // Not to wait for a writer where the path is a pipe.
+  // O_NONBLOCK: if the path is a pipe, open must not wait for a writer.
   const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (file < 0) return FileError(path);
   struct stat about;

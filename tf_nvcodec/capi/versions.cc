@@ -6,8 +6,9 @@
 #include "tf_nvcodec/capi/error.h"
 #include "tf_nvcodec/core/ffmpeg/ffmpeg_versions.h"
 
-// Copies the version of the loaded `library`, e.g. "59.37.100" of "libavcodec", with its final 0
-// into `out`. InvalidArgument: none of FFmpeg's libraries in use, or `size` bytes are too few.
+// Copies the version of the loaded `library`, such as "59.37.100" for "libavcodec", to `out`, with
+// a final 0. Returns InvalidArgument if `library` is not one of FFmpeg's libraries in use, or if
+// `size` bytes are too few.
 NVC_API int nvc_ffmpeg_version(const char* library, char* out, size_t size) {
   return nvc::Guarded([&]() -> absl::Status {
     for (const nvc::LibraryVersion& version : nvc::FfmpegLibraryVersions()) {

@@ -16,7 +16,7 @@ ok: present. missing: needed, exit code 1. absent: only needed for the feature n
 def add_parser(commands: Any) -> argparse.ArgumentParser:
     parser: argparse.ArgumentParser = commands.add_parser(
         "doctor",
-        help="versions, codecs and GPU libraries found; what is missing and how to mend it",
+        help="versions, codecs and GPU libraries; what is missing and how to install it",
         epilog=_EPILOG,
     )
     parser.add_argument("--json", action="store_true", help="print the findings as JSON on stdout")

@@ -54,10 +54,10 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
     parser.add_argument(
         "--input-format",
         choices=("rgb", "gray", *options.PACKED[1:]),
-        help="of a .npy file (default: rgb for 3 channels, gray for 1)",
+        help="format of the frames in a .npy file (default: rgb for 3 channels, gray for 1)",
     )
     parser.add_argument(
-        "--size", type=values.size, metavar="WxH", help="of packed frames in a .npy file"
+        "--size", type=values.size, metavar="WxH", help="size of packed frames in a .npy file"
     )
     parser.add_argument("--color-space", choices=options.COLOR_SPACES)
     parser.add_argument("--color-range", choices=options.COLOR_RANGES)

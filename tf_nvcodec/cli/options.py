@@ -56,14 +56,14 @@ def add_geometry(parser: argparse.ArgumentParser) -> None:
 def add_decoder(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("decoder")
     group.add_argument("--backend", choices=("auto", "cpu", "nvdec"))
-    group.add_argument("--threads", type=values.count, metavar="N", help="0: what suits one video")
+    group.add_argument("--threads", type=values.count, metavar="N", help="0 is automatic")
     group.add_argument(
         "--on-error",
         choices=("raise", "skip", "repeat"),
-        help="what a broken frame does (default raise)",
+        help="what to do with a damaged frame (default raise)",
     )
     group.add_argument(
-        "--deinterlace", choices=("none", "bob"), help="of interlaced frames (default none)"
+        "--deinterlace", choices=("none", "bob"), help="for interlaced frames (default none)"
     )
     group.add_argument("--chroma-upsampling", choices=("nearest", "bilinear"))
     group.add_argument("--color-space", choices=COLOR_SPACES, help="instead of the stream's own")
@@ -73,23 +73,25 @@ def add_decoder(parser: argparse.ArgumentParser) -> None:
 def add_encoder(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("encoder")
     # The option is --encoder because --backend chooses the decoder in commands that have both.
-    group.add_argument("--encoder", choices=("auto", "cpu", "nvenc"), help="who encodes")
-    group.add_argument("--codec", help="h264, hevc, av1, vp9, mjpeg, ffv1 (default: OUT's usual)")
+    group.add_argument(
+        "--encoder", choices=("auto", "cpu", "nvenc"), help="the CPU or a GPU's NVENC"
+    )
+    group.add_argument("--codec", help="h264, hevc, av1, vp9, mjpeg, ffv1 (default: by OUT)")
     group.add_argument("--container", help="mp4, mkv, ... (default: from OUT's extension)")
     group.add_argument("--crf", type=float, help="constant quality, lower is better")
-    group.add_argument("--bitrate", type=values.bitrate, help="bits a second, e.g. 800k or 2M")
+    group.add_argument("--bitrate", type=values.bitrate, help="bits per second, e.g. 800k or 2M")
     group.add_argument("--gop", type=values.positive, metavar="N", help="frames between keyframes")
-    group.add_argument("--bf", type=values.count, metavar="N", help="B-frames in a row, at most")
-    group.add_argument("--preset", help="speed against size, in the encoder's own words")
+    group.add_argument("--bf", type=values.count, metavar="N", help="most B-frames in a row")
+    group.add_argument("--preset", help="speed against size, by the encoder's names")
     group.add_argument(
-        "--pixel-format", metavar="FORMAT", help="of the stream, e.g. yuv420p, yuv444p, yuv420p10"
+        "--pixel-format", metavar="FORMAT", help="format of the stream, e.g. yuv420p, yuv444p"
     )
     group.add_argument(
         "--option",
         type=values.option,
         action="append",
         metavar="NAME=VALUE",
-        help="of the encoder, by FFmpeg's name, e.g. tune=film; may be given again",
+        help="an encoder option by FFmpeg's name, e.g. tune=film; may be given again",
     )
     group.add_argument("--fragmented", action="store_true", help="fragmented MP4")
 

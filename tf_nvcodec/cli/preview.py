@@ -23,10 +23,16 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
     )
     parser.add_argument("output", type=values.path, metavar="OUT.png")
     options.add_common(parser, output=True)
-    parser.add_argument("--frames", type=values.positive, default=16, metavar="N", help="(16)")
-    parser.add_argument("--columns", type=values.positive, default=4, metavar="N", help="(4)")
     parser.add_argument(
-        "--width", type=values.positive, default=320, metavar="PIXELS", help="of one frame (320)"
+        "--frames", type=values.positive, default=16, metavar="N", help="default 16"
+    )
+    parser.add_argument("--columns", type=values.positive, default=4, metavar="N", help="default 4")
+    parser.add_argument(
+        "--width",
+        type=values.positive,
+        default=320,
+        metavar="PIXELS",
+        help="width of each frame (default 320)",
     )
     return parser
 

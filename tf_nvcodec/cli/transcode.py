@@ -47,7 +47,7 @@ _COLOR_SPACES = {
 def add_parser(commands: Any) -> argparse.ArgumentParser:
     parser: argparse.ArgumentParser = commands.add_parser(
         "transcode",
-        help="a video to another codec, container, size or stretch of it",
+        help="a video to another codec, container or size, or a stretch of it",
         description=(
             "Decodes IN and encodes it to OUT, keeping each frame's time; sound is not kept. OUT is"
             " encoded in one piece, which needs all its frames in memory (--memory), unless it is"

@@ -52,7 +52,7 @@ def spread_times(
 ) -> list[tuple[int, int, int]]:
     """Returns (pts, dts, duration) of packets in decoding order.
 
-    The dts are the times of the frames, moved ahead so far that none is later than its packet's pts.
+    The dts are the times of the frames, moved ahead so that none is later than its packet's pts.
 
     Args:
       stamps: The stamps of the packets' frames.

@@ -24,7 +24,7 @@ std::string LoadedOrWhyNot(const absl::Status& status) {
   return status.ok() ? "loaded" : std::string(status.message());
 }
 
-// A name with a slash is an entry of a group.
+// Returns (name, value) pairs. A name with a slash means an entry of a group.
 std::vector<std::pair<std::string, std::string>> BuildInfo() {
   std::vector<std::pair<std::string, std::string>> info = {
       {"compiler", absl::StrCat("gcc ", __VERSION__)},

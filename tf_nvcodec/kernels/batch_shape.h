@@ -1,4 +1,4 @@
-// The tensor that holds a batch of frames.
+// Computes the shape of a tensor that holds a batch of frames, and checks its size in bytes.
 #ifndef TF_NVCODEC_KERNELS_BATCH_SHAPE_H_
 #define TF_NVCODEC_KERNELS_BATCH_SHAPE_H_
 
@@ -22,7 +22,7 @@ inline ::tensorflow::TensorShape BatchShape(const OutputSpec& output, const Fram
   return ::tensorflow::TensorShape({count, frame.height, frame.width, frame.channels});
 }
 
-// ResourceExhausted above `max_bytes` (0: no limit).
+// Returns ResourceExhausted if `count` frames take more than `max_bytes` (0 means no limit).
 inline absl::Status CheckBatchBytes(const FrameShape& frame, int64_t count, int64_t max_bytes) {
   const double bytes = static_cast<double>(frame.bytes) * static_cast<double>(count);
   if (max_bytes == 0 || bytes <= static_cast<double>(max_bytes)) return absl::OkStatus();

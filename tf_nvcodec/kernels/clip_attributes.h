@@ -1,4 +1,4 @@
-// The attributes that say which frames make up a clip.
+// Reads the op attributes that say which frames make up a clip.
 #ifndef TF_NVCODEC_KERNELS_CLIP_ATTRIBUTES_H_
 #define TF_NVCODEC_KERNELS_CLIP_ATTRIBUTES_H_
 
@@ -8,7 +8,7 @@
 
 namespace nvc {
 
-// InvalidArgument names the attribute that is out of range.
+// Fills `clips`. Returns InvalidArgument, which names the attribute, if a value is out of range.
 absl::Status ReadClipAttributes(::tensorflow::OpKernelConstruction* context, ClipSpec* clips);
 
 }  // namespace nvc

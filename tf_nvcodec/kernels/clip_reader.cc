@@ -31,8 +31,8 @@ Tensor Scalar(const T& value) {
   return tensor;
 }
 
-// Decodes `clip` into a batch of clip.frames.size() + clip.zeros frames. Aborted when it finds the
-// index wrong.
+// Decodes `clip` into a batch of clip.frames.size() + clip.zeros frames. Returns Aborted if
+// decoding shows that the video's index is wrong.
 absl::Status Decode(const IndexedVideo& video, const Clip& clip, const DecodeAttributes& decode,
                     Allocator* allocator, const Cancelled& cancelled, Tensor* batch,
                     std::vector<bool>* valid) {
@@ -50,7 +50,7 @@ absl::Status Decode(const IndexedVideo& video, const Clip& clip, const DecodeAtt
     return base;
   };
   if (video.index->only_sample_table()) {
-    NVC_RETURN_IF_ERROR(CheckStarts(*video.index, *video.source, clip.frames));
+    NVC_RETURN_IF_ERROR(CheckSyncSamples(*video.index, *video.source, clip.frames));
   }
   NVC_ASSIGN_OR_RETURN(const DecodeSetup setup,
                        SetUpDecoding(decode, /*gpu=*/nullptr, video.index->stream(), cancelled));
@@ -62,7 +62,7 @@ absl::Status Decode(const IndexedVideo& video, const Clip& clip, const DecodeAtt
   if (video.index->only_sample_table() && !damaged.empty()) {
     return absl::AbortedError(damaged.begin()->second.message());
   }
-  // A clip has a fixed length: one with damaged frames is left out whole, not shortened.
+  // A clip has a fixed length, so a clip with damaged frames is left out as a whole.
   const OnError policy = decode.on_error == OnError::kRepeat ? OnError::kRepeat : OnError::kRaise;
   std::vector<size_t> slots;
   NVC_ASSIGN_OR_RETURN(*valid, collected.Finish(*video.index, damaged, policy, &slots));
@@ -88,7 +88,7 @@ void ClipReader::AddVideo(const ClipId& id, std::vector<Tensor>* element) const 
   element->push_back(Scalar<tstring>(
       arguments_.names_are_files ? arguments_.videos.flat<tstring>()(id.video) : tstring()));
   for (const Tensor& component : arguments_.components) {
-    // A copy: a slice shares the whole, and its memory may not be aligned.
+    // Makes a copy, because a slice would keep the whole tensor alive and may not be aligned.
     element->push_back(::tensorflow::tensor::DeepCopy(component.SubSlice(id.video)));
   }
 }
@@ -108,7 +108,8 @@ absl::Status ClipReader::ReadClip(const SeededClip& clip, Allocator* allocator,
     const absl::Status decoded =
         Decode(video, selected, arguments_.decode, allocator, cancelled, &frames, &valid);
     if (decoded.ok()) break;
-    // Only a wrong index: a limit or the network says nothing about it, and the file is large.
+    // Only a wrong index calls for a new one: to index a large file again is expensive, and a limit
+    // or a network error says nothing about the index.
     const bool index_is_wrong = video.index->only_sample_table() && absl::IsAborted(decoded);
     if (!index_is_wrong || IsCancelled(cancelled)) return decoded;
     const auto wrong = video.index;
@@ -159,7 +160,7 @@ absl::Status ClipReader::Read(const SeededClip& clip, Allocator* allocator,
     return absl::OkStatus();
   }
   if (absl::string_view(stage) == "short") stage = "select";
-  // tf.data would take OutOfRange for the end of the data.
+  // tf.data takes OutOfRange for the end of the dataset.
   const auto code = absl::IsOutOfRange(status) ? absl::StatusCode::kDataLoss : status.code();
   const absl::Status named(
       code, Utf8Text(absl::StrCat(name, ", clip ", clip.id.clip, ": ", status.message())));

@@ -1,4 +1,4 @@
-// One clip of one video as the tensors of a dataset element.
+// Reads one clip of one video and makes the tensors of a dataset element from it.
 #ifndef TF_NVCODEC_KERNELS_CLIP_READER_H_
 #define TF_NVCODEC_KERNELS_CLIP_READER_H_
 
@@ -17,35 +17,37 @@
 
 namespace nvc {
 
-// What a dataset's arguments say; never changes.
+// The arguments of a VideoDataset that concern single clips. They never change.
 struct ClipArguments {
-  DecodeAttributes decode;  // its output has size and crop
+  DecodeAttributes decode;  // its output includes size and crop
   ClipSpec clips;
-  // sampling "at": the clips' beginnings in seconds; those of video i lie between splits i and
-  // i + 1, or, without splits, are all of them for every video.
+  // For sampling "at": the times in seconds at which clips begin. With splits, video i has the
+  // times from time_splits[i] up to time_splits[i + 1]. Without splits, every video has all times.
   std::vector<double> times;
   std::vector<int64_t> time_splits;
   bool names_are_files = true;
-  ::tensorflow::Tensor videos;                   // string [N]: names of files, or their bytes
-  std::vector<::tensorflow::Tensor> components;  // [N, ...]: what is passed through
-  std::vector<int32_t> output_order;             // of an element's parts; empty: as Read lists them
+  ::tensorflow::Tensor videos;                   // string [N]: file names, or the files' bytes
+  std::vector<::tensorflow::Tensor> components;  // [N, ...]: values that elements pass through
+  std::vector<int32_t> output_order;             // order of an element's parts; empty: Read's order
 };
 
-// Thread-safe.
+// Reads and decodes clips for a dataset's iterators. Thread-safe.
 class ClipReader {
  public:
-  // All must outlive the reader.
+  // The reader keeps all three pointers; they must outlive it.
   ClipReader(const ClipArguments* arguments, VideoStore* store, DatasetStatistics* statistics)
       : arguments_(*arguments), store_(*store), statistics_(*statistics) {}
 
-  // Fills `element` with frames, pts, mask, video index, clip index, filename and the video's
-  // components; leaves it empty when on_error or pad says that this clip is left out. An error
-  // names the video and the clip. `num_decoded`: frames that are neither padding nor repeated.
+  // Fills `element` with frames, pts, mask, video index, clip index, file name and the video's
+  // components. Leaves `element` empty if on_error or pad leaves this clip out. Sets `num_decoded`
+  // to the number of frames that are neither padding nor repeated. An error names the video and the
+  // clip.
   absl::Status Read(const SeededClip& clip, ::tensorflow::Allocator* allocator,
                     const Cancelled& cancelled, std::vector<::tensorflow::Tensor>* element,
                     int64_t* num_decoded) const;
 
-  // The clips of sampling "all"; 1 for a video that can't be read, so that reading it says so.
+  // Returns the number of clips that sampling "all" takes from the video. Returns 1 for a video
+  // that can't be read, so that the iterator reads it and reports the error.
   int64_t Count(int64_t video, const Cancelled& cancelled) const;
 
  private:

@@ -1,4 +1,4 @@
-// Hands out the units of a ClipOrder, for tf.data service's dynamic sharding.
+// Hands out the units of a ClipOrder to the workers of tf.data service's dynamic sharding.
 #ifndef TF_NVCODEC_KERNELS_CLIP_SPLIT_PROVIDER_H_
 #define TF_NVCODEC_KERNELS_CLIP_SPLIT_PROVIDER_H_
 
@@ -11,10 +11,11 @@
 
 namespace nvc {
 
-// A split is int64 [2], a unit and the seed of its epoch: whoever gets it can work it out alone.
+// A split is an int64 [2]: a unit and the seed of its epoch. A worker needs nothing else to decode
+// the unit.
 class ClipSplitProvider : public ::tensorflow::data::SplitProvider {
  public:
-  // Seeds of 0 and 0 are drawn anew.
+  // If `seed` and `seed2` are both 0, draws a random seed.
   ClipSplitProvider(int64_t num_units, uint64_t seed, uint64_t seed2, bool reshuffle);
 
   absl::Status GetNext(::tensorflow::Tensor* split, bool* end_of_splits) override;

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "tf_nvcodec/core/base/status.h"
+#include "tf_nvcodec/core/format/codec_table.h"
 #include "tf_nvcodec/kernels/fallback_log.h"
 #include "tf_nvcodec/nv/convert/gpu_targets.h"
 #include "tf_nvcodec/nv/cuda/nvrtc.h"
@@ -49,7 +50,7 @@ absl::Status ReadBackend(OpKernelConstruction* context, Backend* backend) {
   NVC_ASSIGN_OR_RETURN(*backend, ParseBackend(name));
   const bool gpu_is_given = context->device_type() == ::tensorflow::DEVICE_GPU;
   if (*backend != Backend::kNvdec || gpu_is_given) return absl::OkStatus();
-  // Now, not at the first video: a dataset is made long before it is read.
+  // Fails here and not at the first video, because a dataset is made long before it is read.
   return DefaultNvdec().status();
 }
 
@@ -119,14 +120,7 @@ namespace {
 void OnTheCpu(const std::string& why) { LogFallback("decodes on the CPU, not with NVDEC", why); }
 
 bool MayBeInterlaced(const AVCodecParameters& codec) {
-  switch (codec.codec_id) {
-    case AV_CODEC_ID_VP8:
-    case AV_CODEC_ID_VP9:
-    case AV_CODEC_ID_AV1:
-      return false;
-    default:
-      return codec.field_order != AV_FIELD_PROGRESSIVE;
-  }
+  return !FactsOf(codec.codec_id).always_progressive && codec.field_order != AV_FIELD_PROGRESSIVE;
 }
 
 }  // namespace
@@ -154,8 +148,8 @@ absl::StatusOr<DecodeSetup> SetUpDecoding(const DecodeAttributes& attributes, co
   }
   if (!why_not.empty()) OnTheCpu(why_not);
   if (decoder != nullptr) {
-    setup.share = std::make_unique<NvdecShare>(*decoder, attributes.num_threads);
-    setup.options.other = DecodeOnGpu(decoder, attributes.backend, setup.share.get(), OnTheCpu);
+    setup.quota = std::make_unique<NvdecQuota>(*decoder, attributes.num_threads);
+    setup.options.factory = DecodeOnGpu(decoder, attributes.backend, setup.quota.get(), OnTheCpu);
   }
   if (gpu != nullptr) {
     setup.target = std::make_unique<DeviceTarget>(gpu->device, gpu->stream);

@@ -1,4 +1,4 @@
-// The attributes and geometry inputs that all decoding ops share.
+// Reads the attributes and geometry inputs that all decoding ops share, and chooses the decoder.
 #ifndef TF_NVCODEC_KERNELS_DECODE_SETUP_H_
 #define TF_NVCODEC_KERNELS_DECODE_SETUP_H_
 
@@ -19,6 +19,7 @@
 
 namespace nvc {
 
+// The decoding attributes of an op.
 struct DecodeAttributes {
   OutputSpec output;  // without size and crop, which are inputs
   ::tensorflow::DataType dtype = ::tensorflow::DT_UINT8;
@@ -27,23 +28,26 @@ struct DecodeAttributes {
   int num_threads = 0;
   int64_t max_pixels = 0, max_frames = 0, max_bytes = 0;
 
-  // FailedPrecondition when backend="nvdec" can't be had on this machine.
+  // Reads the attributes from `context`. Returns FailedPrecondition if backend="nvdec" and this
+  // machine has no usable NVDEC.
   absl::Status Read(::tensorflow::OpKernelConstruction* context);
 };
 
-// Puts inputs `size_input` ([height, width]) and `crop_input` ([top, left, height, width]) into
-// `output`; zeros mean none.
+// Reads input `size_input` ([height, width]) and input `crop_input` ([top, left, height, width])
+// into `output`. Zeros mean no resizing and no cropping.
 absl::Status ReadGeometry(::tensorflow::OpKernelContext* context, int size_input, int crop_input,
                           OutputSpec* output);
 
+// The decoder for one stream and the memory that its frames go to.
 struct DecodeSetup {
   ReadOptions options;
   std::unique_ptr<FrameTarget> target;
-  std::unique_ptr<NvdecShare> share;  // of the GPU's engines, while it decodes
+  std::unique_ptr<NvdecQuota> quota;  // this decode's quota of the GPU's NVDEC engines
 };
 
-// `gpu`: where the frames are to be; null: in host memory. Unimplemented or FailedPrecondition
-// when backend="nvdec" can't have this stream; where "auto" can't, the log says so once.
+// Chooses the decoder for `stream`. `gpu` says on which GPU the frames must be; null means host
+// memory. Returns Unimplemented or FailedPrecondition if backend="nvdec" can't decode this stream.
+// If "auto" falls back to the CPU, it logs the reason once.
 absl::StatusOr<DecodeSetup> SetUpDecoding(const DecodeAttributes& attributes, const GpuStream* gpu,
                                           const StreamInfo& stream, const Cancelled& cancelled);
 

@@ -23,7 +23,7 @@ using ::tensorflow::Tensor;
 
 constexpr int64_t kNoStream = -1;
 
-// As two int32, the lower half first.
+// Writes `value` to an output as two int32, the lower half first.
 absl::Status SetWords(OpKernelContext* context, int output, int64_t value) {
   Tensor* words = nullptr;
   TF_RETURN_IF_ERROR(context->allocate_output(output, {2}, &words));
@@ -44,7 +44,7 @@ class DlpackOp : public OpKernel {
  protected:
   virtual absl::Status Run(OpKernelContext* context) = 0;
 
-  // Without a device on the CPU.
+  // Returns the op's GPU and stream; both are null if the op runs on the CPU.
   absl::StatusOr<GpuStream> Gpu(OpKernelContext* context) const {
     if (!on_gpu_) return GpuStream();
     return GpuStreamOf(context);
@@ -69,7 +69,7 @@ class ImportOp : public DlpackOp {
     NVC_ASSIGN_OR_RETURN(const DlpackArray array, ReadDlpack(managed, dtype_));
     NVC_RETURN_IF_ERROR(CheckPlace(managed->view.device, gpu));
     NVC_RETURN_IF_ERROR(CheckMemory(managed->view.device, array, gpu));
-    // The GPU may still be reading when the last reference goes.
+    // The GPU may still be reading the memory when the last reference to it goes.
     Releaser release = [](const std::function<void()>& give_back) { give_back(); };
     if (gpu.device != nullptr) {
       release = [gpu](std::function<void()> give_back) {
@@ -99,8 +99,8 @@ class ImportOp : public DlpackOp {
         "), which is not this op's: ", gpu.device == nullptr ? "the CPU" : gpu.device->name()));
   }
 
-  // Of arrays that name no GPU the caller may have guessed another. Where the driver does not know
-  // the memory, the caller is believed.
+  // If an array names no GPU, the caller guesses one. Returns InvalidArgument if the driver says
+  // that the memory is on another GPU. Trusts the caller if the driver does not know the memory.
   static absl::Status CheckMemory(const dlpack::Device& device, const DlpackArray& array,
                                   const GpuStream& gpu) {
     if (gpu.device == nullptr || device.type != dlpack::kCuda || array.bytes == 0) {

@@ -18,7 +18,7 @@ using ::tensorflow::Tensor;
 using ::tensorflow::TensorBuffer;
 using ::tensorflow::TensorShape;
 
-// More than any vector that a kernel loads, and what TensorFlow's allocators give.
+// In bytes. TensorFlow's allocators align to this, and no kernel loads a wider vector.
 constexpr uintptr_t kAlignment = 64;
 
 class BorrowedBuffer : public TensorBuffer {
@@ -30,7 +30,7 @@ class BorrowedBuffer : public TensorBuffer {
   size_t size() const override { return array_.bytes; }
   TensorBuffer* root_buffer() override { return this; }
   void FillAllocationDescription(::tensorflow::AllocationDescription*) const override {}
-  // Keeps kernels from putting their results here.
+  // False keeps kernels from reusing this memory for their results.
   bool OwnsMemory() const override { return false; }
 
  private:
@@ -38,7 +38,7 @@ class BorrowedBuffer : public TensorBuffer {
   const Releaser release_;
 };
 
-// Memory for the pointers of a Managed, and the reference that keeps the tensor's.
+// Holds what a Managed points to, and a reference to the tensor that keeps its memory.
 struct Lent {
   dlpack::Managed managed;
   std::vector<int64_t> shape, strides;
@@ -84,7 +84,7 @@ absl::StatusOr<dlpack::DataType> DlpackType(DataType dtype) {
 }
 
 absl::Status CheckRowMajor(const dlpack::View& view) {
-  // Of what has no elements, some libraries give other strides (NumPy 2: zeros).
+  // For empty arrays, some libraries give other strides (NumPy 2 gives zeros).
   const bool is_empty = std::find(view.shape, view.shape + view.ndim, 0) != view.shape + view.ndim;
   if (view.strides == nullptr || is_empty) return absl::OkStatus();
   int64_t stride = 1;
@@ -136,7 +136,7 @@ absl::StatusOr<DlpackArray> ReadDlpack(dlpack::Managed* managed, DataType dtype)
 Tensor BorrowDlpack(const DlpackArray& array, Releaser release) {
   auto* const buffer = new BorrowedBuffer(array, std::move(release));
   Tensor tensor(array.dtype, array.shape, buffer);
-  buffer->Unref();  // the tensor's own stays
+  buffer->Unref();  // the tensor keeps its own reference
   return tensor;
 }
 

@@ -1,4 +1,4 @@
-// Tensors over memory of others, and memory of tensors for others.
+// Makes tensors from DLPack arrays and DLPack arrays from tensors without copying.
 #ifndef TF_NVCODEC_KERNELS_DLPACK_TENSOR_H_
 #define TF_NVCODEC_KERNELS_DLPACK_TENSOR_H_
 
@@ -13,10 +13,10 @@
 
 namespace nvc {
 
-// Who gives memory back, once nothing refers to it: now, or when a GPU is done with it.
+// Calls `give_back` when the memory is free again: at once, or when the GPU has finished with it.
 using Releaser = std::function<void(std::function<void()> give_back)>;
 
-// An array of someone else, found to be what a tensor can be.
+// A DLPack array whose memory a tensor can share: its type, shape and strides have been checked.
 struct DlpackArray {
   dlpack::Managed* managed;
   ::tensorflow::DataType dtype;
@@ -24,21 +24,23 @@ struct DlpackArray {
   void* data;
   size_t bytes;
 
-  // Whether TensorFlow's kernels may be given the memory: they read whole vectors.
+  // Returns whether TensorFlow's kernels can use the memory directly. They load whole aligned
+  // vectors.
   bool IsAligned() const;
-  // Runs the deleter through `release`.
+  // Passes the array's deleter to `release`, which decides when to call it.
   void GiveBack(const Releaser& release) const;
 };
 
-// InvalidArgument: no row-major array, or not of `dtype`.
+// Checks the array behind `managed`. Returns InvalidArgument if it is not row-major or its type is
+// not `dtype`.
 absl::StatusOr<DlpackArray> ReadDlpack(dlpack::Managed* managed, ::tensorflow::DataType dtype);
 
-// A tensor that shares the array's memory and gives it back when the last reference to it goes.
-// TensorFlow's kernels never write to it.
+// Returns a tensor that shares the array's memory. When its last reference goes, it passes the
+// memory to `release`. TensorFlow's kernels never write to this memory.
 ::tensorflow::Tensor BorrowDlpack(const DlpackArray& array, Releaser release);
 
-// Shares the tensor's memory, which stays as long as the result. Its deleter frees it.
-// Unimplemented for types that DLPack has not.
+// Returns a DLPack array that shares the tensor's memory. The memory stays valid until the caller
+// calls the array's deleter. Returns Unimplemented for types that DLPack does not have.
 absl::StatusOr<dlpack::Managed*> LendDlpack(const ::tensorflow::Tensor& tensor,
                                             dlpack::Device device);
 

@@ -1,4 +1,4 @@
-// The attributes that all encoding ops share.
+// Reads the attributes that all encoding ops share.
 #ifndef TF_NVCODEC_KERNELS_ENCODE_ATTRIBUTES_H_
 #define TF_NVCODEC_KERNELS_ENCODE_ATTRIBUTES_H_
 
@@ -16,7 +16,7 @@ struct EncodeAttributes {
   EncodeBackend backend = EncodeBackend::kAuto;
   EncodeOptions options;
 
-  // InvalidArgument for what codec or container can't take.
+  // Returns InvalidArgument if the codec or the container does not support a value.
   absl::Status Read(::tensorflow::OpKernelConstruction* context);
 };
 

@@ -25,7 +25,7 @@ absl::StatusOr<std::unique_ptr<RandomAccessFile>> Open(Env* env, const std::stri
   return file;
 }
 
-// Fewer bytes than asked for when the file has become shorter since its size was asked.
+// Reads up to `count` bytes. Returns fewer if the file has become shorter since its size was read.
 absl::StatusOr<size_t> Read(const RandomAccessFile& file, int64_t offset, void* out, size_t count) {
   absl::string_view read;
   const absl::Status status =
@@ -57,7 +57,7 @@ class RemoteSource : public ByteSource {
       : env_(env), name_(std::move(name)), size_(size), file_(std::move(file)) {}
 
   int64_t Size() const override { return size_; }
-  // About what a connection of 100 Mbit/s and more brings in the time of a request.
+  // A connection of 100 Mbit/s delivers about this many bytes in the time that a request takes.
   int64_t ReadOverhead() const override { return kBlock; }
 
   absl::StatusOr<size_t> ReadAt(int64_t offset, void* out, size_t count) const override {
@@ -86,7 +86,8 @@ class RemoteSource : public ByteSource {
     std::vector<char> bytes;
   };
 
-  // The range that holds `at`; one that is read anew reaches to `end`, if that is not too far.
+  // Returns the range of bytes that holds `at`. If it has to read a new range, that range reaches
+  // up to `end`, but has kMostBlocks blocks at most.
   absl::StatusOr<const Range*> Hold(int64_t at, int64_t end) const {
     for (auto range = latest_first_.begin(); range != latest_first_.end(); ++range) {
       if (at < range->begin || at >= range->begin + range->size) continue;
@@ -102,7 +103,7 @@ class RemoteSource : public ByteSource {
     range.size = std::min(blocks * kBlock, size_ - begin);
     range.bytes.resize(static_cast<size_t>(range.size));
     if (begin < next_) {
-      // The gs:// plugin (0.37.1) reads from outside its buffer when a file is read backwards.
+      // The gs:// plugin (0.37.1) reads outside its buffer when a file is read backwards.
       NVC_ASSIGN_OR_RETURN(file_, Open(env_, name_));
     }
     NVC_ASSIGN_OR_RETURN(const size_t read,

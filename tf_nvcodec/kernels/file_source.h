@@ -1,4 +1,4 @@
-// A file of any of TensorFlow's file systems, read by range.
+// Reads a file of any of TensorFlow's file systems by byte range.
 #ifndef TF_NVCODEC_KERNELS_FILE_SOURCE_H_
 #define TF_NVCODEC_KERNELS_FILE_SOURCE_H_
 
@@ -12,12 +12,13 @@
 
 namespace nvc {
 
-// Whether `name` is of a file system whose reads are calls to another machine, for all we know.
+// Returns whether reading `name` may mean requests to another machine. True for every name with a
+// scheme except file:// and ram://.
 bool IsRemote(const std::string& name);
 
-// `size` as the file system tells it. A local file is read as asked; a remote one in aligned blocks
-// of which the latest are kept, larger ones while it is read in order. NotFound and the like name
-// the file.
+// Opens the file `name`. `size` is the size that the file system reports, in bytes. A local file is
+// read exactly as the caller reads it. A remote file is read in aligned blocks, which grow while
+// the caller reads forward; the latest blocks are kept. Errors such as NotFound name the file.
 absl::StatusOr<std::unique_ptr<ByteSource>> OpenFile(::tensorflow::Env* env,
                                                      const std::string& name, int64_t size);
 

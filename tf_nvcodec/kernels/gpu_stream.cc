@@ -10,7 +10,7 @@ absl::StatusOr<GpuStream> GpuStreamOf(::tensorflow::OpKernelContext* context) {
   ::tensorflow::DeviceContext* const device_context = context->op_device_context();
   ::stream_executor::Stream* const stream =
       device_context == nullptr ? nullptr : device_context->stream();
-  // A virtual call: TensorFlow's library exports nothing of its streams.
+  // This is a virtual call: TensorFlow's library exports no other function of its streams.
   void* const handle = stream == nullptr ? nullptr : stream->platform_specific_handle().stream;
   const auto* const info = context->device()->tensorflow_accelerator_device_info();
   if (handle == nullptr || info == nullptr) {
@@ -18,7 +18,7 @@ absl::StatusOr<GpuStream> GpuStreamOf(::tensorflow::OpKernelContext* context) {
         "TensorFlow gives this kernel no CUDA stream; backend=\"cpu\" on a CPU device needs none");
   }
   GpuStream gpu;
-  // Its number among the GPUs that CUDA shows, which may be more than TensorFlow uses.
+  // `gpu_id` counts all GPUs that CUDA shows. TensorFlow may use only some of them.
   NVC_ASSIGN_OR_RETURN(gpu.device, GpuDevice::Get(info->gpu_id));
   gpu.stream = static_cast<CUstream>(handle);
   return gpu;

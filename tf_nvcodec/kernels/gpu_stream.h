@@ -1,4 +1,4 @@
-// The GPU and the CUDA stream that TensorFlow runs a kernel on.
+// Finds the GPU and the CUDA stream that TensorFlow runs a kernel on.
 #ifndef TF_NVCODEC_KERNELS_GPU_STREAM_H_
 #define TF_NVCODEC_KERNELS_GPU_STREAM_H_
 
@@ -13,8 +13,9 @@ struct GpuStream {
   CUstream stream = nullptr;
 };
 
-// Of a kernel registered for DEVICE_GPU. What is queued there comes after the work that made the
-// kernel's inputs and before whatever takes its outputs, or the memory that it gives back.
+// Returns the GPU and the stream of a kernel that is registered for DEVICE_GPU. Work queued on this
+// stream runs after the work that makes the kernel's inputs. It runs before any work that uses the
+// kernel's outputs or reuses memory that the kernel frees.
 absl::StatusOr<GpuStream> GpuStreamOf(::tensorflow::OpKernelContext* context);
 
 }  // namespace nvc

@@ -1,4 +1,4 @@
-// Where a VideoDataset's iterator stands, as a checkpoint holds it.
+// Saves and restores the position of a VideoDataset's iterator in a checkpoint.
 #ifndef TF_NVCODEC_KERNELS_ITERATOR_POSITION_H_
 #define TF_NVCODEC_KERNELS_ITERATOR_POSITION_H_
 
@@ -17,12 +17,14 @@ struct IteratorPosition {
   uint64_t epoch_seed = 0;
   ClipCursor::State cursor;
   std::vector<SeededClip> pending;  // taken from the cursor, not yet returned
-  bool exhausted = false;           // the cursor came to its end
+  bool exhausted = false;           // the cursor has reached its end
 
-  // `shape_of_order` tells datasets apart: positions of one mean nothing in another.
+  // Writes the position. `shape_of_order` identifies the dataset: a position is valid only in a
+  // dataset with the same numbers.
   absl::Status Write(const std::string& prefix, const std::vector<int64_t>& shape_of_order,
                      ::tensorflow::data::IteratorStateWriter* writer) const;
-  // InvalidArgument when the checkpoint is of another dataset; DataLoss when it makes no sense.
+  // Reads the position. Returns InvalidArgument if the checkpoint comes from another dataset,
+  // DataLoss if its numbers make no sense.
   absl::Status Read(const std::string& prefix, const std::vector<int64_t>& shape_of_order,
                     int64_t num_videos, ::tensorflow::data::IteratorStateReader* reader);
 };

@@ -1,4 +1,4 @@
-// What every kernel does with its context: scalar inputs and outputs, and the step's cancellation.
+// Helpers that every kernel uses: scalar inputs and outputs, and cancellation of the step.
 #ifndef TF_NVCODEC_KERNELS_KERNEL_UTIL_H_
 #define TF_NVCODEC_KERNELS_KERNEL_UTIL_H_
 
@@ -12,7 +12,7 @@
 
 namespace nvc {
 
-// The bytes of scalar string input 0, valid as long as the context.
+// Gets the bytes of input 0, a scalar string. They stay valid as long as `context`.
 inline absl::Status GetContents(::tensorflow::OpKernelContext* context,
                                 absl::string_view* contents) {
   const ::tensorflow::Tensor& tensor = context->input(0);
@@ -26,7 +26,7 @@ inline absl::Status GetContents(::tensorflow::OpKernelContext* context,
   return absl::OkStatus();
 }
 
-// InvalidArgument names the input where it is no scalar.
+// Reads a scalar input. Returns InvalidArgument, which names the input, if it is not a scalar.
 template <typename T>
 absl::Status ReadScalar(::tensorflow::OpKernelContext* context, int input, const char* name,
                         T* value) {
@@ -47,6 +47,8 @@ absl::Status SetScalar(::tensorflow::OpKernelContext* context, int output, const
   return status;
 }
 
+// Returns a function that says whether TensorFlow has cancelled the step; null if it can't be
+// cancelled.
 inline Cancelled StepCancelled(::tensorflow::OpKernelContext* context) {
   ::tensorflow::CancellationManager* manager = context->cancellation_manager();
   if (manager == nullptr) return nullptr;

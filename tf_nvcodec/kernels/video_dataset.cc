@@ -42,7 +42,8 @@ VideoDataset::VideoDataset(::tensorflow::OpKernelContext* context, const Dataset
 VideoDataset::~VideoDataset() { seeds_->Unref(); }
 
 bool VideoDataset::may_leave_out() const {
-  // Counts are of clips that fit, unless they are of times that somebody gave.
+  // `counts` holds only clips that fit into their videos, except for sampling "at", where the user
+  // gives the times.
   const bool all_fit =
       arguments_.clip.clips.pad != ClipPad::kDrop ||
       (!arguments_.counts.counts.empty() && arguments_.clip.clips.sampling != ClipSampling::kAt);

@@ -1,4 +1,4 @@
-// The tf.data source behind VideoDataset.
+// The tf.data dataset behind VideoDataset.
 #ifndef TF_NVCODEC_KERNELS_VIDEO_DATASET_H_
 #define TF_NVCODEC_KERNELS_VIDEO_DATASET_H_
 
@@ -16,12 +16,12 @@
 
 namespace nvc {
 
-// Everything the op was given; the tensors are kept to write the dataset into a graph again.
+// All arguments of the op. The dataset keeps the tensors to write itself into a graph again.
 struct VideoDatasetArguments {
   ClipArguments clip;
   ClipCounts counts;
   ClipOrder::Options order;
-  int64_t seed = 0, seed2 = 0;  // of the splits; both 0: drawn anew
+  int64_t seed = 0, seed2 = 0;  // seeds of the splits; both 0: random
   bool reshuffle_each_iteration = true;
   int64_t num_parallel_calls = ::tensorflow::data::model::kAutotune;
   std::string deterministic;  // "true", "false" or "default"
@@ -36,7 +36,7 @@ struct VideoDatasetArguments {
 
 class VideoDataset : public ::tensorflow::data::DatasetBase {
  public:
-  // `seeds` gives the seed of an epoch as its first element.
+  // The first element of `seeds` is the seed of an epoch.
   VideoDataset(::tensorflow::OpKernelContext* context, const ::tensorflow::data::DatasetBase* seeds,
                VideoDatasetArguments arguments);
   ~VideoDataset() override;
@@ -61,7 +61,7 @@ class VideoDataset : public ::tensorflow::data::DatasetBase {
   DatasetStatistics* statistics() const { return statistics_.get(); }
   const ::tensorflow::data::DatasetBase* seeds() const { return seeds_; }
 
-  // Whether a clip can turn out to be no element.
+  // Returns whether reading a clip can yield no element, because of on_error or pad="drop".
   bool may_leave_out() const;
 
  protected:

@@ -41,17 +41,17 @@ int64_t NanosSince(std::chrono::steady_clock::time_point begin) {
   return std::chrono::nanoseconds(std::chrono::steady_clock::now() - begin).count();
 }
 
-// A clip on its way from the cursor to the consumer.
+// A clip between the cursor and the consumer: waiting, being decoded or finished.
 struct Request {
   SeededClip clip;
-  std::atomic<bool> unwanted{false};  // skipped after it was begun
+  std::atomic<bool> unwanted{false};  // skipped after decoding began
   bool done = false;
   absl::Status status;
-  std::vector<Tensor> element;  // empty: left out
+  std::vector<Tensor> element;  // empty: the clip is left out
   int64_t num_decoded = 0;
 };
 
-// Videos whose clips several threads count.
+// Videos whose clips several threads count together.
 struct Counting {
   explicit Counting(const std::vector<int64_t>& which) : videos(which), counts(which.size()) {}
 
@@ -76,7 +76,7 @@ class Iterator : public DatasetIterator<VideoDataset> {
   ~Iterator() override {
     Stop();
     deregister_cancellation_();
-    runner_.reset();  // joins
+    runner_.reset();  // joins the thread
     mutex_lock lock(*mutex_);
     while (num_calls_ > 0) changed_->wait(lock);
   }
@@ -128,7 +128,7 @@ class Iterator : public DatasetIterator<VideoDataset> {
 
   absl::Status SkipInternal(IteratorContext* context, int num_to_skip, bool* end_of_sequence,
                             int* num_skipped) override {
-    // Whether such a clip is an element is known only once it is decoded.
+    // Only decoding such a clip shows whether it becomes an element.
     if (dataset()->may_leave_out()) {
       return DatasetIterator<VideoDataset>::SkipInternal(context, num_to_skip, end_of_sequence,
                                                          num_skipped);
@@ -158,7 +158,7 @@ class Iterator : public DatasetIterator<VideoDataset> {
             : model::MakeNonTunableParameter(
                   model::kParallelism,
                   static_cast<double>(dataset()->arguments().num_parallel_calls));
-    // Ratio 0: a source. The seeds cost nothing.
+    // A ratio of 0 marks a source: the seed dataset costs nothing.
     return model::MakeAsyncKnownRatioNode(std::move(args), /*ratio=*/0, {parallelism});
   }
 
@@ -195,10 +195,11 @@ class Iterator : public DatasetIterator<VideoDataset> {
   }
 
  private:
-  // A step of the walk that failed before it knew its clip.
+  // Returns whether `request` is a step of the walk that failed before it knew its clip.
   static bool IsNoClip(const Request& request) { return request.clip.id.video < 0; }
 
-  // From the first request on, also while the consumer is busy with something else.
+  // Counts time from the first request on, including the time in which the consumer does other
+  // work.
   void CountActiveTime(std::chrono::steady_clock::time_point begin) {
     mutex_lock lock(*mutex_);
     if (!active_since_) active_since_ = begin;
@@ -251,8 +252,8 @@ class Iterator : public DatasetIterator<VideoDataset> {
     RecordStart(context);
   }
 
-  // The next request in order (when the order does not matter, the next one that is done), done:
-  // null at the end.
+  // Removes and returns the next finished request: the first in order, or any finished one if the
+  // order does not matter. Waits for it. Sets `request` to null at the end.
   absl::Status Take(IteratorContext* context, std::shared_ptr<Request>* request) {
     mutex_lock lock(*mutex_);
     TF_RETURN_IF_ERROR(Start(context));
@@ -276,7 +277,7 @@ class Iterator : public DatasetIterator<VideoDataset> {
     }
   }
 
-  // Takes clips from the cursor and has them decoded, as far ahead as there is room.
+  // Takes clips from the cursor and starts to decode them, as far ahead as there is room.
   void Walk(const std::shared_ptr<IteratorContext>& context) {
     RecordStart(context.get());
     while (true) {
@@ -297,14 +298,14 @@ class Iterator : public DatasetIterator<VideoDataset> {
   }
 
   bool HasRoom() const TF_EXCLUSIVE_LOCKS_REQUIRED(*mutex_) {
-    // Clips take very different times, by their place in the GOP: as many more may wait, done,
-    // behind a slow one.
+    // The time that a clip takes depends on its place in the GOP. So as many finished clips again
+    // may wait behind a slow one.
     return num_calls_ < parallelism_->value &&
            static_cast<int64_t>(requests_.size()) < 2 * parallelism_->value;
   }
 
   void Step(const std::shared_ptr<IteratorContext>& context) {
-    // A save sees the cursor and the request that came from it together, or neither.
+    // A save must see the cursor and the request taken from it together, or neither of them.
     mutex_lock save(saving_);
     auto request = std::make_shared<Request>();
     ClipCursor cursor = cursor_;
@@ -348,7 +349,7 @@ class Iterator : public DatasetIterator<VideoDataset> {
       requests_.push_back(request);
       ++num_calls_;
     }
-    // Unlocked: where its queues are full, a thread pool does the work here and now.
+    // Runs without the lock, because a thread pool with full queues does the work in this call.
     (*context->runner())([this, context, request] { Work(context.get(), request.get()); });
   }
 
@@ -363,7 +364,7 @@ class Iterator : public DatasetIterator<VideoDataset> {
                                                &element, &num_decoded);
     RecordBufferEnqueue(context, element);
     RecordStop(context);
-    // The iterator may go as soon as no call is left, while this thread still unlocks.
+    // The iterator may be destroyed as soon as num_calls_ is 0, while this thread still unlocks.
     const auto mutex_kept = mutex_;
     const auto changed_kept = changed_;
     mutex_lock lock(*mutex_kept);
@@ -391,14 +392,16 @@ class Iterator : public DatasetIterator<VideoDataset> {
     };
   }
 
-  // Opens the videos side by side: a shuffle waits for all of a unit's before its first clip.
+  // Counts the clips of several videos in parallel: a shuffle needs the counts of all videos of a
+  // unit before its first clip.
   CountClips CountsOf(const std::shared_ptr<IteratorContext>& context) {
     return [this,
             context](const std::vector<int64_t>& videos) -> absl::StatusOr<std::vector<int64_t>> {
       auto shared = std::make_shared<Counting>(videos);
       const auto count = [this, shared] {
         const Cancelled cancelled = [this] { return stopped_.load(); };
-        // After the last one `this` may be gone: a closure can start late.
+        // A closure that starts after all videos are counted must not use `this`, which may be
+        // gone.
         for (size_t i = shared->next++; i < shared->videos.size(); i = shared->next++) {
           shared->counts[i] =
               stopped_ ? 0 : dataset()->reader().Count(shared->videos[i], cancelled);
@@ -428,14 +431,14 @@ class Iterator : public DatasetIterator<VideoDataset> {
   std::atomic<bool> stopped_{false};
 
   mutex saving_ TF_ACQUIRED_BEFORE(*mutex_);  // held by a step of the walk and by a save
-  ClipCursor cursor_;                         // changed under both
+  ClipCursor cursor_;                         // changed only under both mutexes
   bool started_ = false;
   uint64_t epoch_seed_ = 0;
   bool exhausted_ = false;
-  std::deque<SeededClip> again_;  // pending when the checkpoint was made
+  std::deque<SeededClip> again_;  // clips that were pending when the checkpoint was made
   std::deque<std::shared_ptr<Request>> requests_;
   int64_t num_calls_ = 0;
-  int64_t to_skip_ = 0;  // clips that the walk passes over
+  int64_t to_skip_ = 0;  // clips that the walk still has to skip
   std::optional<std::chrono::steady_clock::time_point> active_since_;
   std::unique_ptr<::tensorflow::Thread> runner_;
 };

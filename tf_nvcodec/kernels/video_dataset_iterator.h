@@ -1,3 +1,4 @@
+// The iterator of a VideoDataset.
 #ifndef TF_NVCODEC_KERNELS_VIDEO_DATASET_ITERATOR_H_
 #define TF_NVCODEC_KERNELS_VIDEO_DATASET_ITERATOR_H_
 
@@ -8,7 +9,8 @@
 
 namespace nvc {
 
-// Decodes several clips at once, ahead of the consumer, and returns them in order.
+// Makes an iterator that decodes several clips at once, ahead of the consumer. It returns them in
+// order unless the dataset is not deterministic.
 std::unique_ptr<::tensorflow::data::IteratorBase> MakeVideoDatasetIterator(
     const VideoDataset* dataset, const std::string& prefix);
 

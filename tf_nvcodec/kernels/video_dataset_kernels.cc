@@ -20,7 +20,7 @@ using ::tensorflow::OpKernelContext;
 using ::tensorflow::Tensor;
 using ::tensorflow::data::DatasetBase;
 
-// Inputs, in the op's order; 0 is the seed dataset.
+// The op's inputs in order. Input 0 is the seed dataset.
 enum Input {
   kVideos = 1,
   kClipCounts,
@@ -49,7 +49,7 @@ absl::Status ReadVector(OpKernelContext* context, int input, const char* name,
   return absl::OkStatus();
 }
 
-// Gives each video its clip times, and counts them.
+// Assigns the clip times to the videos and counts them.
 absl::Status ReadClipTimes(OpKernelContext* context, VideoDatasetArguments* arguments) {
   ClipArguments& clip = arguments->clip;
   NVC_RETURN_IF_ERROR(ReadVector(context, kClipTimes, "clip_at", &clip.times));
@@ -112,7 +112,7 @@ class VideoDatasetOp : public ::tensorflow::data::UnaryDatasetOpKernel {
                        a.num_parallel_calls));
     }
     for (const auto& [name, value] : context->def().attr()) {
-      // The dataset's own outputs are written by whoever writes the graph.
+      // Whoever writes the graph adds the outputs' types and shapes.
       const bool outputs = name == "output_types" || name == "output_shapes";
       if (!outputs && name[0] != '_') a.attributes.emplace_back(name, value);
     }
@@ -175,7 +175,7 @@ class VideoDatasetOp : public ::tensorflow::data::UnaryDatasetOpKernel {
     return absl::OkStatus();
   }
 
-  VideoDatasetArguments attributes_;  // what the attributes say of them
+  VideoDatasetArguments attributes_;  // the part that the attributes give
 };
 
 REGISTER_KERNEL_BUILDER(Name("VideoDataset").Device(::tensorflow::DEVICE_CPU), VideoDatasetOp);

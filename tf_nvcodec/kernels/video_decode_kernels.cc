@@ -21,7 +21,8 @@ using ::tensorflow::OpKernelContext;
 using ::tensorflow::Tensor;
 using ::tensorflow::TensorShape;
 
-// Python's slice rules: negative ends count from the end, and both are cut to [0, count].
+// Follows Python's slice rules: a negative position counts from the end; the result is in [0,
+// count].
 int64_t ClampToSlice(int64_t position, int64_t count) {
   if (position < 0) position += count;
   return std::min(std::max<int64_t>(position, 0), count);
@@ -36,13 +37,14 @@ class DecodeOp : public OpKernel {
     OP_REQUIRES_OK(context, attributes_.Read(context));
   }
 
-  // TensorFlow takes a GPU's kernels for short and runs them one after the other.
+  // Decoding takes long. By default TensorFlow assumes that GPU kernels are short and runs them one
+  // after another in one thread.
   bool IsExpensive() final { return true; }
 
   void Compute(OpKernelContext* context) final { OP_REQUIRES_OK(context, Decode(context)); }
 
  protected:
-  // The display indices that the inputs ask for.
+  // Puts the display indices that the inputs select into `frames`.
   virtual absl::Status Select(OpKernelContext* context, const FrameIndex& index,
                               std::vector<int64_t>* frames) = 0;
 
@@ -84,7 +86,8 @@ class DecodeOp : public OpKernel {
         setup.target.get());
     DamagedFrames damaged;
     TF_RETURN_IF_ERROR(ReadFrames(*index, source, frames, setup.options, &collected, &damaged));
-    // An empty batch still has a frame's shape, which only a decoded frame tells.
+    // An empty batch still has a frame's shape, which only a decoded frame tells. So this decodes
+    // the first frame that it can.
     DamagedFrames others;
     const bool may_be_empty = frames.empty() || attributes_.on_error == OnError::kSkip;
     for (int64_t i = 0; may_be_empty && !collected.has_shape() && i < index->num_frames(); ++i) {
@@ -122,7 +125,7 @@ class DecodeOp : public OpKernel {
     return absl::OkStatus();
   }
 
-  const int size_;  // input of that name; crop is the next one
+  const int size_;  // number of the input "size"; "crop" is the next one
   const bool on_gpu_;
   DecodeAttributes attributes_;
 };
@@ -181,7 +184,7 @@ class DecodeFramesAtOp : public DecodeOp {
   static absl::StatusOr<int64_t> FrameNumber(const FrameIndex& index, int64_t number) {
     const int64_t count = index.num_frames();
     if (number < -count || number >= count) {
-      // Not OutOfRange: tf.data takes that for the end of the data.
+      // Not OutOfRange, which tf.data takes for the end of the dataset.
       return absl::InvalidArgumentError(absl::StrCat("frame index ", number,
                                                      " is out of range for ", count, " frames: -",
                                                      count, " to ", count - 1));
@@ -194,7 +197,7 @@ REGISTER_KERNEL_BUILDER(Name("VideoDecode").Device(::tensorflow::DEVICE_CPU), De
 REGISTER_KERNEL_BUILDER(Name("VideoDecodeFramesAt").Device(::tensorflow::DEVICE_CPU),
                         DecodeFramesAtOp);
 
-// All but the frames is the host's.
+// The frames are in GPU memory; all other inputs and outputs are in host memory.
 REGISTER_KERNEL_BUILDER(Name("VideoDecode")
                             .Device(::tensorflow::DEVICE_GPU)
                             .HostMemory("contents")

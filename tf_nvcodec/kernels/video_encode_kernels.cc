@@ -5,9 +5,9 @@
 #include "absl/types/span.h"
 #include "tensorflow/core/framework/op_kernel.h"
 #include "tf_nvcodec/core/base/status.h"
+#include "tf_nvcodec/core/encode/encoder.h"
 #include "tf_nvcodec/core/encode/frame_batch.h"
 #include "tf_nvcodec/core/encode/frame_timing.h"
-#include "tf_nvcodec/core/encode/software_encoder.h"
 #include "tf_nvcodec/core/mux/video_writer.h"
 #include "tf_nvcodec/kernels/encode_attributes.h"
 #include "tf_nvcodec/kernels/fallback_log.h"
@@ -25,7 +25,7 @@ using ::tensorflow::Tensor;
 using ::tensorflow::TensorShape;
 using ::tensorflow::tstring;
 
-// The element of a string tensor that a muxer writes into.
+// A string tensor's element that the muxer writes into.
 class TstringBytes : public GrowingBytes {
  public:
   explicit TstringBytes(tstring* bytes) : bytes_(bytes) {}
@@ -47,7 +47,8 @@ class EncodeOp : public OpKernel {
     OP_REQUIRES_OK(context, attributes_.Read(context));
   }
 
-  // TensorFlow takes a GPU's kernels for short and runs them one after the other.
+  // Encoding takes long. By default TensorFlow assumes that GPU kernels are short and runs them one
+  // after another in one thread.
   bool IsExpensive() final { return true; }
 
   void Compute(OpKernelContext* context) override { OP_REQUIRES_OK(context, Encode(context)); }
@@ -59,13 +60,13 @@ class EncodeOp : public OpKernel {
     Tensor* contents = nullptr;
     TF_RETURN_IF_ERROR(context->allocate_output(0, TensorShape({}), &contents));
     TstringBytes bytes(&contents->scalar<tstring>()());
-    Tensor copy;  // of frames on a GPU that the CPU encodes
+    Tensor copy;  // of frames in GPU memory that the CPU encodes
     NVC_ASSIGN_OR_RETURN(const EncodeEngines engines, Engines(context, &copy));
     return EncodeWith(engines, attributes_.backend, frames, timing, attributes_.options,
                       StepCancelled(context), &bytes, OnTheCpu);
   }
 
-  // `copy` stays until they are done.
+  // Returns the engines that may encode. They use the memory of `copy`, which must outlive them.
   absl::StatusOr<EncodeEngines> Engines(OpKernelContext* context, Tensor* copy) const {
     if (!on_gpu_) return EncodeEngines();
     NVC_ASSIGN_OR_RETURN(const GpuStream gpu, GpuStreamOf(context));
@@ -151,7 +152,7 @@ class EncodeOp : public OpKernel {
   EncodeAttributes attributes_;
 };
 
-// While the library is loaded, before the first step's threads run.
+// Runs while the library loads, before the threads of the first step start.
 [[maybe_unused]] const bool quiet = [] {
   QuietEncoderLibraries();
   return true;
@@ -160,7 +161,7 @@ class EncodeOp : public OpKernel {
 REGISTER_KERNEL_BUILDER(Name("VideoEncode").Device(::tensorflow::DEVICE_CPU), EncodeOp);
 REGISTER_KERNEL_BUILDER(Name("VideoEncodeOnDevice").Device(::tensorflow::DEVICE_CPU), EncodeOp);
 
-// All but the frames is the host's.
+// The frames are in GPU memory; all other inputs and outputs are in host memory.
 REGISTER_KERNEL_BUILDER(Name("VideoEncodeOnDevice")
                             .Device(::tensorflow::DEVICE_GPU)
                             .HostMemory("fps")

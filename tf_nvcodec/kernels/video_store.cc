@@ -14,7 +14,6 @@
 #include "tensorflow/core/platform/logging.h"
 #include "tf_nvcodec/core/base/status.h"
 #include "tf_nvcodec/core/index/index_cache.h"
-#include "tf_nvcodec/core/index/index_memory.h"
 #include "tf_nvcodec/kernels/file_source.h"
 
 namespace nvc {
@@ -29,7 +28,7 @@ absl::string_view StringAt(const Tensor& tensor, int64_t i) {
   return absl::string_view(value.data(), value.size());
 }
 
-// Adds up what passes through; everything else is the wrapped source's.
+// Counts the bytes read from the wrapped source.
 class CountedSource : public ByteSource {
  public:
   CountedSource(std::unique_ptr<ByteSource> source, DatasetStatistics* statistics)
@@ -60,7 +59,8 @@ absl::StatusOr<FrameIndex> BuildCounted(const ByteSource& source, const FrameInd
 
 bool HasScheme(const std::string& name) { return name.find("://") != std::string::npos; }
 
-// "/a/b" for "b" in folder /a: what another process finds the file under.
+// Returns the absolute path of a local file, such as "/a/b" for "b" in folder /a, so that another
+// process finds the index under the same name.
 std::string AbsoluteName(const std::string& name) {
   if (HasScheme(name)) return name;
   char* const resolved = realpath(name.c_str(), nullptr);
@@ -70,7 +70,8 @@ std::string AbsoluteName(const std::string& name) {
   return result;
 }
 
-// TensorFlow knows local files' times to the second, in which a file can change more than once.
+// Returns the modification time in nanoseconds. TensorFlow gives whole seconds for local files, and
+// a file can change more than once in a second.
 int64_t MtimeNs(const std::string& name, const ::tensorflow::FileStatistics& found) {
   struct stat local;
   if (HasScheme(name) || stat(name.c_str(), &local) != 0) {
@@ -79,7 +80,7 @@ int64_t MtimeNs(const std::string& name, const ::tensorflow::FileStatistics& fou
   return int64_t{local.st_mtim.tv_sec} * 1'000'000'000 + local.st_mtim.tv_nsec;
 }
 
-// Reading a pipe may wait for ever, and a device never ends.
+// Reading a pipe may wait forever, and a device has no end.
 bool IsPipeOrDevice(const std::string& name) {
   struct stat local;
   if (HasScheme(name) || stat(name.c_str(), &local) != 0) return false;
@@ -110,8 +111,9 @@ class FileStore : public VideoStore {
     if (found.is_directory) {
       return absl::InvalidArgumentError("is a folder; pass the files in it, or \"folder/*.mp4\"");
     }
-    // Before it is opened: a file put in its place meanwhile is then one of another time, not one
-    // whose time another index has.
+    // Takes size and time before it opens the file. If another file replaces this one in between,
+    // the new file's index is stored under the old time, where nobody looks for it. In the other
+    // order the old file's index would be stored under the new file's time.
     const FileIdentity identity{AbsoluteName(name), found.length, MtimeNs(name, found)};
     NVC_ASSIGN_OR_RETURN(auto file, OpenFile(env, name, found.length));
     IndexedVideo result;
@@ -136,11 +138,11 @@ class FileStore : public VideoStore {
                                          const FrameIndex::Limits& limits, const ByteSource& source,
                                          const Cancelled& cancelled,
                                          DatasetStatistics* statistics) const {
-    // A file system that tells no times gives nothing to see a change by later.
+    // Without a modification time, nobody can see later that the file has changed.
     const bool use_cache = use_cache_ && identity.mtime_ns > 0;
     if (use_cache) {
       auto cached = cache_.Load(identity);
-      // Stored under any limit; building it refuses what is too large under this one.
+      // The cache holds indexes made under any limit. Building refuses a video above this limit.
       const bool good = cached.ok() && IsInLimit(*cached->stream().codec) &&
                         (limits.believe_sample_table || !cached->only_sample_table());
       if (good) return cached;
@@ -171,7 +173,8 @@ class MemoryStore : public VideoStore {
   MemoryStore(Tensor contents, int64_t max_pixels)
       : contents_(std::move(contents)),
         max_pixels_(max_pixels),
-        // The videos are in memory already; an index is a small part of one.
+        // The index memory has no limit, because an index is small beside its video, which is in
+        // memory.
         indexes_(std::numeric_limits<size_t>::max()) {}
 
   absl::StatusOr<IndexedVideo> Open(int64_t video, const Cancelled& cancelled,

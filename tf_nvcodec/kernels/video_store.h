@@ -1,4 +1,4 @@
-// Opens videos with their frame indexes, which are kept in memory and on disk.
+// Opens videos together with their frame indexes, and keeps the indexes in memory and on disk.
 #ifndef TF_NVCODEC_KERNELS_VIDEO_STORE_H_
 #define TF_NVCODEC_KERNELS_VIDEO_STORE_H_
 
@@ -20,24 +20,26 @@ struct IndexedVideo {
   std::shared_ptr<const FrameIndex> index;
 };
 
-// Thread-safe. A video that two threads ask for at once is indexed by one of them.
+// Thread-safe. If two threads open the same video at once, one of them indexes it.
 class VideoStore {
  public:
   virtual ~VideoStore() = default;
 
-  // On failure `stage` is "open" or "index", whatever could not be done. An index that turned out
-  // to be wrong (FrameIndex::only_sample_table) is given as `wrong`, and another one made.
+  // Opens video number `video`. On failure, `stage` is "open" or "index" and names the step that
+  // failed. A caller that finds an index wrong (FrameIndex::only_sample_table) passes it as
+  // `wrong`, and Open makes a new one.
   virtual absl::StatusOr<IndexedVideo> Open(int64_t video, const Cancelled& cancelled,
                                             DatasetStatistics* statistics, const char** stage,
                                             const FrameIndex* wrong = nullptr) = 0;
 };
 
-// `names`: string [N], of files. Indexes are shared with every other store of the process, and with
-// other processes through `cache_directory` (none if empty); a file that changes is indexed again.
+// `names` is a string [N] of file names. All stores of the process share their indexes. Other
+// processes share them through `cache_directory`, if it is not empty. A file that has changed is
+// indexed again.
 std::unique_ptr<VideoStore> MakeFileStore(::tensorflow::Tensor names, std::string cache_directory,
                                           int64_t max_pixels);
 
-// `contents`: string [N], the bytes of video files.
+// `contents` is a string [N] with the bytes of video files.
 std::unique_ptr<VideoStore> MakeMemoryStore(::tensorflow::Tensor contents, int64_t max_pixels);
 
 }  // namespace nvc

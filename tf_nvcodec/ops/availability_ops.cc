@@ -16,11 +16,11 @@ REGISTER_OP("NvcAvailability")
       return absl::OkStatus();
     })
     .Doc(R"doc(
-Tells whether a GPU of this machine has NVIDIA's video decoder or encoder.
+Says whether a GPU of this machine has NVIDIA's video decoder or encoder.
 
-engine: Which of the two.
-available: Whether a GPU has it.
-detail: The GPU and what its engine takes, or why there is none.
+engine: The decoder (nvdec) or the encoder (nvenc).
+available: Whether a GPU has that engine.
+detail: The GPU and the codecs of its engine, or the reason why no GPU has one.
 )doc");
 
 REGISTER_OP("NvcBuildInfo")
@@ -33,10 +33,10 @@ REGISTER_OP("NvcBuildInfo")
       return absl::OkStatus();
     })
     .Doc(R"doc(
-Versions of what the library was compiled with and of what it runs with.
+Lists the versions of the libraries that this one was compiled with and runs with.
 
-names: One name for each entry, such as "libavcodec/build" and "libavcodec/run".
-values: The entries, in the same order.
+names: The names of the entries, such as "libavcodec/build" and "libavcodec/run".
+values: The values of the entries, in the same order.
 )doc");
 
 }  // namespace nvc

@@ -13,10 +13,11 @@ REGISTER_OP("NvcDecoderPool")
       return absl::OkStatus();
     })
     .Doc(R"doc(
-Tells what the pools of NVDEC sessions did so far in this process.
+Counts what the pools of NVDEC sessions have done in this process.
 
-counters: Sessions created, reused, reconfigured (of the reused), destroyed, failed (of the
-  destroyed), idle now and in use now; and segments that FFmpeg decoded again.
+counters: The number of sessions created, reused, reconfigured (a part of those reused),
+  destroyed, failed (a part of those destroyed), idle now and in use now. The last counter is
+  the number of segments that FFmpeg decoded again.
 )doc");
 
 }  // namespace nvc

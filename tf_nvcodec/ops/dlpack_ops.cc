@@ -27,11 +27,11 @@ REGISTER_OP("NvcDlpackImport")
     .SetIsStateful()
     .SetShapeFn(UnknownShape)
     .Doc(R"doc(
-Takes over what a DLPack capsule points at; python/dlpack.py alone calls it.
+Makes a tensor of the array that a DLPack capsule holds. Only python/dlpack.py uses this op.
 
-managed: Scalar, address of a DLManagedTensor whose memory is on the op's device. It is the op's
-  once it succeeds.
-tensor: The same memory, or a copy where it is not aligned as TensorFlow's kernels need it.
+managed: Scalar, the address of a DLManagedTensor whose memory is on the op's device. If the op
+  succeeds, it owns the DLManagedTensor.
+tensor: The same memory, or a copy if the memory is not aligned as TensorFlow's kernels need it.
 )doc");
 
 REGISTER_OP("NvcDlpackExport")
@@ -42,12 +42,14 @@ REGISTER_OP("NvcDlpackExport")
     .SetIsStateful()
     .SetShapeFn(WordsAndScalars)
     .Doc(R"doc(
-Shares a tensor's memory by DLPack; python/dlpack.py alone calls it.
+Shares a tensor's memory by DLPack. Only python/dlpack.py uses this op.
 
-stream: Scalar, the CUDA stream that will use it, which then waits for the tensor: 1 the legacy
-  default stream, 2 the per-thread one, -1 none is to wait, else a handle. Of no use on the CPU.
-managed: The lower and the upper half of the address of a new DLManagedTensor; its deleter frees it.
-  TensorFlow copies an int64 to the GPU, behind the work of its stream, and the host waits for that.
+stream: Scalar, the CUDA stream that will use the memory; it waits until the tensor is ready. 1 is
+  the legacy default stream, 2 the per-thread default stream, -1 lets no stream wait, and any other
+  value is a stream's handle. The CPU ignores it.
+managed: The lower and the upper half of the address of a new DLManagedTensor, as two int32. Its
+  deleter frees it. (An int64 would cost a wait: TensorFlow copies it to the GPU behind all work
+  of the stream, and the host waits for this copy.)
 )doc");
 
 REGISTER_OP("NvcStream")
@@ -57,10 +59,11 @@ REGISTER_OP("NvcStream")
     .SetIsStateful()
     .SetShapeFn(WordsAndScalars)
     .Doc(R"doc(
-The stream that TensorFlow computes on.
+Returns the CUDA stream that TensorFlow computes on.
 
-wait_for: Scalar, a CUDA stream, as NvcDlpackExport's, for which that one is to wait; -1: none.
-stream: The lower and the upper half of its number; 0 on the CPU.
+wait_for: Scalar, a CUDA stream, numbered as in NvcDlpackExport. TensorFlow's stream waits for it;
+  -1 means that it waits for none.
+stream: The lower and the upper half of the stream's number; 0 on the CPU.
 gpu: Scalar, the device's number among the GPUs that CUDA shows; -1 on the CPU.
 )doc");
 

@@ -1,5 +1,5 @@
-// The inputs, the output and the attributes of every op that encodes; kernels/encode_attributes.h
-// reads the attributes.
+// Lists the inputs, the output and the attributes of every op that encodes.
+// kernels/encode_attributes.h reads the attributes.
 #ifndef TF_NVCODEC_OPS_ENCODE_ATTRIBUTES_H_
 #define TF_NVCODEC_OPS_ENCODE_ATTRIBUTES_H_
 

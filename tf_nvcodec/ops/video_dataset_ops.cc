@@ -73,29 +73,32 @@ REGISTER_OP("VideoDataset")
     .NVC_DECODE_ATTRIBUTES.SetDoNotOptimize()
     .SetShapeFn(DatasetShape)
     .Doc(R"doc(
-A dataset of the clips of many videos: frames, pts, mask, video index, clip index, filename, and the
-video's slices of `components`.
+Makes a dataset of clips of many videos. An element has the parts frames, pts, mask, video index,
+clip index, filename, and the video's row of each of the `components`.
 
-seed_dataset: Its first element, an int64 scalar, is the seed of an epoch.
-videos: [N], names of files or, with source='contents', the bytes of files.
-clip_counts: [N], how many clips each video has, or [0] where that is not known.
-period: Seconds between the moments at which frames are taken; 0: frames are counted.
-clip_times: Beginnings of clips in seconds, for sampling='at'.
-clip_time_splits: [N + 1], video i has the clip_times from split i to i + 1; [0]: all of them.
-size: [height, width] of the frames, or [0, 0] to keep theirs.
-crop: [top, left, height, width], zeros: none.
-num_shards: Only every num_shards-th clip (where counts are known; else video) is read ...
-shard_index: ... from this one on.
-seed: With seed2, of the order in which splits are handed out; 0 and 0: drawn anew.
+seed_dataset: A dataset whose first element, an int64 scalar, is the seed of an epoch.
+videos: [N], the names of files or, with source='contents', the bytes of files.
+clip_counts: [N], the number of clips of each video, or shape [0] if it is not known.
+period: Seconds between the positions that stride and clip_step count; 0 means that every frame
+  is a position.
+clip_times: The times in seconds at which clips begin, for sampling='at'.
+clip_time_splits: [N + 1], video i has the clip_times from split i up to split i + 1. With
+  shape [0], every video has all clip_times.
+size: [height, width] of the frames, or [0, 0] to keep their size.
+crop: [top, left, height, width], or zeros for no crop.
+num_shards: The dataset reads every num_shards-th clip, or every num_shards-th video if
+  clip_counts are not known.
+shard_index: The first clip or video that this shard reads.
+seed: With seed2, the seed of the order in which splits are handed out; 0 and 0 give a random order.
 seed2: See seed.
-components: [N, ...] each.
+components: [N, ...] each, values that elements pass through.
 handle: The dataset.
-output_order: Which of these parts comes at each place of an element; []: as listed above.
-clip_step: Frames or moments from one clip to the next, for sampling='all'.
-shuffle_group: Videos that are mixed with each other where clip counts are not known.
-num_parallel_calls: Clips decoded at once; -1: tuned.
-index_cache: Folder of the frame-index cache; '': none.
-statistics_name: Datasets of one name share their statistics.
+output_order: For each place of an element the number of its part; [] keeps the order above.
+clip_step: Positions from the beginning of one clip to that of the next, for sampling='all'.
+shuffle_group: The number of videos whose clips are mixed if clip_counts are not known.
+num_parallel_calls: The number of clips decoded at once; -1 lets tf.data choose.
+index_cache: The folder of the frame-index cache; '' means no cache.
+statistics_name: Datasets with the same name share their statistics.
 )doc");
 
 REGISTER_OP("VideoDatasetStatistics")
@@ -107,13 +110,14 @@ REGISTER_OP("VideoDatasetStatistics")
     .SetIsStateful()
     .SetShapeFn(StatisticsShape)
     .Doc(R"doc(
-What the video datasets of a name did in this process.
+Counts what the video datasets with one name have done in this process.
 
-counters: files opened, files indexed, clips, frames, bytes read, and the nanoseconds of indexing,
-  reading clips, waiting for them, and altogether.
-reasons: Why clips were left out, and ...
-reason_counts: ... how many.
-messages: The latest of them in full.
+statistics_name: Scalar, the name.
+counters: The files opened, files indexed, clips, frames and bytes read, then nanoseconds: for
+  indexing, for reading clips, for waiting for clips, and from the first request to the last answer.
+reasons: The reasons why clips were left out.
+reason_counts: The number of clips left out for each reason.
+messages: The full messages of the latest clips left out.
 )doc");
 
 REGISTER_OP("VideoClipCounts")
@@ -129,11 +133,11 @@ REGISTER_OP("VideoClipCounts")
     .Doc(R"doc(
 Indexes video files and counts their clips.
 
-videos: [N], names of files.
-period: As VideoDataset's.
-clip_counts: [N], 0 for a file that can't be indexed.
-num_frames: [N], likewise.
-errors: [N], why; empty for the others.
+videos: [N], the names of files.
+period: As in VideoDataset.
+clip_counts: [N], the number of clips; 0 for a file that can't be indexed.
+num_frames: [N], the number of frames; 0 for a file that can't be indexed.
+errors: [N], why a file can't be indexed; empty for the other files.
 )doc");
 
 }  // namespace nvc

@@ -14,7 +14,8 @@ using ::tensorflow::shape_inference::DimensionHandle;
 using ::tensorflow::shape_inference::InferenceContext;
 using ::tensorflow::shape_inference::ShapeHandle;
 
-// Reads int32 input `input`, a vector of `count`; leaves `values` alone when it is not constant.
+// Checks that int32 input `input` is a vector of `count` values. If it is a constant, copies it to
+// `values` and sets `known`.
 absl::Status ReadVector(InferenceContext* c, int input, const char* name, int count, int* values,
                         bool* known) {
   ShapeHandle shape;
@@ -33,7 +34,8 @@ absl::Status ReadVector(InferenceContext* c, int input, const char* name, int co
   return absl::OkStatus();
 }
 
-// [H, W, C], [C, H, W] or [bytes], as far as the attributes and constant inputs tell.
+// Puts [H, W, C], [C, H, W] or [bytes] into `dims`, as far as the attributes and constant inputs
+// tell.
 absl::Status FrameShape(InferenceContext* c, int size_input, int crop_input,
                         std::vector<DimensionHandle>* dims) {
   int size[2], crop[4];
@@ -113,29 +115,33 @@ absl::Status FramesAtShape(InferenceContext* c) {
 
 constexpr char kSharedDoc[] = R"doc(
 contents: Scalar, the bytes of a video file.
-size: [height, width] of the frames, or [0, 0] to keep theirs.
-crop: [top, left, height, width] in pixels of the shown frame, before the resize; zeros: none.
+size: [height, width] of the frames, or [0, 0] to keep their size.
+crop: [top, left, height, width] in pixels of the displayed frame, before the resize; zeros mean no
+  crop.
 frames: [T, H, W, C], [T, C, H, W] or, for the packed formats, [T, bytes].
-pts: [T], seconds.
-valid: [T], false where on_error="repeat" put another frame.
-dtype: uint16 spans 0 to 65535, half and float 0 to 1 before mean and std.
+pts: [T], the presentation times in seconds.
+valid: [T], false if on_error="repeat" replaced the frame by another one.
+dtype: uint16 values span 0 to 65535; half and float values span 0 to 1 before mean and std.
 pixel_format: "native", "nv12", "yuv420p", "yuv444p" and "p010" are packed as FFmpeg's rawvideo.
-layout: Place of the channels.
+layout: The place of the channels: last ("thwc") or after T ("tchw").
 resize_method: As in tf.image.resize with antialias=False.
-chroma_upsampling: How full-resolution chroma is made from subsampled planes.
-apply_rotation: Turn the frames as the stream's display matrix asks.
-deinterlace: "bob" keeps the first field of interlaced frames and makes the other rows from it.
+chroma_upsampling: The filter that makes full-resolution chroma from subsampled planes.
+apply_rotation: Whether to rotate the frames as the stream's display matrix says.
+deinterlace: "bob" keeps the first field of interlaced frames and interpolates the other rows.
 color_space: Overrides the stream's matrix.
 color_range: Overrides the stream's range.
-mean: One value a channel, or one for all; subtracted from float frames.
-std: One value a channel, or one for all; float frames are divided by it.
-backend: "nvdec" decodes on the op's GPU (on the CPU device: the first one) or fails; "auto" does so
-  for ops on a GPU where it is exact, else as "cpu" by FFmpeg.
-num_threads: 0: the cores that no other decode of the process uses; with NVDEC sessions of one call.
-on_error: What damaged frames do: fail the call, go missing, or repeat the last good one.
-max_pixels: Larger coded pictures are refused; 0: no limit.
-max_frames: More frames asked for, or in the stream, are refused; 0: no limit.
-max_bytes: Larger outputs are refused with ResourceExhausted; 0: no limit.
+mean: One value for each channel or one for all; the op subtracts it from float frames.
+std: One value for each channel or one for all; the op divides float frames by it.
+backend: "nvdec" decodes on the op's GPU (for an op on the CPU, on the first GPU) or fails. "auto"
+  does the same for an op on a GPU if the result is exact; otherwise it decodes with FFmpeg,
+  as "cpu" always does.
+num_threads: The number of threads, or of NVDEC sessions; 0 takes the cores that no other decode of
+  the process uses.
+on_error: What the op does about damaged frames: "raise" fails, "skip" leaves them out, "repeat"
+  puts the last good frame in their place.
+max_pixels: The op refuses larger coded pictures; 0 means no limit.
+max_frames: The op refuses to decode more frames; 0 means no limit.
+max_bytes: The op refuses larger outputs with ResourceExhausted; 0 means no limit.
 )doc";
 
 REGISTER_OP("VideoDecode")
@@ -147,11 +153,12 @@ REGISTER_OP("VideoDecode")
     .Input("crop: int32")
     .NVC_DECODE_OUTPUTS.NVC_DECODE_ATTRIBUTES.SetShapeFn(RangeShape)
     .Doc(absl::StrCat(R"doc(
-Decodes frames start, start + stride, ... below stop, counted as a full decode shows them.
+Decodes the frames start, start + stride, ... below stop, counted in display order.
 
-start: First frame; negative counts from the end.
-stop: End of the range, exclusive, cut to the length of the video; negative counts from the end.
-stride: Frames from one to the next, at least 1.)doc",
+start: The first frame; a negative value counts from the end.
+stop: The end of the range, exclusive; a negative value counts from the end. A value beyond the
+  last frame means the end of the video.
+stride: The step from one frame to the next, at least 1.)doc",
                       kSharedDoc));
 
 REGISTER_OP("VideoDecodeFramesAt")
@@ -162,9 +169,10 @@ REGISTER_OP("VideoDecodeFramesAt")
     .Attr("P: {int64, double}")
     .NVC_DECODE_OUTPUTS.NVC_DECODE_ATTRIBUTES.SetShapeFn(FramesAtShape)
     .Doc(absl::StrCat(R"doc(
-Decodes the frames at given indices or timestamps; order and duplicates are kept.
+Decodes the frames at given indices or timestamps. Keeps their order and duplicates.
 
-positions: [T], frame indices (negative from the end), or the seconds at which a frame is shown.)doc",
+positions: [T], frame indices (negative ones count from the end), or times in seconds, each of which
+  selects the frame displayed then.)doc",
                       kSharedDoc));
 
 }  // namespace nvc

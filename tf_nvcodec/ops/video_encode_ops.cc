@@ -21,7 +21,8 @@ int ChannelsOf(const std::string& input_format) {
   return input_format == "gray" ? 1 : 0;
 }
 
-// As FFmpeg's rawvideo: chroma planes round odd sides up.
+// Returns the bytes of a packed frame, laid out as FFmpeg's rawvideo: chroma planes round odd sides
+// up.
 int64_t PackedBytes(const std::string& input_format, int64_t height, int64_t width) {
   const int64_t luma = height * width;
   if (input_format == "yuv444p") return 3 * luma;
@@ -100,35 +101,38 @@ REGISTER_OP("VideoEncode").NVC_ENCODE_ATTRIBUTES.SetShapeFn(EncodeShape).Doc(R"d
 Encodes a batch of frames to the bytes of one video file.
 
 frames: [T, H, W, C] for rgb, bgr (C = 3) and gray (C = 1); [T, frame_bytes] for the packed formats.
-fps: Scalar, frames a second; 29.97 and its kin mean n * 1000 / 1001.
-pts: [T], seconds at which each frame is shown, strictly increasing from 0 on; [0] to go by fps.
-size: [height, width] of packed frames; zeros for the others.
-contents: Scalar, the file.
-T: uint16 spans 0 to 65535, half and float 0 to 1; packed frames are uint8.
-codec: What the stream is.
-container: What the file is; raw is the codec's elementary stream.
-input_format: Packed formats are laid out as FFmpeg's rawvideo.
-crf: Constant quality on the codec's own scale, lower is better; -1 for the default.
-bitrate: Bits a second, instead of crf; 0 to go by crf.
-gop: Frames from one key frame to the next, at most; 0 for the codec's default.
-bf: B-frames in a row, at most; -1 for the codec's default.
-preset: Speed against size in the encoder's own words; empty for its default.
-pixel_format: Of the stream, by FFmpeg's name; empty for one that suits the frames.
-color_space: Matrix of the stream; empty for bt709 for a width >= 1280 or a height > 576, else bt601.
-color_range: Of the stream; empty for limited, but full for gray, RGB and MJPEG streams.
-num_threads: 0 for what the encoder finds sensible on this machine.
-fragmented: Write a fragmented MP4 or MOV.
-faststart: Put the index of an MP4 or MOV in front of the frames.
+fps: Scalar, frames per second; 29.97 and similar rates mean n * 1000 / 1001.
+pts: [T], the presentation times in seconds, strictly increasing from 0; shape [0] takes the times
+  from fps.
+size: [height, width] of packed frames; zeros for other frames.
+contents: Scalar, the bytes of the file.
+T: uint16 values span 0 to 65535, half and float values 0 to 1; packed frames are uint8.
+codec: The codec of the stream.
+container: The file format; "raw" is the codec's elementary stream.
+input_format: The format of `frames`; packed formats are laid out as FFmpeg's rawvideo.
+crf: The constant quality on the codec's own scale, where lower is better; -1 means the default.
+bitrate: Bits per second; replaces crf. 0 means that crf counts.
+gop: The largest distance between key frames, in frames; 0 means the codec's default.
+bf: The largest number of B-frames in a row; -1 means the codec's default.
+preset: The encoder's own name for a compromise of speed and size; empty means its default.
+pixel_format: FFmpeg's name of the stream's format; empty means one that suits the frames.
+color_space: The matrix of the stream; empty means bt709 if width >= 1280 or height > 576, else
+  bt601.
+color_range: The range of the stream; empty means full for gray, RGB and MJPEG, limited for others.
+num_threads: The number of threads; 0 lets the encoder choose.
+fragmented: Whether to write a fragmented MP4 or MOV.
+faststart: Whether to put the index of an MP4 or MOV before the frames.
 options: The encoder's own options, each "name=value".
-backend: "cpu"; "nvenc" encodes on the first GPU that has an NVENC, or fails; "auto" is "nvenc" where
-  that is switched on and the options mean the same there, else "cpu".
+backend: "cpu" encodes with FFmpeg. "nvenc" encodes on the first GPU with NVENC, or fails. "auto"
+  means "nvenc" if the user has switched that on and NVENC gives the options the same meaning, else
+  "cpu".
 )doc");
 
 REGISTER_OP("VideoEncodeOnDevice").NVC_ENCODE_ATTRIBUTES.SetShapeFn(EncodeShape).Doc(R"doc(
-VideoEncode with a kernel for GPUs too, which hands NVENC the frames where they are.
+Encodes like VideoEncode, but also runs on a GPU and gives NVENC the frames in GPU memory.
 
-On a GPU device the NVENC of that GPU encodes; where the CPU has to, the frames are copied to the host
-first. All inputs but frames, and contents, are in host memory.
+On a GPU device, that GPU's NVENC encodes. If the CPU has to encode, the op copies the frames to
+host memory first. Apart from `frames`, all inputs and the output are in host memory.
 )doc");
 
 }  // namespace nvc

@@ -30,24 +30,24 @@ REGISTER_OP("VideoProbe")
       return absl::OkStatus();
     })
     .Doc(R"doc(
-Reads what a video is: every packet is counted and the first frame is decoded.
+Reads the properties of a video. Counts every packet and decodes the first frame.
 
 contents: Scalar, the bytes of a video file.
 width: Pixels of a stored frame, before rotation.
 height: Pixels of a stored frame, before rotation.
-num_frames: Frames that a full decode shows.
-fps: Average frames a second.
+num_frames: The number of frames that a full decode gives.
+fps: Average frames per second.
 duration: Seconds from the first frame's pts to the end of the last frame.
 codec: FFmpeg's name, such as "h264".
 pixel_format: FFmpeg's name of the stored format, such as "yuv420p".
 bit_depth: Bits of a luma sample.
-rotation: Degrees clockwise to turn a stored frame for display: 0, 90, 180 or 270.
-color_space: FFmpeg's name of the stream's matrix, such as "bt709"; "unknown" when it has no tag.
+rotation: Degrees clockwise by which a stored frame is rotated for display: 0, 90, 180 or 270.
+color_space: FFmpeg's name of the stream's matrix, such as "bt709"; "unknown" without a tag.
 color_range: "limited", "full" or "unknown".
 has_audio: Whether there is an audio stream beside the video.
 sample_aspect_ratio: Width of a pixel over its height; 1 when unknown.
-max_pixels: Pictures larger than this are refused with ResourceExhausted or DataLoss; 0: no limit.
-max_frames: More frames than this are refused with ResourceExhausted; 0: no limit.
+max_pixels: The op refuses larger pictures with ResourceExhausted or DataLoss; 0 means no limit.
+max_frames: The op refuses more frames with ResourceExhausted; 0 means no limit.
 )doc");
 
 }  // namespace nvc

@@ -84,10 +84,10 @@ class OtherDecoderTest : public IndexedClipTest {
     std::set<int> writing_;
   };
 
-  absl::Status Read(int max_workers, Result* result, DecoderShare* share = nullptr) {
+  absl::Status Read(int max_workers, Result* result, DecoderQuota* quota = nullptr) {
     LeavingSink sink;
     ReadOptions options;
-    options.other.open =
+    options.factory.open =
         [this](const AVCodecParameters& codec, AVRational time_base,
                const DecoderOptions& options) -> absl::StatusOr<std::unique_ptr<Decoder>> {
       EXPECT_EQ(options.num_threads, 1);
@@ -96,9 +96,9 @@ class OtherDecoderTest : public IndexedClipTest {
       if (!decoder.ok()) return decoder.status();
       return std::make_unique<Wrapped>(this, std::move(decoder).value());
     };
-    options.other.max_workers = max_workers;
-    options.other.share = share;
-    options.other.before_decoding_again = [this](const DamagedFrames& damaged) {
+    options.factory.max_workers = max_workers;
+    options.factory.quota = quota;
+    options.factory.before_decoding_again = [this](const DamagedFrames& damaged) {
       ++asked_;
       EXPECT_FALSE(damaged.empty());
       for (const auto& [frame, status] : damaged) said_.push_back(status);
@@ -134,7 +134,7 @@ TEST_F(OtherDecoderTest, ItsWorkersShareTheSegments) {
 }
 
 // Two turns, each for one segment.
-class ShortTurns : public DecoderShare {
+class ShortTurns : public DecoderQuota {
  public:
   bool Take(const std::function<bool()>& enough) override {
     std::unique_lock<std::mutex> lock(mutex_);
@@ -178,7 +178,7 @@ TEST_F(OtherDecoderTest, ItsWorkersTakeTurns) {
 }
 
 // One turn; who waits for another only leaves.
-class OneTurn : public DecoderShare {
+class OneTurn : public DecoderQuota {
  public:
   bool Take(const std::function<bool()>& enough) override {
     std::unique_lock<std::mutex> lock(mutex_);

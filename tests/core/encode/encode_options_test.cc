@@ -4,6 +4,7 @@
 #include <limits>
 #include <string>
 
+#include "absl/strings/str_split.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -23,6 +24,17 @@ TEST(EncodeOptionsTest, NamesParseToThemselves) {
     const auto container = ParseEncodeContainer(name);
     ASSERT_TRUE(container.ok()) << container.status();
     EXPECT_STREQ(TraitsOf(*container).name, name);
+  }
+}
+
+TEST(EncodeOptionsTest, TheCodecTableNamesCodecsAndContainers) {
+  for (const CodecFacts& row : kCodecTable) {
+    SCOPED_TRACE(row.name);
+    EXPECT_EQ(ParseEncodeCodec(row.name).ok(), row.encoding.encoder != nullptr);
+    if (row.encoding.encoder == nullptr) continue;
+    for (const absl::string_view name : absl::StrSplit(row.encoding.containers, ' ')) {
+      EXPECT_TRUE(ParseEncodeContainer(name).ok()) << name;
+    }
   }
 }
 

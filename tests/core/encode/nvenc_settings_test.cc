@@ -6,7 +6,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tf_nvcodec/core/encode/codec_settings.h"
-#include "tf_nvcodec/core/encode/software_encoder.h"
+#include "tf_nvcodec/core/encode/encoder.h"
 #include "tf_nvcodec/core/encode/stream_spec.h"
 #include "tf_nvcodec/core/ffmpeg/av_ptr.h"
 

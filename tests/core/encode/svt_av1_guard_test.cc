@@ -25,10 +25,10 @@ TEST(OrdinaryPriorityTest, ThisThreadAndItsThreadsCanNotBecomeRealTime) {
   if (allowed.rlim_cur > 0) GTEST_SKIP() << "everyone here may be real-time";
   const bool before = MayBeRealTime();
   {
-    const OrdinaryPriority ordinary;
+    const NoRealTimePriority ordinary;
     EXPECT_FALSE(MayBeRealTime());
     std::thread([] { EXPECT_FALSE(MayBeRealTime()); }).join();
-    { const OrdinaryPriority again; }
+    { const NoRealTimePriority again; }
     EXPECT_FALSE(MayBeRealTime());
   }
   EXPECT_EQ(MayBeRealTime(), before);

@@ -1,5 +1,3 @@
-#include "tf_nvcodec/core/ffmpeg/decoder_cache.h"
-
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -12,6 +10,7 @@
 #include "tests/core/testing/golden_corpus.h"
 #include "tests/core/testing/picture_hash.h"
 #include "tests/core/testing/test_media.h"
+#include "tf_nvcodec/core/ffmpeg/decoder.h"
 #include "tf_nvcodec/core/index/frame_index.h"
 
 namespace nvc {

@@ -291,7 +291,7 @@ TEST(SparseSourceTest, PartsComeInTheirPlacesHoweverTheyAreRead) {
   const std::string& clip = RealClip();
   const SampleTable table = TableOf(clip);
   const CountingSource source(clip);
-  const SparseSource sparse(source, table, [](PacketParts* packet) { packet->Need(3, 40); });
+  const HeadersOnlySource sparse(source, table, [](PacketParts* packet) { packet->Need(3, 40); });
   std::string all(clip.size(), '?');
   ASSERT_EQ(sparse.ReadAt(0, &all[0], all.size() + 100).value(), clip.size());
   EXPECT_LT(source.bytes, static_cast<int64_t>(clip.size()) / 5);
@@ -322,14 +322,14 @@ TEST(SparseSourceTest, AReadEndsWithTheBriefOfItsSample) {
   const auto demuxer = Demuxer::Open(source, nullptr);
   ASSERT_TRUE(demuxer.ok());
   const SampleTable table = (*demuxer)->Samples();
-  const OutlineFunction outline = OutlineOf(*(*demuxer)->stream().codec);
-  const SparseSource sparse(source, table, outline);
+  const HeaderReader read_headers = HeaderReaderFor(*(*demuxer)->stream().codec);
+  const HeadersOnlySource sparse(source, table, read_headers);
   size_t of_briefs = 0, of_samples = 0;
   for (const SampleTable::Sample& sample : table.samples()) {
     if (!sample.wanted) continue;
     PacketParts packet;
     packet.Start(&source, sample.offset, static_cast<size_t>(sample.size));
-    outline(&packet);
+    read_headers(&packet);
     const std::string brief(packet.brief().begin(), packet.brief().end());
     ASSERT_FALSE(brief.empty());
     of_briefs += brief.size();

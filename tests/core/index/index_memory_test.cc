@@ -1,5 +1,3 @@
-#include "tf_nvcodec/core/index/index_memory.h"
-
 #include <atomic>
 #include <string>
 #include <thread>
@@ -8,6 +6,7 @@
 #include "tests/core/testing/index_checks.h"
 #include "tests/core/testing/test_media.h"
 #include "tf_nvcodec/core/index/frame_index_io.h"
+#include "tf_nvcodec/core/index/index_cache.h"
 
 namespace nvc {
 namespace {

@@ -46,7 +46,7 @@ TEST(SampleTableIndexTest, EveryKindOfFileHasTheSameFrames) {
     if (!damaged_table.empty()) continue;
     std::vector<int64_t> all(static_cast<size_t>(table->num_frames()));
     std::iota(all.begin(), all.end(), int64_t{0});
-    const absl::Status starts = CheckStarts(*table, source, all);
+    const absl::Status starts = CheckSyncSamples(*table, source, all);
     if (path.find("paff") != std::string::npos) {
       EXPECT_TRUE(absl::IsAborted(starts)) << starts;
       continue;
@@ -74,8 +74,8 @@ TEST(SampleTableIndexTest, SyncSamplesThatAreNoneAreFound) {
   const auto index = FrameIndex::Build(source, BelieveTable(), nullptr);
   ASSERT_TRUE(index.ok()) << index.status();
   ASSERT_TRUE(index->only_sample_table());
-  EXPECT_TRUE(CheckStarts(*index, source, {0}).ok());
-  EXPECT_TRUE(absl::IsAborted(CheckStarts(*index, source, {0, 5})));
+  EXPECT_TRUE(CheckSyncSamples(*index, source, {0}).ok());
+  EXPECT_TRUE(absl::IsAborted(CheckSyncSamples(*index, source, {0, 5})));
 }
 
 TEST(SampleTableIndexTest, IsMarkedInTheCacheToo) {

@@ -72,19 +72,26 @@ std::vector<std::vector<uint8_t>> RunPack(const PackKernels& kernels, int count,
     kernels.interleave_words(from_words, channels, count, aligned.data());
     memcpy(result(2 * channels * count), aligned.data(), 2 * channels * count);
   }
-  kernels.scale_words(from_words[0], 2, 1023, 6, count, aligned.data());
-  memcpy(result(2 * count), aligned.data(), 2 * count);
+  struct Scaling {
+    int right, highest, left;
+  };
+  for (const Scaling& s : {Scaling{2, 1023, 6}, {0, 1023, 6}, {8, 255, 8}, {6, 1023, 0}}) {
+    kernels.scale_words(from_words[0], s.right, s.highest, s.left, count, aligned.data());
+    memcpy(result(2 * count), aligned.data(), 2 * count);
+  }
   kernels.widen_bytes(from_bytes[0], 8, count, aligned.data());
   memcpy(result(2 * count), aligned.data(), 2 * count);
-  kernels.narrow_words(from_words[0], 4, count, result(count));
+  for (int right : {0, 4, 8}) kernels.narrow_words(from_words[0], right, count, result(count));
   return results;
 }
 
 TEST(PackRowsTest, VectorsGiveTheSameBytesAtEveryWidth) {
   for (int count = 1; count <= 130; ++count) {
     const auto expected = RunPack(GetPackKernels(Simd::kPortable), count, false);
-    ASSERT_EQ(RunPack(GetPackKernels(BestSimd()), count, false), expected) << count;
-    ASSERT_EQ(RunPack(GetPackKernels(BestSimd()), count, true), expected) << count;
+    for (Simd simd : SupportedSimd()) {
+      ASSERT_EQ(RunPack(GetPackKernels(simd), count, false), expected) << count;
+      ASSERT_EQ(RunPack(GetPackKernels(simd), count, true), expected) << count;
+    }
     for (const auto& bytes : expected) {
       for (int k = 1; k <= kMargin; ++k) ASSERT_EQ(bytes[bytes.size() - k], 0xa5) << count;
     }
@@ -99,15 +106,18 @@ TEST(PackRowsTest, MapsGiveTheSameBitsAtEveryWidth) {
     const float* const x[3] = {rows[0].data(), rows[1].data(), rows[2].data()};
     const LinearMap map = {{1.164f, -0.392f, 0.813f}, -17.3f, 0, 255};
     for (int inputs = 1; inputs <= 3; ++inputs) {
-      std::vector<float> portable(count), best(count);
+      std::vector<float> portable(count);
       GetPackKernels(Simd::kPortable).map(map, x, inputs, count, portable.data());
-      GetPackKernels(BestSimd()).map(map, x, inputs, count, best.data());
-      ASSERT_EQ(best, portable) << count << " " << inputs;
+      for (Simd simd : SupportedSimd()) {
+        std::vector<float> mapped(count);
+        GetPackKernels(simd).map(map, x, inputs, count, mapped.data());
+        ASSERT_EQ(mapped, portable) << count << " " << inputs;
+      }
       const float* m = map.factor;
       double sum = map.offset + m[0] * x[0][0];
       if (inputs > 1) sum += m[1] * x[1][0];
       if (inputs > 2) sum += m[2] * x[2][0];
-      ASSERT_NEAR(best[0], std::min(255.0, std::max(0.0, sum)), 1e-4);
+      ASSERT_NEAR(portable[0], std::min(255.0, std::max(0.0, sum)), 1e-4);
     }
   }
 }

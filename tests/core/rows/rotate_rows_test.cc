@@ -66,11 +66,12 @@ TEST(RotateRowsTest, ReversalGivesTheSameBytesAtEveryWidth) {
   for (size_t pixel_bytes : {1, 2, 3, 4, 6, 12}) {
     for (int count = 1; count <= 130; ++count) {
       const std::vector<uint8_t> from = Pixels(count, pixel_bytes);
-      std::vector<uint8_t> portable(from.size()), best(from.size());
-      GetRotateKernels(Simd::kPortable).reverse(from.data(), count, pixel_bytes, portable.data());
-      GetRotateKernels(BestSimd()).reverse(from.data(), count, pixel_bytes, best.data());
-      ASSERT_EQ(best, portable) << pixel_bytes << " " << count;
-      ASSERT_EQ(best, Rotated(from, count, 1, pixel_bytes, 180));
+      const std::vector<uint8_t> expected = Rotated(from, count, 1, pixel_bytes, 180);
+      for (Simd simd : SupportedSimd()) {
+        std::vector<uint8_t> to(from.size());
+        GetRotateKernels(simd).reverse(from.data(), count, pixel_bytes, to.data());
+        ASSERT_EQ(to, expected) << pixel_bytes << " " << count;
+      }
     }
   }
 }
@@ -82,13 +83,16 @@ TEST(RotateRowsTest, TurnsGiveTheSameBytes) {
         std::vector<uint8_t> from = Pixels(rows * width, pixel_bytes);
         const size_t bytes = from.size();
         from.resize(bytes + kTurnSlack);
-        std::vector<uint8_t> portable(bytes), best(bytes);
+        std::vector<uint8_t> portable(bytes);
         const ptrdiff_t stride = width * pixel_bytes, run = rows * pixel_bytes;
         GetRotateKernels(Simd::kPortable)
             .turn(from.data(), stride, rows, width, pixel_bytes, portable.data(), run);
-        GetRotateKernels(BestSimd())
-            .turn(from.data(), stride, rows, width, pixel_bytes, best.data(), run);
-        ASSERT_EQ(best, portable) << pixel_bytes << " " << rows << " " << width;
+        for (Simd simd : SupportedSimd()) {
+          std::vector<uint8_t> to(bytes);
+          GetRotateKernels(simd).turn(from.data(), stride, rows, width, pixel_bytes, to.data(),
+                                      run);
+          ASSERT_EQ(to, portable) << pixel_bytes << " " << rows << " " << width;
+        }
       }
     }
   }

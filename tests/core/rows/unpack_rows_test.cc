@@ -20,7 +20,7 @@ TEST(UnpackRowsTest, BytesAtEveryWidth) {
   for (const Packing& p : packings) {
     for (int count = 1; count <= 130; ++count) {
       const std::vector<uint8_t> from = Stored((count - 1) * p.step + 1);
-      for (Simd simd : {Simd::kPortable, BestSimd()}) {
+      for (Simd simd : SupportedSimd()) {
         std::vector<uint8_t> to(count + 1, 0xa5);
         GetUnpackKernels(simd).bytes(from.data(), p, count, to.data());
         for (int i = 0; i < count; ++i) {
@@ -40,7 +40,7 @@ TEST(UnpackRowsTest, WordsAndLongsAtEveryWidth) {
     for (int count = 1; count <= 130; ++count) {
       for (int element : {2, 4}) {
         const std::vector<uint8_t> from = Stored((count - 1) * p.step + element);
-        for (Simd simd : {Simd::kPortable, BestSimd()}) {
+        for (Simd simd : SupportedSimd()) {
           std::vector<uint16_t> to(count + 1, 0xa5a5);
           const UnpackKernels& kernels = GetUnpackKernels(simd);
           (element == 2 ? kernels.words : kernels.longs)(from.data(), p, count, to.data());

@@ -90,22 +90,22 @@ TEST_F(DecodeBackendTest, DamageIsDecodedAgainAndWhatIsUnsupportedOnlyWithAuto) 
   const DamagedFrames damaged = {{3, absl::DataLossError("bits")}};
   const DamagedFrames unsupported = {{3, absl::DataLossError("bits")},
                                      {4, absl::UnimplementedError("12-bit 4:2:2")}};
-  NvdecShare share(*gpu_.device(), 4);
+  NvdecQuota quota(*gpu_.device(), 4);
   const int64_t before = SegmentsDecodedAgain();
   for (const Backend backend : {Backend::kAuto, Backend::kNvdec}) {
-    const OtherDecoder decoder = DecodeOnGpu(gpu_.device(), backend, &share, say);
+    const DecoderFactory decoder = DecodeOnGpu(gpu_.device(), backend, &quota, say);
     EXPECT_EQ(decoder.max_workers, 4);
-    EXPECT_EQ(decoder.share, &share);
+    EXPECT_EQ(decoder.quota, &quota);
     EXPECT_TRUE(decoder.before_decoding_again(damaged).ok());
     EXPECT_THAT(said, IsEmpty());
   }
   EXPECT_EQ(SegmentsDecodedAgain(), before + 2);
-  EXPECT_TRUE(DecodeOnGpu(gpu_.device(), Backend::kAuto, &share, say)
+  EXPECT_TRUE(DecodeOnGpu(gpu_.device(), Backend::kAuto, &quota, say)
                   .before_decoding_again(unsupported)
                   .ok());
   EXPECT_THAT(said, ElementsAre("12-bit 4:2:2"));
   const absl::Status strict =
-      DecodeOnGpu(gpu_.device(), Backend::kNvdec, &share, say).before_decoding_again(unsupported);
+      DecodeOnGpu(gpu_.device(), Backend::kNvdec, &quota, say).before_decoding_again(unsupported);
   EXPECT_TRUE(absl::IsUnimplemented(strict));
   EXPECT_THAT(strict.message(), HasSubstr("12-bit 4:2:2"));
   EXPECT_EQ(SegmentsDecodedAgain(), before + 3);

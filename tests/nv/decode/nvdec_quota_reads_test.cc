@@ -22,12 +22,12 @@ class NvdecShareReadsTest : public IndexedClipTest {
  protected:
   NvdecShareReadsTest() : IndexedClipTest(BFramesClip(), kBFramesClipFrames) {}
 
-  absl::Status Read(NvdecShare* share, const Cancelled& cancelled, std::map<int, size_t>* hashes) {
+  absl::Status Read(NvdecQuota* quota, const Cancelled& cancelled, std::map<int, size_t>* hashes) {
     ReadOptions options;
     options.cancelled = cancelled;
-    options.other.open = OpenSoftwareDecoder;
-    options.other.max_workers = share->most();
-    options.other.share = share;
+    options.factory.open = OpenSoftwareDecoder;
+    options.factory.max_workers = quota->most();
+    options.factory.quota = quota;
     HashSink sink;
     DamagedFrames damaged;
     const absl::Status status = ReadFrames(index_, source_, all_, options, &sink, &damaged);
@@ -45,14 +45,14 @@ TEST_F(NvdecShareReadsTest, EachHasItsFramesAndGivesAllBack) {
   for (int thread = 0; thread < 12; ++thread) {
     threads.emplace_back([&, thread] {
       for (int i = 0; i < 4; ++i) {
-        NvdecShare share(*gpu_.device(), thread % 3 == 0 ? 2 : 0);
+        NvdecQuota quota(*gpu_.device(), thread % 3 == 0 ? 2 : 0);
         // Some end early, with workers that wait.
         std::atomic<int> polls{0};
         const bool stops = thread % 4 == 1;
         std::map<int, size_t> hashes;
         const absl::Status status = Read(
-            &share, [&] { return stops && ++polls > 20; }, &hashes);
-        EXPECT_EQ(share.in_use(), 0);
+            &quota, [&] { return stops && ++polls > 20; }, &hashes);
+        EXPECT_EQ(quota.in_use(), 0);
         if (stops) {
           EXPECT_TRUE(absl::IsCancelled(status)) << status;
         } else {

@@ -24,27 +24,27 @@ using ::testing::Ge;
 
 class NvdecShareTest : public ::testing::Test {
  protected:
-  std::unique_ptr<NvdecShare> Share(int wanted = 0) {
-    return std::make_unique<NvdecShare>(*gpu_.device(), wanted);
+  std::unique_ptr<NvdecQuota> Share(int wanted = 0) {
+    return std::make_unique<NvdecQuota>(*gpu_.device(), wanted);
   }
   static bool Never() { return false; }
-  static void Take(NvdecShare* share, int count) {
-    for (int i = 0; i < count; ++i) EXPECT_TRUE(share->Take(Never));
+  static void Take(NvdecQuota* quota, int count) {
+    for (int i = 0; i < count; ++i) EXPECT_TRUE(quota->Take(Never));
   }
-  static void GiveBack(NvdecShare* share) {
-    while (share->in_use() > 0) share->GiveBack();
+  static void GiveBack(NvdecQuota* quota) {
+    while (quota->in_use() > 0) quota->GiveBack();
   }
   // What Take gives, of a thread that waits in it by now.
-  static std::future<bool> Waiting(NvdecShare* share, std::function<bool()> enough = Never) {
+  static std::future<bool> Waiting(NvdecQuota* quota, std::function<bool()> enough = Never) {
     auto asked = std::make_shared<std::atomic<bool>>(false);
     auto taken = std::async(std::launch::async, [=] {
-      return share->Take([=] {
+      return quota->Take([=] {
         *asked = true;
         return enough();
       });
     });
     while (!*asked) std::this_thread::yield();
-    share->in_use();  // needs the mutex, which it had while it asked
+    quota->in_use();  // needs the mutex, which it had while it asked
     EXPECT_TRUE(StillWaits(taken));
     return taken;
   }
@@ -79,7 +79,7 @@ TEST_F(NvdecShareTest, ALaterReadHasOneAtOnceAndMoreFromThoseThatHaveMost) {
   EXPECT_TRUE(another.get());
   EXPECT_EQ(third->in_use(), 2);
   EXPECT_TRUE(first->MayKeep());
-  for (const auto& share : {first.get(), second.get(), third.get()}) GiveBack(share);
+  for (const auto& quota : {first.get(), second.get(), third.get()}) GiveBack(quota);
 }
 
 TEST_F(NvdecShareTest, WhatOneReadHasNoUseForGoesToTheOneThatHasFewest) {
@@ -105,7 +105,7 @@ TEST_F(NvdecShareTest, AContextOfACallersGivesNone) {
   uint64_t place = 0;
   const auto context = reinterpret_cast<CUcontext>(&place);
   gpu_.foreign[context] = {7, gpu_.device()->ordinal()};
-  NvdecShare first(*gpu_.device()->InContext(context).value(), 0);
+  NvdecQuota first(*gpu_.device()->InContext(context).value(), 0);
   const auto second = Share(), third = Share();
   Take(&first, 8);
   Take(second.get(), 8);
@@ -131,14 +131,14 @@ TEST_F(NvdecShareTest, WhoHasEnoughStopsWaiting) {
   EXPECT_FALSE(taken.get());
   EXPECT_EQ(third->in_use(), 1);
   EXPECT_TRUE(first->MayKeep()) << "nobody waits any more";
-  for (const auto& share : {first.get(), second.get(), third.get()}) GiveBack(share);
+  for (const auto& quota : {first.get(), second.get(), third.get()}) GiveBack(quota);
 }
 
 // Two that came first have all sessions, and give of them: with those for good, the five others
 // would have an eighth of their segments when the first is done.
 TEST_F(NvdecShareTest, ReadsOfOneLengthEndTogether) {
   constexpr int kReads = 7, kSegments = 100;
-  std::vector<std::unique_ptr<NvdecShare>> shares;
+  std::vector<std::unique_ptr<NvdecQuota>> shares;
   std::vector<std::atomic<int>> next(kReads), done(kReads);
   std::atomic<bool> go{false};
   std::vector<std::thread> workers;
@@ -146,10 +146,10 @@ TEST_F(NvdecShareTest, ReadsOfOneLengthEndTogether) {
   std::vector<int> then;
   for (int read = 0; read < kReads; ++read) {
     shares.push_back(Share());
-    NvdecShare* const share = shares.back().get();
-    for (int worker = 0; worker < share->most(); ++worker) {
-      workers.emplace_back([&, read, share] {
-        DecoderTurn turn(share);
+    NvdecQuota* const quota = shares.back().get();
+    for (int worker = 0; worker < quota->most(); ++worker) {
+      workers.emplace_back([&, read, quota] {
+        DecoderLease turn(quota);
         const auto enough = [&] { return next[read] >= kSegments; };
         while (true) {
           if (turn.IsOver()) turn.End();
@@ -162,14 +162,14 @@ TEST_F(NvdecShareTest, ReadsOfOneLengthEndTogether) {
         }
       });
     }
-    while (share->in_use() < (read < 2 ? share->most() : 1)) {
+    while (quota->in_use() < (read < 2 ? quota->most() : 1)) {
       std::this_thread::sleep_for(milliseconds(1));
     }
   }
   go = true;
   for (std::thread& worker : workers) worker.join();
   EXPECT_THAT(then, Each(Ge(kSegments / 4)));
-  for (const auto& share : shares) EXPECT_EQ(share->in_use(), 0);
+  for (const auto& quota : shares) EXPECT_EQ(quota->in_use(), 0);
 }
 
 }  // namespace

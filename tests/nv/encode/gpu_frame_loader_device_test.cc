@@ -17,7 +17,7 @@
 #include "tf_nvcodec/nv/cuda/gpu_device.h"
 #include "tf_nvcodec/nv/cuda/nvenc_gpu.h"
 #include "tf_nvcodec/nv/cuda/nvrtc.h"
-#include "tf_nvcodec/nv/encode/gpu_frame_loader.h"
+#include "tf_nvcodec/nv/encode/gpu_frame_input.h"
 
 extern "C" {
 #include <libavutil/hwcontext.h>

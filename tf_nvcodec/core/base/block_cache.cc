@@ -10,12 +10,12 @@
 namespace nvc {
 namespace {
 
-// The pictures of four 1080p decoders: of those that run side by side only a few are between two
-// clips at a time. Twice as much was no faster with 16 of them.
+// Room for the pictures of four 1080p decoders. Of many decoders side by side, only a few are
+// between two clips at any time: with 16 of them, twice as much is no faster.
 constexpr size_t kIdleBytes = size_t{128} << 20;
 constexpr auto kIdleTime = std::chrono::seconds(10);
 
-// Up to an eighth more than asked for, so that pictures of nearly the same size share blocks.
+// Rounds up by at most an eighth, so that pictures of nearly the same size share blocks.
 size_t SizeClass(size_t bytes) {
   size_t step = 4096;
   while (step * 16 <= bytes) step *= 2;
@@ -41,8 +41,8 @@ BlockCache& BlockCache::Shared() {
 }
 
 namespace {
-// As soon as the library is opened: a fork beside another thread's first call would wait for that
-// thread, which it does not have.
+// Made as soon as the library is loaded. Otherwise a process that forks while another thread makes
+// the cache would wait for that thread, which the child does not have.
 [[maybe_unused]] const BlockCache& made = BlockCache::Shared();
 }  // namespace
 
@@ -55,7 +55,7 @@ Block BlockCache::Take(size_t bytes) {
   Block block;
   {
     std::lock_guard<std::mutex> lock(mutex_);
-    // The one given back last is the most likely to be in the processor's caches.
+    // The block given back last is the most likely to be in the processor's caches.
     const auto found = std::find_if(idle_.rbegin(), idle_.rend(),
                                     [size](const Idle& idle) { return idle.block.size == size; });
     if (found != idle_.rend()) {
@@ -65,7 +65,7 @@ Block BlockCache::Take(size_t bytes) {
     }
   }
   if (block.data == nullptr) return Map(size);
-  // A tenth of what fresh pages cost.
+  // This costs a tenth of fresh pages.
   std::memset(block.data, 0, bytes);
   return block;
 }

@@ -1,5 +1,5 @@
-// Large blocks of memory that stay with the process for a while after their use: their pages are
-// the dearer part of a short decode.
+// Keeps large blocks of memory for a while after their use, because fresh pages are the most
+// expensive part of a short decode.
 #ifndef TF_NVCODEC_CORE_BASE_BLOCK_CACHE_H_
 #define TF_NVCODEC_CORE_BASE_BLOCK_CACHE_H_
 
@@ -11,7 +11,7 @@
 
 namespace nvc {
 
-// Whole pages.
+// A block of whole memory pages.
 struct Block {
   uint8_t* data = nullptr;
   size_t size = 0;
@@ -22,18 +22,19 @@ class BlockCache {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // Keeps at most `idle_bytes` that nobody uses, the latest ones, and none longer than `idle_time`,
-  // which is checked whenever a block comes back.
+  // Keeps the latest unused blocks, up to `idle_bytes` together, and none longer than `idle_time`.
+  // It checks the time whenever a block comes back.
   BlockCache(size_t idle_bytes, Clock::duration idle_time)
       : max_idle_bytes_(idle_bytes), max_idle_time_(idle_time) {}
   ~BlockCache();
   BlockCache(const BlockCache&) = delete;
   BlockCache& operator=(const BlockCache&) = delete;
 
-  // That of the process; it is never destroyed.
+  // The cache of the process. It is never destroyed.
   static BlockCache& Shared();
 
-  // Of at least `bytes`, the first `bytes` of them zero. No data when out of memory.
+  // Returns a block of at least `bytes`, of which the first `bytes` are zero. Its data is null when
+  // there is no memory.
   Block Take(size_t bytes);
   void Give(const Block& block);
 

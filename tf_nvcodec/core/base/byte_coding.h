@@ -1,4 +1,5 @@
-// Variable-length coding of the fields of small files. Reading is safe on any bytes.
+// Writes and reads the fields of small files with a variable-length code. Reading is safe on any
+// bytes.
 #ifndef TF_NVCODEC_CORE_BASE_BYTE_CODING_H_
 #define TF_NVCODEC_CORE_BASE_BYTE_CODING_H_
 
@@ -13,15 +14,16 @@ namespace nvc {
 
 class ByteWriter {
  public:
-  void Unsigned(uint64_t value) {  // 7 bits a byte, the lowest first
+  void Unsigned(uint64_t value) {  // 7 bits per byte, the lowest first
     for (; value >= 0x80; value >>= 7) out_.push_back(static_cast<char>(value | 0x80));
     out_.push_back(static_cast<char>(value));
   }
-  // Small for small magnitudes.
+  // Numbers with small magnitudes take few bytes.
   void Signed(int64_t value) {
     Unsigned((static_cast<uint64_t>(value) << 1) ^ (value < 0 ? ~uint64_t{0} : 0));
   }
-  // `value` as a difference; wraps, so that every pair of values has one.
+  // Writes `value` as its difference to `from`. The difference wraps around, so that every pair of
+  // values has one.
   void Difference(int64_t value, int64_t from) {
     Signed(static_cast<int64_t>(static_cast<uint64_t>(value) - static_cast<uint64_t>(from)));
   }
@@ -40,7 +42,8 @@ class ByteWriter {
   std::string out_;
 };
 
-// After the first field that is not there, ok() is false and every field reads as zero.
+// After the first field that is missing or invalid, ok() is false and every further field reads as
+// zero (or as `lowest`, see Between).
 class ByteReader {
  public:
   explicit ByteReader(absl::string_view bytes) : left_(bytes) {}
@@ -83,7 +86,7 @@ class ByteReader {
     left_.remove_prefix(size);
     return bytes;
   }
-  // A number from `lowest` to `highest`, else a failure.
+  // Reads a number in [lowest, highest]. Any other number is a failure and reads as `lowest`.
   int64_t Between(int64_t lowest, int64_t highest) {
     const int64_t value = Signed();
     if (value >= lowest && value <= highest) return value;

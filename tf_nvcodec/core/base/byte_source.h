@@ -1,4 +1,4 @@
-// Where encoded bytes come from: memory, or a file that is read by range.
+// Defines where encoded bytes come from: memory, or a file that is read by range.
 #ifndef TF_NVCODEC_CORE_BASE_BYTE_SOURCE_H_
 #define TF_NVCODEC_CORE_BASE_BYTE_SOURCE_H_
 
@@ -11,23 +11,23 @@
 
 namespace nvc {
 
-// Thread-safe: several decoders read packets of one source at the same time.
+// Thread-safe: several decoders read packets from one source at the same time.
 class ByteSource {
  public:
   virtual ~ByteSource() = default;
   virtual int64_t Size() const = 0;
-  // Can only be read once, from its beginning to its end, as a live stream; Size is what has been
-  // read so far.
+  // True for a source that can only be read once from beginning to end, such as a live stream. Its
+  // Size is the number of bytes read so far.
   virtual bool IsSequential() const { return false; }
-  // Reads up to `count` bytes at `offset`; fewer only at the end, 0 past it.
+  // Reads up to `count` bytes at `offset`, and returns how many: fewer only at the end, 0 past it.
   virtual absl::StatusOr<size_t> ReadAt(int64_t offset, void* out, size_t count) const = 0;
-  // Bytes that come in the time a read takes to begin. What lies closer together than this is
-  // better read in one piece: nothing for a local file, much where each read is a request over a
-  // network.
+  // Returns how many bytes the source delivers in the time that a read takes to begin. Ranges
+  // closer together than this are better read in one piece. This is 0 if a read begins at once, and
+  // large if each read is a request over a network.
   virtual int64_t ReadOverhead() const { return 0; }
 };
 
-// Borrows `contents`, which must outlive the source.
+// Bytes in memory. `contents` is not copied and must outlive the source.
 class MemorySource : public ByteSource {
  public:
   explicit MemorySource(absl::string_view contents) : contents_(contents) {}
@@ -40,7 +40,7 @@ class MemorySource : public ByteSource {
     std::memcpy(out, contents_.data() + offset, n);
     return n;
   }
-  // Measured: less than this is copied before it is decided what not to copy.
+  // Measured: copying fewer bytes than this is faster than deciding which ones to leave out.
   int64_t ReadOverhead() const override { return 2 << 10; }
 
  private:

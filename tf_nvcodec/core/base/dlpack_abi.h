@@ -1,5 +1,5 @@
-// DLPack before its version 1 (https://dmlc.github.io/dlpack), which every consumer takes: what a
-// capsule named "dltensor" points at.
+// Declares the structures of DLPack before version 1 (https://dmlc.github.io/dlpack), which every
+// consumer accepts. A capsule named "dltensor" points to a Managed.
 #ifndef TF_NVCODEC_CORE_BASE_DLPACK_ABI_H_
 #define TF_NVCODEC_CORE_BASE_DLPACK_ABI_H_
 

@@ -13,7 +13,7 @@ struct Held {
 };
 
 struct Registry {
-  std::mutex mutex;  // the first to be taken
+  std::mutex mutex;  // locked before all others
   std::vector<Held> held;
 };
 
@@ -45,9 +45,10 @@ void InChild() {
 
 bool HoldInForks(std::mutex* mutex, void (*in_child)()) {
   Registry& registry = TheRegistry();
-  // Not with the mutex held: a fork that is under way waits for it within glibc's own lock.
+  // This must not hold registry.mutex: a fork under way waits for it inside glibc's own lock, which
+  // pthread_atfork takes.
   static const int registered = pthread_atfork(Prepare, InParent, InChild);
-  static_cast<void>(registered);  // out of memory: forks are as without this
+  static_cast<void>(registered);  // it fails without memory: forks are then unprotected
   std::lock_guard<std::mutex> lock(registry.mutex);
   registry.held.push_back({mutex, in_child});
   return true;

@@ -1,4 +1,4 @@
-// Mutexes that a fork never inherits locked.
+// Keeps a forked process from inheriting mutexes that other threads had locked.
 #ifndef TF_NVCODEC_CORE_BASE_FORK_LOCK_H_
 #define TF_NVCODEC_CORE_BASE_FORK_LOCK_H_
 
@@ -6,10 +6,10 @@
 
 namespace nvc {
 
-// From now on a fork holds `mutex` while it copies the process, so that no other thread does, and
-// the child runs `in_child` with it held: other threads' traces in what it guards are to go. Both
-// must live as long as the process. No thread may take one of these mutexes within another. Returns
-// true.
+// From now on, a fork locks `mutex` while it copies the process, so that no other thread holds it
+// then. The child calls `in_child` before it unlocks the mutex, to remove what belonged to other
+// threads from the data that the mutex guards. Both arguments must be valid as long as the process.
+// No thread may lock one of these mutexes while it holds another. Returns true.
 bool HoldInForks(std::mutex* mutex, void (*in_child)() = nullptr);
 
 }  // namespace nvc

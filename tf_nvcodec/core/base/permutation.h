@@ -1,5 +1,5 @@
-// A random order of [0, size) in constant memory: any place of it can be computed, so that a
-// shuffled position is saved and restored as one number.
+// Computes any place of a random order of [0, size), in constant memory. So a position in a shuffle
+// is saved and restored as one number.
 #ifndef TF_NVCODEC_CORE_BASE_PERMUTATION_H_
 #define TF_NVCODEC_CORE_BASE_PERMUTATION_H_
 
@@ -8,24 +8,25 @@
 
 namespace nvc {
 
-// Mixes two values into 64 well spread bits (the finaliser of SplitMix64: Steele, Lea, Flood,
+// Mixes two values into 64 well spread bits, with the finaliser of SplitMix64 (Steele, Lea, Flood,
 // "Fast splittable pseudorandom number generators", 2014).
 uint64_t HashMix(uint64_t a, uint64_t b);
 
-// `bits` scaled to [0, bound), bound > 0.
+// Scales `bits` to [0, bound). `bound` must be above 0.
 uint64_t ScaleToBound(uint64_t bits, uint64_t bound);
 
-// A Feistel network on the smallest even number of bits that holds `size`; values beyond it are
-// walked on until they fall inside (Black, Rogaway, "Ciphers with arbitrary finite domains", 2002).
+// A Feistel network on the smallest even number of bits that holds `size`. Results of `size` or
+// more are permuted again until they fall below it (Black, Rogaway, "Ciphers with arbitrary finite
+// domains", 2002).
 class Permutation {
  public:
   Permutation(uint64_t size, uint64_t seed);
 
-  // i < size.
+  // Returns the value at place i, for i < size.
   uint64_t operator()(uint64_t i) const;
 
  private:
-  // Small domains need more rounds than the usual four to look random.
+  // Small sizes need more rounds than the usual four to look random.
   static constexpr int kRounds = 8;
 
   uint64_t size_;

@@ -1,4 +1,4 @@
-// absl::Status helpers shared by the core: FFmpeg's error codes, early returns and cancellation.
+// Adds to absl::Status what the core needs: FFmpeg's error codes, early returns and cancellation.
 #ifndef TF_NVCODEC_CORE_BASE_STATUS_H_
 #define TF_NVCODEC_CORE_BASE_STATUS_H_
 
@@ -12,15 +12,16 @@
 
 namespace nvc {
 
-// FFmpeg's own words for `averror`, e.g. "Invalid data found when processing input".
+// Returns FFmpeg's text for `averror`, e.g. "Invalid data found when processing input".
 std::string FfmpegErrorText(int averror);
 
-// Maps an AVERROR code to the status a user should see: out-of-memory is ResourceExhausted,
-// cancelled I/O is Cancelled, a missing codec is Unimplemented, everything else is DataLoss.
-// The message reads "<doing>: <FFmpeg's words>".
+// Converts an AVERROR code to the status that a user should see: ResourceExhausted for lack of
+// memory, Cancelled for cancelled I/O, Unimplemented for a missing codec, and DataLoss for
+// everything else. The message reads "<doing>: <FFmpeg's text>".
 absl::Status FfmpegError(int averror, absl::string_view doing);
 
-// Polled between packets, from any thread; empty means never cancelled.
+// Returns true once the caller has cancelled the work. It is polled between packets, from any
+// thread. Empty means that the work is never cancelled.
 using Cancelled = std::function<bool()>;
 
 inline bool IsCancelled(const Cancelled& cancelled) { return cancelled && cancelled(); }

@@ -12,7 +12,7 @@ namespace {
 
 std::mutex mutex;
 int in_use = 0;
-// The grants are those of threads that a fork does not have.
+// In a forked process, the grants belong to threads that it does not have.
 const bool held_in_forks = HoldInForks(&mutex, [] { in_use = 0; });
 
 }  // namespace
@@ -33,7 +33,7 @@ ThreadGrant::ThreadGrant(int wanted) {
 
 ThreadGrant::~ThreadGrant() {
   std::lock_guard<std::mutex> lock(mutex);
-  in_use = std::max(0, in_use - threads_);  // in a fork it may have been reset
+  in_use = std::max(0, in_use - threads_);  // a fork may have reset it
 }
 
 }  // namespace nvc

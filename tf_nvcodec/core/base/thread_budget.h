@@ -1,19 +1,19 @@
-// Shares the machine's cores among all decodes of the process, so that many parallel calls don't
-// start more threads than there are cores while a lone call gets them all.
+// Shares the machine's cores among all decodes of the process: many parallel calls together start
+// no more threads than there are cores, and a lone call gets all cores.
 #ifndef TF_NVCODEC_CORE_BASE_THREAD_BUDGET_H_
 #define TF_NVCODEC_CORE_BASE_THREAD_BUDGET_H_
 
 namespace nvc {
 
-// Cores this process may run on (its affinity mask), at least 1.
+// Returns the number of cores this process may run on (its affinity mask), at least 1.
 int AvailableCores();
 
-// Holds a share of the cores until destroyed. The caller's own thread is counted: the grant is at
-// least 1, also when all cores are taken.
+// Holds a share of the cores until it is destroyed. It counts the caller's own thread, so that a
+// grant is at least 1 even when all cores are taken.
 class ThreadGrant {
  public:
-  // `wanted` 0: as many as are free. A positive `wanted` is the user's own choice and is granted
-  // as it is.
+  // `wanted`: the user's own choice of threads, which is granted as it is; 0: all cores that are
+  // free.
   explicit ThreadGrant(int wanted);
   ~ThreadGrant();
   ThreadGrant(const ThreadGrant&) = delete;

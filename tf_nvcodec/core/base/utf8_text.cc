@@ -8,8 +8,8 @@
 namespace nvc {
 namespace {
 
-// Bytes of the character that `bytes` begins with; 0 where that is none (Unicode, table 3-7:
-// nothing longer than needed, no surrogates, nothing above U+10FFFF).
+// Returns the size of the character at the beginning of `bytes`, or 0 if there is none (Unicode,
+// table 3-7: nothing longer than needed, no surrogates, nothing above U+10FFFF).
 size_t CharacterSize(absl::string_view bytes) {
   const auto at = [bytes](size_t i) { return static_cast<uint8_t>(bytes[i]); };
   const uint8_t first = at(0);

@@ -1,4 +1,4 @@
-// Bytes, such as a file's name, as text for messages.
+// Turns bytes, such as a file's name, into text for messages.
 #ifndef TF_NVCODEC_CORE_BASE_UTF8_TEXT_H_
 #define TF_NVCODEC_CORE_BASE_UTF8_TEXT_H_
 
@@ -8,9 +8,9 @@
 
 namespace nvc {
 
-// The bytes, with those that are of no UTF-8 character as "\xff": Python raises UnicodeDecodeError
-// for a message that has any, which hides what the message says. As Python's "backslashreplace",
-// which the Python layer shows names by.
+// Returns `bytes` with each byte that belongs to no UTF-8 character written like "\xff". Python's
+// "backslashreplace", which the Python layer uses for names, does the same. Without this, Python
+// raises UnicodeDecodeError for such a message, which hides the message.
 std::string Utf8Text(absl::string_view bytes);
 
 }  // namespace nvc

@@ -9,17 +9,10 @@
 
 #include "tf_nvcodec/core/base/status.h"
 #include "tf_nvcodec/core/bitstream/parameter_sets.h"
+#include "tf_nvcodec/core/format/codec_table.h"
 
 namespace nvc {
 namespace {
-
-const char* FilterFor(AVCodecID codec) {
-  if (codec == AV_CODEC_ID_H264) return "h264_mp4toannexb";
-  if (codec == AV_CODEC_ID_HEVC) return "hevc_mp4toannexb";
-  // Two pictures in a packet, as DivX has them in AVI.
-  if (codec == AV_CODEC_ID_MPEG4) return "mpeg4_unpack_bframes";
-  return nullptr;
-}
 
 // An av1C record is four bytes before the OBUs that we want.
 constexpr int kAv1RecordBytes = 4;
@@ -89,7 +82,7 @@ absl::StatusOr<std::unique_ptr<ElementaryPackets>> ElementaryPackets::Create(
 absl::Status ElementaryPackets::Use(size_t description) {
   const AVCodecParameters& stream = *descriptions_[description].stream;
   std::optional<BitstreamFilter> filter;
-  if (const char* name = FilterFor(stream.codec_id)) {
+  if (const char* name = FactsOf(stream.codec_id).elementary_filter) {
     NVC_ASSIGN_OR_RETURN(filter, BitstreamFilter::Create(name, stream, time_base_));
   }
   filter_ = std::move(filter);

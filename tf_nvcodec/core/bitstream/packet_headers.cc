@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "tf_nvcodec/core/bitstream/nal_units.h"
+#include "tf_nvcodec/core/format/codec_table.h"
 
 namespace nvc {
 namespace {
@@ -33,7 +34,7 @@ void AddNalUnit(const uint8_t* unit, size_t size, size_t length_bytes, PacketPar
 }
 
 // `length_bytes`: of the prefix of each NAL unit. The brief packet has the same units, cut.
-void OutlineNalUnits(bool hevc, size_t length_bytes, PacketParts* packet) {
+void ReadNalHeaders(bool hevc, size_t length_bytes, PacketParts* packet) {
   size_t at = 0;
   while (at < packet->size()) {
     const size_t left = packet->size() - at;
@@ -55,7 +56,7 @@ void OutlineNalUnits(bool hevc, size_t length_bytes, PacketParts* packet) {
   }
 }
 
-void OutlineAv1(PacketParts* packet) {
+void ReadAv1Headers(PacketParts* packet) {
   constexpr size_t kLongestHeader = 10;  // with an extension and a size of 8 bytes
   constexpr int kTileGroup = 4, kFrame = 6;
   size_t at = 0;
@@ -84,7 +85,7 @@ void OutlineAv1(PacketParts* packet) {
 }
 
 // As Vp9Inspector reads it: the superframe's index is at the end.
-void OutlineVp9(PacketParts* packet) {
+void ReadVp9Headers(PacketParts* packet) {
   const size_t size = packet->size();
   packet->Need(0, kTagBytes);
   const uint8_t* const last = packet->Need(size - 1, 1);
@@ -152,34 +153,32 @@ void PacketParts::Read(size_t end) {
   last.size += count;
 }
 
-void OutlineNothing(PacketParts* packet) {
+void ReadNoHeaders(PacketParts* packet) {
   constexpr uint8_t kAny = 0;
   packet->AddToBrief(&kAny, 1);
 }
 
-OutlineFunction OutlineOf(const AVCodecParameters& codec) {
-  switch (codec.codec_id) {
-    case AV_CODEC_ID_H264:
-    case AV_CODEC_ID_HEVC: {
+HeaderReader HeaderReaderFor(const AVCodecParameters& codec) {
+  switch (FactsOf(codec.codec_id).header_bytes) {
+    case HeaderBytes::kWhole:
+      break;
+    case HeaderBytes::kFirstBytes:
+      return [](PacketParts* packet) { packet->Need(0, kTagBytes); };
+    case HeaderBytes::kNalUnits: {
       const bool hevc = codec.codec_id == AV_CODEC_ID_HEVC;
       const int length_bytes =
           NalLengthBytes(codec.extradata, static_cast<size_t>(codec.extradata_size), hevc);
       if (length_bytes == 0) return nullptr;
       return [hevc, length_bytes](PacketParts* packet) {
-        OutlineNalUnits(hevc, static_cast<size_t>(length_bytes), packet);
+        ReadNalHeaders(hevc, static_cast<size_t>(length_bytes), packet);
       };
     }
-    case AV_CODEC_ID_AV1:
-      return &OutlineAv1;
-    case AV_CODEC_ID_VP9:
-      return &OutlineVp9;
-    case AV_CODEC_ID_VP8:
-    case AV_CODEC_ID_MJPEG:
-    case AV_CODEC_ID_PRORES:
-      return [](PacketParts* packet) { packet->Need(0, kTagBytes); };
-    default:
-      return nullptr;
+    case HeaderBytes::kVp9Frames:
+      return &ReadVp9Headers;
+    case HeaderBytes::kAv1Units:
+      return &ReadAv1Headers;
   }
+  return nullptr;
 }
 
 }  // namespace nvc

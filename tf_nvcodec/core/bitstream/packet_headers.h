@@ -56,13 +56,13 @@ class PacketParts {
 };
 
 // Reads those parts of a packet; all of one that it can't make out.
-using OutlineFunction = std::function<void(PacketParts*)>;
+using HeaderReader = std::function<void(PacketParts*)>;
 
 // Empty for streams of which the whole packets are needed.
-OutlineFunction OutlineOf(const AVCodecParameters& codec);
+HeaderReader HeaderReaderFor(const AVCodecParameters& codec);
 
 // Of packets that nobody looks into: a byte, without which FFmpeg would take the file to end.
-void OutlineNothing(PacketParts* packet);
+void ReadNoHeaders(PacketParts* packet);
 
 }  // namespace nvc
 

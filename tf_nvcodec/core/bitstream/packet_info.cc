@@ -4,6 +4,7 @@
 #include "tf_nvcodec/core/bitstream/bit_reader.h"
 #include "tf_nvcodec/core/bitstream/h264_inspector.h"
 #include "tf_nvcodec/core/bitstream/nal_units.h"
+#include "tf_nvcodec/core/format/codec_table.h"
 
 namespace nvc {
 namespace {
@@ -172,36 +173,29 @@ class UnknownInspector : public KeyFlagInspector {
 }  // namespace
 
 std::unique_ptr<PacketInspector> PacketInspector::Create(const AVCodecParameters& codec) {
-  switch (codec.codec_id) {
-    case AV_CODEC_ID_H264:
-      return std::make_unique<H264Inspector>(codec);
-    case AV_CODEC_ID_HEVC:
-      return std::make_unique<HevcInspector>(codec);
-    case AV_CODEC_ID_VP8:
-      return std::make_unique<Vp8Inspector>();
-    case AV_CODEC_ID_VP9:
-      return std::make_unique<Vp9Inspector>();
-    case AV_CODEC_ID_AV1:
-      return std::make_unique<Av1Inspector>(codec);
-    case AV_CODEC_ID_MPEG1VIDEO:
-    case AV_CODEC_ID_MPEG2VIDEO:
-      return std::make_unique<Mpeg2Inspector>();
-    case AV_CODEC_ID_MPEG4:
-      return std::make_unique<Mpeg4Inspector>();
-    case AV_CODEC_ID_FFV1:
+  switch (FactsOf(codec.codec_id).syntax) {
+    case PacketSyntax::kUnknown:
+      break;
+    case PacketSyntax::kKeyFlag:
       return std::make_unique<KeyFlagInspector>();
-    case AV_CODEC_ID_MJPEG:
-    case AV_CODEC_ID_PRORES:
-    case AV_CODEC_ID_PNG:
-    case AV_CODEC_ID_RAWVIDEO:
-    case AV_CODEC_ID_DNXHD:
-    case AV_CODEC_ID_HUFFYUV:
-    case AV_CODEC_ID_FFVHUFF:
-    case AV_CODEC_ID_UTVIDEO:
+    case PacketSyntax::kIntra:
       return std::make_unique<IntraInspector>();
-    default:
-      return std::make_unique<UnknownInspector>();
+    case PacketSyntax::kH264:
+      return std::make_unique<H264Inspector>(codec);
+    case PacketSyntax::kHevc:
+      return std::make_unique<HevcInspector>(codec);
+    case PacketSyntax::kVp8:
+      return std::make_unique<Vp8Inspector>();
+    case PacketSyntax::kVp9:
+      return std::make_unique<Vp9Inspector>();
+    case PacketSyntax::kAv1:
+      return std::make_unique<Av1Inspector>(codec);
+    case PacketSyntax::kMpeg2:
+      return std::make_unique<Mpeg2Inspector>();
+    case PacketSyntax::kMpeg4:
+      return std::make_unique<Mpeg4Inspector>();
   }
+  return std::make_unique<UnknownInspector>();
 }
 
 }  // namespace nvc

@@ -40,7 +40,7 @@ absl::StatusOr<bool> ClipCursor::TakeUnit(uint64_t epoch_seed, const NextUnit& n
 }
 
 absl::Status ClipCursor::OpenUnit(const CountClips& count) {
-  // Kept only once all is known: what fails here is tried again by the next step.
+  // videos_ is set last. If anything here fails, the next step tries it again.
   std::vector<int64_t> videos = order_->VideosOf(state_.unit, state_.seed);
   NVC_ASSIGN_OR_RETURN(counts_, count(videos));
   num_clips_ = std::accumulate(counts_.begin(), counts_.end(), int64_t{0});

@@ -1,5 +1,5 @@
-// Walks through the clips of a ClipOrder, opening videos for their clip counts only when the walk
-// gets to them.
+// Walks through the clips of a ClipOrder. It opens a video to count its clips only when the walk
+// gets there.
 #ifndef TF_NVCODEC_CORE_CLIPS_CLIP_CURSOR_H_
 #define TF_NVCODEC_CORE_CLIPS_CLIP_CURSOR_H_
 
@@ -13,38 +13,40 @@
 
 namespace nvc {
 
-// A clip and the seed of the epoch it belongs to.
+// A clip and the seed of its epoch.
 struct SeededClip {
   ClipId id;
   uint64_t seed = 0;
 };
 
-// Where units come from when not all of the order is this iterator's: false at the end.
+// Hands out the next unit when several iterators share one order, as with splits of tf.data.
+// Returns false at the end.
 using NextUnit = std::function<absl::StatusOr<bool>(int64_t* unit, uint64_t* seed)>;
 
-// The number of clips of each of `videos`.
+// Returns the number of clips of each of `videos`.
 using CountClips =
     std::function<absl::StatusOr<std::vector<int64_t>>(const std::vector<int64_t>& videos)>;
 
-// A value: copy it to try a step.
+// A ClipCursor is a value: copy it to try a step.
 class ClipCursor {
  public:
-  // What has to be saved: `next_unit` is the first unit not begun (without NextUnit); `place` is
-  // that of the next clip in unit `unit`, if one was begun (`unit` >= 0).
+  // The state to save. `next_unit` is the first unit not begun (used without NextUnit). If a unit
+  // is begun, `unit` is its number and `place` that of its next clip; otherwise `unit` is -1.
   struct State {
     int64_t next_unit = 0;
     int64_t unit = -1, place = 0;
     uint64_t seed = 0;
   };
 
-  // `order` must outlive the cursor. `epoch_seed` is for units taken in order.
+  // `order` must outlive the cursor.
   explicit ClipCursor(const ClipOrder* order) : order_(order) {}
 
   const State& state() const { return state_; }
-  // InvalidArgument for a state that no walk through this order can reach.
+  // Returns InvalidArgument for a state that no walk through this order reaches.
   absl::Status Restore(const State& state);
 
-  // The next clip; false at the end.
+  // Sets `clip` to the next clip, or returns false at the end. Units come from `next_unit` if it is
+  // set, else in order, with the seed `epoch_seed`.
   absl::StatusOr<bool> Next(uint64_t epoch_seed, const NextUnit& next_unit, const CountClips& count,
                             SeededClip* clip);
 
@@ -55,7 +57,7 @@ class ClipCursor {
 
   const ClipOrder* order_;
   State state_;
-  // Of the unit begun; empty until they are needed.
+  // These belong to the unit that is begun. They are empty until they are needed.
   std::vector<int64_t> videos_, counts_;
   int64_t num_clips_ = 0;
 };

@@ -1,5 +1,5 @@
-// The order in which the clips of many videos come, computed from positions, so that an iterator's
-// state is a handful of numbers.
+// Computes the order of the clips of many videos from positions. So an iterator's state is a
+// handful of numbers.
 #ifndef TF_NVCODEC_CORE_CLIPS_CLIP_ORDER_H_
 #define TF_NVCODEC_CORE_CLIPS_CLIP_ORDER_H_
 
@@ -15,8 +15,8 @@ struct ClipId {
   bool operator==(const ClipId& other) const { return video == other.video && clip == other.clip; }
 };
 
-// How many clips each video has; without `counts`, each has `per_video`; without either, that is
-// known only once a video has been opened.
+// How many clips each video has: `counts` if given, else `per_video` for each. Without both, the
+// number is only known once a video has been opened.
 struct ClipCounts {
   int64_t num_videos = 0;
   int64_t per_video = -1;
@@ -25,20 +25,21 @@ struct ClipCounts {
   bool known() const { return per_video >= 0 || !counts.empty(); }
 };
 
-// The order is cut into units, each of which is worked through on its own: a clip where the counts
-// are known, so that a shuffle mixes all clips of all videos; else a group of videos that are
-// opened together and whose clips are mixed (one video, in order, without shuffling).
+// Cuts the order into units, which an iterator works through one by one. Where the counts are
+// known, a unit is a clip, so that a shuffle mixes all clips of all videos. Otherwise a unit is a
+// group of videos that are opened together and whose clips are mixed. Without shuffling the group
+// is one video, with its clips in order.
 class ClipOrder {
  public:
   struct Options {
     bool shuffle = false;
-    int64_t group = 16;  // videos, for a shuffle with unknown counts
+    int64_t group = 16;  // videos in a unit, for a shuffle with unknown counts
     int64_t num_shards = 1, shard = 0;
   };
 
-  // InvalidArgument names what is out of range. Shards are cut before the shuffle (every
-  // num_shards-th clip or video from `shard` on): together they are everything exactly once,
-  // whatever the seeds.
+  // Returns InvalidArgument that names what is out of range. Shards are cut before the shuffle: a
+  // shard is every num_shards-th clip or video from `shard` on. So the shards together hold
+  // everything exactly once, whatever the seeds.
   static absl::Status Validate(const ClipCounts& counts, const Options& options);
 
   ClipOrder(ClipCounts counts, const Options& options);
@@ -46,11 +47,12 @@ class ClipOrder {
   int64_t num_units() const { return num_units_; }
   bool units_are_clips() const { return counts_.known(); }
 
-  // Where units are clips. unit < num_units().
+  // Returns the clip of `unit`, if units are clips. unit < num_units().
   ClipId ClipOf(int64_t unit, uint64_t seed) const;
 
-  // Where they are not: the videos of a unit, and one clip of them by its place in the unit, given
-  // how many clips each of these videos has. place < the sum of `counts`.
+  // If units are not clips: VideosOf returns the videos of a unit. ClipAt returns the clip at
+  // position `place` of the unit, given how many clips each of these videos has. place < the sum of
+  // `counts`.
   std::vector<int64_t> VideosOf(int64_t unit, uint64_t seed) const;
   ClipId ClipAt(int64_t unit, uint64_t seed, const std::vector<int64_t>& videos,
                 const std::vector<int64_t>& counts, int64_t place) const;
@@ -60,8 +62,8 @@ class ClipOrder {
 
   ClipCounts counts_;
   Options options_;
-  std::vector<int64_t> ends_;  // of each video's clips among all, where counts differ
-  int64_t shard_size_ = 0;     // clips where units are clips, else videos
+  std::vector<int64_t> ends_;  // where each video's clips end among all, if counts differ
+  int64_t shard_size_ = 0;     // in clips if units are clips, else in videos
   int64_t num_units_ = 0;
 };
 

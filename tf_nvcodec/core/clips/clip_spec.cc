@@ -10,17 +10,20 @@
 namespace nvc {
 namespace {
 
-// Sums of periods and products of time bases round differently; no time base is finer than this.
+// Sums of periods are rounded differently from products of time bases. No time base is finer than
+// this.
 constexpr double kTimeTolerance = 1e-6;  // seconds
-// Of a video: a damaged file's timestamps may be ages apart, and sums must stay in 64 bits.
+// The most positions of a video. Timestamps of a damaged file may be ages apart, and sums must stay
+// within 64 bits.
 constexpr double kMostPositions = int64_t{1} << 62;
 
-// value * part / whole, for 0 <= part <= whole < 2^31: a product of `value` may not fit in 64 bits.
+// Computes value * part / whole, for 0 <= part <= whole < 2^31, without a product that exceeds 64
+// bits.
 int64_t Share(int64_t value, int64_t part, int64_t whole) {
   return value / whole * part + value % whole * part / whole;
 }
 
-// The moments of a video at which frames are taken.
+// The positions of a video at which frames may be taken.
 class Timeline {
  public:
   Timeline(const FrameIndex& index, double period, double origin)
@@ -54,7 +57,8 @@ Timeline TimelineOf(const ClipSpec& spec, const FrameIndex& index) {
   return Timeline(index, spec.period, index.frames().front().time);
 }
 
-// `whole`: the video's own timeline, to wrap to.
+// Makes the clip that begins at position `start` of `timeline`. kWrap continues on `whole`, the
+// timeline of the whole video.
 absl::StatusOr<Clip> Cut(const ClipSpec& spec, const Timeline& timeline, int64_t start,
                          const Timeline& whole) {
   const int64_t size = timeline.size();
@@ -113,7 +117,7 @@ absl::Status ClipSpec::Validate() const {
   NVC_RETURN_IF_ERROR(AtLeast("stride", stride, 1));
   NVC_RETURN_IF_ERROR(AtLeast("clip_step", step, 1));
   NVC_RETURN_IF_ERROR(AtLeast("clips_per_video", clips_per_video, 1));
-  // Keeps every product of two of them, and their sums, in 64 bits.
+  // This keeps the products of two of them, and their sums, within 64 bits.
   constexpr int64_t kMost = int64_t{1} << 30;
   if (std::max({length, stride, step, clips_per_video}) > kMost) {
     return absl::InvalidArgumentError(
@@ -152,7 +156,7 @@ absl::StatusOr<Clip> ClipSpec::Select(const FrameIndex& index, int64_t clip, uin
       start = clip * step;
       break;
     case ClipSampling::kUniform:
-      // A lone clip lies in the middle; several reach from end to end.
+      // A single clip lies in the middle; several reach from end to end.
       start = count == 1 ? last_start / 2 : Share(last_start, clip, count - 1);
       break;
     case ClipSampling::kRandom:

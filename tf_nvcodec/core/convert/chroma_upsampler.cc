@@ -9,7 +9,7 @@ namespace nvc {
 ChromaUpsampler::ChromaUpsampler(PlaneReader reader, ChromaSiting siting, int left, int width)
     : kernels_(GetChromaRowKernels(BestSimd())), reader_(std::move(reader)), siting_(siting) {
   const int log2 = reader_.log2_width();
-  // A sample more on either side to blend with.
+  // One more sample on either side to blend with.
   first_ = (left >> log2) - log2;
   count_ = ((width + log2) >> log2) + 2 * log2;
   for (auto& row : source_rows_) row.resize(count_);
@@ -23,7 +23,7 @@ ChromaUpsampler::ChromaUpsampler(PlaneReader reader, ChromaSiting siting, int le
 void ChromaUpsampler::Begin() { std::fill(source_row_of_, source_row_of_ + 2, -1); }
 
 ChromaUpsampler::Position ChromaUpsampler::PositionOf(int i, int siting) {
-  // Sample j stands at luma pixel 2 j + 0.5 + siting / 2.
+  // Sample j lies at luma pixel 2 j + 0.5 + siting / 2.
   const double position = (i - 0.5 - 0.5 * siting) / 2;
   const double first = std::floor(position);
   return {static_cast<int>(first), static_cast<int16_t>(std::lround((position - first) * 32768))};
@@ -60,7 +60,7 @@ const uint16_t* ChromaUpsampler::Row(const AVFrame& frame, int y) {
     samples = blended_.data();
   }
   if (reader_.log2_width() == 0) return reinterpret_cast<const uint16_t*>(samples);
-  // Output pixels 2 j and 2 j + 1 for sample j of the plane, which is samples[j - first_].
+  // Sample j of the plane, which is samples[j - first_], gives output pixels 2 j and 2 j + 1.
   const int pairs = count_ - 2;
   int16_t* const phases[2] = {even_.data(), odd_.data()};
   for (int p = 0; p < 2; ++p) {

@@ -12,7 +12,8 @@ int DepthOf(const SourceSpec& source, int component) {
   return PlaneReader(source.format, source.width, source.height, component).depth();
 }
 
-// Clamps to [0, 1] and goes on to the element's scale, or to (x - mean) / std.
+// Returns the map that is clamped to [0, 1] and then scaled to the element's range, or to (x -
+// mean) / std for floats.
 LinearMap MakeChannelMap(const OutputSpec& output, const double factor[3], double offset,
                          int channel) {
   double scale = 1, shift = 0;

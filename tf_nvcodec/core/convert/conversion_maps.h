@@ -1,4 +1,4 @@
-// The linear maps from a source's code values to the channels of an output.
+// Computes the linear maps from a source's code values to the channels of an output.
 #ifndef TF_NVCODEC_CORE_CONVERT_CONVERSION_MAPS_H_
 #define TF_NVCODEC_CORE_CONVERT_CONVERSION_MAPS_H_
 
@@ -10,8 +10,8 @@
 
 namespace nvc {
 
-// Rows of R', G', B' in [0, 1] from the source's components in code values, not clamped. A gray
-// source has one component, which is all three.
+// Maps the source's components, in code values, to R', G', B' (one row each) in [0, 1], without
+// clamping. A gray source has one component, which gives all three.
 struct SourceToRgb {
   int components = 3;
   double matrix[3][3] = {};
@@ -19,8 +19,8 @@ struct SourceToRgb {
 };
 SourceToRgb MakeSourceToRgb(const ConversionPlan& plan);
 
-// For rgb, bgr and gray: from the first `components` components of the source to each channel, in
-// units of the element.
+// The maps for rgb, bgr and gray outputs: from the first `components` components of the source to
+// each channel, in units of the output's element.
 struct ImageMaps {
   int components = 3;
   std::vector<LinearMap> channels;
@@ -32,12 +32,13 @@ struct YuvLayout {
   int chroma_log2;
   bool interleaved;  // Cb and Cr share a plane
   int depth;
-  int shift;  // of a code value in its element
+  int shift;  // of a code value in its element, in bits
 };
 YuvLayout YuvLayoutOf(PixelFormat format);
 
-// For packed YUV outputs: to code values of `component` with `output_depth` bits; from the source's
-// three components if it is RGB, from none for chroma of a gray one, else from the same one.
+// Returns the map to code values of `component` with `output_depth` bits, for packed YUV outputs.
+// Its inputs are the source's three components if the source is RGB, none for the chroma of a gray
+// source, else the same component.
 LinearMap MakePlaneMap(const ConversionPlan& plan, int component, int output_depth);
 
 }  // namespace nvc

@@ -18,8 +18,8 @@ namespace nvc {
 namespace {
 
 struct Samples {
-  int bytes;  // of each: 1 or 2
-  int shift;  // of the code value in its word
+  int bytes;  // of each sample: 1 or 2
+  int shift;  // of the code value in its word, in bits
 };
 
 absl::StatusOr<Samples> SamplesOf(AVPixelFormat format) {
@@ -68,7 +68,7 @@ class BobConverter : public FrameConverter {
     if (first < 0) return converter_->Convert(frame, out);
     NVC_RETURN_IF_ERROR(CheckFrame(frame, source()));
     NVC_RETURN_IF_ERROR(Reserve());
-    // Copying adds to what the last frame brought.
+    // av_frame_copy_props would add to the properties of the last frame.
     while (progressive_->nb_side_data > 0) {
       av_frame_remove_side_data(progressive_.get(), progressive_->side_data[0]->type);
     }

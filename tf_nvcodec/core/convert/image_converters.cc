@@ -6,8 +6,8 @@
 
 #include "tf_nvcodec/core/base/status.h"
 #include "tf_nvcodec/core/convert/chroma_upsampler.h"
-#include "tf_nvcodec/core/convert/component_axis.h"
 #include "tf_nvcodec/core/convert/conversion_maps.h"
+#include "tf_nvcodec/core/convert/resample_axis.h"
 #include "tf_nvcodec/core/convert/row_sink.h"
 #include "tf_nvcodec/core/convert/yuv_planes.h"
 #include "tf_nvcodec/core/rows/yuv_rgb_rows.h"
@@ -124,7 +124,7 @@ class Rgb8Converter : public FrameConverter {
     }
     bgr_ = plan.output.pixel_format == PixelFormat::kBgr;
     planar_ = plan.output.layout == Layout::kTchw;
-    // Rows begin at a whole chroma sample; pixels before the crop are converted and dropped.
+    // Rows begin at a whole chroma sample. Pixels before the crop are converted and dropped.
     lead_ = chroma_.empty() ? 0 : crop_.left % (1 << chroma_[0].log2_width());
     stream_ = lead_ == 0 && plan.geometry.rotation == 0 && shape.bytes >= kStreamedBytes;
     const int sinks = planar_ ? shape.channels : 1;
@@ -133,7 +133,7 @@ class Rgb8Converter : public FrameConverter {
                           planar_ ? 1 : shape.channels);
     }
     if (!chroma_.empty() && IsUpsampledLinearly(plan.output, chroma_[0])) {
-      // These come as fractions already.
+      // Upsampled chroma comes as fractions already.
       fraction_factors_.left = fraction_factors_.right = 0;
       for (const PlaneReader& reader : chroma_) {
         upsamplers_.emplace_back(reader, SitingOf(plan.source.chroma_location), left(), width());
@@ -240,8 +240,8 @@ class Rgb8Converter : public FrameConverter {
   const YuvRgbKernels& kernels_;
   Crop crop_;
   PlaneReader luma_;
-  std::vector<PlaneReader> chroma_;          // empty: gray
-  std::vector<ChromaUpsampler> upsamplers_;  // empty: nearest chroma
+  std::vector<PlaneReader> chroma_;          // empty for gray
+  std::vector<ChromaUpsampler> upsamplers_;  // empty for nearest chroma
   YuvRgbFactors factors_, fraction_factors_;
   ChromaTerms terms_;
   bool bgr_, planar_, stream_;

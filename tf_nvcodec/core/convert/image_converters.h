@@ -1,4 +1,4 @@
-// The converters behind FrameConverter::Create, one for each kind of output.
+// Declares the converters behind FrameConverter::Create, one for each kind of output.
 #ifndef TF_NVCODEC_CORE_CONVERT_IMAGE_CONVERTERS_H_
 #define TF_NVCODEC_CORE_CONVERT_IMAGE_CONVERTERS_H_
 
@@ -13,7 +13,7 @@
 
 namespace nvc {
 
-// What Create found out about the source. `weights` and `range` are resolved.
+// What FrameConverter::Create found out about the source. `weights` and `range` are resolved.
 struct ConversionPlan {
   OutputSpec output;
   SourceSpec source;
@@ -23,31 +23,32 @@ struct ConversionPlan {
   ColorRange range = ColorRange::kLimited;
 };
 
-// The checks of FrameConverter::Create: of a request for any format, then of one other than native,
-// with what follows from it, then of one for native.
+// The checks of FrameConverter::Create. CheckRequest is for every output. MakeConversionPlan is for
+// outputs other than native, and also returns the plan. MakeNativeShape is for native outputs.
 absl::Status CheckRequest(const OutputSpec& output, const SourceSpec& source);
 absl::StatusOr<ConversionPlan> MakeConversionPlan(const OutputSpec& output,
                                                   const SourceSpec& source);
 absl::StatusOr<FrameShape> MakeNativeShape(const SourceSpec& source);
-// Of rgb, bgr and gray outputs.
+// For rgb, bgr and gray outputs.
 FrameShape MakeImageShape(const ConversionPlan& plan);
 
-// A batch of frames of at least this size outgrows the caches; writing past them leaves room for
-// the decoder's pictures and saves reading every line before it is overwritten.
+// Frames of at least this size are written past the caches, which a batch of them outgrows anyway.
+// That leaves the caches to the decoder's pictures, and saves reading every line before it is
+// overwritten.
 constexpr size_t kStreamedBytes = 1 << 20;
 
 std::unique_ptr<FrameConverter> MakeImageConverter(const ConversionPlan& plan);
-// The faster of the two for what it can do: 8-bit outputs of Y'CbCr and gray, not resized.
+// A faster converter for 8-bit outputs of Y'CbCr and gray sources that are not resized.
 bool CanMakeRgb8Converter(const ConversionPlan& plan);
 std::unique_ptr<FrameConverter> MakeRgb8Converter(const ConversionPlan& plan,
                                                   const FrameShape& shape);
-// The same for 8-bit RGB sources.
+// A faster converter for 8-bit outputs of 8-bit RGB sources that are not resized.
 bool CanMakeRgbCopyConverter(const ConversionPlan& plan);
 std::unique_ptr<FrameConverter> MakeRgbCopyConverter(const ConversionPlan& plan,
                                                      const FrameShape& shape);
 std::unique_ptr<FrameConverter> MakeYuvConverter(const ConversionPlan& plan);
 
-// InvalidArgument when `frame` is not what the converter was made for.
+// Returns InvalidArgument when `frame` is not what the converter was made for.
 absl::Status CheckFrame(const AVFrame& frame, const SourceSpec& source);
 
 }  // namespace nvc

@@ -15,7 +15,7 @@ constexpr uint64_t kUnreadable =
     AV_PIX_FMT_FLAG_HWACCEL | AV_PIX_FMT_FLAG_BAYER | AV_PIX_FMT_FLAG_FLOAT;
 constexpr bool kHostIsBigEndian = AV_HAVE_BIGENDIAN != 0;
 
-// A palette entry is a native-endian 0xAARRGGBB.
+// A palette entry is 0xAARRGGBB in the machine's byte order.
 void UnpackPalette(const uint8_t* from, const uint8_t* palette, int component, int count,
                    uint8_t* to) {
   const int shift = 16 - 8 * component;
@@ -79,7 +79,7 @@ PlaneReader::PlaneReader(AVPixelFormat format, int width, int height, int compon
   } else if ((descriptor_->flags & AV_PIX_FMT_FLAG_BITSTREAM) != 0) {
     unpacking_ = Unpacking::kBits;
   } else if (stored_bits <= 8) {
-    // FFmpeg's own readers step over the high byte here; see av_read_image_line2.
+    // FFmpeg's own readers skip the high byte here; see av_read_image_line2.
     if ((descriptor_->flags & AV_PIX_FMT_FLAG_BE) != 0) ++component_.offset;
     unpacking_ = component_.step == 1 && component_.shift == 0 && depth_ == 8 ? Unpacking::kNone
                                                                               : Unpacking::kBytes;
@@ -94,7 +94,7 @@ PlaneReader::PlaneReader(AVPixelFormat format, int width, int height, int compon
 }
 
 void PlaneReader::ReserveBuffers(int buffers) {
-  // Words in the frame may still turn out to be at odd addresses.
+  // A frame's words may lie at odd addresses. Row then copies them.
   if (unpacking_ != Unpacking::kNone || wide_)
     buffers_.resize(static_cast<size_t>(width_) * buffers);
 }

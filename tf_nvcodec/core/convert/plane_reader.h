@@ -1,5 +1,5 @@
-// Reads one component (Y, Cb, Cr, R, G, B) of a decoded frame as rows of plain samples, whatever
-// way the pixel format packs it.
+// Reads one component (Y, Cb, Cr, R, G, B) of a decoded frame as rows of plain samples, however the
+// pixel format packs it.
 #ifndef TF_NVCODEC_CORE_CONVERT_PLANE_READER_H_
 #define TF_NVCODEC_CORE_CONVERT_PLANE_READER_H_
 
@@ -18,34 +18,36 @@ namespace nvc {
 
 enum class ColorModel { kYuv, kRgb, kGray };
 
-// OK when PlaneReader can read `format`; Unimplemented, with its name, for hardware, Bayer, XYZ and
-// floating-point formats.
+// Returns OK when PlaneReader can read `format`. Returns Unimplemented, with the format's name, for
+// hardware, Bayer, XYZ and floating-point formats.
 absl::Status CheckReadable(AVPixelFormat format);
 
-// Of a readable format. Palettes count as RGB.
+// Returns the model of a readable format. Palettes count as RGB.
 ColorModel ColorModelOf(AVPixelFormat format);
 
 class PlaneReader {
  public:
-  // `component` is 0 to 2 (0 for gray) of a readable format of this size. Alpha is never read.
+  // `component` is 0 to 2 (0 for gray) of a readable format; `width` and `height` are the frame's.
+  // Alpha is never read.
   PlaneReader(AVPixelFormat format, int width, int height, int component);
 
-  // Of this component's own grid: chroma is ceil(size / 2^log2).
+  // The size of this component's own grid: chroma is ceil(size / 2^log2).
   int width() const { return width_; }
   int height() const { return height_; }
   int log2_width() const { return log2_width_; }
   int log2_height() const { return log2_height_; }
   int depth() const { return depth_; }
-  // Samples are uint16_t, else uint8_t.
+  // True if samples are uint16_t, false if they are uint8_t.
   bool wide() const { return wide_; }
-  // As av_pix_fmt_desc_get has it; and whether its words have the other byte order.
+  // The component as av_pix_fmt_desc_get describes it, and whether its words have the other byte
+  // order than the machine.
   const AVComponentDescriptor& stored() const { return component_; }
   bool swapped() const { return swapped_; }
 
-  // Samples [left, left + count) of row y, as code values of depth() bits. Points into the frame,
-  // or into this reader's buffer number `buffer` until that is used again.
+  // Returns samples [left, left + count) of row y, as code values of depth() bits. They lie in the
+  // frame, or in this reader's buffer number `buffer` until that is used again.
   const void* Row(const AVFrame& frame, int y, int left, int count, int buffer = 0);
-  // There is one buffer until this asks for more.
+  // Makes room for this number of buffers. Without this call there is one.
   void ReserveBuffers(int buffers);
 
  private:
@@ -60,7 +62,7 @@ class PlaneReader {
   int depth_;
   bool wide_, swapped_;
   Unpacking unpacking_;
-  std::vector<uint16_t> buffers_;  // rows of width_; they hold bytes when samples are not wide
+  std::vector<uint16_t> buffers_;  // rows of width_; hold bytes if samples are not wide
 };
 
 }  // namespace nvc

@@ -4,6 +4,20 @@
 #include <utility>
 
 namespace nvc {
+namespace {
+
+// The kernels for few taps want all first weights, then all second ones and so on.
+void GroupWeights(Axis* axis) {
+  std::vector<float> weights;
+  for (int k = 0; k < axis->taps; ++k) {
+    for (size_t i = k; i < axis->weights.size(); i += axis->taps) {
+      weights.push_back(axis->weights[i]);
+    }
+  }
+  axis->weights = std::move(weights);
+}
+
+}  // namespace
 
 PlaneResampler::PlaneResampler(PlaneReader reader, Axis x, Axis y)
     : kernels_(GetResampleKernels(BestSimd())),
@@ -32,19 +46,15 @@ void PlaneResampler::PlanHorizontal() {
     horizontal_ = Horizontal::kPick;
   } else if (!columns_first_ && x_.taps == 2) {
     horizontal_ = Horizontal::kDot2;
-    // The kernel wants all first weights, then all second ones.
-    std::vector<float> weights;
-    for (size_t k = 0; k < 2; ++k) {
-      for (size_t i = k; i < x_.weights.size(); i += 2) weights.push_back(x_.weights[i]);
-    }
-    x_.weights = std::move(weights);
+    GroupWeights(&x_);
   } else if (!columns_first_ && x_.taps <= 4 && PadTaps(4, reader_.width(), &x_)) {
     horizontal_ = Horizontal::kDot4;
+    GroupWeights(&x_);
     read_left_ = x_.begin;
     read_count_ = x_.end - x_.begin;
   } else {
     horizontal_ = Horizontal::kDot8;
-    // The rows it reads are this object's own, with room for taps of weight 0.
+    // This kernel reads rows that this object owns, which have room for taps of weight 0.
     const int taps = (x_.taps + 7) / 8 * 8;
     PadTaps(taps, x_.end + taps, &x_);
   }

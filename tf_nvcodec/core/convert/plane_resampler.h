@@ -1,4 +1,5 @@
-// One component of a frame, resampled along both axes, a row at a time in float code values.
+// Resamples one component of a frame along both axes and returns it row by row, in float code
+// values.
 #ifndef TF_NVCODEC_CORE_CONVERT_PLANE_RESAMPLER_H_
 #define TF_NVCODEC_CORE_CONVERT_PLANE_RESAMPLER_H_
 
@@ -12,16 +13,16 @@ namespace nvc {
 
 class PlaneResampler {
  public:
-  // The axes' source samples lie inside the reader's grid.
+  // The axes must only use source samples inside the reader's grid.
   PlaneResampler(PlaneReader reader, Axis x, Axis y);
 
   int width() const { return x_.count(); }
   int height() const { return y_.count(); }
 
-  // Call before the first row of each frame; `frame` is kept until the next call.
+  // Call this before the first row of each frame. `frame` must stay valid until the next call.
   void Begin(const AVFrame& frame);
-  // Row i, width() samples in the code values of the source's depth. Valid until the next call;
-  // ascending i reuses source rows.
+  // Returns row i: width() samples in code values of the source's depth. Valid until the next call.
+  // Ascending calls reuse source rows.
   const float* Row(int i);
 
  private:
@@ -29,11 +30,12 @@ class PlaneResampler {
   enum class Horizontal { kCopy, kPick, kDot2, kDot4, kDot8 };
 
   void PlanHorizontal();
-  // Both passes over an output row: each source row along x, then these rows along y; or the other
-  // way round, which is less work where many source rows make one.
+  // The two orders of the passes for an output row. RowsFirst resamples source rows along x and
+  // then sums these along y. ColumnsFirst sums first, which is less work when many source rows make
+  // one.
   const float* RowsFirst(int i);
   const float* ColumnsFirst(int i);
-  // The source row resampled to width(), from the cache when it is there.
+  // Returns source row y resampled to width(), from the cache if it is there.
   const float* ResampledRow(int y);
   template <typename T>
   void Resample(const SampleKernels<T>& kernels, const T* from, float* to);
@@ -46,7 +48,7 @@ class PlaneResampler {
   Axis x_, y_;
   bool columns_first_;
   Horizontal horizontal_;
-  int read_left_, read_count_;  // samples of a source row that are needed
+  int read_left_, read_count_;  // the samples of a source row that are used
   std::vector<int32_t> start_;  // x_.start relative to read_left_
   const AVFrame* frame_ = nullptr;
   std::vector<float> cache_;       // y_.taps rows; source row y is in slot y % taps

@@ -1,11 +1,16 @@
-// Resampling along one axis: which source samples make an output sample, and with what weights.
+// Describes resampling along one axis: which source samples make an output sample, and with what
+// weights. The axes of a component combine crop, size, chroma subsampling and chroma siting.
 #ifndef TF_NVCODEC_CORE_CONVERT_RESAMPLE_AXIS_H_
 #define TF_NVCODEC_CORE_CONVERT_RESAMPLE_AXIS_H_
 
 #include <cstdint>
 #include <vector>
 
+#include "tf_nvcodec/core/convert/frame_converter.h"
+#include "tf_nvcodec/core/convert/plane_reader.h"
+#include "tf_nvcodec/core/convert/plane_resampler.h"
 #include "tf_nvcodec/core/format/frame_format.h"
+#include "tf_nvcodec/core/format/geometry.h"
 
 namespace nvc {
 
@@ -13,34 +18,54 @@ namespace nvc {
 struct Axis {
   int taps = 1;
   std::vector<int32_t> start;
-  std::vector<float> weights;  // sums to 1 for each output; empty when taps is 1
+  std::vector<float> weights;  // sum to 1 for each output; empty if taps is 1
 
   int count() const { return static_cast<int>(start.size()); }
-  // Source samples any output uses: [begin, end).
+  // The source samples that any output uses: [begin, end).
   int begin = 0, end = 0;
-  // Output i is source sample begin + i.
+  // True if output i is source sample begin + i.
   bool identity = false;
 };
 
-// Source sample j covers [j, j + 1); output i covers span / count from origin + i * span / count.
+// Source sample j covers [j, j + 1). Output i covers span / count from origin + i * span / count
+// on.
 struct AxisSpec {
   ResizeMethod method = ResizeMethod::kNearest;
   int count = 0;
   double origin = 0, span = 0;
-  // Only source samples in [first, last) may be used; weights outside are dropped and the rest
+  // Only source samples in [first, last) may be used. Weights outside are dropped and the others
   // scaled to sum to 1, as TensorFlow does.
   int first = 0, last = 0;
-  // The axis is shown in reverse, so that a nearest sample half-way between two is the upper one.
+  // The axis is shown in reverse. Then the nearest sample to a point half-way between two is the
+  // one with the lower index.
   bool flip = false;
 };
 
-// nearest: the sample that holds the output's centre. bilinear: the triangle of radius 1 around
-// it. bicubic: Keys' kernel with a = -0.5. area: what each sample covers of the output's extent.
+// The methods. nearest: the sample that holds the output's centre. bilinear: the triangle of radius
+// 1 around the centre. bicubic: Keys' kernel with a = -0.5. area: each sample weighs as much as it
+// covers of the output's extent.
 Axis MakeAxis(const AxisSpec& spec);
 
-// Raises `taps` to `taps`, with zero weights, without leaving source samples [0, size). False,
-// with nothing changed, when size is smaller than that.
+// Raises the axis's number of taps to `taps` with zero weights, and keeps to source samples [0,
+// size). Returns false, and changes nothing, when `size` is smaller than `taps`.
 bool PadTaps(int taps, int size, Axis* axis);
+
+// Where a chroma sample lies on the luma samples that it covers, along each axis: -1 on the first,
+// 0 in the middle, 1 on the last. SitingOf takes an unspecified location for left.
+struct ChromaSiting {
+  int x, y;
+};
+ChromaSiting SitingOf(AVChromaLocation location);
+
+// Make the axes for `reader`'s component of `source`, in stored order. Along each axis, the output
+// component has 1 / 2^output_log2 as many samples (rounded up) as the output has pixels.
+Axis HorizontalAxis(const OutputSpec& output, const SourceSpec& source, const Geometry& geometry,
+                    const PlaneReader& reader, int output_log2);
+Axis VerticalAxis(const OutputSpec& output, const SourceSpec& source, const Geometry& geometry,
+                  const PlaneReader& reader, int output_log2);
+
+PlaneResampler MakeResampler(const OutputSpec& output, const SourceSpec& source,
+                             const Geometry& geometry, int component, int output_log2);
 
 }  // namespace nvc
 

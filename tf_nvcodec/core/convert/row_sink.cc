@@ -3,7 +3,7 @@
 namespace nvc {
 namespace {
 
-// Of a quarter turn: runs of this many pixels are written at a time.
+// A quarter turn writes runs of this many pixels.
 constexpr int kBand = 32;
 
 }  // namespace
@@ -40,11 +40,11 @@ void RowSink::Turn(int last) {
   const ptrdiff_t row_bytes = row_bytes_;
   const ptrdiff_t shown_row_bytes = height_ * pixel_bytes_;
   if (rotation_ == 90) {
-    // The lowest stored row is the leftmost column.
+    // The lowest stored row becomes the leftmost column.
     kernels_.turn(rows_.data() + (count - 1) * row_bytes, -row_bytes, count, width_, pixel_bytes_,
                   out_ + (height_ - 1 - last) * pixel_bytes_, shown_row_bytes);
   } else {
-    // The rightmost stored column is the highest row.
+    // The rightmost stored column becomes the highest row.
     kernels_.turn(rows_.data(), row_bytes, count, width_, pixel_bytes_,
                   out_ + (width_ - 1) * shown_row_bytes + first * pixel_bytes_, -shown_row_bytes);
   }

@@ -1,4 +1,4 @@
-// Takes rows of pixels in the stored order and puts them where the rotated picture has them.
+// Takes rows of pixels in stored order and writes them to their places in the rotated picture.
 #ifndef TF_NVCODEC_CORE_CONVERT_ROW_SINK_H_
 #define TF_NVCODEC_CORE_CONVERT_ROW_SINK_H_
 
@@ -12,14 +12,14 @@ namespace nvc {
 
 class RowSink {
  public:
-  // `width` and `height` are before the rotation (degrees clockwise).
+  // `rotation` is in degrees clockwise; `width` and `height` are before the rotation.
   RowSink(int rotation, int width, int height, size_t pixel_bytes);
 
-  // `out` has width * height * pixel_bytes bytes.
+  // Starts a picture. `out` has width * height * pixel_bytes bytes.
   void Begin(void* out);
-  // Where to write row y, exactly width pixels; rows come in ascending order.
+  // Returns where to write row y, exactly `width` pixels. Rows come in ascending order.
   uint8_t* Row(int y);
-  // Row y is written.
+  // Tells that row y is written.
   void Commit(int y);
 
  private:

@@ -112,7 +112,7 @@ absl::StatusOr<SurfaceLayout> SurfaceLayout::Of(AVPixelFormat samples, SurfaceCo
 
 namespace {
 
-// Samples of `step` values from one to the next, moved to the high bits.
+// Copies samples that are `step` elements apart, shifted to the high bits.
 template <typename T>
 void CopyRow(const T* from, int step, int shift, int count, T* to) {
   if (step == 1 && shift == 0) {
@@ -147,7 +147,7 @@ class YuvWriter {
         layout_(layout),
         out_(out),
         about_(*av_pix_fmt_desc_get(static_cast<AVPixelFormat>(frame.format))),
-        // What the format leaves free at the top of a sample, less what it leaves at the bottom.
+        // The bits that the format leaves free at the top of a sample.
         shift_(static_cast<int>(8 * sizeof(T)) - about_.comp[0].depth - about_.comp[0].shift) {}
 
   void Write() const {

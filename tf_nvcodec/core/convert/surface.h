@@ -1,5 +1,5 @@
-// Frames laid out as NVDEC's output surfaces are, without a pitch: what PyNvVideoCodec's users
-// know.
+// Lays frames out like NVDEC's output surfaces, but without a pitch, as users of PyNvVideoCodec
+// know them.
 #ifndef TF_NVCODEC_CORE_CONVERT_SURFACE_H_
 #define TF_NVCODEC_CORE_CONVERT_SURFACE_H_
 
@@ -19,7 +19,8 @@ extern "C" {
 
 namespace nvc {
 
-// With PyNvVideoCodec's numbers (Pixel_Format). Samples of the 16-bit ones are in the high bits.
+// The values are PyNvVideoCodec's (Pixel_Format). 16-bit formats have their samples in the high
+// bits.
 enum class SurfaceFormat {
   kNv12 = 3,
   kYuv444 = 4,
@@ -31,12 +32,12 @@ enum class SurfaceFormat {
   kRgbPlanar = 10,  // [3, H, W] in uint8
 };
 
-// The stream's own samples, or RGB in one of two orders; numbers as of OutputColorType.
+// The stream's own samples, or RGB in one of two orders. The values are those of OutputColorType.
 enum class SurfaceColor { kNative = 0, kRgb = 1, kRgbPlanar = 2 };
 
 struct SurfaceLayout {
   struct Plane {
-    size_t offset = 0;                        // bytes from the beginning
+    size_t offset = 0;                        // bytes from the surface's beginning
     int height = 0, width = 0, channels = 0;  // interleaved chroma has two channels
     size_t stride = 0;                        // bytes from row to row
   };
@@ -48,19 +49,19 @@ struct SurfaceLayout {
   std::array<Plane, 3> planes;
   size_t bytes = 0;
 
-  // The whole as one tensor: planes on top of one another, [rows, width], or as in SurfaceFormat.
-  // Strides are in samples.
+  // The whole surface as one tensor: [rows, width] with the planes below one another, or as in
+  // SurfaceFormat. Strides are in samples.
   int num_dims = 0;
   std::array<int64_t, 3> shape{}, strides{};
 
-  // Of a frame with these samples. Rows of 4:2:0 and 4:2:2 hold an even number of samples, so that
-  // luma's last is unused where the width is odd. Unimplemented: samples that no surface has (RGB,
-  // 4:1:1, 4:4:0, more than 16 bits).
+  // Returns the layout of a frame with these samples. Rows of 4:2:0 and 4:2:2 have an even number
+  // of samples, so that luma's last one is unused if the width is odd. Returns Unimplemented for
+  // samples that no surface has (RGB, 4:1:1, 4:4:0, more than 16 bits).
   static absl::StatusOr<SurfaceLayout> Of(AVPixelFormat samples, SurfaceColor color, int width,
                                           int height);
 };
 
-// Not thread-safe. The frames may change their size and format from one to the next.
+// Writes frames as surfaces. Not thread-safe. Each frame may have another size and format.
 class SurfaceWriter {
  public:
   explicit SurfaceWriter(SurfaceColor color) : color_(color) {}
@@ -70,16 +71,16 @@ class SurfaceWriter {
                              frame.height);
   }
 
-  // All of layout.bytes at `out`. Native samples keep their bits; gray frames get the middle value
-  // for chroma, alpha is left out. RGB is as FrameConverter makes it, with the stream's matrix and
-  // range, in the orientation stored.
+  // Writes layout.bytes bytes at `out`. Native samples keep their bits; gray frames get the middle
+  // value for chroma; alpha is left out. RGB comes from a FrameConverter, with the stream's matrix
+  // and range, in the stored orientation.
   absl::Status Write(const AVFrame& frame, const SurfaceLayout& layout, uint8_t* out);
 
  private:
   absl::Status WriteRgb(const AVFrame& frame, uint8_t* out);
 
   const SurfaceColor color_;
-  std::unique_ptr<FrameConverter> converter_;  // for the last frame's kind
+  std::unique_ptr<FrameConverter> converter_;  // for frames like the last one
 };
 
 }  // namespace nvc

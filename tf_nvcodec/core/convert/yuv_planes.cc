@@ -4,8 +4,8 @@
 #include <cstring>
 #include <utility>
 
-#include "tf_nvcodec/core/convert/component_axis.h"
 #include "tf_nvcodec/core/convert/conversion_maps.h"
+#include "tf_nvcodec/core/convert/resample_axis.h"
 #include "tf_nvcodec/core/rows/pack_rows.h"
 
 namespace nvc {
@@ -13,9 +13,9 @@ namespace {
 
 size_t ElementBytes(const YuvLayout& layout) { return layout.depth > 8 ? 2 : 1; }
 
-// One output component from those of the source, in code values.
+// Computes one output component from components of the source, in code values.
 struct MappedComponent {
-  std::vector<PlaneResampler> inputs;  // none: constant
+  std::vector<PlaneResampler> inputs;  // empty for a constant
   LinearMap map;
   std::vector<float> row;
 };
@@ -56,7 +56,7 @@ class MappedPlane : public OutputPlane {
   std::vector<MappedComponent> components_;
 };
 
-// Samples that only move and change their bit depth.
+// A plane whose samples are copied, or shifted to another bit depth.
 class CopiedPlane : public OutputPlane {
  public:
   CopiedPlane(int rotation, int top, int left, int width, int height, const YuvLayout& layout,
@@ -75,7 +75,7 @@ class CopiedPlane : public OutputPlane {
  private:
   bool wide() const { return layout_.depth > 8; }
 
-  // The source has the same pairs in the same elements.
+  // True when the source has the same pairs in the same elements, so that rows are copied whole.
   bool AsStored() const {
     const int element = static_cast<int>(ElementBytes(layout_));
     for (size_t c = 0; c < readers_.size(); ++c) {
@@ -157,8 +157,9 @@ MappedComponent MakeMapped(const ConversionPlan& plan, const YuvLayout& layout, 
   return made;
 }
 
-// Whether a component's codes need no more than a shift: the output has the source's own sample
-// grid, and limited range or the same depth. Sets where in the source's plane it begins.
+// True when a component's code values need no more than a shift: the output has the source's own
+// sample grid, and limited range or the same depth. Sets `top` and `left` to where the output
+// begins in the source's plane.
 bool IsCopy(const ConversionPlan& plan, const YuvLayout& layout, const PlaneReader& reader,
             int output_log2, int* top, int* left) {
   if (plan.geometry.resized || plan.model == ColorModel::kRgb || reader.depth() < 8 ||

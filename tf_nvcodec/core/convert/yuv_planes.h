@@ -1,5 +1,5 @@
-// The planes of packed YUV outputs. A plane that is the source's own samples, at most with another
-// bit depth, is copied; any other goes through float rows.
+// Makes the planes of packed YUV outputs. A plane that only needs the source's own samples, at most
+// with another bit depth, is copied; any other plane goes through rows of floats.
 #ifndef TF_NVCODEC_CORE_CONVERT_YUV_PLANES_H_
 #define TF_NVCODEC_CORE_CONVERT_YUV_PLANES_H_
 
@@ -11,7 +11,7 @@
 
 namespace nvc {
 
-// One plane of the output, of one component or of Cb and Cr in turns.
+// One plane of the output: one component, or Cb and Cr interleaved.
 class OutputPlane {
  public:
   virtual ~OutputPlane() = default;
@@ -21,7 +21,7 @@ class OutputPlane {
   void Convert(const AVFrame& frame, uint8_t* out);
 
  protected:
-  // Sizes are those before the rotation.
+  // `width` and `height` are before the rotation.
   OutputPlane(int rotation, int width, int height, size_t pixel_bytes)
       : width_(width),
         height_(height),
@@ -39,7 +39,7 @@ class OutputPlane {
   RowSink sink_;
 };
 
-// The planes of plan.output.pixel_format, in order.
+// Returns the planes of plan.output.pixel_format, in order.
 std::vector<std::unique_ptr<OutputPlane>> MakeOutputPlanes(const ConversionPlan& plan);
 
 }  // namespace nvc

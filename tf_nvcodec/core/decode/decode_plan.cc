@@ -18,11 +18,12 @@ bool IsWanted(const FrameIndex& index, const Segment& segment, int i) {
   return found != segment.frames.end() && index.frames()[static_cast<size_t>(*found)].packet == i;
 }
 
-// The pictures that `frames` take, from those of `first_packet` on.
+// Returns the pictures needed to decode `frames`, in decoding order, when decoding starts at
+// `first_packet`.
 std::vector<int> PicturesFor(const FrameIndex& index, int first_packet,
                              const std::vector<int>& frames) {
   const int first = index.packets()[static_cast<size_t>(first_packet)].first_picture;
-  std::vector<bool> needed;  // from `first` on
+  std::vector<bool> needed;  // by picture number, counted from `first`
   for (const int frame : frames) {
     const int packet = index.frames()[static_cast<size_t>(frame)].packet;
     const PacketEntry& entry = index.packets()[static_cast<size_t>(packet)];
@@ -45,9 +46,9 @@ std::vector<int> PicturesFor(const FrameIndex& index, int first_packet,
   return pictures;
 }
 
-// False when a picture before the next random access point refers to whatever the decoder holds:
-// that is how damaged packets are entered, and then the headers of those around them may be wrong
-// as well.
+// Returns false when a picture between this random access point and the next one refers to
+// everything that the decoder holds. The index records damaged packets that way, and the headers of
+// the packets around them may be wrong as well.
 bool ReferencesAreCertain(const FrameIndex& index, int first_packet) {
   const auto& packets = index.packets();
   const auto first = packets.begin() + first_packet;
@@ -60,13 +61,13 @@ bool ReferencesAreCertain(const FrameIndex& index, int first_packet) {
                      [](const CodedPicture& picture) { return picture.references.back() < 0; });
 }
 
-// Whether one of `packet`'s pictures is among `pictures`.
+// True when one of the packet's pictures is in `pictures`, which is sorted.
 bool HasPictureOf(const PacketEntry& packet, const std::vector<int>& pictures) {
   const auto at = std::lower_bound(pictures.begin(), pictures.end(), packet.first_picture);
   return at != pictures.end() && *at < packet.first_picture + packet.num_pictures;
 }
 
-// Pictures to decode, of a packet that is needed.
+// Returns the number of pictures to decode in a needed packet, at least 1.
 int Cost(const std::vector<PacketPart>& parts) {
   const auto pictures = std::count_if(parts.begin(), parts.end(),
                                       [](const PacketPart& part) { return part.picture >= 0; });
@@ -85,12 +86,14 @@ bool IsUnreachable(const FrameIndex& index, const Segment& segment, int i) {
 
 bool IsNeeded(const FrameIndex& index, const Segment& segment, int i) {
   if (i == segment.first_packet || IsWanted(index, segment, i)) return true;
-  // MPEG-4's B-VOPs before the start would put its clock out; nothing ever refers to them.
+  // B-VOPs of MPEG-4 from before the start would disturb the decoder's clock. No picture refers to
+  // them.
   const bool mpeg4 = index.stream().codec->codec_id == AV_CODEC_ID_MPEG4;
   if (mpeg4 && IsUnreachable(index, segment, i)) return false;
   const PacketEntry& packet = index.packets()[static_cast<size_t>(i)];
   if (packet.num_pictures == 0 || segment.pictures.empty()) return !packet.droppable;
-  // What stands beside the pictures of a random access point is for those after it.
+  // A packet at a random access point is needed even if none of its pictures is: the headers beside
+  // them apply to the packets that follow.
   return packet.random_access || HasPictureOf(packet, segment.pictures);
 }
 
@@ -162,12 +165,13 @@ ThreadPlan PlanThreads(const std::vector<Segment>& segments, int num_threads) {
   std::vector<int> costs;
   for (const Segment& segment : segments) costs.push_back(segment.cost);
   const int total = std::accumulate(costs.begin(), costs.end(), 0);
-  // The time to decode the segments side by side: the next one goes to whoever is free.
+  // Estimates the time to decode the segments side by side: each goes to the worker that is free
+  // first.
   std::vector<int> busy(static_cast<size_t>(num_threads), 0);
   for (const int cost : costs) *std::min_element(busy.begin(), busy.end()) += cost;
   const double side_by_side = *std::max_element(busy.begin(), busy.end());
-  // The share of perfect scaling that frame threads reach: 0.78 for H.264 and 0.60 for HEVC,
-  // measured on a GOP of 50 pictures of 1080p and two cores.
+  // The share of perfect scaling that frame threads reach. With two cores it is 0.78 for H.264 and
+  // 0.60 for HEVC, on a GOP of 50 pictures of 1080p.
   constexpr double kFrameThreadEfficiency = 0.7;
   const double frame_threads = total / (num_threads * kFrameThreadEfficiency);
   if (total > num_threads && frame_threads < side_by_side) {

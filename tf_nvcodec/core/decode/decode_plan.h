@@ -1,5 +1,5 @@
-// Which packets to decode for a set of frames, split into segments that need nothing from each
-// other.
+// Plans which packets to decode for a set of wanted frames. The plan consists of segments that can
+// be decoded independently of each other.
 #ifndef TF_NVCODEC_CORE_DECODE_DECODE_PLAN_H_
 #define TF_NVCODEC_CORE_DECODE_DECODE_PLAN_H_
 
@@ -10,46 +10,49 @@
 
 namespace nvc {
 
-// Packets [first_packet, last_packet] without those nobody needs, from a random access point to
-// the last wanted frame that is reached from it.
+// The packets [first_packet, last_packet], from a random access point to the last wanted frame that
+// is reached from it. IsNeeded tells which packets in between to leave out.
 struct Segment {
   int first_packet = 0, last_packet = 0;
-  std::vector<int> frames;    // wanted, in decoding order
-  std::vector<int> pictures;  // FrameIndex::pictures they take, in order; none if not certain
-  int cost = 0;               // pictures that will be decoded
+  std::vector<int> frames;    // wanted display indices, in decoding order
+  std::vector<int> pictures;  // FrameIndex::pictures to decode, in order; empty: unknown
+  int cost = 0;               // number of pictures to decode
 };
 
 struct ThreadPlan {
   int workers = 1;              // segments decoded side by side
-  int threads_per_decoder = 1;  // inside each
+  int threads_per_decoder = 1;  // inside each decoder
 };
 
-// `frames`: display indices, any order, duplicates allowed. Segments come in decoding order.
+// Groups `frames` by the random access point that each is decoded from. `frames` holds display
+// indices in any order, also repeated ones. Returns the segments in decoding order.
 std::vector<Segment> PlanSegments(const FrameIndex& index, const std::vector<int64_t>& frames);
 
-// Pictures of a segment that its start does not promise to give exactly; wanted ones are never
-// among them.
+// True when packet `i` of `segment` holds a picture that may not come out exact when decoding
+// starts at the segment's first packet. It is never true for the packet of a wanted frame.
 bool IsUnreachable(const FrameIndex& index, const Segment& segment, int i);
 
-// Whether packet `i` has to be sent when decoding `segment`: wanted, or a packet that others may
-// refer to.
+// True when packet `i` has to be sent to the decoder for `segment`: it holds a wanted frame, or
+// another packet may refer to it.
 bool IsNeeded(const FrameIndex& index, const Segment& segment, int i);
 
-// Bytes of a packet to be sent by themselves: an error then tells the picture that it is in, and
-// does not take the packet's other pictures along.
+// A range of a packet's bytes that is sent to the decoder on its own. Then an error names the
+// picture that it is in, and does not spoil the other pictures of the packet.
 struct PacketPart {
   int begin = 0, end = 0;
-  int picture = -1;  // of FrameIndex::pictures; -1: not known, or none
+  int picture = -1;  // index into FrameIndex::pictures; -1: none, or not known
 };
 
-// What to send of packet `i`, which is needed: all but the pictures that nobody needs.
+// Returns the parts of packet `i` to send: all bytes but the pictures that no wanted frame needs.
+// Call it for packets for which IsNeeded is true.
 std::vector<PacketPart> PartsToSend(const FrameIndex& index, const Segment& segment, int i);
 
-// Whether damage to `picture` of `packet`, or to all of the packet when -1, may show in `frame`.
+// True when damage to `picture` of packet `packet` may show in display frame `frame`. `picture` is
+// an index into FrameIndex::pictures; -1 stands for the whole packet.
 bool DependsOn(const FrameIndex& index, const Segment& segment, int frame, int packet, int picture);
 
-// How to spend `num_threads` on the segments. Segments side by side scale best; frame threads
-// inside a decoder fill the cores when there are too few segments to keep all busy to the end.
+// Decides how to use `num_threads`. Decoding segments side by side scales best. When there are too
+// few segments to keep all threads busy to the end, frame threads inside one decoder do better.
 ThreadPlan PlanThreads(const std::vector<Segment>& segments, int num_threads);
 
 }  // namespace nvc

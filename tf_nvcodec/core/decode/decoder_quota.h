@@ -1,4 +1,4 @@
-// How many decoders a read may have at a time, where reads share what decodes.
+// Limits how many decoders each read may have when several reads share the decoders' hardware.
 #ifndef TF_NVCODEC_CORE_DECODE_DECODER_QUOTA_H_
 #define TF_NVCODEC_CORE_DECODE_DECODER_QUOTA_H_
 
@@ -6,42 +6,45 @@
 
 namespace nvc {
 
-// Of one read; its workers call it, each for a decoder of its own.
-class DecoderShare {
+// The quota of one read. The read's workers call it from their threads, each for its own decoder.
+class DecoderQuota {
  public:
-  virtual ~DecoderShare() = default;
-  // Waits until the read may have one more, at once where it has none. False: it has `enough`,
-  // which is asked again with each GiveBack and AskAgain, and gets none.
+  virtual ~DecoderQuota() = default;
+  // Waits until the read may have one more decoder, and returns true. The first decoder of a read
+  // never waits. Returns false as soon as enough() says that the read needs no more; Take calls it
+  // again after each GiveBack and AskAgain.
   virtual bool Take(const std::function<bool()>& enough) = 0;
-  // False: another read waits and has fewer by two or more; this one is to be given back.
+  // False when another read is waiting and has at least two decoders fewer. The caller must then
+  // close its decoder and call GiveBack.
   virtual bool MayKeep() = 0;
   virtual void GiveBack() = 0;
-  // To be called when there may be enough now.
+  // Call this when enough() may have become true.
   virtual void AskAgain() = 0;
 };
 
-// One decoder of a share; without a share there is no limit.
-class DecoderTurn {
+// Holds one decoder of a quota. Without a quota (null) there is no limit.
+class DecoderLease {
  public:
-  explicit DecoderTurn(DecoderShare* share) : share_(share) {}
-  ~DecoderTurn() { End(); }
-  DecoderTurn(const DecoderTurn&) = delete;
-  DecoderTurn& operator=(const DecoderTurn&) = delete;
+  explicit DecoderLease(DecoderQuota* quota) : quota_(quota) {}
+  ~DecoderLease() { End(); }
+  DecoderLease(const DecoderLease&) = delete;
+  DecoderLease& operator=(const DecoderLease&) = delete;
 
-  // False: none is needed any more.
+  // Takes a decoder from the quota unless it holds one already. Returns false when the read needs
+  // no more decoders.
   bool Begin(const std::function<bool()>& enough) {
-    if (share_ != nullptr && !held_) held_ = share_->Take(enough);
-    return share_ == nullptr || held_;
+    if (quota_ != nullptr && !held_) held_ = quota_->Take(enough);
+    return quota_ == nullptr || held_;
   }
-  bool IsOver() const { return held_ && !share_->MayKeep(); }
-  // Of a decoder that is closed.
+  bool IsOver() const { return held_ && !quota_->MayKeep(); }
+  // Gives the decoder back. Close the decoder first.
   void End() {
-    if (held_) share_->GiveBack();
+    if (held_) quota_->GiveBack();
     held_ = false;
   }
 
  private:
-  DecoderShare* const share_;
+  DecoderQuota* const quota_;
   bool held_ = false;
 };
 

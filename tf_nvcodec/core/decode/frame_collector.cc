@@ -21,8 +21,8 @@ absl::StatusOr<std::unique_ptr<FrameConverter>> HostTarget::NewConverter(const O
   return FrameConverter::Create(output, SourceSpec::Of(picture, rotation));
 }
 
-// Fresh memory of gigabytes costs as much in page faults as the colour conversion; huge pages make
-// that go away where the kernel offers them on request.
+// The page faults of fresh memory cost as much time as the colour conversion of a batch. With huge
+// pages there are few of them; madvise asks the kernel for those.
 void HostTarget::SetMemory(void* memory, size_t bytes) {
   constexpr size_t kHugePage = size_t{2} << 20;
   const auto begin = (reinterpret_cast<uintptr_t>(memory) + kHugePage - 1) & ~(kHugePage - 1);
@@ -58,14 +58,14 @@ FrameCollector::FrameCollector(const OutputSpec& output, int rotation,
 
 void FrameCollector::Start(int workers) { converters_.resize(static_cast<size_t>(workers)); }
 
-// A GPU's converter delivers its last frame when it ends.
+// A GPU's converter delivers its last frame when it is destroyed.
 void FrameCollector::Leave(int worker) {
   converters_[static_cast<size_t>(worker)].converter.reset();
 }
 
 absl::StatusOr<FrameConverter*> FrameCollector::ConverterFor(int worker, const AVFrame& picture) {
   auto& [converter, format] = converters_[static_cast<size_t>(worker)];
-  // Pictures of the GPU and of the host may be alike in all else.
+  // The format tells pictures on the GPU from those in host memory. Their sources may be equal.
   if (converter == nullptr || format != picture.format ||
       !(converter->source() == target_.SourceOf(picture, rotation_))) {
     converter.reset();

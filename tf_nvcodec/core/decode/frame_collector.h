@@ -1,4 +1,4 @@
-// Where a batch of frames lies and how frames get there: host memory, or a GPU's.
+// Collects the decoded frames of a read into one batch, in host memory or in a GPU's memory.
 #ifndef TF_NVCODEC_CORE_DECODE_FRAME_COLLECTOR_H_
 #define TF_NVCODEC_CORE_DECODE_FRAME_COLLECTOR_H_
 
@@ -18,31 +18,32 @@
 
 namespace nvc {
 
-// Thread-safe. Must outlive the converters it made.
+// The memory that a batch lies in, and how frames get there. Thread-safe. A target must outlive the
+// converters that it made.
 class FrameTarget {
  public:
   virtual ~FrameTarget() = default;
 
-  // What a converter for `picture` is made for.
+  // Returns the properties of `picture` that a converter is made for.
   virtual SourceSpec SourceOf(const AVFrame& picture, int rotation) const {
     return SourceSpec::Of(picture, rotation);
   }
-  // A converter for pictures of this source whose AVFrame::format is that of `picture`. What it
-  // writes may be under way until it is destroyed.
+  // Makes a converter for pictures that have the same source and AVFrame::format as `picture`. The
+  // last frames that it converts may still be on their way until it is destroyed.
   virtual absl::StatusOr<std::unique_ptr<FrameConverter>> NewConverter(const OutputSpec& output,
                                                                        const AVFrame& picture,
                                                                        int rotation) = 0;
-  // The batch has its memory.
+  // Tells the target the batch's memory, before any frame is written to it.
   virtual void SetMemory(void* memory, size_t bytes) {}
-  // Copies a frame to another place of the batch, after all that was asked for before; at once, or
-  // by Finish. Frames are whole: the same one or apart.
+  // Copies a frame to another place in the batch, after all work that was queued before. The copy
+  // happens now, or at the latest in Finish. `to` and `from` are the same frame or do not overlap.
   virtual absl::Status Copy(void* to, const void* from, size_t bytes) = 0;
-  // Once all converters are destroyed: whatever is asked of the batch's memory from now on comes
-  // after the frames. The first thing that went wrong since the beginning.
+  // Ends the batch, once all converters are destroyed. Later uses of the batch's memory are ordered
+  // after its frames. Returns the first error of the whole batch.
   virtual absl::Status Finish() { return absl::OkStatus(); }
 };
 
-// Memory of the host, for pictures of the host.
+// Host memory, for pictures in host memory.
 class HostTarget : public FrameTarget {
  public:
   absl::StatusOr<std::unique_ptr<FrameConverter>> NewConverter(const OutputSpec& output,
@@ -52,39 +53,41 @@ class HostTarget : public FrameTarget {
   absl::Status Copy(void* to, const void* from, size_t bytes) override;
 };
 
-// What happens to frames that can't be trusted: the call fails, they are left out, or the nearest
-// earlier good frame (for leading ones the first good one) stands in for them.
+// What to do with damaged frames. kRaise: the call fails. kSkip: they are left out. kRepeat: the
+// nearest earlier good frame replaces each; the first good frame replaces those before it.
 enum class OnError { kRaise, kSkip, kRepeat };
 absl::StatusOr<OnError> ParseOnError(absl::string_view name);
 
-// Memory for `count` frames of `shape`, which stays valid as long as the batch.
+// Returns memory for `count` frames of `shape`. The memory lives as long as the batch.
 using AllocateFrames = std::function<absl::StatusOr<void*>(const FrameShape& shape, int64_t count)>;
 
+// Converts the frames of a read and writes them to their places in the batch.
 class FrameCollector : public FrameSink {
  public:
-  // `frames`: display indices in the order wanted, duplicates allowed. `rotation`: of the stream.
-  // `target` is where `allocate` takes memory from; it must outlive the collector.
+  // `frames`: display indices in the order of the batch, also repeated ones. `rotation`: the
+  // stream's, in degrees clockwise. `target`: describes the memory that `allocate` returns; it must
+  // outlive the collector.
   FrameCollector(const OutputSpec& output, int rotation, const std::vector<int64_t>& frames,
                  AllocateFrames allocate, FrameTarget* target);
 
   void Start(int workers) override;
-  // InvalidArgument when the picture's size differs from the first one's and the output spec has
-  // no size to bring both to.
+  // Returns InvalidArgument when the stream changes its picture size or sample format and `output`
+  // does not bring all frames to one shape.
   absl::Status Write(int worker, int frame, const AVFrame& picture) override;
   void Leave(int worker) override;
 
-  // Whether a picture came, so that the shape of the batch is known.
+  // True after the first picture, which determines the shape of the batch.
   bool has_shape() const { return allocated_; }
 
-  // Applies the policy once all frames are in. Returns, for each slot left in the batch, whether
-  // it is valid, and in `slots` which of the wanted frames it is.
+  // Applies `on_error` after the last frame. Returns for each frame left in the batch whether it is
+  // valid. `slots` tells which of the wanted frames each one is.
   absl::StatusOr<std::vector<bool>> Finish(const FrameIndex& index, const DamagedFrames& damaged,
                                            OnError on_error, std::vector<size_t>* slots);
 
  private:
   struct WorkersConverter {
     std::unique_ptr<FrameConverter> converter;
-    int format = -1;  // of the pictures' AVFrames
+    int format = -1;  // AVFrame::format of the pictures
   };
 
   absl::Status Allocate(const FrameShape& shape);
@@ -97,7 +100,7 @@ class FrameCollector : public FrameSink {
   const AllocateFrames allocate_;
   std::unordered_map<int, std::vector<size_t>> slots_of_frame_;
   FrameTarget& target_;
-  std::vector<WorkersConverter> converters_;  // by worker
+  std::vector<WorkersConverter> converters_;  // one per worker
 
   std::mutex mutex_;  // guards the allocation
   bool allocated_ = false;

@@ -13,7 +13,7 @@ extern "C" {
 namespace nvc {
 namespace {
 
-// Notes what the first decoded picture says of the stream.
+// Copies the properties of the first decoded picture to a VideoInfo.
 class FirstPicture : public FrameSink {
  public:
   explicit FirstPicture(VideoInfo* info) : info_(info) {}
@@ -67,7 +67,7 @@ absl::StatusOr<VideoInfo> ProbeVideo(const ByteSource& source, const FrameIndex:
   options.cancelled = cancelled;
   FirstPicture first(&info);
   DamagedFrames damaged;
-  // Streams that begin with damage still have a size and a format, in the first good frame.
+  // When a stream begins with damaged frames, the first good frame tells the size and the format.
   constexpr int64_t kFramesToTry = 100;
   for (int64_t frame = 0; frame < std::min(kFramesToTry, index.num_frames()); ++frame) {
     damaged.clear();

@@ -1,4 +1,5 @@
-// What a stream is, counted and read rather than believed.
+// Reports what a video is: its size, frame count, codec and colours. The frames are counted and the
+// first one is decoded, because headers can be wrong.
 #ifndef TF_NVCODEC_CORE_DECODE_VIDEO_INFO_H_
 #define TF_NVCODEC_CORE_DECODE_VIDEO_INFO_H_
 
@@ -14,9 +15,9 @@ namespace nvc {
 
 struct VideoInfo {
   int width = 0, height = 0;  // of a stored frame, before rotation
-  int64_t num_frames = 0;     // that a full decode shows
+  int64_t num_frames = 0;     // frames that a full decode shows
   double fps = 0;             // average
-  double duration = 0;        // seconds, from the first frame's pts to the last one's end
+  double duration = 0;        // seconds, from the first frame's pts to the last frame's end
   std::string codec;          // FFmpeg's names: "h264", "yuv420p", "bt709", ...
   std::string pixel_format;
   int bit_depth = 0;
@@ -27,7 +28,7 @@ struct VideoInfo {
   double sample_aspect_ratio = 1;  // width of a pixel over its height; 1 when unknown
 };
 
-// Indexes `source` and decodes its first frame.
+// Indexes `source` and decodes its first good frame. Returns DataLoss when no frame can be decoded.
 absl::StatusOr<VideoInfo> ProbeVideo(const ByteSource& source, const FrameIndex::Limits& limits,
                                      const Cancelled& cancelled);
 

@@ -14,17 +14,18 @@
 #include "tf_nvcodec/core/base/status.h"
 #include "tf_nvcodec/core/base/thread_budget.h"
 #include "tf_nvcodec/core/decode/decode_plan.h"
-#include "tf_nvcodec/core/ffmpeg/decoder_cache.h"
+#include "tf_nvcodec/core/ffmpeg/decoder.h"
 
 namespace nvc {
 namespace {
 
-// An error that no packet is to blame for, after which the decoder is of no use.
+// True for errors that no single packet caused. The decoder can't be used any more after one.
 bool EndsDecoding(const absl::Status& status) {
   return absl::IsResourceExhausted(status) || absl::IsInternal(status) ||
          absl::IsFailedPrecondition(status) || absl::IsCancelled(status);
 }
 
+// Decodes one segment and keeps account of which pictures are broken.
 class SegmentRun {
  public:
   SegmentRun(const FrameIndex& index, const Segment& segment, Decoder* decoder,
@@ -35,9 +36,10 @@ class SegmentRun {
 
   bool has_memory() const { return frame_ != nullptr; }
 
-  // Sends `data`, `picture` of packet `i`, and takes all frames that come out. Not a picture that
-  // refers to a broken one: the decoder would take what is in its place, and a frame that shows
-  // the key frame left there would even put it in the place of all others.
+  // Sends `data`, which holds `picture` of packet `i`, and takes all frames that come out. It skips
+  // a picture that refers to a broken one, because the decoder would use whatever picture is left
+  // in that reference slot. A frame that shows a key frame again would even copy it into all other
+  // slots.
   absl::Status Decode(const AVPacket& data, int i, int picture) {
     if (RefersToBroken(picture)) {
       broken_pictures_.insert(picture);
@@ -79,8 +81,9 @@ class SegmentRun {
 
   using Broken = std::map<std::pair<int, int>, absl::Status>;  // by packet and picture
 
-  // The first thing that broke a frame. Where the decoder has `refused` the stream: that, which is
-  // why it gave nothing for earlier packets either.
+  // Returns the first error that damages `frame`, or end() if there is none. If the decoder
+  // `refused` the stream (Unimplemented), it prefers that error: it also explains missing pictures
+  // of earlier packets.
   Broken::const_iterator CauseOf(int frame, bool refused) const {
     auto first = broken_.end();
     for (auto it = broken_.begin(); it != broken_.end(); ++it) {
@@ -93,7 +96,7 @@ class SegmentRun {
   }
 
   void Blame(int packet, int picture, const absl::Status& status) {
-    // Frames go by their first packet.
+    // A frame of two fields is known by the packet of its first field.
     if (index_.packets()[static_cast<size_t>(packet)].second_field) --packet;
     if (IsUnreachable(index_, segment_, packet)) return;
     broken_.insert({{packet, picture}, status});
@@ -148,9 +151,9 @@ class SegmentRun {
   Decoder* const decoder_;
   const EmitFrame& emit_;
   AvFramePtr frame_;
-  std::map<int, int> missing_;  // packet -> wanted frame not seen yet
+  std::map<int, int> missing_;  // packet -> wanted frame that has not come yet
   Broken broken_;
-  std::set<int> broken_pictures_;  // and those that refer to them
+  std::set<int> broken_pictures_;  // including those that refer to broken ones
 };
 
 }  // namespace
@@ -183,7 +186,7 @@ absl::Status DecodeSegment(const FrameIndex& index, const ByteSource& source,
 
 namespace {
 
-// Opening a decoder costs about as much as decoding so many pictures.
+// Opening a decoder takes about as long as decoding this number of pictures.
 constexpr int kPicturesWorthAWorker = 8;
 
 int PlanWorkers(const std::vector<Segment>& segments, int max_workers) {
@@ -193,6 +196,7 @@ int PlanWorkers(const std::vector<Segment>& segments, int max_workers) {
   return std::max(1, std::min({max_workers, static_cast<int>(segments.size()), useful}));
 }
 
+// Decodes the segments of one read with several workers.
 class ReadRun {
  public:
   ReadRun(const FrameIndex& index, const ByteSource& source, const ReadOptions& options,
@@ -217,14 +221,15 @@ class ReadRun {
               [this, worker, &plan] { Work(worker, plan.threads_per_decoder); });
         }
       } catch (const std::system_error&) {
-        // No more threads to be had: those there are take all segments.
+        // The system has no more threads. The existing ones take all segments.
       } catch (const std::bad_alloc&) {
       }
       Work(0, plan.threads_per_decoder);
       others.finished = true;
     }
     if (!failed_ && !put_back_.empty()) {
-      // What there was no memory for: now there is only one decoder.
+      // There was not enough memory for these segments while several decoders were open. Now only
+      // one is.
       todo_.swap(put_back_);
       next_ = 0;
       last_try_ = true;
@@ -234,7 +239,8 @@ class ReadRun {
   }
 
  private:
-  // Joins them on each way out: Python ends a daemon thread by unwinding it, from within a read.
+  // Joins the other threads on every way out. When Python ends a daemon thread, it unwinds the
+  // stack in the middle of a read.
   struct Others {
     explicit Others(ReadRun* run) : run(run) {}
     ~Others() {
@@ -259,9 +265,9 @@ class ReadRun {
   }
 
   void TakeSegments(int worker, int decoder_threads) {
-    DecoderTurn turn(options_.other.share);
-    std::unique_ptr<Decoder> decoder;          // goes before its turn
-    const AVCodecParameters* codec = nullptr;  // the decoder's
+    DecoderLease lease(options_.factory.quota);
+    std::unique_ptr<Decoder> decoder;          // destroyed before `lease` gives it back
+    const AVCodecParameters* codec = nullptr;  // the decoder was opened with these
     const auto enough = [this] { return failed_ || next_ >= todo_.size(); };
     const EmitFrame emit = [this, worker](int frame, const AVFrame& picture) {
       return sink_->Write(worker, frame, picture);
@@ -270,15 +276,15 @@ class ReadRun {
     const auto decode = [&](const Segment& segment, DamagedFrames* damaged) {
       return DecodeSegment(index_, source_, segment, decoder.get(), cancelled, emit, damaged);
     };
-    const bool software = options_.other.open == nullptr;
+    const bool software = options_.factory.open == nullptr;
     bool careful = software && decoder_threads == 1;
     while (!failed_) {
-      if (turn.IsOver()) {
+      if (lease.IsOver()) {
         decoder.reset();
-        turn.End();
+        lease.End();
         sink_->Leave(worker);
       }
-      if (!turn.Begin(enough)) return;
+      if (!lease.Begin(enough)) return;
       const size_t next = next_++;
       if (next >= todo_.size()) return;
       if (next + 1 == todo_.size()) WakeWaiting();
@@ -298,23 +304,23 @@ class ReadRun {
       if (!software && !last_try_ && absl::IsResourceExhausted(status)) {
         std::lock_guard<std::mutex> lock(mutex_);
         put_back_.push_back(todo_[next]);
-        return;  // with the decoder
+        return;  // this also closes the worker's decoder
       }
       if (!status.ok()) return Fail(status);
-      // Frame threads tell of errors, but not always with the frame; that may only be about
-      // pictures which a start in the middle does not reach.
+      // Frame threads report errors, but not always together with the frame. The error may also
+      // concern only pictures that can't be reached from a start in the middle of the stream.
       const bool suspicious = !damaged.empty() || (software && !careful && decoder->TakeErrors());
       if (!careful && suspicious) {
-        if (options_.other.before_decoding_again != nullptr) {
-          status = options_.other.before_decoding_again(damaged);
+        if (options_.factory.before_decoding_again != nullptr) {
+          status = options_.factory.before_decoding_again(damaged);
           if (!status.ok()) return Fail(status);
         }
-        // Only a software decoder of one thread tells which packet is to blame: frame threads
-        // report errors late, and hardware may say no more than that there are some.
+        // Only a software decoder of one thread tells which packet is to blame. Frame threads
+        // report errors late, and hardware may only report that there are some.
         damaged.clear();
         if (!software) {
           decoder.reset();
-          turn.End();
+          lease.End();
         }
         auto opened = OpenSoftware(*codec, 1);
         if (!opened.ok()) return Fail(opened.status());
@@ -342,8 +348,8 @@ class ReadRun {
   }
 
   absl::StatusOr<std::unique_ptr<Decoder>> Open(const AVCodecParameters& codec, int threads) const {
-    if (options_.other.open == nullptr) return OpenSoftware(codec, threads);
-    return options_.other.open(codec, index_.stream().time_base, Options(1));
+    if (options_.factory.open == nullptr) return OpenSoftware(codec, threads);
+    return options_.factory.open(codec, index_.stream().time_base, Options(1));
   }
 
   absl::StatusOr<std::unique_ptr<Decoder>> OpenSoftware(const AVCodecParameters& codec,
@@ -360,9 +366,9 @@ class ReadRun {
     WakeWaiting();
   }
 
-  // To see that no more decoders are needed.
+  // Makes waiting workers check again whether the read needs more decoders.
   void WakeWaiting() const {
-    if (options_.other.share != nullptr) options_.other.share->AskAgain();
+    if (options_.factory.quota != nullptr) options_.factory.quota->AskAgain();
   }
 
   const FrameIndex& index_;
@@ -371,7 +377,7 @@ class ReadRun {
   const std::vector<Segment>& segments_;
   FrameSink* const sink_;
   DamagedFrames* const damaged_;
-  std::vector<size_t> todo_;  // numbers of segments
+  std::vector<size_t> todo_;  // indices of segments
   std::atomic<size_t> next_{0};
   std::atomic<bool> failed_{false};
   bool last_try_ = false;
@@ -388,8 +394,8 @@ absl::Status ReadFrames(const FrameIndex& index, const ByteSource& source,
   if (frames.empty()) return absl::OkStatus();
   const std::vector<Segment> segments = PlanSegments(index, frames);
   ReadRun run(index, source, options, segments, sink, damaged);
-  if (options.other.open != nullptr) {
-    return run.Run({PlanWorkers(segments, options.other.max_workers), 1});
+  if (options.factory.open != nullptr) {
+    return run.Run({PlanWorkers(segments, options.factory.max_workers), 1});
   }
   const ThreadGrant grant(options.num_threads);
   return run.Run(PlanThreads(segments, grant.threads()));

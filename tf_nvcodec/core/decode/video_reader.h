@@ -1,4 +1,5 @@
-// Decodes one segment of a plan and says for each wanted frame whether it can be trusted.
+// Reads frames of a video by display index: plans the segments, decodes them in parallel where that
+// helps, and reports which frames are damaged.
 #ifndef TF_NVCODEC_CORE_DECODE_VIDEO_READER_H_
 #define TF_NVCODEC_CORE_DECODE_VIDEO_READER_H_
 
@@ -19,55 +20,59 @@
 
 namespace nvc {
 
-// Takes a decoded frame by its display index. An error ends the decode.
+// Receives a decoded frame and its display index. An error ends the decode.
 using EmitFrame = std::function<absl::Status(int frame, const AVFrame& picture)>;
 
-// Why frames are not what was encoded, by display index. A frame counts as damaged when its own
-// packet, or one its decoding depends on, is: such a frame may still have been emitted.
+// The causes of damage, by the display index of the damaged frame. A frame is damaged when its own
+// packet is, or a packet that its decoding depends on. Damaged frames may have been emitted all the
+// same.
 using DamagedFrames = std::map<int, absl::Status>;
 
-// Errors are blamed on the packet being sent, which is right for a decoder of one thread; with
-// frame threads they come late, so a damaged segment must be decoded again with one.
+// Decodes the wanted frames of one segment. It blames an error on the packet that was sent last.
+// That is right for a decoder of one thread. With frame threads errors come later, so the caller
+// must decode a damaged segment again with one thread.
 absl::Status DecodeSegment(const FrameIndex& index, const ByteSource& source,
                            const Segment& segment, Decoder* decoder, const Cancelled& cancelled,
                            const EmitFrame& emit, DamagedFrames* damaged);
 
-// Called from several threads at once, each with its own `worker` number below the count given to
-// Start. A frame may come twice when its segment had to be decoded again.
+// Receives the frames of a read. Several threads call Write at once, each with its own `worker`
+// number below the count given to Start. A frame may come twice if its segment is decoded again.
 class FrameSink {
  public:
   virtual ~FrameSink() = default;
   virtual void Start(int workers) = 0;
   virtual absl::Status Write(int worker, int frame, const AVFrame& picture) = 0;
-  // What the worker wrote has to be there: another may write the same frames once more. It may come
-  // back.
+  // Called when a worker stops writing. When Leave returns, the worker's frames must be in the
+  // batch, because another worker may write the same frames again. The worker may come back later.
   virtual void Leave(int worker) {}
 };
 
-// As DecoderCache::Open; called from several threads at once.
+// Opens a decoder, as DecoderCache::Open does. Several threads call it at once.
 using OpenDecoder = std::function<absl::StatusOr<std::unique_ptr<Decoder>>(
     const AVCodecParameters& codec, AVRational time_base, const DecoderOptions& options)>;
 
-// A decoder that is not made of CPU threads, and how many of them may work side by side; fewer do
-// where there is no memory for so many.
-struct OtherDecoder {
+// How to use decoders that are not software, such as a GPU's. At most `max_workers` of them work
+// side by side, fewer when memory runs out.
+struct DecoderFactory {
   OpenDecoder open;
   int max_workers = 1;
-  DecoderShare* share = nullptr;  // tells how many of them at a time; null: all
-  // Called for a segment in which it found errors. OK: a software decoder takes the segment again,
-  // and its word holds; else the read fails with this status. Null: always OK.
+  DecoderQuota* quota = nullptr;  // limits how many a read has at a time; null: no limit
+  // Called when this decoder found errors in a segment. If it returns OK, a software decoder
+  // decodes the segment again and decides which frames are damaged; otherwise the read fails with
+  // this status. Null: always OK.
   std::function<absl::Status(const DamagedFrames& damaged)> before_decoding_again;
 };
 
 struct ReadOptions {
-  int num_threads = 0;     // 0: the cores that are free
-  int64_t max_pixels = 0;  // of a coded picture; 0: no limit
+  int num_threads = 0;     // 0: as many as cores are free
+  int64_t max_pixels = 0;  // limit of a coded picture; 0: none
   Cancelled cancelled;
-  OtherDecoder other;  // without `open`: the software decoder, with the process's DecoderCache
+  DecoderFactory factory;  // without `open`: software decoders from DecoderCache::Shared()
 };
 
-// Decodes each of `frames` (display indices within the index; order and duplicates don't matter)
-// once. `damaged` tells which frames can't be trusted; everything else that fails is the status.
+// Decodes each of `frames` once. `frames` holds display indices of the index in any order, also
+// repeated ones. `damaged` receives the frames that can't be trusted. All other failures are
+// returned as the status.
 absl::Status ReadFrames(const FrameIndex& index, const ByteSource& source,
                         const std::vector<int64_t>& frames, const ReadOptions& options,
                         FrameSink* sink, DamagedFrames* damaged);

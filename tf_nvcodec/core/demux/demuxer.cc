@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "tf_nvcodec/core/base/status.h"
 #include "tf_nvcodec/core/ffmpeg/av_log.h"
+#include "tf_nvcodec/core/format/codec_table.h"
 
 extern "C" {
 #include <libavutil/display.h>
@@ -17,8 +18,8 @@ namespace nvc {
 namespace {
 
 constexpr int kIoBufferBytes = 64 << 10;
-// Containers and elementary streams that hold their own bytes; playlists, concatenations and
-// device or network inputs are not here.
+// Containers and elementary streams that hold their own bytes. Playlists, concatenations, devices
+// and network inputs are left out: contents must not make FFmpeg open anything else.
 constexpr char kFormats[] =
     "mov,matroska,avi,mpegts,mpeg,flv,h264,hevc,ivf,obu,mpegvideo,m4v,mjpeg,ogg,nut,"
     "yuv4mpegpipe,asf,mxf,gif,apng";
@@ -30,30 +31,24 @@ int RefuseToOpen(AVFormatContext*, AVIOContext**, const char*, int, AVDictionary
   return AVERROR(EPERM);
 }
 
-// The index is made from packets, and the first decoded frame tells the rest, so the costly look
-// into the stream is only for containers whose headers lack the codec's parameters.
+// True when the header has the codec's parameters. Then the costly avformat_find_stream_info can be
+// left out: the index is made from packets, and the first decoded frame tells the rest.
 bool HeaderIsEnough(const AVFormatContext& format, const AVCodecParameters& codec) {
   const absl::string_view name = format.iformat->name;
   if (!absl::StrContains(name, "mov") && !absl::StrContains(name, "matroska")) return false;
   if (codec.width <= 0 || codec.height <= 0) return false;
-  switch (codec.codec_id) {
-    case AV_CODEC_ID_H264:
-    case AV_CODEC_ID_HEVC:
-    case AV_CODEC_ID_AV1:
-      return codec.extradata_size > 0;
-    case AV_CODEC_ID_VP8:
-    case AV_CODEC_ID_VP9:
-    case AV_CODEC_ID_MJPEG:
-    case AV_CODEC_ID_FFV1:
-    case AV_CODEC_ID_PRORES:
-    case AV_CODEC_ID_PNG:
-      return true;
-    default:
+  switch (FactsOf(codec.codec_id).header_needs) {
+    case HeaderNeeds::kPackets:
       return false;
+    case HeaderNeeds::kSize:
+      return true;
+    case HeaderNeeds::kSizeAndExtradata:
+      return codec.extradata_size > 0;
   }
+  return false;
 }
 
-// A path given for what it names is the commonest way to come here; not that of a file.
+// Users often pass a path instead of the file's bytes. The error then says so.
 const char* HintOf(const ByteSource& source) {
   char text[kLongestPath];
   const bool in_memory = dynamic_cast<const MemorySource*>(&source) != nullptr;
@@ -65,7 +60,8 @@ const char* HintOf(const ByteSource& source) {
                      : "";
 }
 
-// Of a stream of one picture FFmpeg would make an image, by one of its readers of images.
+// FFmpeg would choose an image reader for a single JPEG picture. Those are not in kFormats, so that
+// the caller chooses mjpeg for such contents.
 bool IsJpeg(const ByteSource& source) {
   uint8_t begin[3];
   if (source.IsSequential()) return false;
@@ -73,7 +69,7 @@ bool IsJpeg(const ByteSource& source) {
   return read.ok() && *read == sizeof begin && std::memcmp(begin, "\xff\xd8\xff", 3) == 0;
 }
 
-// Its names for what it does not let through are a list of what it does.
+// FFmpeg's error for a format outside kFormats only lists the formats it allows.
 std::string WhyNot(int opened, const std::string& detail) {
   if (absl::StrContains(detail, "whitelist")) {
     return "it is of a format that is not read (of still images: tf.io.decode_image)";
@@ -293,7 +289,7 @@ absl::Status Demuxer::Seek(int64_t timestamp) {
     return absl::UnimplementedError("there is no way back in a source that is only read once");
   }
   int error = av_seek_frame(format_, stream_index_, timestamp, AVSEEK_FLAG_BACKWARD);
-  // Nothing at or before it: the first key frame.
+  // No key frame is at or before it: take the first one.
   if (error < 0) error = av_seek_frame(format_, stream_index_, timestamp, 0);
   if (error < 0) {
     return absl::UnimplementedError(absl::StrCat(

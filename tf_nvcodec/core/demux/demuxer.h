@@ -1,4 +1,5 @@
-// A container's track of sound, whose packets can be passed on as they are.
+// Opens a video container and returns the packets of its video stream, and of its sound if wanted.
+// The bytes come from a ByteSource; FFmpeg opens no file or URL itself.
 #ifndef TF_NVCODEC_CORE_DEMUX_DEMUXER_H_
 #define TF_NVCODEC_CORE_DEMUX_DEMUXER_H_
 
@@ -20,71 +21,74 @@ extern "C" {
 
 namespace nvc {
 
+// An audio stream of a container. Its packets can be passed on without decoding.
 struct SoundTrack {
   AvCodecParametersPtr codec;
   AVRational time_base{0, 1};
-  int index = 0;         // among the container's streams
-  std::string language;  // as the container writes it, e.g. "eng"; "" when it does not say
+  int index = 0;         // index among the container's streams
+  std::string language;  // as in the container, e.g. "eng"; "" when it has none
 };
 
-// What the container says of its video stream.
+// What the container says about its video stream.
 struct StreamInfo {
   std::string container;  // FFmpeg's demuxer name, e.g. "mov,mp4,m4a,3gp,3g2,mj2"
   AvCodecParametersPtr codec;
   AVRational time_base{0, 1};
-  AVRational frame_rate{0, 1};   // average; 0/1 when unknown
-  AVRational lowest_rate{0, 1};  // that has every timestamp, by FFmpeg's guess; 0/1: unknown
+  AVRational frame_rate{0, 1};           // average; 0/1 when unknown
+  AVRational lowest_rate{0, 1};          // that fits all timestamps, FFmpeg's guess; 0/1: unknown
   AVRational sample_aspect_ratio{0, 1};  // 0/1 when unknown
   int rotation = 0;                      // degrees clockwise to turn a stored frame for display
   bool has_audio = false;
-  int index = 0;  // among the container's streams
+  int index = 0;  // index among the container's streams
 };
 
 class Demuxer {
  public:
-  // How much to find out of the stream before its first packet. kEverything also tells the sample
-  // format and an estimate of the frame delay, where only decoding the first frames does.
+  // How much of the stream to examine before its first packet. kEverything also tells the sample
+  // format and an estimate of the frame delay when only decoding the first frames gives them.
   enum class Look { kHeaders, kEverything };
 
-  // InvalidArgument: empty, no known container, or no video stream. DataLoss: a container that
-  // breaks off before its first packet. `source` must outlive the demuxer.
+  // Returns InvalidArgument for empty sources, unknown containers and containers without video, and
+  // DataLoss for a container that ends before its first packet. `source` must outlive the demuxer.
   static absl::StatusOr<std::unique_ptr<Demuxer>> Open(const ByteSource& source,
                                                        const Cancelled& cancelled,
                                                        Look look = Look::kHeaders);
   ~Demuxer();
 
   const StreamInfo& stream() const { return stream_; }
-  // After the last packet: the demuxer has no use for it any more.
+  // Call it after the last packet: the demuxer can't be used any more.
   StreamInfo TakeStream() { return std::move(stream_); }
 
-  // Where the packets of the video stream will come from, if the header tells.
+  // Returns where the stream's packets lie in the source; empty when the header does not tell.
   SampleTable Samples() const { return SampleTable(*format_, stream_index_, *source_); }
-  // From now on reads there, each sample by itself, where all but the samples' bodies must be the
-  // same. A packet of which less is there than the container says has AV_PKT_FLAG_CORRUPT.
+  // Reads from another source from now on, each sample with a read of its own. Only the bodies of
+  // the samples may differ there. A packet gets AV_PKT_FLAG_CORRUPT if the source has fewer bytes
+  // of it than the container says.
   void ReadFrom(std::unique_ptr<const ByteSource> source) {
     other_source_ = std::move(source);
     source_ = other_source_.get();
     io_->direct = 1;
   }
 
-  // Before the first packet: no parser looks into packets for what the container does not say.
+  // Keeps FFmpeg's parsers from looking into packets for what the container does not say. Call it
+  // before the first packet.
   void DoNotParse() { format_->flags |= AVFMT_FLAG_NOPARSE; }
 
-  // The tracks of sound, in the container's order.
+  // Returns the audio streams in the container's order.
   absl::StatusOr<std::vector<SoundTrack>> Sound() const;
-  // From now on Next gives their packets too, which have another stream_index than stream().index.
+  // Makes Next return audio packets too. Their stream_index is not stream().index.
   void KeepSound();
 
-  // The next packet of the video stream in file order; false at the end. A container damaged in
-  // the middle ends early and damage() says why.
+  // Reads the next packet of the video stream in file order. Returns false at the end. A container
+  // damaged in the middle ends early, and damage() says why.
   absl::StatusOr<bool> Next(AVPacket* packet);
   const std::string& damage() const { return damage_; }
-  // The first failure of the source itself. What was read before it need not be all there is.
+  // The first failure of the source itself. The packets before it need not be all there are.
   const absl::Status& read_error() const { return read_error_; }
 
-  // The next packet will be the first one, in the order of the file, of the last key frame at or
-  // before `timestamp` that the container's index knows; of the first key frame when none is.
-  // Unimplemented where the source or the container has no way back.
+  // Makes Next continue at the last key frame at or before `timestamp` (in the stream's time base)
+  // that the container's index knows, or at the first key frame if there is none. Returns
+  // Unimplemented when the source or the container can't go back.
   absl::Status Seek(int64_t timestamp);
 
  private:
@@ -106,7 +110,7 @@ class Demuxer {
   StreamInfo stream_;
   std::string damage_;
   absl::Status read_error_;
-  bool wants_key_ = false;  // after a seek
+  bool wants_key_ = false;  // set by Seek: Next skips to a key frame
   bool keeps_sound_ = false;
 };
 

@@ -7,13 +7,13 @@
 
 namespace nvc {
 
-absl::StatusOr<size_t> SparseSource::ReadAt(int64_t offset, void* out, size_t count) const {
+absl::StatusOr<size_t> HeadersOnlySource::ReadAt(int64_t offset, void* out, size_t count) const {
   if (offset < 0 || offset >= Size()) return 0;
   const int64_t end = offset + std::min<int64_t>(static_cast<int64_t>(count), Size() - offset);
   auto* const bytes = static_cast<uint8_t*>(out);
   auto sample = table_.After(offset);
   for (int64_t at = offset; at < end;) {
-    // Up to the next sample the file is read as it is.
+    // Bytes between samples are read as they are.
     const int64_t gap_end = sample == table_.samples().end() ? end : std::min(sample->offset, end);
     if (at < gap_end) {
       const auto gap = static_cast<size_t>(gap_end - at);
@@ -26,7 +26,7 @@ absl::StatusOr<size_t> SparseSource::ReadAt(int64_t offset, void* out, size_t co
     if (!sample->wanted) {
       std::memset(bytes + (at - offset), 0, static_cast<size_t>(part_end - at));
     } else {
-      NVC_RETURN_IF_ERROR(Outline(*sample));
+      NVC_RETURN_IF_ERROR(ReadHeaders(*sample));
       if (!parts_.brief().empty()) {
         return static_cast<size_t>(at - offset) + CopyBrief(at, part_end, bytes + (at - offset));
       }
@@ -38,15 +38,15 @@ absl::StatusOr<size_t> SparseSource::ReadAt(int64_t offset, void* out, size_t co
   return static_cast<size_t>(end - offset);
 }
 
-absl::Status SparseSource::Outline(const SampleTable::Sample& sample) const {
+absl::Status HeadersOnlySource::ReadHeaders(const SampleTable::Sample& sample) const {
   if (parts_.offset() != sample.offset) {
     parts_.Start(&source_, sample.offset, static_cast<size_t>(sample.size));
-    outline_(&parts_);
+    read_headers_(&parts_);
   }
   return parts_.status();
 }
 
-size_t SparseSource::CopyBrief(int64_t begin, int64_t end, uint8_t* out) const {
+size_t HeadersOnlySource::CopyBrief(int64_t begin, int64_t end, uint8_t* out) const {
   const auto& brief = parts_.brief();
   const auto from = static_cast<size_t>(begin - parts_.offset());
   if (from >= brief.size()) return 0;
@@ -55,7 +55,7 @@ size_t SparseSource::CopyBrief(int64_t begin, int64_t end, uint8_t* out) const {
   return count;
 }
 
-void SparseSource::CopyParts(int64_t begin, int64_t end, uint8_t* out) const {
+void HeadersOnlySource::CopyParts(int64_t begin, int64_t end, uint8_t* out) const {
   std::memset(out, 0, static_cast<size_t>(end - begin));
   for (const PacketParts::Part& part : parts_.parts()) {
     const int64_t part_begin = parts_.offset() + static_cast<int64_t>(part.begin);

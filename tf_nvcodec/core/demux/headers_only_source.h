@@ -1,6 +1,6 @@
-// An MP4 file of which only what tells about its packets is read. Of a sample comes the packet's
-// brief, and then nothing, as from a file that ends there; or all of it, with zeros for what was
-// not read.
+// Reads only the parts of an MP4 file that tell about its packets, such as headers of pictures. For
+// each sample it returns the sample's brief (a shortened packet) and then reports the end of the
+// file. Samples without a brief come complete, with zeros in place of the bytes that were not read.
 #ifndef TF_NVCODEC_CORE_DEMUX_HEADERS_ONLY_SOURCE_H_
 #define TF_NVCODEC_CORE_DEMUX_HEADERS_ONLY_SOURCE_H_
 
@@ -13,26 +13,27 @@
 
 namespace nvc {
 
-// For one thread that reads about in order.
-class SparseSource : public ByteSource {
+// A HeadersOnlySource is for one thread, which reads roughly in file order.
+class HeadersOnlySource : public ByteSource {
  public:
-  // Both must outlive it.
-  SparseSource(const ByteSource& source, const SampleTable& table, OutlineFunction outline)
-      : source_(source), table_(table), outline_(outline) {}
+  // `source` and `table` must outlive this object.
+  HeadersOnlySource(const ByteSource& source, const SampleTable& table, HeaderReader read_headers)
+      : source_(source), table_(table), read_headers_(read_headers) {}
 
   int64_t Size() const override { return source_.Size(); }
   absl::StatusOr<size_t> ReadAt(int64_t offset, void* out, size_t count) const override;
 
  private:
-  absl::Status Outline(const SampleTable::Sample& sample) const;
-  // Bytes [begin, end) of the file, which lie in the sample outlined last.
-  size_t CopyBrief(int64_t begin, int64_t end, uint8_t* out) const;  // how many there are
+  absl::Status ReadHeaders(const SampleTable::Sample& sample) const;
+  // Both copy the bytes [begin, end) of the file, which lie in the sample whose headers were read
+  // last.
+  size_t CopyBrief(int64_t begin, int64_t end, uint8_t* out) const;  // returns the number copied
   void CopyParts(int64_t begin, int64_t end, uint8_t* out) const;
 
   const ByteSource& source_;
   const SampleTable& table_;
-  const OutlineFunction outline_;
-  mutable PacketParts parts_;  // of the sample read last: reads may end inside one
+  const HeaderReader read_headers_;
+  mutable PacketParts parts_;  // of the sample read last, since reads may end inside a sample
 };
 
 }  // namespace nvc

@@ -10,7 +10,7 @@
 namespace nvc {
 namespace {
 
-// A box of the file's top level: ISO/IEC 14496-12, 4.2.
+// A top-level box of the file: ISO/IEC 14496-12, 4.2.
 struct Box {
   int64_t body = 0, end = 0;
   char type[4] = {};
@@ -36,7 +36,7 @@ bool ReadBox(const ByteSource& source, int64_t at, Box* box) {
     header = kLongHeader;
   }
   const auto left = static_cast<uint64_t>(source.Size() - at);
-  if (size == 0) size = left;  // up to the end
+  if (size == 0) size = left;  // up to the end of the file
   if (size < header || size > left) return false;
   std::memcpy(box->type, bytes + 4, sizeof(box->type));
   box->body = at + static_cast<int64_t>(header);
@@ -86,7 +86,7 @@ bool SampleTable::IsInsideMediaData(const ByteSource& source) const {
   for (int boxes = 0; at < source.Size() && next != samples_.end(); ++boxes) {
     Box box;
     if (boxes == kMostBoxes || !ReadBox(source, at, &box)) return false;
-    // Fragments come with further tables, which are read between the samples.
+    // Fragments have further tables between the samples.
     if (box.Is("moof") || box.Is("sidx")) return false;
     if (box.Is("mdat")) {
       while (next != samples_.end() && next->offset >= box.body && next->end() <= box.end) ++next;

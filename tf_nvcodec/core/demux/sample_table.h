@@ -1,4 +1,4 @@
-// Where the samples of an MP4 or MOV file lie, which its header tells before any is read.
+// Lists where the samples of an MP4 or MOV file lie, from the file's header alone.
 #ifndef TF_NVCODEC_CORE_DEMUX_SAMPLE_TABLE_H_
 #define TF_NVCODEC_CORE_DEMUX_SAMPLE_TABLE_H_
 
@@ -18,23 +18,24 @@ class SampleTable {
   struct Sample {
     int64_t offset = 0;
     int size = 0;
-    bool wanted = false;  // of the stream
+    bool wanted = false;  // belongs to the wanted stream
     int64_t end() const { return offset + size; }
   };
 
   SampleTable() = default;
-  // Empty where it is not certain that the bytes of every sample are its own and nothing else's:
-  // other containers, fragmented files, samples that overlap, lie outside the media data or beyond
-  // the end of the file. `format` has just been opened; `stream`: the one whose packets are wanted.
+  // Reads the table of `format`, which has just been opened. `stream` is the wanted stream's index.
+  // The table stays empty unless it is certain that no other data shares the bytes of a sample. It
+  // is empty for other containers and fragmented files, and when samples overlap or lie outside the
+  // media data or the file.
   SampleTable(const AVFormatContext& format, int stream, const ByteSource& source);
 
   bool empty() const { return samples_.empty(); }
-  int64_t MeanSize() const;  // of those of the stream; 0 where there are none
-  // In the order of the file.
+  int64_t MeanSize() const;  // bytes; of the wanted stream's samples; 0 if it has none
+  // Of all streams, in file order.
   const std::vector<Sample>& samples() const { return samples_; }
-  // The first one that ends after `offset`.
+  // Returns the first sample that ends after `offset`.
   std::vector<Sample>::const_iterator After(int64_t offset) const;
-  // The stream's sample that begins there, or null.
+  // Returns the wanted stream's sample that begins at `offset`, or null.
   const Sample* Find(int64_t offset) const;
 
  private:

@@ -1,6 +1,7 @@
 #include "tf_nvcodec/core/demux/video_tags.h"
 
 #include "absl/strings/str_cat.h"
+#include "tf_nvcodec/core/format/codec_table.h"
 
 extern "C" {
 #include <libavutil/display.h>
@@ -41,14 +42,14 @@ absl::StatusOr<BitstreamFilter> TaggingFilter(const VideoTags& tags,
   if (tags.transfer != AVCOL_TRC_UNSPECIFIED) {
     add("transfer_characteristics", "transfer_characteristics", tags.transfer);
   }
-  // The frames are Y'CbCr, whatever they were.
+  // The encoded frames are Y'CbCr even if the source was RGB.
   if (tags.matrix != AVCOL_SPC_UNSPECIFIED && tags.matrix != AVCOL_SPC_RGB) {
     add("matrix_coefficients", "matrix_coefficients", tags.matrix);
   }
   if (tags.range != AVCOL_RANGE_UNSPECIFIED) {
     add("video_full_range_flag", "color_range", tags.range == AVCOL_RANGE_JPEG ? 1 : 0);
   }
-  // Left is what a stream that says nothing means.
+  // A stream without this tag means left, so that left needs no tag.
   if (tags.chroma_location > AVCHROMA_LOC_LEFT) {
     add("chroma_sample_loc_type", nullptr, tags.chroma_location - 1);
   }
@@ -56,8 +57,8 @@ absl::StatusOr<BitstreamFilter> TaggingFilter(const VideoTags& tags,
   if (shape.num > 0 && shape.den > 0 && !av1) {
     options.emplace_back("sample_aspect_ratio", absl::StrCat(shape.num, "/", shape.den));
   }
-  const char* name = stream.codec_id == AV_CODEC_ID_H264 ? "h264_metadata" : "hevc_metadata";
-  return BitstreamFilter::Create(av1 ? "av1_metadata" : name, stream, time_base, options);
+  return BitstreamFilter::Create(FactsOf(stream.codec_id).encoding.tag_filter, stream, time_base,
+                                 options);
 }
 
 absl::Status TagStream(const VideoTags& tags, AVStream* stream) {

@@ -1,4 +1,4 @@
-// What a video says of its frames beside their samples.
+// Carries a video's colour, rotation and pixel shape from one file to another.
 #ifndef TF_NVCODEC_CORE_DEMUX_VIDEO_TAGS_H_
 #define TF_NVCODEC_CORE_DEMUX_VIDEO_TAGS_H_
 
@@ -32,12 +32,13 @@ struct VideoTags {
 
 VideoTags TagsOf(const StreamInfo& stream);
 
-// Puts the tags into the packets of an H.264, HEVC or AV1 stream. An AV1 stream has no room for the
-// shape of a pixel, none for the rotation.
+// Makes a filter that writes the tags into the packets of an H.264, HEVC or AV1 stream. AV1 has no
+// field for the pixel's shape, and none of the three has one for the rotation.
 absl::StatusOr<BitstreamFilter> TaggingFilter(const VideoTags& tags,
                                               const AVCodecParameters& stream,
                                               AVRational time_base);
-// Into what a container says of `stream`, before its header is written.
+// Writes the tags into the container's description of `stream`. Call it before the container's
+// header is written.
 absl::Status TagStream(const VideoTags& tags, AVStream* stream);
 
 }  // namespace nvc

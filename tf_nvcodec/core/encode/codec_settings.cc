@@ -20,7 +20,7 @@ extern "C" {
 namespace nvc {
 namespace {
 
-// FFmpeg's options that every encoder has and that change nothing the op depends on.
+// Generic FFmpeg options that callers may set, because nothing in the op depends on them.
 constexpr absl::string_view kGenericOptions[] = {
     "qmin",
     "qmax",
@@ -53,7 +53,7 @@ constexpr absl::string_view kGenericOptions[] = {
     "context",
 };
 
-// Options that an argument of the API stands for.
+// Options that an argument of the API sets.
 constexpr std::pair<absl::string_view, absl::string_view> kArguments[] = {
     {"b", "bitrate"},
     {"g", "gop"},
@@ -72,29 +72,29 @@ constexpr std::pair<absl::string_view, absl::string_view> kArguments[] = {
     {"time_base", "fps or pts"},
 };
 
-// Keys inside x264-params and its kin that would describe other frames than the encoder is given,
-// or another byte format than the muxer expects.
+// Keys in x264-params and similar options that callers may not set. They would describe other
+// frames than the encoder gets, or another byte format than the muxer expects.
 constexpr absl::string_view kForbiddenParams[] = {
     "input-res", "input-csp", "input-depth", "annexb", "pass", "width", "height", "repeat-headers"};
 
-// x265 before 4.0 writes past its look-ahead's buffers when these are under four blocks of 16
-// pixels wide (mbtree_propagate_cost of its AVX code).
+// x265 before 4.0 writes beyond its look-ahead's buffers if these are less than four blocks of 16
+// pixels wide (mbtree_propagate_cost in its AVX code).
 constexpr int kMinCuTreeWidth = 49;
 
-// Frames that x265 codes at once; its pool of threads shares their rows. With more than one it may
-// hang at the end of a stream for good: the thread of a last frame looks whether more frames come,
-// and misses the call that wakes it if none turn up before it sleeps (seen with 3.5; its issue
-// 540).
+// Number of frames that x265 codes at once; its thread pool shares their rows. With more than one,
+// x265 can hang forever at the end of a stream: the thread of a last frame checks whether more
+// frames come, and misses the call that wakes it if none come before it sleeps. x265 3.5 does this;
+// see its issue 540.
 constexpr int kX265FrameThreads = 1;
 
-// As x264 and x265 have it.
+// The default of x264 and x265.
 constexpr int kNvencGop = 250;
 
 struct DictionaryDeleter {
   void operator()(AVDictionary* dictionary) const { av_dict_free(&dictionary); }
 };
 
-// The option that takes the encoder's own key=value:key=value list, or "".
+// Returns the option that takes the encoder's own key=value:key=value list, or "".
 absl::string_view ParamsOption(EncodeCodec codec) {
   switch (codec) {
     case EncodeCodec::kH264:
@@ -139,15 +139,15 @@ std::string JoinParams(const CodecOptions& params) {
   return text;
 }
 
-// The encoder's own parameters that the op sets; the caller's come after the first and before the
-// second.
+// Sets the encoder's own parameters that the op always sets. The caller's parameters come between
+// `before` and `after`.
 void OwnParams(const StreamSpec& stream, const EncodeOptions& options, CodecOptions* before,
                CodecOptions* after) {
   const std::string threads = absl::StrCat(options.num_threads);
   if (options.codec == EncodeCodec::kH264) {
-    // x264's AVX-512 code for its macroblock tree (r3095) reads memory that nobody wrote, so that
-    // the stream differs from run to run. This takes the plain code there, at no cost worth
-    // measuring.
+    // x264's AVX-512 code for its macroblock tree (r3095) reads uninitialized memory, so the stream
+    // would differ from run to run. This parameter selects the plain code there, which is about as
+    // fast.
     before->emplace_back("cpu-independent", "1");
   } else if (options.codec == EncodeCodec::kHevc) {
     before->emplace_back("log-level", "none");
@@ -159,14 +159,16 @@ void OwnParams(const StreamSpec& stream, const EncodeOptions& options, CodecOpti
   }
 }
 
-// What rate control is told. SVT-AV1 shifts the numerator by 8 bits and takes rates under 1 for 0.
+// Returns the frame rate for rate control. SVT-AV1 shifts the numerator by 8 bits and takes rates
+// under 1 for 0.
 AVRational EncoderRate(AVRational rate, const CodecTraits& traits) {
   if (av_q2d(rate) < traits.min_fps) rate = {static_cast<int>(traits.min_fps), 1};
   av_reduce(&rate.num, &rate.den, rate.num, rate.den, 1 << 20);
   return rate;
 }
 
-// x264 prints its own line for these two before FFmpeg hears of them.
+// Checks "tune" and "profile" here, because x264 prints its own error about them before FFmpeg sees
+// it.
 absl::Status CheckX264Choice(const std::string& name, const std::string& value) {
   constexpr const char* kTunes[] = {"film", "animation", "grain",      "stillimage",
                                     "psnr", "ssim",      "fastdecode", "zerolatency"};
@@ -189,7 +191,7 @@ absl::Status CheckX264Choice(const std::string& name, const std::string& value) 
 void AppendQuality(const CodecTraits& traits, const EncodeOptions& options,
                    CodecOptions* settings) {
   if (!traits.has_quality || options.bitrate != 0 || options.codec == EncodeCodec::kMjpeg) return;
-  // libvpx is lossless only without a quality to keep to.
+  // libvpx is lossless only if no quality is set.
   const auto is_lossless = [](const auto& option) { return option.first == "lossless"; };
   if (!options.quality.has_value() &&
       std::any_of(options.codec_options.begin(), options.codec_options.end(), is_lossless)) {
@@ -198,7 +200,7 @@ void AppendQuality(const CodecTraits& traits, const EncodeOptions& options,
   const double quality = options.quality.value_or(traits.default_quality);
   if (quality < 0) return;
   if (options.codec == EncodeCodec::kH264 && quality == 0) {
-    // Lossless at any depth, which crf 0 is for 8 bits only.
+    // qp 0 is lossless at any bit depth; crf 0 is lossless for 8 bits only.
     settings->emplace_back("qp", "0");
   } else {
     settings->emplace_back("crf", absl::StrCat(quality));
@@ -213,7 +215,7 @@ bool ForcesKeyFrames(const EncodeOptions& options) {
 }
 
 int GopSize(const EncodeOptions& options, int gop) {
-  // With NVENC, 0 is every frame for itself.
+  // With NVENC, 0 makes every frame a key frame.
   if (options.engine == EncodeEngine::kNvenc) return gop == 1 ? 0 : gop;
   return ForcesKeyFrames(options) ? 2 : gop;
 }
@@ -244,7 +246,7 @@ CodecOptions WithOwnParams(const StreamSpec& stream, const EncodeOptions& option
   params.insert(params.end(), given.begin(), given.end());
   params.insert(params.end(), after.begin(), after.end());
   if (params.empty()) return {};
-  // FFmpeg only warns of a parameter unknown to x264 when it comes through x264-params.
+  // If a parameter unknown to x264 comes through x264-params, FFmpeg only warns.
   const std::string option =
       options.codec == EncodeCodec::kH264 ? "x264opts" : std::string(ParamsOption(options.codec));
   return {{option, JoinParams(params)}};
@@ -291,7 +293,7 @@ void ApplyContextSettings(const StreamSpec& stream, const FrameTiming& timing,
   const int gop = options.gop > 0 ? options.gop : traits.default_gop;
   if (gop > 0) context->gop_size = GopSize(options, gop);
   if (options.max_b_frames >= 0) context->max_b_frames = options.max_b_frames;
-  // AVI has no room for the time a frame is shown beside that of its packet.
+  // AVI stores one time per packet, so it can't store pts besides dts.
   if (options.container == EncodeContainer::kAvi && traits.max_b_frames > 0) {
     context->max_b_frames = 0;
   }
@@ -301,7 +303,7 @@ void ApplyContextSettings(const StreamSpec& stream, const FrameTiming& timing,
     context->global_quality = quality * FF_QP2LAMBDA;
     context->qmin = std::min(context->qmin, quality);
   }
-  // Version 3 has slices, to code in parallel, and checksums; it needs two rows and columns.
+  // Version 3 has slices, for coding in parallel, and checksums. It needs two rows and columns.
   if (options.codec == EncodeCodec::kFfv1 && std::min(stream.width, stream.height) > 1) {
     context->level = 3;
   }

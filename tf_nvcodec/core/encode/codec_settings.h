@@ -1,4 +1,4 @@
-// The caller's options as FFmpeg's encoders take them.
+// Translates the caller's options to settings of FFmpeg's encoders.
 #ifndef TF_NVCODEC_CORE_ENCODE_CODEC_SETTINGS_H_
 #define TF_NVCODEC_CORE_ENCODE_CODEC_SETTINGS_H_
 
@@ -13,29 +13,30 @@
 
 namespace nvc {
 
-// Whether each frame must be marked as a key frame: SVT-AV1 makes intra-only frames, which nothing
-// can start from, of a period of 1.
+// Returns whether the caller must mark each frame as a key frame. With a period of 1, SVT-AV1 makes
+// intra-only frames, from which no decoder can start.
 bool ForcesKeyFrames(const EncodeOptions& options);
-// AVCodecContext's gop_size for a key frame every `gop` frames at least.
+// Returns the gop_size of AVCodecContext that gives a key frame at least every `gop` frames.
 int GopSize(const EncodeOptions& options, int gop);
 
-// InvalidArgument for a name in the caller's codec options that the encoder lacks, or that is an
-// argument's.
+// Checks the name of one of the caller's codec options. Returns InvalidArgument if the encoder has
+// no such option, or if an argument of the API sets it.
 absl::Status CheckCodecOption(const AVCodec* encoder, absl::string_view codec,
                               const std::string& name);
 
-// Settings for avcodec_open2's dictionary: quality, preset, thread count and the caller's own codec
-// options. InvalidArgument for an option that the encoder lacks, or that would contradict an
-// argument or describe other frames than these.
+// Returns the settings for avcodec_open2's dictionary: quality, preset, thread count and the
+// caller's own codec options. Returns InvalidArgument for an option that the encoder does not have,
+// that contradicts an argument, or that describes other frames.
 absl::StatusOr<CodecOptions> MakeCodecSettings(const StreamSpec& stream,
                                                const EncodeOptions& options);
 
-// The setting that holds the encoder library's own parameters: `given` and those that the project
-// always sets around them. Empty for encoders that have none.
+// Returns the setting that holds the encoder library's own parameters: `given`, and around them
+// those that the op always sets. Empty for an encoder without such parameters.
 CodecOptions WithOwnParams(const StreamSpec& stream, const EncodeOptions& options,
                            const CodecOptions& given);
 
-// Fields of the context: threads, rate control, key frames and what the dictionary has no name for.
+// Sets the fields of the context: threads, rate control, key frames, and all that the dictionary
+// has no name for.
 void ApplyContextSettings(const StreamSpec& stream, const FrameTiming& timing,
                           const EncodeOptions& options, AVCodecContext* context);
 

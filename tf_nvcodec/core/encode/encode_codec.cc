@@ -25,25 +25,30 @@ std::vector<std::string> NumberedPresets(int last) {
   return presets;
 }
 
+CodecTraits TraitsWithFacts(EncodeCodec codec, AVCodecID id) {
+  const CodecFacts& facts = FactsOf(id);
+  return {codec, id, facts.name, &facts.encoding};
+}
+
 // Sizes, rates and scales are the limits that the encoders themselves enforce (x264 r3095,
 // x265 3.5, SVT-AV1 1.4, libvpx 1.12, FFmpeg 5.1); JPEG counts sides in 16 bits.
 std::vector<CodecTraits> MakeTraits() {
   std::vector<CodecTraits> all;
 
-  CodecTraits h264 = {EncodeCodec::kH264, "h264", "libx264"};
+  CodecTraits h264 = TraitsWithFacts(EncodeCodec::kH264, AV_CODEC_ID_H264);
   h264.even_sides = true;
   h264.max_b_frames = 16;
   h264.presets = X26xPresets();
   all.push_back(h264);
 
-  CodecTraits hevc = {EncodeCodec::kHevc, "hevc", "libx265"};
+  CodecTraits hevc = TraitsWithFacts(EncodeCodec::kHevc, AV_CODEC_ID_HEVC);
   hevc.even_sides = true;
   hevc.max_b_frames = 16;
   hevc.min_side = 16;
   hevc.presets = X26xPresets();
   all.push_back(hevc);
 
-  CodecTraits av1 = {EncodeCodec::kAv1, "av1", "libsvtav1"};
+  CodecTraits av1 = TraitsWithFacts(EncodeCodec::kAv1, AV_CODEC_ID_AV1);
   av1.min_quality = 1;
   av1.max_quality = 63;
   av1.default_quality = 35;
@@ -57,7 +62,7 @@ std::vector<CodecTraits> MakeTraits() {
   av1.presets = NumberedPresets(13);
   all.push_back(av1);
 
-  CodecTraits vp9 = {EncodeCodec::kVp9, "vp9", "libvpx-vp9"};
+  CodecTraits vp9 = TraitsWithFacts(EncodeCodec::kVp9, AV_CODEC_ID_VP9);
   vp9.max_quality = 63;
   vp9.default_quality = 31;
   vp9.whole_quality = true;
@@ -65,7 +70,7 @@ std::vector<CodecTraits> MakeTraits() {
   vp9.preset_option = "cpu-used";
   all.push_back(vp9);
 
-  CodecTraits mjpeg = {EncodeCodec::kMjpeg, "mjpeg", "mjpeg"};
+  CodecTraits mjpeg = TraitsWithFacts(EncodeCodec::kMjpeg, AV_CODEC_ID_MJPEG);
   mjpeg.min_quality = 1;
   mjpeg.max_quality = 31;
   mjpeg.default_quality = 3;
@@ -74,7 +79,7 @@ std::vector<CodecTraits> MakeTraits() {
   mjpeg.max_width = mjpeg.max_height = 65500;
   all.push_back(mjpeg);
 
-  CodecTraits ffv1 = {EncodeCodec::kFfv1, "ffv1", "ffv1"};
+  CodecTraits ffv1 = TraitsWithFacts(EncodeCodec::kFfv1, AV_CODEC_ID_FFV1);
   ffv1.has_quality = ffv1.has_bitrate = false;
   ffv1.default_gop = 1;  // any frame can be read on its own
   ffv1.max_width = ffv1.max_height = 65500;
@@ -140,7 +145,8 @@ absl::Status CheckEncoderOptions(const char* encoder,
 }
 
 absl::StatusOr<std::vector<AVPixelFormat>> StreamFormats(EncodeCodec codec) {
-  NVC_ASSIGN_OR_RETURN(const AVCodec* const encoder, FindEncoder(TraitsOf(codec).encoder));
+  NVC_ASSIGN_OR_RETURN(const AVCodec* const encoder,
+                       FindEncoder(TraitsOf(codec).encoding->encoder));
   std::vector<AVPixelFormat> formats;
   for (const AVPixelFormat writable : kWritable) {
     const AVPixelFormat* taken = encoder->pix_fmts;

@@ -9,6 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "tf_nvcodec/core/format/codec_table.h"
 
 extern "C" {
 #include <libavcodec/avcodec.h>
@@ -20,8 +21,9 @@ enum class EncodeCodec { kH264, kHevc, kAv1, kVp9, kMjpeg, kFfv1 };
 
 struct CodecTraits {
   EncodeCodec codec;
-  const char* name;     // of the Python API
-  const char* encoder;  // FFmpeg's name
+  AVCodecID id;
+  const char* name;          // of the Python API
+  const Encoding* encoding;  // of the codec table
   // The scale behind crf: smaller is better. `default_quality` < 0 leaves it to the encoder.
   bool has_quality = true;
   int min_quality = 0, max_quality = 51, default_quality = -1;

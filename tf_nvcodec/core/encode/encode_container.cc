@@ -3,6 +3,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 
 namespace nvc {
 namespace {
@@ -19,26 +20,10 @@ constexpr ContainerTraits kContainers[] = {
     {EncodeContainer::kObu, "obu", "obu", 0, false, false, false, false},
 };
 
-bool Takes(EncodeContainer container, EncodeCodec codec) {
-  switch (container) {
-    case EncodeContainer::kMp4:
-      return codec != EncodeCodec::kFfv1;
-    case EncodeContainer::kMov:
-      return codec != EncodeCodec::kAv1 && codec != EncodeCodec::kVp9;
-    case EncodeContainer::kMkv:
-      return true;
-    case EncodeContainer::kWebm:
-    case EncodeContainer::kIvf:
-      return codec == EncodeCodec::kAv1 || codec == EncodeCodec::kVp9;
-    case EncodeContainer::kAvi:
-      return codec == EncodeCodec::kH264 || codec == EncodeCodec::kMjpeg ||
-             codec == EncodeCodec::kFfv1;
-    case EncodeContainer::kTs:
-      return codec == EncodeCodec::kH264 || codec == EncodeCodec::kHevc;
-    case EncodeContainer::kRaw:
-      return codec != EncodeCodec::kFfv1;
-    case EncodeContainer::kObu:
-      return codec == EncodeCodec::kAv1;
+bool Takes(const ContainerTraits& container, const Encoding& codec) {
+  if (container.container == EncodeContainer::kRaw) return codec.raw_muxer != nullptr;
+  for (const absl::string_view name : absl::StrSplit(codec.containers, ' ')) {
+    if (name == container.name) return true;
   }
   return false;
 }
@@ -60,31 +45,21 @@ const ContainerTraits& TraitsOf(EncodeContainer container) {
 }
 
 absl::Status CheckContainer(EncodeContainer container, EncodeCodec codec) {
-  if (Takes(container, codec)) return absl::OkStatus();
+  const CodecTraits& coded = TraitsOf(codec);
+  if (Takes(TraitsOf(container), *coded.encoding)) return absl::OkStatus();
   std::string allowed;
   for (const ContainerTraits& traits : kContainers) {
-    if (!Takes(traits.container, codec)) continue;
+    if (!Takes(traits, *coded.encoding)) continue;
     absl::StrAppend(&allowed, allowed.empty() ? "" : ", ", traits.name);
   }
   return absl::InvalidArgumentError(absl::StrCat("container ", TraitsOf(container).name,
-                                                 " can't hold codec ", TraitsOf(codec).name,
+                                                 " can't hold codec ", coded.name,
                                                  "; containers that can: ", allowed));
 }
 
 const char* MuxerName(EncodeContainer container, EncodeCodec codec) {
   if (container != EncodeContainer::kRaw) return TraitsOf(container).muxer;
-  switch (codec) {
-    case EncodeCodec::kH264:
-      return "h264";
-    case EncodeCodec::kHevc:
-      return "hevc";
-    case EncodeCodec::kAv1:
-      return "obu";
-    case EncodeCodec::kVp9:
-      return "ivf";
-    default:
-      return "mjpeg";
-  }
+  return TraitsOf(codec).encoding->raw_muxer;
 }
 
 }  // namespace nvc

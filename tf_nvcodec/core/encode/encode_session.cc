@@ -6,7 +6,7 @@
 #include "tf_nvcodec/core/base/status.h"
 #include "tf_nvcodec/core/bitstream/parameter_sets.h"
 #include "tf_nvcodec/core/encode/codec_settings.h"
-#include "tf_nvcodec/core/encode/software_encoder.h"
+#include "tf_nvcodec/core/encode/encoder.h"
 
 namespace nvc {
 namespace {
@@ -50,7 +50,7 @@ EncodeOptions CoreOptions(const SessionSpec& spec) {
 AVPictureType TypeOf(const AVPacket& packet) {
   size_t size = 0;
   const uint8_t* const stats = av_packet_get_side_data(&packet, AV_PKT_DATA_QUALITY_STATS, &size);
-  // A quality in 32 bits, then the type.
+  // The side data holds a quality in 32 bits, then the type.
   constexpr size_t kTypeAt = 4;
   if (stats == nullptr || size <= kTypeAt) return AV_PICTURE_TYPE_NONE;
   return static_cast<AVPictureType>(stats[kTypeAt]);
@@ -67,10 +67,11 @@ absl::StatusOr<std::unique_ptr<EncodeSession>> EncodeSession::Create(const Sessi
   if (!spec.color_space.has_value() && !IsRgb(spec.format)) DropTags(&stream);
 
   auto session = std::unique_ptr<EncodeSession>(new EncodeSession(spec, shape, stream));
-  // The sets are kept apart and put in front of key frames here: encoders differ in when they
-  // repeat them.
+  // The session keeps the parameter sets apart and puts them before key frames itself, because
+  // encoders differ in when they repeat them.
   const bool nvenc = spec.engine == EncodeEngine::kNvenc;
-  // NVENC's AV1 would leave the sequence header out of the stream, which has it in each key frame.
+  // If parameter sets were apart, NVENC's AV1 would leave the sequence header out of the stream.
+  // Otherwise each key frame has it.
   const bool apart = !nvenc || spec.codec != EncodeCodec::kAv1;
   NVC_ASSIGN_OR_RETURN(AvCodecContextPtr context, NewEncoderContext(stream, apart));
   context->framerate = spec.frame_rate;
@@ -153,7 +154,7 @@ absl::Status EncodeSession::Finish() {
   NVC_RETURN_IF_ERROR(failed_);
   if (finished_) return absl::OkStatus();
   finished_ = true;
-  // Without a frame there is nothing to drain, and SVT-AV1 would never return.
+  // Without frames there is nothing to drain, and SVT-AV1 would never return.
   if (next_pts_ > 0) {
     failed_ = encoder_->Finish([this](AVPacket* packet) { return Store(packet); });
   }
@@ -167,8 +168,8 @@ absl::Status EncodeSession::Store(AVPacket* packet) {
   NVC_RETURN_IF_ERROR(filter_->Filter(packet));
   const bool av1 = spec_.codec == EncodeCodec::kAv1;
   if (!av1 && stored.key && (spec_.repeat_headers || stored_ == 0)) stored.data = parameter_sets_;
-  // What SVT-AV1 announces before the first frame lacks tools that it then uses; NVENC announces
-  // nothing.
+  // SVT-AV1's sequence header from before the first frame lacks tools that the stream uses, and
+  // NVENC has none at that time. The first packet has the right one.
   if (av1 && stored_ == 0) {
     NVC_ASSIGN_OR_RETURN(std::string header, ParameterSetsIn(*packet, AV_CODEC_ID_AV1));
     if (!header.empty()) parameter_sets_ = std::move(header);
@@ -198,7 +199,8 @@ bool EncodeSession::Next(SessionPacket* packet) {
 absl::Status EncodeSession::SetRate(const EncoderRate& rate, AVRational frame_rate) {
   if (finished_) return absl::FailedPreconditionError("the encoder has ended");
   NVC_RETURN_IF_ERROR(CheckFrameRate(frame_rate, TraitsOf(spec_.codec)));
-  // The encoder counts on its own frames a second: what a frame may have follows from both.
+  // The encoder still counts at its first frame rate. Scaling the bit rates gives each frame its
+  // share at the new frame rate.
   const AVRational slower = av_div_q(spec_.frame_rate, frame_rate);
   const auto scaled = [&](int64_t bits) { return av_rescale(bits, slower.num, slower.den); };
   return encoder_->SetRate({scaled(rate.bitrate), scaled(rate.max_bitrate), rate.vbv_size});

@@ -1,4 +1,4 @@
-// An encoder that is fed frame by frame for as long as its owner likes, and whose packets are the
+// An encoder that takes one frame at a time, for as long as its owner likes. Its packets form the
 // elementary stream: Annex B for H.264 and HEVC, temporal units of OBUs for AV1.
 #ifndef TF_NVCODEC_CORE_ENCODE_ENCODE_SESSION_H_
 #define TF_NVCODEC_CORE_ENCODE_ENCODE_SESSION_H_
@@ -23,26 +23,28 @@ struct SessionSpec {
   InputFormat format = InputFormat::kNv12;
   int width = 0, height = 0;
   AVRational frame_rate = {30, 1};
-  // How RGB is converted, and the tags; unset: RGB by the size of the frame, YUV without tags.
+  // The matrix for RGB and the colour tags. If unset, RGB uses a matrix chosen by the size of the
+  // frame, and YUV gets no tags.
   std::optional<ColorSpace> color_space;
   bool full_range = false;
-  // Parameter sets before every key frame instead of the first only.
+  // Whether parameter sets come before every key frame, or before the first one only.
   bool repeat_headers = false;
-  // num_units_in_tick and time_scale of the stream's timing information; unset: by frame_rate.
+  // num_units_in_tick and time_scale of the stream's timing information; unset: taken from
+  // frame_rate.
   std::optional<AVRational> tick;
-  int gop = 0;           // frames from key frame to key frame; 0: codec's default
-  CodecOptions options;  // of libavcodec's encoder and of every AVCodecContext
+  int gop = 0;           // frames from one key frame to the next; 0: codec's default
+  CodecOptions options;  // of libavcodec's encoder and of AVCodecContext
   CodecOptions params;   // of the encoder library: x264, x265 or SVT-AV1
   EncodeEngine engine = EncodeEngine::kCpu;
-  // With kNvenc: libavutil's view of the GPU, which outlives the session; and whether the encoder
-  // reads its frames there, in place of host memory.
+  // With kNvenc: libavutil's context for the GPU, which outlives the session, and whether the
+  // encoder reads its frames in GPU memory instead of host memory.
   AVBufferRef* gpu = nullptr;
   bool frames_on_gpu = false;
 };
 
 struct SessionPacket {
   std::string data;
-  int64_t timestamp = 0;  // as given with the frame
+  int64_t timestamp = 0;  // the frame's timestamp
   int64_t pts = 0, dts = 0;
   AVPictureType type = AV_PICTURE_TYPE_NONE;
   bool key = false;
@@ -50,31 +52,32 @@ struct SessionPacket {
 
 class EncodeSession {
  public:
-  // InvalidArgument names what codec and encoder can't take; FailedPrecondition while another
-  // session of SVT-AV1 is open, and when NVENC fails.
+  // Returns InvalidArgument, which names what the codec or encoder does not support. Returns
+  // FailedPrecondition if another SVT-AV1 session is open or if NVENC fails.
   static absl::StatusOr<std::unique_ptr<EncodeSession>> Create(const SessionSpec& spec);
 
   size_t frame_bytes() const { return input_.frame_bytes(); }
-  // SPS and PPS, with the VPS in HEVC; AV1's sequence header OBU, final from the first packet on,
-  // before which NVENC tells none.
+  // SPS and PPS, with the VPS for HEVC; the sequence header OBU for AV1. AV1's is final from the
+  // first packet on; before it, NVENC has none.
   const std::string& parameter_sets() const { return parameter_sets_; }
-  // Of the packets' times, one tick a frame whatever SetRate says.
+  // The unit of the packets' times: one tick per frame, whatever SetRate says.
   AVRational time_base() const { return encoder_->context().time_base; }
 
-  // The frame's memory is not referred to once this returns. `force_key`: make it a key frame.
+  // Encodes a frame. `timestamp` comes back with its packet. `force_key` makes it a key frame. The
+  // caller may change the frame's memory when this returns.
   absl::Status Encode(const void* data, size_t size, int64_t timestamp, bool force_key);
-  // What the frames become.
+  // The stream that the frames become.
   const StreamSpec& stream() const { return stream_; }
-  // Where the encoder's frames come from if it reads them on the GPU; null otherwise.
+  // Returns the pool of frames if the encoder reads them in GPU memory, else null.
   const GpuFramePool* gpu_frames() const { return gpu_frames_.get(); }
-  // As Encode, with a written frame of gpu_frames().
+  // Encodes a frame of gpu_frames() that the caller has written.
   absl::Status EncodeGpuFrame(AvFramePtr frame, int64_t timestamp, bool force_key);
-  // Drains the encoder; no frame may follow.
+  // Drains the encoder. No frame may follow.
   absl::Status Finish();
-  // The next packet in decoding order; false: there is none yet.
+  // Takes the next packet in decoding order. Returns false if none is ready.
   bool Next(SessionPacket* packet);
 
-  // From the next frame on. The stream's timing information stays as it is.
+  // Changes the rates from the next frame on. The stream's timing information stays the same.
   absl::Status SetRate(const EncoderRate& rate, AVRational frame_rate);
 
  private:
@@ -92,7 +95,7 @@ class EncodeSession {
   std::unique_ptr<Encoder> encoder_;
   std::optional<BitstreamFilter> filter_;
   std::string parameter_sets_;
-  std::map<int64_t, int64_t> timestamps_;  // by pts, of frames whose packet is due
+  std::map<int64_t, int64_t> timestamps_;  // by pts, for frames whose packets are still to come
   std::deque<SessionPacket> packets_;
   int64_t next_pts_ = 0, stored_ = 0;
   absl::Status failed_;

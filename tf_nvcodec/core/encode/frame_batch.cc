@@ -12,7 +12,7 @@ namespace nvc {
 namespace {
 
 constexpr int kMaxFrameSide = 65500;
-// What FFmpeg can address at its widest format, so that no size computed from it overflows.
+// FFmpeg can address this many pixels in its widest format, so no size computed from it overflows.
 constexpr int64_t kMaxPixels = INT32_MAX / 16;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The frames that an encoder is given: one block of memory that somebody else owns.
+// A batch of frames for an encoder, in one block of memory that belongs to the caller.
 #ifndef TF_NVCODEC_CORE_ENCODE_FRAME_BATCH_H_
 #define TF_NVCODEC_CORE_ENCODE_FRAME_BATCH_H_
 
@@ -21,32 +21,32 @@ struct FrameBatch {
   int height = 0, width = 0;
   PixelFormat pixel_format = PixelFormat::kRgb;
   SampleType sample_type = SampleType::kUint8;
-  // kYuv444p whose samples are words of which the upper ten bits count: for choosing a stream only,
-  // no loader reads it, and frame_bytes is half of it.
+  // Marks kYuv444p whose samples are 16-bit words with ten valid upper bits. ChooseStream alone
+  // uses this: no loader reads such frames, and frame_bytes is half of their size.
   bool ten_high_bits = false;
 
   const void* Frame(int64_t index) const {
     return static_cast<const uint8_t*>(data) + static_cast<size_t>(index) * frame_bytes;
   }
-  // InvalidArgument when there is no frame, when a side is not positive, or when frame_bytes is not
-  // what the size and the format make.
+  // Returns InvalidArgument if there is no frame, if a side is not positive, or if frame_bytes does
+  // not fit size and format.
   absl::Status Validate() const;
 };
 
-// Bytes of one frame: height * width * channels samples, or FFmpeg's rawvideo for the packed
-// formats, whose chroma planes round odd sides up. InvalidArgument for native, for packed samples
-// that are not uint8, and for sizes beyond what FFmpeg can address.
+// Returns the bytes of one frame: height * width * channels samples, or the size of FFmpeg's
+// rawvideo for the packed formats, whose chroma planes round odd sides up. Returns InvalidArgument
+// for kNative, for packed samples that are not uint8, and for sizes beyond what FFmpeg can address.
 absl::StatusOr<size_t> FrameBytes(PixelFormat pixel_format, SampleType sample_type, int height,
                                   int width);
 
-// FFmpeg's name of a packed format; none for the others.
+// Returns FFmpeg's format for a packed format, and AV_PIX_FMT_NONE for the others.
 AVPixelFormat RawVideoFormat(PixelFormat format);
 
-// FFmpeg's rawvideo layout of a packed format. Samples of more than 8 bits are the upper ones of
-// words.
+// The layout of a packed format as FFmpeg's rawvideo. Samples of more than 8 bits are the upper
+// bits of 16-bit words.
 struct PackedLayout {
   int depth;
-  int log2_chroma;   // of both sides
+  int log2_chroma;   // log2 of the subsampling, in both directions
   bool interleaved;  // chroma samples alternate in one plane
 };
 PackedLayout LayoutOf(PixelFormat format);

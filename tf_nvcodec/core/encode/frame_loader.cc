@@ -12,10 +12,10 @@ extern "C" {
 namespace nvc {
 namespace {
 
-// What AVX-512 code in the encoders may ask for.
+// The widest alignment that AVX-512 code in the encoders needs, in bytes.
 constexpr int kAlignment = 64;
 
-// The format whose bytes the batch's frames are, none for floats.
+// Returns the format that has the same bytes as the batch's frames, and AV_PIX_FMT_NONE for floats.
 AVPixelFormat MemoryFormat(const FrameBatch& frames) {
   const bool bytes = frames.sample_type == SampleType::kUint8;
   const bool words = frames.sample_type == SampleType::kUint16;
@@ -31,7 +31,7 @@ AVPixelFormat MemoryFormat(const FrameBatch& frames) {
   }
 }
 
-// Luma comes first in every packed 8-bit format, so a gray stream can point at it.
+// Luma comes first in every packed 8-bit format, so a gray stream can use it in place.
 bool IsLumaOf(const StreamSpec& stream, const FrameBatch& frames) {
   return stream.encoder_format == AV_PIX_FMT_GRAY8 && Channels(frames.pixel_format) == 0 &&
          frames.pixel_format != PixelFormat::kP010;
@@ -56,7 +56,7 @@ class WrappingLoader : public FrameLoader {
   absl::StatusOr<AvFramePtr> Fill(int64_t index) override {
     AvFramePtr frame(av_frame_alloc());
     if (frame == nullptr) return absl::ResourceExhaustedError("out of memory for a frame");
-    // Encoders only read; AVFrame has no const.
+    // Encoders only read the data, but AVFrame has no const pointers.
     auto* const data = static_cast<uint8_t*>(const_cast<void*>(frames().Frame(index)));
     frame->buf[0] =
         av_buffer_create(data, frames().frame_bytes, KeepMemory, nullptr, AV_BUFFER_FLAG_READONLY);
@@ -86,7 +86,7 @@ absl::StatusOr<AvFramePtr> FrameLoader::NewFrame() {
   const int bytes =
       av_image_get_buffer_size(stream_.encoder_format, stream_.width, stream_.height, kAlignment);
   if (bytes < 0) return FfmpegError(bytes, "sizing a frame");
-  // Room for encoders that read whole vectors past the last sample.
+  // Leaves room for encoders that read whole vectors beyond the last sample.
   if (pool_ == nullptr) pool_.reset(av_buffer_pool_init(bytes + 2 * kAlignment, nullptr));
   AvFramePtr frame(av_frame_alloc());
   if (pool_ == nullptr || frame == nullptr) {

@@ -1,5 +1,4 @@
-// Where an encoder's frames come from, one after the other: a batch in host memory, or one on a
-// GPU.
+// Loads an encoder's frames one after the other from a batch in host memory or GPU memory.
 #ifndef TF_NVCODEC_CORE_ENCODE_FRAME_LOADER_H_
 #define TF_NVCODEC_CORE_ENCODE_FRAME_LOADER_H_
 
@@ -19,30 +18,32 @@ class FrameSource {
  public:
   virtual ~FrameSource() = default;
 
-  // Frame `index` with the stream's tags and without a pts, written and ready to be read. It may
-  // refer to memory that stays as long as the source. InvalidArgument names the frame when it holds
-  // floats far outside [0, 1].
+  // Returns frame `index`, complete, with the stream's tags and without a pts. It may refer to
+  // memory that stays valid as long as the source. Returns InvalidArgument, which names the frame,
+  // if it has floats far outside [0, 1].
   virtual absl::StatusOr<AvFramePtr> Load(int64_t index) = 0;
-  // Whose frames these are where an encoder reads them on a GPU; null for frames in host memory.
+  // Returns the pool of these frames if an encoder reads them in GPU memory, and null for frames in
+  // host memory.
   virtual const GpuFramePool* gpu_frames() const { return nullptr; }
 };
 
-// The source of a batch as frames of `stream`.
+// Makes the source that turns a batch into frames of `stream`.
 using OpenFrames =
     std::function<absl::StatusOr<std::unique_ptr<FrameSource>>(const StreamSpec& stream)>;
 
-// What Load says of such floats.
+// Returns Load's error for floats out of range in frame `index`.
 absl::Status FloatsOutOfRange(int64_t index);
 
+// Loads frames from host memory.
 class FrameLoader : public FrameSource {
  public:
-  // The batch's memory must outlive the loader and every frame it gave: frames whose samples are
-  // already laid out as the stream wants them are not copied.
+  // The batch's memory must outlive the loader and all its frames, because frames that already have
+  // the stream's layout are not copied.
   static absl::StatusOr<std::unique_ptr<FrameLoader>> Create(const FrameBatch& frames,
                                                              const StreamSpec& stream);
 
   absl::StatusOr<AvFramePtr> Load(int64_t index) final;
-  // Whether frames are handed on without a copy.
+  // Returns whether frames refer to the batch's memory without a copy.
   virtual bool wraps() const { return false; }
 
  protected:
@@ -50,7 +51,8 @@ class FrameLoader : public FrameSource {
 
   const FrameBatch& frames() const { return frames_; }
   const StreamSpec& stream() const { return stream_; }
-  // A frame of the encoder's format with memory of its own, reused once nobody refers to it.
+  // Returns a frame of the encoder's format with its own memory, which is reused when nothing
+  // refers to it.
   absl::StatusOr<AvFramePtr> NewFrame();
 
  private:
@@ -64,7 +66,7 @@ class FrameLoader : public FrameSource {
   std::unique_ptr<AVBufferPool, PoolDeleter> pool_;
 };
 
-// The loaders behind Create.
+// The loaders that Create returns.
 std::unique_ptr<FrameLoader> NewRgbFrameLoader(const FrameBatch& frames, const StreamSpec& stream);
 std::unique_ptr<FrameLoader> NewYuvFrameLoader(const FrameBatch& frames, const StreamSpec& stream);
 

@@ -13,12 +13,13 @@ namespace {
 
 constexpr double kMinFps = 0.001, kMaxFps = 100000;
 constexpr double kMaxSeconds = 1e9;
-// Time scales in use; the last takes whatever fits none exactly.
+// Usual time scales. Times that fit none of them exactly use the last one.
 constexpr int kTickRates[] = {1000,  12800, 15360, 16000,  24000,  25000,  30000,
                               48000, 60000, 90000, 120000, 360000, 1000000};
-constexpr int64_t kMaxTickGap = INT32_MAX;  // MP4's sample durations
+constexpr int64_t kMaxTickGap = INT32_MAX;  // limit of MP4's sample durations
 
-// Continued fractions, stopped at the first convergent or semiconvergent that is close enough.
+// Returns the fraction with the smallest denominator within `tolerance` of `value`. Uses continued
+// fractions and stops at the first convergent or semiconvergent that is close enough.
 AVRational SimplestFraction(double value, double tolerance) {
   int64_t h0 = 0, h1 = 1, k0 = 1, k1 = 0;
   double x = value;
@@ -80,7 +81,8 @@ std::vector<int64_t> RoundToTicks(absl::Span<const double> seconds, double ticks
   return ticks;
 }
 
-// Whether no time is a microsecond, or a thousandth of a tick, away from its tick.
+// Returns whether every time is within a microsecond, and within a thousandth of a tick, of a whole
+// tick.
 bool FitsTicks(absl::Span<const double> seconds, double ticks_per_second) {
   const double tolerance = std::min(1e-3, 1e-6 * ticks_per_second);
   return std::all_of(seconds.begin(), seconds.end(), [&](double s) {
@@ -101,7 +103,7 @@ bool AreConsecutive(const std::vector<int64_t>& ticks) {
 AVRational RationalRate(double fps) {
   constexpr double kNtsc = 1000.0 / 1001;
   const double whole = std::round(fps / kNtsc);
-  // 29.97 is 1e-6 away from 30000/1001, 30 is 1e-3.
+  // 29.97 differs from 30000/1001 by 1e-6 of its value, 30 by 1e-3.
   if (whole >= 1 && whole <= 1000 && std::abs(whole * kNtsc - fps) <= 2e-6 * fps) {
     AVRational rate;
     av_reduce(&rate.num, &rate.den, static_cast<int64_t>(whole) * 1000, 1001, INT32_MAX);

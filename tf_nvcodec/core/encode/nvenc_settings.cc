@@ -17,33 +17,20 @@ extern "C" {
 namespace nvc {
 namespace {
 
-const char* EncoderName(EncodeCodec codec) {
-  switch (codec) {
-    case EncodeCodec::kH264:
-      return "h264_nvenc";
-    case EncodeCodec::kHevc:
-      return "hevc_nvenc";
-    case EncodeCodec::kAv1:
-      return "av1_nvenc";
-    default:
-      return nullptr;
-  }
-}
-
-// x264's and x265's presets, from the fastest on.
+// Presets of x264 and x265, the fastest first.
 constexpr std::pair<absl::string_view, const char*> kX26xPresets[] = {
     {"ultrafast", "p1"}, {"superfast", "p1"}, {"veryfast", "p2"}, {"faster", "p3"},
     {"fast", "p3"},      {"medium", "p4"},    {"slow", "p5"},     {"slower", "p6"},
     {"veryslow", "p7"},  {"placebo", "p7"},
 };
-// SVT-AV1's 0 (slowest) to 13.
+// Presets of SVT-AV1, from 0 (slowest) to 13.
 constexpr const char* kSvtAv1Presets[] = {"p7", "p7", "p6", "p6", "p5", "p5", "p4",
                                           "p4", "p3", "p2", "p2", "p1", "p1", "p1"};
 
 }  // namespace
 
 absl::StatusOr<const AVCodec*> FindNvencEncoder(EncodeCodec codec) {
-  const char* const name = EncoderName(codec);
+  const char* const name = TraitsOf(codec).encoding->nvenc_encoder;
   if (name == nullptr) {
     return absl::InvalidArgumentError(
         absl::StrCat("NVENC encodes h264, hevc and av1, not ", TraitsOf(codec).name));
@@ -85,7 +72,7 @@ std::string NvencPreset(EncodeCodec codec, absl::string_view preset) {
 
 namespace {
 
-// Beyond what codec_settings.cc keeps for arguments.
+// Options that an argument of the API sets, besides those in codec_settings.cc.
 constexpr std::pair<absl::string_view, absl::string_view> kArguments[] = {
     {"cq", "crf"},
     {"gpu", "backend"},
@@ -97,7 +84,7 @@ bool HasOption(const AVCodec* encoder, const std::string& name, const char* unit
   return own != nullptr && av_opt_find(&own, name.c_str(), unit, 0, AV_OPT_SEARCH_FAKE_OBJ);
 }
 
-// A named value of an option, or a number, which libavcodec checks itself.
+// Checks that this libavcodec knows `option` of the encoder and its named value `value`.
 absl::Status CheckNamed(const AVCodec* encoder, const std::string& option,
                         const std::string& value) {
   if (HasOption(encoder, option, nullptr) && HasOption(encoder, value, option.c_str())) {
@@ -127,7 +114,7 @@ absl::Status CheckOption(const AVCodec* encoder, const EncodeOptions& options,
 int NvencBFrames(const EncodeOptions& options) {
   if (options.container == EncodeContainer::kAvi || options.gop == 1) return 0;
   if (options.max_b_frames >= 0) return options.max_b_frames;
-  // Not every GPU makes B-frames of HEVC; all do of H.264.
+  // All GPUs encode B-frames in H.264, but not all in HEVC.
   return options.codec == EncodeCodec::kH264 ? 2 : 0;
 }
 
@@ -139,7 +126,7 @@ absl::StatusOr<CodecOptions> MakeNvencSettings(const AVCodec* encoder,
   NVC_RETURN_IF_ERROR(CheckNamed(encoder, "preset", preset));
   CodecOptions settings = {{"preset", preset}};
   double quality = options.quality.value_or(traits.default_quality);
-  // x264's and x265's own defaults, which their traits leave to them.
+  // The defaults of x264 and x265. Their traits don't name a number.
   if (quality < 0) quality = options.codec == EncodeCodec::kH264 ? 23 : 28;
   if (options.bitrate == 0 && options.codec == EncodeCodec::kH264 && quality == 0) {
     NVC_RETURN_IF_ERROR(CheckNamed(encoder, "tune", "lossless"));
@@ -147,7 +134,7 @@ absl::StatusOr<CodecOptions> MakeNvencSettings(const AVCodec* encoder,
   } else {
     NVC_RETURN_IF_ERROR(CheckNamed(encoder, "rc", "vbr"));
     settings.emplace_back("rc", "vbr");
-    // 0 would leave the quality to the driver.
+    // A quality of 0 would let the driver choose.
     if (options.bitrate == 0) {
       settings.emplace_back("cq", absl::StrCat(std::max(quality, 1.0)));
     }

@@ -1,4 +1,4 @@
-// What NVIDIA's NVENC makes by way of libavcodec: codecs, stream formats, presets.
+// Settings for NVIDIA's NVENC through libavcodec: codecs, stream formats and presets.
 #ifndef TF_NVCODEC_CORE_ENCODE_NVENC_SETTINGS_H_
 #define TF_NVCODEC_CORE_ENCODE_NVENC_SETTINGS_H_
 
@@ -17,27 +17,28 @@ extern "C" {
 
 namespace nvc {
 
-// libavcodec's encoder. InvalidArgument for a codec that NVENC never makes; Unimplemented when this
-// libavcodec was built without it.
+// Returns libavcodec's NVENC encoder for `codec`. Returns InvalidArgument for a codec that NVENC
+// never encodes, and Unimplemented if this libavcodec was built without it.
 absl::StatusOr<const AVCodec*> FindNvencEncoder(EncodeCodec codec);
 
-// Formats of the stream that NVENC makes of frames of `input`, in the order that an error lists
-// them. Ten bits only of p010 frames and, `ten_high_bits`, of yuv444p in words: NVENC reads no
-// other layout of them.
+// Returns the stream formats that NVENC makes of `input` frames, in the order in which an error
+// lists them. Ten-bit formats need p010 frames or, with `ten_high_bits`, yuv444p in 16-bit words:
+// NVENC reads no other layout of ten bits.
 std::vector<AVPixelFormat> NvencStreamFormats(EncodeCodec codec, PixelFormat input,
                                               bool ten_high_bits);
-// The layout in which NVENC reads a stream of `format`.
+// Returns the layout in which NVENC reads a stream of `format`.
 AVPixelFormat NvencInputFormat(AVPixelFormat format);
 
-// NVENC's p1 (fastest) to p7 for a preset of the codec's CPU encoder or of NVENC's own; "" for any
-// other name.
+// Translates a preset of the codec's CPU encoder, or of NVENC, to NVENC's p1 (fastest) to p7.
+// Returns "" for any other name.
 std::string NvencPreset(EncodeCodec codec, absl::string_view preset);
 
-// B-frames in a row when the caller names no number: libavcodec's NVENC would not tell its own.
+// Returns the number of B-frames in a row. This chooses a default itself, because libavcodec does
+// not tell which number NVENC would choose.
 int NvencBFrames(const EncodeOptions& options);
 
-// As MakeCodecSettings. Each name and value is looked up in the encoder's own tables first:
-// Unimplemented for what an older libavcodec lacks.
+// Returns the settings as MakeCodecSettings does. Looks up each name and value in the encoder's own
+// tables first, and returns Unimplemented for what an older libavcodec does not have.
 absl::StatusOr<CodecOptions> MakeNvencSettings(const AVCodec* encoder,
                                                const EncodeOptions& options);
 

@@ -1,4 +1,4 @@
-// Frames of RGB, BGR or gray samples to planar YUV, gray or RGB streams, in bands of two rows.
+// Loads RGB, BGR or gray frames as planar YUV, gray or RGB frames, in bands of two rows.
 #include <algorithm>
 #include <cstring>
 #include <vector>
@@ -36,7 +36,7 @@ class RgbFrameLoader : public FrameLoader {
     for (int i = 0; i < 2; ++i) chroma_[i] = MakeFixedChroma(matrix, i + 1);
     gray_ = MakeGrayWeights(matrix, peak, depth_);
     identity_ = MakeIdentityWeights(peak, depth_);
-    // One sample more than the width, so that the last column of an odd width has a twin.
+    // One sample more than the width, so that the last column of an odd width has a partner.
     const size_t row = static_cast<size_t>(stream.width) + 1;
     for (int y = 0; y < 2; ++y) {
       for (int c = 0; c < 3; ++c) {
@@ -74,7 +74,8 @@ class RgbFrameLoader : public FrameLoader {
     return frame;
   }
 
-  // Leaves the channels in R, G, B order.
+  // Reads one row into the buffers, with the channels in R, G, B order. Returns false if a float is
+  // out of range.
   bool ReadRow(int64_t index, int y, int slot) {
     const int width = stream().width;
     const size_t row_bytes = frames().frame_bytes / stream().height;
@@ -110,7 +111,7 @@ class RgbFrameLoader : public FrameLoader {
     return in_range;
   }
 
-  // Luma, or all three planes of an RGB stream.
+  // Writes a row of luma, or of all three channels of an RGB stream.
   void WriteRow(int y, int slot, AVFrame* frame) {
     if (rgb_) {
       WriteRgbRow(y, slot, frame);
@@ -134,7 +135,7 @@ class RgbFrameLoader : public FrameLoader {
             planar_ ? Row(frame, format_.comp[c].plane, y) : unpacked_[c].data());
     }
     if (planar_) return;
-    // RGB24, BGR24 and BGR0.
+    // RGB24, BGR24 and BGR0 are interleaved.
     uint8_t* const out = Row(frame, 0, y);
     const int step = format_.comp[0].step;
     if (step == 4) std::memset(out, 0, 4 * static_cast<size_t>(stream().width));
@@ -207,7 +208,7 @@ class RgbFrameLoader : public FrameLoader {
   const AVPixFmtDescriptor& format_;
   const int channels_, depth_;
   const bool rgb_, planar_, halve_x_, halve_y_;
-  const bool fixed_;  // 8-bit RGB to 8-bit YUV, all in integers
+  const bool fixed_;  // 8-bit RGB to 8-bit YUV, in integers throughout
   FloatWeights weights_[3], gray_, identity_;
   FixedLuma luma_;
   FixedChroma chroma_[2];

@@ -63,24 +63,25 @@ FloatWeights MakeDepthWeights(ColorRange range, bool chroma, int from, int to) {
 
 FixedLuma MakeFixedLuma(const RgbToYuv& matrix) {
   const double* const row = matrix.matrix[0];
-  // Channels are scaled by 256 and weights by 65536, for a result scaled by 256.
+  // Channels are scaled by 256 and weights by 65536, so that the result is scaled by 256.
   const double scale = 65536.0 / 255;
   const long red = std::lround(row[0] * scale), blue = std::lround(row[2] * scale);
-  // Green takes what is left of the sum, so that gray stays gray.
+  // Green takes the rest of the sum, so that gray stays gray.
   const long green = std::lround((row[0] + row[1] + row[2]) * scale) - red - blue;
   FixedLuma luma = {};
   luma.weight[0] = static_cast<uint16_t>(red);
   luma.weight[1] = static_cast<uint16_t>(green);
   luma.weight[2] = static_cast<uint16_t>(blue);
-  // A half, and about what the three truncated products lose.
+  // A half for rounding, and about what truncating the three products loses.
   luma.offset = static_cast<uint16_t>(std::lround(matrix.offset[0] * 256 + 128 + 1));
   return luma;
 }
 
 FixedChroma MakeFixedChroma(const RgbToYuv& matrix, int component) {
   const double* const row = matrix.matrix[component];
-  // Channels are scaled by 128 and weights by 65536, for a result scaled by 128: one bit of room,
-  // since pure blue or red in full range rounds to 256 before it is clipped.
+  // Channels are scaled by 128 and weights by 65536, so that the result is scaled by 128. This
+  // leaves one spare bit, because pure blue or red in full range rounds to 256 before it is
+  // clipped.
   const double scale = 65536.0 / 255;
   FixedChroma chroma = {};
   chroma.up = component == 1 ? 2 : 0;

@@ -1,4 +1,4 @@
-// The equations of frames on their way to a stream as the constants that the row kernels take.
+// Computes the constants that the row kernels use to convert frames for a stream.
 #ifndef TF_NVCODEC_CORE_ENCODE_RGB_WEIGHTS_H_
 #define TF_NVCODEC_CORE_ENCODE_RGB_WEIGHTS_H_
 
@@ -7,17 +7,19 @@
 
 namespace nvc {
 
-// The sample of white.
+// Returns the value of a white sample.
 float WhiteOf(SampleType type);
 
-// Row `component` (0 luma, 1 Cb, 2 Cr) of the matrix for channels whose white is `peak`.
+// Returns row `component` (0 luma, 1 Cb, 2 Cr) of the matrix, for channels in which white is
+// `peak`.
 FloatWeights MakeFloatWeights(const RgbToYuv& matrix, int component, float peak, int bit_depth);
-// Luma of a gray sample.
+// Returns the weights for the luma of a gray sample.
 FloatWeights MakeGrayWeights(const RgbToYuv& matrix, float peak, int bit_depth);
-// A channel at another depth.
+// Returns the weights that convert a channel to another bit depth.
 FloatWeights MakeIdentityWeights(float peak, int bit_depth);
 
-// Code values of Y'CbCr at another depth (H.273, 8.3): limited range shifts, full range stretches.
+// Returns the weights that convert Y'CbCr code values to another bit depth (H.273, 8.3). Limited
+// range shifts, full range stretches.
 FloatWeights MakeDepthWeights(ColorRange range, bool chroma, int from, int to);
 
 // For 8-bit channels and an 8-bit result.

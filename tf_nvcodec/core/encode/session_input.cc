@@ -46,7 +46,7 @@ PixelFormat CoreFormat(InputFormat format) {
   return PixelFormat::kNv12;
 }
 
-// Bits of a 16-bit word below its 10 that count.
+// The number of low bits in a 16-bit word that don't count.
 constexpr int kWideShift = 6;
 
 }  // namespace
@@ -111,7 +111,8 @@ absl::StatusOr<AvFramePtr> SessionInput::Load(const void* data, size_t size) {
   NVC_ASSIGN_OR_RETURN(const std::unique_ptr<FrameLoader> loader,
                        FrameLoader::Create(shape_, stream_));
   NVC_ASSIGN_OR_RETURN(AvFramePtr frame, loader->Load(0));
-  // A frame that refers to the caller's memory is marked read-only; encoders keep frames for long.
+  // A frame that refers to the caller's memory is read-only, but encoders keep frames for a long
+  // time. So this copies it.
   const int copied = av_frame_make_writable(frame.get());
   if (copied < 0) return FfmpegError(copied, "copying a frame");
   return frame;
@@ -127,13 +128,13 @@ absl::StatusOr<AvFramePtr> SessionInput::LoadWide(const uint8_t* data) {
   if (allocated < 0) return FfmpegError(allocated, "allocating a frame");
   SetTags(stream_, frame.get());
   const size_t row_bytes = static_cast<size_t>(stream_.width) * sizeof(uint16_t);
-  // NVENC has them at the top too.
+  // NVENC takes the ten bits at the top too.
   const int shift = stream_.encoder_format == AV_PIX_FMT_YUV444P16 ? 0 : kWideShift;
   for (int plane = 0; plane < 3; ++plane) {
     for (int y = 0; y < stream_.height; ++y) {
       uint8_t* const out = frame->data[plane] + static_cast<ptrdiff_t>(y) * frame->linesize[plane];
       for (int x = 0; x < stream_.width; ++x) {
-        uint16_t word;  // the caller's memory may not be aligned
+        uint16_t word;  // copied, because the caller's memory may not be aligned
         std::memcpy(&word, data + x * sizeof(word), sizeof(word));
         word = static_cast<uint16_t>(word >> shift);
         std::memcpy(out + x * sizeof(word), &word, sizeof(word));

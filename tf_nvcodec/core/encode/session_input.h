@@ -1,4 +1,4 @@
-// The frames of an encoding session as its caller has them in memory.
+// Turns the frames that an encoding session's caller has in memory into the encoder's frames.
 #ifndef TF_NVCODEC_CORE_ENCODE_SESSION_INPUT_H_
 #define TF_NVCODEC_CORE_ENCODE_SESSION_INPUT_H_
 
@@ -13,29 +13,30 @@
 
 namespace nvc {
 
-// NVENC's buffer formats, rows without padding. kYuv444Wide: three planes of 16-bit words whose
-// upper 10 bits count, as in P010. kArgb and kAbgr name the word, so that bytes come as B, G, R, A
-// and R, G, B, A; alpha is dropped.
+// NVENC's buffer formats, with rows without padding. kYuv444Wide has three planes of 16-bit words
+// whose upper 10 bits count, as in P010. The names of kArgb and kAbgr describe a 32-bit word, so
+// their bytes are B, G, R, A and R, G, B, A. Alpha is dropped.
 enum class InputFormat { kNv12, kYuv420, kYuv444, kP010, kYuv444Wide, kArgb, kAbgr };
 
-// "NV12", "YUV420" (also "IYUV"), "YUV444", "P010" (also "YUV420_10BIT"), "YUV444_16BIT" (also
-// "YUV444_10BIT"), "ARGB" or "ABGR", in any case. InvalidArgument lists them.
+// Parses "NV12", "YUV420" (or "IYUV"), "YUV444", "P010" (or "YUV420_10BIT"), "YUV444_16BIT" (or
+// "YUV444_10BIT"), "ARGB" or "ABGR", in upper or lower case. Returns InvalidArgument, which lists
+// them, for other names.
 absl::StatusOr<InputFormat> ParseInputFormat(absl::string_view name);
 bool IsRgb(InputFormat format);
 
-// One frame without memory: what ChooseStream chooses by. InvalidArgument for sizes that no frame
-// of the format has.
+// Returns the description of one frame, without memory, for ChooseStream. Returns InvalidArgument
+// for a size that frames of the format can't have.
 absl::StatusOr<FrameBatch> DescribeInput(InputFormat format, int width, int height);
-// FFmpeg's pixel format of the stream that keeps these frames as they are; RGB loses chroma.
+// Returns FFmpeg's name of the stream format that keeps these frames unchanged. RGB loses chroma.
 const char* StreamFormatName(InputFormat format);
 
 class SessionInput {
  public:
   SessionInput(InputFormat format, const FrameBatch& shape, const StreamSpec& stream);
 
-  // Of a frame in memory.
+  // Bytes of a frame in the caller's memory.
   size_t frame_bytes() const;
-  // A frame that owns its samples. InvalidArgument unless `size` is frame_bytes().
+  // Returns a frame that owns its samples. Returns InvalidArgument unless `size` is frame_bytes().
   absl::StatusOr<AvFramePtr> Load(const void* data, size_t size);
 
  private:

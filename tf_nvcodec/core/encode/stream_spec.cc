@@ -16,7 +16,7 @@ extern "C" {
 namespace nvc {
 namespace {
 
-// Smaller frames need blocks of 16, which the levels for longer sides (H.265, A.4.2) forbid.
+// Smaller frames need blocks of 16, which the levels for longer sides forbid (H.265, A.4.2).
 constexpr int kMinHevcLargeBlock = 32, kMaxHevcSmallBlockSide = 4222;
 
 bool IsPackedYuv(const FrameBatch& frames) { return Channels(frames.pixel_format) == 0; }
@@ -113,7 +113,7 @@ absl::Status CheckSize(const StreamSpec& spec, const EncodeOptions& options) {
       " pad or crop the frames"));
 }
 
-// Colours that the decoder would not see are refused.
+// Refuses colours that a decoder would not learn from the stream.
 absl::Status CheckColors(const FrameBatch& frames, const EncodeOptions& options,
                          const StreamSpec& spec) {
   if (IsRgb(spec.format)) {
@@ -170,8 +170,8 @@ void ChooseTags(const FrameBatch& frames, StreamSpec* spec) {
   }
   if (IsRgb(spec->format)) spec->matrix = AVCOL_SPC_RGB;
   spec->range = spec->color_range == ColorRange::kFull ? AVCOL_RANGE_JPEG : AVCOL_RANGE_MPEG;
-  // Chroma that is made here is the mean of a block, so it sits in the middle of it. Where packed
-  // 4:2:0 frames have it is not known.
+  // Chroma made here is the mean of a block, so it lies in the block's centre. The chroma siting of
+  // packed 4:2:0 frames is unknown.
   const bool made_here = !IsPackedYuv(frames) || frames.pixel_format == PixelFormat::kYuv444p;
   if (made_here && format->log2_chroma_w == 1 && format->log2_chroma_h == 1) {
     spec->chroma_location = AVCHROMA_LOC_CENTER;
@@ -192,8 +192,9 @@ absl::StatusOr<StreamSpec> ChooseStream(const FrameBatch& frames, const EncodeOp
   spec.width = frames.width;
   spec.height = frames.height;
   const bool nvenc = options.engine == EncodeEngine::kNvenc;
-  NVC_ASSIGN_OR_RETURN(spec.encoder, nvenc ? FindNvencEncoder(options.codec)
-                                           : FindEncoder(TraitsOf(options.codec).encoder));
+  NVC_ASSIGN_OR_RETURN(spec.encoder, nvenc
+                                         ? FindNvencEncoder(options.codec)
+                                         : FindEncoder(TraitsOf(options.codec).encoding->encoder));
   NVC_ASSIGN_OR_RETURN(spec.format, ChooseFormat(frames, options));
   spec.encoder_format = nvenc ? NvencInputFormat(spec.format) : spec.format;
   if (options.codec == EncodeCodec::kH264 && IsRgb(spec.format)) {

@@ -1,4 +1,4 @@
-// Which stream a batch of frames becomes: encoder, pixel format, size and colour tags.
+// Chooses the stream that a batch of frames becomes: encoder, pixel format, size and colour tags.
 #ifndef TF_NVCODEC_CORE_ENCODE_STREAM_SPEC_H_
 #define TF_NVCODEC_CORE_ENCODE_STREAM_SPEC_H_
 
@@ -15,12 +15,12 @@ namespace nvc {
 struct StreamSpec {
   const AVCodec* encoder = nullptr;
   AVPixelFormat format = AV_PIX_FMT_NONE;          // of the stream
-  AVPixelFormat encoder_format = AV_PIX_FMT_NONE;  // same samples, as the encoder is handed them
+  AVPixelFormat encoder_format = AV_PIX_FMT_NONE;  // layout of the same samples for the encoder
   int height = 0, width = 0;
-  // How R'G'B' becomes this stream's Y'CbCr, or what the packed frames already are.
+  // The matrix and range that turn R'G'B' into this stream's Y'CbCr, or those of the packed frames.
   ColorSpace color_space = ColorSpace::kBt601;
   ColorRange color_range = ColorRange::kLimited;
-  // The tags that say so.
+  // The tags for them.
   AVColorSpace matrix = AVCOL_SPC_UNSPECIFIED;
   AVColorPrimaries primaries = AVCOL_PRI_UNSPECIFIED;
   AVColorTransferCharacteristic transfer = AVCOL_TRC_UNSPECIFIED;
@@ -28,13 +28,14 @@ struct StreamSpec {
   AVChromaLocation chroma_location = AVCHROMA_LOC_UNSPECIFIED;
 };
 
-// Defaults: the input's chroma and depth where the codec has them, else yuv420p; FFV1 keeps the
-// input's samples. BT.709 for a width of at least 1280 or a height above 576, else BT.601, as
-// color.h guesses for streams without tags. InvalidArgument when codec or container can't take the
-// size, the format or the colours, with what they would take.
+// Chooses the stream. By default it keeps the input's chroma and depth if the codec supports them,
+// and takes yuv420p otherwise; FFV1 keeps the input's samples. The matrix is BT.709 if the width is
+// at least 1280 or the height above 576, else BT.601, as color.h guesses for streams without tags.
+// Returns InvalidArgument, which names the possible values, if codec or container does not support
+// the size, the format or the colours.
 absl::StatusOr<StreamSpec> ChooseStream(const FrameBatch& frames, const EncodeOptions& options);
 
-// Has the frame say the stream's colours.
+// Copies the stream's colour tags to a frame.
 void SetTags(const StreamSpec& stream, AVFrame* frame);
 
 }  // namespace nvc

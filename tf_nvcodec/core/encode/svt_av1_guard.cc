@@ -21,13 +21,13 @@ struct Holder {
   bool taken = false;
   bool by_session = false;
   bool slow_was_open = false;
-  bool inherited = false;  // by a fork, from an encoder that is not here
+  bool inherited = false;  // by a fork; the encoder runs in the parent
 };
 
 constexpr int kSlowestToHang = 6, kFastestToHang = 7;
 
 Holder& TheHolder() {
-  // Never destroyed: encoders may still run while the process ends.
+  // Never destroyed, because encoders may still run while the process ends.
   static Holder& holder = *new Holder;
   return holder;
 }
@@ -37,7 +37,7 @@ const bool held_in_forks = HoldInForks(&TheHolder().mutex, NoteInheritance);
 
 }  // namespace
 
-SvtAv1Turn::~SvtAv1Turn() {
+SvtAv1Lock::~SvtAv1Lock() {
   if (!held_) return;
   Holder& holder = TheHolder();
   {
@@ -47,7 +47,7 @@ SvtAv1Turn::~SvtAv1Turn() {
   holder.freed.notify_one();
 }
 
-absl::StatusOr<SvtAv1Turn> WaitForSvtAv1Turn(EncoderUse use, const Cancelled& cancelled) {
+absl::StatusOr<SvtAv1Lock> WaitForSvtAv1Lock(EncoderUse use, const Cancelled& cancelled) {
   Holder& holder = TheHolder();
   std::unique_lock<std::mutex> lock(holder.mutex);
   while (holder.taken) {
@@ -68,7 +68,7 @@ absl::StatusOr<SvtAv1Turn> WaitForSvtAv1Turn(EncoderUse use, const Cancelled& ca
   }
   holder.taken = true;
   holder.by_session = use == EncoderUse::kSession;
-  SvtAv1Turn turn;
+  SvtAv1Lock turn;
   turn.held_ = true;
   return turn;
 }
@@ -94,7 +94,7 @@ void SvtAv1PresetWasOpened(int preset) {
 
 namespace {
 
-// glibc has no functions for these. Both are about this thread alone.
+// glibc has no functions for these calls. Both concern this thread alone.
 bool GetCapabilities(__user_cap_data_struct* data) {
   __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
   return syscall(SYS_capget, &header, data) == 0;
@@ -107,7 +107,7 @@ bool SetCapabilities(const __user_cap_data_struct* data) {
 
 }  // namespace
 
-OrdinaryPriority::OrdinaryPriority() {
+NoRealTimePriority::NoRealTimePriority() {
   if (!GetCapabilities(before_)) return;
   __user_cap_data_struct without[_LINUX_CAPABILITY_U32S_3];
   std::copy(std::begin(before_), std::end(before_), without);
@@ -117,7 +117,7 @@ OrdinaryPriority::OrdinaryPriority() {
   changed_ = SetCapabilities(without);
 }
 
-OrdinaryPriority::~OrdinaryPriority() {
+NoRealTimePriority::~NoRealTimePriority() {
   if (changed_) SetCapabilities(before_);
 }
 

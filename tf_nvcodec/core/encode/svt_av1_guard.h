@@ -1,4 +1,5 @@
-// One SVT-AV1 encoder at a time.
+// Protects against faults of SVT-AV1: one encoder at a time, safe presets, ordinary thread
+// priority.
 #ifndef TF_NVCODEC_CORE_ENCODE_SVT_AV1_GUARD_H_
 #define TF_NVCODEC_CORE_ENCODE_SVT_AV1_GUARD_H_
 
@@ -11,51 +12,54 @@
 
 namespace nvc {
 
-// Who encodes: one call that ends by itself, or a caller that comes back frame after frame.
+// The caller of an encoder: one call that ends by itself, or a session that gets frame after frame.
 enum class EncoderUse { kOneCall, kSession };
 
-// SVT-AV1 keeps block geometry, lookup tables and the list of cores in globals that opening an
-// encoder rewrites and closing one frees, under the encoders that run (seen with 1.4: crashes and
-// hangs; its own guard came in 2026). So an encoder holds this from before it opens until after it
-// closes, on whichever thread. It spreads over the cores by itself.
-class SvtAv1Turn {
+// The right to run SVT-AV1. The library keeps block geometry, lookup tables and the list of cores
+// in globals. Opening an encoder rewrites them and closing one frees them, even while other
+// encoders run; SVT-AV1 1.4 then crashes or hangs, and versions before 2026 have no guard against
+// it. So an encoder holds a turn from before it opens until after it closes, on any thread. One
+// encoder alone uses all cores.
+class SvtAv1Lock {
  public:
-  SvtAv1Turn() = default;
-  SvtAv1Turn(SvtAv1Turn&& other) noexcept : held_(std::exchange(other.held_, false)) {}
-  SvtAv1Turn& operator=(SvtAv1Turn&& other) noexcept {
+  SvtAv1Lock() = default;
+  SvtAv1Lock(SvtAv1Lock&& other) noexcept : held_(std::exchange(other.held_, false)) {}
+  SvtAv1Lock& operator=(SvtAv1Lock&& other) noexcept {
     std::swap(held_, other.held_);
     return *this;
   }
-  ~SvtAv1Turn();
+  ~SvtAv1Lock();
 
  private:
-  friend absl::StatusOr<SvtAv1Turn> WaitForSvtAv1Turn(EncoderUse use, const Cancelled& cancelled);
+  friend absl::StatusOr<SvtAv1Lock> WaitForSvtAv1Lock(EncoderUse use, const Cancelled& cancelled);
   bool held_ = false;
 };
 
-// Waits for the calls of other threads. Cancelled if `cancelled` says so meanwhile;
-// FailedPrecondition while a session has the turn, which only its owner can end.
-absl::StatusOr<SvtAv1Turn> WaitForSvtAv1Turn(EncoderUse use, const Cancelled& cancelled);
+// Waits until calls on other threads finish. Returns Cancelled if `cancelled` returns true
+// meanwhile. Returns FailedPrecondition if a session has the turn, because only its owner can end
+// it.
+absl::StatusOr<SvtAv1Lock> WaitForSvtAv1Lock(EncoderUse use, const Cancelled& cancelled);
 
-constexpr int kSvtAv1DefaultPreset = -2;  // libavcodec's name of it; a fast one
+constexpr int kSvtAv1DefaultPreset = -2;  // libavcodec's value for SVT-AV1's default, a fast preset
 
-// To be asked by who has the turn, before it opens an encoder. FailedPrecondition for presets 6 and
-// 7 once one of 0 to 5 was open in this process: what such an encoder of SVT-AV1 1.4 shares with
-// them is built for the slower ones, and it never ends. (Seen with 0 to 5 before 6 and 7; not the
-// other way round, and not with 8 and above.)
+// Call this with the turn, before opening an encoder. Returns FailedPrecondition for presets 6 and
+// 7 if one of 0 to 5 was open in this process before: SVT-AV1 1.4 shares data between them that is
+// built for the slower preset, and the encoder never ends. The other order is safe, and so are
+// presets from 8 on.
 absl::Status CheckSvtAv1Preset(int preset);
 void SvtAv1PresetWasOpened(int preset);
 
-// While one is alive, this thread, and threads that it starts, can't raise their priority. SVT-AV1
-// does so where the user is root: the thread that opens an encoder becomes one of SCHED_FIFO, 99,
-// for good (seen with 1.4), with it all threads that it ever starts, and what waits for others in
-// a loop then keeps these from running. Without effect where RLIMIT_RTPRIO lets everyone do so.
-class OrdinaryPriority {
+// While one of these lives, this thread and the threads that it starts can't raise their priority.
+// If the user is root, SVT-AV1 1.4 makes the thread that opens an encoder a SCHED_FIFO thread of
+// priority 99, for good, and with it all threads that it starts later. A thread that waits for
+// others in a loop then keeps them from running. This has no effect if RLIMIT_RTPRIO lets every
+// user raise priorities.
+class NoRealTimePriority {
  public:
-  OrdinaryPriority();
-  ~OrdinaryPriority();
-  OrdinaryPriority(const OrdinaryPriority&) = delete;
-  OrdinaryPriority& operator=(const OrdinaryPriority&) = delete;
+  NoRealTimePriority();
+  ~NoRealTimePriority();
+  NoRealTimePriority(const NoRealTimePriority&) = delete;
+  NoRealTimePriority& operator=(const NoRealTimePriority&) = delete;
 
  private:
   __user_cap_data_struct before_[_LINUX_CAPABILITY_U32S_3] = {};

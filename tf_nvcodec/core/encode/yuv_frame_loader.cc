@@ -1,4 +1,4 @@
-// Frames that are packed YUV already, to another arrangement, depth or chroma size of planes.
+// Loads packed YUV frames as frames with another arrangement, depth or chroma size of planes.
 #include <vector>
 
 #include "tf_nvcodec/core/base/status.h"
@@ -44,7 +44,8 @@ class YuvFrameLoader : public FrameLoader {
     return frame;
   }
 
-  // Row y of the stream's chroma: the mean of the block it covers, or the nearest sample.
+  // Returns row y of the stream's chroma. A sample is the mean of the block that it covers, or the
+  // nearest sample.
   const float* ResizedChromaRow(const uint8_t* source, int component, int y) {
     const int last_row = PlaneHeight(layout_.log2_chroma) - 1;
     const int width = PlaneWidth(layout_.log2_chroma);

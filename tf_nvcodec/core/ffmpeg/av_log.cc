@@ -47,7 +47,7 @@ struct AvLogSink {
   }
 
   static void Write(void* context, int level, const char* format, va_list arguments) {
-    // Error concealment, the only trace of some damage, is announced as information.
+    // FFmpeg logs error concealment as information. For some damage there is no other sign.
     const bool concealed = std::strncmp(format, "concealing", 10) == 0;
     if (level <= AV_LOG_ERROR || concealed) Flag(context, concealed);
     if (level > AV_LOG_ERROR) return;
@@ -61,7 +61,7 @@ struct AvLogSink {
     try {
       innermost->Add(text);
     } catch (const std::bad_alloc&) {
-      // Not through FFmpeg's frames, which would leave what they hold.
+      // The exception must not pass through FFmpeg's stack frames, which would leak what they hold.
     }
   }
 };

@@ -1,4 +1,4 @@
-// Keeps FFmpeg's log lines off stderr and hands a call's errors to a status message.
+// Keeps FFmpeg's log lines off stderr, and puts the error lines of a call into its status message.
 #ifndef TF_NVCODEC_CORE_FFMPEG_AV_LOG_H_
 #define TF_NVCODEC_CORE_FFMPEG_AV_LOG_H_
 
@@ -9,9 +9,9 @@
 
 namespace nvc {
 
-// While one is alive, error lines that FFmpeg logs on this thread are kept here. Scopes may nest;
-// the innermost one gets the lines. Lines logged outside every scope (FFmpeg's own worker threads)
-// are dropped unless fatal.
+// While an AvLogScope is alive, it keeps the error lines that FFmpeg logs on this thread. Scopes
+// may nest; the innermost one gets the lines. Lines logged outside every scope (by FFmpeg's own
+// worker threads) are dropped unless they are fatal.
 class AvLogScope {
  public:
   AvLogScope();
@@ -19,8 +19,8 @@ class AvLogScope {
   AvLogScope(const AvLogScope&) = delete;
   AvLogScope& operator=(const AvLogScope&) = delete;
 
-  // " (<error lines, the cause first>)", or "" when nothing was logged: to append to a status
-  // message.
+  // Returns " (<error lines, the cause first>)", or "" when nothing was logged. Append it to a
+  // status message.
   std::string Detail() const;
 
  private:
@@ -31,8 +31,8 @@ class AvLogScope {
   std::string errors_;
 };
 
-// Notes whether a codec context logs an error on any thread, FFmpeg's own frame threads included,
-// whose frames don't always carry their error flags. Its context is recognised by `opaque`.
+// Notes when a codec context logs an error on any thread, also on FFmpeg's own frame threads, whose
+// frames do not always carry error flags. The context is recognised by its `opaque`.
 class AvErrorFlag {
  public:
   AvErrorFlag();
@@ -40,12 +40,12 @@ class AvErrorFlag {
   AvErrorFlag(const AvErrorFlag&) = delete;
   AvErrorFlag& operator=(const AvErrorFlag&) = delete;
 
-  // What AVCodecContext::opaque has to be.
+  // Set AVCodecContext::opaque to this.
   void* opaque() { return this; }
-  // Whether there was an error since the last call.
+  // Returns true if there was an error since the last call.
   bool Take() { return seen_.exchange(false); }
-  // Whether a picture was patched up since the last call: all of a damaged one was seen then, while
-  // errors may also be about what was never needed.
+  // Returns true if FFmpeg concealed damage in a picture since the last call. Then the picture is
+  // damaged for certain, while an error may concern data that no picture needs.
   bool TakeConcealment() { return concealed_.exchange(false); }
 
  private:

@@ -1,4 +1,4 @@
-// Owning pointers for FFmpeg's objects.
+// Defines owning pointers for FFmpeg's objects.
 #ifndef TF_NVCODEC_CORE_FFMPEG_AV_PTR_H_
 #define TF_NVCODEC_CORE_FFMPEG_AV_PTR_H_
 

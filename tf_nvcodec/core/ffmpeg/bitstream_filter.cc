@@ -69,7 +69,7 @@ absl::StatusOr<bool> BitstreamFilter::Receive(AVPacket* packet) {
   const int error = av_bsf_receive_packet(context_.get(), packet);
   if (error >= 0) return true;
   if (error == AVERROR(EAGAIN)) return false;
-  // What an error left inside would keep the filter from taking more.
+  // After an error, packets left inside would keep the filter from accepting more.
   Reset();
   return Broken(*context_, error, log);
 }

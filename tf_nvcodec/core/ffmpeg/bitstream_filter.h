@@ -1,4 +1,4 @@
-// One of FFmpeg's bitstream filters: packets in, packets out.
+// Runs packets through one of FFmpeg's bitstream filters.
 #ifndef TF_NVCODEC_CORE_FFMPEG_BITSTREAM_FILTER_H_
 #define TF_NVCODEC_CORE_FFMPEG_BITSTREAM_FILTER_H_
 
@@ -25,25 +25,26 @@ class BitstreamFilter {
  public:
   using Options = std::vector<std::pair<std::string, std::string>>;
 
-  // For packets of `stream`, whose times are in `time_base`. Unimplemented when this machine's
-  // FFmpeg has no filter of that name, InvalidArgument when the filter can't read the stream's
-  // headers or takes no such option.
+  // Makes the filter `name` for packets of `stream`, whose times are in `time_base`. Returns
+  // Unimplemented when this machine's FFmpeg has no such filter, and InvalidArgument when the
+  // filter can't read the stream's headers or has no such option.
   static absl::StatusOr<BitstreamFilter> Create(const char* name, const AVCodecParameters& stream,
                                                 AVRational time_base, const Options& options = {});
 
-  // The stream as it is after the filter, and its headers: empty when it has none.
+  // The parameters of the stream after the filter, and its extradata, which may be empty.
   const AVCodecParameters& codec() const { return *context_->par_out; }
   absl::Span<const uint8_t> headers() const;
 
-  // Takes `packet`, which is blank afterwards, and drops what is left of the one before. DataLoss
-  // when the packet is broken.
+  // Takes `packet`, which is blank afterwards. Drops what the filter has not yet returned of the
+  // packet before. Returns DataLoss when the packet is broken.
   absl::Status Send(AVPacket* packet);
-  // What comes out next; false when nothing does before the next Send. DataLoss when the packet is
-  // broken: the rest of it is lost, and the filter takes the next one.
+  // Fetches the next filtered packet. Returns false when there is none before the next Send.
+  // Returns DataLoss when the packet is broken: the rest of it is lost, and the filter accepts the
+  // next one.
   absl::StatusOr<bool> Receive(AVPacket* packet);
-  // Both, of a filter that makes one packet of each, in place.
+  // Filters `packet` in place, with a filter that makes exactly one packet of each.
   absl::Status Filter(AVPacket* packet);
-  // Forgets the packets before.
+  // Forgets all packets sent before.
   void Reset() { av_bsf_flush(context_.get()); }
 
  private:

@@ -1,18 +1,27 @@
 #include "tf_nvcodec/core/ffmpeg/decoder.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "tf_nvcodec/core/base/fork_lock.h"
 #include "tf_nvcodec/core/base/status.h"
 #include "tf_nvcodec/core/ffmpeg/av_log.h"
 #include "tf_nvcodec/core/ffmpeg/picture_pool.h"
+#include "tf_nvcodec/core/format/codec_table.h"
+
+extern "C" {
+#include <libavutil/imgutils.h>
+}
 
 namespace nvc {
 namespace {
 
-// What FFmpeg's callbacks need of a decoder; AVCodecContext::opaque leads here.
+// What FFmpeg's callbacks need to know of a decoder. AVCodecContext::opaque points here.
 struct CallbackState : AvErrorFlag {
   PicturePool pictures{&BlockCache::Shared()};
 };
@@ -23,7 +32,7 @@ int GetPictureBuffer(AVCodecContext* context, AVFrame* frame, int) {
 }
 
 #if FF_API_THREAD_SAFE_CALLBACKS
-// Else they have the thread that sends packets make the call, and wait for it.
+// Otherwise frame threads let the thread that sends packets call get_buffer2, and wait for it.
 void AllowCallsByFrameThreads(AVCodecContext* context) {
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
@@ -38,7 +47,7 @@ class SoftwareDecoder : public Decoder {
     context_->opaque = state_.opaque();
   }
 
-  // Before the state that the context's threads may still write to.
+  // Closes the context first: its threads may still write to state_.
   ~SoftwareDecoder() override { context_.reset(); }
 
   int Open(const AVCodec* decoder) {
@@ -49,8 +58,8 @@ class SoftwareDecoder : public Decoder {
 #endif
     }
     const int opened = avcodec_open2(context_.get(), decoder, nullptr);
-    // Its flush forgets all it was sent, the sequence header too. FFmpeg's own decoders keep more:
-    // parameter sets, or which encoder's mistakes to make up for.
+    // dav1d's flush forgets everything, also the sequence header. FFmpeg's own decoders keep
+    // something: parameter sets, or which encoder's bugs to work around.
     if (opened >= 0 && absl::string_view(decoder->name) == "libdav1d") {
       as_opened_.reset(avcodec_parameters_alloc());
       if (as_opened_ != nullptr) avcodec_parameters_from_context(as_opened_.get(), context_.get());
@@ -87,11 +96,11 @@ class SoftwareDecoder : public Decoder {
     is_reset_ = true;
   }
 
-  bool IsAsNew() override {
+  bool CanBeReused() override {
     TakeErrors();
     if (as_opened_ == nullptr || had_errors_ || !is_reset_) return false;
-    // Streams may say more of their colours than what they were opened with, or something else; it
-    // would be passed on to a stream that says nothing.
+    // A stream may add to the colour properties that the decoder was opened with, or change them. A
+    // next stream without its own properties would get these.
     AvCodecParametersPtr now(avcodec_parameters_alloc());
     return now != nullptr && avcodec_parameters_from_context(now.get(), context_.get()) >= 0 &&
            SameParameters(*as_opened_, *now);
@@ -100,7 +109,7 @@ class SoftwareDecoder : public Decoder {
  private:
   absl::Status Error(int averror, const std::string& detail) {
     had_errors_ = true;
-    // FFmpeg has no code of its own for this.
+    // FFmpeg has no error code for this.
     if (absl::StrContains(detail, "max pixel count")) {
       return absl::ResourceExhaustedError(absl::StrCat("pictures are above max_pixels, ",
                                                        context_->max_pixels, detail,
@@ -111,7 +120,7 @@ class SoftwareDecoder : public Decoder {
 
   CallbackState state_;
   AvCodecContextPtr context_;
-  AvCodecParametersPtr as_opened_;  // null when decoding leaves traces
+  AvCodecParametersPtr as_opened_;  // null if flushing does not restore the decoder
   bool is_reset_ = true;
   bool had_errors_ = false;
 };
@@ -133,35 +142,25 @@ absl::StatusOr<std::unique_ptr<Decoder>> OpenSoftwareDecoder(const AVCodecParame
     return absl::ResourceExhaustedError(absl::StrCat("out of memory opening decoder ", name));
   }
   context->pkt_timebase = time_base;
+  const SoftwareDecoding& facts = FactsOf(codec.codec_id).software;
   context->thread_count = options.num_threads;
-  // dav1d's threads take any work of any frame and never wait for the caller, so that the spare
-  // ones of the plan only get in their way.
-  if (codec.codec_id == AV_CODEC_ID_AV1 && options.num_threads > kSpareThreads) {
+  if (facts.no_spare_threads && options.num_threads > kSpareThreads) {
     context->thread_count -= kSpareThreads;
   }
+  if (facts.one_thread) context->thread_count = 1;
   context->thread_type = FF_THREAD_FRAME | FF_THREAD_SLICE;
-  // Else decoders of MPEG-4, VC-1 and their like take shortcuts, some on x86 alone: averages that
-  // are about right, no mismatch control. Of JPEG 2000 the flag is the shortcut: a transform of
-  // integers.
-  if (codec.codec_id != AV_CODEC_ID_JPEG2000) context->flags |= AV_CODEC_FLAG_BITEXACT;
-  // With frame threads FFmpeg's decoder gives other pictures than without (seen with 5.1, where a
-  // frame repeats the last one).
-  if (codec.codec_id == AV_CODEC_ID_THEORA || codec.codec_id == AV_CODEC_ID_VP3) {
-    context->thread_count = 1;
-  }
-  if (options.reorder_depth >= 0 && codec.codec_id == AV_CODEC_ID_H264) {
+  if (facts.bitexact_flag) context->flags |= AV_CODEC_FLAG_BITEXACT;
+  if (options.reorder_depth >= 0 && facts.takes_reorder_depth) {
     context->has_b_frames = options.reorder_depth;
   }
   if (options.output_unreachable) context->flags |= AV_CODEC_FLAG_OUTPUT_CORRUPT;
   if (options.max_pixels > 0) {
-    // FFmpeg also compares the width rounded up to its alignment, which may pass a limit that the
+    // FFmpeg also checks the width rounded up to its alignment. That may exceed a limit that the
     // picture itself keeps.
     constexpr int64_t kAlignment = 64;
     context->max_pixels = options.max_pixels + kAlignment * codec.height;
   }
-  // The HEVC decoder keeps errors inside a slice to itself unless asked to fail on them; the others
-  // report them in the frame.
-  if (codec.codec_id == AV_CODEC_ID_HEVC) context->err_recognition |= AV_EF_EXPLODE;
+  if (facts.hides_errors) context->err_recognition |= AV_EF_EXPLODE;
   auto software = std::make_unique<SoftwareDecoder>(std::move(context));
   const int opened = software->Open(decoder);
   if (opened < 0) {
@@ -172,7 +171,7 @@ absl::StatusOr<std::unique_ptr<Decoder>> OpenSoftwareDecoder(const AVCodecParame
 }
 
 bool SameParameters(const AVCodecParameters& a, const AVCodecParameters& b) {
-  // Not the bit rate and the aspect ratio, which no picture depends on.
+  // The bit rate and the aspect ratio are left out, because no picture depends on them.
   const auto fields = [](const AVCodecParameters& codec) {
     return std::make_tuple(codec.codec_id, codec.codec_tag, codec.format, codec.width, codec.height,
                            codec.bits_per_coded_sample, codec.bits_per_raw_sample, codec.profile,
@@ -186,6 +185,123 @@ bool SameParameters(const AVCodecParameters& a, const AVCodecParameters& b) {
 
 bool IsDamaged(const AVFrame& frame) {
   return frame.decode_error_flags != 0 || (frame.flags & AV_FRAME_FLAG_CORRUPT) != 0;
+}
+
+namespace {
+
+// Room for four decoders of one thread at 1080p, or for two of several threads.
+constexpr size_t kIdleBytes = size_t{128} << 20;
+constexpr auto kIdleTime = std::chrono::seconds(10);
+
+bool SameOptions(const DecoderOptions& a, const DecoderOptions& b) {
+  return a.num_threads == b.num_threads && a.reorder_depth == b.reorder_depth &&
+         a.max_pixels == b.max_pixels && a.output_unreachable == b.output_unreachable;
+}
+
+}  // namespace
+
+class DecoderCache::Lent : public Decoder {
+ public:
+  Lent(DecoderCache* cache, std::unique_ptr<OpenDecoder> open)
+      : cache_(cache), open_(std::move(open)) {}
+  ~Lent() override {
+    if (open_->decoder->CanBeReused()) cache_->Give(std::move(open_));
+  }
+
+  absl::Status Send(const AVPacket* packet) override { return open_->decoder->Send(packet); }
+  absl::StatusOr<bool> Receive(AVFrame* frame) override { return open_->decoder->Receive(frame); }
+  bool TakeErrors() override { return open_->decoder->TakeErrors(); }
+  void Reset() override { open_->decoder->Reset(); }
+
+ private:
+  DecoderCache* const cache_;
+  std::unique_ptr<OpenDecoder> open_;
+};
+
+// The measured memory of dav1d: about ten pictures, and as much again when threads decode several
+// at a time.
+size_t DecoderCache::OpenDecoder::Bytes() const {
+  const auto format = static_cast<AVPixelFormat>(codec->format);
+  const int picture = av_image_get_buffer_size(format, codec->width, codec->height, 64);
+  return static_cast<size_t>(std::max(picture, 1 << 16)) * (options.num_threads > 1 ? 20 : 10);
+}
+
+DecoderCache::~DecoderCache() = default;
+
+DecoderCache& DecoderCache::Shared() {
+  static auto* const cache = new DecoderCache(kIdleBytes, kIdleTime);
+  static const bool held_in_forks = HoldInForks(&cache->mutex_);
+  static_cast<void>(held_in_forks);
+  return *cache;
+}
+
+namespace {
+// Made as soon as the library is loaded; block_cache.cc says why.
+[[maybe_unused]] const DecoderCache& made = DecoderCache::Shared();
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Decoder>> DecoderCache::Open(const AVCodecParameters& codec,
+                                                            AVRational time_base,
+                                                            const DecoderOptions& options) {
+  std::unique_ptr<OpenDecoder> open = Take(codec, time_base, options);
+  if (open == nullptr) {
+    auto decoder = OpenSoftwareDecoder(codec, time_base, options);
+    if (!decoder.ok() || !(*decoder)->CanBeReused()) return decoder;
+    open = std::make_unique<OpenDecoder>();
+    open->decoder = std::move(decoder).value();
+    open->codec.reset(avcodec_parameters_alloc());
+    if (open->codec == nullptr || avcodec_parameters_copy(open->codec.get(), &codec) < 0) {
+      return absl::ResourceExhaustedError("out of memory opening a decoder");
+    }
+    open->time_base = time_base;
+    open->options = options;
+  }
+  return std::make_unique<Lent>(this, std::move(open));
+}
+
+std::unique_ptr<DecoderCache::OpenDecoder> DecoderCache::Take(const AVCodecParameters& codec,
+                                                              AVRational time_base,
+                                                              const DecoderOptions& options) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (process_ != getpid()) {
+    // This is a forked process without the decoders' threads. Closing a decoder would wait for
+    // them, so the decoders are leaked.
+    for (auto& open : idle_) open.release();
+    idle_.clear();
+    idle_bytes_ = 0;
+    process_ = getpid();
+  }
+  const auto found = std::find_if(idle_.rbegin(), idle_.rend(), [&](const auto& open) {
+    return SameParameters(*open->codec, codec) && av_cmp_q(open->time_base, time_base) == 0 &&
+           SameOptions(open->options, options);
+  });
+  if (found == idle_.rend()) return nullptr;
+  std::unique_ptr<OpenDecoder> open = std::move(*found);
+  idle_.erase(std::next(found).base());
+  idle_bytes_ -= open->Bytes();
+  return open;
+}
+
+void DecoderCache::Give(std::unique_ptr<OpenDecoder> decoder) {
+  const size_t bytes = decoder->Bytes();
+  if (bytes > max_idle_bytes_) return;
+  const Clock::time_point now = decoder->idle_since = Clock::now();
+  std::vector<std::unique_ptr<OpenDecoder>> dropped;  // destroyed after the lock is released
+  std::lock_guard<std::mutex> lock(mutex_);
+  idle_.push_back(std::move(decoder));
+  idle_bytes_ += bytes;
+  auto kept = idle_.begin();
+  while (kept != idle_.end() &&
+         (idle_bytes_ > max_idle_bytes_ || now - (*kept)->idle_since > max_idle_time_)) {
+    idle_bytes_ -= (*kept)->Bytes();
+    dropped.push_back(std::move(*kept++));
+  }
+  idle_.erase(idle_.begin(), kept);
+}
+
+int DecoderCache::num_idle() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return static_cast<int>(idle_.size());
 }
 
 }  // namespace nvc

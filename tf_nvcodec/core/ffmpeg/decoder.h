@@ -1,10 +1,16 @@
-// One decoder of one stream: packets in, frames out. The software decoder is FFmpeg's; a GPU
-// decoder is another implementation behind the same calls.
+// Decodes the packets of one stream to frames. The software decoder is FFmpeg's; a GPU's decoder
+// implements the same interface. DecoderCache keeps software decoders open for the next stream.
 #ifndef TF_NVCODEC_CORE_FFMPEG_DECODER_H_
 #define TF_NVCODEC_CORE_FFMPEG_DECODER_H_
 
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -12,57 +18,108 @@
 
 namespace nvc {
 
-// Frame threads beyond the cores: some wait for pictures that they refer to, and for the caller,
-// who converts one. (HEVC on two cores: 7 % faster than with one spare.)
+// Frame threads beyond the number of cores. Some threads wait for reference pictures, or for the
+// caller while it converts a frame.
 constexpr int kSpareThreads = 2;
 
 struct DecoderOptions {
-  int num_threads = 1;  // of this decoder; 1 also means: no delay by frame threads
-  // Frames that a frame may come late in display order, for H.264 streams whose headers don't say;
-  // -1: the decoder's guess.
+  int num_threads = 1;  // of this decoder; with 1 there is no delay by frame threads
+  // How many frames late a frame may come in display order, for H.264 streams whose headers do not
+  // say; -1: the decoder guesses.
   int reorder_depth = -1;
-  int64_t max_pixels = 0;  // of a coded picture; 0: no limit
-  // Each frame as soon as it can be shown, also where that keeps the engine of a GPU waiting. In
-  // software that is num_threads = 1.
+  int64_t max_pixels = 0;  // limit of a coded picture; 0: none
+  // Output each frame as soon as it can be shown, even if a GPU's engine then waits. A software
+  // decoder does so with num_threads = 1.
   bool low_latency = false;
-  // Also give pictures that the decoder holds for unreachable from where it started. FFmpeg's H.264
-  // decoder thinks so of good ones that it drains after a start at a recovery point.
+  // Output also the pictures that the decoder thinks it can't decode from where it started. After a
+  // start at a recovery point, FFmpeg's H.264 decoder thinks so of good ones that it drains.
   bool output_unreachable = false;
 };
 
-// Not thread-safe. A frame's pkt_pos is the `pos` of the packet it began in, which is how callers
-// tell which packet a frame came from.
+// Not thread-safe. A frame's pkt_pos is the `pos` of the packet that it begins in, so that callers
+// know which packet a frame came from.
 class Decoder {
  public:
   virtual ~Decoder() = default;
-  // Null: no more packets, the frames still held back come out. Receive until it says false before
-  // the next Send. An error is about this packet only; decoding may go on with the next one.
+  // Sends a packet; null means the end, after which the frames still held back come out. Before the
+  // next Send, call Receive until it returns false. An error concerns this packet only, and
+  // decoding may go on with the next one.
   virtual absl::Status Send(const AVPacket* packet) = 0;
-  // False when the decoder wants another packet (or, after Send(nullptr), when all is out).
+  // Returns false when the decoder needs another packet, or after Send(nullptr), when all frames
+  // are out.
   virtual absl::StatusOr<bool> Receive(AVFrame* frame) = 0;
-  // Whether anything was wrong since the last call, also where Send and Receive said nothing: with
-  // several threads FFmpeg does not always tell with the frame.
+  // Returns true if anything was wrong since the last call, even if Send and Receive returned OK.
+  // With several threads FFmpeg does not always report an error together with its frame.
   virtual bool TakeErrors() = 0;
-  // Whether a picture was damaged, and patched up, since the last call; it may not say so itself.
+  // Returns true if a damaged picture was concealed since the last call. The picture itself may not
+  // be marked.
   virtual bool TakeConcealment() { return false; }
-  // Forgets everything sent, to start again at a random access point.
+  // Forgets everything sent before, to start again at a random access point.
   virtual void Reset() = 0;
-  // Whether it is sure to decode any stream of the parameters it was opened with, not only the one
-  // it has decoded, exactly as a decoder just opened would.
-  virtual bool IsAsNew() { return false; }
+  // True when the decoder is sure to decode any stream with the parameters it was opened with
+  // exactly as a newly opened decoder would.
+  virtual bool CanBeReused() { return false; }
 };
 
-// Unimplemented: no decoder for this codec in this FFmpeg; InvalidArgument: parameters that the
-// decoder refuses.
+// Returns Unimplemented when this FFmpeg has no decoder for the codec, and InvalidArgument when the
+// decoder refuses the parameters.
 absl::StatusOr<std::unique_ptr<Decoder>> OpenSoftwareDecoder(const AVCodecParameters& codec,
                                                              AVRational time_base,
                                                              const DecoderOptions& options);
 
-// Whether a decoder is opened alike for both.
+// True when a decoder opened for `a` is the same as one opened for `b`.
 bool SameParameters(const AVCodecParameters& a, const AVCodecParameters& b);
 
-// True when the decoder itself says that the picture is not what was encoded.
+// True when the decoder marked the picture as different from what was encoded.
 bool IsDamaged(const AVFrame& frame);
+
+// Thread-safe.
+class DecoderCache {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  // Keeps the latest decoders, up to about `idle_bytes` together, and none longer than `idle_time`.
+  // It checks the time whenever a decoder comes back.
+  DecoderCache(size_t idle_bytes, Clock::duration idle_time)
+      : max_idle_bytes_(idle_bytes), max_idle_time_(idle_time) {}
+  ~DecoderCache();
+  DecoderCache(const DecoderCache&) = delete;
+  DecoderCache& operator=(const DecoderCache&) = delete;
+
+  // The cache of the process. It is never destroyed.
+  static DecoderCache& Shared();
+
+  // As OpenSoftwareDecoder. When the returned decoder is destroyed and CanBeReused, it goes back to
+  // the cache, which must still exist.
+  absl::StatusOr<std::unique_ptr<Decoder>> Open(const AVCodecParameters& codec,
+                                                AVRational time_base,
+                                                const DecoderOptions& options);
+
+  int num_idle() const;
+
+ private:
+  struct OpenDecoder {
+    std::unique_ptr<Decoder> decoder;
+    // The arguments that it was opened with.
+    AvCodecParametersPtr codec;
+    AVRational time_base;
+    DecoderOptions options;
+    Clock::time_point idle_since;
+    size_t Bytes() const;
+  };
+  class Lent;
+
+  std::unique_ptr<OpenDecoder> Take(const AVCodecParameters& codec, AVRational time_base,
+                                    const DecoderOptions& options);
+  void Give(std::unique_ptr<OpenDecoder> decoder);
+
+  const size_t max_idle_bytes_;
+  const Clock::duration max_idle_time_;
+  mutable std::mutex mutex_;
+  std::vector<std::unique_ptr<OpenDecoder>> idle_;  // the longest idle first
+  size_t idle_bytes_ = 0;
+  pid_t process_ = 0;  // the process that the idle decoders and their threads belong to
+};
 
 }  // namespace nvc
 

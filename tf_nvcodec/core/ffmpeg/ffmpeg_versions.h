@@ -1,4 +1,4 @@
-// Which FFmpeg this was compiled with and which one is loaded.
+// Tells which FFmpeg this library was compiled with and which one is loaded.
 #ifndef TF_NVCODEC_CORE_FFMPEG_FFMPEG_VERSIONS_H_
 #define TF_NVCODEC_CORE_FFMPEG_FFMPEG_VERSIONS_H_
 
@@ -8,13 +8,13 @@
 namespace nvc {
 
 struct LibraryVersion {
-  std::string library, build, run;  // "libavcodec", "59.37.100", "59.37.100"
+  std::string library, build, run;  // e.g. "libavcodec", "59.37.100", "59.37.100"
 };
 
 std::vector<LibraryVersion> FfmpegLibraryVersions();
-// Of the loaded libavutil, e.g. "5.1.9-0+deb12u1".
+// The release of the loaded libavutil, e.g. "5.1.9-0+deb12u1".
 std::string FfmpegRelease();
-// Of the loaded libavformat, e.g. "GPL version 2 or later".
+// The license of the loaded libavformat, e.g. "GPL version 2 or later".
 std::string FfmpegLicense();
 
 }  // namespace nvc

@@ -1,4 +1,4 @@
-// Frames in a GPU's memory as libavutil pools them, for encoders that read them there.
+// Allocates frames in GPU memory from libavutil's pools, for encoders that read frames there.
 #ifndef TF_NVCODEC_CORE_FFMPEG_GPU_FRAME_POOL_H_
 #define TF_NVCODEC_CORE_FFMPEG_GPU_FRAME_POOL_H_
 
@@ -16,8 +16,9 @@ namespace nvc {
 
 class GpuFramePool {
  public:
-  // Of frames whose samples are laid out as `layout`; `device` is libavutil's, of CUDA, and may go
-  // before the pool. Unimplemented for a layout that it has none of.
+  // Makes a pool of frames of `width` x `height` pixels in the sample format `layout`. `device` is
+  // a CUDA device of libavutil and may be released before the pool. Returns Unimplemented when
+  // libavutil has no GPU frames of this layout.
   static absl::StatusOr<std::unique_ptr<GpuFramePool>> Create(AVBufferRef* device,
                                                               AVPixelFormat layout, int width,
                                                               int height);
@@ -25,13 +26,14 @@ class GpuFramePool {
   GpuFramePool(const GpuFramePool&) = delete;
   GpuFramePool& operator=(const GpuFramePool&) = delete;
 
-  // What an encoder has to know of the frames: its hw_frames_ctx.
+  // Describes the frames to an encoder: its hw_frames_ctx.
   AVBufferRef* frames() const { return frames_; }
   AVPixelFormat layout() const { return layout_; }
 
-  // A frame that nobody wrote yet; it may outlive the pool.
+  // Returns a frame with undefined contents. It may outlive the pool.
   absl::StatusOr<AvFramePtr> Take() const;
-  // A copy of a frame in host memory, of the pool's layout and size, with its times and tags.
+  // Copies a frame in host memory, with its times and tags, to a new frame of the pool. `frame` has
+  // the pool's layout and size.
   absl::StatusOr<AvFramePtr> Upload(const AVFrame& frame) const;
 
  private:

@@ -11,7 +11,8 @@ namespace nvc {
 namespace {
 
 constexpr size_t kAlignment = 64;  // of every plane
-// Behind every plane, as FFmpeg has it: decoders read, and some write, a little beyond.
+// The bytes after every plane, as in FFmpeg: decoders read a little beyond a plane, and some write
+// there.
 constexpr size_t kPadding = 16 + kAlignment - 1;
 
 struct CachedBlock {
@@ -49,8 +50,8 @@ int PicturePool::Prepare(AVCodecContext* context, const AVFrame& frame) {
   int height = layout.height = frame.height;
   int alignments[AV_NUM_DATA_POINTERS];
   avcodec_align_dimensions2(context, &width, &height, alignments);
-  // Wider until the lines of all planes are aligned, never each by itself: decoders rely on the
-  // ratio of the line sizes.
+  // Increases the width until the lines of all planes are aligned. The planes can't be aligned one
+  // by one, because decoders rely on the ratio of their line sizes.
   for (bool aligned = false; !aligned; width += width & -width) {
     const int error = av_image_fill_linesizes(layout.linesizes, format, width);
     if (error < 0) return error;

@@ -1,4 +1,4 @@
-// The memory of one decoder's pictures, taken from what earlier decoders left.
+// Allocates the memory of one decoder's pictures from blocks that earlier decoders left.
 #ifndef TF_NVCODEC_CORE_FFMPEG_PICTURE_POOL_H_
 #define TF_NVCODEC_CORE_FFMPEG_PICTURE_POOL_H_
 
@@ -13,9 +13,9 @@ extern "C" {
 
 namespace nvc {
 
-// Lays pictures out as FFmpeg's own pools do, and like them gives a decoder zeros or what the same
-// decoder has left there: damaged streams show the same whatever was decoded before, and nothing
-// of it.
+// Lays pictures out as FFmpeg's own pools do. Like those, it gives a decoder memory that is zero or
+// that holds what the same decoder left there. So a damaged stream always decodes to the same
+// pictures, and never shows those of another stream.
 class PicturePool {
  public:
   explicit PicturePool(BlockCache* cache) : cache_(cache) {}
@@ -24,7 +24,7 @@ class PicturePool {
   PicturePool(const PicturePool&) = delete;
   PicturePool& operator=(const PicturePool&) = delete;
 
-  // What AVCodecContext::get_buffer2 has to do. Thread-safe.
+  // An implementation of AVCodecContext::get_buffer2. Thread-safe.
   int GetBuffer(AVCodecContext* context, AVFrame* frame);
 
  private:
@@ -41,7 +41,7 @@ class PicturePool {
   BlockCache* const cache_;
   std::mutex mutex_;
   Layout layout_;
-  AVBufferPool* pool_ = nullptr;  // of buffers for this layout
+  AVBufferPool* pool_ = nullptr;  // buffers of this layout
 };
 
 }  // namespace nvc

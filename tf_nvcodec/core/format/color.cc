@@ -9,7 +9,8 @@ extern "C" {
 namespace nvc {
 namespace {
 
-// Code values of luma 0 and 1 and of chroma 0 and the span of chroma -0.5 to 0.5.
+// The code values of luma 0 and of chroma 0, and the spans of luma 0 to 1 and of chroma -0.5 to
+// 0.5.
 struct Quantization {
   double luma_offset, luma_span, chroma_offset, chroma_span;
 };

@@ -1,5 +1,5 @@
-// What the caller wants a decoded frame to look like in memory, and the same vocabulary for what
-// an encoder is given.
+// Describes the layout of frames in memory: of decoded frames that a caller wants, and of frames
+// that an encoder gets.
 #ifndef TF_NVCODEC_CORE_FORMAT_FRAME_FORMAT_H_
 #define TF_NVCODEC_CORE_FORMAT_FRAME_FORMAT_H_
 
@@ -13,23 +13,23 @@
 
 namespace nvc {
 
-// Sample arrangement of a frame tensor. kNative, kNv12, kYuv420p, kYuv444p and kP010 are packed
-// byte strings [frame_bytes] as FFmpeg's rawvideo writes them; the others are [H, W, C].
+// How a frame's samples are arranged. kNative, kNv12, kYuv420p, kYuv444p and kP010 are packed byte
+// strings [frame_bytes], as FFmpeg's rawvideo writes them. The others are [H, W, C].
 enum class PixelFormat { kNative, kRgb, kBgr, kGray, kNv12, kYuv420p, kYuv444p, kP010 };
-// Element type of a frame tensor. Floats are in [0, 1] before mean and std.
+// The element type of a frame tensor. Floats are in [0, 1] before mean and std.
 enum class SampleType { kUint8, kUint16, kFloat16, kFloat32 };
 enum class Layout { kThwc, kTchw };
-// Same definitions as tf.image.resize with antialias=False, half-pixel centres; kArea is the mean
-// of the source area under each output pixel.
+// As in tf.image.resize with antialias=False and half-pixel centres. kArea is the mean of the
+// source's area under each output pixel.
 enum class ResizeMethod { kNearest, kBilinear, kBicubic, kArea };
 enum class ChromaUpsampling { kNearest, kBilinear };
-// What becomes of frames that are marked as interlaced; core/deinterlace.h has the rule.
+// What happens to frames that are marked as interlaced; core/convert/deinterlace.h has the rule.
 enum class Deinterlace { kNone, kBob };
 enum class ColorSpace { kBt601, kBt709, kBt2020 };
 enum class ColorRange { kLimited, kFull };
 
-// Parsers take the lower-case names of the Python API ("rgb", "thwc", "bt709", "limited", ...) and
-// return InvalidArgument that lists what is allowed.
+// The parsers take the lower-case names of the Python API ("rgb", "thwc", "bt709", "limited", ...).
+// For other names they return InvalidArgument, which lists the allowed ones.
 absl::StatusOr<PixelFormat> ParsePixelFormat(absl::string_view name);
 absl::StatusOr<Layout> ParseLayout(absl::string_view name);
 absl::StatusOr<ResizeMethod> ParseResizeMethod(absl::string_view name);
@@ -43,19 +43,20 @@ absl::string_view Name(SampleType type);
 absl::string_view Name(ColorSpace space);
 absl::string_view Name(ColorRange range);
 
-// Bytes of one element.
+// Returns the bytes of one element.
 size_t SampleSize(SampleType type);
-// Channels of the [H, W, C] formats (3 or 1); 0 for the packed ones.
+// Returns the channels of the [H, W, C] formats (3 or 1), and 0 for the packed ones.
 int Channels(PixelFormat format);
 
-// In pixels of the frame as shown (after rotation).
+// A rectangle in pixels of the frame as shown (after rotation).
 struct Crop {
   int top = 0, left = 0, height = 0, width = 0;
 };
 
-// Longest side a resize may ask for; keeps every byte count well inside size_t.
+// The longest side of a resize. It keeps every byte count well inside size_t.
 constexpr int kMaxSide = 65536;
 
+// What a decoded frame becomes.
 struct OutputSpec {
   PixelFormat pixel_format = PixelFormat::kRgb;
   SampleType sample_type = SampleType::kUint8;
@@ -65,15 +66,15 @@ struct OutputSpec {
   ResizeMethod resize_method = ResizeMethod::kBilinear;
   ChromaUpsampling chroma_upsampling = ChromaUpsampling::kNearest;
   bool apply_rotation = true;
-  Deinterlace deinterlace = Deinterlace::kNone;  // before all else, for native too
-  // Read the source as this instead of as it is tagged; for packed YUV outputs too, which keep it.
+  Deinterlace deinterlace = Deinterlace::kNone;  // before all else, also for native
+  // Read the source with these instead of its tags. Packed YUV outputs keep them.
   std::optional<ColorSpace> color_space;
   std::optional<ColorRange> color_range;
-  // Float outputs are (x - mean) / std with x in [0, 1]; one value a channel.
+  // Float outputs are (x - mean) / std with x in [0, 1]; one value per channel.
   std::array<float, 3> mean = {0, 0, 0}, std_dev = {1, 1, 1};
 
-  // InvalidArgument for what no frame could satisfy: uint16 yuv420p, mean for integers, negative
-  // sizes, a crop or size of native, odd crops and sizes of nv12, yuv420p and p010, ...
+  // Returns InvalidArgument for what no frame can satisfy: uint16 yuv420p, mean for integers,
+  // negative sizes, a crop or size of native, odd crops and sizes of nv12, yuv420p and p010, ...
   absl::Status Validate() const;
 };
 

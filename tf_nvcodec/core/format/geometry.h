@@ -1,5 +1,5 @@
-// Where the pixels of a converted frame come from: rotation, crop and size, all turned into the
-// stored frame's coordinates.
+// Finds where the pixels of a converted frame come from: rotation, crop and size, all in
+// coordinates of the stored frame.
 #ifndef TF_NVCODEC_CORE_FORMAT_GEOMETRY_H_
 #define TF_NVCODEC_CORE_FORMAT_GEOMETRY_H_
 
@@ -12,12 +12,13 @@ struct Geometry {
   int rotation = 0;                         // degrees clockwise from stored to shown
   Crop crop;                                // in stored pixels
   int height = 0, width = 0;                // of the output, as shown
-  int stored_height = 0, stored_width = 0;  // the same, before the rotation
-  bool resized = false;                     // the output is not the crop's size
-  bool flip_x = false, flip_y = false;      // stored columns, rows are shown in reverse
+  int stored_height = 0, stored_width = 0;  // of the output, before the rotation
+  bool resized = false;                     // the output has another size than the crop
+  bool flip_x = false, flip_y = false;      // stored columns or rows are shown in reverse
 };
 
-// InvalidArgument when the crop leaves the frame as shown or the rotation is not a quarter turn.
+// Returns InvalidArgument when the crop leaves the frame as shown, or when the rotation is not a
+// quarter turn.
 absl::StatusOr<Geometry> MakeGeometry(const OutputSpec& output, int source_width, int source_height,
                                       int rotation);
 

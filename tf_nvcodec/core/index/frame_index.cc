@@ -14,6 +14,7 @@
 #include "tf_nvcodec/core/bitstream/parameter_sets.h"
 #include "tf_nvcodec/core/demux/headers_only_source.h"
 #include "tf_nvcodec/core/ffmpeg/decoder.h"
+#include "tf_nvcodec/core/format/codec_table.h"
 
 namespace nvc {
 
@@ -71,8 +72,8 @@ absl::StatusOr<int64_t> FrameIndex::FrameAt(double seconds) const {
   return next - frames_.begin() - 1;
 }
 
-absl::Status CheckStarts(const FrameIndex& index, const ByteSource& source,
-                         const std::vector<int64_t>& frames) {
+absl::Status CheckSyncSamples(const FrameIndex& index, const ByteSource& source,
+                              const std::vector<int64_t>& frames) {
   std::set<int> starts;
   for (const int64_t frame : frames) {
     starts.insert(index.frames()[static_cast<size_t>(frame)].start_packet);
@@ -97,7 +98,7 @@ namespace {
 // Containers put a few header bytes between a packet's position and its payload.
 constexpr int kHeaderSearchBytes = 64;
 
-// Where `packet`'s bytes lie in the source in one piece, or -1.
+// Returns the offset at which all bytes of `packet` lie in `source` in one piece, or -1.
 int64_t FindPayload(const ByteSource& source, const AVPacket& packet,
                     std::vector<uint8_t>* buffer) {
   if (packet.pos < 0 || packet.side_data_elems > 0) return -1;
@@ -114,11 +115,13 @@ int64_t FindPayload(const ByteSource& source, const AVPacket& packet,
   return -1;
 }
 
-// How much of a file is looked at; less where the container has a table of its packets.
+// How much of a file is read. kPartsOfPackets reads everything when the container has no table of
+// its packets.
 enum class Reading { kSampleTable, kPartsOfPackets, kAll };
 
 }  // namespace
 
+// Builds one FrameIndex.
 class FrameIndexBuilder {
  public:
   FrameIndexBuilder(const ByteSource& source, const FrameIndex::Limits& limits,
@@ -129,7 +132,7 @@ class FrameIndexBuilder {
         only_table_(reading == Reading::kSampleTable),
         sparse_(reading != Reading::kAll) {}
 
-  // Aborted when more has to be read for it.
+  // Returns Aborted when the index needs more of the file than `reading` covers.
   absl::StatusOr<FrameIndex> Build() {
     NVC_RETURN_IF_ERROR(ReadPackets());
     if (!OrderByTimestamps()) {
@@ -168,16 +171,16 @@ class FrameIndexBuilder {
     auto inspector = PacketInspector::Create(*demuxer->stream().codec);
     packets_tell_ = knows_codec_ = inspector->understands_codec();
     samples_ = demuxer->Samples();
-    const OutlineFunction outline =
-        only_table_ ? &OutlineNothing : OutlineOf(*demuxer->stream().codec);
+    const HeaderReader read_headers =
+        only_table_ ? &ReadNoHeaders : HeaderReaderFor(*demuxer->stream().codec);
     if (only_table_) {
       if (samples_.empty() || !TableTells(*demuxer->stream().codec)) return NotSparse();
       demuxer->DoNotParse();
     } else {
-      sparse_ = sparse_ && outline != nullptr && samples_.MeanSize() > source_.ReadOverhead();
+      sparse_ = sparse_ && read_headers != nullptr && samples_.MeanSize() > source_.ReadOverhead();
     }
     if (sparse_) {
-      demuxer->ReadFrom(std::make_unique<SparseSource>(source_, samples_, outline));
+      demuxer->ReadFrom(std::make_unique<HeadersOnlySource>(source_, samples_, read_headers));
     }
     AvPacketPtr packet(av_packet_alloc());
     std::vector<PacketInfo> infos;
@@ -204,29 +207,30 @@ class FrameIndexBuilder {
     }
     packets_tell_ = packets_tell_ && !infos.empty() && infos[0].random_access;
     index_.damage_ = demuxer->damage();
-    // Last: reading packets may still refine what the header said.
+    // This comes last because reading packets may still refine what the header says.
     index_.stream_ = demuxer->TakeStream();
     return absl::OkStatus();
   }
 
-  // Whether the container describes the stream anew before this packet.
+  // Returns true when the container describes the stream anew before this packet.
   absl::StatusOr<bool> DescribeAnew(const AVCodecParameters& first, const AVPacket& packet) {
     auto& descriptions = index_.descriptions_;
     NVC_ASSIGN_OR_RETURN(
         AvCodecParametersPtr codec,
         DescribedAnew(descriptions.empty() ? first : *descriptions.back().codec, packet));
     if (codec == nullptr) return false;
-    // Parts are read as the first description has it.
+    // Parts of packets are found according to the first description.
     if (sparse_) return NotSparse();
     descriptions.push_back({static_cast<int>(index_.packets_.size()), std::move(codec)});
     return true;
   }
 
+  // Marks the packets that no other packet refers to.
   void SetDroppable(const std::vector<PacketInfo>& infos) {
     int highest_layer = 0;
     for (const PacketInfo& info : infos) highest_layer = std::max(highest_layer, info.temporal_id);
     for (size_t first = 0, end = 0; first < infos.size(); first = end) {
-      bool certain = true;  // from this random access point to the next
+      bool certain = true;  // no reference is missing up to the next random access point
       for (; end == first || (end < infos.size() && !infos[end].random_access); ++end) {
         certain &= !infos[end].lacks_reference;
       }
@@ -237,20 +241,12 @@ class FrameIndexBuilder {
     }
   }
 
-  // Codecs of which a sample is a frame, with all that decoding takes to begin in the header.
+  // True for codecs where a sample is a frame and the header has everything to begin decoding.
   static bool TableTells(const AVCodecParameters& codec) {
-    switch (codec.codec_id) {
-      case AV_CODEC_ID_H264:
-      case AV_CODEC_ID_HEVC:
-      case AV_CODEC_ID_AV1:
-        return codec.extradata_size > 0 && codec.width > 0;
-      case AV_CODEC_ID_VP8:
-      case AV_CODEC_ID_VP9:
-      case AV_CODEC_ID_MJPEG:
-        return codec.width > 0;
-      default:
-        return false;
-    }
+    const CodecFacts& facts = FactsOf(codec.codec_id);
+    const bool has_extradata =
+        facts.header_needs != HeaderNeeds::kSizeAndExtradata || codec.extradata_size > 0;
+    return facts.sample_table_tells && codec.width > 0 && has_extradata;
   }
 
   static PacketInfo InfoOfSample(const AVPacket& packet) {
@@ -259,7 +255,7 @@ class FrameIndexBuilder {
     return info;
   }
 
-  // More of the packets has to be read.
+  // The error that makes FrameIndex::Build start again and read more of the packets.
   static absl::Status NotSparse() { return absl::AbortedError("a packet is not in the table"); }
 
   absl::Status CheckSize(const AVCodecParameters& codec) const {
@@ -272,7 +268,7 @@ class FrameIndexBuilder {
 
   absl::Status Append(AVPacket* packet, const PacketInfo& info) {
     const SampleTable::Sample* const sample = samples_.Find(packet->pos);
-    // What FFmpeg takes for the end of the file is that of the brief.
+    // FFmpeg takes the end of a shortened packet for the end of the file, and marks the packet.
     const bool brief = sparse_ && (packet->flags & AV_PKT_FLAG_CORRUPT) != 0;
     if (brief) packet->flags &= ~AV_PKT_FLAG_CORRUPT;
     const bool in_table = sample != nullptr && (brief || packet->size == sample->size);
@@ -312,7 +308,8 @@ class FrameIndexBuilder {
     return absl::OkStatus();
   }
 
-  // Display order from the packets alone; false when they don't tell it for certain.
+  // Finds the display order from the packets' pts. Returns false when they do not tell it for
+  // certain.
   bool OrderByTimestamps() {
     if (!packets_tell_ || shown_.empty()) return false;
     auto& packets = index_.packets_;
@@ -324,11 +321,11 @@ class FrameIndexBuilder {
       }
     }
     const auto pts = [&](int i) { return packets[static_cast<size_t>(i)].pts; };
-    const bool hevc = index_.stream_.codec->codec_id == AV_CODEC_ID_HEVC;
+    const bool skips_leading = FactsOf(index_.stream_.codec->codec_id).skips_leading;
     for (const int i : shown_) {
       if (pts(i) == AV_NOPTS_VALUE) return false;
-      // Frames shown before the first random access point: only the decoder knows which it gives.
-      if ((!hevc || only_table_) && pts(i) < pts(0)) return false;
+      // Only a decoder knows which frames it shows before the first random access point.
+      if ((!skips_leading || only_table_) && pts(i) < pts(0)) return false;
     }
     std::vector<int> order = shown_;
     std::sort(order.begin(), order.end(), [&](int a, int b) { return pts(a) < pts(b); });
@@ -346,6 +343,7 @@ class FrameIndexBuilder {
     frame_pts_.push_back(pts);
   }
 
+  // Finds the frames and their display order with a full decode.
   absl::Status OrderByDecoding() {
     index_.frames_.clear();
     frame_pts_.clear();
@@ -371,7 +369,7 @@ class FrameIndexBuilder {
         if (from >= 0 && from < count && !seen[static_cast<size_t>(from)]) {
           seen[static_cast<size_t>(from)] = true;
           AppendFrame(static_cast<int>(from), frame->best_effort_timestamp);
-          // Some containers flag every packet.
+          // Some containers flag every packet as a key frame.
           PacketEntry& entry = index_.packets_[static_cast<size_t>(from)];
           entry.random_access = entry.random_access && (knows_codec_ || frame->key_frame != 0);
         }
@@ -379,29 +377,27 @@ class FrameIndexBuilder {
       }
     }
     MarkUnreachable();
-    // FFmpeg unpacks MPEG-4's packed B-frames from one packet into the next: only from the first
-    // one does it do so as in a full decode.
+    // FFmpeg moves packed B-frames of MPEG-4 from one packet to the next. Only a start at the first
+    // packet gives the same frames as a full decode.
     if (index_.stream_.codec->codec_id == AV_CODEC_ID_MPEG4) {
       for (size_t i = 1; i < index_.packets_.size(); ++i) index_.packets_[i].random_access = false;
     }
     return absl::OkStatus();
   }
 
-  // Of these codecs every coded picture is shown: one that is not, right after the first random
-  // access point, belongs to the pictures before it that were cut off.
+  // Streams of these codecs show every coded picture. A picture after the first random access point
+  // that is not shown depends on pictures before it that were cut off.
   void MarkUnreachable() {
-    const AVCodecID codec = index_.stream_.codec->codec_id;
-    if (codec != AV_CODEC_ID_H264 && codec != AV_CODEC_ID_HEVC && codec != AV_CODEC_ID_MPEG2VIDEO) {
-      return;
-    }
+    if (!FactsOf(index_.stream_.codec->codec_id).shows_every_picture) return;
     auto& packets = index_.packets_;
     for (size_t i = 1; i < packets.size() && packets[i].frame < 0; ++i) {
       packets[i].unreachable = !packets[i].second_field || packets[i - 1].unreachable;
     }
   }
 
-  // A frame takes both its fields. A packet that shows a frame of its own has both, whatever its
-  // first slice looked like.
+  // Settles which packets are second fields. A packet that shows a frame of its own holds both
+  // fields, whatever its first slice looks like. A frame needs both fields, so both are droppable
+  // or neither is.
   void PairFields() {
     auto& packets = index_.packets_;
     for (size_t i = 0; i < packets.size(); ++i) {
@@ -414,7 +410,8 @@ class FrameIndexBuilder {
     }
   }
 
-  // Seconds of every frame. Where the stream gives no pts, frames follow each other at its rate.
+  // Sets the times of every frame, in seconds. Where the stream has no pts, its frame rate spaces
+  // the frames.
   void SetTimes() {
     auto& frames = index_.frames_;
     const AVRational base = index_.stream_.time_base;
@@ -422,7 +419,7 @@ class FrameIndexBuilder {
     const double interval = Interval(tick);
     for (size_t i = 0; i < frames.size(); ++i) {
       if (frame_pts_[i] != AV_NOPTS_VALUE) {
-        // One rounding only: 1.2 s comes out as the double nearest to 1.2.
+        // This rounds only once: 1.2 s comes out as the double nearest to 1.2.
         frames[i].pts = static_cast<double>(frame_pts_[i]) * base.num / base.den;
       } else {
         frames[i].pts = i == 0 ? 0 : frames[i - 1].pts + interval;
@@ -437,7 +434,7 @@ class FrameIndexBuilder {
     index_.frame_rate_ = FrameRate(interval, tick);
   }
 
-  // What its packets say that it lasts.
+  // Returns how long the frame's packets say that it lasts, in units of the time base.
   int64_t TicksOf(const FrameEntry& frame) const {
     const auto first = static_cast<size_t>(frame.packet);
     const bool has_second =
@@ -449,12 +446,12 @@ class FrameIndexBuilder {
            (has_second ? std::min(ticks(first + 1), INT64_MAX / 2) : 0);
   }
 
-  // Seconds from one frame to the next. Without pts the decoding timestamps tell it better than the
-  // header, whose rate may be that of the container's clock.
+  // Returns the seconds from one frame to the next. When there are no pts, dts tell this better
+  // than the header, whose rate may be that of the container's clock.
   double Interval(double tick) const {
     const auto& packets = index_.packets_;
     const PacketEntry& first = packets.front();
-    // Of the last packet that begins a frame.
+    // The last packet that begins a frame.
     const auto end = std::find_if(packets.rbegin(), packets.rend(),
                                   [](const PacketEntry& packet) { return !packet.second_field; });
     const PacketEntry& last = *end;
@@ -463,7 +460,7 @@ class FrameIndexBuilder {
     });
     double from_dts = 0;
     if (begun > 1 && first.dts != AV_NOPTS_VALUE && last.dts > first.dts) {
-      // Their difference may not fit in 64 bits.
+      // The difference may not fit in 64 bits.
       const double ticks = static_cast<double>(last.dts) - static_cast<double>(first.dts);
       from_dts = ticks * tick / static_cast<double>(begun - 1);
     }
@@ -471,10 +468,10 @@ class FrameIndexBuilder {
     double from_tag = tagged.num > 0 && tagged.den > 0 ? av_q2d(av_inv_q(tagged)) : 0;
     const double from_duration = static_cast<double>(TicksOf(index_.frames_[0])) * tick;
     const bool has_pts = frame_pts_[0] != AV_NOPTS_VALUE;
-    // FFmpeg's measure of a stream without timestamps, which takes some of the fields for frames.
+    // FFmpeg measures the rate of a stream without timestamps, and counts some fields as frames.
     const bool counts_fields = begun < static_cast<int64_t>(packets.size());
     if (!has_pts && counts_fields && from_duration > 0) from_tag = from_duration;
-    constexpr double kDefault = 1.0 / 25;  // FFmpeg's own for streams without any timing
+    constexpr double kDefault = 1.0 / 25;  // as in FFmpeg for streams without timing
     for (const double seconds :
          {has_pts ? from_tag : from_dts, has_pts ? from_dts : from_tag, from_duration}) {
       if (seconds > 0) return seconds;
@@ -486,8 +483,8 @@ class FrameIndexBuilder {
     const auto& frames = index_.frames_;
     const double span = frames.back().time - frames.front().time;
     if (frames.size() < 2 || span <= 0) return 1.0 / interval;
-    // Timestamps rounded to the container's clock measure 23.9757 for what the tag says exactly,
-    // and of a few frames more than that.
+    // Timestamps are rounded to the container's clock. They may measure 23.9757 where the tag is
+    // exact, and are further off when there are only a few frames.
     constexpr double kTagTolerance = 1e-3, kMostOfAnInterval = 0.05;
     const auto intervals = static_cast<double>(frames.size() - 1);
     const double off = std::abs(span - intervals * interval);
@@ -506,8 +503,9 @@ class FrameIndexBuilder {
     index_.reorder_depth_ = std::min(index_.reorder_depth_, FrameIndex::kMaxReorderDepth);
   }
 
-  // A frame shown before the random access point that it follows in decoding order may refer to
-  // what came before that point: it is reached from the one before.
+  // Sets where decoding starts for each frame. A frame that follows a random access point in
+  // decoding order, but is shown before it, may refer to packets before that point. It is reached
+  // from an earlier random access point.
   void SetStartPackets() {
     std::vector<int> starts;
     for (size_t i = 0; i < index_.packets_.size(); ++i) {
@@ -534,13 +532,13 @@ class FrameIndexBuilder {
   const FrameIndex::Limits& limits_;
   const Cancelled& cancelled_;
   const bool only_table_;  // packets come without their bytes
-  bool sparse_;            // packets come with what the inspector needs, no more
-  SampleTable samples_;    // where the container has one
+  bool sparse_;            // packets come with only the bytes that the inspector needs
+  SampleTable samples_;    // empty if the container has none
   FrameIndex index_;
   std::vector<int> shown_;          // packets that show a frame, in decoding order
-  std::vector<int64_t> frame_pts_;  // time base, display order; AV_NOPTS_VALUE where unknown
-  bool knows_codec_ = true;         // and with it where decoding may start
-  bool packets_tell_ = true;        // else only a full decode gives the true frames
+  std::vector<int64_t> frame_pts_;  // time base, display order; AV_NOPTS_VALUE if unknown
+  bool knows_codec_ = true;         // then packets tell where decoding may start
+  bool packets_tell_ = true;        // if false, only a full decode gives the frames
   std::vector<uint8_t> scratch_;
 };
 

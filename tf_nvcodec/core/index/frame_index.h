@@ -1,6 +1,6 @@
-// The exact frame index of a stream: which frames a full decode shows, when, and where decoding has
-// to start for each. Made by looking at every packet once, without decoding where the packets tell
-// enough; else by one full decode.
+// Builds the exact frame index of a stream: which frames a full decode shows, when it shows them,
+// and where decoding has to start for each. Building it takes one look at every packet. Only
+// streams whose packets do not tell enough are decoded once.
 #ifndef TF_NVCODEC_CORE_INDEX_FRAME_INDEX_H_
 #define TF_NVCODEC_CORE_INDEX_FRAME_INDEX_H_
 
@@ -18,74 +18,77 @@
 
 namespace nvc {
 
-// In decoding order.
+// One packet. The index lists packets in decoding order.
 struct PacketEntry {
-  int64_t pts = AV_NOPTS_VALUE, dts = AV_NOPTS_VALUE, duration = 0;  // stream time base
-  int64_t offset = -1;  // of its bytes in the source, where they lie there in one piece
+  int64_t pts = AV_NOPTS_VALUE, dts = AV_NOPTS_VALUE, duration = 0;  // in the stream's time base
+  int64_t offset = -1;  // in the source; -1 when its bytes are not in one piece there
   int size = 0;
   int flags = 0;               // AV_PKT_FLAG_*
   int frame = -1;              // display index of the frame it shows; -1: none
   bool random_access = false;  // see PacketInfo
   bool droppable = false;
-  bool unreachable = false;   // refers to what lies before the stream's beginning; shows nothing
-  bool second_field = false;  // of the frame that the packet before it shows
+  bool unreachable = false;   // refers to pictures before the stream's beginning; shows nothing
+  bool second_field = false;  // of the frame that the previous packet begins
   int first_picture = 0, num_pictures = 0;  // in FrameIndex::pictures
-  AvPacketPtr kept;  // the packet itself where its bytes are not in one piece
+  AvPacketPtr kept;                         // the packet itself when offset is -1
 };
 
-// In display order.
+// One frame. The index lists frames in display order.
 struct FrameEntry {
-  int packet = 0;        // that begins it
+  int packet = 0;        // the packet that begins it
   int start_packet = 0;  // random access point from which decoding reaches it exactly
-  double pts = 0;       // seconds, as the stream has it: streams that were joined may run backwards
-  double time = 0;      // seconds from which it is on screen: pts, or the time of the one before
-  double duration = 0;  // seconds
+  double pts = 0;        // seconds, from the stream; may run backwards where streams were joined
+  double time = 0;       // seconds at which it appears: the largest pts up to this frame
+  double duration = 0;   // seconds
 };
 
 class FrameIndex {
  public:
   struct Limits {
-    int64_t max_frames = 0;  // ResourceExhausted above; 0: none
-    int64_t max_pixels = 0;  // for a full decode, if one is needed
-    // Of an MP4 or MOV file only the header is read, where it tells enough: each sample of the
-    // video track is taken for one frame, as ISO/IEC 14496-12 has it, and each sync sample for a
-    // random access point. For sources where a look at every packet costs as much as the file.
+    int64_t max_frames = 0;  // Build returns ResourceExhausted above this; 0: no limit
+    int64_t max_pixels = 0;  // limit of a coded picture; 0: no limit
+    // Read only the header of an MP4 or MOV file, where the header is enough. Each sample of the
+    // video track then counts as one frame, as ISO/IEC 14496-12 defines it, and each sync sample as
+    // a random access point. This is for sources where a look at every packet costs as much as
+    // reading the file.
     bool believe_sample_table = false;
   };
 
-  // Reads `source` to its end; of MP4 and MOV, where possible, only the header and the beginnings
-  // of the packets. DataLoss when no frame can be had from it.
+  // Reads `source` to its end. Of MP4 and MOV files it reads only the header and the beginnings of
+  // the packets, where possible. Returns DataLoss when `source` has no frame that can be decoded.
   static absl::StatusOr<FrameIndex> Build(const ByteSource& source, const Limits& limits,
                                           const Cancelled& cancelled);
 
   const StreamInfo& stream() const { return stream_; }
-  // As a decoder that begins with packet `i` has to know it; the same object for packets of one
-  // description.
+  // Returns the parameters for a decoder that starts with packet `i`. Packets with the same
+  // description share one object.
   const AVCodecParameters& CodecAt(int i) const;
   const std::vector<PacketEntry>& packets() const { return packets_; }
   const std::vector<FrameEntry>& frames() const { return frames_; }
-  // In decoding order; none for codecs whose packets don't tell what they refer to.
+  // In decoding order. Empty for codecs whose packets do not tell which pictures they refer to.
   const std::vector<CodedPicture>& pictures() const { return pictures_; }
   int64_t num_frames() const { return static_cast<int64_t>(frames_.size()); }
 
-  // H.264's and HEVC's largest picture buffer; FFmpeg's H.264 decoder aborts when told more.
+  // The largest picture buffer of H.264 and HEVC. FFmpeg's H.264 decoder aborts on larger values.
   static constexpr int kMaxReorderDepth = 16;
-  // Frames that a frame may come later in decoding than in display order.
+  // By how many places a frame may come later in decoding order than in display order.
   int reorder_depth() const { return reorder_depth_; }
-  // Average over the stream, frames a second; 0 for a single frame of unknown duration.
+  // Average over the stream, in frames per second; 0 for a single frame of unknown duration.
   double frame_rate() const { return frame_rate_; }
   // Seconds from the first frame's time to the end of the last frame.
   double duration() const;
   // Why the container ended early; empty when it did not.
   const std::string& damage() const { return damage_; }
-  // Made without a look at the packets (see Limits): if decoding finds them different, it is wrong.
+  // True when Build looked at no packet (see Limits). Then the index is wrong if decoding finds
+  // other packets than the sample table tells.
   bool only_sample_table() const { return only_sample_table_; }
 
-  // Fills `out` with packet `i`; its pos is `i`, so that Decoder frames name their packet.
+  // Fills `out` with packet `i`. Its pos is set to `i`, so that decoded frames name their packet.
   absl::Status ReadPacket(const ByteSource& source, int i, AVPacket* out) const;
 
-  // The frame on screen at `seconds`: InvalidArgument before the first frame, after the last one's
-  // end, or when it is not a number. (Not OutOfRange: tf.data takes that for the end of the data.)
+  // Returns the index of the frame on screen at `seconds`. Returns InvalidArgument for a time
+  // before the first frame, after the last frame's end, or NaN. (OutOfRange would tell tf.data that
+  // the data ends.)
   absl::StatusOr<int64_t> FrameAt(double seconds) const;
 
  private:
@@ -94,14 +97,14 @@ class FrameIndex {
 
   void SetFrameTimes();  // from their pts
 
-  // That a container gives of the stream in its middle.
+  // A description of the stream that the container gives in the middle.
   struct Description {
     int first_packet = 0;
     AvCodecParametersPtr codec;
   };
 
   StreamInfo stream_;
-  std::vector<Description> descriptions_;  // after stream_'s
+  std::vector<Description> descriptions_;  // those after stream_.codec
   std::vector<PacketEntry> packets_;
   std::vector<FrameEntry> frames_;
   std::vector<CodedPicture> pictures_;
@@ -111,10 +114,11 @@ class FrameIndex {
   bool only_sample_table_ = false;
 };
 
-// Reads the packets that decoding `frames` (display indices) begins with. Aborted when one of them
-// is no random access point: the index has to be made by looking at every packet.
-absl::Status CheckStarts(const FrameIndex& index, const ByteSource& source,
-                         const std::vector<int64_t>& frames);
+// Reads the packets at which decoding of `frames` (display indices) starts. Returns Aborted when
+// one of them is not a random access point. Then the sample table is wrong, and the caller has to
+// build the index from every packet.
+absl::Status CheckSyncSamples(const FrameIndex& index, const ByteSource& source,
+                              const std::vector<int64_t>& frames);
 
 }  // namespace nvc
 

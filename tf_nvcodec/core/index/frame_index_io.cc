@@ -16,41 +16,43 @@ extern "C" {
 namespace nvc {
 namespace {
 
-// A new field has to be written too.
+// These fail when a field is added.
 static_assert(sizeof(PacketEntry) == 64, "write the new field, raise kFrameIndexFormat");
 static_assert(sizeof(FrameEntry) == 32, "write the new field, raise kFrameIndexFormat");
 static_assert(sizeof(CodedPicture) == 44, "write the new field, raise kFrameIndexFormat");
 
-// Bits of a packet's first number: those of common packets first, so that it is one byte.
+// Bits of the first number of a packet. Bits that common packets have come first, so that the
+// number takes one byte.
 enum PacketBit : uint64_t {
   kRandomAccess = 1 << 0,
   kDroppable = 1 << 1,
   kShowsNothing = 1 << 2,
   kKeyFlag = 1 << 3,
-  kNewDuration = 1 << 4,  // not that of the packet before
+  kNewDuration = 1 << 4,  // differs from the packet before
   kHasPictures = 1 << 5,
   kNoPts = 1 << 6,
   kNoDts = 1 << 7,
   kUnreachable = 1 << 8,
   kSecondField = 1 << 9,
-  kOtherFlagsShift = 10,  // the AV_PKT_FLAG_* but that for key frames
+  kOtherFlagsShift = 10,  // the AV_PKT_FLAG_* other than KEY start here
 };
 
-// Bits of a frame's first number.
+// Bits of the first number of a frame.
 enum FrameBit : uint64_t {
-  kPtsOfPacket = 1 << 0,  // its packet's pts in seconds
+  kPtsOfPacket = 1 << 0,  // pts is its packet's pts in seconds
   kLastsUntilNext = 1 << 1,
   kStartShift = 2,
 };
 
 uint64_t If(bool condition, uint64_t bit) { return condition ? bit : 0; }
 
-// As the builder computes it.
+// Must compute the same value as FrameIndexBuilder.
 double Seconds(int64_t pts, AVRational base) {
   return static_cast<double>(pts) * base.num / base.den;
 }
 
-// `number`: of the picture in the stream. `at`: the end of the one before it in the packet.
+// `number`: index of the picture in the stream. `at`: end of the previous picture in the packet, in
+// bytes.
 void WritePicture(const CodedPicture& picture, int number, int at, ByteWriter* out) {
   out->Unsigned(static_cast<uint64_t>(picture.begin - at) << 1 | (picture.shown ? 1 : 0));
   out->Unsigned(static_cast<uint64_t>(picture.end - picture.begin));
@@ -121,7 +123,7 @@ class FrameIndexIo {
 
   static absl::StatusOr<FrameIndex> Read(absl::string_view bytes) {
     ByteReader in(bytes);
-    if (bytes.size() > INT_MAX) in.Fail();  // all counts are of things of a byte at least
+    if (bytes.size() > INT_MAX) in.Fail();  // each counted item takes at least one byte
     FrameIndex index;
     NVC_RETURN_IF_ERROR(ReadStream(&in, &index.stream_));
     index.reorder_depth_ = static_cast<int>(in.Between(0, FrameIndex::kMaxReorderDepth));
@@ -194,7 +196,7 @@ class FrameIndexIo {
       }
       packet.offset = in->Difference(last.offset + last.size);
       const uint64_t size = in->Unsigned();
-      // Room for the sum of the two, and for what FFmpeg pads a packet with.
+      // This leaves room for the sum of the two, and for FFmpeg's padding of packets.
       if (packet.offset < 0 || packet.offset > INT64_MAX / 2 || size > INT_MAX / 2) in->Fail();
       if (!in->ok()) return;
       packet.size = static_cast<int>(size);
@@ -228,7 +230,7 @@ class FrameIndexIo {
                                 static_cast<uint64_t>(last.duration));
   }
 
-  // What the next packet's differences are from.
+  // Updates the values that the next packet's differences are from.
   static void Advance(const PacketEntry& packet, PacketEntry* last) {
     if (packet.dts != AV_NOPTS_VALUE) last->dts = packet.dts;
     if (packet.pts != AV_NOPTS_VALUE) last->pts = packet.pts;
@@ -264,7 +266,7 @@ class FrameIndexIo {
     if (!in->ok()) return;
     frames.resize(count);
     std::vector<bool> until_next(count, false);
-    // Each frame has the one packet that names it.
+    // Each frame must be named by exactly one packet.
     std::vector<bool> named(count, false);
     uint64_t num_named = 0;
     for (size_t i = 0; i < index->packets_.size(); ++i) {
@@ -346,7 +348,7 @@ AVRational ReadRational(ByteReader* in, int lowest) {
 
 int ReadInt(ByteReader* in) { return static_cast<int>(in->Between(INT_MIN, INT_MAX)); }
 
-// Of an enumeration that FFmpeg knows up to `end`.
+// Reads a value of an FFmpeg enumeration, which must be in [begin, end).
 template <typename T>
 T ReadEnum(ByteReader* in, int begin, int end) {
   return static_cast<T>(in->Between(begin, end - 1));

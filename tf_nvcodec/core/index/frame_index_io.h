@@ -1,4 +1,4 @@
-// A frame index as bytes, about ten for each packet, and back.
+// Writes a frame index as bytes, about ten per packet, and reads it back.
 #ifndef TF_NVCODEC_CORE_INDEX_FRAME_INDEX_IO_H_
 #define TF_NVCODEC_CORE_INDEX_FRAME_INDEX_IO_H_
 
@@ -14,24 +14,24 @@
 
 namespace nvc {
 
-// To be raised with every change of the bytes or of what FrameIndex::Build makes of a file.
+// Raise this with every change of the bytes, or of what FrameIndex::Build makes of a file.
 constexpr int kFrameIndexFormat = 3;
 
-// FailedPrecondition when the index keeps packets itself (MPEG-TS, packets with side data): with
-// their bytes it would be as large as the video.
+// Returns FailedPrecondition when the index keeps packets itself (MPEG-TS, packets with side data),
+// because with their bytes it would be as large as the video.
 absl::StatusOr<std::string> SerializeFrameIndex(const FrameIndex& index);
 
-// Safe on any bytes: DataLoss unless they are an index whose parts fit together. Whether its
-// packets lie inside the file is for the caller to check, and so are FrameIndex::Limits.
+// Safe on any bytes: returns DataLoss unless they are an index whose parts fit together. The caller
+// checks that the packets lie inside the file, and applies FrameIndex::Limits.
 absl::StatusOr<FrameIndex> ParseFrameIndex(absl::string_view bytes);
 
-// What it holds in memory, kept packets included.
+// Returns the index's size in memory, including packets that it keeps.
 size_t MemoryBytes(const FrameIndex& index);
 
-// All that FFmpeg 5.1's AVCodecParameters hold for video.
+// Writes all fields that AVCodecParameters of FFmpeg 5.1 have for video.
 void WriteStream(const StreamInfo& stream, ByteWriter* out);
 
-// On bad bytes, and on values that FFmpeg doesn't know, `in` fails.
+// Makes `in` fail on bad bytes and on values that FFmpeg does not know.
 absl::Status ReadStream(ByteReader* in, StreamInfo* stream);
 
 }  // namespace nvc

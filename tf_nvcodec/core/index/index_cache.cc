@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <system_error>
 #include <utility>
 
@@ -66,7 +67,7 @@ std::string Crc(absl::string_view bytes) {
   return out;
 }
 
-// What has to be as it was when the index was made.
+// An index is valid only if this is the same as when it was made.
 std::string Header(const FileIdentity& file) {
   ByteWriter out;
   out.Bytes(kMagic);
@@ -117,7 +118,7 @@ absl::Status MakeDirectory(const std::string& path) {
   return absl::OkStatus();
 }
 
-// Under another name first: whoever opens `path` sees all of it.
+// Writes under another name and then renames, so that whoever opens `path` sees all bytes.
 absl::Status WriteFile(const std::string& path, absl::string_view bytes) {
   std::string name = absl::StrCat(path, ".XXXXXX");
   FileDescriptor file(::mkostemp(&name[0], O_CLOEXEC));  // mode 0600
@@ -173,10 +174,81 @@ absl::Status IndexCache::Store(const FileIdentity& file, const FrameIndex& index
   bytes += Crc(bytes);
   const std::string path = FileName(file.path);
   const absl::Status status = WriteFile(path, bytes);
-  // Is the folder missing? Looking says no where another process has made it since.
+  // The folder may be missing. It is made without a check, since another process may make it in
+  // between.
   if (!absl::IsUnavailable(status)) return status;
   NVC_RETURN_IF_ERROR(MakeDirectory(directory_));
   return WriteFile(path, bytes);
+}
+
+namespace {
+
+constexpr std::chrono::milliseconds kBetweenLooks(20);
+
+}  // namespace
+
+IndexMemory& IndexMemory::Shared() {
+  static IndexMemory* const memory = new IndexMemory(size_t{512} << 20);
+  return *memory;
+}
+
+absl::StatusOr<std::shared_ptr<const FrameIndex>> IndexMemory::Get(const std::string& key,
+                                                                   const Build& build,
+                                                                   const Cancelled& cancelled,
+                                                                   const FrameIndex* unwanted) {
+  std::shared_ptr<Entry> entry;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    auto& found = entries_[key];
+    if (found == nullptr) found = std::make_shared<Entry>();
+    entry = found;
+    if (entry->listed) latest_first_.splice(latest_first_.begin(), latest_first_, entry->use);
+  }
+  std::unique_lock<std::timed_mutex> building(entry->building, std::defer_lock);
+  while (!building.try_lock_for(kBetweenLooks)) {
+    if (IsCancelled(cancelled)) return absl::CancelledError("others are making the frame index");
+  }
+  if (entry->index != nullptr && entry->index.get() != unwanted) return entry->index;
+  auto built = build();
+  if (!built.ok()) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    const auto found = entries_.find(key);
+    // An index that could not be replaced stays, because others may still use it.
+    const bool is_new = found != entries_.end() && found->second == entry && !entry->listed;
+    if (is_new) entries_.erase(found);
+    return std::move(built).status();
+  }
+  entry->index = std::make_shared<const FrameIndex>(*std::move(built));
+  Keep(key, entry, MemoryBytes(*entry->index) + sizeof(Entry) + 2 * key.size());
+  return entry->index;
+}
+
+void IndexMemory::Keep(const std::string& key, const std::shared_ptr<Entry>& entry, size_t bytes) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  auto& found = entries_[key];
+  if (found != entry) {
+    // A caller who waited before failed and removed the entry. A later caller may have added
+    // another.
+    if (found != nullptr) return;
+    found = entry;
+  }
+  if (entry->listed) {  // it is replaced
+    latest_first_.erase(entry->use);
+    held_ -= entry->bytes;
+  }
+  latest_first_.push_front(key);
+  entry->use = latest_first_.begin();
+  entry->listed = true;
+  entry->bytes = bytes;
+  held_ += bytes;
+  // The newest index stays, however large. Otherwise each clip would build it again.
+  while (held_ > capacity_ && latest_first_.size() > 1) {
+    const auto oldest = entries_.find(latest_first_.back());
+    held_ -= oldest->second->bytes;
+    oldest->second->listed = false;  // a caller who rebuilds it may hold it
+    entries_.erase(oldest);
+    latest_first_.pop_back();
+  }
 }
 
 }  // namespace nvc

@@ -1,43 +1,86 @@
-// Frame indexes on the local disk, one file a video, shared by any number of processes.
+// Keeps frame indexes: on the local disk, one file for each video, for any number of processes, and
+// in the memory of this process.
 #ifndef TF_NVCODEC_CORE_INDEX_INDEX_CACHE_H_
 #define TF_NVCODEC_CORE_INDEX_INDEX_CACHE_H_
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <list>
+#include <memory>
+#include <mutex>
 #include <string>
+#include <unordered_map>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "tf_nvcodec/core/base/status.h"
 #include "tf_nvcodec/core/index/frame_index.h"
 
 namespace nvc {
 
-// What makes an index stale when it changes.
+// Identifies one state of a file. When any of these change, its stored index is stale.
 struct FileIdentity {
-  std::string path;  // as it is to be found again: absolute, or a URL
+  std::string path;  // absolute path or URL
   int64_t size = 0;
-  int64_t mtime_ns = 0;  // or a generation number
+  int64_t mtime_ns = 0;  // modification time in ns, or a generation number
 };
 
-// Thread-safe. A file is written under another name and then renamed: readers see a whole index or
-// none.
+// Thread-safe. Store writes a file under another name and then renames it, so that readers see a
+// whole index or none.
 class IndexCache {
  public:
-  // A local folder; made, for its owner alone, by the first Store.
+  // `directory` is a local folder. The first Store makes it, with access for its owner only.
   explicit IndexCache(std::string directory);
 
-  // NotFound, with the reason, when there is none, when it is of another size, time, format or
-  // version of FFmpeg, when it is damaged or can't be read. FrameIndex::Limits are not applied.
+  // Returns NotFound, with the reason, when there is no index, when it is damaged or unreadable, or
+  // when it was made for another size, time, format or version of FFmpeg. It does not apply
+  // FrameIndex::Limits.
   absl::StatusOr<FrameIndex> Load(const FileIdentity& file) const;
 
-  // FailedPrecondition for an index that can't be stored (see SerializeFrameIndex), else the
-  // folder's trouble: PermissionDenied, ResourceExhausted (full) or Unavailable.
+  // Returns FailedPrecondition for an index that can't be stored (see SerializeFrameIndex). Errors
+  // of the folder are PermissionDenied, ResourceExhausted (disk full) or Unavailable.
   absl::Status Store(const FileIdentity& file, const FrameIndex& index) const;
 
-  // Where the index of `path` is kept.
+  // Returns the name of the file that holds the index of `path`.
   std::string FileName(const std::string& path) const;
 
  private:
   std::string directory_;
+};
+
+class IndexMemory {
+ public:
+  using Build = std::function<absl::StatusOr<FrameIndex>()>;
+
+  explicit IndexMemory(size_t capacity_bytes) : capacity_(capacity_bytes) {}
+
+  // Returns the index under `key`. If there is none, or it is `unwanted`, `build` makes it. Others
+  // who call for the same key meanwhile wait for it, and build it themselves if that fails. Returns
+  // Cancelled when `cancelled` becomes true while waiting.
+  absl::StatusOr<std::shared_ptr<const FrameIndex>> Get(const std::string& key, const Build& build,
+                                                        const Cancelled& cancelled = nullptr,
+                                                        const FrameIndex* unwanted = nullptr);
+
+  // The instance of the whole process.
+  static IndexMemory& Shared();
+
+ private:
+  struct Entry {
+    std::timed_mutex building;
+    std::shared_ptr<const FrameIndex> index;  // guarded by `building`
+    size_t bytes = 0;                         // guarded by mutex_, as are the rest
+    bool listed = false;
+    std::list<std::string>::iterator use;
+  };
+
+  void Keep(const std::string& key, const std::shared_ptr<Entry>& entry, size_t bytes);
+
+  const size_t capacity_;
+  std::mutex mutex_;
+  size_t held_ = 0;
+  std::list<std::string> latest_first_;
+  std::unordered_map<std::string, std::shared_ptr<Entry>> entries_;
 };
 
 }  // namespace nvc

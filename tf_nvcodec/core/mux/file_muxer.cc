@@ -17,18 +17,7 @@ extern "C" {
 namespace nvc {
 namespace {
 
-AVCodecID IdOf(EncodeCodec codec) {
-  switch (codec) {
-    case EncodeCodec::kHevc:
-      return AV_CODEC_ID_HEVC;
-    case EncodeCodec::kAv1:
-      return AV_CODEC_ID_AV1;
-    default:
-      return AV_CODEC_ID_H264;
-  }
-}
-
-// What libavformat has no table of.
+// True if MPEG-TS can hold the audio codec. libavformat has no table of these.
 bool HoldsInTs(AVCodecID codec) {
   switch (codec) {
     case AV_CODEC_ID_MP2:
@@ -81,7 +70,7 @@ absl::StatusOr<std::unique_ptr<FileMuxer>> FileMuxer::Create(const FileMuxerSpec
   if (muxer->stream_ == nullptr) return absl::ResourceExhaustedError("out of memory for a stream");
   AVCodecParameters* const codec = muxer->stream_->codecpar;
   codec->codec_type = AVMEDIA_TYPE_VIDEO;
-  codec->codec_id = IdOf(spec.codec);
+  codec->codec_id = TraitsOf(spec.codec).id;
   codec->width = spec.width;
   codec->height = spec.height;
   codec->format = AV_PIX_FMT_YUV420P;
@@ -112,7 +101,7 @@ absl::Status FileMuxer::AddSound(const SoundTrack& track) {
   if (stream == nullptr || avcodec_parameters_copy(stream->codecpar, track.codec.get()) < 0) {
     return absl::ResourceExhaustedError("out of memory for a stream");
   }
-  stream->codecpar->codec_tag = 0;  // of the container that it comes from
+  stream->codecpar->codec_tag = 0;  // the source container's tag does not apply
   stream->time_base = track.time_base;
   if (!track.language.empty()) {
     av_dict_set(&stream->metadata, "language", track.language.c_str(), 0);
@@ -137,7 +126,7 @@ absl::Status FileMuxer::Start(const AVPacket& first) {
   AVCodecParameters* const codec = stream_->codecpar;
   NVC_ASSIGN_OR_RETURN(const std::string sets, ParameterSetsIn(first, codec->codec_id));
   if (!sets.empty()) NVC_RETURN_IF_ERROR(SetParameterSets(sets, codec));
-  // Apple's players take HEVC under this tag only.
+  // Apple's players accept HEVC only with this tag.
   if (TraitsOf(spec_.container).is_mp4_like && spec_.codec == EncodeCodec::kHevc) {
     codec->codec_tag = MKTAG('h', 'v', 'c', '1');
   }
@@ -174,7 +163,7 @@ absl::Status FileMuxer::Write(const void* data, size_t size, int64_t pts, int64_
   if (key) packet->flags |= AV_PKT_FLAG_KEY;
   NVC_RETURN_IF_ERROR(Tag(packet.get()));
   if (!started_) {
-    // A second header would write past what libavformat keeps of the streams of the first.
+    // A second header would write beyond what libavformat keeps for the streams of the first.
     started_ = true;
     failed_ = Start(*packet);
     NVC_RETURN_IF_ERROR(failed_);

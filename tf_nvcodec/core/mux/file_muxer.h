@@ -1,5 +1,5 @@
-// Packets of one video stream, whoever encoded them, into a file of a container, and beside them
-// sound as it was elsewhere.
+// Writes encoded packets of one video stream, from any encoder, to a container file. Audio packets
+// of another file can go beside them.
 #ifndef TF_NVCODEC_CORE_MUX_FILE_MUXER_H_
 #define TF_NVCODEC_CORE_MUX_FILE_MUXER_H_
 
@@ -22,40 +22,44 @@ extern "C" {
 namespace nvc {
 
 struct FileMuxerSpec {
-  std::string path;  // overwritten
+  std::string path;  // an existing file is overwritten
   EncodeContainer container = EncodeContainer::kMp4;
   EncodeCodec codec = EncodeCodec::kH264;
   int width = 0, height = 0;
   AVRational time_base = {1, 90000};
-  AVRational frame_rate = {0, 1};  // {0, 1}: uneven
-  // Parameter sets as the encoder gives them; those of the first packet, where it has some, count.
+  AVRational frame_rate = {0, 1};  // {0, 1}: frames are spaced unevenly
+  // Parameter sets from the encoder. If the first packet has parameter sets, those are used
+  // instead.
   std::string parameter_sets;
 };
 
 class FileMuxer {
  public:
-  // InvalidArgument when the container can't hold the codec; NotFound or PermissionDenied when the
-  // file can't be written. Only a file is ever opened, whatever the path reads like.
+  // Opens the file. Returns InvalidArgument when the container can't hold the codec, and NotFound
+  // or PermissionDenied when the file can't be written. It only ever opens a file, even if the path
+  // looks like a URL.
   static absl::StatusOr<std::unique_ptr<FileMuxer>> Create(const FileMuxerSpec& spec);
-  // Leaves the file without its end unless Finish was called.
+  // Unless Finish was called, the file lacks its end.
   ~FileMuxer();
   FileMuxer(const FileMuxer&) = delete;
   FileMuxer& operator=(const FileMuxer&) = delete;
 
-  // Before the first packet: the tags of the stream and of the container.
+  // Sets the tags of the stream and the container. Call it before the first packet.
   void SetTags(const VideoTags& tags) { tags_ = tags; }
-  // Before the first packet: a track of sound. InvalidArgument when the container can't hold it.
+  // Adds an audio stream. Call it before the first packet. Returns InvalidArgument when the
+  // container can't hold the codec.
   absl::Status AddSound(const SoundTrack& track);
 
-  // A packet of the elementary stream (Annex B, temporal units of OBUs), in decoding order, with
-  // times in the time base. InvalidArgument unless dts rises and is no later than pts. Where the
-  // first packet could not begin the file, all later ones fail as it did.
+  // Writes a packet of the elementary stream (Annex B, or temporal units of OBUs). Packets come in
+  // decoding order, with times in the spec's time base. Returns InvalidArgument unless dts rises
+  // and is no later than pts. If the first packet can't begin the file, all later packets fail with
+  // its error.
   absl::Status Write(const void* data, size_t size, int64_t pts, int64_t dts, int64_t duration,
                      bool key);
-  // A packet of a track that was added, after the first one of the video; its time is moved back by
-  // `start`, in the time base.
+  // Writes a packet of an audio stream that was added. The first video packet must come before. Its
+  // time is moved back by `start`, in the video's time base.
   absl::Status WriteSound(const AVPacket& packet, int64_t start);
-  // InvalidArgument when there was no packet.
+  // Writes the end of the file. Returns InvalidArgument when there was no packet.
   absl::Status Finish();
 
  private:
@@ -74,11 +78,11 @@ class FileMuxer {
   AVFormatContext* context_ = nullptr;
   AVStream* stream_ = nullptr;
   bool started_ = false;
-  std::map<int, Sound> sound_;  // by the index in the container that they come from
+  std::map<int, Sound> sound_;  // by stream index in the source container
   std::optional<VideoTags> tags_;
   std::optional<BitstreamFilter> tagging_;
   int64_t packets_ = 0, last_dts_ = 0;
-  absl::Status failed_;  // to begin the file
+  absl::Status failed_;  // the error of beginning the file
   bool finished_ = false;
 };
 

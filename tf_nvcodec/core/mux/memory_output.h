@@ -1,4 +1,4 @@
-// Where a muxer writes: memory that grows, behind FFmpeg's file interface.
+// Lets FFmpeg's muxers write to memory that grows, as if it were a file.
 #ifndef TF_NVCODEC_CORE_MUX_MEMORY_OUTPUT_H_
 #define TF_NVCODEC_CORE_MUX_MEMORY_OUTPUT_H_
 
@@ -15,11 +15,12 @@ extern "C" {
 
 namespace nvc {
 
-// The caller's own block of bytes, such as a std::string or a tensor's element.
+// A block of bytes that the caller owns, such as a std::string or a tensor's element.
 class GrowingBytes {
  public:
   virtual ~GrowingBytes() = default;
-  // Keeps the first bytes; the rest may be anything. Null when there is no memory.
+  // Changes the size and returns the bytes. Those that were there stay; new ones may be anything.
+  // Returns null when there is no memory.
   virtual char* Resize(size_t size) = 0;
 };
 
@@ -43,14 +44,14 @@ class MemoryOutput {
   MemoryOutput(const MemoryOutput&) = delete;
   MemoryOutput& operator=(const MemoryOutput&) = delete;
 
-  // For writing and seeking; owned by this.
+  // FFmpeg's interface for writing and seeking. This object owns it.
   AVIOContext* avio() const { return avio_; }
-  // A second view that reads what was written so far; the caller frees it with CloseReader. Null
-  // when there is no memory.
+  // Opens a second view, which reads what was written so far. Free it with CloseReader. Returns
+  // null when there is no memory.
   AVIOContext* OpenReader();
   static void CloseReader(AVIOContext* reader);
 
-  // Flushes and cuts the bytes to their size.
+  // Flushes, and cuts the bytes to their size.
   absl::Status Finish();
 
  private:

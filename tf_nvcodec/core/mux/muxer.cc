@@ -24,7 +24,8 @@ absl::Status MuxerError(int averror, absl::string_view doing, const EncodeOption
   return absl::Status(code, absl::StrCat(status.message(), log.Detail()));
 }
 
-// delay_moov: the edit list that takes back the encoder's delay is known by then.
+// delay_moov writes the header only when the edit list, which takes back the encoder's delay, is
+// known.
 std::string MovFlags(const EncodeOptions& options) {
   if (options.fragmented) return "frag_keyframe+delay_moov+default_base_moof";
   return options.faststart ? "faststart" : "";
@@ -59,7 +60,7 @@ bool Muxer::wants_global_header() const {
   return (context_->oformat->flags & AVFMT_GLOBALHEADER) != 0;
 }
 
-// Moving the index to the front reads back what was written; nothing else is ever opened.
+// To move the index to the front, libavformat reads back what it wrote. It may open nothing else.
 int Muxer::OpenForReading(AVFormatContext* context, AVIOContext** io, const char* url, int flags,
                           AVDictionary** dictionary) {
   if ((flags & AVIO_FLAG_WRITE) != 0) return AVERROR(EPERM);
@@ -79,13 +80,13 @@ absl::Status Muxer::Start(const AVCodecContext& encoder, const FrameTiming& timi
   if (stream_ == nullptr) return absl::ResourceExhaustedError("out of memory for a stream");
   const int copied = avcodec_parameters_from_context(stream_->codecpar, &encoder);
   if (copied < 0) return MuxerError(copied, "describing the stream to", options_, log);
-  // What SVT-AV1 announces lacks tools that it then uses.
+  // SVT-AV1's extradata lacks tools that its packets then use.
   if (options_.codec == EncodeCodec::kAv1) {
     NVC_ASSIGN_OR_RETURN(const std::string sets, ParameterSetsIn(first, AV_CODEC_ID_AV1));
     if (!sets.empty()) NVC_RETURN_IF_ERROR(SetParameterSets(sets, stream_->codecpar));
   }
   const bool mp4_like = TraitsOf(options_.container).is_mp4_like;
-  // Apple's players take HEVC under this tag only.
+  // Apple's players accept HEVC only with this tag.
   if (mp4_like && options_.codec == EncodeCodec::kHevc) {
     stream_->codecpar->codec_tag = MKTAG('h', 'v', 'c', '1');
   }

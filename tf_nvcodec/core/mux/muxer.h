@@ -1,4 +1,4 @@
-// Packets of one video stream into a container in memory.
+// Writes the packets of one video stream to a container in memory.
 #ifndef TF_NVCODEC_CORE_MUX_MUXER_H_
 #define TF_NVCODEC_CORE_MUX_MUXER_H_
 
@@ -19,19 +19,21 @@ namespace nvc {
 
 class Muxer {
  public:
-  // Unimplemented when this machine's FFmpeg lacks the container. `bytes` must outlive the muxer.
+  // Returns Unimplemented when this machine's FFmpeg lacks the container. `bytes` must outlive the
+  // muxer.
   static absl::StatusOr<std::unique_ptr<Muxer>> Create(const EncodeOptions& options,
                                                        GrowingBytes* bytes);
   ~Muxer();
   Muxer(const Muxer&) = delete;
   Muxer& operator=(const Muxer&) = delete;
 
-  // Whether the container keeps the stream's parameter sets itself.
+  // True if the container stores the stream's parameter sets itself.
   bool wants_global_header() const;
-  // Writes the header of a stream as `encoder` makes it, whose first packet is `first`.
+  // Writes the header for a stream that `encoder` makes. `first` is the stream's first packet.
   absl::Status Start(const AVCodecContext& encoder, const FrameTiming& timing,
                      const AVPacket& first);
-  // Takes the packet's data, with times in the encoder's time base, in decoding order.
+  // Writes a packet and takes its data. Packets come in decoding order, with times in the encoder's
+  // time base.
   absl::Status Write(AVPacket* packet);
   // Writes the trailer and gives `bytes` its final size.
   absl::Status Finish();

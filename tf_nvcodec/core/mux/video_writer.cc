@@ -10,7 +10,6 @@
 #include "tf_nvcodec/core/base/status.h"
 #include "tf_nvcodec/core/encode/encoder.h"
 #include "tf_nvcodec/core/encode/frame_loader.h"
-#include "tf_nvcodec/core/encode/software_encoder.h"
 #include "tf_nvcodec/core/encode/stream_spec.h"
 #include "tf_nvcodec/core/mux/muxer.h"
 
@@ -38,7 +37,7 @@ absl::Status CheckFrameRate(const FrameTiming& timing, const EncodeOptions& opti
   return absl::OkStatus();
 }
 
-// Whether the caller asks the encoder itself for them, whatever max_b_frames says.
+// True if the caller asks the encoder itself for B-frames, whatever max_b_frames says.
 bool AsksForBFrames(const EncodeOptions& options) {
   return std::any_of(
       options.codec_options.begin(), options.codec_options.end(), [](const auto& option) {
@@ -48,9 +47,10 @@ bool AsksForBFrames(const EncodeOptions& options) {
       });
 }
 
-// MP4 says how long frames last by how far apart their packets are decoded. Those of frames that
-// are spaced unevenly and coded out of order are times of other frames: readers that go by the edit
-// list, as FFmpeg's does, then leave out the last ones.
+// Turns B-frames off for MP4 files with unevenly spaced frames. MP4 stores a frame's duration as
+// the time from its packet's dts to the next one's. With frames that are unevenly spaced and coded
+// out of order, that is the duration of another frame. Readers that follow the edit list, as FFmpeg
+// does, then leave out the last frames.
 absl::StatusOr<EncodeOptions> InOrderWhereUneven(EncodeOptions options, const FrameTiming& timing) {
   const ContainerTraits& container = TraitsOf(options.container);
   const bool has_b_frames = TraitsOf(options.codec).max_b_frames > 0;
@@ -86,7 +86,7 @@ absl::Status WriteVideoFrom(const FrameBatch& shape, const OpenFrames& open,
   NVC_ASSIGN_OR_RETURN(const EncodeOptions options, InOrderWhereUneven(given, timing));
   NVC_RETURN_IF_ERROR(CheckFrameRate(timing, options));
   NVC_ASSIGN_OR_RETURN(const StreamSpec stream, ChooseStream(shape, options));
-  // Outlives the encoder, which may keep frames.
+  // The source outlives the encoder, which may keep frames.
   NVC_ASSIGN_OR_RETURN(const std::unique_ptr<FrameSource> frames, open(stream));
   NVC_ASSIGN_OR_RETURN(const std::unique_ptr<Muxer> muxer, Muxer::Create(options, out));
   NVC_ASSIGN_OR_RETURN(const std::unique_ptr<Encoder> encoder,

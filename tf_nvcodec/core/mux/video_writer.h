@@ -1,4 +1,4 @@
-// A batch of frames to the bytes of a video file.
+// Encodes a batch of frames to the bytes of a video file.
 #ifndef TF_NVCODEC_CORE_MUX_VIDEO_WRITER_H_
 #define TF_NVCODEC_CORE_MUX_VIDEO_WRITER_H_
 
@@ -12,13 +12,13 @@
 
 namespace nvc {
 
-// Writes the whole file to `out`; its contents are undefined after an error. The frames are not
-// referred to once this returns. `cancelled` is asked before each frame and each packet.
+// Writes the whole file to `out`, whose contents are undefined after an error. The frames are not
+// used after this returns. `cancelled` is checked before each frame and each packet.
 absl::Status WriteVideo(const FrameBatch& frames, const FrameTiming& timing,
                         const EncodeOptions& options, const Cancelled& cancelled,
                         GrowingBytes* out);
 
-// The same for frames that `open` gives: `shape` describes them and its data is not read.
+// Does the same with frames that `open` returns. `shape` describes them; its data is not read.
 absl::Status WriteVideoFrom(const FrameBatch& shape, const OpenFrames& open,
                             const FrameTiming& timing, const EncodeOptions& options,
                             const Cancelled& cancelled, GrowingBytes* out);

@@ -42,10 +42,6 @@ const PackKernels& GetPackKernels(Simd simd);
 // IEEE 754 binary16 of `value`, round to nearest even.
 uint16_t ToHalf(float value);
 
-namespace internal {
-const PackKernels& Avx2PackKernels();
-}  // namespace internal
-
 }  // namespace nvc
 
 #endif  // TF_NVCODEC_CORE_ROWS_PACK_ROWS_H_

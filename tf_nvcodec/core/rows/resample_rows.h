@@ -21,7 +21,7 @@ struct SampleKernels {
   void (*pick)(const T* from, const int32_t* start, int count, float* to);
   // to[i] = weights[i] * from[start[i]] + weights[count + i] * from[start[i] + 1].
   void (*dot2)(const T* from, const int32_t* start, const float* weights, int count, float* to);
-  // With w = weights + 4 * i and x = from + start[i]:
+  // With x = from + start[i] and w[k] = weights[k * count + i]:
   // to[i] = (w[0] * x[0] + w[1] * x[1]) + (w[2] * x[2] + w[3] * x[3]).
   void (*dot4)(const T* from, const int32_t* start, const float* weights, int count, float* to);
   // sum[i] = (first ? 0 : sum[i]) + (weights[0] * from[0][i] + ...), rows 1 to kMaxSummedRows.
@@ -42,10 +42,6 @@ struct ResampleKernels {
 };
 
 const ResampleKernels& GetResampleKernels(Simd simd);
-
-namespace internal {
-const ResampleKernels& Avx2ResampleKernels();
-}  // namespace internal
 
 }  // namespace nvc
 

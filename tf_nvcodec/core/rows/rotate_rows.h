@@ -21,17 +21,6 @@ struct RotateKernels {
 constexpr int kTurnSlack = 32;
 
 const RotateKernels& GetRotateKernels(Simd simd);
-
-namespace internal {
-
-// Rows [first_row, rows) of columns [first_column, width), a pixel at a time.
-void TurnPixels(const uint8_t* from, ptrdiff_t from_stride, int first_row, int rows,
-                int first_column, int width, size_t pixel_bytes, uint8_t* to, ptrdiff_t to_stride);
-void ReversePixels(const uint8_t* from, int count, size_t pixel_bytes, uint8_t* to);
-
-const RotateKernels& Avx2RotateKernels();
-
-}  // namespace internal
 }  // namespace nvc
 
 #endif  // TF_NVCODEC_CORE_ROWS_ROTATE_ROWS_H_

@@ -1,22 +1,21 @@
 #include "tf_nvcodec/core/rows/simd.h"
 
 namespace nvc {
-namespace {
 
-Simd Detect() {
-#ifdef NVC_HAVE_X86_SIMD
+std::vector<Simd> SupportedSimd() {
+  std::vector<Simd> supported = {Simd::kPortable};
+#if defined(__x86_64__) && defined(__GNUC__)
   __builtin_cpu_init();
-  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("f16c");
-  return avx2 ? Simd::kAvx2 : Simd::kPortable;
-#else
-  return Simd::kPortable;
+  if (!__builtin_cpu_supports("sse4.2")) return supported;
+  supported.push_back(Simd::kSse4);
+  if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("f16c")) return supported;
+  supported.push_back(Simd::kAvx2);
 #endif
+  return supported;
 }
 
-}  // namespace
-
 Simd BestSimd() {
-  static const Simd best = Detect();
+  static const Simd best = SupportedSimd().back();
   return best;
 }
 

@@ -1,26 +1,32 @@
-// Which vector instructions this machine has. Kernels come in a portable version and in versions
-// for newer machines that give the same bits.
+// The vector instructions that the row kernels use.
+//
+// A kernel has one source. Highway's foreach_target.h compiles it for each instruction set that is
+// not disabled here, and all versions give the same bits. A program picks one when it runs.
 #ifndef TF_NVCODEC_CORE_ROWS_SIMD_H_
 #define TF_NVCODEC_CORE_ROWS_SIMD_H_
 
-#if defined(__x86_64__) && defined(__GNUC__)
-#define NVC_HAVE_X86_SIMD 1
-// No FMA: fused sums would round differently from the portable version's.
-#define NVC_AVX2 __attribute__((target("avx2,f16c")))
-#define NVC_AVX2_INLINE NVC_AVX2 inline __attribute__((always_inline))
-#endif
+#include <vector>
 
-// For loops that are inlined into each version and made vectors of by the compiler.
-#define NVC_INLINE_LOOP inline __attribute__((always_inline))
+// Highway reads these four. AVX-512 is left out because it hardly helps: most kernels gain nothing
+// from it, and quarter turns take 1.4 times as long.
+#define HWY_DISABLED_TARGETS (~(HWY_SCALAR | HWY_EMU128 | HWY_SSE4 | HWY_AVX2 | HWY_NEON))
+// Fused multiply-add rounds differently from the portable version.
+#define HWY_DISABLE_BMI2_FMA
+#define HWY_DISABLE_PCLMUL_AES
+// Highway's debug checks call its library, and we use its headers only.
+#define HWY_IS_DEBUG_BUILD 0
 
 namespace nvc {
 
 enum class Simd {
-  kPortable,
-  kAvx2,  // and F16C
+  kPortable,  // plain loops on x86-64, NEON on ARM
+  kSse4,      // SSE4.2
+  kAvx2,      // AVX2 and F16C
 };
 
-// The best that the processor and the operating system support.
+// What the processor and the operating system support, the best last.
+std::vector<Simd> SupportedSimd();
+
 Simd BestSimd();
 
 }  // namespace nvc

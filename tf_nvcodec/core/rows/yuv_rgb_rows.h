@@ -38,6 +38,8 @@ class ChromaTerms {
   const int16_t* blue() const { return terms_.data() + 2 * stride_; }
 
   static constexpr int kBlock = 32;  // widths are rounded up to whole blocks
+  // Every term includes half an integer, so that sums round to the nearest.
+  static constexpr int16_t kHalf = 1 << 4;
 
  private:
   size_t stride_;
@@ -69,10 +71,6 @@ struct YuvRgbKernels {
 };
 
 const YuvRgbKernels& GetYuvRgbKernels(Simd simd);
-
-namespace internal {
-const YuvRgbKernels& Avx2YuvRgbKernels();
-}  // namespace internal
 
 }  // namespace nvc
 

@@ -21,7 +21,7 @@ namespace nvc {
 namespace {
 
 constexpr unsigned kBlockWidth = 64, kBlockHeight = 4;
-constexpr size_t kPitchMultiple = 256;  // as wide as any load of the colour kernel, and more
+constexpr size_t kPitchMultiple = 256;  // in bytes; a multiple of every load of the colour kernel
 
 unsigned Blocks(int size, unsigned block) {
   return (static_cast<unsigned>(size) + block - 1) / block;
@@ -31,7 +31,7 @@ struct Plane {
   int samples, rows;
 };
 
-// Of a picture's layout; of gray ones luma alone is read.
+// Returns the planes of a picture's layout, or luma alone for a gray picture.
 std::vector<Plane> PlanesOf(const GpuPicture& picture, int width, int height) {
   std::vector<Plane> planes = {{width, height}};
   if (av_pix_fmt_desc_get(picture.stream_format)->nb_components == 1) return planes;
@@ -62,11 +62,11 @@ class GpuBobConverter : public FrameConverter {
     const bool ours = picture != nullptr && picture->device == device_ &&
                       frame.width == source().width && frame.height == source().height &&
                       picture->stream_format == source().format;
-    // The other converter says what is wrong with frames that are not.
+    // The other converter reports what is wrong with a frame that this one can't take.
     if (first < 0 || !ours) return converter_->Convert(frame, out);
     GpuPicture progressive;
     NVC_RETURN_IF_ERROR(KeepField(*picture, first, &progressive));
-    AVFrame shown = frame;  // its references stay the caller's
+    AVFrame shown = frame;  // the caller keeps the references
     shown.opaque = &progressive;
     return converter_->Convert(shown, out);
   }
@@ -120,7 +120,7 @@ class GpuBobConverter : public FrameConverter {
                                          kBlockHeight, 1, 0, stream_, arguments, nullptr),
           "starting the deinterlacing kernel");
     }
-    // Also after a failure: what was launched before it reads the picture.
+    // After a failure too: kernels launched before it still read the picture.
     status.Update(picture.UsedOn(stream_));
     return status;
   }
@@ -129,7 +129,7 @@ class GpuBobConverter : public FrameConverter {
   const CUstream stream_;
   const CUfunction kernel_;
   const std::unique_ptr<FrameConverter> converter_;
-  DeviceMemory memory_;  // of one picture: the stream is done with the last one before the next
+  DeviceMemory memory_;  // for one picture; the stream finishes with it before it gets to the next
 };
 
 }  // namespace

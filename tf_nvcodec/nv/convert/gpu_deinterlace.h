@@ -1,4 +1,4 @@
-// core/deinterlace.h for pictures in device memory.
+// Deinterlaces pictures in GPU memory, as core/convert/deinterlace.h does in host memory.
 #ifndef TF_NVCODEC_NV_CONVERT_GPU_DEINTERLACE_H_
 #define TF_NVCODEC_NV_CONVERT_GPU_DEINTERLACE_H_
 
@@ -10,9 +10,10 @@
 
 namespace nvc {
 
-// As NewBobConverter, for a converter of GPU pictures that queues on `stream`, as this one does: by
-// one more kernel for each plane, into memory of its own. Unlike other converters' work, its end is
-// waited for when it is destroyed: that is when the driver takes memory back.
+// Returns a converter that deinterlaces GPU pictures before `converter` converts them, as
+// NewBobConverter does in host memory. Both queue their work on `stream`, and this one adds a
+// kernel for each plane, which writes to memory of its own. Its destructor waits for the GPU,
+// because the driver frees that memory only when the GPU is idle. Other GPU converters don't wait.
 absl::StatusOr<std::unique_ptr<FrameConverter>> NewGpuBobConverter(
     GpuDevice* device, CUstream stream, std::unique_ptr<FrameConverter> converter);
 

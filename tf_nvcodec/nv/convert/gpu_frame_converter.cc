@@ -26,7 +26,7 @@ extern "C" {
 namespace nvc {
 namespace {
 
-// Tables of some 10 KB each.
+// Number of conversions to keep. The tables of each take about 10 KB.
 constexpr size_t kKept = 256;
 
 using Conversion = std::shared_ptr<const GpuConversion>;
@@ -42,7 +42,7 @@ uint32_t Bits(float value) {
   return bits;
 }
 
-// Every field that a plan may depend on.
+// Returns a key made of every field that a plan may depend on.
 std::string KeyOf(GpuDevice* device, const OutputSpec& o, const SourceSpec& s) {
   std::string key = absl::StrCat(reinterpret_cast<uintptr_t>(device), ";", Number(o.pixel_format),
                                  ",", Number(o.sample_type), ",", Number(o.layout), ",", o.height,
@@ -63,7 +63,7 @@ std::string KeyOf(GpuDevice* device, const OutputSpec& o, const SourceSpec& s) {
   return key;
 }
 
-// The last ones used.
+// Keeps the kKept conversions used last.
 class Cache {
  public:
   Conversion Find(const std::string& key) {
@@ -75,7 +75,7 @@ class Cache {
   }
 
   void Add(const std::string& key, const Conversion& conversion) {
-    Conversion dropped;  // outside of the lock: freeing device memory waits for the GPU
+    Conversion dropped;  // freed without the lock, because freeing GPU memory waits for the GPU
     std::lock_guard<std::mutex> lock(mutex_);
     if (places_.count(key) != 0) return;
     order_.emplace_front(key, conversion);
@@ -111,7 +111,7 @@ absl::StatusOr<Conversion> Make(GpuDevice* device, CUstream stream, const Output
   if (tables.empty()) return made;
   NVC_ASSIGN_OR_RETURN(made->tables, DeviceMemory::Allocate(device, tables.size()));
   NVC_ASSIGN_OR_RETURN(made->uploaded, CudaEvent::Create(device));
-  // From pageable memory: the driver has taken the bytes when this returns.
+  // The source is pageable memory, so the driver has read the bytes when this call returns.
   NVC_RETURN_IF_ERROR(device->Check(
       device->cuda().cuMemcpyHtoDAsync(made->tables.get(), tables.data(), tables.size(), stream),
       "copying the colour kernel's tables to the GPU"));
@@ -141,8 +141,9 @@ absl::StatusOr<Conversion> GetGpuConversion(GpuDevice* device, CUstream stream,
 
 namespace {
 
-// Of a block of threads: wide enough for whole lines of memory; high enough that rotated pictures
-// are read in whole lines too, but lower where there would be too few blocks for all of the GPU.
+// The size of a block of threads. Its width covers whole lines of memory. Its height lets the
+// kernel read rotated pictures in whole lines too; a small frame gets lower blocks, so that there
+// are enough of them for the whole GPU.
 constexpr unsigned kBlockWidth = 32, kBlockHeight = 8, kSmallBlockHeight = 2;
 constexpr int64_t kFewThreads = 132 * 2048 / 2;
 
@@ -170,7 +171,7 @@ class GpuFrameConverter : public FrameConverter {
                          "waiting for a decoded picture"));
     }
     absl::Status status = Launch(*picture, out);
-    // Also after a failure: what was launched before it reads the picture.
+    // After a failure too: kernels launched before it still read the picture.
     status.Update(picture->UsedOn(stream_));
     return status;
   }

@@ -13,7 +13,7 @@ namespace nvc {
 absl::StatusOr<DeviceMemory> DeviceMemoryPool::Take(size_t bytes) {
   DeviceMemory memory = TakeIdle(bytes);
   if (memory.get() != 0) return memory;
-  // Seldom, since it waits for all of the context: only for as many as may be kept.
+  // Waits for the whole context, so it does this seldom: only when the pool is full.
   NVC_RETURN_IF_ERROR(WaitForUsers());
   memory = TakeIdle(bytes);
   if (memory.get() != 0) return memory;
@@ -56,7 +56,7 @@ void DeviceMemoryPool::Give(DeviceMemory memory, bool was_shown) {
 }
 
 absl::Status BorrowedStream::Check(GpuDevice* device, uint64_t handle) {
-  // 0 is a context's default stream, and these are names of it too.
+  // 0 is the context's default stream; 1 and 2 are names of default streams too.
   constexpr uint64_t kLegacy = 1, kPerThread = 2;
   if (handle <= std::max(kLegacy, kPerThread)) return absl::OkStatus();
   const ScopedContext current(*device);
@@ -132,7 +132,7 @@ absl::StatusOr<NvdecCapabilities> AskNvdec(GpuDevice* device, cudaVideoCodec cod
   caps.eChromaFormat = chroma;
   caps.nBitDepthMinus8 = static_cast<unsigned int>(std::max(bit_depth, 8) - 8);
   const CUresult result = cuvid->cuvidGetDecoderCaps(&caps);
-  // Some drivers say this of what they don't know, others leave bIsSupported 0.
+  // For unknown formats, some drivers return these errors and others leave bIsSupported 0.
   const bool unknown = result == static_cast<CUresult>(kCudaNotSupported) ||
                        result == static_cast<CUresult>(kCudaInvalidValue);
   NvdecCapabilities answer;

@@ -1,4 +1,4 @@
-// Pictures of NVDEC's as surfaces without a pitch, in device memory of their own.
+// Copies NVDEC's pictures to memory of their own, without a pitch, for callers of the C API.
 #ifndef TF_NVCODEC_NV_CONVERT_GPU_SURFACE_H_
 #define TF_NVCODEC_NV_CONVERT_GPU_SURFACE_H_
 
@@ -16,16 +16,17 @@
 
 namespace nvc {
 
-// Device memory that was a frame's and will be another's: allocating and freeing it makes the whole
-// GPU wait. Thread-safe. What it gives is for work on one stream.
+// Keeps device memory of finished frames for new ones, because allocating and freeing device memory
+// makes the whole GPU wait. Thread-safe. The memory that Take returns is for work on one stream.
 class DeviceMemoryPool {
  public:
   explicit DeviceMemoryPool(GpuDevice* device) : device_(device) {}
 
-  // Of at least `bytes`. ResourceExhausted when the GPU has not got that much.
+  // Returns at least `bytes` bytes. Returns ResourceExhausted if the GPU has not enough memory.
   absl::StatusOr<DeviceMemory> Take(size_t bytes);
-  // `was_shown`: others saw the address, and what they queued on their streams may still use it.
-  // Then nobody gets the memory before the context has once done all that was queued in it.
+  // Takes memory back. `was_shown` says that others saw the address and may have queued work that
+  // uses it on their own streams. The pool hands such memory out only after the context has
+  // finished all work.
   void Give(DeviceMemory memory, bool was_shown);
 
  private:
@@ -35,8 +36,9 @@ class DeviceMemoryPool {
     bool may_be_used;
   };
 
-  // Empty when there is none.
+  // Returns an empty DeviceMemory if no idle memory fits.
   DeviceMemory TakeIdle(size_t bytes);
+  // If the pool is full, waits for all work of the context. All its memory is then free to reuse.
   absl::Status WaitForUsers();
 
   GpuDevice* const device_;
@@ -44,15 +46,16 @@ class DeviceMemoryPool {
   std::vector<Idle> idle_;
 };
 
-// The caller's stream, or one of our own where `handle` is 0.
+// The caller's CUDA stream, or a stream of its own if `handle` is 0.
 class BorrowedStream {
  public:
-  // InvalidArgument for what is no stream of the device's context, as far as the driver can tell.
+  // Returns InvalidArgument if `handle` is not a stream of the device's context, as far as the
+  // driver can tell.
   static absl::Status Check(GpuDevice* device, uint64_t handle);
   static absl::StatusOr<BorrowedStream> Create(GpuDevice* device, uint64_t handle);
 
   CUstream get() const { return borrowed_ != nullptr ? borrowed_ : own_.get(); }
-  // Waits for all that is queued on it.
+  // Waits for all work queued on the stream.
   absl::Status Synchronize() const;
 
  private:
@@ -61,11 +64,12 @@ class BorrowedStream {
   CudaStream own_;
 };
 
-// Queues the copy of the picture's displayed area on `stream`; the picture may be let go on return.
+// Queues a copy of the picture's displayed area on `stream`. The caller may release the picture
+// when this returns.
 absl::Status CopyPicture(const GpuPicture& picture, const SurfaceLayout& layout, CUdeviceptr to,
                          CUstream stream);
 
-// What cuvidGetDecoderCaps says.
+// The answer of cuvidGetDecoderCaps.
 struct NvdecCapabilities {
   bool is_supported = false;
   int num_engines = 0;

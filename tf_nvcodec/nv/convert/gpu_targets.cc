@@ -21,7 +21,7 @@ constexpr size_t kGranularity = size_t{1} << 20;
 
 struct Idle {
   std::mutex mutex;
-  std::vector<std::unique_ptr<DownloadLane>> lanes;
+  std::vector<std::unique_ptr<DownloadBuffer>> lanes;
   size_t bytes = 0;
 };
 
@@ -32,7 +32,7 @@ Idle& IdleLanes() {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<DownloadLane>> DownloadLane::Take(GpuDevice* device) {
+absl::StatusOr<std::unique_ptr<DownloadBuffer>> DownloadBuffer::Take(GpuDevice* device) {
   {
     Idle& idle = IdleLanes();
     std::lock_guard<std::mutex> lock(idle.mutex);
@@ -40,17 +40,17 @@ absl::StatusOr<std::unique_ptr<DownloadLane>> DownloadLane::Take(GpuDevice* devi
       return lane->stream_.device() == device;
     });
     if (found != idle.lanes.rend()) {
-      std::unique_ptr<DownloadLane> lane = std::move(*found);
+      std::unique_ptr<DownloadBuffer> lane = std::move(*found);
       idle.lanes.erase(std::next(found).base());
       idle.bytes -= lane->memory_.bytes();
       return lane;
     }
   }
   NVC_ASSIGN_OR_RETURN(CudaStream stream, CudaStream::Create(device));
-  return std::unique_ptr<DownloadLane>(new DownloadLane(std::move(stream)));
+  return std::unique_ptr<DownloadBuffer>(new DownloadBuffer(std::move(stream)));
 }
 
-void DownloadLane::GiveBack(std::unique_ptr<DownloadLane> lane) {
+void DownloadBuffer::GiveBack(std::unique_ptr<DownloadBuffer> lane) {
   Idle& idle = IdleLanes();
   std::lock_guard<std::mutex> lock(idle.mutex);
   if (idle.lanes.size() >= kMostIdle || idle.bytes + lane->memory_.bytes() > kMostIdleBytes) return;
@@ -58,7 +58,7 @@ void DownloadLane::GiveBack(std::unique_ptr<DownloadLane> lane) {
   idle.lanes.push_back(std::move(lane));
 }
 
-absl::Status DownloadLane::Reserve(size_t bytes) {
+absl::Status DownloadBuffer::Reserve(size_t bytes) {
   if (bytes <= memory_.bytes()) return absl::OkStatus();
   const size_t rounded = (bytes + kGranularity - 1) / kGranularity * kGranularity;
   memory_ = DeviceMemory();
@@ -130,7 +130,7 @@ absl::Status DeviceTarget::Copy(void* to, const void* from, size_t bytes) {
 
 class DownloadTarget::Converter : public FrameConverter {
  public:
-  Converter(DownloadTarget* target, std::unique_ptr<DownloadLane> lane,
+  Converter(DownloadTarget* target, std::unique_ptr<DownloadBuffer> lane,
             std::unique_ptr<FrameConverter> gpu)
       : FrameConverter(gpu->source(), gpu->shape()),
         target_(target),
@@ -141,11 +141,11 @@ class DownloadTarget::Converter : public FrameConverter {
     const absl::Status delivered = Deliver();
     if (!delivered.ok()) target_->Fail(delivered);
     gpu_.reset();
-    if (delivered.ok()) DownloadLane::GiveBack(std::move(lane_));
+    if (delivered.ok()) DownloadBuffer::GiveBack(std::move(lane_));
   }
 
   absl::Status Convert(const AVFrame& frame, void* out) override {
-    // In this time the GPU decodes.
+    // While this waits, the GPU decodes the next pictures.
     NVC_RETURN_IF_ERROR(Deliver());
     NVC_RETURN_IF_ERROR(gpu_->Convert(frame, reinterpret_cast<void*>(lane_->memory())));
     out_ = out;
@@ -160,9 +160,9 @@ class DownloadTarget::Converter : public FrameConverter {
   }
 
   DownloadTarget* const target_;
-  std::unique_ptr<DownloadLane> lane_;
+  std::unique_ptr<DownloadBuffer> lane_;
   std::unique_ptr<FrameConverter> gpu_;
-  void* out_ = nullptr;  // of the frame that is on the GPU
+  void* out_ = nullptr;  // where the frame on the GPU will go in host memory
 };
 
 SourceSpec DownloadTarget::SourceOf(const AVFrame& picture, int rotation) const {
@@ -172,7 +172,7 @@ SourceSpec DownloadTarget::SourceOf(const AVFrame& picture, int rotation) const 
 absl::StatusOr<std::unique_ptr<FrameConverter>> DownloadTarget::NewConverter(
     const OutputSpec& output, const AVFrame& picture, int rotation) {
   if (GpuPictureOf(picture) == nullptr) return host_.NewConverter(output, picture, rotation);
-  NVC_ASSIGN_OR_RETURN(auto lane, DownloadLane::Take(device_));
+  NVC_ASSIGN_OR_RETURN(auto lane, DownloadBuffer::Take(device_));
   NVC_ASSIGN_OR_RETURN(auto gpu,
                        NewGpuConverter(device_, lane->stream(), output, picture, rotation));
   NVC_RETURN_IF_ERROR(lane->Reserve(gpu->shape().bytes));

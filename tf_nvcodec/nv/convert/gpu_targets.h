@@ -1,5 +1,4 @@
-// A stream with memory for one frame on its way to the host, kept for the next call: allocating
-// and freeing device memory makes the whole GPU wait.
+// Puts converted frames into GPU memory (DeviceTarget) or host memory (DownloadTarget).
 #ifndef TF_NVCODEC_NV_CONVERT_GPU_TARGETS_H_
 #define TF_NVCODEC_NV_CONVERT_GPU_TARGETS_H_
 
@@ -17,29 +16,32 @@
 
 namespace nvc {
 
-class DownloadLane {
+// A stream, and GPU memory for one frame on its way to the host. Calls share lanes, because
+// allocating and freeing GPU memory makes the whole GPU wait.
+class DownloadBuffer {
  public:
-  // One that was given back, else a new one. Thread-safe, as GiveBack.
-  static absl::StatusOr<std::unique_ptr<DownloadLane>> Take(GpuDevice* device);
-  // Keeps it, within limits. Nothing may be queued on its stream any more.
-  static void GiveBack(std::unique_ptr<DownloadLane> lane);
+  // Returns a lane that was given back, or a new one. Thread-safe, as is GiveBack.
+  static absl::StatusOr<std::unique_ptr<DownloadBuffer>> Take(GpuDevice* device);
+  // Keeps the lane for later calls, within limits. All work on its stream must be finished.
+  static void GiveBack(std::unique_ptr<DownloadBuffer> lane);
 
-  // Makes memory() hold that many bytes. ResourceExhausted when the GPU has not got them.
+  // Makes memory() at least `bytes` large. Returns ResourceExhausted if the GPU has not enough
+  // memory.
   absl::Status Reserve(size_t bytes);
 
   CUstream stream() const { return stream_.get(); }
   CUdeviceptr memory() const { return memory_.get(); }
 
  private:
-  explicit DownloadLane(CudaStream stream) : stream_(std::move(stream)) {}
+  explicit DownloadBuffer(CudaStream stream) : stream_(std::move(stream)) {}
 
   CudaStream stream_;
   DeviceMemory memory_;
 };
 
-// Memory of `device`. All that is done to it is queued on `stream`, in the order of the calls;
-// whoever reads it on that stream, or gives it to others there, need not wait for anything.
-// Pictures of the GPU never leave it; those of the host are converted there and copied.
+// Writes frames to memory of `device`. Queues all its work on `stream` in the order of the calls,
+// so that work queued there later can read the frames without waiting. Pictures in GPU memory never
+// leave the GPU. Pictures in host memory are converted there and copied to the GPU.
 class DeviceTarget : public FrameTarget {
  public:
   DeviceTarget(GpuDevice* device, CUstream stream) : device_(device), stream_(stream) {}
@@ -55,8 +57,9 @@ class DeviceTarget : public FrameTarget {
   const CUstream stream_;
 };
 
-// Memory of the host. Pictures of `device` are converted there and copied; the last one of each
-// converter is copied when the next one is queued, so that neither waits for the other.
+// Writes frames to host memory. Pictures of `device` are converted on the GPU and copied to the
+// host. A converter copies its last frame only when the next one comes, so that conversion and copy
+// need not wait for each other.
 class DownloadTarget : public FrameTarget {
  public:
   explicit DownloadTarget(GpuDevice* device) : device_(device) {}
@@ -66,7 +69,7 @@ class DownloadTarget : public FrameTarget {
                                                                const AVFrame& picture,
                                                                int rotation) override;
   void SetMemory(void* memory, size_t bytes) override { host_.SetMemory(memory, bytes); }
-  // By Finish: what is copied may still be on the GPU.
+  // Stores the copy for Finish, because the source may still be on the GPU.
   absl::Status Copy(void* to, const void* from, size_t bytes) override;
   absl::Status Finish() override;
 

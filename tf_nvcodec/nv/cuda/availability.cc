@@ -13,7 +13,7 @@
 namespace nvc {
 namespace {
 
-// The primary context of a device, current on this thread while this object lives.
+// Makes a GPU's primary context current on this thread while the object lives.
 class CurrentDevice {
  public:
   static absl::StatusOr<CurrentDevice> Enter(const CudaDriver& cuda, int ordinal) {
@@ -81,7 +81,7 @@ absl::StatusOr<std::string> EncodableCodecs(const NvencDriver& nvenc, const Curr
   return absl::StrCat(device.name(), ": ", absl::StrJoin(names, ", "));
 }
 
-// The first device that `describe` is content with, else what it said of the last one.
+// Returns the description of the first GPU that `describe` accepts, or the error of the last GPU.
 template <typename Describe>
 absl::StatusOr<std::string> FirstDevice(Describe describe) {
   NVC_ASSIGN_OR_RETURN(const CudaDriver* cuda, GetCudaDriver());

@@ -1,5 +1,5 @@
-// Owners of CUDA's objects. Each knows its device and makes the context current by itself, so that
-// they may be used and destroyed on any thread.
+// Owns CUDA's streams, events and memory. Each object knows its device and makes the context
+// current itself, so any thread can use or destroy it.
 #ifndef TF_NVCODEC_NV_CUDA_CUDA_OBJECTS_H_
 #define TF_NVCODEC_NV_CUDA_CUDA_OBJECTS_H_
 
@@ -12,8 +12,8 @@
 
 namespace nvc {
 
-// Movable, empty when default-constructed or moved from. `Destroy` has a static Run(device,
-// handle). Streams, events and memory of 0 handles are none.
+// Base of the owners. Movable; empty if default-constructed or moved from. `Destroy` has a static
+// Run(device, handle). A handle of 0 means no object.
 template <typename Handle, typename Destroy>
 class CudaOwner {
  public:
@@ -54,21 +54,21 @@ struct FreePinnedMemory {
 class CudaStream : public CudaOwner<CUstream, DestroyCudaStream> {
  public:
   using CudaOwner::CudaOwner;
-  // `after_default`: what is queued starts after what the context's legacy default stream has, and
-  // that stream's after it; else the two know nothing of each other.
+  // With `after_default`, the stream and the context's legacy default stream wait for each other's
+  // earlier work. Without it, they run independently.
   static absl::StatusOr<CudaStream> Create(GpuDevice* device, bool after_default = false);
   absl::Status Synchronize() const;
-  // What is queued from now on starts after `event`.
+  // Makes all later work wait for `event`.
   absl::Status WaitFor(CUevent event) const;
 };
 
-// Without timing; a host that waits for it sleeps.
+// An event without timing. A host thread that waits for it sleeps.
 class CudaEvent : public CudaOwner<CUevent, DestroyCudaEvent> {
  public:
   using CudaOwner::CudaOwner;
   static absl::StatusOr<CudaEvent> Create(GpuDevice* device);
   absl::Status Record(CUstream stream) const;
-  absl::Status Synchronize() const;  // OK at once when never recorded
+  absl::Status Synchronize() const;  // returns OK at once if never recorded
 };
 
 class DeviceMemory : public CudaOwner<CUdeviceptr, FreeDeviceMemory> {
@@ -76,7 +76,7 @@ class DeviceMemory : public CudaOwner<CUdeviceptr, FreeDeviceMemory> {
   DeviceMemory() = default;
   DeviceMemory(GpuDevice* device, CUdeviceptr memory, size_t bytes)
       : CudaOwner(device, memory), bytes_(bytes) {}
-  // ResourceExhausted when the GPU has not got that much.
+  // Returns ResourceExhausted if the GPU has not enough memory.
   static absl::StatusOr<DeviceMemory> Allocate(GpuDevice* device, size_t bytes);
   size_t bytes() const { return bytes_; }
 
@@ -84,7 +84,7 @@ class DeviceMemory : public CudaOwner<CUdeviceptr, FreeDeviceMemory> {
   size_t bytes_ = 0;
 };
 
-// Host memory that the GPU copies to and from by itself.
+// Page-locked host memory, which the GPU can copy to and from without the CPU.
 class PinnedMemory : public CudaOwner<void*, FreePinnedMemory> {
  public:
   PinnedMemory() = default;

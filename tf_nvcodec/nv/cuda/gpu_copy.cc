@@ -16,15 +16,15 @@
 namespace nvc {
 namespace {
 
-// Large enough for the bus's full rate, small enough to stay in a CPU's cache on its way.
+// Large enough for the full rate of the bus, small enough to stay in a CPU's cache.
 constexpr size_t kPieceBytes = size_t{4} << 20;
 constexpr size_t kKeptForDevice = 8;
 
-// Two pieces of page-locked memory: one is filled while the other is emptied.
+// Two pieces of page-locked memory: while one is filled, the other is emptied.
 struct Staging {
   struct Piece {
     PinnedMemory memory;
-    CudaEvent copied;  // the GPU is done with the memory
+    CudaEvent copied;  // the GPU has finished with the memory
   };
   Piece pieces[2];
 
@@ -37,7 +37,7 @@ struct Staging {
     return staging;
   }
 
-  // Before its memory goes.
+  // Waits until the GPU has finished with the memory, before it is freed.
   void Settle() const {
     for (const Piece& piece : pieces) piece.copied.Synchronize().IgnoreError();
   }
@@ -66,7 +66,7 @@ absl::StatusOr<std::unique_ptr<Staging>> TakeStaging(GpuDevice* device) {
   return Staging::Create(device);
 }
 
-// The GPU may still read it: whoever takes it next waits for that.
+// The GPU may still read the memory. The next user of a piece waits for that.
 void GiveStaging(GpuDevice* device, std::unique_ptr<Staging> staging) {
   {
     std::lock_guard<std::mutex> lock(SharedPool().mutex);
@@ -91,7 +91,7 @@ absl::Status ForEachPiece(Staging* staging, size_t bytes, Step step) {
 
 absl::Status DownloadPieces(GpuDevice* device, CUstream stream, Staging* staging, uint8_t* to,
                             CUdeviceptr from, size_t bytes) {
-  // The piece that is on its way while the next one is being queued.
+  // The piece that the GPU is copying while the next one is queued.
   Staging::Piece* under_way = nullptr;
   size_t under_way_at = 0, under_way_count = 0;
   const auto arrive = [&]() -> absl::Status {
@@ -130,7 +130,7 @@ absl::Status UploadPieces(GpuDevice* device, CUstream stream, Staging* staging, 
       });
 }
 
-// Runs `copy` with a staging, which goes back to the pool only if all went well.
+// Runs `copy` with a staging. The staging returns to the pool only if `copy` succeeds.
 template <typename Copy>
 absl::Status WithStaging(GpuDevice* device, Copy copy) {
   const ScopedContext context(*device);

@@ -1,4 +1,4 @@
-// Copies of frames that are in device memory.
+// Copies frames within GPU memory, to the host and to the GPU.
 #ifndef TF_NVCODEC_NV_CUDA_GPU_COPY_H_
 #define TF_NVCODEC_NV_CUDA_GPU_COPY_H_
 
@@ -12,17 +12,18 @@ namespace nvc {
 
 class GpuDevice;
 
-// Queued on `stream`, no wait. The ranges must not overlap.
+// Queues the copy of `bytes` bytes on `stream` and does not wait. The ranges must not overlap.
 absl::Status CopyOnDevice(GpuDevice* device, CUstream stream, CUdeviceptr to, CUdeviceptr from,
                           size_t bytes);
 
-// Queued on `stream` behind the work that writes `from`. `to` is host memory of any kind and holds
-// the bytes on return: page-locked memory of ours carries them in pieces, since a copy straight to
-// pageable memory is several times slower. Thread-safe.
+// Copies `bytes` bytes after the work on `stream` that writes `from`. `to` is host memory of any
+// kind and holds the bytes on return. The bytes go through page-locked memory in pieces, because a
+// direct copy to pageable memory is several times slower. Thread-safe.
 absl::Status CopyToHost(GpuDevice* device, CUstream stream, void* to, CUdeviceptr from,
                         size_t bytes);
 
-// The other way; on return `from` may be reused, and work queued on `stream` finds the bytes.
+// Copies `bytes` bytes to the GPU. On return the caller may reuse `from`. Work queued on `stream`
+// later finds the bytes. Thread-safe.
 absl::Status CopyToDevice(GpuDevice* device, CUstream stream, CUdeviceptr to, const void* from,
                           size_t bytes);
 

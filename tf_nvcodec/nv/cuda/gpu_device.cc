@@ -18,17 +18,17 @@ bool IsReadable(const void* address) {
   uint64_t word = 0;
   const iovec to = {&word, sizeof(word)};
   const iovec from = {const_cast<void*>(address), sizeof(word)};
-  // Containers may forbid it, which says nothing about the address.
+  // Containers may forbid this call; such an error says nothing about the address.
   return process_vm_readv(getpid(), &to, 1, &from, 1, 0) >= 0 || errno != EFAULT;
 }
 
 namespace {
 
-// For the life of the process: threads of TensorFlow's may still use devices while it ends.
+// Never destroyed: TensorFlow's threads may still use devices while the process ends.
 struct Devices {
   std::mutex mutex;
   std::map<int, GpuDevice*> by_ordinal;
-  std::map<std::pair<const GpuDevice*, unsigned long long>, GpuDevice*> of_callers;  // by their ids
+  std::map<std::pair<const GpuDevice*, unsigned long long>, GpuDevice*> of_callers;  // by id
 };
 
 Devices& AllDevices() {
@@ -66,7 +66,7 @@ absl::StatusOr<GpuDevice*> GpuDevice::Current() {
   NVC_ASSIGN_OR_RETURN(const CudaDriver* cuda, GetCudaDriver());
   CUdevice device = 0;
   NVC_RETURN_IF_ERROR(cuda->Check(cuda->cuCtxGetDevice(&device), "cuCtxGetDevice"));
-  // A device's handle need not be its ordinal.
+  // A device's handle may differ from its ordinal.
   NVC_ASSIGN_OR_RETURN(const int count, Count());
   for (int ordinal = 0; ordinal < count; ++ordinal) {
     CUdevice candidate = 0;

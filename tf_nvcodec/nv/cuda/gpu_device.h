@@ -1,5 +1,4 @@
-// Whether an address that came from outside points to anything: the driver reads handles without
-// asking.
+// A GPU with its CUDA context and driver tables, and the scope that makes the context current.
 #ifndef TF_NVCODEC_NV_CUDA_GPU_DEVICE_H_
 #define TF_NVCODEC_NV_CUDA_GPU_DEVICE_H_
 
@@ -14,48 +13,51 @@
 
 namespace nvc {
 
-// False only where the kernel says so. Other memory than what was meant may well be there.
+// Returns false only if the kernel says that `address` is not readable. The driver dereferences
+// handles unchecked, so code checks a handle from outside with this first. A readable address may
+// still not be what the caller meant.
 bool IsReadable(const void* address);
 
-// One for each ordinal, and one for each context of a caller's. Made on first use and never
-// destroyed: pointers to it stay valid.
+// There is one object for each ordinal and one for each context of a caller. Objects are made on
+// first use and never destroyed, so pointers to them stay valid.
 class GpuDevice {
  public:
-  // FailedPrecondition without a driver or a GPU of that ordinal, as CUDA counts them (after
-  // CUDA_VISIBLE_DEVICES).
+  // Returns the GPU with that ordinal. CUDA counts GPUs after CUDA_VISIBLE_DEVICES. Returns
+  // FailedPrecondition without a driver or without such a GPU.
   static absl::StatusOr<GpuDevice*> Get(int ordinal);
   static absl::StatusOr<int> Count();
-  // For work that no device was named for.
+  // Returns the GPU for work that names no device.
   static absl::StatusOr<GpuDevice*> GetFirst() { return Get(0); }
-  // Of the context that is current on this thread.
+  // Returns the GPU of the context that is current on this thread.
   static absl::StatusOr<GpuDevice*> Current();
-  // With other tables than the driver's, as in tests; another one at each call. The tables must
-  // outlive the process.
+  // Makes a new object at each call, with the given tables instead of the driver's. For tests. The
+  // tables must outlive the process.
   static absl::StatusOr<GpuDevice*> Make(const CudaDriver* cuda,
                                          absl::StatusOr<const CuvidDriver*> cuvid, int ordinal);
 
-  // This GPU in a context of a caller's, who may destroy it at any time: nothing of it is to be
-  // kept for later, and once it is gone it can't be entered any more, also where the driver gave
-  // its address to another one. Itself for its own context. InvalidArgument for what is no context
-  // of this GPU, as far as the driver can tell; FailedPrecondition where it never can.
+  // Returns this GPU in a context of the caller, or this object for its own context. The caller may
+  // destroy the context at any time, so nothing made in it may be kept for later. Once it is
+  // destroyed, it can't be entered any more, even if the driver gives its address to a new context.
+  // Returns InvalidArgument if `context` is not a context of this GPU, as far as the driver can
+  // tell, and FailedPrecondition if the driver can't tell.
   absl::StatusOr<GpuDevice*> InContext(CUcontext context);
 
   GpuDevice(const GpuDevice&) = delete;
   GpuDevice& operator=(const GpuDevice&) = delete;
 
   const CudaDriver& cuda() const { return cuda_; }
-  // FailedPrecondition where the driver came without its video libraries.
+  // FailedPrecondition if the driver came without its video libraries.
   const absl::StatusOr<const CuvidDriver*>& cuvid() const { return cuvid_; }
   CUcontext context() const { return context_; }
-  bool is_of_caller() const { return is_of_caller_; }  // the context
-  // Makes the context current on this thread. FailedPrecondition when it was destroyed.
+  bool is_of_caller() const { return is_of_caller_; }  // whether a caller owns the context
+  // Makes the context current on this thread. Returns FailedPrecondition if it has been destroyed.
   absl::Status PushContext() const;
   int ordinal() const { return ordinal_; }
   const std::string& name() const { return name_; }
-  int compute_capability() const { return compute_capability_; }  // 90 for 9.0
-  size_t total_memory() const { return total_memory_; }           // bytes
+  int compute_capability() const { return compute_capability_; }  // 90 means 9.0
+  size_t total_memory() const { return total_memory_; }           // in bytes
 
-  // As CudaDriver::Check, with the GPU's name.
+  // Turns `result` into a status as CudaDriver::Check does, and adds the GPU's name.
   absl::Status Check(CUresult result, absl::string_view doing) const;
 
  private:
@@ -72,11 +74,11 @@ class GpuDevice {
   size_t total_memory_ = 0;
   CUcontext context_ = nullptr;
   bool is_of_caller_ = false;
-  unsigned long long context_id_ = 0;  // of a caller's; no other one will ever have it
+  unsigned long long context_id_ = 0;  // of a caller's context; CUDA never uses an id twice
 };
 
-// Makes the device's context current on this thread while it lives. Where it could not, what was
-// made in the context must be left alone: with the context it is gone.
+// Makes the device's context current on this thread while the object lives. If status() is an
+// error, the context has been destroyed with all that was made in it; leave those objects alone.
 class ScopedContext {
  public:
   explicit ScopedContext(const GpuDevice& device);

@@ -5,91 +5,70 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "tf_nvcodec/core/base/status.h"
+#include "tf_nvcodec/core/format/codec_table.h"
 
 extern "C" {
 #include <libavcodec/avcodec.h>
 }
 
 namespace nvc {
-namespace {
 
-struct Codec {
-  AVCodecID id;
-  cudaVideoCodec codec;
-  const char* why_not_unasked = nullptr;  // of its pictures
-  const char* why_never = nullptr;
-};
-
-constexpr Codec kCodecs[] = {
-    {AV_CODEC_ID_H264, cudaVideoCodec_H264},
-    {AV_CODEC_ID_HEVC, cudaVideoCodec_HEVC},
-    {AV_CODEC_ID_AV1, cudaVideoCodec_AV1},
-    {AV_CODEC_ID_VP9, cudaVideoCodec_VP9},
-    {AV_CODEC_ID_VP8, cudaVideoCodec_VP8},
-    {AV_CODEC_ID_MPEG1VIDEO, cudaVideoCodec_MPEG1},
-    {AV_CODEC_ID_MPEG2VIDEO, cudaVideoCodec_MPEG2},
-    {AV_CODEC_ID_MPEG4, cudaVideoCodec_MPEG4, "are wrong where it has B pictures"},
-    // No encoder makes streams to compare NVDEC with FFmpeg by.
-    {AV_CODEC_ID_VC1, cudaVideoCodec_VC1, nullptr,
-     "its pictures differ from FFmpeg's where a stream has slices, fast chroma vectors or a height "
-     "that is no multiple of 4"},
-    {AV_CODEC_ID_MJPEG, cudaVideoCodec_JPEG},
-};
-
-const Codec* Find(AVCodecID id) {
-  for (const Codec& entry : kCodecs) {
-    if (entry.id == id) return &entry;
-  }
-  return nullptr;
-}
-
-}  // namespace
+// The table has NVIDIA's numbers without NVIDIA's headers.
+static_assert(FactsOf(AV_CODEC_ID_MPEG1VIDEO).nvdec.id == cudaVideoCodec_MPEG1);
+static_assert(FactsOf(AV_CODEC_ID_MPEG2VIDEO).nvdec.id == cudaVideoCodec_MPEG2);
+static_assert(FactsOf(AV_CODEC_ID_MPEG4).nvdec.id == cudaVideoCodec_MPEG4);
+static_assert(FactsOf(AV_CODEC_ID_VC1).nvdec.id == cudaVideoCodec_VC1);
+static_assert(FactsOf(AV_CODEC_ID_H264).nvdec.id == cudaVideoCodec_H264);
+static_assert(FactsOf(AV_CODEC_ID_MJPEG).nvdec.id == cudaVideoCodec_JPEG);
+static_assert(FactsOf(AV_CODEC_ID_HEVC).nvdec.id == cudaVideoCodec_HEVC);
+static_assert(FactsOf(AV_CODEC_ID_VP8).nvdec.id == cudaVideoCodec_VP8);
+static_assert(FactsOf(AV_CODEC_ID_VP9).nvdec.id == cudaVideoCodec_VP9);
+static_assert(FactsOf(AV_CODEC_ID_AV1).nvdec.id == cudaVideoCodec_AV1);
 
 std::vector<cudaVideoCodec> NvdecCodecs() {
   std::vector<cudaVideoCodec> codecs;
-  for (const Codec& entry : kCodecs) {
-    if (entry.why_never == nullptr) codecs.push_back(entry.codec);
+  for (const CodecFacts& row : kCodecTable) {
+    if (row.nvdec.use != NvdecUse::kNever) {
+      codecs.push_back(static_cast<cudaVideoCodec>(row.nvdec.id));
+    }
   }
   return codecs;
 }
 
 absl::StatusOr<cudaVideoCodec> NvdecCodec(AVCodecID codec) {
-  const Codec* const found = Find(codec);
-  if (found != nullptr && found->why_never == nullptr) return found->codec;
-  if (found != nullptr) {
-    return absl::UnimplementedError(absl::StrCat("NVDEC is not used for codec '",
-                                                 avcodec_get_name(codec), "': ", found->why_never));
+  const NvdecDecoding& facts = FactsOf(codec).nvdec;
+  if (facts.use != NvdecUse::kNever) return static_cast<cudaVideoCodec>(facts.id);
+  std::string why;
+  if (facts.why_not != nullptr) {
+    why = absl::StrCat(": its pictures ", facts.why_not);
+  } else {
+    const auto append_name = [](std::string* out, cudaVideoCodec used) {
+      out->append(NvdecCodecName(used));
+    };
+    why = absl::StrCat(", only for ", absl::StrJoin(NvdecCodecs(), ", ", append_name));
   }
-  const auto append_name = [](std::string* out, cudaVideoCodec used) {
-    out->append(NvdecCodecName(used));
-  };
-  return absl::UnimplementedError(absl::StrCat("NVDEC is not used for codec '",
-                                               avcodec_get_name(codec), "', only for ",
-                                               absl::StrJoin(NvdecCodecs(), ", ", append_name)));
-}
-
-AVCodecID CodecOfNvdecNumber(int number) {
-  for (const Codec& entry : kCodecs) {
-    if (entry.codec == number) return entry.id;
-  }
-  return AV_CODEC_ID_NONE;
-}
-
-int NvdecNumberOf(AVCodecID codec) {
-  const Codec* const found = Find(codec);
-  return found != nullptr ? found->codec : -1;
+  return absl::UnimplementedError(
+      absl::StrCat("NVDEC is not used for codec '", avcodec_get_name(codec), "'", why));
 }
 
 absl::Status CheckTakenUnasked(AVCodecID codec) {
   NVC_RETURN_IF_ERROR(NvdecCodec(codec).status());
-  const char* const why_not = Find(codec)->why_not_unasked;
-  if (why_not == nullptr) return absl::OkStatus();
-  return absl::UnimplementedError(absl::StrCat("NVDEC's pictures of ", avcodec_get_name(codec), " ",
-                                               why_not, "; backend=\"nvdec\" takes the GPU's"));
+  const CodecFacts& facts = FactsOf(codec);
+  if (facts.nvdec.use != NvdecUse::kByName) return absl::OkStatus();
+  return absl::UnimplementedError(absl::StrCat("NVDEC's pictures of ", facts.name, " ",
+                                               facts.nvdec.why_not,
+                                               "; backend=\"nvdec\" takes the GPU's"));
 }
 
-const char* NvdecCodecName(cudaVideoCodec codec) {
-  return avcodec_get_name(CodecOfNvdecNumber(codec));
+absl::Status CheckExact(AVCodecID codec) {
+  NVC_RETURN_IF_ERROR(CheckTakenUnasked(codec));
+  const CodecFacts& facts = FactsOf(codec);
+  if (facts.nvdec.use == NvdecUse::kExact) return absl::OkStatus();
+  return absl::UnimplementedError(
+      absl::StrCat("decoders of ", facts.name,
+                   " may differ in the last bit; backend=\"nvdec\" takes the GPU's"));
 }
+
+const char* NvdecCodecName(cudaVideoCodec codec) { return FactsOfNvdec(codec).name; }
 
 }  // namespace nvc

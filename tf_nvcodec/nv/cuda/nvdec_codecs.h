@@ -20,17 +20,15 @@ std::vector<cudaVideoCodec> NvdecCodecs();
 // NVIDIA's name of a codec. Unimplemented for those that NVDEC is never used for.
 absl::StatusOr<cudaVideoCodec> NvdecCodec(AVCodecID codec);
 
-// NVIDIA's numbers also name codecs that FFmpeg decodes here: -1 or AV_CODEC_ID_NONE where the
-// other side has none.
-int NvdecNumberOf(AVCodecID codec);
-AVCodecID CodecOfNvdecNumber(int number);
-
 // FFmpeg's name of a codec.
 const char* NvdecCodecName(cudaVideoCodec codec);
 
-// Unimplemented also for codecs that NVDEC decodes only where backend="nvdec" asks for it: a
-// picture that it gets wrong may come in the middle of a stream.
+// Unimplemented also for codecs that NVDEC decodes only where backend="nvdec" asks for it: pictures
+// that it gets wrong may come in the middle of a stream.
 absl::Status CheckTakenUnasked(AVCodecID codec);
+
+// Unimplemented also for codecs whose pictures may differ from FFmpeg's in the last bit.
+absl::Status CheckExact(AVCodecID codec);
 
 }  // namespace nvc
 

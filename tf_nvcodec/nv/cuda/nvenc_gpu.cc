@@ -11,7 +11,7 @@
 #include "tf_nvcodec/core/base/status.h"
 
 extern "C" {
-// Takes CUDA's types from the driver's headers above.
+// This header takes CUDA's types from the driver's headers above.
 #include <libavutil/hwcontext.h>
 #include <libavutil/hwcontext_cuda.h>
 }
@@ -19,7 +19,7 @@ extern "C" {
 namespace nvc {
 namespace {
 
-// In NVENC's API since version 12; these headers are of 11.1.
+// NVENC's API has this since version 12; these headers have version 11.1.
 constexpr GUID kAv1Guid = {
     0x0a352289, 0x0aa7, 0x4759, {0x86, 0x2d, 0x5d, 0x15, 0xcd, 0x16, 0xd2, 0x54}};
 
@@ -86,7 +86,7 @@ constexpr std::pair<NV_ENC_CAPS, const char*> kCapabilities[] = {
     {NV_ENC_CAPS_SINGLE_SLICE_INTRA_REFRESH, "single_slice_intra_refresh"},
 };
 
-// What `ask` says of a session that is open while it runs, or why there is none.
+// Opens a session and returns what `ask` returns for it, or the error of opening.
 template <typename Ask>
 NVENCSTATUS InSession(const NvencDriver& nvenc, CUcontext context, Ask&& ask) {
   NV_ENC_OPEN_ENCODE_SESSION_EX_PARAMS params = {};
@@ -97,7 +97,7 @@ NVENCSTATUS InSession(const NvencDriver& nvenc, CUcontext context, Ask&& ask) {
   void* session = nullptr;
   NVENCSTATUS status = nvenc.api.nvEncOpenEncodeSessionEx(&params, &session);
   if (status == NV_ENC_SUCCESS) status = ask(session);
-  // NVENC's manual asks for this after a failed open too.
+  // NVENC's manual requires this after a failed open too.
   if (session != nullptr) nvenc.api.nvEncDestroyEncoder(session);
   return status;
 }
@@ -195,7 +195,7 @@ absl::StatusOr<std::vector<NvencCapability>> NvencCapabilities(const NvencDriver
 }
 
 absl::StatusOr<const NvencGpu*> GetNvencGpu(int ordinal) {
-  NVC_RETURN_IF_ERROR(GetCudaDriver().status());  // not in a fork, whatever its parent found
+  NVC_RETURN_IF_ERROR(GetCudaDriver().status());  // fails in a forked process
   static std::mutex mutex;
   static auto* const known = new std::map<int, const NvencGpu*>;
   std::lock_guard<std::mutex> lock(mutex);

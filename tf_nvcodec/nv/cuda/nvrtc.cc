@@ -21,13 +21,14 @@
 namespace nvc {
 namespace {
 
-// The Python package says there where pip put it.
+// The Python package puts the folders where pip installed NVRTC into this variable.
 constexpr char kFoldersVariable[] = "TF_NVCODEC_NVRTC_FOLDERS";
 constexpr char kCure[] = "pip install nvidia-cuda-nvrtc-cu12";
-// Of the driver's own major version first: what a newer compiler makes may be too new for it.
+// The driver's own major version comes first, because code from a newer compiler may be too new for
+// the driver.
 constexpr const char* kNames[] = {"libnvrtc.so.12", "libnvrtc.so.13", "libnvrtc.so.11.2",
                                   "libnvrtc.so"};
-// Where NVIDIA's Python packages put it, under site-packages, and the toolkit's installer.
+// The folders of NVIDIA's Python packages, below site-packages, and of the toolkit's installer.
 constexpr const char* kPackageFolders[] = {"/nvidia/cuda_nvrtc/lib", "/nvidia/cu13/lib"};
 constexpr const char* kToolkitFolder = "/usr/local/cuda/lib64";
 
@@ -40,8 +41,8 @@ Folders& SetFolders() {
   return *folders;
 }
 
-// Called for each library of the process: collects the site-packages folders they came from, of
-// which TensorFlow's has NVIDIA's packages beside it.
+// The loader calls this for each library of the process. It collects the site-packages folders that
+// libraries came from. NVIDIA's packages are beside TensorFlow's.
 int CollectPackages(dl_phdr_info* info, size_t, void* collected) {
   auto* const packages = static_cast<std::vector<std::string>*>(collected);
   const absl::string_view path = info->dlpi_name != nullptr ? info->dlpi_name : "";
@@ -55,7 +56,7 @@ int CollectPackages(dl_phdr_info* info, size_t, void* collected) {
   return 0;
 }
 
-// Paths and plain names in the order to try.
+// Returns paths and plain names in the order to try.
 std::vector<std::string> Candidates() {
   std::vector<std::string> candidates;
   const auto add_folder = [&candidates](absl::string_view folder) {
@@ -78,8 +79,8 @@ std::vector<std::string> Candidates() {
   return candidates;
 }
 
-// NVRTC opens its second library by name alone, which finds it in its own folder only if it is
-// loaded already.
+// NVRTC opens its second library by name alone. The loader finds that library in NVRTC's folder
+// only if it is loaded already.
 void OpenBuiltins(const std::string& library) {
   const size_t slash = library.rfind('/');
   if (slash == std::string::npos) return;
@@ -243,7 +244,7 @@ absl::StatusOr<CUfunction> Load(GpuDevice* device, const std::string& image,
   NVC_RETURN_IF_ERROR(device->Check(cuda.cuModuleLoadData(&module, image.data()),
                                     absl::StrCat("loading the kernel ", function)));
   CUfunction found = nullptr;
-  // The module stays loaded as long as the process lives.
+  // The module stays loaded until the process ends.
   NVC_RETURN_IF_ERROR(device->Check(cuda.cuModuleGetFunction(&found, module, function.c_str()),
                                     absl::StrCat("finding the kernel ", function)));
   return found;

@@ -1,5 +1,5 @@
-// NVIDIA's run-time compiler, opened on first use like the driver: CUDA C++ text to machine code
-// for the GPU found, so that nothing here needs nvcc.
+// Compiles CUDA C++ for the GPU with NVRTC, NVIDIA's run-time compiler, so that the build needs no
+// nvcc. Like the driver, NVRTC is opened on first use.
 #ifndef TF_NVCODEC_NV_CUDA_NVRTC_H_
 #define TF_NVCODEC_NV_CUDA_NVRTC_H_
 
@@ -18,30 +18,31 @@ namespace nvc {
 
 class DynamicLibrary;
 
-// Where to look for libnvrtc first. Without it: where the loader looks, then beside the Python
-// packages that are loaded. Counts before the first use only.
+// Sets the folders to search first for libnvrtc. After them come the loader's own folders and the
+// NVIDIA packages beside loaded Python packages. Has no effect after the first use of NVRTC.
 void SetNvrtcFolders(std::vector<std::string> folders);
 
 struct CudaSource {
-  std::string name;  // in the compiler's messages
+  std::string name;  // for the compiler's messages
   std::string text;
-  std::vector<std::pair<std::string, std::string>> headers;  // name as included, text
+  std::vector<std::pair<std::string, std::string>> headers;  // (name as included, text)
 };
 
 class Nvrtc {
  public:
-  // FailedPrecondition names what was tried and the package to install. Answers the same ever
-  // after.
+  // Opens NVRTC at the first call and gives the same answer ever after. Returns FailedPrecondition,
+  // which names what it tried and the package to install.
   static absl::StatusOr<const Nvrtc*> Get();
 
-  // An image for cuModuleLoadData: a cubin where this NVRTC knows the GPU (compute capability 9.0
-  // is 90), else PTX for the newest older one, which the driver then compiles. `macros` are
-  // "NAME=value". Internal with the compiler's log when the text does not compile.
+  // Returns an image for cuModuleLoadData. If this NVRTC knows the GPU, the image is a cubin; else
+  // it is PTX for the newest older GPU, which the driver then compiles. A `compute_capability` of
+  // 90 means 9.0. `macros` have the form "NAME=value". Returns Internal with the compiler's log if
+  // the text does not compile.
   absl::StatusOr<std::string> Compile(const CudaSource& source, int compute_capability,
                                       const std::vector<std::string>& macros) const;
 
-  const std::string& library() const { return library_; }  // as it was opened
-  int version() const { return version_; }                 // 12.3 is 1203
+  const std::string& library() const { return library_; }  // the name or path that was opened
+  int version() const { return version_; }                 // 1203 means 12.3
 
  private:
   using Program = struct NvrtcProgram*;
@@ -64,21 +65,21 @@ class Nvrtc {
 
   static absl::StatusOr<Nvrtc> Open();
   absl::Status Load(const DynamicLibrary& library);
-  // Internal, "<doing> of <library>: <NVRTC's words>".
+  // Returns OK for a `result` of 0, else Internal: "<doing> of <library>: <NVRTC's message>".
   absl::Status Check(int result, absl::string_view doing) const;
   absl::Status CompileProgram(Program program, const std::vector<std::string>& options) const;
 
   std::string library_;
   int version_ = 0;
-  std::vector<int> archs_;  // rising
+  std::vector<int> archs_;  // ascending
   Functions call_;
 };
 
 class GpuDevice;
 
-// `function` of `source` compiled with `macros` for `device`. The first call for a (device, source
-// name, function, macros) compiles; calls for the same at that time wait for it. A failure is not
-// kept. Thread-safe.
+// Returns `function` of `source`, compiled with `macros` for `device`. The first call with the same
+// device, source name, function and macros compiles; other threads that need the same kernel wait
+// for it. A failed call is tried again next time. Thread-safe.
 absl::StatusOr<CUfunction> GetKernel(GpuDevice* device, const CudaSource& source,
                                      const std::string& function,
                                      const std::vector<std::string>& macros);

@@ -19,7 +19,7 @@ struct Release {
   std::function<void()> call;
 };
 
-// Never destroyed: tensors may go when the process ends.
+// Never destroyed, because tensors may be released while the process ends.
 struct Releases {
   std::mutex mutex;
   std::vector<Release> waiting;
@@ -36,7 +36,7 @@ absl::StatusOr<CudaEvent> RecordOn(GpuDevice* device, CUstream stream) {
   return event;
 }
 
-// An error is no reason to keep memory either.
+// Returns true after an error too, so that memory is not kept forever.
 bool IsDone(const CudaEvent& event) {
   const ScopedContext current(*event.device());
   if (!current.status().ok()) return true;
@@ -93,7 +93,7 @@ void ReleaseDone() {
     }
     all.waiting.swap(waiting);
   }
-  // Without the lock: they may take others, Python's among them.
+  // Calls them without the lock, because they may take other locks, such as Python's.
   for (const Release& release : due) release.call();
 }
 

@@ -1,5 +1,5 @@
-// Work of two streams in order, and memory given back once a stream is done with it; the host waits
-// for neither.
+// Orders the work of two CUDA streams, and releases memory when a stream has finished with it. The
+// host waits for neither.
 #ifndef TF_NVCODEC_NV_CUDA_STREAM_ORDER_H_
 #define TF_NVCODEC_NV_CUDA_STREAM_ORDER_H_
 
@@ -13,20 +13,21 @@
 
 namespace nvc {
 
-// Streams as DLPack and __cuda_array_interface__ number them: 1 is CUDA's legacy default stream, 2
-// its per-thread one, others are handles. InvalidArgument for 0, which either may be, and below.
+// Converts between streams and their numbers in DLPack and __cuda_array_interface__: 1 is CUDA's
+// legacy default stream, 2 the per-thread default stream, and any other number a handle. Returns
+// InvalidArgument for a negative number and for 0, which could mean either default stream.
 absl::StatusOr<CUstream> StreamOfNumber(int64_t number);
 int64_t NumberOfStream(CUstream stream);
 
-// What is queued on `later` from now on starts after what is queued on `earlier`.
+// Makes all later work on `later` wait for the work now queued on `earlier`.
 absl::Status OrderStreams(GpuDevice* device, CUstream earlier, CUstream later);
 
-// Calls `release` at the first ReleaseDone after what is queued on `stream` is done; now, when the
-// driver answers with an error.
+// Lets the first ReleaseDone after the work now queued on `stream` is done call `release`. If the
+// driver returns an error, calls `release` at once.
 void ReleaseAfter(GpuDevice* device, CUstream stream, std::function<void()> release);
-// Makes the calls that are due, on this thread. To be called now and then.
+// Calls, on this thread, all releases that are due. The ops call it now and then.
 void ReleaseDone();
-// What waits.
+// Returns the number of releases that still wait.
 size_t ReleasesPending();
 
 }  // namespace nvc

@@ -27,22 +27,6 @@ absl::StatusOr<GpuDevice*> FindDefaultNvdec() {
   return status;
 }
 
-// The standards of the others leave the last bit of the inverse transform to the decoder.
-absl::Status CheckExact(AVCodecID codec) {
-  switch (codec) {
-    case AV_CODEC_ID_H264:
-    case AV_CODEC_ID_HEVC:
-    case AV_CODEC_ID_VP8:
-    case AV_CODEC_ID_VP9:
-    case AV_CODEC_ID_AV1:
-      return absl::OkStatus();
-    default:
-      return absl::UnimplementedError(
-          absl::StrCat("decoders of ", avcodec_get_name(codec),
-                       " may differ in the last bit; backend=\"nvdec\" takes the GPU's"));
-  }
-}
-
 // The first one that says that the GPU can't decode such streams.
 absl::Status Unsupported(const DamagedFrames& damaged) {
   for (const auto& [frame, status] : damaged) {
@@ -86,8 +70,7 @@ absl::StatusOr<GpuDevice*> ChooseDecoder(Backend backend, GpuDevice* frames_on,
   if (backend == Backend::kCpu) return nullptr;
   if (backend == Backend::kAuto) {
     if (frames_on == nullptr) return nullptr;
-    absl::Status status = CheckTakenUnasked(codec.codec_id);
-    if (status.ok()) status = CheckExact(codec.codec_id);
+    absl::Status status = CheckExact(codec.codec_id);
     if (status.ok()) status = CheckNvdecTakes(frames_on, codec);
     if (status.ok()) return frames_on;
     // Not a GPU out of memory, or one that is gone.
@@ -104,15 +87,15 @@ absl::StatusOr<GpuDevice*> ChooseDecoder(Backend backend, GpuDevice* frames_on,
   return device;
 }
 
-OtherDecoder DecodeOnGpu(GpuDevice* device, Backend backend, NvdecShare* share,
-                         std::function<void(const std::string& why)> say) {
-  OtherDecoder decoder;
+DecoderFactory DecodeOnGpu(GpuDevice* device, Backend backend, NvdecQuota* quota,
+                           std::function<void(const std::string& why)> say) {
+  DecoderFactory decoder;
   decoder.open = [device](const AVCodecParameters& codec, AVRational time_base,
                           const DecoderOptions& options) {
     return OpenNvdecDecoder(device, codec, time_base, options);
   };
-  decoder.max_workers = share->most();
-  decoder.share = share;
+  decoder.max_workers = quota->most();
+  decoder.quota = quota;
   decoder.before_decoding_again = [backend, say = std::move(say)](const DamagedFrames& damaged) {
     const absl::Status unsupported = Unsupported(damaged);
     if (!unsupported.ok()) {

@@ -36,12 +36,12 @@ absl::StatusOr<GpuDevice*> DefaultNvdec();
 absl::StatusOr<GpuDevice*> ChooseDecoder(Backend backend, GpuDevice* frames_on,
                                          const AVCodecParameters& codec, std::string* why_not);
 
-// What ReadFrames needs for decoding on `device`, with `share` of its engines. Where a segment
-// turns out to be damaged, FFmpeg decodes it again: its word on what is damaged is the one that
-// counts. So it does, with kAuto, where the stream's own headers tell that it is none for this GPU;
-// `say` gets the reason.
-OtherDecoder DecodeOnGpu(GpuDevice* device, Backend backend, NvdecShare* share,
-                         std::function<void(const std::string& why)> say);
+// What ReadFrames needs for decoding on `device`, with the engines that `quota` allows. Where a
+// segment turns out to be damaged, FFmpeg decodes it again: its word on what is damaged is the one
+// that counts. So it does, with kAuto, where the stream's own headers tell that it is none for this
+// GPU; `say` gets the reason.
+DecoderFactory DecodeOnGpu(GpuDevice* device, Backend backend, NvdecQuota* quota,
+                           std::function<void(const std::string& why)> say);
 
 // Segments that FFmpeg decoded again, since the process began.
 int64_t SegmentsDecodedAgain();

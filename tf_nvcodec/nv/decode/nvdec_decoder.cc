@@ -8,11 +8,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "tf_nvcodec/core/base/status.h"
+#include "tf_nvcodec/core/format/codec_table.h"
 #include "tf_nvcodec/nv/cuda/nvdec_codecs.h"
 #include "tf_nvcodec/nv/decode/nvdec_headers.h"
 #include "tf_nvcodec/nv/decode/nvdec_packets.h"
 #include "tf_nvcodec/nv/decode/nvdec_parser.h"
-#include "tf_nvcodec/nv/decode/nvdec_picture.h"
 #include "tf_nvcodec/nv/decode/nvdec_stream.h"
 
 namespace nvc {
@@ -28,6 +28,7 @@ class NvdecDecoder : public Decoder, private NvdecParserEvents {
                NvdecPackets packets, const DecoderOptions& options)
       : pool_(pool),
         kind_(kind),
+        facts_(FactsOfNvdec(kind).nvdec),
         codec_(std::move(codec)),
         packets_(std::move(packets)),
         max_pixels_(options.max_pixels),
@@ -64,7 +65,7 @@ class NvdecDecoder : public Decoder, private NvdecParserEvents {
       frame->pts = picture.sent.pts;
       frame->pkt_pos = picture.sent.pos;
       frame->interlaced_frame =
-          MayHaveFields(kind_) && (picture.interlaced || !next.info.progressive_frame);
+          facts_.has_fields && (picture.interlaced || !next.info.progressive_frame);
       frame->top_field_first =
           picture.first_field < 0 ? next.info.top_field_first : picture.first_field == 0;
       return true;
@@ -156,7 +157,7 @@ class NvdecDecoder : public Decoder, private NvdecParserEvents {
     if (!status.ok()) {
       Blame(status);
       session_.reset();  // it is not for the pictures that follow
-      if (CanShowAgain()) pictures_.clear();
+      if (facts_.may_show_again) pictures_.clear();
       return 0;
     }
     stream_ = std::make_shared<const NvdecStream>(*std::move(stream));
@@ -191,16 +192,12 @@ class NvdecDecoder : public Decoder, private NvdecParserEvents {
       return absl::OkStatus();
     }
     // Pictures of the old size keep the old session until they are out.
-    needs_key_ = CanShowAgain() && !pictures_.empty();
-    if (CanShowAgain()) pictures_.clear();  // none can wait to be shown
+    needs_key_ = facts_.may_show_again && !pictures_.empty();
+    if (facts_.may_show_again) pictures_.clear();  // none can wait to be shown
     session_.reset();
     NVC_ASSIGN_OR_RETURN(session_, pool_->Acquire(stream.coded, stream.min_surfaces));
     return absl::OkStatus();
   }
-
-  // Whether a packet may show a picture that came in an earlier one. These codecs also may change
-  // the size without a key frame.
-  bool CanShowAgain() const { return kind_ == cudaVideoCodec_VP9 || kind_ == cudaVideoCodec_AV1; }
 
   bool OnPicture(CUVIDPICPARAMS* picture) override {
     if (session_ == nullptr) {
@@ -217,7 +214,7 @@ class NvdecDecoder : public Decoder, private NvdecParserEvents {
       Blame(taken);
       return false;
     }
-    if (IsCountedInMacroblocks(kind_)) {
+    if (facts_.drops_partial_macroblocks) {
       CountMacroblocks(stream_->coded.width, stream_->coded.height, picture);
     }
     if (kind_ == cudaVideoCodec_H264) {
@@ -265,13 +262,13 @@ class NvdecDecoder : public Decoder, private NvdecParserEvents {
     const auto picture = pictures_.find(info.picture_index);
     if (picture == pictures_.end()) return;  // made up by the parser, or not decoded
     // A packet that shows a picture again holds none of its own.
-    const bool again = CanShowAgain() && !has_decoded_ && !finished_;
+    const bool again = facts_.may_show_again && !has_decoded_ && !finished_;
     if (picture->second.shown && !again) return;
     Pending pending{picture->second, info};
     if (again) pending.picture.sent = current_;
     if (!pending.picture.sent.discard) pending_.push_back(std::move(pending));
     picture->second.shown = true;
-    if (!CanShowAgain()) pictures_.erase(picture);
+    if (!facts_.may_show_again) pictures_.erase(picture);
   }
 
   bool IsDue() const {
@@ -302,6 +299,7 @@ class NvdecDecoder : public Decoder, private NvdecParserEvents {
 
   NvdecPool* const pool_;
   const cudaVideoCodec kind_;
+  const NvdecDecoding& facts_;
   const AvCodecParametersPtr codec_;
   NvdecPackets packets_;
   const int64_t max_pixels_;

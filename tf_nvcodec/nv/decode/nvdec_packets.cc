@@ -6,35 +6,12 @@
 #include "absl/types/span.h"
 #include "tf_nvcodec/core/base/status.h"
 #include "tf_nvcodec/core/bitstream/parameter_sets.h"
+#include "tf_nvcodec/core/format/codec_table.h"
 #include "tf_nvcodec/nv/decode/jpeg_tables.h"
 #include "tf_nvcodec/nv/decode/nvdec_headers.h"
 
 namespace nvc {
 namespace {
-
-const char* FilterFor(AVCodecID codec) {
-  switch (codec) {
-    case AV_CODEC_ID_H264:
-      return "h264_mp4toannexb";
-    case AV_CODEC_ID_HEVC:
-      return "hevc_mp4toannexb";
-    case AV_CODEC_ID_VP9:
-      return "vp9_superframe_split";
-    case AV_CODEC_ID_AV1:
-      return "av1_frame_split";
-    default:
-      return nullptr;
-  }
-}
-
-// Whether what comes out of the filter is one picture, apart from fields. AV1's parser is not known
-// to care.
-bool IsOnePicture(AVCodecID codec) { return codec != AV_CODEC_ID_AV1; }
-
-bool MayHoldFields(AVCodecID codec) {
-  return codec == AV_CODEC_ID_H264 || codec == AV_CODEC_ID_MPEG1VIDEO ||
-         codec == AV_CODEC_ID_MPEG2VIDEO;
-}
 
 enum class Unit { kPictureStart, kSlice, kOther };
 
@@ -76,15 +53,15 @@ absl::Status NvdecPackets::Follow(AvCodecParametersPtr stream) {
   if (codec.extradata != nullptr) {
     headers = {codec.extradata, static_cast<size_t>(codec.extradata_size)};
   }
-  if (const char* name = FilterFor(codec.codec_id)) {
+  const NvdecDecoding& facts = FactsOf(codec.codec_id).nvdec;
+  if (const char* name = facts.filter) {
     NVC_ASSIGN_OR_RETURN(filter_, BitstreamFilter::Create(name, codec, time_base_));
     headers = filter_->headers();
   }
   if (codec.codec_id == AV_CODEC_ID_AV1 && !headers.empty() && (headers[0] & 0x80) != 0) {
     headers.remove_prefix(std::min(headers.size(), kAv1RecordBytes));
-  } else if (codec.codec_id == AV_CODEC_ID_VP8 || codec.codec_id == AV_CODEC_ID_VP9 ||
-             codec.codec_id == AV_CODEC_ID_MJPEG) {
-    headers = {};  // what containers keep there is not of the stream
+  } else if (!facts.extradata_is_headers) {
+    headers = {};
   }
   headers_.assign(headers.begin(), headers.end());
   stream_ = std::move(stream);
@@ -141,15 +118,16 @@ void NvdecPackets::Split(absl::Span<const uint8_t> packet) {
   if (packet.empty()) return;
   std::vector<size_t> ends;
   const AVCodecID codec = stream_->codec_id;
+  const NvdecDecoding& facts = FactsOf(codec).nvdec;
   const bool may_have_fields = may_have_fields_ || (codec == AV_CODEC_ID_H264 &&
                                                     MayTurnToFields(packet.data(), packet.size()));
-  if (may_have_fields && MayHoldFields(codec)) {
+  if (may_have_fields && facts.packet_may_hold_fields) {
     ends = PictureStarts(codec, packet.data(), packet.size());
   }
   ends.push_back(packet.size());
   size_t begin = 0;
   for (const size_t end : ends) {
-    pieces_.push_back({packet.data() + begin, end - begin, IsOnePicture(codec)});
+    pieces_.push_back({packet.data() + begin, end - begin, facts.piece_is_picture});
     begin = end;
   }
 }

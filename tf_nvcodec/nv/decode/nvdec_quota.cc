@@ -15,22 +15,22 @@ constexpr int kBusySessions = 16;
 
 }  // namespace
 
-struct NvdecShare::Engines {
+struct NvdecQuota::Engines {
   std::mutex mutex;
   int in_use = 0;
   int leaving = 0;
-  std::set<NvdecShare*> shares;
+  std::set<NvdecQuota*> shares;
 };
 
 // For the life of the process, as devices are.
-NvdecShare::Engines& NvdecShare::EnginesOf(int ordinal) {
+NvdecQuota::Engines& NvdecQuota::EnginesOf(int ordinal) {
   static auto* const mutex = new std::mutex;
   static auto* const by_ordinal = new std::map<int, Engines>;
   std::lock_guard<std::mutex> lock(*mutex);
   return (*by_ordinal)[ordinal];
 }
 
-NvdecShare::NvdecShare(const GpuDevice& device, int wanted)
+NvdecQuota::NvdecQuota(const GpuDevice& device, int wanted)
     : engines_(EnginesOf(device.ordinal())),
       most_(wanted > 0 ? std::min(wanted, kSessionsOfARead) : kSessionsOfARead),
       // Where no session is kept for the next read, each that is given has to be opened anew.
@@ -39,17 +39,17 @@ NvdecShare::NvdecShare(const GpuDevice& device, int wanted)
   engines_.shares.insert(this);
 }
 
-NvdecShare::~NvdecShare() {
+NvdecQuota::~NvdecQuota() {
   std::lock_guard<std::mutex> lock(engines_.mutex);
   engines_.shares.erase(this);
 }
 
-int NvdecShare::in_use() const {
+int NvdecQuota::in_use() const {
   std::lock_guard<std::mutex> lock(engines_.mutex);
   return in_use_;
 }
 
-bool NvdecShare::Take(const std::function<bool()>& enough) {
+bool NvdecQuota::Take(const std::function<bool()>& enough) {
   std::unique_lock<std::mutex> lock(engines_.mutex);
   bool has_enough = false;
   ++waiting_;
@@ -63,7 +63,7 @@ bool NvdecShare::Take(const std::function<bool()>& enough) {
   return !has_enough;
 }
 
-bool NvdecShare::MayKeep() {
+bool NvdecQuota::MayKeep() {
   std::lock_guard<std::mutex> lock(engines_.mutex);
   const int kept = in_use_ - leaving_;
   const bool one_is_free = engines_.in_use - engines_.leaving < kBusySessions;
@@ -73,7 +73,7 @@ bool NvdecShare::MayKeep() {
   return false;
 }
 
-void NvdecShare::GiveBack() {
+void NvdecQuota::GiveBack() {
   std::lock_guard<std::mutex> lock(engines_.mutex);
   --in_use_;
   --engines_.in_use;
@@ -85,27 +85,27 @@ void NvdecShare::GiveBack() {
   WakeOneOfEach();
 }
 
-void NvdecShare::AskAgain() {
+void NvdecQuota::AskAgain() {
   std::lock_guard<std::mutex> lock(engines_.mutex);
   changed_.notify_all();
 }
 
-bool NvdecShare::MayTake() const {
+bool NvdecQuota::MayTake() const {
   if (in_use_ == 0) return true;
   return in_use_ < most_ && engines_.in_use < kBusySessions && !AnotherWaitsWithFewerThan(in_use_);
 }
 
-bool NvdecShare::AnotherWaitsWithFewerThan(int sessions) const {
-  return std::any_of(engines_.shares.begin(), engines_.shares.end(), [&](const NvdecShare* other) {
+bool NvdecQuota::AnotherWaitsWithFewerThan(int sessions) const {
+  return std::any_of(engines_.shares.begin(), engines_.shares.end(), [&](const NvdecQuota* other) {
     return other != this && other->waiting_ > 0 && other->in_use_ < sessions;
   });
 }
 
 // Who takes one, or needs none, wakes the next.
-void NvdecShare::WakeOneOfEach() const {
+void NvdecQuota::WakeOneOfEach() const {
   if (engines_.in_use >= kBusySessions) return;
-  for (NvdecShare* const share : engines_.shares) {
-    if (share->waiting_ > 0) share->changed_.notify_one();
+  for (NvdecQuota* const quota : engines_.shares) {
+    if (quota->waiting_ > 0) quota->changed_.notify_one();
   }
 }
 

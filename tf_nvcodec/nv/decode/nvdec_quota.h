@@ -13,13 +13,13 @@ namespace nvc {
 // Together the reads have as many sessions as keep the engines busy, each at least one. Those that
 // came first have more; between segments they give them to those that wait and have fewest. So the
 // engines stay busy until the last of many streams ends.
-class NvdecShare : public DecoderShare {
+class NvdecQuota : public DecoderQuota {
  public:
   // `wanted`: sessions at the most; 0: as many as one read can use.
-  NvdecShare(const GpuDevice& device, int wanted);
-  ~NvdecShare() override;
-  NvdecShare(const NvdecShare&) = delete;
-  NvdecShare& operator=(const NvdecShare&) = delete;
+  NvdecQuota(const GpuDevice& device, int wanted);
+  ~NvdecQuota() override;
+  NvdecQuota(const NvdecQuota&) = delete;
+  NvdecQuota& operator=(const NvdecQuota&) = delete;
 
   int most() const { return most_; }
   int in_use() const;

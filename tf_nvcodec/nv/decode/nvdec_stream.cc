@@ -5,8 +5,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "tf_nvcodec/core/base/status.h"
+#include "tf_nvcodec/core/format/codec_table.h"
 #include "tf_nvcodec/nv/cuda/gpu_picture.h"
-#include "tf_nvcodec/nv/decode/nvdec_picture.h"
 
 extern "C" {
 #include <libavutil/error.h>
@@ -15,6 +15,58 @@ extern "C" {
 }
 
 namespace nvc {
+namespace {
+
+absl::Status CheckMpeg4Picture(const CUVIDMPEG4PICPARAMS& mpeg4) {
+  constexpr int kPredicted = 1;  // vop_coding_type: 0 intra, 2 bidirectional, 3 sprite
+  const bool simple = mpeg4.vop_coding_type <= kPredicted && mpeg4.interlaced == 0 &&
+                      mpeg4.quarter_sample == 0 && mpeg4.gmc_enabled == 0;
+  if (simple) return absl::OkStatus();
+  return absl::UnimplementedError(
+      "NVDEC is not used for MPEG-4 with B pictures, fields, quarter samples or global motion, and "
+      "this Simple object has some");
+}
+
+}  // namespace
+
+void CountMacroblocks(int coded_width, int coded_height, CUVIDPICPARAMS* picture) {
+  const auto count = [](int size) { return (size + kNvdecMacroblock - 1) / kNvdecMacroblock; };
+  picture->PicWidthInMbs = count(coded_width);
+  picture->FrameHeightInMbs = std::max(picture->FrameHeightInMbs, count(coded_height));
+}
+
+bool IsCodedInterlaced(cudaVideoCodec codec, const CUVIDPICPARAMS& picture) {
+  if (picture.field_pic_flag) return true;
+  return codec == cudaVideoCodec_H264 && picture.CodecSpecific.h264.MbaffFrameFlag != 0;
+}
+
+int FirstField(cudaVideoCodec codec, const CUVIDPICPARAMS& picture) {
+  if (codec != cudaVideoCodec_H264) return -1;
+  if (picture.field_pic_flag) return picture.bottom_field_flag;
+  const int* const counts = picture.CodecSpecific.h264.CurrFieldOrderCnt;
+  return counts[0] == counts[1] ? -1 : counts[1] < counts[0];
+}
+
+bool StartsAfresh(cudaVideoCodec codec, const CUVIDPICPARAMS& picture) {
+  if (!picture.intra_pic_flag) return false;
+  const auto& specific = picture.CodecSpecific;
+  if (codec == cudaVideoCodec_VP9) return specific.vp9.intraOnly == 0;
+  if (codec == cudaVideoCodec_AV1) {
+    return specific.av1.frame_type == 0 && specific.av1.show_frame != 0;
+  }
+  return true;
+}
+
+int ReferenceIndex(cudaVideoCodec codec, const CUVIDPICPARAMS& picture) {
+  const bool grained = codec == cudaVideoCodec_AV1 && picture.CodecSpecific.av1.apply_grain != 0;
+  return grained ? picture.CodecSpecific.av1.decodePicIdx : picture.CurrPicIdx;
+}
+
+absl::Status CheckPicture(cudaVideoCodec codec, const CUVIDPICPARAMS& picture) {
+  if (codec == cudaVideoCodec_MPEG4) return CheckMpeg4Picture(picture.CodecSpecific.mpeg4);
+  return absl::OkStatus();
+}
+
 namespace {
 
 AVPixelFormat Choose(int bit_depth, AVPixelFormat for8, AVPixelFormat for10, AVPixelFormat for12) {
@@ -61,10 +113,6 @@ int CropAsFfmpeg(int left, AVPixelFormat stream_format) {
   return left / step * step;
 }
 
-bool HasSignalDescription(cudaVideoCodec codec) {
-  return codec == cudaVideoCodec_H264 || codec == cudaVideoCodec_HEVC;
-}
-
 // What the software decoders say is in the container's description where it was made by looking
 // into the stream; the parser knows better only what the stream's own headers say.
 void SetColor(const CUVIDEOFORMAT& format, const AVCodecParameters& codec, NvdecStream* stream) {
@@ -73,7 +121,7 @@ void SetColor(const CUVIDEOFORMAT& format, const AVCodecParameters& codec, Nvdec
   stream->color_primaries = codec.color_primaries;
   stream->color_trc = codec.color_trc;
   stream->chroma_location = codec.chroma_location;
-  if (HasSignalDescription(format.codec)) {
+  if (FactsOfNvdec(format.codec).nvdec.tells_color) {
     const auto& description = format.video_signal_description;
     // 0 is reserved, and RGB among the matrices, which is refused elsewhere; 2 is unspecified.
     const auto is_told = [](unsigned char value) { return value != 0 && value != 2; };
@@ -158,7 +206,7 @@ absl::StatusOr<NvdecStream> NvdecStream::Of(const CUVIDEOFORMAT& format,
   const AVPixFmtDescriptor* described =
       av_pix_fmt_desc_get(static_cast<AVPixelFormat>(codec.format));
   const bool rgb = format.chroma_format == cudaVideoChromaFormat_444 &&
-                   HasSignalDescription(format.codec) &&
+                   FactsOfNvdec(format.codec).nvdec.tells_color &&
                    format.video_signal_description.matrix_coefficients == AVCOL_SPC_RGB;
   if (rgb || (described != nullptr && (described->flags & AV_PIX_FMT_FLAG_RGB) != 0)) {
     return absl::UnimplementedError("NVDEC does not give RGB pictures");
@@ -179,7 +227,7 @@ absl::StatusOr<NvdecStream> NvdecStream::Of(const CUVIDEOFORMAT& format,
   // Surfaces also hold the last column and row of an odd size.
   stream.coded.width = std::max(stream.coded.width, shown.left + shown.width);
   stream.coded.height = std::max(stream.coded.height, shown.top + shown.height);
-  if (IsCountedInMacroblocks(format.codec)) {
+  if (FactsOfNvdec(format.codec).nvdec.drops_partial_macroblocks) {
     stream.coded.width = FFALIGN(stream.coded.width, kNvdecMacroblock);
     if (from_header) stream.coded.height = std::max(stream.coded.height, shown.coded_height);
   }

@@ -1,4 +1,5 @@
-// What the parser found a stream to be, and the frames that this makes of its pictures.
+// Follows a stream through NVIDIA's parser: its sequences, and what the parser says of each
+// picture, corrected where NVDEC needs it.
 #ifndef TF_NVCODEC_NV_DECODE_NVDEC_STREAM_H_
 #define TF_NVCODEC_NV_DECODE_NVDEC_STREAM_H_
 
@@ -8,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "tf_nvcodec/core/bitstream/sps.h"
+#include "tf_nvcodec/nv/cuda/driver.h"
 #include "tf_nvcodec/nv/decode/nvdec_caps.h"
 #include "tf_nvcodec/nv/decode/nvdec_session.h"
 
@@ -18,6 +20,30 @@ extern "C" {
 }
 
 namespace nvc {
+
+constexpr int kNvdecMacroblock = 16;  // samples of its sides
+
+// Puts the size right where the parser drops partial macroblocks (see NvdecDecoding).
+void CountMacroblocks(int coded_width, int coded_height, CUVIDPICPARAMS* picture);
+
+// As FFmpeg's decoder takes H.264 where no message of the stream tells. (The parser's flag is not
+// set for all such pictures.)
+bool IsCodedInterlaced(cudaVideoCodec codec, const CUVIDPICPARAMS& picture);
+
+// 0: the top one, 1: the bottom one, -1: the parser is to tell. As FFmpeg's decoder takes H.264: by
+// the fields' order counts, where they differ.
+int FirstField(cudaVideoCodec codec, const CUVIDPICPARAMS& picture);
+
+// Whether neither it nor a later one refers to a picture before it: VP9 and AV1 may code one by
+// itself and still keep older ones.
+bool StartsAfresh(cudaVideoCodec codec, const CUVIDPICPARAMS& picture);
+
+// Where later pictures find it: AV1 keeps it there without the film grain that it is shown with.
+int ReferenceIndex(cudaVideoCodec codec, const CUVIDPICPARAMS& picture);
+
+// Unimplemented for what an MPEG-4 stream that calls itself a Simple one must not have (see
+// CheckMpeg4Object).
+absl::Status CheckPicture(cudaVideoCodec codec, const CUVIDPICPARAMS& picture);
 
 struct NvdecStream {
   NvdecFormat coded;

@@ -10,7 +10,7 @@
 #include "tf_nvcodec/core/encode/nvenc_settings.h"
 #include "tf_nvcodec/core/encode/stream_spec.h"
 #include "tf_nvcodec/nv/cuda/gpu_copy.h"
-#include "tf_nvcodec/nv/encode/gpu_frame_loader.h"
+#include "tf_nvcodec/nv/encode/gpu_frame_input.h"
 
 extern "C" {
 #include <libavutil/pixdesc.h>
@@ -29,7 +29,7 @@ absl::Status Write(const EncodeEngines& engines, const FrameBatch& frames,
                    const FrameTiming& timing, const EncodeOptions& options,
                    const Cancelled& cancelled, GrowingBytes* out) {
   EncodeOptions nvenc = ForNvenc(options);
-  // What needs no GPU to be told comes first.
+  // The checks that need no GPU come first.
   NVC_RETURN_IF_ERROR(nvenc.Validate());
   NVC_ASSIGN_OR_RETURN(const StreamSpec stream, ChooseStream(frames, nvenc));
   NVC_RETURN_IF_ERROR(MakeNvencSettings(stream.encoder, nvenc).status());
@@ -80,11 +80,12 @@ absl::Status NvencMeansTheSame(const FrameBatch& frames, const EncodeOptions& op
   if (!encoder.ok()) return absl::UnimplementedError(encoder.status().message());
   if (!options.codec_options.empty()) {
     return differs(absl::StrCat("options[\"", options.codec_options[0].first, "\"] is one of ",
-                                traits.encoder));
+                                traits.encoding->encoder));
   }
-  if (!options.preset.empty()) return differs(absl::StrCat("preset is one of ", traits.encoder));
+  if (!options.preset.empty())
+    return differs(absl::StrCat("preset is one of ", traits.encoding->encoder));
   if (options.quality.has_value()) {
-    return differs(absl::StrCat("crf is on the scale of ", traits.encoder));
+    return differs(absl::StrCat("crf is on the scale of ", traits.encoding->encoder));
   }
   const absl::StatusOr<StreamSpec> nvenc = ChooseStream(frames, ForNvenc(options));
   if (!nvenc.ok() || nvenc->format != cpu.format) {
@@ -111,7 +112,7 @@ absl::Status EncodeWith(const EncodeEngines& engines, EncodeBackend backend,
     }
   }
   const absl::Status written = engines.write(frames, timing, options, cancelled, out);
-  // Frames and options that neither takes are no reason.
+  // If the CPU's encoder fails too, the fault is in the frames or options, not in NVENC.
   if (written.ok() && !why.ok()) say(std::string(why.message()));
   return written;
 }
@@ -129,7 +130,7 @@ EncodeEngines EnginesOnGpu(GpuDevice* gpu, CUstream stream, HostMemory host) {
       };
       return WriteVideoFrom(frames, open, timing, options, cancelled, out);
     }
-    // What no encoder takes is told before it is copied.
+    // Refuses frames and options that no encoder takes before it copies anything.
     NVC_RETURN_IF_ERROR(frames.Validate());
     NVC_RETURN_IF_ERROR(options.Validate());
     NVC_RETURN_IF_ERROR(ChooseStream(frames, options).status());

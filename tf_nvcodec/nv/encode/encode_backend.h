@@ -1,4 +1,4 @@
-// Chooses between NVENC and the CPU's encoders for a batch of frames.
+// Chooses between NVENC and FFmpeg's encoders on the CPU for a batch of frames.
 #ifndef TF_NVCODEC_NV_ENCODE_ENCODE_BACKEND_H_
 #define TF_NVCODEC_NV_ENCODE_ENCODE_BACKEND_H_
 
@@ -16,23 +16,24 @@
 
 namespace nvc {
 
-// kAuto: NVENC where a GPU has it and the options mean there what they mean on the CPU.
+// kAuto takes NVENC if a GPU has it and the options mean the same there as on the CPU.
 enum class EncodeBackend { kAuto, kCpu, kNvenc };
 
 absl::StatusOr<EncodeBackend> ParseEncodeBackend(absl::string_view name);
 
-// Whether TF_NVCODEC_EXPERIMENTAL_NVENC=1 is set. Until NVENC's path has run on a GPU that has
-// one, kAuto is kCpu without it.
+// Returns whether TF_NVCODEC_EXPERIMENTAL_NVENC=1 is set. Without it kAuto means kCpu, because no
+// GPU with an NVENC has run this code yet.
 bool NvencIsOn();
 
-// OK, or Unimplemented with the first thing that NVENC would do otherwise than the CPU's encoder:
-// the codec, options of one encoder only, or another stream format.
+// Returns OK if NVENC would make the same kind of stream as the CPU's encoder. Otherwise returns
+// Unimplemented with the first difference: the codec, an option that only one encoder has, or
+// another stream format.
 absl::Status NvencMeansTheSame(const FrameBatch& frames, const EncodeOptions& options);
 
-// Unimplemented with what the GPU's NVENC encodes in place of the codec.
+// Returns Unimplemented, with the codecs that the GPU's NVENC has, if `codec` is not one of them.
 absl::Status CheckNvencCodec(const NvencGpu& gpu, EncodeCodec codec);
 
-// What encodes; tests put others in.
+// The functions that find a GPU and encode. Tests replace them.
 struct EncodeEngines {
   bool auto_tries_nvenc = NvencIsOn();
   std::function<absl::StatusOr<const NvencGpu*>()> find = FindNvencGpu;
@@ -41,20 +42,21 @@ struct EncodeEngines {
       write = WriteVideo;
 };
 
-// As WriteVideo. With kAuto, `say` gets the reason when frames that might have gone to NVENC went
-// to the CPU. With kNvenc: FailedPrecondition "no NVENC on <GPU>" or with the missing library,
-// Unimplemented for what GPU or libavcodec can't make.
+// Encodes like WriteVideo. With kAuto, if frames that could have gone to NVENC go to the CPU, calls
+// `say` with the reason. With kNvenc, returns FailedPrecondition, which names the GPU without NVENC
+// or the missing library, or Unimplemented for what the GPU or libavcodec can't make.
 absl::Status EncodeWith(const EncodeEngines& engines, EncodeBackend backend,
                         const FrameBatch& frames, const FrameTiming& timing,
                         const EncodeOptions& options, const Cancelled& cancelled, GrowingBytes* out,
                         const std::function<void(const std::string&)>& say);
 
-// `bytes` of host memory that stay until the encode is over.
+// Returns `bytes` of host memory that stay valid until the encode is over.
 using HostMemory = std::function<absl::StatusOr<void*>(size_t bytes)>;
 
-// For frames whose data is memory of `gpu`, complete once what is queued on `stream` is: the NVENC
-// of that GPU gets them there; for the CPU's encoders all of them are copied to `host`, once. The
-// frames are not referred to once the write returns.
+// Returns the engines for frames in memory of `gpu`, which are complete when the work now queued on
+// `stream` is done. That GPU's NVENC reads the frames where they are. For an encoder on the CPU all
+// frames are copied once to memory from `host`. Once the write returns, nothing refers to the
+// frames.
 EncodeEngines EnginesOnGpu(GpuDevice* gpu, CUstream stream, HostMemory host);
 
 }  // namespace nvc

@@ -1,9 +1,12 @@
 #include "tf_nvcodec/nv/encode/gpu_frame_input.h"
 
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "tf_nvcodec/core/base/status.h"
 #include "tf_nvcodec/nv/cuda/gpu_copy.h"
 #include "tf_nvcodec/nv/cuda/stream_order.h"
+#include "tf_nvcodec/nv/encode/gpu_to_planes.h"
 
 extern "C" {
 #include <libavutil/common.h>
@@ -15,7 +18,7 @@ extern "C" {
 namespace nvc {
 namespace {
 
-// Of CUpointer_attribute, which the headers leave out.
+// Values of CUpointer_attribute, which the headers leave out.
 constexpr int kMemoryType = 2, kDeviceOrdinal = 9;
 
 absl::StatusOr<int> OrdinalOf(const CudaDriver& cuda, CUdeviceptr memory) {
@@ -36,7 +39,7 @@ size_t BytesOf(absl::Span<const GpuRows> rows) {
   return bytes;
 }
 
-// Whether the rows are packed where they are.
+// Returns whether the rows follow each other in memory without a gap.
 bool ArePacked(absl::Span<const GpuRows> rows) {
   CUdeviceptr next = rows[0].data;
   for (const GpuRows& part : rows) {
@@ -65,7 +68,7 @@ absl::StatusOr<GpuDevice*> GpuOfMemory(CUdeviceptr memory) {
   NVC_ASSIGN_OR_RETURN(const CudaDriver* const cuda, GetCudaDriver());
   absl::StatusOr<int> ordinal = OrdinalOf(*cuda, memory);
   if (!ordinal.ok()) {
-    // Some drivers answer with a context only.
+    // Some drivers answer only if a context is current.
     NVC_ASSIGN_OR_RETURN(GpuDevice* const first, GpuDevice::GetFirst());
     const ScopedContext current(*first);
     NVC_RETURN_IF_ERROR(current.status());
@@ -142,6 +145,57 @@ absl::Status GpuFrameInput::ConvertTo(AVFrame* frame, absl::Span<const GpuRows> 
   NVC_ASSIGN_OR_RETURN(const CUdeviceptr packed, Pack(rows, converter.frame_bytes()));
   NVC_RETURN_IF_ERROR(converter.Convert(stream_.get(), packed, frame));
   return stream_.Synchronize();
+}
+
+namespace {
+
+// Returns null if the stream's frames have the same bytes as `frames`.
+absl::StatusOr<std::unique_ptr<GpuToPlanes>> NewConverter(GpuDevice* gpu, const FrameBatch& frames,
+                                                          const StreamSpec& stream) {
+  if (RawVideoFormat(frames.pixel_format) == stream.encoder_format) return nullptr;
+  // The host converts bytes with integers too, so the results are equal.
+  if (Channels(frames.pixel_format) == 3 && frames.sample_type == SampleType::kUint8) {
+    return GpuRgbConverter::Create(gpu, stream, {3, frames.pixel_format == PixelFormat::kBgr});
+  }
+  return GpuPlanesConverter::Create(gpu, frames, stream);
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<FrameSource>> GpuFrameLoader::Create(GpuDevice* gpu,
+                                                                    AVBufferRef* device,
+                                                                    CUstream producer,
+                                                                    const FrameBatch& frames,
+                                                                    const StreamSpec& stream) {
+  NVC_RETURN_IF_ERROR(frames.Validate());
+  std::unique_ptr<GpuFrameLoader> loader(new GpuFrameLoader(frames, stream));
+  NVC_ASSIGN_OR_RETURN(loader->converter_, NewConverter(gpu, frames, stream));
+  NVC_ASSIGN_OR_RETURN(loader->pool_, GpuFramePool::Create(device, stream.encoder_format,
+                                                           stream.width, stream.height));
+  NVC_ASSIGN_OR_RETURN(loader->input_, GpuFrameInput::Create(gpu));
+  NVC_RETURN_IF_ERROR(loader->input_->WaitFor(producer));
+  return std::unique_ptr<FrameSource>(std::move(loader));
+}
+
+GpuFrameLoader::~GpuFrameLoader() {
+  // An error may have left work that still reads the caller's frames.
+  if (input_ != nullptr) input_->Finish().IgnoreError();
+}
+
+absl::StatusOr<AvFramePtr> GpuFrameLoader::Load(int64_t index) {
+  NVC_ASSIGN_OR_RETURN(AvFramePtr frame, pool_->Take());
+  SetTags(stream_, frame.get());
+  const auto data = reinterpret_cast<CUdeviceptr>(frames_.Frame(index));
+  const GpuRows rows[] = {{data, frames_.frame_bytes, 1, frames_.frame_bytes}};
+  // Both calls return when the frame is written, because NVENC reads it on a stream of
+  // libavcodec's.
+  if (converter_ == nullptr) {
+    NVC_RETURN_IF_ERROR(input_->CopyTo(frame.get(), rows));
+    return frame;
+  }
+  NVC_RETURN_IF_ERROR(input_->ConvertTo(frame.get(), rows, *converter_));
+  if (converter_->found_out_of_range()) return FloatsOutOfRange(index);
+  return frame;
 }
 
 }  // namespace nvc

@@ -115,7 +115,7 @@ absl::StatusOr<std::unique_ptr<GpuPlanesConverter>> GpuPlanesConverter::Create(
   params.width = stream.width;
   params.height = stream.height;
   params.shift = stream.encoder_format == AV_PIX_FMT_YUV420P ? 1 : 0;
-  // With unified addressing, which every GPU with an NVENC has, the address is the GPU's too.
+  // Every GPU with an NVENC has unified addressing, so this address is valid on the GPU too.
   params.out_of_range = static_cast<int*>(flag.get());
   if (Channels(frames.pixel_format) != 0) {
     ReadPixels(frames, stream, &params);

@@ -1,4 +1,4 @@
-// Frames in device memory to the planes that an encoder reads there.
+// Converts frames in GPU memory to the planes that an encoder reads there.
 #ifndef TF_NVCODEC_NV_ENCODE_GPU_TO_PLANES_H_
 #define TF_NVCODEC_NV_ENCODE_GPU_TO_PLANES_H_
 
@@ -21,17 +21,17 @@ extern "C" {
 
 namespace nvc {
 
-// Gives what core's frame loader gives of the same frame for the same stream, bit for bit.
+// The result equals that of core's frame loader for the same frame and stream, bit for bit.
 class GpuToPlanes {
  public:
   virtual ~GpuToPlanes() = default;
 
   virtual size_t frame_bytes() const = 0;
-  // Queued on `stream`. `samples` are rows without padding; `frame` is one of CUDA's of the
-  // stream's layout, on this GPU.
+  // Queues the conversion on `stream`. `samples` holds rows without padding. `frame` is a CUDA
+  // frame of the stream's layout on this GPU.
   virtual absl::Status Convert(CUstream stream, CUdeviceptr samples, AVFrame* frame) const = 0;
-  // Whether a float was NaN or far outside [0, 1] in what is converted so far; to be asked when
-  // the stream is done.
+  // Returns whether any float converted so far was NaN or far outside [0, 1]. Valid once the work
+  // on the stream is done.
   virtual bool found_out_of_range() const { return false; }
 
  protected:
@@ -39,18 +39,18 @@ class GpuToPlanes {
   GpuToPlanes(const GpuToPlanes&) = delete;
   GpuToPlanes& operator=(const GpuToPlanes&) = delete;
 
-  // Queues `kernel`, which takes `params` and has a thread for each chroma sample.
+  // Queues `kernel` with `params` and one thread for each chroma sample.
   static absl::Status Launch(const GpuDevice& device, CUfunction kernel, void* params,
                              const char* doing, const AVFrame& frame, int chroma_shift,
                              CUstream stream);
 };
 
-// RGB and gray of any sample type but 8-bit RGB, and packed Y'CbCr of another depth or chroma size
-// than the stream's.
+// Converts RGB and gray of any sample type but 8-bit RGB, and packed Y'CbCr whose depth or chroma
+// size differs from the stream's.
 class GpuPlanesConverter : public GpuToPlanes {
  public:
-  // Unimplemented for streams that are not of 8-bit 4:2:0 or 4:4:4 planes; FailedPrecondition
-  // without NVRTC. The data of `frames` is not read.
+  // Does not read the data of `frames`. Returns Unimplemented for a stream without 8-bit 4:2:0 or
+  // 4:4:4 planes, and FailedPrecondition without NVRTC.
   static absl::StatusOr<std::unique_ptr<GpuPlanesConverter>> Create(GpuDevice* device,
                                                                     const FrameBatch& frames,
                                                                     const StreamSpec& stream);
@@ -70,20 +70,21 @@ class GpuPlanesConverter : public GpuToPlanes {
 
   GpuDevice* const device_;
   const CUfunction kernel_;
-  const PinnedMemory flag_;  // the GPU writes it where it is
+  const PinnedMemory flag_;  // host memory that the GPU writes to
   const size_t frame_bytes_;
   const PlanesParams params_;
 };
 
-// Three or four bytes; of four, the last one is not read.
+// A pixel of three or four bytes. The fourth byte is not read.
 struct RgbPixel {
   int bytes = 3;
   bool blue_first = false;
 };
 
+// Converts 8-bit RGB pixels.
 class GpuRgbConverter : public GpuToPlanes {
  public:
-  // Unimplemented for streams that are not of 8-bit 4:2:0 or 4:4:4 planes; FailedPrecondition
+  // Returns Unimplemented for a stream without 8-bit 4:2:0 or 4:4:4 planes, and FailedPrecondition
   // without NVRTC.
   static absl::StatusOr<std::unique_ptr<GpuRgbConverter>> Create(GpuDevice* device,
                                                                  const StreamSpec& stream,

@@ -1,5 +1,5 @@
-// core/deinterlace.h's kBob for a plane of a picture in device memory. CUDA C++ for NVRTC that is
-// also plain C++, so that it is tested without a GPU; includes nothing.
+// The CUDA kernel of kBob (core/convert/deinterlace.h) for one plane of a picture in GPU memory.
+// NVRTC compiles this file. It is also plain C++ and includes nothing, so that tests need no GPU.
 #ifndef TF_NVCODEC_NV_KERNELS_DEINTERLACE_KERNEL_H_
 #define TF_NVCODEC_NV_KERNELS_DEINTERLACE_KERNEL_H_
 
@@ -14,11 +14,11 @@ namespace nvc {
 struct BobParams {
   const unsigned char* from;
   unsigned char* to;
-  long long from_pitch, to_pitch;  // bytes
+  long long from_pitch, to_pitch;  // in bytes
   int samples, rows;
-  int first;         // of the rows that stay: 0 or 1
+  int first;         // first of the rows to keep: 0 or 1
   int sample_bytes;  // 1, or 2 with the code in the upper bits
-  int code_shift;    // of two-byte samples
+  int code_shift;    // right shift from a two-byte sample to its code
 };
 
 namespace bob_kernel {
@@ -29,7 +29,7 @@ NVC_DEVICE unsigned int Code(const BobParams& p, int x, int y) {
   return static_cast<unsigned int>(reinterpret_cast<const unsigned short*>(row)[x]) >> p.code_shift;
 }
 
-// Sample x of row y.
+// Writes sample x of row y.
 NVC_DEVICE void KeepField(const BobParams& p, int x, int y) {
   if (x >= p.samples || y >= p.rows) return;
   unsigned int code;

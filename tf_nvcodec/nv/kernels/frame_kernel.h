@@ -1,9 +1,9 @@
-// The colour kernel: one output plane or image from the planes of a decoded picture. CUDA C++ for
-// NVRTC that is also plain C++, so that it is tested without a GPU; includes nothing but its
-// parameters.
+// The colour kernel: makes one output plane or image from the planes of a decoded picture. NVRTC
+// compiles this file. It is also plain C++ and includes only its parameters, so that tests need no
+// GPU.
 //
-// Whatever Config says is constant where the GPU compiles this, and every function is inlined: the
-// branches on it cost nothing there.
+// When NVRTC compiles this, everything in Config is a constant and every function is inlined, so
+// branches on Config cost nothing.
 #ifndef TF_NVCODEC_NV_KERNELS_FRAME_KERNEL_H_
 #define TF_NVCODEC_NV_KERNELS_FRAME_KERNEL_H_
 
@@ -25,7 +25,7 @@ using Params = FrameKernelParams;
 using Axis = FrameKernelAxis;
 
 constexpr int kMaxPixels = 8;
-// Of one thread: kMaxPixels of three channels of two bytes, or half as many of floats.
+// For one thread: kMaxPixels pixels of three two-byte channels, or half as many of floats.
 constexpr int kMaxWords = 12;
 
 struct alignas(8) Words2 {
@@ -35,7 +35,7 @@ struct alignas(16) Words4 {
   unsigned int word[4];
 };
 
-// Bits of an IEEE 754 binary16, rounded to nearest even.
+// Returns the bits of an IEEE 754 binary16, rounded to nearest even.
 #ifdef __CUDACC_RTC__
 NVC_DEVICE unsigned int HalfBits(float value) {
   unsigned short bits;
@@ -56,13 +56,13 @@ NVC_DEVICE const unsigned char* RowOf(const Params& p, int plane, int y) {
   return p.planes[plane] + y * p.pitch;
 }
 
-// Code value of sample x of a row.
+// Returns the code value of sample x of a row.
 NVC_DEVICE float Code(const Config& c, const Params& p, const unsigned char* row, int x) {
   if (c.sample_bytes == 1) return static_cast<float>(row[x]);
   return static_cast<float>(reinterpret_cast<const unsigned short*>(row)[x] >> p.code_shift);
 }
 
-// Both code values of pair x of a row; pairs are aligned to their size.
+// Returns both code values of pair x of a row. Pairs are aligned to their size.
 NVC_DEVICE void CodePair(const Config& c, const Params& p, const unsigned char* row, int x,
                          float* first, float* second) {
   if (c.sample_bytes == 1) {
@@ -76,7 +76,7 @@ NVC_DEVICE void CodePair(const Config& c, const Params& p, const unsigned char* 
   }
 }
 
-// Luma and nothing, or Cb and Cr.
+// Luma in `first` alone, or Cb and Cr.
 struct Codes {
   float first, second;
 };
@@ -94,7 +94,7 @@ NVC_DEVICE Codes ReadCodes(const Config& c, const Params& p, bool chroma, int ro
   return codes;
 }
 
-// The part of lane `lane` in the window of stored position (sx, sy).
+// Returns the part that lane `lane` adds to the window of stored position (sx, sy).
 NVC_DEVICE Codes SumWindow(const Config& c, const Params& p, bool chroma, int sx, int sy,
                            int lane) {
   const Axis& x = p.x[chroma];
@@ -107,7 +107,7 @@ NVC_DEVICE Codes SumWindow(const Config& c, const Params& p, bool chroma, int sx
   Codes sum = {0, 0};
   NVC_UNROLL
   for (int j = 0; j < rows; ++j) {
-    // Row by row, which also keeps the rounding errors of a large window small.
+    // Summing row by row also keeps the rounding errors of a large window small.
     Codes row = {0, 0};
     NVC_UNROLL
     for (int i = lane; i < columns; i += c.lanes) {
@@ -121,7 +121,8 @@ NVC_DEVICE Codes SumWindow(const Config& c, const Params& p, bool chroma, int sx
   return sum;
 }
 
-// At stored position (sx, sy), by way of the axes' tables; the same in all lanes of a pixel.
+// Resamples at stored position (sx, sy) with the axes' tables. All lanes of a pixel get the same
+// result.
 NVC_DEVICE Codes Resample(const Config& c, const Params& p, bool chroma, int sx, int sy) {
   if ((chroma ? c.chroma_taps : c.luma_taps) == 1) {
     return ReadCodes(c, p, chroma, p.y[chroma].start[sy], p.x[chroma].start[sx]);
@@ -130,7 +131,7 @@ NVC_DEVICE Codes Resample(const Config& c, const Params& p, bool chroma, int sx,
   const unsigned int lane = threadIdx.x % c.lanes;
   Codes sum = SumWindow(c, p, chroma, sx, sy, lane);
   if (c.lanes > 1) {
-    // Blocks are a multiple of 32 threads wide: a pixel's lanes are neighbours in a warp.
+    // Blocks are a multiple of 32 threads wide, so a pixel's lanes are neighbours in a warp.
     const unsigned int first = threadIdx.x % 32 - lane;
     const unsigned int pixel = (0xffffffffu >> (32 - c.lanes)) << first;
     NVC_UNROLL
@@ -150,16 +151,16 @@ NVC_DEVICE Codes Resample(const Config& c, const Params& p, bool chroma, int sx,
   return sum;
 }
 
-// `count` samples of a row from sample x on, as wide loads where the addresses allow. A multiple of
-// four bytes in all.
+// Loads `count` samples of a row from sample x on, with wide loads if the addresses allow them. The
+// samples must take a multiple of four bytes.
 NVC_DEVICE void LoadCodes(const Config& c, const Params& p, const unsigned char* row, int x,
                           int count, unsigned int* codes) {
   const unsigned char* const from = row + static_cast<long long>(x) * c.sample_bytes;
   const int bytes = count * c.sample_bytes;
-  const int samples = 4 / c.sample_bytes;  // in a word
+  const int samples = 4 / c.sample_bytes;  // samples in a word
   const unsigned int mask = c.sample_bytes == 1 ? 0xff : 0xffff;
   const int shift = c.sample_bytes == 1 ? 0 : p.code_shift;
-  unsigned int words[kMaxPixels] = {};  // of 2 * kMaxPixels samples at most
+  unsigned int words[kMaxPixels] = {};  // for up to 2 * kMaxPixels samples
   if (bytes % 16 == 0 && IsAligned(from, 16)) {
     NVC_UNROLL
     for (int w = 0; w < bytes / 16; ++w) {
@@ -191,8 +192,8 @@ NVC_DEVICE void LoadCodes(const Config& c, const Params& p, const unsigned char*
   }
 }
 
-// Codes of c.pixels neighbours from stored (sx, sy) on, of which the first `count` lie inside; no
-// resampling.
+// Loads the codes of c.pixels neighbours from stored (sx, sy) on, without resampling. Only the
+// first `count` of them lie inside the picture.
 NVC_DEVICE void LoadNeighbours(const Config& c, const Params& p, int sx, int sy, int count,
                                float code[kMaxPixels][3]) {
   NVC_UNROLL
@@ -249,7 +250,7 @@ NVC_DEVICE void LoadNeighbours(const Config& c, const Params& p, int sx, int sy,
   }
 }
 
-// Bits of an output element, in the low end.
+// Returns the bits of an output element, in the low end.
 NVC_DEVICE unsigned int Element(const Config& c, const Params& p, int channel,
                                 const float code[3]) {
   const FrameKernelMap& map = p.maps[channel];
@@ -277,8 +278,8 @@ NVC_DEVICE void StoreElement(const Config& c, unsigned char* out, long long i, u
   }
 }
 
-// `bytes`, a multiple of 4, from `words`, in the widest stores that the address allows. Falls back
-// to single elements.
+// Stores `bytes` bytes, a multiple of 4, from `words`, with the widest stores that the address
+// allows. If it allows none, stores element by element.
 NVC_DEVICE void StoreWords(const Config& c, unsigned char* out, int bytes,
                            const unsigned int* words) {
   if (bytes % 16 == 0 && IsAligned(out, 16)) {
@@ -306,7 +307,7 @@ NVC_DEVICE void StoreWords(const Config& c, unsigned char* out, int bytes,
   }
 }
 
-// Channels [first, first + channels) of c.pixels pixels, next to each other from `out` on.
+// Stores channels [first, first + channels) of c.pixels pixels next to each other, from `out` on.
 NVC_DEVICE void StorePixels(const Config& c, const Params& p, int first, int channels, int count,
                             const float code[kMaxPixels][3], unsigned char* out) {
   if (count < c.pixels) {
@@ -334,8 +335,8 @@ NVC_DEVICE void StorePixels(const Config& c, const Params& p, int first, int cha
   StoreWords(c, out, c.pixels * channels * element, words);
 }
 
-// All that thread (thread_x, thread_y) of the grid does: c.pixels pixels of output row thread_y, or
-// a lane's share of one.
+// The whole work of thread (thread_x, thread_y) of the grid: c.pixels pixels of output row
+// thread_y, or one lane's share of a pixel.
 NVC_DEVICE void ConvertPixels(const Config& c, const Params& p, int thread_x, int thread_y) {
   const int x = thread_x / c.lanes * c.pixels, y = thread_y;
   if (x >= p.width || y >= p.height) return;

@@ -6,9 +6,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "tf_nvcodec/core/base/status.h"
-#include "tf_nvcodec/core/convert/component_axis.h"
 #include "tf_nvcodec/core/convert/conversion_maps.h"
 #include "tf_nvcodec/core/convert/image_converters.h"
+#include "tf_nvcodec/core/convert/resample_axis.h"
 
 extern "C" {
 #include <libavutil/pixdesc.h>
@@ -17,23 +17,24 @@ extern "C" {
 namespace nvc {
 namespace {
 
-// Taps that a kernel is compiled for: bilinear has 2, bicubic 4; area has any number.
+// Returns the number of taps that a kernel is compiled for: 2 for bilinear, 4 for bicubic, and 0
+// (any number) for area.
 int TapsClass(int taps) { return taps <= 2 ? taps : taps <= 4 ? 4 : 0; }
 
-// How many threads to spread a window over: one of few columns is not worth sharing.
+// Returns how many threads share a window. A window of few columns is not worth sharing.
 int LanesFor(int columns) { return columns >= 24 ? 32 : columns >= 6 ? 8 : 1; }
 
-// Two axes of one kind of sample, made alike enough for one kernel.
+// Two axes for one kind of sample, padded so that one kernel serves both.
 struct AxisPair {
   Axis x, y;
   int width, height;  // of the source's plane
-  int taps;           // FrameKernelConfig's
+  int taps;           // as in FrameKernelConfig
 
   void Settle() {
     taps = TapsClass(std::max(x.taps, y.taps));
     if (taps > 1 && (!Pad(taps, width, &x) || !Pad(taps, height, &y))) taps = 0;
     if (taps == 0) {
-      // Tables with weights, even if each is 1.
+      // This kernel needs tables with weights, even if each weight is 1.
       Pad(x.taps, width, &x);
       Pad(y.taps, height, &y);
     }
@@ -56,7 +57,8 @@ AxisPair MakeAxes(const OutputSpec& output, const SourceSpec& source, const Geom
   return axes;
 }
 
-// Whether sample i of the axis is (first + i) >> shift, with the first such `first`.
+// Returns whether sample i of the axis is (first + i) >> shift. Sets `first` to the first value for
+// which this holds.
 bool IsShifted(const Axis& axis, int shift, int* first) {
   if (axis.taps != 1) return false;
   for (int offset = 0; offset < 1 << shift; ++offset) {
@@ -84,7 +86,8 @@ class Planner {
     chroma_planes_ = descriptor->log2_chroma_w == 0 ? 2 : 1;
   }
 
-  // A job that reads these components for output planes with 2^log2 fewer samples than the output.
+  // Makes a job that reads these components. Its output planes have 2^log2 fewer samples than the
+  // output.
   FrameKernelJob NewJob(bool luma, bool chroma, int log2, FrameElement element, int channels,
                         bool planar) {
     FrameKernelJob job;
@@ -117,7 +120,7 @@ class Planner {
   std::vector<uint8_t> TakeTables() { return std::move(tables_); }
 
  private:
-  // Size of the output plane and the way from it to stored samples.
+  // Sets the size of the output plane and the mapping from it to stored samples.
   void Turn(int log2, FrameKernelParams* params) const {
     const auto samples = [log2](int pixels) { return (pixels + (1 << log2) - 1) >> log2; };
     const int stored_width = samples(geometry_.stored_width);
@@ -145,7 +148,8 @@ class Planner {
     }
   }
 
-  // Where samples are only picked in order, without tables and several at a time.
+  // Returns true, and sets up the job, if samples are only picked in order. Such a job needs no
+  // tables and makes several pixels per thread.
   static bool MakeDirect(const AxisPair axes[2], FrameKernelJob* job) {
     FrameKernelConfig& config = job->config;
     FrameKernelParams& params = job->params;
@@ -173,7 +177,7 @@ class Planner {
     return table;
   }
 
-  // Elements of four bytes.
+  // Appends elements of four bytes to the tables. Returns where they begin.
   template <typename T>
   size_t Append(const T* from, size_t count) {
     static_assert(sizeof(T) == 4, "every table stays aligned");
@@ -219,7 +223,7 @@ FrameKernelPlan PlanImage(const ConversionPlan& plan) {
   return made;
 }
 
-// The planes of a packed format one after the other: luma, then chroma in one launch.
+// Plans the planes of a packed format one after the other: luma, then chroma in one launch.
 FrameKernelPlan PlanPlanes(const ConversionPlan& plan, const YuvLayout& layout) {
   FrameKernelPlan made;
   made.shape.height = plan.geometry.height;
@@ -254,14 +258,14 @@ FrameKernelPlan PlanPlanes(const ConversionPlan& plan, const YuvLayout& layout) 
   return made;
 }
 
-// The stored planes as they are: the same as planes of the stream's own format, not turned.
+// Plans the stored planes as they are: planes of the stream's own format, not rotated.
 absl::StatusOr<FrameKernelPlan> PlanNative(const OutputSpec& output, const SourceSpec& source) {
   NVC_ASSIGN_OR_RETURN(const FrameShape shape, MakeNativeShape(source));
   OutputSpec stored = output;
   stored.apply_rotation = false;
   SourceSpec unturned = source;
   unturned.rotation = 0;
-  // Any will do: samples keep their values.
+  // Any colour space will do, because samples keep their values.
   stored.color_space = ColorSpace::kBt601;
   NVC_ASSIGN_OR_RETURN(const ConversionPlan plan, MakeConversionPlan(stored, unturned));
   const AVPixFmtDescriptor* descriptor = av_pix_fmt_desc_get(source.format);
@@ -309,7 +313,7 @@ AVPixelFormat GpuLayoutOf(AVPixelFormat stream_format) {
   if (descriptor == nullptr || (descriptor->flags & kOthers) != 0) return AV_PIX_FMT_NONE;
   const int depth = descriptor->comp[0].depth, components = descriptor->nb_components;
   const bool gray = components == 1;
-  // Planar with the code in the low bits.
+  // A planar format with the code in the low bits.
   const bool planar = gray || (components == 3 && descriptor->comp[2].plane == 2);
   if (!planar || depth < 8 || depth > 16 || descriptor->comp[0].shift != 0) return AV_PIX_FMT_NONE;
   const int log2 = descriptor->log2_chroma_w;

@@ -1,5 +1,5 @@
-// The texts of the CUDA kernels, which NVRTC compiles, and the names of their entry points. The
-// build makes a source file with the text from each kernel's header.
+// The source texts of the CUDA kernels, which NVRTC compiles, and the names of their entry points.
+// The build makes a source file with the text of each kernel's header.
 #ifndef TF_NVCODEC_NV_KERNELS_KERNEL_SOURCES_H_
 #define TF_NVCODEC_NV_KERNELS_KERNEL_SOURCES_H_
 

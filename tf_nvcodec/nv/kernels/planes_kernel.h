@@ -1,7 +1,7 @@
-// The float equations of core's frame loaders for frames in device memory: RGB and gray samples of
-// any type, and packed Y'CbCr of another depth or chroma size, to planes of 8-bit Y'CbCr, bit for
-// bit. CUDA C++ for NVRTC that is also plain C++, so that it is tested without a GPU; includes
-// nothing.
+// The CUDA kernel that converts RGB and gray samples of any type, and packed Y'CbCr of another
+// depth or chroma size, to planes of 8-bit Y'CbCr. It uses the float equations of core's frame
+// loaders, bit for bit. NVRTC compiles this file. It is also plain C++ and includes nothing, so
+// that tests need no GPU.
 #ifndef TF_NVCODEC_NV_KERNELS_PLANES_KERNEL_H_
 #define TF_NVCODEC_NV_KERNELS_PLANES_KERNEL_H_
 
@@ -13,31 +13,31 @@
 
 namespace nvc {
 
-// Of samples; halfs by their bits.
+// The type of a sample. Halfs are read as their bits.
 enum PlanesElement { kPlanesByte = 0, kPlanesWord = 1, kPlanesHalf = 2, kPlanesFloat = 3 };
 
 struct PlanesParams {
   const void* samples;
   unsigned char* planes[3];
-  long long pitches[3];  // bytes
-  int* out_of_range;     // set when a half or float is
-  int width, height;     // pixels
+  long long pitches[3];  // in bytes
+  int* out_of_range;     // set to 1 if a half or float is out of range
+  int width, height;     // in pixels
   int element;
-  int shift;                                // of the planes' chroma: 1 for blocks of 2x2 pixels
+  int shift;                                // of the output chroma: 1 for blocks of 2x2 pixels
   int channels;                             // of interleaved pixels; 0: planes of Y'CbCr
-  int red, blue;                            // channels of a pixel; green is 1
-  int unused_bits;                          // below those of a word that count
-  int chroma_shift;                         // of the samples'
-  int chroma_step;                          // from one to the next, in samples
-  long long chroma_first[2], chroma_pitch;  // samples
-  // core's FloatWeights; gray and Y'CbCr use the first weight alone.
+  int red, blue;                            // channel numbers in a pixel; green is 1
+  int unused_bits;                          // low bits of a word that do not count
+  int chroma_shift;                         // of the input chroma
+  int chroma_step;                          // from one chroma sample to the next, in samples
+  long long chroma_first[2], chroma_pitch;  // in samples
+  // core's FloatWeights. Gray and Y'CbCr use the first weight alone.
   float luma_weights[3], luma_offset;
   float chroma_weights[2][3], chroma_offsets[2];
 };
 
 namespace planes_kernel {
 
-// Rounded one by one, as the host does: a fused pair would round otherwise.
+// Rounds each operation by itself, as the host does. A fused multiply-add would round differently.
 #ifdef __CUDACC_RTC__
 NVC_DEVICE float Sum(float a, float b) { return __fadd_rn(a, b); }
 NVC_DEVICE float Product(float a, float b) { return __fmul_rn(a, b); }
@@ -52,7 +52,7 @@ NVC_DEVICE float FloatOf(unsigned int bits) {
 }
 #endif
 
-// Infinities and NaNs come out above 65504.
+// Infinities and NaNs become values above 65504.
 NVC_DEVICE float FromHalf(unsigned int half) {
   const float value = Product(FloatOf((half & 0x7fff) << 13), FloatOf(239u << 23));
   return (half & 0x8000) != 0 ? -value : value;
@@ -72,7 +72,7 @@ NVC_DEVICE float Sample(const PlanesParams& p, long long at) {
       value = static_cast<const float*>(p.samples)[at];
       break;
   }
-  // NaN is on neither side.
+  // A NaN fails both comparisons.
   if (!(value >= -1.0f) || !(value <= 2.0f)) *p.out_of_range = 1;
   return value;
 }
@@ -88,12 +88,12 @@ NVC_DEVICE float Weighed(const float* weights, const float* rgb) {
              Product(rgb[2], weights[2]));
 }
 
-// The mean of a block of two rows, as core's: pairs of a row first.
+// Returns the mean of a 2x2 block in core's order: first the pairs of a row.
 NVC_DEVICE float Mean(const float block[2][2]) {
   return Product(Sum(Sum(block[0][0], block[0][1]), Sum(block[1][0], block[1][1])), 0.25f);
 }
 
-// Sample of component i of chroma at (x, y) of the frame's chroma.
+// Returns the sample of chroma component i at (x, y) in the frame's chroma.
 NVC_DEVICE float ChromaSample(const PlanesParams& p, int i, int x, int y) {
   return Sample(p,
                 p.chroma_first[i] + y * p.chroma_pitch + static_cast<long long>(x) * p.chroma_step);
@@ -117,7 +117,8 @@ NVC_DEVICE void Write(const PlanesParams& p, int plane, int x, int y, float valu
   p.planes[plane][y * p.pitches[plane] + x] = Round(value);
 }
 
-// The block of chroma sample (x, y), with its luma. Blocks over the edge repeat the last pixels.
+// Converts the block of chroma sample (x, y) with its luma. Blocks over the edge repeat the last
+// pixels.
 NVC_DEVICE void ConvertBlock(const PlanesParams& p, int x, int y) {
   const int left = x << p.shift, top = y << p.shift;
   if (left >= p.width || top >= p.height) return;
@@ -140,7 +141,7 @@ NVC_DEVICE void ConvertBlock(const PlanesParams& p, int x, int y) {
     }
   }
   for (int i = 0; i < 2; ++i) {
-    float value = 128.0f;  // gray has none
+    float value = 128.0f;  // of gray, which has no chroma
     if (p.channels == 3) {
       float rgb[3];
       for (int c = 0; c < 3; ++c) rgb[c] = p.shift != 0 ? Mean(blocks[c]) : blocks[c][0][0];

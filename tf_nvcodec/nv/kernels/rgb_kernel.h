@@ -1,6 +1,6 @@
-// core/rgb_rows.h's fixed-point equations for frames in device memory: 8-bit RGB to planes of 8-bit
-// Y'CbCr, bit for bit. CUDA C++ for NVRTC that is also plain C++, so that it is tested without a
-// GPU; includes nothing.
+// The CUDA kernel that converts 8-bit RGB to planes of 8-bit Y'CbCr. It uses the fixed-point
+// equations of core/rows/rgb_rows.h, bit for bit. NVRTC compiles this file. It is also plain C++
+// and includes nothing, so that tests need no GPU.
 #ifndef TF_NVCODEC_NV_KERNELS_RGB_KERNEL_H_
 #define TF_NVCODEC_NV_KERNELS_RGB_KERNEL_H_
 
@@ -15,12 +15,12 @@ namespace nvc {
 struct RgbParams {
   const unsigned char* pixels;
   unsigned char* planes[3];
-  long long pixel_pitch, pitches[3];  // bytes
-  int width, height;                  // pixels
-  int pixel_bytes;                    // 3, or 4 with one that is not read
-  int red, blue;                      // bytes within a pixel; green is byte 1
+  long long pixel_pitch, pitches[3];  // in bytes
+  int width, height;                  // in pixels
+  int pixel_bytes;                    // 3, or 4 with one unread byte
+  int red, blue;                      // byte numbers in a pixel; green is byte 1
   int shift;                          // 1: chroma of blocks of 2x2 pixels; 0: of each pixel
-  // FixedLuma, and FixedChroma with the channel that counts up first.
+  // As in FixedLuma and FixedChroma. The channel that counts up comes first.
   unsigned int luma_weights[3], luma_offset;
   int chroma_channels[2][3];
   unsigned int chroma_weights[2][3], chroma_offsets[2];
@@ -36,7 +36,7 @@ NVC_DEVICE unsigned char Luma(const RgbParams& p, const unsigned int* rgb) {
   return static_cast<unsigned char>((sum & 0xffff) >> 8);
 }
 
-// `sums` are of white 32640.
+// White in `sums` is 32640.
 NVC_DEVICE unsigned char Chroma(const RgbParams& p, int i, const unsigned int* sums) {
   const int* const channels = p.chroma_channels[i];
   const unsigned int* const weights = p.chroma_weights[i];
@@ -46,7 +46,8 @@ NVC_DEVICE unsigned char Chroma(const RgbParams& p, int i, const unsigned int* s
   return static_cast<unsigned char>(value < 255 ? value : 255);
 }
 
-// The block of chroma sample (x, y), with its luma. Blocks over the edge repeat the last pixels.
+// Converts the block of chroma sample (x, y) with its luma. Blocks over the edge repeat the last
+// pixels.
 NVC_DEVICE void ConvertBlock(const RgbParams& p, int x, int y) {
   const int left = x << p.shift, top = y << p.shift;
   if (left >= p.width || top >= p.height) return;

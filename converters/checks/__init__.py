@@ -1,0 +1,1 @@
+"""Whether a converted model is right: its outputs, and that its saved engines run."""

@@ -1,0 +1,58 @@
+"""`trt-convert inspect`: what is in engines, what is not, and why."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from converters.cli import values
+from converters.cli.result import show
+from converters.util.paths import check_outside
+
+
+def add_parser(commands: Any) -> argparse.ArgumentParser:
+    parser: argparse.ArgumentParser = commands.add_parser(
+        "inspect", help="engines, their ops and shapes, and why the rest was left out"
+    )
+    parser.add_argument("model", metavar="MODEL", help="a SavedModel or a graph, converted or not")
+    parser.add_argument(
+        "--original",
+        metavar="IN",
+        help="the model before conversion, to compare with and to ask TF-TRT about",
+    )
+    parser.add_argument("--tag", dest="tags", action="append", metavar="TAG")
+    parser.add_argument(
+        "--ask",
+        action=argparse.BooleanOptionalAction,
+        help="ask TF-TRT's segmenter why ops were left out (default: where this TensorFlow has it)",
+    )
+    parser.add_argument("--html", type=values.path, metavar="FILE", help="write a page of its own")
+    parser.add_argument(
+        "--overwrite", action="store_true", help="replace the FILE of --html if it exists"
+    )
+    parser.add_argument(
+        "--events", type=values.path, metavar="FOLDER", help="write the graph for TensorBoard"
+    )
+    return parser
+
+
+def run(args: argparse.Namespace) -> int:
+    from converters.report.event_files import check_folder, write_event_files
+    from converters.report.inspect_model import inspect_model
+    from converters.util.outputs import check_new, write_new
+
+    if args.html is not None:
+        for model in [args.model, *([args.original] if args.original else ())]:
+            check_outside(args.html, model)
+        check_new(args.html, args.overwrite)
+    if args.events is not None:
+        check_folder(args.events, args.model, args.original)
+    report = inspect_model(args.model, args.original, tags=args.tags, ask=args.ask)
+    if args.html is not None:
+        # A path need not be UTF-8.
+        page = report.to_html().encode("utf-8", "backslashreplace")
+        write_new(args.html, page, args.overwrite)
+    if args.events is not None:
+        write_event_files(report, args.events, args.original)
+    show(args, report)
+    return 0

@@ -1,0 +1,188 @@
+"""The first stage of a conversion: the source is opened and the spec becomes final.
+
+`make_plan` is the only place where a spec changes on its way through `convert`: later stages read
+`ConversionPlan.spec`. (A bisection builds with longer denylists, which it passes on itself.)
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import importlib
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from converters.int8.calibration_table import check_table_path
+from converters.int8.proof import without_build_log
+from converters.model.model_source import GRAPH_KINDS, ModelSource, kind_of
+from converters.model.trt_graph import Signature, load_graph
+from converters.spec.conversion_spec import ConversionSpec
+from converters.tftrt.spec_for_model import (
+    cannot_convert,
+    check_all_used,
+    check_denied_ops,
+    with_graph_batch,
+)
+from converters.util.child import run_in_child
+from converters.util.errors import SpecError
+from converters.util.progress import Progress
+
+
+@dataclasses.dataclass(frozen=True)
+class Workshop:
+    """What every stage works with.
+
+    `child`: the jobs that load TensorRT run in child processes. `shown` is what the user asked of
+    the progress, for those children; `work` is a temporary folder.
+    """
+
+    work: Path
+    progress: Progress
+    child: bool
+    shown: bool | None
+
+    def run(self, job: str, arguments: Mapping[str, Any], log: Path | None = None) -> Any:
+        """Runs a function of tftrt/engine_job.py; a child's output goes to `log`."""
+        if self.child:
+            return run_in_child(f"converters.tftrt.engine_job:{job}", arguments, log)
+        return getattr(importlib.import_module("converters.tftrt.engine_job"), job)(**arguments)
+
+
+@dataclasses.dataclass(frozen=True)
+class ConversionPlan:
+    """What is converted, and how.
+
+    `asked` is the user's spec and `spec` the one that holds, with every default filled in;
+    `reason` says why it has its mode. `kept` are the signatures that stay native: "" where the
+    user did not name them, else the reason. `machine` is the environment as JSON.
+    """
+
+    source: ModelSource
+    asked: ConversionSpec
+    spec: ConversionSpec
+    reason: str
+    signatures: Mapping[str, Signature]
+    kept: Mapping[str, str]
+    machine: Mapping[str, Any]
+
+    @property
+    def calibrates(self) -> bool:
+        """Whether TensorRT gets ranges from calibration data or from a calibration table."""
+        return _calibrates(self.spec)
+
+
+def make_plan(
+    source: str | os.PathLike[str], asked: ConversionSpec, workshop: Workshop
+) -> ConversionPlan:
+    """Opens the source and settles the spec for it.
+
+    Raises:
+      SpecError: the spec contradicts itself, or does not fit the model.
+      ModelError: the source cannot be read.
+      UnavailableError: TF-TRT, TensorRT or a GPU is missing.
+    """
+    kind = kind_of(source)
+    spec, reason = with_mode(asked, kind)
+    if not workshop.child:
+        spec = without_build_log(spec, asked.require_int8)
+    if spec.outputs and kind in ("saved_model", "keras"):
+        what = "SavedModel" if kind == "saved_model" else "Keras file"
+        raise SpecError(
+            f"outputs={spec.outputs}: {source} is a {what}, whose signatures name their "
+            "outputs: leave outputs (--output) out, or choose signatures (--signature)"
+        )
+    if spec.calibration_table is not None:
+        check_table_path(spec.calibration_table)
+        # The conversion may be repeated from another folder: the record needs the whole path.
+        table = os.path.abspath(spec.calibration_table)
+        spec = dataclasses.replace(spec, calibration_table=table)
+    opened, machine = _open(Path(source), kind, spec, workshop)
+    spec = dataclasses.replace(_with_keys(spec, opened.renamed), tags=opened.tags)
+    signatures, kept = _chosen(opened, spec)
+    spec = with_graph_batch(spec, asked.max_batch_size, signatures.values())
+    return ConversionPlan(opened, asked, spec, reason, signatures, kept, machine)
+
+
+def with_mode(spec: ConversionSpec, kind: str) -> tuple[ConversionSpec, str]:
+    """The resolved spec, static for a graph unless it says otherwise, and the reason."""
+    if spec.mode is not None:
+        reason = f"mode={spec.mode!r} was asked for"
+    elif kind in GRAPH_KINDS:
+        with contextlib.suppress(SpecError):
+            static = dataclasses.replace(spec, mode="static").resolved()
+            return static, f"the source is a {kind.replace('_', ' ')}, which TensorFlow 1 made"
+        reason = "the source is a graph, but the spec asks for what static mode cannot do"
+    else:
+        reason = f"the source is a {kind.replace('_', ' ')}"
+    return spec.resolved(), reason
+
+
+def _open(
+    path: Path, kind: str, spec: ConversionSpec, workshop: Workshop
+) -> tuple[ModelSource, Mapping[str, Any]]:
+    """The source as a SavedModel, and the environment."""
+    with workshop.progress.step("looking for TensorRT and the GPU, reading the model"):
+        found = workshop.run(
+            "prepare",
+            {
+                "source": str(path),
+                "work": str(workshop.work),
+                "tags": list(spec.tags) if spec.tags and kind == "saved_model" else None,
+                "outputs": list(spec.outputs) if spec.outputs else None,
+            },
+        )
+        loaded = load_graph(found["saved_model"], found["tags"])
+    check_denied_ops(spec, loaded.graph_def)
+    source = ModelSource(
+        path,
+        kind,
+        Path(found["saved_model"]),
+        tuple(found["tags"]),
+        {name: loaded.signatures[name] for name in found["signatures"]},
+        found["renamed"],
+    )
+    return source, found["environment"]
+
+
+def _with_keys(spec: ConversionSpec, renamed: Mapping[str, str]) -> ConversionSpec:
+    """The spec with the signature's names for a graph's inputs."""
+
+    def keys(given: Mapping[str, Any]) -> dict[str, Any]:
+        return {renamed.get(name, name): value for name, value in given.items()}
+
+    sets, ranges = spec.input_shapes, spec.shape_ranges
+    assert not isinstance(sets, Mapping)  # resolved() makes it a tuple
+    return dataclasses.replace(
+        spec,
+        input_shapes=None if sets is None else tuple(map(keys, sets)),
+        shape_ranges=None if ranges is None else keys(ranges),
+    )
+
+
+def _chosen(
+    source: ModelSource, spec: ConversionSpec
+) -> tuple[dict[str, Signature], dict[str, str]]:
+    """The signatures to convert, and those that stay native with the reason.
+
+    A signature that cannot be converted stays native. SpecError if the user named it, or if no
+    other is left.
+    """
+    named = spec.signatures or tuple(source.signatures)
+    signatures = {name: source.signature(name) for name in named}
+    check_all_used(spec, signatures)
+    reasons = {}
+    for name, signature in signatures.items():
+        why = cannot_convert(spec, signature, calibrated=_calibrates(spec))
+        if why is not None:
+            reasons[name] = why
+    if reasons and (spec.signatures or len(reasons) == len(signatures)):
+        hint = ". Signatures that are not named stay native" if spec.signatures else ""
+        raise SpecError("; ".join(reasons.values()) + hint)
+    kept = dict.fromkeys((name for name in source.signatures if name not in named), "")
+    return {n: s for n, s in signatures.items() if n not in reasons}, {**kept, **reasons}
+
+
+def _calibrates(spec: ConversionSpec) -> bool:
+    return spec.precision == "INT8" and bool(spec.use_calibration)

@@ -1,0 +1,1 @@
+"""TensorRT plans taken out of a converted model, and run without TensorFlow."""

@@ -1,0 +1,118 @@
+"""The few calls of the CUDA driver that running a plan needs, through ctypes.
+
+The library comes with the GPU's driver, so no package of Python bindings is needed. Memory belongs
+to the device's primary context, which TensorRT and TensorFlow use too.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from converters.util.errors import UnavailableError
+
+_LIBRARY = "libcuda.so.1"
+
+
+class Device:
+    """A GPU. `close` gives its memory back."""
+
+    def __init__(self, index: int = 0) -> None:
+        self._driver = _load()
+        self._allocated: list[int] = []
+        self._stream = ctypes.c_void_p()
+        self._call("cuInit", 0)
+        self._device = ctypes.c_int()
+        self._call("cuDeviceGet", ctypes.byref(self._device), index)
+        context = ctypes.c_void_p()
+        self._call("cuDevicePrimaryCtxRetain", ctypes.byref(context), self._device)
+        self._context = context
+        self._call("cuCtxSetCurrent", context)
+        self._call("cuStreamCreate", ctypes.byref(self._stream), 0)
+
+    @property
+    def name(self) -> str:
+        text = ctypes.create_string_buffer(256)
+        self._call("cuDeviceGetName", text, len(text), self._device)
+        return text.value.decode("utf-8", "replace")
+
+    @property
+    def stream(self) -> int:
+        """The handle of this object's own stream."""
+        return self._stream.value or 0
+
+    def use(self) -> None:
+        """Makes the device current for this thread."""
+        self._call("cuCtxSetCurrent", self._context)
+
+    def allocate(self, size: int) -> int:
+        """The address of `size` bytes of device memory."""
+        address = ctypes.c_uint64()
+        # A tensor can be empty, but the driver does not allocate 0 bytes.
+        self._call("cuMemAlloc_v2", ctypes.byref(address), ctypes.c_size_t(max(size, 1)))
+        self._allocated.append(address.value)
+        return address.value
+
+    def upload(self, array: NDArray[Any]) -> int:
+        """The address of a copy of `array`, which is C-contiguous, in device memory."""
+        address = self.allocate(array.nbytes)
+        if array.nbytes:
+            self._call(
+                "cuMemcpyHtoD_v2",
+                ctypes.c_uint64(address),
+                ctypes.c_void_p(array.ctypes.data),
+                ctypes.c_size_t(array.nbytes),
+            )
+        return address
+
+    def download(self, address: int, shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
+        """A new array with the values at `address`."""
+        array = np.empty(shape, dtype)
+        if array.nbytes:
+            self._call(
+                "cuMemcpyDtoH_v2",
+                ctypes.c_void_p(array.ctypes.data),
+                ctypes.c_uint64(address),
+                ctypes.c_size_t(array.nbytes),
+            )
+        return array
+
+    def wait(self) -> None:
+        """Waits until all work in the stream is done."""
+        self._call("cuStreamSynchronize", self._stream)
+
+    def free(self) -> None:
+        """Gives all memory back."""
+        while self._allocated:
+            self._call("cuMemFree_v2", ctypes.c_uint64(self._allocated.pop()))
+
+    def close(self) -> None:
+        """Gives the memory, the stream and the context back; a second call does nothing."""
+        if not self._context:
+            return
+        self.use()
+        self.free()
+        self._call("cuStreamDestroy_v2", self._stream)
+        self._call("cuDevicePrimaryCtxRelease_v2", self._device)
+        self._context = ctypes.c_void_p()
+
+    def _call(self, name: str, *arguments: Any) -> None:
+        code = getattr(self._driver, name)(*arguments)
+        if code:
+            text = ctypes.c_char_p()
+            self._driver.cuGetErrorString(code, ctypes.byref(text))
+            why = (text.value or b"unknown error").decode()
+            raise UnavailableError(f"the CUDA driver's {name} failed: {why} (error {code})")
+
+
+def _load() -> Any:
+    try:
+        return ctypes.CDLL(_LIBRARY)
+    except OSError as error:
+        raise UnavailableError(
+            f"no NVIDIA driver is here: {_LIBRARY} cannot be loaded ({error}). "
+            "Run plans on a machine with an NVIDIA GPU and its driver."
+        ) from error

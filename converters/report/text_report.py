@@ -1,0 +1,127 @@
+"""The report of inspect_model as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from converters.report.graph_boxes import ops_text
+from converters.report.report_data import EngineReport, ReportData, TensorReport
+from converters.segments.segment_rules import shape_text
+from converters.util.shapes import format_shape
+
+SOURCES = {
+    "recorded": "recorded by TF-TRT during the conversion",
+    "segmenter": "given by TF-TRT's segmenter, asked now",
+    "rule": "by rule",
+}
+_MOST_NODES = 3
+
+
+def text_report(report: ReportData) -> str:
+    """All of the report in plain text, some 100 columns wide."""
+    lines = [
+        f"{report.path}: {report.kind.replace('_', ' ')}"
+        + (f", tags {', '.join(report.tags)}" if report.tags else "")
+        + (f", TensorFlow {report.tensorflow_version}" if report.tensorflow_version else ""),
+        summary(report),
+        f"nodes: {report.nodes_before.total} before ({report.before_from}), "
+        f"{report.nodes_after.total} after; "
+        f"compute: {report.nodes_before.compute} before, {report.nodes_after.compute} after",
+    ]
+    for name, signature in report.signatures.items():
+        ways = [
+            ", ".join(f"{key} {info.dtype} {shape_text(info.shape)}" for key, info in infos.items())
+            for infos in (signature.inputs, signature.outputs)
+        ]
+        lines.append(f"signature {name}: {ways[0]} -> {ways[1]}")
+    if report.engines:
+        lines += ["", *_table(_engine_rows(report))]
+        for engine in report.engines:
+            lines += [f"  {engine.name}: {ops_text(engine.ops)}"]
+            lines += [f"  {engine.name}: {problem}" for problem in engine.problems]
+    if report.left_out:
+        lines += ["", f"left out: {nodes_text(len(report.left_out))}"]
+        rows = [("op", "nodes", "why", "reason")]
+        for group in report.left_out_ops:
+            rows.append((group.op, str(group.count), group.category, group.reason))
+        lines += _table(rows)
+        for group in report.left_out_ops:
+            names = ", ".join(group.nodes[:_MOST_NODES])
+            more = group.count - _MOST_NODES
+            lines.append(f"  {group.op}: {names}" + (f", {more} more" if more > 0 else ""))
+        sources = dict.fromkeys(SOURCES[out.source] for out in report.left_out)
+        lines.append(f"reasons: {'; '.join(sources)}")
+    if report.plumbing:
+        held = ", ".join(f"{op} {count}" for op, count in report.plumbing.items())
+        lines += ["", f"outside, but no compute: {held}"]
+    lines += [f"note: {note}" for note in report.notes]
+    return "\n".join(lines)
+
+
+def summary(report: ReportData) -> str:
+    """One sentence: how much of the model is in how many engines."""
+    count = len(report.engines)
+    engines = f"{count} engine{'' if count == 1 else 's'}"
+    total = report.converted_compute + len(report.left_out)
+    share = f"{100 * report.share_converted:.1f} % of {nodes_text(total)}"
+    if report.forecast:
+        return f"not converted; TF-TRT would take {share} into {engines}"
+    plans = sum(len(engine.plans) for engine in report.engines)
+    size = bytes_text(sum(engine.plan_bytes for engine in report.engines))
+    return f"{share} are in {engines}; {plans} plan{'' if plans == 1 else 's'}, {size}"
+
+
+def nodes_text(count: int) -> str:
+    """ "1 compute node" or "2 compute nodes"."""
+    return f"{count} compute node{'' if count == 1 else 's'}"
+
+
+def bytes_text(size: int) -> str:
+    """1536 as "1.5 KiB"."""
+    if size < 1024:
+        return f"{size} B"
+    for unit in ("KiB", "MiB", "GiB"):
+        size_in_unit = size / 1024 ** (("KiB", "MiB", "GiB").index(unit) + 1)
+        if size_in_unit < 1024 or unit == "GiB":
+            return f"{size_in_unit:.1f} {unit}"
+    raise AssertionError("not reached")
+
+
+def built_text(engine: EngineReport) -> str:
+    """The shapes that an engine's plans were built for."""
+    return "; ".join(
+        ", ".join(format_shape(shape) for shape in plan.input_shapes) for plan in engine.plans
+    )
+
+
+def tensors_text(tensors: Iterable[TensorReport]) -> list[str]:
+    """Inputs or outputs of an engine, each as "float32 ?x8"."""
+    return [f"{tensor.dtype} {shape_text(tensor.shape)}".strip() for tensor in tensors]
+
+
+def _engine_rows(report: ReportData) -> list[tuple[str, ...]]:
+    rows: list[tuple[str, ...]] = [
+        ("engine", "ops", "nodes", "precision", "batch", "inputs", "outputs", "plan", "built for")
+    ]
+    for engine in report.engines:
+        rows.append(
+            (
+                engine.name,
+                str(engine.compute_nodes),
+                str(engine.nodes),
+                f"{engine.precision} {engine.mode}",
+                engine.batch,
+                ", ".join(tensors_text(engine.inputs)),
+                ", ".join(tensors_text(engine.outputs)),
+                bytes_text(engine.plan_bytes) if engine.plans else "-",
+                built_text(engine) or "-",
+            )
+        )
+    return rows
+
+
+def _table(rows: Sequence[Sequence[str]]) -> list[str]:
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    return [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows
+    ]

@@ -1,0 +1,1 @@
+"""ConversionSpec: its fields, their rules, and the differences that verification allows."""

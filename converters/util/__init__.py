@@ -1,0 +1,1 @@
+"""What every other folder uses: errors, paths, outputs, shapes, progress, child processes."""

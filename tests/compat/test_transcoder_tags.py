@@ -1,0 +1,111 @@
+"""Transcoder keeps the tags of colour, shape and rotation, in the stream and in the container."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import tf_nvcodec.compat as nvc
+
+COLORS = ("color_primaries", "color_transfer", "color_space", "color_range")
+HDR = ("bt2020", "smpte2084", "bt2020nc", "tv")
+# File formats that store colours and shapes nowhere but in the packets.
+BARE = {"h264": "h264", "hevc": "hevc", "av1": "ivf"}
+
+
+def stream_of(path: Path) -> dict:
+    ask = ["ffprobe", "-v", "error", "-of", "json", "-show_streams", "-select_streams", "v"]
+    done = subprocess.run([*ask, str(path)], capture_output=True, text=True, check=True)
+    return json.loads(done.stdout)["streams"][0]
+
+
+def make(path: Path, colors: tuple[str, ...], *options: str) -> Path:
+    primaries, transfer, matrix, color_range = colors
+    ask = ["ffmpeg", "-nostdin", "-v", "error", "-f", "lavfi"]
+    ask += ["-i", "testsrc2=size=160x96:rate=24:duration=0.3", "-color_primaries", primaries]
+    ask += ["-color_trc", transfer, "-colorspace", matrix, "-color_range", color_range]
+    subprocess.run([*ask, *options, str(path)], check=True)
+    assert tuple(stream_of(path)[name] for name in COLORS) == colors
+    return path
+
+
+def bare(path: Path, codec: str) -> dict:
+    """What the packets alone say."""
+    out = path.with_suffix("." + BARE[codec])
+    copy = ["ffmpeg", "-nostdin", "-v", "error", "-i", str(path), "-c", "copy", str(out)]
+    subprocess.run(copy, check=True)
+    return stream_of(out)
+
+
+@pytest.fixture(scope="module")
+def hdr(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("hdr") / "in.mp4"
+    x265 = ["-c:v", "libx265", "-x265-params", "log-level=none:frame-threads=1"]
+    return make(path, HDR, "-pix_fmt", "yuv420p10le", *x265)
+
+
+@pytest.mark.parametrize("kind", ["mp4", "mkv"])
+@pytest.mark.parametrize("codec", ["h264", "hevc", "av1"])
+def test_bt2020_is_kept(hdr: Path, codec: str, kind: str, tmp_path: Path) -> None:
+    out = tmp_path / f"out.{kind}"
+    nvc.Transcoder(hdr, out, codec=codec, preset="P1").transcode_with_mux()
+    stream = stream_of(out)
+    assert tuple(stream[name] for name in COLORS) == HDR
+    assert stream["pix_fmt"] == "yuv420p10le"
+    packets = bare(out, codec)
+    assert tuple(packets[name] for name in COLORS) == HDR
+    if kind == "mp4":
+        assert b"colrnclx\0\x09\0\x10\0\x09" in out.read_bytes()
+
+
+@pytest.mark.parametrize(
+    "colors",
+    [
+        ("bt2020", "arib-std-b67", "bt2020nc", "tv"),
+        ("bt709", "bt709", "bt709", "pc"),
+        ("smpte170m", "smpte170m", "smpte170m", "tv"),
+        ("bt470bg", "smpte170m", "bt470bg", "tv"),
+    ],
+)
+def test_other_colours_are_kept(colors: tuple[str, ...], tmp_path: Path) -> None:
+    source = make(tmp_path / "in.mp4", colors, "-pix_fmt", "yuv420p", "-c:v", "libx264")
+    out = tmp_path / "out.mp4"
+    nvc.Transcoder(source, out, codec="h264", preset="P1").transcode_with_mux()
+    assert tuple(stream_of(out)[name] for name in COLORS) == colors
+    packets = bare(out, "h264")
+    assert tuple(packets[name] for name in COLORS) == colors
+
+
+def test_a_colorspace_of_ones_own_comes_before_the_videos(hdr: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.mkv"
+    nvc.Transcoder(hdr, out, codec="h264", preset="P1", colorspace="bt709").transcode_with_mux()
+    assert tuple(stream_of(out)[name] for name in COLORS[:3]) == ("bt709",) * 3
+
+
+@pytest.mark.parametrize("codec", ["h264", "hevc"])
+def test_the_shape_of_a_pixel_is_kept(codec: str, tmp_path: Path) -> None:
+    ask = ["-pix_fmt", "yuv420p", "-c:v", "libx264", "-vf", "setsar=4/3"]
+    source = make(tmp_path / "in.mp4", ("bt709", "bt709", "bt709", "tv"), *ask)
+    out = tmp_path / "out.mp4"
+    nvc.Transcoder(source, out, codec=codec, preset="P1").transcode_with_mux()
+    assert stream_of(out)["sample_aspect_ratio"] == "4:3"
+    assert bare(out, codec)["sample_aspect_ratio"] == "4:3"
+
+
+@pytest.mark.parametrize("degrees", [90, 180, 270])
+def test_the_rotation_is_kept(degrees: int, tmp_path: Path) -> None:
+    upright = make(
+        tmp_path / "upright.mp4",
+        ("bt709", "bt709", "bt709", "tv"),
+        *("-pix_fmt", "yuv420p", "-c:v", "libx264"),
+    )
+    source, out = tmp_path / "in.mp4", tmp_path / "out.mp4"
+    turn = ["-i", str(upright), "-c", "copy", "-metadata:s:v", f"rotate={degrees}", str(source)]
+    subprocess.run(["ffmpeg", "-nostdin", "-v", "error", *turn], check=True)
+    nvc.Transcoder(source, out, codec="h264", preset="P1").transcode_with_mux()
+    want = stream_of(source)["side_data_list"][0]["rotation"]
+    assert abs(want) in (90, 180)
+    assert stream_of(out)["side_data_list"][0]["rotation"] == want

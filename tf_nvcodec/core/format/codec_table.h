@@ -1,0 +1,392 @@
+// What we know of each codec, one row a codec. To add a codec, add its row here; all other code
+// asks FactsOf. A row can only name what is code: an inspector of packets (packet_info.cc), NVDEC's
+// special cases (nvdec_picture.h, nvdec_headers.h), an encoder's limits and settings
+// (encode_codec.cc, codec_settings.cc).
+#ifndef TF_NVCODEC_CORE_FORMAT_CODEC_TABLE_H_
+#define TF_NVCODEC_CORE_FORMAT_CODEC_TABLE_H_
+
+#include <cstdint>  // FFmpeg's headers want it before them
+
+extern "C" {
+#include <libavcodec/codec_id.h>
+}
+
+namespace nvc {
+
+// Which inspector of packet_info.cc reads the packets.
+enum class PacketSyntax {
+  kUnknown,  // there is none: the stream has to be decoded to count its frames
+  kKeyFlag,  // each packet shows one frame; the container's flags mark the key frames
+  kIntra,    // each packet is one key frame
+  kH264,
+  kHevc,
+  kVp8,
+  kVp9,
+  kAv1,
+  kMpeg2,  // and MPEG-1
+  kMpeg4,
+};
+
+// Which bytes of a packet have to be read to inspect it (packet_headers.cc).
+enum class HeaderBytes { kWhole, kFirstBytes, kNalUnits, kVp9Frames, kAv1Units };
+
+// What an MP4 or Matroska header must have for a stream to be opened without its packets.
+enum class HeaderNeeds {
+  kPackets,  // no header is enough
+  kSize,
+  kSizeAndExtradata,
+};
+
+// Who may use NVDEC for a codec.
+enum class NvdecUse {
+  kNever,    // NVDEC has no such codec, or gets pictures wrong (NvdecDecoding::why_not)
+  kByName,   // backend="nvdec" only: NVDEC gets some pictures wrong (NvdecDecoding::why_not)
+  kRounded,  // the ops by backend="nvdec" only, compat always: the standard leaves the last bit
+             // open
+  kExact,    // everybody: pictures equal FFmpeg's to the bit
+};
+
+// How FFmpeg's decoder is set up.
+struct SoftwareDecoding {
+  // AV_CODEC_FLAG_BITEXACT makes decoders follow the standard to the bit. JPEG 2000's decoder then
+  // uses integers where the standard has real numbers.
+  bool bitexact_flag = true;
+  // FFmpeg 5.1's decoder repeats a frame where it has frame threads.
+  bool one_thread = false;
+  // The decoder (dav1d) keeps all its threads busy; spare ones only get in their way.
+  bool no_spare_threads = false;
+  // The decoder reports errors inside a slice only with AV_EF_EXPLODE.
+  bool hides_errors = false;
+  // The decoder can be told how many frames are reordered, which streams may leave open.
+  bool takes_reorder_depth = false;
+  // The decoder opens only with the headers that containers keep beside the packets.
+  bool needs_extradata = false;
+};
+
+// How NVDEC and NVIDIA's parser are used.
+struct NvdecDecoding {
+  int id = -1;  // cudaVideoCodec's number
+  NvdecUse use = NvdecUse::kNever;
+  const char* why_not = nullptr;  // goes on after "its pictures"
+  // The bitstream filter of FFmpeg that prepares packets for the parser.
+  const char* filter = nullptr;
+  bool extradata_is_headers = true;     // the parser reads the container's extradata first
+  bool piece_is_picture = true;         // the filter gives one picture (or field) at a time
+  bool packet_may_hold_fields = false;  // and two fields have to be taken apart
+  // The parser gives the coded size as the sequence header has it, and leaves out a last column
+  // that is no whole macroblock.
+  bool drops_partial_macroblocks = false;
+  bool has_fields = false;   // else the parser's word on progressive pictures is not asked for
+  bool tells_color = false;  // the parser reads matrix, primaries and range from the stream
+  // A packet may show a picture of an earlier packet; sizes may change without a key frame.
+  bool may_show_again = false;
+};
+
+// How it is encoded; `encoder` is null for codecs that are only decoded.
+struct Encoding {
+  const char* encoder = nullptr;        // FFmpeg's software encoder
+  const char* nvenc_encoder = nullptr;  // FFmpeg's encoder on NVENC
+  const char* raw_muxer = nullptr;      // FFmpeg's muxer of the elementary stream
+  const char* containers = "";          // the other containers, by the Python API's names
+  const char* tag_filter = nullptr;     // FFmpeg's bitstream filter that writes colour tags
+};
+
+struct CodecFacts {
+  AVCodecID id = AV_CODEC_ID_NONE;
+  const char* name = "";  // FFmpeg's, which is also the Python API's
+
+  PacketSyntax syntax = PacketSyntax::kUnknown;
+  HeaderBytes header_bytes = HeaderBytes::kWhole;
+  HeaderNeeds header_needs = HeaderNeeds::kPackets;
+  // Each MP4 sample is a frame, so that the header and the sample table are enough for an index.
+  bool sample_table_tells = false;
+  // Every coded picture is shown. Those after the first random access point that are not shown
+  // belong to pictures before it that were cut off.
+  bool shows_every_picture = false;
+  // A decoder that starts at a random access point drops the leading pictures (HEVC's RASL).
+  bool skips_leading = false;
+  bool always_progressive = false;
+  // FFmpeg's bitstream filter that turns a container's packets into those of an elementary stream.
+  const char* elementary_filter = nullptr;
+
+  SoftwareDecoding software;
+  NvdecDecoding nvdec;
+  Encoding encoding;
+};
+
+namespace codec_rows {
+
+constexpr CodecFacts H264() {
+  CodecFacts row;
+  row.id = AV_CODEC_ID_H264;
+  row.name = "h264";
+  row.syntax = PacketSyntax::kH264;
+  row.header_bytes = HeaderBytes::kNalUnits;
+  row.header_needs = HeaderNeeds::kSizeAndExtradata;
+  row.sample_table_tells = true;
+  row.shows_every_picture = true;
+  row.elementary_filter = "h264_mp4toannexb";
+  row.software.takes_reorder_depth = true;
+  row.nvdec.id = 4;
+  row.nvdec.use = NvdecUse::kExact;
+  row.nvdec.filter = "h264_mp4toannexb";
+  row.nvdec.packet_may_hold_fields = true;
+  row.nvdec.has_fields = true;
+  row.nvdec.tells_color = true;
+  row.encoding.encoder = "libx264";
+  row.encoding.nvenc_encoder = "h264_nvenc";
+  row.encoding.raw_muxer = "h264";
+  row.encoding.containers = "mp4 mov mkv avi ts";
+  row.encoding.tag_filter = "h264_metadata";
+  return row;
+}
+
+constexpr CodecFacts Hevc() {
+  CodecFacts row;
+  row.id = AV_CODEC_ID_HEVC;
+  row.name = "hevc";
+  row.syntax = PacketSyntax::kHevc;
+  row.header_bytes = HeaderBytes::kNalUnits;
+  row.header_needs = HeaderNeeds::kSizeAndExtradata;
+  row.sample_table_tells = true;
+  row.shows_every_picture = true;
+  row.skips_leading = true;
+  row.elementary_filter = "hevc_mp4toannexb";
+  row.software.hides_errors = true;
+  row.nvdec.id = 8;
+  row.nvdec.use = NvdecUse::kExact;
+  row.nvdec.filter = "hevc_mp4toannexb";
+  row.nvdec.has_fields = true;
+  row.nvdec.tells_color = true;
+  row.encoding.encoder = "libx265";
+  row.encoding.nvenc_encoder = "hevc_nvenc";
+  row.encoding.raw_muxer = "hevc";
+  row.encoding.containers = "mp4 mov mkv ts";
+  row.encoding.tag_filter = "hevc_metadata";
+  return row;
+}
+
+constexpr CodecFacts Av1() {
+  CodecFacts row;
+  row.id = AV_CODEC_ID_AV1;
+  row.name = "av1";
+  row.syntax = PacketSyntax::kAv1;
+  row.header_bytes = HeaderBytes::kAv1Units;
+  row.header_needs = HeaderNeeds::kSizeAndExtradata;
+  row.sample_table_tells = true;
+  row.always_progressive = true;
+  row.software.no_spare_threads = true;
+  row.nvdec.id = 11;
+  row.nvdec.use = NvdecUse::kExact;
+  row.nvdec.filter = "av1_frame_split";
+  row.nvdec.piece_is_picture = false;
+  row.nvdec.may_show_again = true;
+  row.encoding.encoder = "libsvtav1";
+  row.encoding.nvenc_encoder = "av1_nvenc";
+  row.encoding.raw_muxer = "obu";
+  row.encoding.containers = "mp4 mkv webm ivf obu";
+  row.encoding.tag_filter = "av1_metadata";
+  return row;
+}
+
+constexpr CodecFacts Vp9() {
+  CodecFacts row;
+  row.id = AV_CODEC_ID_VP9;
+  row.name = "vp9";
+  row.syntax = PacketSyntax::kVp9;
+  row.header_bytes = HeaderBytes::kVp9Frames;
+  row.header_needs = HeaderNeeds::kSize;
+  row.sample_table_tells = true;
+  row.always_progressive = true;
+  row.nvdec.id = 10;
+  row.nvdec.use = NvdecUse::kExact;
+  row.nvdec.filter = "vp9_superframe_split";
+  row.nvdec.extradata_is_headers = false;
+  row.nvdec.may_show_again = true;
+  row.encoding.encoder = "libvpx-vp9";
+  row.encoding.raw_muxer = "ivf";
+  row.encoding.containers = "mp4 mkv webm ivf";
+  return row;
+}
+
+constexpr CodecFacts Vp8() {
+  CodecFacts row;
+  row.id = AV_CODEC_ID_VP8;
+  row.name = "vp8";
+  row.syntax = PacketSyntax::kVp8;
+  row.header_bytes = HeaderBytes::kFirstBytes;
+  row.header_needs = HeaderNeeds::kSize;
+  row.sample_table_tells = true;
+  row.always_progressive = true;
+  row.nvdec.id = 9;
+  row.nvdec.use = NvdecUse::kExact;
+  row.nvdec.extradata_is_headers = false;
+  return row;
+}
+
+constexpr CodecFacts Mpeg1() {
+  CodecFacts row;
+  row.id = AV_CODEC_ID_MPEG1VIDEO;
+  row.name = "mpeg1video";
+  row.syntax = PacketSyntax::kMpeg2;
+  row.nvdec.id = 0;
+  row.nvdec.use = NvdecUse::kRounded;
+  row.nvdec.packet_may_hold_fields = true;
+  row.nvdec.drops_partial_macroblocks = true;
+  return row;
+}
+
+constexpr CodecFacts Mpeg2() {
+  CodecFacts row;
+  row.id = AV_CODEC_ID_MPEG2VIDEO;
+  row.name = "mpeg2video";
+  row.syntax = PacketSyntax::kMpeg2;
+  row.shows_every_picture = true;
+  row.nvdec.id = 1;
+  row.nvdec.use = NvdecUse::kRounded;
+  row.nvdec.packet_may_hold_fields = true;
+  row.nvdec.drops_partial_macroblocks = true;
+  row.nvdec.has_fields = true;
+  return row;
+}
+
+constexpr CodecFacts Mpeg4() {
+  CodecFacts row;
+  row.id = AV_CODEC_ID_MPEG4;
+  row.name = "mpeg4";
+  row.syntax = PacketSyntax::kMpeg4;
+  row.elementary_filter = "mpeg4_unpack_bframes";  // DivX in AVI has two pictures in a packet
+  row.nvdec.id = 2;
+  row.nvdec.use = NvdecUse::kByName;
+  row.nvdec.why_not = "are wrong where it has B pictures";
+  row.nvdec.drops_partial_macroblocks = true;
+  return row;
+}
+
+constexpr CodecFacts Vc1() {
+  CodecFacts row;
+  row.id = AV_CODEC_ID_VC1;
+  row.name = "vc1";
+  row.software.needs_extradata = true;
+  row.nvdec.id = 3;
+  // No encoder makes streams with which NVDEC and FFmpeg could be compared further.
+  row.nvdec.use = NvdecUse::kNever;
+  row.nvdec.why_not =
+      "differ from FFmpeg's where a stream has slices, fast chroma vectors or a height that is no "
+      "multiple of 4";
+  return row;
+}
+
+constexpr CodecFacts Mjpeg() {
+  CodecFacts row;
+  row.id = AV_CODEC_ID_MJPEG;
+  row.name = "mjpeg";
+  row.syntax = PacketSyntax::kIntra;
+  row.header_bytes = HeaderBytes::kFirstBytes;
+  row.header_needs = HeaderNeeds::kSize;
+  row.sample_table_tells = true;
+  row.nvdec.id = 5;
+  row.nvdec.use = NvdecUse::kRounded;
+  row.nvdec.extradata_is_headers = false;
+  row.encoding.encoder = "mjpeg";
+  row.encoding.raw_muxer = "mjpeg";
+  row.encoding.containers = "mp4 mov mkv avi";
+  return row;
+}
+
+constexpr CodecFacts Ffv1() {
+  CodecFacts row;
+  row.id = AV_CODEC_ID_FFV1;
+  row.name = "ffv1";
+  row.syntax = PacketSyntax::kKeyFlag;
+  row.header_needs = HeaderNeeds::kSize;
+  row.encoding.encoder = "ffv1";
+  row.encoding.containers = "mov mkv avi";
+  return row;
+}
+
+constexpr CodecFacts Intra(AVCodecID id, const char* name) {
+  CodecFacts row;
+  row.id = id;
+  row.name = name;
+  row.syntax = PacketSyntax::kIntra;
+  return row;
+}
+
+constexpr CodecFacts Prores() {
+  CodecFacts row = Intra(AV_CODEC_ID_PRORES, "prores");
+  row.header_bytes = HeaderBytes::kFirstBytes;
+  row.header_needs = HeaderNeeds::kSize;
+  return row;
+}
+
+constexpr CodecFacts Png() {
+  CodecFacts row = Intra(AV_CODEC_ID_PNG, "png");
+  row.header_needs = HeaderNeeds::kSize;
+  return row;
+}
+
+constexpr CodecFacts Jpeg2000() {
+  CodecFacts row;
+  row.id = AV_CODEC_ID_JPEG2000;
+  row.name = "jpeg2000";
+  row.software.bitexact_flag = false;
+  return row;
+}
+
+constexpr CodecFacts Theora(AVCodecID id, const char* name) {
+  CodecFacts row;
+  row.id = id;
+  row.name = name;
+  row.software.one_thread = true;
+  return row;
+}
+
+}  // namespace codec_rows
+
+// Error messages list codecs in this order.
+inline constexpr CodecFacts kCodecTable[] = {
+    codec_rows::H264(),
+    codec_rows::Hevc(),
+    codec_rows::Av1(),
+    codec_rows::Vp9(),
+    codec_rows::Vp8(),
+    codec_rows::Mpeg1(),
+    codec_rows::Mpeg2(),
+    codec_rows::Mpeg4(),
+    codec_rows::Vc1(),
+    codec_rows::Mjpeg(),
+    codec_rows::Ffv1(),
+    codec_rows::Prores(),
+    codec_rows::Png(),
+    codec_rows::Intra(AV_CODEC_ID_RAWVIDEO, "rawvideo"),
+    codec_rows::Intra(AV_CODEC_ID_DNXHD, "dnxhd"),
+    codec_rows::Intra(AV_CODEC_ID_HUFFYUV, "huffyuv"),
+    codec_rows::Intra(AV_CODEC_ID_FFVHUFF, "ffvhuff"),
+    codec_rows::Intra(AV_CODEC_ID_UTVIDEO, "utvideo"),
+    codec_rows::Jpeg2000(),
+    codec_rows::Theora(AV_CODEC_ID_THEORA, "theora"),
+    codec_rows::Theora(AV_CODEC_ID_VP3, "vp3"),
+};
+
+// For codecs without a row: FFmpeg decodes them, after a look at every frame.
+inline constexpr CodecFacts kUnknownCodec = {};
+
+constexpr const CodecFacts& FactsOf(AVCodecID id) {
+  for (const CodecFacts& row : kCodecTable) {
+    if (row.id == id) return row;
+  }
+  return kUnknownCodec;
+}
+
+// Finds the row by cudaVideoCodec's number.
+constexpr const CodecFacts& FactsOfNvdec(int nvdec_id) {
+  for (const CodecFacts& row : kCodecTable) {
+    if (row.nvdec.id == nvdec_id && nvdec_id >= 0) return row;
+  }
+  return kUnknownCodec;
+}
+
+}  // namespace nvc
+
+#endif  // TF_NVCODEC_CORE_FORMAT_CODEC_TABLE_H_
