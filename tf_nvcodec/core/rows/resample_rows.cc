@@ -113,7 +113,7 @@ HWY_INLINE Vector<float> Bits(Vector<uint32_t> longs) {
   return hn::ConvertTo(kFloats, hn::BitCast(Tag<int32_t>(), longs));
 }
 
-// The samples at start[0], start[1] and so on, and those after them.
+// The samples at start[0], start[1] and so on, and the samples after them.
 struct Pairs {
   Vector<float> x[2];
 };
@@ -126,6 +126,7 @@ HWY_INLINE Pairs FetchPairs(const uint16_t* from, const int32_t* start) {
   return {{Bits<0, 16>(pairs), Bits<16, 32>(pairs)}};
 }
 
+// The same with the three samples after them.
 struct Quads {
   Vector<float> x[4];
 };
@@ -135,6 +136,7 @@ HWY_INLINE Quads FetchQuads(const uint8_t* from, const int32_t* start) {
 }
 HWY_INLINE Quads FetchQuads(const uint16_t* from, const int32_t* start) {
   const Tag<uint32_t> d;
+  // The four samples of every other output.
   const auto even = Fetch<uint64_t, kStep / 2, 2>(from, start);
   const auto odd = Fetch<uint64_t, kStep / 2, 2>(from, start + 1);
   const auto low = hn::OddEven(hn::BitCast(d, hn::ShiftLeft<32>(odd)), hn::BitCast(d, even));
@@ -173,7 +175,7 @@ HWY_INLINE Four FoldedSums(const float* x, const float* w, int taps) {
 #endif
 }
 
-#endif
+#endif  // NVC_HAS_VECTORS
 
 template <typename T>
 void Pick(const T* from, const int32_t* start, int count, float* to) {
