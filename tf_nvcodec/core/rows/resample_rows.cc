@@ -28,7 +28,7 @@ HWY_INLINE void SumRows(const T* const* from, const float* weights, bool first, 
   const T* __restrict d = kRows > 3 ? from[3] : nullptr;
   const float wa = weights[0], wb = kRows > 1 ? weights[1] : 0;
   const float wc = kRows > 2 ? weights[2] : 0, wd = kRows > 3 ? weights[3] : 0;
-  const auto row_sum = [=](int i) HWY_ATTR {
+  const auto row_sum = [=](int i) HWY_ATTR __attribute__((always_inline)) {
     float value = wa * static_cast<float>(a[i]);
     if (kRows > 1) value += wb * static_cast<float>(b[i]);
     if (kRows > 2) value += wc * static_cast<float>(c[i]);
@@ -43,8 +43,8 @@ HWY_INLINE void SumRows(const T* const* from, const float* weights, bool first, 
 }
 
 template <typename T>
-void AddRows(const T* const* from, const float* weights, int rows, bool first, int count,
-             float* sum) {
+HWY_INLINE void SumAnyRows(const T* const* from, const float* weights, int rows, bool first,
+                           int count, float* sum) {
   switch (rows) {
     case 1:
       return SumRows<1>(from, weights, first, count, sum);
@@ -57,8 +57,14 @@ void AddRows(const T* const* from, const float* weights, int rows, bool first, i
   }
 }
 
+template <typename T>
+void AddRows(const T* const* from, const float* weights, int rows, bool first, int count,
+             float* sum) {
+  SumAnyRows(from, weights, rows, first, count, sum);
+}
+
 void BlendRows(const float* const* from, const float* weights, int rows, int count, float* to) {
-  AddRows(from, weights, rows, /*first=*/true, count, to);
+  SumAnyRows(from, weights, rows, /*first=*/true, count, to);
 }
 
 #if NVC_HAS_VECTORS
