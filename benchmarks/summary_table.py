@@ -95,7 +95,8 @@ def render(documents: list[dict[str, Any]], gpu: dict[str, Any]) -> str:
         "| | unit | tf_nvcodec | fastest other library | |",
         "|---|---|---:|---|---:|",
     ]
-    for where, rows in (("CPU", of_claims(documents)), ("GPU", of_gpu(gpu))):
+    found = {"CPU": of_claims(documents), "GPU": of_gpu(gpu)}
+    for where, rows in found.items():
         for row in rows:
             ours, theirs = pages.shown(row.ours), pages.shown(row.theirs)
             lines.append(
@@ -103,9 +104,11 @@ def render(documents: list[dict[str, Any]], gpu: dict[str, Any]) -> str:
                 f" {row.times:.2f}x |"
             )
     cpu = f"{machine['cpu']}, {machine['cores']} cores"
-    where = f"CPU: {cpu}. GPU: {gpu['machine']['gpu'].partition(',')[0]}."
+    machines = f"CPU: {cpu}. GPU: {gpu['machine']['gpu'].partition(',')[0]}."
     last = "The last column says how many times as fast tf_nvcodec is."
-    return "\n".join([*lines, "", f"{where} {last}"])
+    if any(row.peer == nvdec_table.REUSED for row in found["GPU"]):
+        last += f" {nvdec_table.REUSED} keeps its decoders for the next file."
+    return "\n".join([*lines, "", f"{machines} {last}"])
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 #!/bin/bash
-# Builds the site of docs/ into build/site; a warning is an error. Arguments go to `mkdocs build`.
+# Builds the site of docs/ into build/site; a warning is an error, and so is a table that does not
+# show its results. Arguments go to `mkdocs build`.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 source scripts/debian.sh
 
@@ -17,6 +18,9 @@ if ! is_done "$stamp" "$key" || ! "$venv/bin/python" -c '' 2>/dev/null; then
   mark_done "$stamp" "$key"
 fi
 
+for table in claims_table nvdec_table summary_table; do
+  "$venv/bin/python" -m "benchmarks.$table" --check
+done
 say "building the site"
 logged docs "$venv/bin/mkdocs" build --strict --clean "$@"
 say "build/site/index.html"

@@ -2,7 +2,7 @@
 "explicit" batch in dynamic mode, or "static".
 
 With TF_NVCODEC_ALL_CONVERSIONS set, every model is converted in all ways that TF-TRT has:
-docs/converters.md has the table.
+benchmarks/results/h200/gpu_tests.md has the table.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""README.md and docs/converters.md are right about the converters, as far as a test without a GPU
-can tell."""
+"""README.md and the pages docs/converters*.md are right about the converters, as far as a test
+without a GPU can tell."""
 
 from __future__ import annotations
 
@@ -30,11 +30,16 @@ from benchmarks.tftrt_table import tables
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text()
-PAGE = (ROOT / "docs" / "converters.md").read_text()
+PAGE = "\n".join(page.read_text() for page in sorted((ROOT / "docs").glob("converters*.md")))
+RESULTS = ROOT / "benchmarks" / "results" / "h200"
+
+
+def blocks(text: str, language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL)
 
 
 def block(text: str, language: str) -> str:
-    (found,) = re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL)
+    (found,) = blocks(text, language)
     return found
 
 
@@ -76,7 +81,7 @@ def test_call_and_command_of_the_readme_ask_for_the_same(monkeypatch):
     assert spec_from(args).resolved() == called.arguments["spec"].resolved()
 
 
-@pytest.mark.parametrize("command", commands(block(PAGE, "sh")), ids=" ".join)
+@pytest.mark.parametrize("command", commands("".join(blocks(PAGE, "sh"))), ids=" ".join)
 def test_commands_of_the_page_parse(command):
     args = build_parser().parse_args(command)
     if command[0] in ("convert", "calibrate"):
@@ -113,7 +118,8 @@ def test_thresholds_are_those_of_the_code(figure):
 
 
 def test_combinations_are_those_of_the_tests():
-    section = PAGE.partition("## Precisions and modes")[2].partition("\n## ")[0]
+    page = (RESULTS / "gpu_tests.md").read_text()
+    section = page.partition("### Models, precisions and modes")[2].partition("\n### ")[0]
     rows = re.findall(r"^\| `(\w+)`[^|]* \|([^|]*)\|([^|]*)\|([^|]*)\|$", section, re.MULTILINE)
     shown = [
         (model, precision, mode)
@@ -141,10 +147,10 @@ def test_files_and_names_on_the_pages_exist():
 
 
 def test_tables_are_those_that_were_recorded():
-    recorded = ROOT / "benchmarks" / "results" / "h200" / tftrt_results.FILE
-    rows = json.loads(recorded.read_text())["rows"]
+    rows = json.loads((RESULTS / tftrt_results.FILE).read_text())["rows"]
+    page = (RESULTS / "tftrt_convert.md").read_text()
     for table in tables(rows).split("\n\n"):
-        assert table in PAGE
+        assert table in page
 
 
 def test_picture_is_small_enough_for_a_readme():

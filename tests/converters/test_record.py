@@ -119,7 +119,7 @@ def test_the_script_calls_the_command_with_the_spec(out, python, monkeypatch):
     ]
     assert settings == {"TF_TRT_OP_DENYLIST": "Relu,It's"}
     package, before = path.split(":")
-    assert (Path(package) / "converters" / "record.py").is_file() and before == "/before"
+    assert (Path(package) / "converters" / "repeat_check.py").is_file() and before == "/before"
 
 
 def test_the_script_with_cdpath_and_names_that_are_no_utf8(out, python, monkeypatch):

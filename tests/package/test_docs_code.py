@@ -97,6 +97,18 @@ def readme(folder: Path) -> None:
     assert (folder / "small.mp4").stat().st_size > 1000
 
 
+def decode(folder: Path) -> None:
+    scope: dict[str, Any] = {}
+    run("docs/decode.md", scope)
+    assert scope["every_second"].frames.shape == (66, 720, 1280, 3)
+    assert scope["tail"].frames.shape[0] == 10
+    assert scope["at_times"].pts.numpy().tolist() == [0.48, 2.0, 0.48]
+    assert scope["inputs"].frames.shape == (16, 224, 224, 3)
+    assert scope["exact"].frames.shape == (1, 1280 * 720 * 3 // 2)
+    assert scope["lenient"].valid.numpy().all()
+    assert [frames.shape for frames in scope["frames"]] == [(8, 112, 112, 3)] * 2
+
+
 def dataset(folder: Path) -> None:
     service = tf.data.experimental.service
     dispatcher = service.DispatchServer()
@@ -155,6 +167,7 @@ def benchmarks(folder: Path) -> None:
 
 RUNS: dict[str, Callable[[Path], None]] = {
     "README.md": readme,
+    "docs/decode.md": decode,
     "docs/dataset.md": dataset,
     "docs/encode.md": encode,
     "docs/nvdec.md": nvdec,

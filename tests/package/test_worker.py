@@ -107,7 +107,7 @@ def test_a_signal_that_another_thread_takes():
 
 
 def test_a_dispatcher_without_the_ops_says_so(clips, tmp_path):
-    """The troubleshooting table of README.md quotes it."""
+    """docs/troubleshooting.md quotes it."""
     plain = (
         "import time, tensorflow as tf\n"
         "server = tf.data.experimental.service.DispatchServer()\n"

@@ -6,8 +6,8 @@
 
 #include "tf_nvcodec/core/base/status.h"
 #include "tf_nvcodec/core/convert/chroma_upsampler.h"
+#include "tf_nvcodec/core/convert/component_axis.h"
 #include "tf_nvcodec/core/convert/conversion_maps.h"
-#include "tf_nvcodec/core/convert/resample_axis.h"
 #include "tf_nvcodec/core/convert/row_sink.h"
 #include "tf_nvcodec/core/convert/yuv_planes.h"
 #include "tf_nvcodec/core/rows/yuv_rgb_rows.h"

@@ -1,16 +1,12 @@
 // Describes resampling along one axis: which source samples make an output sample, and with what
-// weights. The axes of a component combine crop, size, chroma subsampling and chroma siting.
+// weights.
 #ifndef TF_NVCODEC_CORE_CONVERT_RESAMPLE_AXIS_H_
 #define TF_NVCODEC_CORE_CONVERT_RESAMPLE_AXIS_H_
 
 #include <cstdint>
 #include <vector>
 
-#include "tf_nvcodec/core/convert/frame_converter.h"
-#include "tf_nvcodec/core/convert/plane_reader.h"
-#include "tf_nvcodec/core/convert/plane_resampler.h"
 #include "tf_nvcodec/core/format/frame_format.h"
-#include "tf_nvcodec/core/format/geometry.h"
 
 namespace nvc {
 
@@ -49,23 +45,6 @@ Axis MakeAxis(const AxisSpec& spec);
 // Raises the axis's number of taps to `taps` with zero weights, and keeps to source samples [0,
 // size). Returns false, and changes nothing, when `size` is smaller than `taps`.
 bool PadTaps(int taps, int size, Axis* axis);
-
-// Where a chroma sample lies on the luma samples that it covers, along each axis: -1 on the first,
-// 0 in the middle, 1 on the last. SitingOf takes an unspecified location for left.
-struct ChromaSiting {
-  int x, y;
-};
-ChromaSiting SitingOf(AVChromaLocation location);
-
-// Make the axes for `reader`'s component of `source`, in stored order. Along each axis, the output
-// component has 1 / 2^output_log2 as many samples (rounded up) as the output has pixels.
-Axis HorizontalAxis(const OutputSpec& output, const SourceSpec& source, const Geometry& geometry,
-                    const PlaneReader& reader, int output_log2);
-Axis VerticalAxis(const OutputSpec& output, const SourceSpec& source, const Geometry& geometry,
-                  const PlaneReader& reader, int output_log2);
-
-PlaneResampler MakeResampler(const OutputSpec& output, const SourceSpec& source,
-                             const Geometry& geometry, int component, int output_log2);
 
 }  // namespace nvc
 

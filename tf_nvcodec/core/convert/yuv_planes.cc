@@ -4,8 +4,8 @@
 #include <cstring>
 #include <utility>
 
+#include "tf_nvcodec/core/convert/component_axis.h"
 #include "tf_nvcodec/core/convert/conversion_maps.h"
-#include "tf_nvcodec/core/convert/resample_axis.h"
 #include "tf_nvcodec/core/rows/pack_rows.h"
 
 namespace nvc {

@@ -28,7 +28,7 @@ HWY_INLINE void SumRows(const T* const* from, const float* weights, bool first, 
   const T* __restrict d = kRows > 3 ? from[3] : nullptr;
   const float wa = weights[0], wb = kRows > 1 ? weights[1] : 0;
   const float wc = kRows > 2 ? weights[2] : 0, wd = kRows > 3 ? weights[3] : 0;
-  const auto row_sum = [=](int i) HWY_ATTR {
+  const auto row_sum = [=](int i) HWY_ATTR __attribute__((always_inline)) {
     float value = wa * static_cast<float>(a[i]);
     if (kRows > 1) value += wb * static_cast<float>(b[i]);
     if (kRows > 2) value += wc * static_cast<float>(c[i]);
@@ -43,8 +43,8 @@ HWY_INLINE void SumRows(const T* const* from, const float* weights, bool first, 
 }
 
 template <typename T>
-void AddRows(const T* const* from, const float* weights, int rows, bool first, int count,
-             float* sum) {
+HWY_INLINE void SumAnyRows(const T* const* from, const float* weights, int rows, bool first,
+                           int count, float* sum) {
   switch (rows) {
     case 1:
       return SumRows<1>(from, weights, first, count, sum);
@@ -57,8 +57,14 @@ void AddRows(const T* const* from, const float* weights, int rows, bool first, i
   }
 }
 
+template <typename T>
+void AddRows(const T* const* from, const float* weights, int rows, bool first, int count,
+             float* sum) {
+  SumAnyRows(from, weights, rows, first, count, sum);
+}
+
 void BlendRows(const float* const* from, const float* weights, int rows, int count, float* to) {
-  AddRows(from, weights, rows, /*first=*/true, count, to);
+  SumAnyRows(from, weights, rows, /*first=*/true, count, to);
 }
 
 #if NVC_HAS_VECTORS
@@ -113,7 +119,7 @@ HWY_INLINE Vector<float> Bits(Vector<uint32_t> longs) {
   return hn::ConvertTo(kFloats, hn::BitCast(Tag<int32_t>(), longs));
 }
 
-// The samples at start[0], start[1] and so on, and those after them.
+// The samples at start[0], start[1] and so on, and the samples after them.
 struct Pairs {
   Vector<float> x[2];
 };
@@ -126,6 +132,7 @@ HWY_INLINE Pairs FetchPairs(const uint16_t* from, const int32_t* start) {
   return {{Bits<0, 16>(pairs), Bits<16, 32>(pairs)}};
 }
 
+// The same with the three samples after them.
 struct Quads {
   Vector<float> x[4];
 };
@@ -135,6 +142,7 @@ HWY_INLINE Quads FetchQuads(const uint8_t* from, const int32_t* start) {
 }
 HWY_INLINE Quads FetchQuads(const uint16_t* from, const int32_t* start) {
   const Tag<uint32_t> d;
+  // The four samples of every other output.
   const auto even = Fetch<uint64_t, kStep / 2, 2>(from, start);
   const auto odd = Fetch<uint64_t, kStep / 2, 2>(from, start + 1);
   const auto low = hn::OddEven(hn::BitCast(d, hn::ShiftLeft<32>(odd)), hn::BitCast(d, even));
@@ -173,7 +181,7 @@ HWY_INLINE Four FoldedSums(const float* x, const float* w, int taps) {
 #endif
 }
 
-#endif
+#endif  // NVC_HAS_VECTORS
 
 template <typename T>
 void Pick(const T* from, const int32_t* start, int count, float* to) {

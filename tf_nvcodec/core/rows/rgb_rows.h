@@ -1,5 +1,5 @@
-// One row at a time: R'G'B' samples to Y'CbCr or to another depth. Every version
-// gives the same bits.
+// One row at a time: R'G'B' samples to Y'CbCr or to another depth. Every version gives the same
+// bits.
 #ifndef TF_NVCODEC_CORE_ROWS_RGB_ROWS_H_
 #define TF_NVCODEC_CORE_ROWS_RGB_ROWS_H_
 

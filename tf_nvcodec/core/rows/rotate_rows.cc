@@ -11,8 +11,7 @@
 namespace nvc {
 namespace {
 
-// A pixel at a time. These are compiled for no special instructions: with AVX2 compilers make
-// slower loops of them.
+// A pixel at a time. These are compiled once, without AVX2: GCC makes slower loops of them with it.
 void ReversePixels(const uint8_t* from, int count, size_t pixel_bytes, uint8_t* to);
 // Rows [first_row, rows) of columns [first_column, width).
 void TurnPixels(const uint8_t* from, ptrdiff_t from_stride, int first_row, int rows,

@@ -23,8 +23,8 @@ constexpr Tag<int16_t> kWords;
 constexpr Tag<uint16_t> kUnsigned;
 constexpr Tag<uint8_t> kBytes;
 
-// kStep pixels. Interleaving bytes with zeros splits them so that Narrow puts them in
-// order; ChromaTerms keeps them split.
+// Of kStep pixels. Interleaving bytes with zeros splits them into these two vectors, and Narrow
+// joins them in order again. ChromaTerms keeps them split.
 struct Split {
   V16 low, high;
 };

@@ -6,9 +6,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "tf_nvcodec/core/base/status.h"
+#include "tf_nvcodec/core/convert/component_axis.h"
 #include "tf_nvcodec/core/convert/conversion_maps.h"
 #include "tf_nvcodec/core/convert/image_converters.h"
-#include "tf_nvcodec/core/convert/resample_axis.h"
 
 extern "C" {
 #include <libavutil/pixdesc.h>
