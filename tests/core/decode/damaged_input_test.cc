@@ -1,6 +1,6 @@
 // Decodes damaged files with all of the core. Each must give an error or a decode, never a crash.
-// `make asan` runs these tests under the sanitizers; tests/test_bad_input.py has more tests, which
-// go through the ops.
+// `make asan` runs these tests under the sanitizers; tests/decode/test_bad_input.py has more tests,
+// which go through the ops.
 
 #include <random>
 #include <string>

@@ -114,7 +114,7 @@ TEST_F(FrameCollectorTest, AnotherSizeInsideTheStreamIsAnError) {
   EXPECT_THAT(changed.message(), HasSubstr("size="));
 }
 
-// Logs its calls, as a target does whose frames are complete only after Finish.
+// Logs its calls. It stands in for a target whose frames are complete only after Finish.
 class LateTarget : public HostTarget {
  public:
   class Converter : public FrameConverter {
