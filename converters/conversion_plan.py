@@ -31,7 +31,7 @@ from converters.util.progress import Progress
 
 
 @dataclasses.dataclass(frozen=True)
-class Workshop:
+class ConversionContext:
     """What every stage works with.
 
     `child`: the jobs that load TensorRT run in child processes. `shown` is what the user asked of
@@ -74,7 +74,7 @@ class ConversionPlan:
 
 
 def make_plan(
-    source: str | os.PathLike[str], asked: ConversionSpec, workshop: Workshop
+    source: str | os.PathLike[str], asked: ConversionSpec, context: ConversionContext
 ) -> ConversionPlan:
     """Opens the source and settles the spec for it.
 
@@ -85,7 +85,7 @@ def make_plan(
     """
     kind = kind_of(source)
     spec, reason = with_mode(asked, kind)
-    if not workshop.child:
+    if not context.child:
         spec = without_build_log(spec, asked.require_int8)
     if spec.outputs and kind in ("saved_model", "keras"):
         what = "SavedModel" if kind == "saved_model" else "Keras file"
@@ -98,7 +98,7 @@ def make_plan(
         # The conversion may be repeated from another folder: the record needs the whole path.
         table = os.path.abspath(spec.calibration_table)
         spec = dataclasses.replace(spec, calibration_table=table)
-    opened, machine = _open(Path(source), kind, spec, workshop)
+    opened, machine = _open(Path(source), kind, spec, context)
     spec = dataclasses.replace(_with_keys(spec, opened.renamed), tags=opened.tags)
     signatures, kept = _chosen(opened, spec)
     spec = with_graph_batch(spec, asked.max_batch_size, signatures.values())
@@ -120,15 +120,15 @@ def with_mode(spec: ConversionSpec, kind: str) -> tuple[ConversionSpec, str]:
 
 
 def _open(
-    path: Path, kind: str, spec: ConversionSpec, workshop: Workshop
+    path: Path, kind: str, spec: ConversionSpec, context: ConversionContext
 ) -> tuple[ModelSource, Mapping[str, Any]]:
     """The source as a SavedModel, and the environment."""
-    with workshop.progress.step("looking for TensorRT and the GPU, reading the model"):
-        found = workshop.run(
+    with context.progress.step("looking for TensorRT and the GPU, reading the model"):
+        found = context.run(
             "prepare",
             {
                 "source": str(path),
-                "work": str(workshop.work),
+                "work": str(context.work),
                 "tags": list(spec.tags) if spec.tags and kind == "saved_model" else None,
                 "outputs": list(spec.outputs) if spec.outputs else None,
             },

@@ -17,7 +17,7 @@ from typing import Any
 from converters.checks.fresh_check import FreshReport, fresh_check
 from converters.checks.runnable import signature_specs
 from converters.checks.verify import VerificationReport, verify
-from converters.conversion_plan import ConversionPlan, Workshop
+from converters.conversion_plan import ConversionContext, ConversionPlan
 from converters.inputs.batch_files import write_spool
 from converters.inputs.calibration_data import batches, known_count
 from converters.inputs.data_sources import files_of
@@ -82,7 +82,7 @@ class Built:
         }
 
 
-def read_ranges(plan: ConversionPlan, data: Any, workshop: Workshop) -> Ranges:
+def read_ranges(plan: ConversionPlan, data: Any, context: ConversionContext) -> Ranges:
     """Reads the calibration table if there is one, else the calibration batches into files."""
     spec = plan.spec
     if not plan.calibrates:
@@ -97,7 +97,7 @@ def read_ranges(plan: ConversionPlan, data: Any, workshop: Workshop) -> Ranges:
         loaded = plan.machine["tensorrt_loaded"]
         found = read_tables(table).items()
         if data is not None:
-            workshop.progress.say(f"{table} has the ranges: the calibration data is not read")
+            context.progress.say(f"{table} has the ranges: the calibration data is not read")
         return Ranges(tables={name: usable_table(one, loaded).serialize() for name, one in found})
     if data is None:
         missing = f" ({table} does not exist yet)" if table else ""
@@ -105,11 +105,11 @@ def read_ranges(plan: ConversionPlan, data: Any, workshop: Workshop) -> Ranges:
             f"INT8 needs calibration data{missing}: give calibration_data (--calibrate), "
             "calibration_table, or use_calibration=False with quantize nodes or custom_ranges"
         )
-    return Ranges(_write_batches(plan, data, workshop), tuple(files_of(data)))
+    return Ranges(_write_batches(plan, data, context), tuple(files_of(data)))
 
 
 def ranges_of_the_graph(
-    plan: ConversionPlan, ranges: Ranges, built: Built, data: Any, workshop: Workshop
+    plan: ConversionPlan, ranges: Ranges, built: Built, data: Any, context: ConversionContext
 ) -> Ranges:
     """The ranges for engines that are cut otherwise than those of the table that was read.
 
@@ -119,7 +119,7 @@ def ranges_of_the_graph(
     graphs = {name: found["calibrated"] for name, found in built.signatures.items()}
     if data is None:
         return dataclasses.replace(ranges, graphs=graphs)
-    written = _write_batches(plan, data, workshop)
+    written = _write_batches(plan, data, context)
     return Ranges(written, tuple(files_of(data)), ranges.tables, graphs)
 
 
@@ -128,7 +128,7 @@ def build(
     spec: ConversionSpec,
     ranges: Ranges,
     folder: Path,
-    workshop: Workshop,
+    context: ConversionContext,
     *,
     save: bool = True,
     allow_none: bool = False,
@@ -138,7 +138,7 @@ def build(
     `save` False only calibrates. `allow_none`: a model without any engine is no error, as in a
     trial that keeps everything out of TensorRT.
     """
-    log = workshop.work / record.LOG
+    log = context.work / record.LOG
     arguments = {
         "saved_model": str(plan.source.saved_model),
         "folder": str(folder),
@@ -147,18 +147,18 @@ def build(
         "kept": list(plan.kept),
         "calibration": dict(ranges.batches),
         "tables": ranges.tables,
-        "progress": workshop.shown,
+        "progress": context.shown,
         "save": save,
         "allow_none": allow_none,
         "calibrated": ranges.graphs,
     }
-    with environment_variables(_log_settings(spec) if workshop.child else {}):
+    with environment_variables(_log_settings(spec) if context.child else {}):
         try:
-            done = workshop.run("convert_signatures", arguments, log)
+            done = context.run("convert_signatures", arguments, log)
         except (CalibrationError, EngineError) as error:
             raise type(error)(f"{error}{last_warnings(read_log(log))}") from error
     signatures = done["signatures"]
-    workshop.progress.timings += [(name, seconds) for name, seconds in done["timings"]]
+    context.progress.timings += [(name, seconds) for name, seconds in done["timings"]]
     build_log = read_log(log)
     if build_log is not None:
         (folder / record.LOG).write_text(without_layers(build_log), encoding="utf-8")
@@ -171,14 +171,16 @@ def build(
     return Built(signatures, tuple(engines), proof)
 
 
-def run_fresh(plan: ConversionPlan, built: Built, folder: Path, workshop: Workshop) -> FreshReport:
+def run_fresh(
+    plan: ConversionPlan, built: Built, folder: Path, context: ConversionContext
+) -> FreshReport:
     """Runs every shape that was built in a new process.
 
     EngineError if that process builds an engine or runs a segment in TensorFlow, unless the spec
     saves no engines; or if its log does not tell.
     """
     requests = [(name, shapes) for name, sets in built.shapes.items() for shapes in sets]
-    with workshop.progress.step("running every shape in a fresh process"):
+    with context.progress.step("running every shape in a fresh process"):
         report = fresh_check(folder, requests, plan.source.tags)
     if plan.spec.save_gpu_specific_engines:
         report.raise_if_failed()
@@ -196,7 +198,7 @@ def compare(
     built: Built,
     folder: Path,
     data: Any,
-    workshop: Workshop,
+    context: ConversionContext,
     fresh: FreshReport | None = None,
 ) -> VerificationReport:
     """Compares the outputs of the converted signatures with the native model's.
@@ -208,7 +210,7 @@ def compare(
     for run in fresh.runs if fresh else ():
         if not run.native:
             served[run.signature].append(run.shapes)
-    with workshop.progress.step("comparing outputs with the native model") as step:
+    with context.progress.step("comparing outputs with the native model") as step:
         return verify(
             str(plan.source.saved_model),
             str(folder),
@@ -218,7 +220,7 @@ def compare(
             precision=plan.spec.precision,
             shapes=built.shapes if any(built.shapes.values()) else None,
             tags=plan.source.tags,
-            separate_processes=workshop.child,
+            separate_processes=context.child,
             progress=step.advance,
             check_engines=fresh is not None,
             served=served,
@@ -253,7 +255,7 @@ def _with_room(spec: ConversionSpec) -> ConversionSpec:
     return dataclasses.replace(spec, maximum_cached_engines=(spec.maximum_cached_engines or 1) + 1)
 
 
-def _write_batches(plan: ConversionPlan, data: Any, workshop: Workshop) -> dict[str, str]:
+def _write_batches(plan: ConversionPlan, data: Any, context: ConversionContext) -> dict[str, str]:
     """Writes the calibration batches to files; the folder of each signature's."""
     source, most = plan.source, plan.spec.calibration_batches
     specs = signature_specs(str(source.saved_model), source.tags)
@@ -263,9 +265,9 @@ def _write_batches(plan: ConversionPlan, data: Any, workshop: Workshop) -> dict[
         if own is None:  # the data of the signature before it
             folders[name] = folders[next(reversed(folders))]
             continue
-        folder = workshop.work / f"calibration_{len(folders)}"
+        folder = context.work / f"calibration_{len(folders)}"
         count = most or known_count(own)
-        with workshop.progress.step(f"{name}: reading calibration batches", count) as step:
+        with context.progress.step(f"{name}: reading calibration batches", count) as step:
             found = batches(own, inputs[name], most, specs=specs[name], progress=step.advance)
             write_spool(folder, found)
         folders[name] = str(folder)

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from converters.conversion_plan import ConversionPlan, Workshop, make_plan
+from converters.conversion_plan import ConversionContext, ConversionPlan, make_plan
 from converters.conversion_report import ConversionReport, report_of
 from converters.conversion_stages import (
     Ranges,
@@ -113,30 +113,30 @@ def convert(
         ],
     )
     with new_output(output, overwrite) as folder, tempfile.TemporaryDirectory(prefix=_WORK) as work:
-        workshop = Workshop(Path(work), shown, child=child, shown=progress)
-        plan = make_plan(source, spec, workshop)
-        ranges = read_ranges(plan, calibration_data, workshop)
+        context = ConversionContext(Path(work), shown, child=child, shown=progress)
+        plan = make_plan(source, spec, context)
+        ranges = read_ranges(plan, calibration_data, context)
         used, denied = plan.spec, None
-        built = build(plan, used, ranges, folder, workshop)
-        fresh = run_fresh(plan, built, folder, workshop)
-        compared = compare(plan, built, folder, verify_data, workshop, fresh) if verify else None
+        built = build(plan, used, ranges, folder, context)
+        fresh = run_fresh(plan, built, folder, context)
+        compared = compare(plan, built, folder, verify_data, context, fresh) if verify else None
         if compared is not None and compared.native:
             compared.raise_if_failed()  # no engine ran, so a bisection would find nothing
         if compared is not None and not compared.passed and bisect:
             cut_again = ranges.tables is not None
             if cut_again:
-                ranges = ranges_of_the_graph(plan, ranges, built, calibration_data, workshop)
-            used, denied = _bisect(plan, ranges, folder, verify_data, workshop)
+                ranges = ranges_of_the_graph(plan, ranges, built, calibration_data, context)
+            used, denied = _bisect(plan, ranges, folder, verify_data, context)
             _empty(folder)
             try:
-                built = build(plan, used, ranges, folder, workshop)
+                built = build(plan, used, ranges, folder, context)
             except EngineError as error:
                 out = ", ".join((*denied.op_denylist, *denied.node_denylist))
                 raise VerificationError(
                     f"outputs agree only without {out}, and then no engine is left: {error}"
                 ) from error
-            fresh = run_fresh(plan, built, folder, workshop)
-            compared = compare(plan, built, folder, verify_data, workshop, fresh)
+            fresh = run_fresh(plan, built, folder, context)
+            compared = compare(plan, built, folder, verify_data, context, fresh)
             if cut_again:
                 # repeat.sh needs a table for these engines; the one that was read has others.
                 write_tables(folder / record.TABLE, built.tables)
@@ -200,10 +200,10 @@ def calibrate(
     # Calibrating proves nothing about kernels.
     asked = dataclasses.replace(asked, precision="INT8", require_int8=None)
     with tempfile.TemporaryDirectory(prefix=_WORK) as work:
-        workshop = Workshop(Path(work), Progress(progress), child=child, shown=progress)
-        plan = make_plan(source, asked, workshop)
-        ranges = read_ranges(plan, calibration_data, workshop)
-        tables = build(plan, plan.spec, ranges, Path(work), workshop, save=False).tables
+        context = ConversionContext(Path(work), Progress(progress), child=child, shown=progress)
+        plan = make_plan(source, asked, context)
+        ranges = read_ranges(plan, calibration_data, context)
+        tables = build(plan, plan.spec, ranges, Path(work), context, save=False).tables
         write_tables(table, tables, overwrite)
     return CalibrationReport(os.fspath(table), tables)
 
@@ -216,10 +216,10 @@ def _read_once(data: Any) -> bool:
 
 
 def _bisect(
-    plan: ConversionPlan, ranges: Ranges, folder: Path, data: Any, workshop: Workshop
+    plan: ConversionPlan, ranges: Ranges, folder: Path, data: Any, context: ConversionContext
 ) -> tuple[ConversionSpec, Denylist]:
     """The spec without what makes the outputs differ."""
-    trials, spec = workshop.work / "trials", plan.spec
+    trials, spec = context.work / "trials", plan.spec
 
     def without(ops: Iterable[str], nodes: Iterable[str]) -> ConversionSpec:
         return dataclasses.replace(
@@ -233,17 +233,17 @@ def _bisect(
         shutil.rmtree(trials, ignore_errors=True)
         target.mkdir(parents=True)
         try:
-            tried = build(plan, without(ops, nodes), ranges, target, workshop, allow_none=True)
-            return compare(plan, tried, target, data, workshop).passed
+            tried = build(plan, without(ops, nodes), ranges, target, context, allow_none=True)
+            return compare(plan, tried, target, data, context).passed
         except (EngineError, VerificationError, NotInt8Error, CrashError) as error:
             # A denylist can cause these. Any other error ends the search.
             if is_full(error) or isinstance(error, VerificationDataError):
                 raise
-            workshop.progress.say(f"bisection: {error}")
+            context.progress.say(f"bisection: {error}")
             return False
 
     graph = load_graph(folder, plan.source.tags).graph_def
-    progress = workshop.progress
+    progress = context.progress
     found = find_denylist(passes, graph, progress=lambda trial: progress.say(str(trial)))
     return without(found.op_denylist, found.node_denylist), found
 

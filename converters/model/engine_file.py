@@ -212,9 +212,9 @@ def _to_varint(value: int) -> bytes:
 
 
 MAGIC = b"ftrt"
-_SIZE = 28
+_PLAN_HEADER_SIZE = 28
 # Versions that make sense; other bytes mean that the layout is not the one known.
-_MAJORS = range(8, 30)
+_TENSORRT_MAJORS = range(8, 30)
 
 
 @dataclass(frozen=True)
@@ -229,7 +229,7 @@ class PlanHeader:
 def plan_header(plan: bytes) -> PlanHeader:
     """Reads what can be read of `plan`; any bytes are taken, none raises."""
     size = len(plan)
-    if size < _SIZE:
+    if size < _PLAN_HEADER_SIZE:
         return PlanHeader(size, None, f"{size} bytes are too few for a plan")
     if plan[:4] != MAGIC:
         return PlanHeader(
@@ -240,7 +240,7 @@ def plan_header(plan: bytes) -> PlanHeader:
         )
     (layout,) = struct.unpack_from("<I", plan, 4)
     major, minor, patch, build = plan[24:28]
-    if layout != 0 or major not in _MAJORS:
+    if layout != 0 or major not in _TENSORRT_MAJORS:
         return PlanHeader(size, None, f"its layout {layout} is not one whose version is known")
     return PlanHeader(size, f"{major}.{minor}.{patch}.{build}", "")
 

@@ -160,6 +160,9 @@ def _last_lines(text: str) -> str:
     return " / ".join(lines[-3:]) or "it said nothing"
 
 
+# The rest runs in the child process.
+
+
 def main(argument: str) -> None:
     """Does the job that `argument` describes as JSON, and writes the cut GraphDef."""
     job = json.loads(argument)
