@@ -183,7 +183,7 @@ TEST(ClipOrderTest, ValidateSaysWhatIsWrong) {
   EXPECT_THAT(message(fine, {false, 1, 3, 3}), HasSubstr("shard 3 of 3"));
   EXPECT_THAT(message(fine, {false, 1, 3, -1}), HasSubstr("shard -1"));
   EXPECT_THAT(message(fine, {false, 1, 0, 0}), HasSubstr("num_shards"));
-  EXPECT_THAT(message({3, -1, {1, 2}}, {}), HasSubstr("2 videos, but 3"));
+  EXPECT_THAT(message({3, -1, {1, 2}}, {}), HasSubstr("2 videos, but there are 3"));
   EXPECT_THAT(message(Known({1, -2, 3}), {}), HasSubstr("video 1"));
 }
 
