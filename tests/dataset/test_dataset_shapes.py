@@ -133,7 +133,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"sampling": "uniform", "clip_at": [0.0]}, "clip_at and clips_per_video.*pass one"),
     ({"clips_per_video": 0}, "clips_per_video must be at least 1, got 0"),
     ({"clips_per_video": 1.5}, "clips_per_video must be an integer, got 1.5"),
-    ({"clips_per_video": 2, "sampling": "center"}, 'clips_per_video is 2; "uniform" spreads'),
+    ({"clips_per_video": 2, "sampling": "center"}, 'clips_per_video is 2; use sampling="uniform'),
     ({"sampling": "middle"}, "sampling is 'middle'.*uniform, random, center, start"),
     ({"pad": "mirror"}, 'pad must be "drop", "zero", "repeat" or "wrap"; got "mirror"'),
     ({"clip_at": 0.5}, r"clip_at is a list of seconds.*got shape \(\)"),
