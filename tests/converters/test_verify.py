@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from copied_models import keras_file, session_graph
 
+from converters.checks import model_pair
 from converters.checks.runnable import FrozenGraph, load_signatures
 from converters.checks.verify import verify
 from converters.model.model_source import open_source
@@ -207,7 +208,7 @@ def test_nan_in_the_data_is_compared(native: str) -> None:
 def test_memory_holds_one_batch(native: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Batches are made when the one before has been through both models."""
     order: list[str] = []
-    real = verify_module.run_batch
+    real = model_pair.run_batch
 
     def counted(model: Any, batch: Any, role: str, index: int) -> Any:
         order.append(f"{role} {index}")
@@ -218,7 +219,7 @@ def test_memory_holds_one_batch(native: str, monkeypatch: pytest.MonkeyPatch) ->
             order.append(f"made {index}")
             yield np.ones((1, 6), np.float32)
 
-    monkeypatch.setattr(verify_module, "run_batch", counted)
+    monkeypatch.setattr(model_pair, "run_batch", counted)
     steps: list[int] = []
     verify(
         native,
