@@ -2,8 +2,8 @@
 
 A server process imports TensorFlow once. For each program it forks, and the fork runs the program
 and ends as any Python process does. Only TensorFlow is imported before: a program still imports
-tf_nvcodec itself, in its own environment. Use a new process (subprocess) instead where the very
-start of Python or the import of TensorFlow is under test.
+tf_nvcodec itself, in its own environment. Use a new process (child_script.py) instead where the
+start of Python, the import of TensorFlow or its log level is under test.
 """
 
 from __future__ import annotations
