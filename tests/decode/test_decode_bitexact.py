@@ -51,8 +51,8 @@ def test_frames_are_the_exact_ones(
 
 
 def test_vc1_is_decoded_on_the_cpu() -> None:
-    """FFmpeg has no encoder of VC-1, so this clip is a file. tests/nv/decode_backend_test.cc shows
-    without a GPU that NVDEC is never used for it."""
+    """FFmpeg has no encoder of VC-1, so this clip is a file. NVDEC's refusal is tested in
+    tests/nv/decode/decode_backend_test.cc and, where there is a GPU, below."""
     clip = MEDIA / "vc1.mkv"
     want = frames_of(clip, *EXACT)
     assert (frames_of(clip) != want).any()
