@@ -18,6 +18,7 @@ def run(name: str, *args: object) -> str:
     return fork_server.printed_by(ROOT / "examples" / name, *args, timeout=800)
 
 
+@pytest.mark.slow
 def test_demo(tmp_path):
     printed = run("demo.py", "--out", tmp_path, "--quiet")
     assert re.search(r"decode +132 frames \(720, 1280, 3\) uint8, \d+\.\d frames/s", printed)
