@@ -27,48 +27,6 @@ absl::Status CheckMpeg4Picture(const CUVIDMPEG4PICPARAMS& mpeg4) {
       "this Simple object has some");
 }
 
-}  // namespace
-
-void CountMacroblocks(int coded_width, int coded_height, CUVIDPICPARAMS* picture) {
-  const auto count = [](int size) { return (size + kNvdecMacroblock - 1) / kNvdecMacroblock; };
-  picture->PicWidthInMbs = count(coded_width);
-  picture->FrameHeightInMbs = std::max(picture->FrameHeightInMbs, count(coded_height));
-}
-
-bool IsCodedInterlaced(cudaVideoCodec codec, const CUVIDPICPARAMS& picture) {
-  if (picture.field_pic_flag) return true;
-  return codec == cudaVideoCodec_H264 && picture.CodecSpecific.h264.MbaffFrameFlag != 0;
-}
-
-int FirstField(cudaVideoCodec codec, const CUVIDPICPARAMS& picture) {
-  if (codec != cudaVideoCodec_H264) return -1;
-  if (picture.field_pic_flag) return picture.bottom_field_flag;
-  const int* const counts = picture.CodecSpecific.h264.CurrFieldOrderCnt;
-  return counts[0] == counts[1] ? -1 : counts[1] < counts[0];
-}
-
-bool StartsAfresh(cudaVideoCodec codec, const CUVIDPICPARAMS& picture) {
-  if (!picture.intra_pic_flag) return false;
-  const auto& specific = picture.CodecSpecific;
-  if (codec == cudaVideoCodec_VP9) return specific.vp9.intraOnly == 0;
-  if (codec == cudaVideoCodec_AV1) {
-    return specific.av1.frame_type == 0 && specific.av1.show_frame != 0;
-  }
-  return true;
-}
-
-int ReferenceIndex(cudaVideoCodec codec, const CUVIDPICPARAMS& picture) {
-  const bool grained = codec == cudaVideoCodec_AV1 && picture.CodecSpecific.av1.apply_grain != 0;
-  return grained ? picture.CodecSpecific.av1.decodePicIdx : picture.CurrPicIdx;
-}
-
-absl::Status CheckPicture(cudaVideoCodec codec, const CUVIDPICPARAMS& picture) {
-  if (codec == cudaVideoCodec_MPEG4) return CheckMpeg4Picture(picture.CodecSpecific.mpeg4);
-  return absl::OkStatus();
-}
-
-namespace {
-
 AVPixelFormat Choose(int bit_depth, AVPixelFormat for8, AVPixelFormat for10, AVPixelFormat for12) {
   return bit_depth == 8 ? for8 : bit_depth == 10 ? for10 : for12;
 }
@@ -298,6 +256,44 @@ absl::Status MakeFrame(const NvdecStream& stream, std::shared_ptr<NvdecSession> 
   if (surface->is_broken()) frame->decode_error_flags |= FF_DECODE_ERROR_INVALID_BITSTREAM;
   if (surface->is_concealed()) frame->decode_error_flags |= FF_DECODE_ERROR_CONCEALMENT_ACTIVE;
   if (surface->is_broken() || surface->is_concealed()) frame->flags |= AV_FRAME_FLAG_CORRUPT;
+  return absl::OkStatus();
+}
+
+void CountMacroblocks(int coded_width, int coded_height, CUVIDPICPARAMS* picture) {
+  const auto count = [](int size) { return (size + kNvdecMacroblock - 1) / kNvdecMacroblock; };
+  picture->PicWidthInMbs = count(coded_width);
+  picture->FrameHeightInMbs = std::max(picture->FrameHeightInMbs, count(coded_height));
+}
+
+bool IsCodedInterlaced(cudaVideoCodec codec, const CUVIDPICPARAMS& picture) {
+  if (picture.field_pic_flag) return true;
+  return codec == cudaVideoCodec_H264 && picture.CodecSpecific.h264.MbaffFrameFlag != 0;
+}
+
+int FirstField(cudaVideoCodec codec, const CUVIDPICPARAMS& picture) {
+  if (codec != cudaVideoCodec_H264) return -1;
+  if (picture.field_pic_flag) return picture.bottom_field_flag;
+  const int* const counts = picture.CodecSpecific.h264.CurrFieldOrderCnt;
+  return counts[0] == counts[1] ? -1 : counts[1] < counts[0];
+}
+
+bool StartsAfresh(cudaVideoCodec codec, const CUVIDPICPARAMS& picture) {
+  if (!picture.intra_pic_flag) return false;
+  const auto& specific = picture.CodecSpecific;
+  if (codec == cudaVideoCodec_VP9) return specific.vp9.intraOnly == 0;
+  if (codec == cudaVideoCodec_AV1) {
+    return specific.av1.frame_type == 0 && specific.av1.show_frame != 0;
+  }
+  return true;
+}
+
+int ReferenceIndex(cudaVideoCodec codec, const CUVIDPICPARAMS& picture) {
+  const bool grained = codec == cudaVideoCodec_AV1 && picture.CodecSpecific.av1.apply_grain != 0;
+  return grained ? picture.CodecSpecific.av1.decodePicIdx : picture.CurrPicIdx;
+}
+
+absl::Status CheckPicture(cudaVideoCodec codec, const CUVIDPICPARAMS& picture) {
+  if (codec == cudaVideoCodec_MPEG4) return CheckMpeg4Picture(picture.CodecSpecific.mpeg4);
   return absl::OkStatus();
 }
 

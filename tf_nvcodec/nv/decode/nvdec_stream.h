@@ -24,6 +24,32 @@ namespace nvc {
 
 constexpr int kNvdecMacroblock = 16;  // samples on a side
 
+// What the frames of a stream have in common, from one sequence header on.
+struct NvdecStream {
+  NvdecFormat coded;
+  int min_surfaces = 0;                          // decode surfaces that the stream needs
+  int left = 0, top = 0, width = 0, height = 0;  // the displayed part of the coded picture
+  AVPixelFormat layout = AV_PIX_FMT_NONE;        // see GpuPicture
+  AVPixelFormat stream_format = AV_PIX_FMT_NONE;
+  AVColorSpace color_space = AVCOL_SPC_UNSPECIFIED;
+  AVColorRange color_range = AVCOL_RANGE_UNSPECIFIED;
+  AVColorPrimaries color_primaries = AVCOL_PRI_UNSPECIFIED;
+  AVColorTransferCharacteristic color_trc = AVCOL_TRC_UNSPECIFIED;
+  AVChromaLocation chroma_location = AVCHROMA_LOC_UNSPECIFIED;
+
+  // `format` is what the parser reports. `codec` (from the container) and `window` (from
+  // FindWindow) supply what the parser does not report. Returns Unimplemented if FFmpeg's decoders
+  // output these pictures in a format that NVDEC's pictures can't be converted to.
+  static absl::StatusOr<NvdecStream> Of(const CUVIDEOFORMAT& format, const AVCodecParameters& codec,
+                                        const std::optional<PictureWindow>& window);
+};
+
+// Fills `frame` with a mapped picture. The last reference to the frame releases the surface.
+absl::Status MakeFrame(const NvdecStream& stream, std::shared_ptr<NvdecSession> session,
+                       NvdecSurface* surface, AVFrame* frame);
+
+// The functions below interpret or correct what the parser reports about a single picture.
+
 // Corrects the picture's size in macroblocks, for codecs where the parser drops partial macroblocks
 // (see NvdecDecoding).
 void CountMacroblocks(int coded_width, int coded_height, CUVIDPICPARAMS* picture);
@@ -48,30 +74,6 @@ int ReferenceIndex(cudaVideoCodec codec, const CUVIDPICPARAMS& picture);
 // Returns Unimplemented for a picture with features that a Simple object of MPEG-4 must not have
 // (see CheckMpeg4Object).
 absl::Status CheckPicture(cudaVideoCodec codec, const CUVIDPICPARAMS& picture);
-
-// What the frames of a stream have in common, from one sequence header on.
-struct NvdecStream {
-  NvdecFormat coded;
-  int min_surfaces = 0;                          // decode surfaces that the stream needs
-  int left = 0, top = 0, width = 0, height = 0;  // the displayed part of the coded picture
-  AVPixelFormat layout = AV_PIX_FMT_NONE;        // see GpuPicture
-  AVPixelFormat stream_format = AV_PIX_FMT_NONE;
-  AVColorSpace color_space = AVCOL_SPC_UNSPECIFIED;
-  AVColorRange color_range = AVCOL_RANGE_UNSPECIFIED;
-  AVColorPrimaries color_primaries = AVCOL_PRI_UNSPECIFIED;
-  AVColorTransferCharacteristic color_trc = AVCOL_TRC_UNSPECIFIED;
-  AVChromaLocation chroma_location = AVCHROMA_LOC_UNSPECIFIED;
-
-  // `format` is what the parser reports. `codec` (from the container) and `window` (from
-  // FindWindow) supply what the parser does not report. Returns Unimplemented if FFmpeg's decoders
-  // output these pictures in a format that NVDEC's pictures can't be converted to.
-  static absl::StatusOr<NvdecStream> Of(const CUVIDEOFORMAT& format, const AVCodecParameters& codec,
-                                        const std::optional<PictureWindow>& window);
-};
-
-// Fills `frame` with a mapped picture. The last reference to the frame releases the surface.
-absl::Status MakeFrame(const NvdecStream& stream, std::shared_ptr<NvdecSession> session,
-                       NvdecSurface* surface, AVFrame* frame);
 
 }  // namespace nvc
 
