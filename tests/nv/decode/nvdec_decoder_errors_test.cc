@@ -92,7 +92,7 @@ TEST_F(NvdecDecoderErrorsTest, WhatCameBeforeARefusalIsShown) {
 TEST_F(NvdecDecoderErrorsTest, PicturesAfterABadSequenceHeaderAreNotOfTheOneBefore) {
   Open();
   SendAndReceive("S96x64 I0 D0");
-  EXPECT_TRUE(absl::IsDataLoss(Send("S96x64+64")));  // shows nothing
+  EXPECT_TRUE(absl::IsDataLoss(Send("S96x64+64")));  // the displayed area is empty
   gpu_.calls.clear();
   EXPECT_TRUE(absl::IsDataLoss(Send("P1 D1")));
   EXPECT_THAT(gpu_.CallsOf("Decode"), IsEmpty());

@@ -1,6 +1,6 @@
 // Interprets what NVIDIA's parser reports about a stream: the format, size and colours of its
-// frames, and the properties of each picture. Where the parser and FFmpeg differ, FFmpeg is
-// followed.
+// frames, and the properties of each picture. Where the parser and FFmpeg differ, it follows
+// FFmpeg.
 #ifndef TF_NVCODEC_NV_DECODE_NVDEC_STREAM_H_
 #define TF_NVCODEC_NV_DECODE_NVDEC_STREAM_H_
 
