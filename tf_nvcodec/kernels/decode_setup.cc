@@ -31,6 +31,8 @@ SampleType SampleTypeOf(::tensorflow::DataType dtype) {
   }
 }
 
+// Reads a list with one value, or one for each channel, into `out`. An empty list leaves it as it
+// is.
 absl::Status ReadPerChannel(OpKernelConstruction* context, const char* name, int channels,
                             std::array<float, 3>* out) {
   std::vector<float> values;
@@ -64,6 +66,13 @@ absl::StatusOr<std::vector<int32_t>> ReadVector(OpKernelContext* context, int in
   }
   const auto values = tensor.vec<int32_t>();
   return std::vector<int32_t>(values.data(), values.data() + count);
+}
+
+void OnTheCpu(const std::string& why) { LogFallback("decodes on the CPU, not with NVDEC", why); }
+
+// Whether the stream may have interlaced frames, as far as its codec and container tell.
+bool MayBeInterlaced(const AVCodecParameters& codec) {
+  return !FactsOf(codec.codec_id).always_progressive && codec.field_order != AV_FIELD_PROGRESSIVE;
 }
 
 }  // namespace
@@ -114,16 +123,6 @@ absl::Status ReadGeometry(OpKernelContext* context, int size_input, int crop_inp
   if (has_crop) output->crop = Crop{crop[0], crop[1], crop[2], crop[3]};
   return absl::OkStatus();
 }
-
-namespace {
-
-void OnTheCpu(const std::string& why) { LogFallback("decodes on the CPU, not with NVDEC", why); }
-
-bool MayBeInterlaced(const AVCodecParameters& codec) {
-  return !FactsOf(codec.codec_id).always_progressive && codec.field_order != AV_FIELD_PROGRESSIVE;
-}
-
-}  // namespace
 
 absl::StatusOr<DecodeSetup> SetUpDecoding(const DecodeAttributes& attributes, const GpuStream* gpu,
                                           const StreamInfo& stream, const Cancelled& cancelled) {

@@ -19,7 +19,7 @@ absl::string_view BytesOf(const AVPacket& packet) {
   return {reinterpret_cast<const char*>(packet.data), static_cast<size_t>(packet.size)};
 }
 
-// The packets of a clip, converted.
+// Returns the converted packets of a clip.
 std::vector<std::string> Convert(const std::string& clip) {
   const MemorySource source(clip);
   auto demuxer = Demuxer::Open(source, nullptr);
@@ -60,7 +60,8 @@ TEST(ElementaryPacketsTest, TheCodecIsThatOfTheConvertedPackets) {
   EXPECT_EQ((*packets)->codec().width, 160);
 }
 
-// One H.264 packet at `pos`, of lengths of four bytes; "" describes nothing.
+// Converts one H.264 packet at `pos`, with length prefixes of four bytes. `record` is the new avcC
+// record that comes with it, or "" for none.
 std::string ConvertAt(ElementaryPackets* packets, int64_t pos, const std::string& record,
                       uint8_t nal = 0x65) {
   const std::string unit = {0, 0, 0, 3, static_cast<char>(nal), '\x9a', '\x55'};
@@ -77,7 +78,7 @@ std::string ConvertAt(ElementaryPackets* packets, int64_t pos, const std::string
   return converted.ok() ? std::string(BytesOf(*packet)) : std::string(converted.message());
 }
 
-// An avcC record whose SPS has this level.
+// Returns an avcC record whose SPS has this level.
 std::string Record(char level) {
   return std::string("\1\x42\0\x1e\xff\xe1\0\4\x67\x42\0", 11) + level +
          std::string("\1\0\2\x68\xce", 5);
@@ -102,7 +103,7 @@ TEST(ElementaryPacketsTest, ADescriptionInTheMiddleOfTheStreamIsFollowed) {
   const auto packets = PacketsOf(record);
   std::string other = record;
   other[10] = '\x07';
-  other[4] = '\xfd';  // lengths of two bytes
+  other[4] = '\xfd';  // length prefixes of two bytes
   const std::string idr("\0\3\x65\x9a\x55", 5);
   const std::string sps("\0\0\0\1\x67\x42\x07\x1e", 8), pps("\0\0\0\1\x68\xce", 6);
   for (const bool described : {true, false}) {
@@ -129,7 +130,7 @@ TEST(ElementaryPacketsTest, AfterASeekItIsTheDescriptionOfThePlace) {
     packets->Reset(/*container_tells=*/false);
     EXPECT_TRUE(HasLevel(ConvertAt(packets.get(), pos, ""), level)) << pos;
   }
-  // MP4 says what is not as before, wherever it is.
+  // The MP4 demuxer attaches a changed description wherever it reads on.
   packets->Reset(/*container_tells=*/true);
   EXPECT_TRUE(HasLevel(ConvertAt(packets.get(), 50, Record('b')), 'b'));
   packets->Reset(/*container_tells=*/true);
@@ -156,7 +157,7 @@ TEST(ElementaryPacketsTest, ADescriptionThatCantBeReadChangesNothing) {
   EXPECT_TRUE(HasLevel(ConvertAt(packets.get(), 210, ""), 'a'));
 }
 
-// A temporal delimiter, then a frame's OBU, as in a stream that keeps its sequence header apart.
+// Returns a temporal delimiter and a frame's OBU, with or without a sequence header between them.
 std::string Av1Packet(bool with_sequence) {
   std::string packet("\x12\0", 2);
   if (with_sequence) packet += std::string("\x0a\x01\x55", 3);

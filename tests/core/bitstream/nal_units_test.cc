@@ -61,7 +61,7 @@ TEST(NalLengthBytesTest, ReadsConfigurationRecords) {
 }
 
 TEST(BitReaderTest, ReadsBitsAndExpGolomb) {
-  // 1 | 010 | 00101 | 1010 | ...: ue 0, 1, 4, then four bits.
+  // 1 | 010 | 00101 | 1010 | ...: the codes ue(v) of 0, 1 and 4, then four bits.
   const uint8_t bytes[] = {0b10100010, 0b11010000};
   BitReader bits(bytes, sizeof(bytes));
   EXPECT_EQ(bits.UnsignedGolomb(), 0u);

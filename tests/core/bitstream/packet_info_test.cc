@@ -49,7 +49,7 @@ TEST(PacketInspectorTest, Vp9HeadersAndSuperframes) {
   EXPECT_EQ(Inspect(AV_CODEC_ID_VP9, {kInterShown, 0}).shown, 1);
   EXPECT_EQ(Inspect(AV_CODEC_ID_VP9, {kInterHidden, 0}).shown, 0);
   EXPECT_EQ(Inspect(AV_CODEC_ID_VP9, {kShowExisting, 0}).shown, 1);
-  // A hidden and a shown frame of two bytes each, with one byte a size.
+  // A hidden and a shown frame of two bytes each. The index has one byte for each size.
   const PacketInfo both =
       Inspect(AV_CODEC_ID_VP9, {kInterHidden, 0, kInterShown, 0, 0b11000001, 2, 2, 0b11000001});
   EXPECT_EQ(both.shown, 1);
@@ -104,7 +104,7 @@ TEST(PacketInspectorTest, Mpeg4Vops) {
   EXPECT_EQ(Inspect(AV_CODEC_ID_MPEG4, packed).shown, -1);
 }
 
-// An OBU of `type` with a size field, whose payload is `bits` padded with zeros.
+// Returns an OBU of `type` with a size field. Its payload is `bits`, padded with zeros.
 std::vector<uint8_t> Obu(int type, const std::string& bits) {
   std::vector<uint8_t> payload((bits.size() + 7) / 8);
   for (size_t i = 0; i < bits.size(); ++i) {
@@ -116,7 +116,8 @@ std::vector<uint8_t> Obu(int type, const std::string& bits) {
   return obu;
 }
 
-// Up to seq_level_idx, sizes of one bit, no frame ids and no tools; then what the test is about.
+// Returns a sequence header with sizes of one bit, no frame ids and no tools. `from_order_hints`
+// are the bits from enable_order_hint on, which the test chooses.
 std::vector<uint8_t> Av1Sequence(const std::string& from_order_hints) {
   return Obu(1, std::string("000"
                             "0"
@@ -136,13 +137,13 @@ std::vector<uint8_t> Av1Sequence(const std::string& from_order_hints) {
 }
 
 TEST(PacketInspectorTest, Av1FramesInNoSlotAreDroppable) {
-  // No order hints or screen content.
+  // No order hints and no screen content tools.
   const auto sequence = Av1Sequence(
       "0"
       "0"
       "0");
-  // Shown, error resilient, no CDF update flag, no size override; then refresh_frame_flags and
-  // ref_frame_idx.
+  // The frame is shown and error resilient, without CDF update and size override. Then come
+  // refresh_frame_flags and ref_frame_idx.
   const auto frame = [](const std::string& type, const std::string& refresh) {
     return Obu(6, "0" + type + "1" + (type == "00" ? "" : "1") + "0" + "0" +
                       (type == "00" ? "" : refresh + std::string(21, '0')));
@@ -173,7 +174,7 @@ TEST(PacketInspectorTest, Av1PicturesNameWhatTheyReferTo) {
       "010"
       "00");
   const auto key = Obu(6, "000100000");
-  // Not error resilient; `references`: seven slots.
+  // The frame is not error resilient. `references` has the numbers of seven slots.
   const auto inter = [](bool shown, const std::string& hint, const std::string& refresh,
                         const std::string& references) {
     return std::string("001") + (shown ? "1" : "01") + "000" + hint + "000" + refresh + "0" +
@@ -204,7 +205,8 @@ TEST(PacketInspectorTest, Av1PicturesNameWhatTheyReferTo) {
   EXPECT_EQ(start.pictures[0].begin, static_cast<int>(delimiter.size() + sequence.size()));
   EXPECT_EQ(references(start.pictures[0]), std::set<int>{-1});
 
-  // A hidden frame into slot 4, whose tiles come by themselves, and a shown one that refers to it.
+  // A hidden frame goes into slot 4, with its tiles in an OBU of their own. A shown frame refers to
+  // it.
   const auto hidden = Obu(3, inter(false, "010", "00010000", seven(slot_0)));
   const auto tiles = Obu(4, "1111");
   const auto shown = Obu(6, inter(true, "001", "00000000", seven(slot_4)));
@@ -227,13 +229,13 @@ TEST(PacketInspectorTest, Av1PicturesNameWhatTheyReferTo) {
       inspect({Obu(6, inter(true, "011", "10000000",
                             slot_0 + slot_4 + slot_7 + slot_0 + slot_0 + slot_0 + slot_0))});  // 4
   EXPECT_EQ(references(mixed.pictures.at(0)), (std::set<int>{-1, 0, 1}));
-  // Names of slots that follow from all of them.
+  // With this flag the references follow from the order hints of all slots.
   std::string by_order = inter(true, "100", "00000000", "000000");
   by_order[by_order.size() - 7] = '1';                       // frame_refs_short_signaling
   const PacketInfo all_slots = inspect({Obu(6, by_order)});  // 5
   EXPECT_EQ(references(all_slots.pictures.at(0)), (std::set<int>{0, 1, 4}));
 
-  // What is not understood needs everything and everything later needs it.
+  // A packet that is not understood needs all slots, and all later pictures need it.
   const PacketInfo cut_off = inspect({shown, {0x32}});  // 6
   ASSERT_EQ(cut_off.pictures.size(), 1u);
   EXPECT_EQ(cut_off.pictures[0].end, static_cast<int>(shown.size() + 1));
@@ -243,7 +245,8 @@ TEST(PacketInspectorTest, Av1PicturesNameWhatTheyReferTo) {
   const PacketInfo after = inspect({delimiter, later});  // 7
   EXPECT_EQ(references(after.pictures.at(0)), (std::set<int>{-1, 6}));
   EXPECT_EQ(after.pictures[0].begin, 2);
-  // Nor is it believed when it shows a frame again, two of them, or none.
+  // The same holds for a packet whose order hint does not rise, and for one that shows two frames
+  // or none.
   for (const auto& obus : std::vector<std::vector<std::vector<uint8_t>>>{
            {delimiter, later}, {delimiter, shown, shown}, {delimiter, hidden}, {delimiter}}) {
     const PacketInfo doubtful = inspect(obus);
@@ -252,7 +255,8 @@ TEST(PacketInspectorTest, Av1PicturesNameWhatTheyReferTo) {
     EXPECT_EQ(doubtful.pictures[0].end, static_cast<int>(join(obus).size()));
     EXPECT_FALSE(doubtful.droppable);
   }
-  // A sequence header amid the stream must not be cut away with the frames beside it.
+  // A packet with a sequence header in the middle of the stream stays whole, so that nobody drops
+  // the sequence header with the frames beside it.
   EXPECT_EQ(inspect({sequence, hidden, tiles, shown}).pictures.size(), 1u);
 }
 
@@ -287,7 +291,7 @@ TEST(PacketInspectorTest, H264OfARealStream) {
   }
   EXPECT_EQ(packets, kBFramesClipFrames);
   EXPECT_EQ(random_access, 3);
-  EXPECT_GT(droppable, 5);  // B-frames that no other refers to
+  EXPECT_GT(droppable, 5);  // B-frames that no other frame refers to
 }
 
 TEST(PacketInspectorTest, H264FieldsAndDamageAreLeftToTheDecoder) {
@@ -295,11 +299,11 @@ TEST(PacketInspectorTest, H264FieldsAndDamageAreLeftToTheDecoder) {
   EXPECT_EQ(Inspect(AV_CODEC_ID_H264, {9, 9, 9}).shown, -1);
 }
 
-// A slice of picture parameter set 0 in an access unit of its own, of a stream with 8-bit frame_num
-// (kFieldSps) whose pictures may be fields.
+// Returns an access unit with one slice, which uses picture parameter set 0. The stream has an
+// 8-bit frame_num, and its pictures may be fields.
 std::vector<uint8_t> FieldSlice(int ref_idc, int type, uint8_t frame_num, bool field, bool bottom) {
-  // first_mb 0, slice_type 5 (P), pps 0: 1 00110 1; then frame_num, field_pic_flag and, of a field,
-  // bottom_field_flag.
+  // first_mb 0, slice_type 5 (P) and pps 0 are 1 00110 1. Then come frame_num, field_pic_flag and,
+  // for a field, bottom_field_flag.
   std::string bits = "1001101";
   for (int i = 7; i >= 0; --i) bits += (frame_num >> i & 1) ? '1' : '0';
   bits += field ? '1' : '0';
@@ -315,8 +319,8 @@ std::vector<uint8_t> FieldSlice(int ref_idc, int type, uint8_t frame_num, bool f
 class H264FieldsTest : public ::testing::Test {
  protected:
   H264FieldsTest() : inspector_(InspectorOf(AV_CODEC_ID_H264)) {
-    // Main profile, level 3; id 0, 8 bits of frame_num, 8 of the order count, 4 references, no
-    // gaps; 3x2 macroblocks of field pairs.
+    // Main profile, level 3, id 0. frame_num and the picture order count have 8 bits each. There
+    // are 4 references and no gaps. A picture has 3x2 macroblocks of field pairs.
     Inspect(inspector_.get(), {0, 0, 1, 0x67, 77, 0, 30, 0b10010110, 0b01010010, 0b10011010,
                                0b01000101, 0x80, 0, 0, 1, 0x68, 0b11001110, 0x3C, 0x80});
   }
@@ -335,7 +339,8 @@ TEST_F(H264FieldsTest, ASecondFieldHasTheOtherParityAndTheSameNumber) {
   EXPECT_FALSE(Slice(2, 1, true, true).second_field);
   EXPECT_TRUE(Slice(2, 1, true, false).second_field);
   EXPECT_FALSE(Slice(0, 2, true, false).second_field);
-  EXPECT_FALSE(Slice(0, 2, true, false).second_field);  // the same parity: the one before is alone
+  EXPECT_FALSE(
+      Slice(0, 2, true, false).second_field);  // the same parity: the field before stays alone
   EXPECT_TRUE(Slice(0, 2, true, true).second_field);
   EXPECT_FALSE(Slice(0, 2, true, false).second_field);
   EXPECT_FALSE(Slice(2, 2).second_field);  // a frame
@@ -349,17 +354,17 @@ TEST_F(H264FieldsTest, FieldsAreForTheDecoderToCount) {
 }
 
 TEST_F(H264FieldsTest, AGapInTheNumbersIsALostReference) {
-  EXPECT_FALSE(Slice(2, 7).lacks_reference);  // the first one may have any
+  EXPECT_FALSE(Slice(2, 7).lacks_reference);  // the first picture may have any number
   EXPECT_FALSE(Slice(0, 8).lacks_reference);
   EXPECT_FALSE(Slice(0, 8).lacks_reference);
   EXPECT_FALSE(Slice(2, 8).lacks_reference);
   EXPECT_TRUE(Slice(0, 10).lacks_reference);
-  EXPECT_FALSE(Slice(2, 10).lacks_reference);  // told once
+  EXPECT_FALSE(Slice(2, 10).lacks_reference);  // reported once only
   EXPECT_TRUE(Slice(2, 13).lacks_reference);
   EXPECT_FALSE(Slice(2, 0, false, false, /*idr=*/true).lacks_reference);
   EXPECT_FALSE(Slice(2, 1).lacks_reference);
   EXPECT_TRUE(Slice(2, 255).lacks_reference);
-  EXPECT_FALSE(Slice(2, 0).lacks_reference);  // they wrap
+  EXPECT_FALSE(Slice(2, 0).lacks_reference);  // the numbers wrap
 }
 
 }  // namespace

@@ -11,7 +11,7 @@
 namespace nvc {
 namespace {
 
-constexpr int kMargin = 40;  // bytes after each result that must stay as they are
+constexpr int kMargin = 40;  // bytes after each result that must not change
 
 std::vector<float> Floats(std::mt19937* random, int count, float low, float high) {
   std::vector<float> floats(count);
@@ -19,7 +19,7 @@ std::vector<float> Floats(std::mt19937* random, int count, float low, float high
   return floats;
 }
 
-// Bytes that begin where rows may be streamed.
+// Bytes that are aligned so that rows may be streamed to them.
 class Aligned {
  public:
   explicit Aligned(size_t bytes) : bytes_(bytes + kMargin + 32, 0xa5) {}
@@ -147,7 +147,8 @@ TEST(PackRowsTest, HalvesAreTheNearest) {
     const double ulp = std::ldexp(1.0, std::max(exponent, 1) - 25);
     EXPECT_EQ(ToHalf(static_cast<float>(value)), half);
     EXPECT_EQ(ToHalf(static_cast<float>(-value)), half | 0x8000);
-    // Half-way to the next goes to the even one; a little beyond goes up.
+    // A value half-way to the next half is rounded to the even one. A slightly larger value is
+    // rounded up.
     EXPECT_EQ(ToHalf(static_cast<float>(value + ulp / 2)), half + half % 2);
     EXPECT_EQ(ToHalf(static_cast<float>(value + ulp * 0.501)), half + 1);
   }

@@ -21,11 +21,11 @@ std::vector<float> Floats(std::mt19937* random, int count) {
   return floats;
 }
 
-// Everything the kernels for T make of one random row with `count` outputs.
+// Returns the outputs of all kernels for T for one random row, with `count` samples each.
 template <typename T>
 std::vector<std::vector<float>> RunSamples(const SampleKernels<T>& kernels, int count) {
   std::mt19937 random(count);
-  // Exactly as long as its last taps reach.
+  // The row ends exactly where the last taps end.
   const std::vector<T> row = Samples<T>(&random, 2 * count + 4);
   std::vector<int32_t> start;
   for (int i = 0; i < count; ++i) start.push_back(2 * i + static_cast<int>(random() % 3));

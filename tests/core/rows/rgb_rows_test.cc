@@ -46,7 +46,7 @@ struct Planes {
   T* pointers[3];
 };
 
-// Runs `kernel` with each version's table and expects the same bytes from all.
+// Runs `kernel` with the table of each instruction set and expects the same bytes from all.
 template <typename Out, typename Kernel>
 void ExpectSameBits(int width, const char* what, Kernel kernel) {
   Planes<Out> portable(width);

@@ -14,7 +14,7 @@ std::vector<uint8_t> Pixels(int count, size_t pixel_bytes) {
   return pixels;
 }
 
-// The picture turned clockwise, a pixel at a time.
+// Returns the picture turned clockwise. It moves one pixel at a time.
 std::vector<uint8_t> Rotated(const std::vector<uint8_t>& from, int width, int height,
                              size_t pixel_bytes, int rotation) {
   const int shown_width = rotation % 180 == 0 ? width : height;

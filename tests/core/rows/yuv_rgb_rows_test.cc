@@ -26,7 +26,7 @@ struct Row {
   bool bgr;
 };
 
-// Every kernel's output for one row, with untouched bytes after each.
+// Returns the outputs of all kernels for one row, with some bytes after each that must not change.
 template <typename T, typename Chroma, typename Planar, typename Packed, typename Gray>
 std::vector<uint8_t> RunKernels(const Row& row, bool stream, Chroma chroma, Planar planar,
                                 Packed packed, Gray gray, void (*fence)()) {

@@ -14,7 +14,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// What the loader itself says, independently of our tables.
+// Whether the dynamic loader finds the library, independently of our own code.
 bool Installed(const char* library) { return dlopen(library, RTLD_LAZY | RTLD_LOCAL) != nullptr; }
 
 bool GpuRequired() {

@@ -42,14 +42,14 @@ TEST(GpuCopyTest, CopyToHostComesAfterQueuedWork) {
   const std::vector<uint8_t> made = Numbered(9 << 20, 2);
   std::vector<uint8_t> between(made.size()), to(made.size());
   ASSERT_TRUE(CopyOnDevice(device, kStream, Address(between), Address(made), made.size()).ok());
-  EXPECT_NE(between, made);  // is only queued
+  EXPECT_NE(between, made);  // the copy is only queued
   ASSERT_TRUE(CopyToHost(device, kStream, to.data(), Address(between), to.size()).ok());
   EXPECT_EQ(to, made);
 }
 
 TEST(GpuCopyTest, CopyToDeviceReadsItsSourceBeforeItReturns) {
   GpuDevice* device = lazy_cuda::NewDevice();
-  // All copies go one after the other through the same page-locked memory.
+  // The copies go through the same page-locked memory, one after the other.
   for (uint32_t seed = 0; seed < 3; ++seed) {
     for (size_t bytes : kSizes) {
       const std::vector<uint8_t> expected = Numbered(bytes, seed);

@@ -1,4 +1,4 @@
-// Contexts and streams that a caller made, and may destroy.
+// Tests devices in CUDA contexts and streams that a caller created and may destroy.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/uio.h>
@@ -24,7 +24,7 @@ using ::testing::HasSubstr;
 
 class CallerContextTest : public ::testing::Test {
  protected:
-  // The address of something real, as handles are.
+  // Returns a handle that, like real ones, is a valid address.
   template <typename Handle>
   static Handle HandleAt(uint64_t* place) {
     return reinterpret_cast<Handle>(place);
@@ -115,7 +115,7 @@ TEST_F(CallerContextTest, WhatWasMadeInItIsLeftAloneOnceItIsDestroyed) {
     EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
     EXPECT_THAT(status.message(), HasSubstr("the CUDA context that was given is destroyed"));
   }
-  EXPECT_EQ(gpu_.open["memory"].size(), 1u);  // went with the context
+  EXPECT_EQ(gpu_.open["memory"].size(), 1u);  // freed with the context
   EXPECT_EQ(gpu_.open["stream"].size(), 1u);
   gpu_.open.clear();
 }

@@ -19,7 +19,7 @@ using ::testing::IsEmpty;
 
 class DecodeBackendTest : public ::testing::Test {
  protected:
-  // The GPU chosen.
+  // Returns the chosen GPU, or null for FFmpeg.
   absl::StatusOr<GpuDevice*> Choose(Backend backend, bool frames_on_gpu, AVCodecID codec,
                                     int width = 1280) {
     AvCodecParametersPtr parameters(avcodec_parameters_alloc());

@@ -16,7 +16,7 @@ namespace {
 
 using Bytes = std::vector<uint8_t>;
 
-// A picture with the tables of T.81, K.3, as FFmpeg writes them.
+// Returns a picture with the Huffman tables of T.81, K.3, which FFmpeg writes.
 Bytes Jpeg() {
   const AVCodec* codec = avcodec_find_encoder(AV_CODEC_ID_MJPEG);
   AvCodecContextPtr context(avcodec_alloc_context3(codec));
@@ -46,7 +46,7 @@ Bytes Jpeg() {
   return Bytes(packet->data, packet->data + packet->size);
 }
 
-// Where the segment is, and the one after it.
+// Returns the offsets of the segment and of the one after it.
 std::pair<size_t, size_t> Segment(const Bytes& jpeg, uint8_t marker) {
   const Bytes start = {0xff, marker};
   const auto at = std::search(jpeg.begin(), jpeg.end(), start.begin(), start.end()) - jpeg.begin();

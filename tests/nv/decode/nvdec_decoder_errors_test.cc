@@ -1,4 +1,4 @@
-// What NVDEC does not take, and what breaks.
+// Tests the decoder with streams that NVDEC can't decode, and with errors of the GPU.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -92,7 +92,7 @@ TEST_F(NvdecDecoderErrorsTest, WhatCameBeforeARefusalIsShown) {
 TEST_F(NvdecDecoderErrorsTest, PicturesAfterABadSequenceHeaderAreNotOfTheOneBefore) {
   Open();
   SendAndReceive("S96x64 I0 D0");
-  EXPECT_TRUE(absl::IsDataLoss(Send("S96x64+64")));  // shows nothing
+  EXPECT_TRUE(absl::IsDataLoss(Send("S96x64+64")));  // the displayed area is empty
   gpu_.calls.clear();
   EXPECT_TRUE(absl::IsDataLoss(Send("P1 D1")));
   EXPECT_THAT(gpu_.CallsOf("Decode"), IsEmpty());
@@ -159,7 +159,7 @@ TEST_F(NvdecDecoderErrorsTest, RefusesCodecsAtOnce) {
     const char* why;
   } cases[] = {
       {AV_CODEC_ID_FFV1, "", "ffv1"},
-      // Of an object that may have B pictures.
+      // The object type allows B pictures.
       {AV_CODEC_ID_MPEG4, std::string("\0\0\1\x20\x08\xd4\x8d\x08\0\xcd\x09\x04\x18\x14", 14),
        "mpeg4 of object type 17"},
       {AV_CODEC_ID_VC1, "", "vc1"},
@@ -177,7 +177,7 @@ TEST_F(NvdecDecoderErrorsTest, Mpeg4HasNoBPictures) {
   const absl::Status status = Send("B2 D2");
   EXPECT_TRUE(absl::IsUnimplemented(status)) << status;
   EXPECT_THAT(status.message(), HasSubstr("B pictures"));
-  for (int i = 0; i < 2; ++i) {  // what came before is shown
+  for (int i = 0; i < 2; ++i) {  // the pictures before the error come out
     EXPECT_TRUE(decoder_->Receive(frame_.get()).value());
     EXPECT_EQ(frame_->pkt_pos, i);
     av_frame_unref(frame_.get());

@@ -1,4 +1,5 @@
-// Packets of words, for the decoder on a made-up driver.
+// A fixture for tests of NvdecDecoder on a fake driver. Packets are words, which tell the fake
+// parser what to report.
 #ifndef TF_NVCODEC_TESTS_NV_DECODE_NVDEC_DECODER_FIXTURE_H_
 #define TF_NVCODEC_TESTS_NV_DECODE_NVDEC_DECODER_FIXTURE_H_
 
@@ -41,7 +42,7 @@ class NvdecDecoderTest : public ::testing::Test {
     return absl::OkStatus();
   }
 
-  // VP8's packets are parsed as they are.
+  // VP8 is the default because its packets reach the parser unchanged.
   void Open(AVCodecID codec = AV_CODEC_ID_VP8, const std::string& headers = "",
             const DecoderOptions& options = {}) {
     const absl::Status opened = TryToOpen(codec, headers, options);
@@ -58,7 +59,7 @@ class NvdecDecoderTest : public ::testing::Test {
     return decoder_->Send(packet.get());
   }
 
-  // The packets of the frames that are out; each is let go at once.
+  // Receives all frames that are ready and releases them. Returns the packets that they came from.
   std::vector<int64_t> Receive() {
     std::vector<int64_t> packets;
     while (true) {

@@ -67,7 +67,8 @@ TEST_F(NvdecDecoderTest, FramesCarryThePicture) {
   EXPECT_EQ(picture->layout, AV_PIX_FMT_NV12);
   EXPECT_EQ(picture->stream_format, AV_PIX_FMT_YUV420P);
   EXPECT_EQ(picture->pitch, 512u);
-  EXPECT_EQ(picture->planes[1] - picture->planes[0], 512u * 64u);  // rows as coded, not as shown
+  EXPECT_EQ(picture->planes[1] - picture->planes[0],
+            512u * 64u);  // rows of the coded picture, not of the displayed part
   EXPECT_NE(picture->ready, nullptr);
   ASSERT_TRUE(picture->UsedOn(reinterpret_cast<CUstream>(uintptr_t{48})).ok());
   EXPECT_EQ(gpu_.calls.back(), "EventRecord 48");
@@ -91,7 +92,8 @@ TEST_F(NvdecDecoderTest, APictureIsMappedBeforeItsSurfaceIsDecodedInto) {
   Open();
   SendAndReceive("S96x64 I0 D0");
   gpu_.calls.clear();
-  EXPECT_THAT(SendAndReceive("P0 D0"), ElementsAre(0));  // mapped already: no use in waiting
+  EXPECT_THAT(SendAndReceive("P0 D0"),
+              ElementsAre(0));  // it is mapped already, so that it comes out at once
   ASSERT_GE(gpu_.calls.size(), 5u);
   EXPECT_THAT(gpu_.calls[1], "Map 0");
   EXPECT_EQ(gpu_.calls[4], "Decode 0");
@@ -121,7 +123,8 @@ TEST_F(NvdecDecoderTest, ANewSizeTakesAnotherSessionAndLosesNothing) {
   EXPECT_THAT(widths, ElementsAre(96, 96, 320));
   EXPECT_EQ(pool_->stats().in_use, 1);
   EXPECT_EQ(pool_->stats().idle, 1);
-  // And back: the large session can be made small, but the small one needs no change.
+  // Back to the small size: the large session could be reconfigured, but the small one needs no
+  // change.
   decoder_->Reset();
   SendAndReceive("S96x64 I0 D0");
   EXPECT_THAT(Finish(), ElementsAre(3));
@@ -169,7 +172,7 @@ TEST_F(NvdecDecoderTest, ALastColumnThatIsNotWholeIsDecodedToo) {
 }
 
 TEST_F(NvdecDecoderTest, FieldsAreDecodedToTheirLastRow) {
-  // A sequence header of 100x40, whose extension says that there may be fields.
+  // A sequence header of 100x40, with an extension that allows fields.
   const char headers[] = "\0\0\1\xb3\x06\x40\x28\x13\0\0\1\xb5\x14\x82\0\1";
   Open(AV_CODEC_ID_MPEG2VIDEO, std::string(headers, sizeof(headers) - 1));
   SendAndReceive("S100x40 I0 P1 D0");
@@ -202,7 +205,7 @@ TEST_F(NvdecDecoderTest, PicturesThatTheParserMadeUpAreNotShown) {
 }
 
 TEST_F(NvdecDecoderTest, OnlyCodecsThatHaveFieldsAreInterlaced) {
-  // The made-up parser never says that a frame is progressive.
+  // The fake parser never reports a frame as progressive.
   for (const AVCodecID codec :
        {AV_CODEC_ID_H264, AV_CODEC_ID_HEVC, AV_CODEC_ID_MPEG2VIDEO, AV_CODEC_ID_VP8,
         AV_CODEC_ID_VP9, AV_CODEC_ID_MPEG1VIDEO, AV_CODEC_ID_MJPEG}) {
@@ -221,13 +224,13 @@ TEST_F(NvdecDecoderTest, StartsAgainWithNothingOfBefore) {
   Open(AV_CODEC_ID_MPEG2VIDEO, "S96x64");
   SendAndReceive("I0 D0");
   SendAndReceive("P1 D1");
-  SendAndReceive("P0 D0");  // maps 0
+  SendAndReceive("P0 D0");  // maps the first picture
   decoder_->Reset();
   SendAndReceive("I0 D0");
   EXPECT_THAT(Finish(), ElementsAre(3));
   EXPECT_EQ(gpu_.Count("CreateParser"), 2);
   EXPECT_EQ(gpu_.Count("DestroyParser"), 1);
-  // The headers that the container keeps come first each time, and belong to no picture.
+  // The container's headers come first after each reset, without a picture.
   const auto parsed = gpu_.CallsOf("Parse");
   ASSERT_EQ(parsed.size(), 7u);
   EXPECT_EQ(parsed[0], "Parse S96x64");
@@ -264,10 +267,10 @@ TEST_F(NvdecDecoderTest, AFrameOutlivesItsDecoder) {
 TEST_F(NvdecDecoderTest, Vp9MayShowAHiddenPictureLater) {
   Open(AV_CODEC_ID_VP9);
   SendAndReceive("S96x64 I0 D0");
-  SendAndReceive("P1");  // hidden
+  SendAndReceive("P1");  // a hidden picture
   SendAndReceive("P2 D2");
-  EXPECT_THAT(SendAndReceive("D1"), IsEmpty());       // shown by a packet of its own
-  EXPECT_THAT(SendAndReceive("D0"), ElementsAre(0));  // and one that was shown before
+  EXPECT_THAT(SendAndReceive("D1"), IsEmpty());       // a packet of its own shows it
+  EXPECT_THAT(SendAndReceive("D0"), ElementsAre(0));  // this picture was shown before
   EXPECT_THAT(Finish(), ElementsAre(2, 3, 4));
 }
 
@@ -291,7 +294,7 @@ TEST_F(NvdecDecoderTest, TheStreamsMatrixIsTakenFromItsHeaders) {
     SendAndReceive("S96x64 I0 D0");
     ASSERT_TRUE(decoder_->Send(nullptr).ok());
     ASSERT_TRUE(decoder_->Receive(frame_.get()).value());
-    // VP8's headers have none.
+    // The headers of VP8 have no matrix, so that the container's counts.
     EXPECT_EQ(frame_->colorspace, codec == AV_CODEC_ID_HEVC ? AVCOL_SPC_BT709 : AVCOL_SPC_BT470BG);
     av_frame_unref(frame_.get());
   }

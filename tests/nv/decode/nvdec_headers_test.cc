@@ -27,10 +27,10 @@ namespace {
 
 struct Stream {
   const char* encoder;
-  const char* parameters = "";  // x264's or x265's own
+  const char* parameters = "";  // own options of x264 or x265
   AVPixelFormat format = AV_PIX_FMT_YUV420P;
   int width = 320, height = 192;
-  const char* filter = nullptr;  // rewrites the headers
+  const char* filter = nullptr;  // a bitstream filter that rewrites the headers
   bool interlaced = false;
 };
 
@@ -49,7 +49,7 @@ AvPacketPtr Filtered(AvPacketPtr packet, const Stream& stream) {
   return packet;
 }
 
-// The first picture with its headers, Annex B.
+// Encodes one picture and returns its packet with headers, in Annex B form.
 AvPacketPtr Encode(const Stream& stream) {
   AVCodecContext* context = avcodec_alloc_context3(avcodec_find_encoder_by_name(stream.encoder));
   context->width = stream.width;
@@ -80,7 +80,7 @@ AvPacketPtr Encode(const Stream& stream) {
   return Filtered(std::move(packet), stream);
 }
 
-// As FFmpeg's decoder has it, uncropped but told what to crop.
+// Returns the window that FFmpeg's decoder reports when it does not crop.
 PictureWindow Decoded(const AVPacket& packet, const Stream& stream) {
   AVCodecContext* context = avcodec_alloc_context3(avcodec_find_decoder(CodecOf(stream)));
   context->apply_cropping = 0;
@@ -138,12 +138,12 @@ TEST(NvdecHeadersTest, WindowsAreThoseOfFfmpegsDecoders) {
     EXPECT_EQ(found->top, want.top);
     EXPECT_EQ(found->width, want.width);
     EXPECT_EQ(found->height, want.height);
-    // FFmpeg's H.264 decoder fills in the default.
+    // FFmpeg's H.264 decoder replaces an unspecified chroma siting by the default.
     if (found->chroma_location != AVCHROMA_LOC_UNSPECIFIED ||
         want.chroma_location != AVCHROMA_LOC_LEFT) {
       EXPECT_EQ(found->chroma_location, want.chroma_location);
     }
-    // What is cut short has no window, or the same one where only its end was lost.
+    // A truncated packet has no window, or one that is inside the coded picture.
     for (int size = 0; size < packet->size && size < 200; ++size) {
       const auto part = FindWindow(CodecOf(stream), packet->data, static_cast<size_t>(size), 0, 0);
       if (part.has_value()) EXPECT_LE(part->left + part->width, part->coded_width);
@@ -151,7 +151,7 @@ TEST(NvdecHeadersTest, WindowsAreThoseOfFfmpegsDecoders) {
   }
 }
 
-// What begins a stream, before its first slice.
+// Returns the beginning of a stream up to its first slice.
 std::vector<uint8_t> Headers(const Stream& stream) {
   const AvPacketPtr packet = Encode(stream);
   const std::vector<uint8_t> bytes(packet->data, packet->data + packet->size);
@@ -191,7 +191,7 @@ TEST(NvdecHeadersTest, Vp8TellsItsSizeInKeyFrames) {
   std::vector<uint8_t> key = {0x10, 0, 0, 0x9d, 1, 0x2a, 0x23, 0x41, 0xc3, 0x80};
   const auto window = FindWindow(AV_CODEC_ID_VP8, key.data(), key.size(), 0, 0);
   ASSERT_TRUE(window.has_value());
-  EXPECT_EQ(window->width, 0x123);  // the two highest bits are a scale
+  EXPECT_EQ(window->width, 0x123);  // the two highest bits are a scaling factor
   EXPECT_EQ(window->height, 0xc3);
   key[0] = 0x11;
   EXPECT_FALSE(FindWindow(AV_CODEC_ID_VP8, key.data(), key.size(), 0, 0).has_value());
@@ -267,8 +267,8 @@ TEST(NvdecHeadersTest, Mpeg4TellsItsSizeInTheObjectLayer) {
   }
 }
 
-// A layer header of these bits: random_accessible_vol 0, the type, no identifier, an aspect of 1,
-// no control parameters, the shape. Blanks in `rest` are none.
+// Returns a video object layer: random_accessible_vol 0, the type, no identifier, an aspect ratio
+// of 1, no control parameters, the shape, and then the bits of `rest`, where blanks don't count.
 std::vector<uint8_t> Mpeg4Layer(int type, int shape, const std::string& rest) {
   std::string bits =
       "0" + std::bitset<8>(type).to_string() + "000010" + std::bitset<2>(shape).to_string() + rest;
@@ -282,7 +282,7 @@ std::vector<uint8_t> Mpeg4Layer(int type, int shape, const std::string& rest) {
 }
 
 TEST(NvdecHeadersTest, Mpeg4OtherThanSimpleIsRefused) {
-  // 25 ticks, so an increment of 5 bits; 97 x 65.
+  // 25 ticks a second, hence an increment of 5 bits. The size is 97 x 65.
   const std::string rest = "1 0000000000011001 1 1 00001 1 0000001100001 1 0000001000001 1";
   const auto simple = Mpeg4Layer(1, 0, rest), advanced = Mpeg4Layer(17, 0, rest);
   EXPECT_TRUE(CheckMpeg4Object(simple.data(), simple.size()).ok());

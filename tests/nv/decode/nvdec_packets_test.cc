@@ -38,7 +38,7 @@ Bytes BytesOf(const NvdecPackets::Piece& piece) {
   return Bytes(piece.data, piece.data + piece.size);
 }
 
-// What a packet is parsed as.
+// Returns the pieces of a packet that the parser gets.
 std::vector<Bytes> Pieces(NvdecPackets* packets, const AVPacket& packet,
                           bool may_have_fields = true) {
   const absl::Status sent = packets->Send(packet, may_have_fields);
@@ -52,7 +52,7 @@ std::vector<Bytes> Pieces(NvdecPackets* packets, const AVPacket& packet,
   }
 }
 
-// An avcC record with one SPS and one PPS, and lengths of four bytes.
+// An avcC record with one SPS, one PPS and length prefixes of four bytes.
 const Bytes kAvcRecord = {1, 66, 0, 30, 0xff, 0xe1, 0, 4, 0x67, 66, 0, 30, 1, 0, 2, 0x68, 0xce};
 
 TEST(NvdecPacketsTest, H264GetsStartCodesAndItsHeaders) {
@@ -66,7 +66,7 @@ TEST(NvdecPacketsTest, H264GetsStartCodesAndItsHeaders) {
     const Bytes& bytes = pieces[0];
     ASSERT_GE(bytes.size(), 6u);
     EXPECT_EQ(Bytes(bytes.end() - 6, bytes.end()), (Bytes{0, 0, 1, 0x41, 0x9a, 0x55}));
-    EXPECT_EQ(packet->data[3], 3);  // the caller's packet is as it was
+    EXPECT_EQ(packet->data[3], 3);  // the caller's packet has not changed
     if (i == 0) packets->Reset();
   }
 }
@@ -99,7 +99,7 @@ TEST(NvdecPacketsTest, ADescriptionInTheMiddleOfTheStreamGoesWithItsPackets) {
   const Bytes idr = {0, 0, 0, 3, 0x65, 0x9a, 0x55};
   EXPECT_EQ(Pieces(&*packets, *Packet(idr)).size(), 1u);
   Bytes record = kAvcRecord;
-  record[10] = 0xe0;  // another SPS, and lengths of two bytes
+  record[10] = 0xe0;  // another SPS, and length prefixes of two bytes
   record[4] = 0xfd;
   const AvPacketPtr changed = Packet({0, 3, 0x65, 0x9a, 0x55});
   std::memcpy(av_packet_new_side_data(changed.get(), AV_PKT_DATA_NEW_EXTRADATA, record.size()),
@@ -109,7 +109,7 @@ TEST(NvdecPacketsTest, ADescriptionInTheMiddleOfTheStreamGoesWithItsPackets) {
   with_headers.insert(with_headers.end(), {0, 0, 1, 0x65, 0x9a, 0x55});
   EXPECT_THAT(Pieces(&*packets, *changed), ElementsAre(headers, with_headers));
   EXPECT_EQ(packets->headers(), headers);
-  // The same description again is none.
+  // The same description again changes nothing.
   EXPECT_EQ(Pieces(&*packets, *changed).size(), 1u);
   EXPECT_THAT(Pieces(&*packets, *Packet({0, 3, 0x65, 0x9a, 0x55})), ElementsAre(with_headers));
 }
@@ -157,11 +157,11 @@ TEST(NvdecPacketsTest, AJpegWithoutHuffmanTablesGetsThem) {
 TEST(NvdecPacketsTest, Vp9SuperframesAreTakenApart) {
   auto packets = NvdecPackets::Create(*Parameters(AV_CODEC_ID_VP9, {}), {1, 25});
   ASSERT_TRUE(packets.ok()) << packets.status();
-  // Two frames of 3 and 2 bytes, and the index that says so.
+  // Two frames of 3 and 2 bytes, and the superframe's index with these sizes.
   const Bytes superframe = {0x84, 1, 2, 0x86, 3, 0xc1, 3, 2, 0xc1};
   const std::vector<Bytes> both = {{0x84, 1, 2}, {0x86, 3}};
   EXPECT_EQ(Pieces(&*packets, *Packet(superframe)), both);
-  // Also when the second one of the packet before was never asked for.
+  // The same when the caller did not take the second frame of the packet before.
   ASSERT_TRUE(packets->Send(*Packet(superframe), true).ok());
   ASSERT_TRUE(packets->Next().ok());
   EXPECT_EQ(Pieces(&*packets, *Packet(superframe)), both);
@@ -170,7 +170,7 @@ TEST(NvdecPacketsTest, Vp9SuperframesAreTakenApart) {
 TEST(NvdecPacketsTest, FieldsAreTakenApart) {
   auto packets = NvdecPackets::Create(*Parameters(AV_CODEC_ID_H264, {}), {1, 25});
   ASSERT_TRUE(packets.ok()) << packets.status();
-  // SEI, a field of two slices, SEI, and the other field.
+  // An SEI, a field of two slices, an SEI, and the other field.
   const Bytes first = {0, 0, 1, 6, 5, 0, 0, 1, 0x41, 0x9a, 0, 0, 1, 0x41, 0x4a};
   const Bytes second = {0, 0, 1, 6, 5, 0, 0, 1, 0x41, 0x9a, 7};
   Bytes packet = first;
@@ -203,7 +203,7 @@ TEST(PictureStartsTest, OfH264) {
   EXPECT_THAT(starts({0, 0, 1}), IsEmpty());
   EXPECT_THAT(starts({0, 0, 1, 0x65, 0x88, 0, 0, 1, 0x65, 0x40}), IsEmpty());
   EXPECT_THAT(starts({0, 0, 1, 0x65, 0x88, 0, 0, 1, 0x41, 0x88}), ElementsAre(5));
-  // Parameter sets between the fields go with the second.
+  // Parameter sets between the fields belong to the second one.
   EXPECT_THAT(starts({0, 0, 1, 0x65, 0x88, 0, 0, 1, 0x68, 2, 0, 0, 1, 6, 3, 0, 0, 1, 0x41, 0x88}),
               ElementsAre(5));
 }

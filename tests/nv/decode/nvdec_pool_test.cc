@@ -31,7 +31,7 @@ NvdecPool::Limits Limits(size_t max_idle, size_t max_idle_bytes = size_t{1} << 4
 
 class NvdecPoolTest : public ::testing::Test {
  protected:
-  // Takes a session and gives it back.
+  // Takes a session from the pool and gives it back. Returns its address.
   static const NvdecSession* Use(NvdecPool* pool, const NvdecFormat& format, int surfaces = 4) {
     auto session = pool->Acquire(format, surfaces);
     EXPECT_TRUE(session.ok()) << session.status();
@@ -74,7 +74,7 @@ TEST_F(NvdecPoolTest, TheVerySizeIsPreferred) {
   NvdecPool pool(gpu_.device(), gpu_.cuvid(), Limits(4));
   auto large = pool.Acquire(Format(1920, 1088), 4).value();
   const NvdecSession* const small = Use(&pool, Format(1280, 720));
-  large.reset();  // used last, and could become the small one
+  large.reset();  // used last, and could be reconfigured to the small size
   EXPECT_EQ(Use(&pool, Format(1280, 720)), small);
   EXPECT_EQ(gpu_.Count("Reconfigure"), 0);
 }
@@ -85,7 +85,7 @@ TEST_F(NvdecPoolTest, WhatDoesNotFitIsOpenedAnew) {
   Use(&pool, Format(1920, 1088));                         // larger
   Use(&pool, Format(1280, 720, 10));                      // deeper
   Use(&pool, Format(1280, 720, 8, cudaVideoCodec_HEVC));  // another codec
-  Use(&pool, Format(1280, 720), 17);                      // refers to more pictures
+  Use(&pool, Format(1280, 720), 17);                      // needs more surfaces
   EXPECT_EQ(pool.stats().created, 5);
   EXPECT_EQ(pool.stats().reused, 0);
 }

@@ -1,4 +1,5 @@
-// Reads side by side that share the engines, with FFmpeg's decoders in the place of sessions.
+// Tests parallel reads that share the engines of a GPU. FFmpeg's decoders stand in for NVDEC
+// sessions.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -46,7 +47,7 @@ TEST_F(NvdecShareReadsTest, EachHasItsFramesAndGivesAllBack) {
     threads.emplace_back([&, thread] {
       for (int i = 0; i < 4; ++i) {
         NvdecQuota quota(*gpu_.device(), thread % 3 == 0 ? 2 : 0);
-        // Some end early, with workers that wait.
+        // Some reads end early, while their workers wait.
         std::atomic<int> polls{0};
         const bool stops = thread % 4 == 1;
         std::map<int, size_t> hashes;

@@ -34,7 +34,7 @@ class NvdecShareTest : public ::testing::Test {
   static void GiveBack(NvdecQuota* quota) {
     while (quota->in_use() > 0) quota->GiveBack();
   }
-  // What Take gives, of a thread that waits in it by now.
+  // Calls Take in another thread and returns when that thread waits. The future gets Take's result.
   static std::future<bool> Waiting(NvdecQuota* quota, std::function<bool()> enough = Never) {
     auto asked = std::make_shared<std::atomic<bool>>(false);
     auto taken = std::async(std::launch::async, [=] {
@@ -44,7 +44,7 @@ class NvdecShareTest : public ::testing::Test {
       });
     });
     while (!*asked) std::this_thread::yield();
-    quota->in_use();  // needs the mutex, which it had while it asked
+    quota->in_use();  // takes the mutex, which the thread held when it called `enough`
     EXPECT_TRUE(StillWaits(taken));
     return taken;
   }
@@ -100,7 +100,7 @@ TEST_F(NvdecShareTest, WhatOneReadHasNoUseForGoesToTheOneThatHasFewest) {
   GiveBack(fewer.get());
 }
 
-// It keeps no idle sessions either.
+// A share of a caller's context gives no sessions to others, because its pool keeps no idle ones.
 TEST_F(NvdecShareTest, AContextOfACallersGivesNone) {
   uint64_t place = 0;
   const auto context = reinterpret_cast<CUcontext>(&place);
@@ -134,8 +134,8 @@ TEST_F(NvdecShareTest, WhoHasEnoughStopsWaiting) {
   for (const auto& quota : {first.get(), second.get(), third.get()}) GiveBack(quota);
 }
 
-// Two that came first have all sessions, and give of them: with those for good, the five others
-// would have an eighth of their segments when the first is done.
+// The first two reads take all sessions and then give some to the others. If they kept them, the
+// five other reads would have done an eighth of their segments when the first read is done.
 TEST_F(NvdecShareTest, ReadsOfOneLengthEndTogether) {
   constexpr int kReads = 7, kSegments = 100;
   std::vector<std::unique_ptr<NvdecQuota>> shares;

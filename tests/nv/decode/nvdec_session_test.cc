@@ -49,7 +49,7 @@ TEST_F(NvdecSessionTest, NeverScales) {
   const auto session = Create(Format(175, 145, 10));
   ASSERT_EQ(gpu_.created.size(), 1u);
   const CUVIDDECODECREATEINFO& info = gpu_.created[0];
-  // Odd sizes are rounded up on both sides of the post-processing.
+  // Odd sizes are rounded up before and after the post-processing.
   EXPECT_EQ(info.ulWidth, 176u);
   EXPECT_EQ(info.ulHeight, 146u);
   EXPECT_EQ(info.ulTargetWidth, 176u);
@@ -62,7 +62,7 @@ TEST_F(NvdecSessionTest, NeverScales) {
   EXPECT_EQ(info.DeinterlaceMode, cudaVideoDeinterlaceMode_Weave);
   EXPECT_GE(info.ulNumDecodeSurfaces, 4u + NvdecSession::kSpareSurfaces);
   EXPECT_EQ(info.ulNumOutputSurfaces, tcu_ulong{NvdecSession::kOutputSurfaces});
-  // Two bytes a sample, half as many samples again for chroma.
+  // There are two bytes for each sample, and half as many chroma samples as luma samples.
   EXPECT_EQ(session->bytes(), 176u * 146u * 3u * (info.ulNumDecodeSurfaces + 4u));
 }
 
@@ -111,7 +111,7 @@ TEST_F(NvdecSessionTest, ASurfaceIsReusedOnlyAfterItsReaders) {
   EXPECT_THAT(gpu_.calls, ElementsAre("EventSynchronize", "EventSynchronize", "Unmap", "Map 4",
                                       "GetDecodeStatus", HasSubstr("EventRecord")));
 
-  // The new picture was not read yet.
+  // Nobody has read the new picture yet.
   session->Release(surfaces[1]);
   gpu_.calls.clear();
   EXPECT_TRUE(Map(session.get(), 5).ok());
@@ -140,7 +140,7 @@ TEST_F(NvdecSessionTest, TellsDamageFromSuccess) {
   }
   EXPECT_THAT(broken, ElementsAre(false, true, false));
   EXPECT_THAT(concealed, ElementsAre(false, false, true));
-  // A damaged stream is no fault of the session.
+  // A damaged stream does not make the session fail.
   EXPECT_FALSE(session->failed());
 }
 
@@ -165,7 +165,7 @@ TEST_F(NvdecSessionTest, ReconfiguresWithinWhatItWasCreatedFor) {
 
   session->Release(Map(session.get(), 0).value());
   ASSERT_TRUE(session->Reconfigure(Format(1280, 720)).ok());
-  EXPECT_EQ(gpu_.Count("Unmap"), 1);  // what was mapped had the old size
+  EXPECT_EQ(gpu_.Count("Unmap"), 1);  // the mapped picture had the old size
   EXPECT_EQ(gpu_.reconfigured[0].ulTargetWidth, 1280u);
   EXPECT_EQ(gpu_.reconfigured[0].ulTargetHeight, 720u);
   EXPECT_EQ(gpu_.reconfigured[0].ulNumDecodeSurfaces,

@@ -105,9 +105,9 @@ TEST_F(NvdecStreamTest, TheStreamsOwnWindowGoesBeforeTheParsers) {
   EXPECT_EQ(stream.width, 106);
   EXPECT_EQ(stream.height, 96);
   EXPECT_EQ(stream.chroma_location, AVCHROMA_LOC_TOPLEFT);
-  window_->width = 256 + 1 - 70;  // an odd size that the parser rounds
+  window_->width = 256 + 1 - 70;  // an odd size that the parser has rounded
   EXPECT_EQ(Of().coded.width, 257);
-  window_->width = 256 + 2 - 70;  // of another sequence
+  window_->width = 256 + 2 - 70;  // too large: a window of another sequence
   EXPECT_EQ(Of().width, 250);
 }
 

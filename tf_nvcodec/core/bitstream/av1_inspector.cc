@@ -20,12 +20,13 @@ constexpr int kReferencesPerFrame = 7;
 
 struct Obu {
   int type = 0;
-  const uint8_t* begin = nullptr;  // of its header
-  const uint8_t* data = nullptr;
-  size_t size = 0;
+  const uint8_t* begin = nullptr;  // the first byte of the OBU header
+  const uint8_t* data = nullptr;   // the first byte after the header
+  size_t size = 0;                 // in bytes, without the header
 };
 
-// obu_header() and obu_size: 5.3. False at the end and at a size that does not fit.
+// Reads the OBU at `*at` and moves `*at` behind it (obu_header() and obu_size, 5.3). Returns false
+// at `end` and when the OBU's size does not fit before `end`.
 bool NextObu(const uint8_t** at, const uint8_t* end, Obu* obu) {
   const uint8_t* p = *at;
   if (p >= end) return false;
@@ -80,7 +81,7 @@ PacketInfo Av1Inspector::Inspect(const AVPacket& packet) {
   whole.end = packet.size;
   whole.shown = true;
   ReferToAllSlots(&whole);
-  // A decoder without a sequence header stores nothing.
+  // A decoder stores no picture before it has seen a sequence header.
   Store(kAllSlots, sequence_.seen, 0);
   last_order_hint_ = -1;
   info.pictures = {whole};
@@ -112,8 +113,8 @@ bool Av1Inspector::ReadPictures(const uint8_t* data, size_t size, bool random_ac
     }
   }
   *keeps = *keeps && !sequence;
-  // Where decoding does not start anew, what follows may need a sequence header that goes unused
-  // by the pictures beside it.
+  // A sequence header here does not belong to a random access point. Later packets may need it even
+  // if they need none of the pictures in this packet.
   if (sequence && !random_access && !pictures->empty()) return false;
   const auto shown = std::count_if(pictures->begin(), pictures->end(),
                                    [](const CodedPicture& picture) { return picture.shown; });
@@ -184,12 +185,13 @@ bool Av1Inspector::ReadFrame(BitReader bits, CodedPicture* picture, uint32_t* re
     picture->shown = true;
     const Slot slot = slots_[bits.Read(3)];
     picture->references[0] = slot.picture;
-    // Showing a key frame again refreshes every slot. It is not certain that there is one.
+    // Showing a key frame again refreshes every slot. `slot.key` may be a guess, after a packet
+    // that was not understood; the picture then needs the other slots as well.
     const bool key = slot.key;
     if (key) ReferToAllSlots(picture);
     *refresh = key ? kAllSlots : 0;
     if (bits.overrun()) return false;
-    // After a packet that was not understood the slots' hints are not known either.
+    // After a packet that was not understood, the order hints of the slots are not known either.
     if (key) {
       last_order_hint_ = -1;
     } else if (!ComesNext(slot.order_hint)) {
@@ -212,17 +214,18 @@ bool Av1Inspector::ReadFrame(BitReader bits, CodedPicture* picture, uint32_t* re
   if (type != kSwitch) bits.Skip(1);  // frame_size_override_flag
   const int order_hint = static_cast<int>(bits.Read(sequence_.order_hint_bits));
   const bool intra = type == kKey || type == kIntraOnly;
-  if (!intra && !error_resilient) bits.Skip(3);  // primary_ref_frame: one of those below
+  if (!intra && !error_resilient)
+    bits.Skip(3);  // primary_ref_frame: one of the references read below
   *refresh = resets ? kAllSlots : bits.Read(8);
   const bool order_hints = sequence_.order_hint_bits > 0;
   bool all_slots = false;
   if (error_resilient && order_hints && (!intra || *refresh != kAllSlots)) {
-    all_slots = true;  // ref_order_hint: a slot that holds another frame than it says is filled
+    all_slots = true;  // ref_order_hint: the decoder refills a slot whose order hint differs
     bits.Skip(8 * sequence_.order_hint_bits);
   }
   if (!intra) {
     if (order_hints && bits.Flag()) {
-      all_slots = true;  // frame_refs_short_signaling: they follow from all order hints
+      all_slots = true;  // frame_refs_short_signaling: references follow from all order hints
     } else {
       for (int i = 0; i < kReferencesPerFrame; ++i) {
         picture->references[static_cast<size_t>(i)] = slots_[bits.Read(3)].picture;

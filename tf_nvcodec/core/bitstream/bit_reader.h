@@ -1,4 +1,4 @@
-// Reads bits and Exp-Golomb codes from the few header bytes the packet inspectors look at.
+// Reads single bits, integers and Exp-Golomb codes from the header bytes of a packet.
 #ifndef TF_NVCODEC_CORE_BITSTREAM_BIT_READER_H_
 #define TF_NVCODEC_CORE_BITSTREAM_BIT_READER_H_
 
@@ -7,7 +7,8 @@
 
 namespace nvc {
 
-// Past the end it returns zeros and `overrun()` is true.
+// Reading past the end returns zeros and makes `overrun()` true, so that a caller can check once
+// after it has read a whole header.
 class BitReader {
  public:
   BitReader(const uint8_t* data, size_t size) : data_(data), bits_(size * 8) {}
@@ -20,7 +21,8 @@ class BitReader {
   bool Flag() { return Bit() != 0; }
   void Skip(int count) { position_ += static_cast<size_t>(count); }
 
-  // ue(v) of H.264 and HEVC, 9.1.
+  // ue(v) of H.264 and HEVC (clause 9.1 of H.264, 9.2 of HEVC). UINT32_MAX for a code that is too
+  // long.
   uint32_t UnsignedGolomb() {
     int zeros = 0;
     while (zeros < 32 && !overrun() && Bit() == 0) ++zeros;

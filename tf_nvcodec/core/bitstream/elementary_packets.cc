@@ -14,9 +14,11 @@
 namespace nvc {
 namespace {
 
-// An av1C record is four bytes before the OBUs that we want.
+// An av1C record has four bytes of its own before the OBUs.
 constexpr int kAv1RecordBytes = 4;
 
+// The headers that a decoder must see before the first picture, from the container's extradata.
+// Empty for codecs whose packets have them already.
 std::vector<uint8_t> HeadersOf(const AVCodecParameters& codec) {
   const uint8_t* begin = codec.extradata;
   const uint8_t* const end = begin + (begin != nullptr ? codec.extradata_size : 0);
@@ -33,7 +35,7 @@ std::vector<uint8_t> HeadersOf(const AVCodecParameters& codec) {
   return std::vector<uint8_t>(begin, end);
 }
 
-// Whether the OBUs before the first frame have a sequence header (AV1 specification, 5.3).
+// Whether a sequence header comes before the first frame of the packet (AV1 specification, 5.3).
 bool HasAv1Sequence(const AVPacket& packet) {
   constexpr int kSequenceHeader = 1, kTemporalDelimiter = 2, kPadding = 15, kMetadata = 5;
   const uint8_t* at = packet.data;
@@ -56,7 +58,8 @@ bool HasAv1Sequence(const AVPacket& packet) {
   return false;
 }
 
-// A picture, or a group of them, comes first: no visual object sequence and no object layer.
+// Whether the packet starts with a picture or a group of pictures, without the headers of the
+// visual object sequence and the video object layer.
 bool LacksMpeg4Headers(const AVPacket& packet) {
   constexpr uint8_t kGroup = 0xb3, kPicture = 0xb6;
   return packet.size >= 4 && std::memcmp(packet.data, "\0\0\1", 3) == 0 &&
@@ -105,7 +108,7 @@ absl::Status ElementaryPackets::Follow(const AVPacket& packet) {
                        DescribedAnew(*descriptions_[current_].stream, packet));
   if (anew == nullptr) return absl::OkStatus();
   auto place = begins();
-  const bool is_known = std::prev(place)->pos == packet.pos;  // seen before a seek
+  const bool is_known = std::prev(place)->pos == packet.pos;  // from before a seek
   place = is_known ? std::prev(place) : descriptions_.insert(place, {packet.pos, nullptr});
   std::swap(place->stream, anew);
   const absl::Status used = Use(static_cast<size_t>(place - descriptions_.begin()));
@@ -150,7 +153,7 @@ absl::Status ElementaryPackets::PutBefore(absl::Span<const uint8_t> headers, AVP
 void ElementaryPackets::Reset(bool container_tells) {
   if (filter_.has_value()) filter_->Reset();
   is_lost_ = !container_tells;
-  is_new_ = true;  // for whoever decodes from there
+  is_new_ = true;  // a decoder that starts here has not seen the parameter sets
 }
 
 }  // namespace nvc

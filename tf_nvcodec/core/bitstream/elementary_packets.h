@@ -1,6 +1,6 @@
-// Packets as they are in an elementary stream, so that a decoder that has seen nothing of the
-// container can take them: H.264 and HEVC with start codes (Annex B) and parameter sets at random
-// access points, MPEG-4 and AV1 with their headers.
+// Converts a container's packets into packets of an elementary stream, for decoders that see the
+// packets only and not the container's headers. H.264 and HEVC packets get start codes (Annex B)
+// and parameter sets at random access points. MPEG-4 and AV1 key frames get their sequence headers.
 #ifndef TF_NVCODEC_CORE_BITSTREAM_ELEMENTARY_PACKETS_H_
 #define TF_NVCODEC_CORE_BITSTREAM_ELEMENTARY_PACKETS_H_
 
@@ -23,40 +23,44 @@ namespace nvc {
 
 class ElementaryPackets {
  public:
-  // InvalidArgument when the container's headers of the stream can't be read.
+  // Returns InvalidArgument when FFmpeg's bitstream filter can't read the container's headers of
+  // the stream.
   static absl::StatusOr<std::unique_ptr<ElementaryPackets>> Create(const AVCodecParameters& codec,
                                                                    AVRational time_base);
 
-  // As a decoder of the first converted packets wants it; later ones bring what is new.
+  // The parameters with which to open a decoder for the first converted packets. Later packets
+  // carry changed parameter sets themselves.
   const AVCodecParameters& codec() const { return *codec_; }
 
-  // Converts in place. DataLoss when the packet's framing is broken.
+  // Converts the packet in place. Returns DataLoss when the packet's framing is broken.
   absl::Status Convert(AVPacket* packet);
-  // Before packets from another place of the stream. `container_tells`: which description holds
-  // there, where it is another than that of the packet before (MP4).
+  // Call this after a seek, before the first packet from the new place. With `container_tells` the
+  // demuxer attaches the new sample description to the first packet to which it applies (MP4).
+  // Otherwise the description is looked up by the packet's position in the file.
   void Reset(bool container_tells);
 
  private:
-  // From a place in the file on, as far as they are known.
+  // The parameters that the container gives for packets from position `pos` in the file on.
   struct Description {
-    int64_t pos = 0;
+    int64_t pos = 0;  // in bytes
     AvCodecParametersPtr stream;
   };
 
-  // Takes the description that holds for `packet`.
+  // Switches to the description that applies to `packet`, and stores it if it is new.
   absl::Status Follow(const AVPacket& packet);
+  // Opens the bitstream filter for descriptions_[description].
   absl::Status Use(size_t description);
   bool LacksHeaders(const AVPacket& packet) const;
   static absl::Status PutBefore(absl::Span<const uint8_t> headers, AVPacket* packet);
 
-  std::vector<Description> descriptions_;  // by position
+  std::vector<Description> descriptions_;  // those seen so far, in order of position
   size_t current_ = 0;
-  bool is_lost_ = false;  // nobody tells which description holds: it goes by the position
-  bool is_new_ = false;   // its parameter sets may not have been in a packet yet
+  bool is_lost_ = false;  // the next packet's description must be found by its position
+  bool is_new_ = false;   // no packet may have had the current parameter sets yet
   AVRational time_base_{0, 1};
-  std::optional<BitstreamFilter> filter_;  // unset: packets are right as they are
+  std::optional<BitstreamFilter> filter_;  // unset: packets need no conversion
   AvCodecParametersPtr codec_;
-  std::vector<uint8_t> headers_;  // to be put before key frames that lack them
+  std::vector<uint8_t> headers_;  // put before key frames that lack them
 };
 
 }  // namespace nvc

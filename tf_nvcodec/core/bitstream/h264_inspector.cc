@@ -9,7 +9,7 @@ namespace {
 
 enum NalType { kSlice = 1, kPartitionA = 2, kIdr = 5, kSei = 6, kSps = 7, kPps = 8 };
 
-// True for an SEI that holds a recovery point exact from this picture on.
+// Whether the SEI has a recovery point from which this and all later pictures are exact (D.2.8).
 bool HasExactRecoveryPoint(const NalUnit& nal) {
   const std::vector<uint8_t> sei = NalPayload(nal, 1, 4096);
   size_t at = 0;
@@ -20,7 +20,8 @@ bool HasExactRecoveryPoint(const NalUnit& nal) {
     while (at < sei.size() && sei[at] == 255) size += 255, ++at;
     if (at < sei.size()) size += sei[at++];
     if (size > static_cast<int>(sei.size() - at)) return false;
-    if (type == 6 && size > 0) return (sei[at] & 0xC0) == 0xC0;  // ue(0), then the flag
+    if (type == 6 && size > 0)
+      return (sei[at] & 0xC0) == 0xC0;  // recovery_frame_cnt is ue(0); then exact_match_flag
     at += static_cast<size_t>(size);
   }
   return false;
@@ -42,7 +43,8 @@ H264Inspector::H264Inspector(const AVCodecParameters& codec)
   }
 }
 
-// avcC (ISO/IEC 14496-15, 5.3.3.1): counted lists of SPS, then PPS, each with a 16-bit length.
+// Reads an avcC record (ISO/IEC 14496-15, 5.3.3.1). It has a counted list of SPS and then one of
+// PPS; each unit has a 16-bit length.
 void H264Inspector::ReadParameterSets(const uint8_t* data, size_t size) {
   size_t at = 5;
   for (const int mask : {0x1F, 0xFF}) {
@@ -95,7 +97,8 @@ H264Inspector::Picture H264Inspector::ReadSlice(const NalUnit& slice) const {
   return picture;
 }
 
-// 7.4.1.2.4: the second field has the other parity and the same frame_num.
+// Whether `picture` is the second field of the frame that the picture before it starts. A second
+// field has the other parity and the same frame_num (7.4.1.2.4).
 bool H264Inspector::CompletesFrame(const Picture& picture, bool idr) {
   const bool completes = picture.field && first_field_.field && !idr &&
                          picture.bottom != first_field_.bottom &&
@@ -104,8 +107,9 @@ bool H264Inspector::CompletesFrame(const Picture& picture, bool idr) {
   return completes;
 }
 
-// 7.4.3, on frame_num: one more than that of the last reference picture, or the same after a
-// picture that is none.
+// Whether a reference picture between the previous picture and this one is missing. By 7.4.3 the
+// frame_num is one more than that of the last reference picture; it stays the same while pictures
+// are no references.
 bool H264Inspector::LacksReference(const Picture& picture, bool idr, bool reference) {
   if (!picture.known) {
     last_frame_num_.reset();
@@ -114,7 +118,8 @@ bool H264Inspector::LacksReference(const Picture& picture, bool idr, bool refere
   const uint32_t ahead =
       idr ? 0 : (picture.frame_num - last_frame_num_.value_or(0)) & picture.frame_num_mask;
   const bool lacks = last_frame_num_.has_value() && ahead > 1 && !picture.gaps_allowed;
-  // One that is no reference comes right after the last reference, there or not.
+  // A picture that is no reference counts one more than the last reference picture, even if that
+  // one is missing.
   last_frame_num_ = reference || ahead == 0 ? picture.frame_num
                                             : (picture.frame_num - 1) & picture.frame_num_mask;
   return lacks;
@@ -130,7 +135,7 @@ PacketInfo H264Inspector::Inspect(const AVPacket& packet) {
     if (type == kPps) ReadPps(nal);
     if (type == kSei) recovery_point = recovery_point || HasExactRecoveryPoint(nal);
     if (type != kSlice && type != kPartitionA && type != kIdr) continue;
-    // Every slice of a picture has the same type of header: the first one tells.
+    // What we need is the same in the headers of all slices of a picture.
     const Picture picture = ReadSlice(nal);
     if (!picture.known || picture.field) info.shown = -1;
     info.second_field = CompletesFrame(picture, type == kIdr);

@@ -1,3 +1,5 @@
+// Reads H.264 packets: where decoding may start, which pictures can be dropped, and which are
+// fields or lack a reference picture.
 #ifndef TF_NVCODEC_CORE_BITSTREAM_H264_INSPECTOR_H_
 #define TF_NVCODEC_CORE_BITSTREAM_H264_INSPECTOR_H_
 
@@ -11,10 +13,10 @@
 
 namespace nvc {
 
-// ITU-T H.264. Random access points are IDR pictures and recovery points that are exact at once
-// (D.2.8: recovery_frame_cnt 0, exact_match_flag 1). A packet that holds a field, or of which the
-// parameter sets are unknown, is left to the decoder to count. second_field is what the first
-// slices say: a packet may hold both fields.
+// Follows ITU-T H.264. Random access points are IDR pictures and those recovery points that are
+// exact at once (D.2.8: recovery_frame_cnt 0, exact_match_flag 1). For a packet with a field, or
+// with unknown parameter sets, `shown` is -1: only the decoder can count its frames. `second_field`
+// follows from the first slice of each packet; a packet may hold both fields.
 class H264Inspector : public PacketInspector {
  public:
   explicit H264Inspector(const AVCodecParameters& codec);
@@ -24,9 +26,9 @@ class H264Inspector : public PacketInspector {
   void ReadParameterSets(const uint8_t* data, size_t size);
   void ReadSps(const NalUnit& nal);
   void ReadPps(const NalUnit& nal);
-  // What the header of a picture's first slice says.
+  // Fields from the header of a picture's first slice.
   struct Picture {
-    bool known = false;  // else its parameter sets are not there
+    bool known = false;  // false: the picture's parameter sets are missing
     bool field = false, bottom = false;
     bool gaps_allowed = false;
     uint32_t frame_num = 0, frame_num_mask = 0;
@@ -35,8 +37,8 @@ class H264Inspector : public PacketInspector {
   bool CompletesFrame(const Picture& picture, bool idr);
   bool LacksReference(const Picture& picture, bool idr, bool reference);
 
-  int length_bytes_;
-  Picture first_field_;  // that waits for the other one; `field` is false when none does
+  int length_bytes_;     // size of the prefix of each NAL unit; 0: start codes
+  Picture first_field_;  // waits for its second field; `field` is false when none waits
   std::optional<uint32_t> last_frame_num_;  // 7.4.3: PrevRefFrameNum
   std::array<std::optional<H264Sps>, 32> sps_;
   std::array<int16_t, 256> sps_of_pps_;

@@ -6,7 +6,7 @@
 namespace nvc {
 namespace {
 
-// The first 00 00 01 at or after `at`, or `end`.
+// Returns the first start code 00 00 01 at or after `at`, or `end`.
 const uint8_t* FindStartCode(const uint8_t* at, const uint8_t* end) {
   while (end - at >= 3) {
     const auto* one = static_cast<const uint8_t*>(std::memchr(at + 2, 1, end - at - 2));
@@ -62,7 +62,8 @@ std::vector<uint8_t> NalPayload(const NalUnit& nal, size_t header_bytes, size_t 
 }
 
 int NalLengthBytes(const uint8_t* extradata, size_t size, bool hevc) {
-  // avcC and hvcC start with configurationVersion 1 (some hvcC writers put 0); Annex B with zeros.
+  // avcC and hvcC start with configurationVersion 1; some writers of hvcC put 0. Annex B starts
+  // with zeros.
   const size_t at = hevc ? 21 : 4;
   if (extradata == nullptr || size <= at) return 0;
   if (extradata[0] == 0 && extradata[1] == 0 && (extradata[2] == 1 || extradata[2] == 0)) return 0;

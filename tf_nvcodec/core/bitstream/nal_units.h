@@ -1,4 +1,4 @@
-// Walks the NAL units of an H.264 or HEVC packet, in Annex B or length-prefixed form.
+// Finds the NAL units of an H.264 or HEVC packet, in Annex B form or with length prefixes.
 #ifndef TF_NVCODEC_CORE_BITSTREAM_NAL_UNITS_H_
 #define TF_NVCODEC_CORE_BITSTREAM_NAL_UNITS_H_
 
@@ -9,15 +9,16 @@
 namespace nvc {
 
 struct NalUnit {
-  const uint8_t* data = nullptr;  // header included, emulation prevention still in
+  const uint8_t* data = nullptr;  // starts with the header; emulation prevention is still in
   size_t size = 0;
 };
 
 class NalWalker {
  public:
-  // `length_bytes`: size of the length prefix (avcC, hvcC), 0 for Annex B start codes.
+  // `length_bytes` is the size of the length prefix (avcC, hvcC), or 0 for Annex B start codes.
   NalWalker(const uint8_t* data, size_t size, int length_bytes);
-  // False at the end or at a length that does not fit; then `damaged()` tells which.
+  // Reads the next unit. Returns false at the end, and at a length that does not fit in the packet;
+  // in the latter case `damaged()` is true.
   bool Next(NalUnit* nal);
   bool damaged() const { return damaged_; }
 
@@ -28,11 +29,12 @@ class NalWalker {
   bool damaged_ = false;
 };
 
-// The payload after a header of `header_bytes`, of the first `limit` bytes of the unit, with
-// emulation prevention (H.264's 7.4.1.1, HEVC's 7.4.2.1) taken out.
+// Returns the payload that follows a header of `header_bytes`, without the emulation prevention
+// bytes (H.264, 7.4.1.1; HEVC, 7.4.2.1). Reads the first `limit` bytes of the unit only.
 std::vector<uint8_t> NalPayload(const NalUnit& nal, size_t header_bytes, size_t limit);
 
-// The length prefix that a stream's extradata declares: 0 when it is Annex B.
+// Returns the size in bytes of the length prefix that the extradata (avcC or hvcC) declares, or 0
+// for Annex B.
 int NalLengthBytes(const uint8_t* extradata, size_t size, bool hevc);
 
 }  // namespace nvc

@@ -9,22 +9,24 @@
 namespace nvc {
 namespace {
 
-// Of one read, which is worth more than the few bytes that are asked for.
+// The least that one read fetches. A read costs more than the few bytes that a header needs.
 constexpr size_t kReadBytes = 320;
-// Slice headers take some 20 bytes, more with weights for many references. Behind those FFmpeg's
-// parser only looks for what changes the order counts, which tell nothing of the packets.
+// Slice headers take some 20 bytes, and more with weights for many references. After the weights,
+// FFmpeg's parser only looks for commands that change picture order counts. The packets'
+// description does not depend on those.
 constexpr size_t kSliceBytes = 256;
-// Frame headers of AV1 hold up to seven warps and the film grain's parameters.
+// A frame header of AV1 holds up to seven warps and the parameters of the film grain.
 constexpr size_t kAv1HeaderBytes = 384;
-// Of codecs that tell all in their first bytes.
+// Enough for codecs with all that we need in the first bytes of the packet or frame.
 constexpr size_t kTagBytes = 64;
 
+// Reads the whole packet, for a packet that the header reader does not understand.
 void NeedAll(PacketParts* packet) {
   packet->DropBrief();
   packet->Need(0, packet->size());
 }
 
-// `unit`: the first `size` bytes of a NAL unit.
+// Adds the first `size` bytes of a NAL unit to the brief packet, with a length prefix.
 void AddNalUnit(const uint8_t* unit, size_t size, size_t length_bytes, PacketParts* packet) {
   for (size_t i = length_bytes; i > 0; --i) {
     const auto byte = static_cast<uint8_t>(size >> (8 * (i - 1)));
@@ -33,7 +35,8 @@ void AddNalUnit(const uint8_t* unit, size_t size, size_t length_bytes, PacketPar
   packet->AddToBrief(unit, size);
 }
 
-// `length_bytes`: of the prefix of each NAL unit. The brief packet has the same units, cut.
+// `length_bytes` is the size of the prefix of each NAL unit. The brief packet has the same units,
+// with the slices cut short.
 void ReadNalHeaders(bool hevc, size_t length_bytes, PacketParts* packet) {
   size_t at = 0;
   while (at < packet->size()) {
@@ -50,7 +53,7 @@ void ReadNalHeaders(bool hevc, size_t length_bytes, PacketParts* packet) {
     const uint8_t* const unit = packet->Need(at, length_bytes + kept);
     if (unit == nullptr) return;
     AddNalUnit(unit + length_bytes, kept, length_bytes, packet);
-    // Nobody looks behind the first slice of an H.264 picture.
+    // H264Inspector and FFmpeg's parser stop after the first slice of an H.264 picture.
     if (slice && !hevc) return;
     at += length_bytes + length;
   }
@@ -84,7 +87,7 @@ void ReadAv1Headers(PacketParts* packet) {
   }
 }
 
-// As Vp9Inspector reads it: the superframe's index is at the end.
+// Reads what Vp9Inspector reads. The index of a superframe is at the end of the packet.
 void ReadVp9Headers(PacketParts* packet) {
   const size_t size = packet->size();
   packet->Need(0, kTagBytes);
@@ -125,7 +128,7 @@ void PacketParts::AddToBrief(const uint8_t* bytes, size_t count) {
 const uint8_t* PacketParts::Need(size_t begin, size_t count) {
   if (!status_.ok() || begin >= size_) return nullptr;
   const size_t end = begin + std::min(count, size_ - begin);
-  // What starts in the last part, or right behind it, makes that one longer.
+  // Bytes that start in the last part, or right after it, extend that part.
   if (parts_.empty() || begin < parts_.back().begin || begin > parts_.back().end()) {
     Part part;
     part.begin = begin;

@@ -1,4 +1,5 @@
-// The parts of a packet that PacketInspector and FFmpeg's parsers look at: headers, not samples.
+// Reads only the headers of a packet from the file: the bytes that PacketInspector and FFmpeg's
+// parsers look at.
 #ifndef TF_NVCODEC_CORE_BITSTREAM_PACKET_HEADERS_H_
 #define TF_NVCODEC_CORE_BITSTREAM_PACKET_HEADERS_H_
 
@@ -16,12 +17,12 @@ extern "C" {
 
 namespace nvc {
 
-// What has been read of the `size` bytes of a packet at `offset`.
+// The bytes that have been read of one packet, which has `size` bytes at `offset` in the file.
 class PacketParts {
  public:
   struct Part {
-    size_t begin = 0, size = 0;  // in the packet
-    size_t at = 0;               // in bytes()
+    size_t begin = 0, size = 0;  // the place in the packet
+    size_t at = 0;               // the place in bytes()
     size_t end() const { return begin + size; }
   };
 
@@ -29,12 +30,13 @@ class PacketParts {
   int64_t offset() const { return offset_; }
   size_t size() const { return size_; }
 
-  // Bytes [begin, begin + count) of the packet, count cut to what it has; null when there are none
-  // or after a failed read. Valid until the next call.
+  // Returns bytes [begin, begin + count) of the packet, or fewer where the packet ends. It reads
+  // them from the file if necessary. Returns null when the packet ends before `begin` and after a
+  // failed read, see status(). The pointer is valid until the next call.
   const uint8_t* Need(size_t begin, size_t count);
 
-  // A shorter packet that tells the same, which can stand for the whole one; empty where only the
-  // parts in their places can.
+  // A shorter packet with the same headers, which can replace the whole packet for inspectors and
+  // parsers. It is empty for codecs where the parts must stay at their places in the packet.
   const std::vector<uint8_t>& brief() const { return brief_; }
   void AddToBrief(const uint8_t* bytes, size_t count);
   void DropBrief() { brief_.clear(); }
@@ -55,13 +57,14 @@ class PacketParts {
   absl::Status status_;
 };
 
-// Reads those parts of a packet; all of one that it can't make out.
+// Reads the headers of a packet, or all of a packet that it does not understand.
 using HeaderReader = std::function<void(PacketParts*)>;
 
-// Empty for streams of which the whole packets are needed.
+// Returns an empty function for streams whose packets must be read as a whole.
 HeaderReader HeaderReaderFor(const AVCodecParameters& codec);
 
-// Of packets that nobody looks into: a byte, without which FFmpeg would take the file to end.
+// For packets that nobody looks into. It reads nothing and makes a brief packet of one byte,
+// because FFmpeg takes an empty packet for the end of the file.
 void ReadNoHeaders(PacketParts* packet);
 
 }  // namespace nvc

@@ -11,7 +11,7 @@ namespace {
 
 bool FlaggedKey(const AVPacket& packet) { return (packet.flags & AV_PKT_FLAG_KEY) != 0; }
 
-// ITU-T H.265, table 7-1.
+// Reads HEVC: the NAL unit types of ITU-T H.265, table 7-1.
 class HevcInspector : public PacketInspector {
  public:
   explicit HevcInspector(const AVCodecParameters& codec)
@@ -48,7 +48,7 @@ class HevcInspector : public PacketInspector {
   bool ended_ = false;
 };
 
-// RFC 6386, 9.1: frame tag.
+// Reads VP8's frame tag (RFC 6386, 9.1).
 class Vp8Inspector : public PacketInspector {
  public:
   PacketInfo Inspect(const AVPacket& packet) override {
@@ -59,7 +59,7 @@ class Vp8Inspector : public PacketInspector {
   }
 };
 
-// VP9 bitstream specification, 6.2 (uncompressed header) and annex B (superframes).
+// Reads VP9's uncompressed headers (VP9 bitstream specification, 6.2) and superframes (annex B).
 class Vp9Inspector : public PacketInspector {
  public:
   PacketInfo Inspect(const AVPacket& packet) override {
@@ -103,8 +103,8 @@ class Vp9Inspector : public PacketInspector {
   }
 };
 
-// ITU-T H.262, 6.2.3: picture_header after the start code 00 00 01 00; the key flag comes from the
-// container or FFmpeg's parser.
+// Reads MPEG-1 and MPEG-2: the picture_header after the start code 00 00 01 00 (ITU-T
+// H.262, 6.2.3). The key flag of the packet comes from the container or FFmpeg's parser.
 class Mpeg2Inspector : public PacketInspector {
  public:
   PacketInfo Inspect(const AVPacket& packet) override {
@@ -124,9 +124,10 @@ class Mpeg2Inspector : public PacketInspector {
   }
 };
 
-// ISO/IEC 14496-2, 6.2.5: vop_coding_type after 00 00 01 B6. Packets with several VOPs (packed
-// B-frames) or with a VOP too small to be coded are left to the decoder. B-VOPs are not droppable:
-// FFmpeg takes the field distance of interlaced streams from the first one it decodes.
+// Reads MPEG-4 Part 2: the vop_coding_type after 00 00 01 B6 (ISO/IEC 14496-2, 6.2.5). For packets
+// with several VOPs (packed B-frames), or with a VOP too small to be coded, only the decoder can
+// count the frames. B-VOPs are not droppable, because FFmpeg takes the field distance of interlaced
+// streams from the first B-VOP that it decodes.
 class Mpeg4Inspector : public PacketInspector {
  public:
   PacketInfo Inspect(const AVPacket& packet) override {
@@ -146,6 +147,7 @@ class Mpeg4Inspector : public PacketInspector {
   }
 };
 
+// For codecs with independent frames: each packet is one key frame.
 class IntraInspector : public PacketInspector {
  public:
   PacketInfo Inspect(const AVPacket&) override {
@@ -155,7 +157,8 @@ class IntraInspector : public PacketInspector {
   }
 };
 
-// FFV1 has key frames and frames that go on with the last one's contexts; all are shown at once.
+// For FFV1: a frame is a key frame or continues with the contexts of the frame before it. Every
+// packet shows one frame.
 class KeyFlagInspector : public PacketInspector {
  public:
   PacketInfo Inspect(const AVPacket& packet) override {
@@ -165,6 +168,7 @@ class KeyFlagInspector : public PacketInspector {
   }
 };
 
+// For codecs whose packets we can't read.
 class UnknownInspector : public KeyFlagInspector {
  public:
   bool understands_codec() const override { return false; }

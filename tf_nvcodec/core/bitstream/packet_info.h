@@ -1,5 +1,5 @@
-// What an encoded packet says of itself before it is decoded: enough to count frames, to know where
-// decoding may start and which packets nothing else needs.
+// Inspects encoded packets without decoding them: how many frames a packet shows, whether decoding
+// may start at it, and whether other packets need it.
 #ifndef TF_NVCODEC_CORE_BITSTREAM_PACKET_INFO_H_
 #define TF_NVCODEC_CORE_BITSTREAM_PACKET_INFO_H_
 
@@ -13,42 +13,46 @@ extern "C" {
 
 namespace nvc {
 
-// One picture of a packet, where the packets tell which pictures each refers to. An AV1 packet may
-// hold several, hidden ones for later packets besides the one it shows.
+// One picture of a packet, for codecs where the headers tell which pictures each picture refers to.
+// An AV1 packet may hold several pictures: the one that it shows and hidden ones for later packets.
 struct CodedPicture {
-  int begin = 0, end = 0;  // its bytes in the packet
+  int begin = 0, end = 0;  // the picture's bytes in the packet: [begin, end)
   bool shown = false;
-  // All that decoding it takes, numbered in decoding order through the stream; -1: unused.
+  // The pictures that decoding this one needs. Pictures are numbered in decoding order through the
+  // stream; -1 marks unused elements.
   std::array<int, 8> references{{-1, -1, -1, -1, -1, -1, -1, -1}};
 };
 
 struct PacketInfo {
-  // Decoding may start here: every frame shown after this one comes out exact.
+  // Decoding may start here: this frame, and every frame that is displayed after it, comes out
+  // exact.
   bool random_access = false;
   // No other packet refers to this one: without it the others decode to the same bits. For HEVC
-  // this holds at temporal_id == the highest of the stream, which the index checks.
+  // this is only true when `temporal_id` is the highest one of the stream; the index checks that.
   bool droppable = false;
-  // Frames the decoder will output for it: 0 (hidden), 1, or -1 when only decoding can tell.
+  // How many frames the decoder outputs for it: 0 (hidden), 1, or -1 when only decoding can tell.
   int shown = 1;
-  // HEVC: RASL, dropped by the decoder when it starts at the random access point before it.
+  // It is a RASL picture of HEVC. The decoder drops it when decoding starts at the random access
+  // point before it.
   bool skipped_leading = false;
-  // The other field of the frame that the packet before it begins.
+  // It is the second field of a frame; the packet before it holds the first one.
   bool second_field = false;
   // A reference picture before it is missing. What a decoder puts in its place may depend on all
-  // that it decoded, droppable or not.
+  // the pictures that it decoded before, including droppable ones.
   bool lacks_reference = false;
   int temporal_id = 0;
-  // Empty where the references are not known.
+  // The pictures of the packet. Empty for codecs whose headers don't tell the references.
   std::vector<CodedPicture> pictures;
 };
 
-// Made for one stream; fed its packets in decoding order.
+// Inspects the packets of one stream. The caller passes all of them, in decoding order.
 class PacketInspector {
  public:
   virtual ~PacketInspector() = default;
   virtual PacketInfo Inspect(const AVPacket& packet) = 0;
 
-  // False for codecs it does not know: then only a full decode gives the true frames.
+  // False for codecs that no inspector reads: then only decoding the whole stream counts its
+  // frames.
   virtual bool understands_codec() const { return true; }
 
   static std::unique_ptr<PacketInspector> Create(const AVCodecParameters& codec);

@@ -1,5 +1,6 @@
-// A stream's parameter sets: in its packets, and in its description, which containers may renew in
-// its middle (MP4 by more than one sample description).
+// Reads and replaces the parameter sets of a stream. They are in its packets or in its description
+// in the container. A container may change the description inside the stream: MP4 has several
+// sample descriptions for that.
 #ifndef TF_NVCODEC_CORE_BITSTREAM_PARAMETER_SETS_H_
 #define TF_NVCODEC_CORE_BITSTREAM_PARAMETER_SETS_H_
 
@@ -16,20 +17,22 @@ extern "C" {
 
 namespace nvc {
 
-// The parameter sets (H.264 and HEVC) or sequence header (AV1) in a packet of a `codec` stream, ""
-// when it has none.
+// Returns the parameter sets (H.264 and HEVC) or the sequence header (AV1) in a packet of a `codec`
+// stream, or "" when it has none.
 absl::StatusOr<std::string> ParameterSetsIn(const AVPacket& packet, AVCodecID codec);
 
-// Makes `sets` those of `stream`.
+// Makes `sets` the extradata of `stream`.
 absl::Status SetParameterSets(absl::string_view sets, AVCodecParameters* stream);
 
 absl::StatusOr<AvCodecParametersPtr> CopyOf(const AVCodecParameters& stream);
 
-// `stream` as the container describes it from `packet` on; null where that says nothing new.
+// Returns `stream` with the new description that the container attaches to `packet`, or null when
+// `packet` has no new one.
 absl::StatusOr<AvCodecParametersPtr> DescribedAnew(const AVCodecParameters& stream,
                                                    const AVPacket& packet);
 
-// Of a packet whose parameter sets are in its bytes.
+// Removes the new description from a packet. Call this when the packet's bytes have the parameter
+// sets.
 void DropDescription(AVPacket* packet);
 
 }  // namespace nvc

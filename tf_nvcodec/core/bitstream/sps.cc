@@ -9,8 +9,8 @@
 namespace nvc {
 namespace {
 
-// vui_parameters() of H.264 and H.265 (E.1.1, E.2.1), which are the same up to the location of the
-// chroma samples.
+// Reads vui_parameters() of H.264 and H.265 (E.1.1, E.2.1) up to the chroma siting. Both standards
+// have the same syntax up to there.
 AVChromaLocation ReadChromaLocation(BitReader* bits) {
   constexpr uint32_t kExtendedSar = 255;
   if (bits->Flag() && bits->Read(8) == kExtendedSar) bits->Skip(32);  // aspect_ratio_idc
@@ -20,13 +20,14 @@ AVChromaLocation ReadChromaLocation(BitReader* bits) {
     if (bits->Flag()) bits->Skip(24);  // primaries, transfer, matrix
   }
   if (!bits->Flag()) return AVCHROMA_LOC_UNSPECIFIED;
-  // FFmpeg counts the types from 1 on.
+  // FFmpeg's numbers of the types are one higher than the standards'.
   const uint32_t type = bits->UnsignedGolomb() + 1;
   const bool known = !bits->overrun() && type > AVCHROMA_LOC_UNSPECIFIED && type < AVCHROMA_LOC_NB;
   return known ? static_cast<AVChromaLocation>(type) : AVCHROMA_LOC_UNSPECIFIED;
 }
 
-// The cropping offsets, in units of `unit_x` by `unit_y` luma samples; false when nothing is left.
+// Reads the cropping offsets, which count units of `unit_x` by `unit_y` luma samples. Returns false
+// when they leave no sample.
 bool ReadCrop(BitReader* bits, int unit_x, int unit_y, PictureWindow* window) {
   uint32_t crop[4];  // left, right, top, bottom
   for (uint32_t& side : crop) side = bits->UnsignedGolomb();
@@ -45,10 +46,10 @@ bool ReadCrop(BitReader* bits, int unit_x, int unit_y, PictureWindow* window) {
 }
 
 constexpr int kH264SpsType = 7;
-constexpr uint32_t kMaxMacroblocks = 4096;  // on a side, beyond every level
+constexpr uint32_t kMaxMacroblocks = 4096;  // on a side; no level allows more
 constexpr size_t kMaxH264SpsBytes = 1024;
 
-// scaling_list(): 7.3.2.1.1.1.
+// Skips scaling_list() of H.264 (7.3.2.1.1.1).
 void SkipScalingList(BitReader* bits, int size) {
   int last = 8, next = 8;
   for (int i = 0; i < size && !bits->overrun(); ++i) {
@@ -61,6 +62,7 @@ void SkipScalingList(BitReader* bits, int size) {
   }
 }
 
+// Whether the SPS of this profile of H.264 has chroma_format_idc.
 bool HasChromaFormat(int profile) {
   constexpr int kProfiles[] = {100, 110, 122, 244, 44, 83, 86, 118, 128, 138, 139, 134, 135};
   return std::find(std::begin(kProfiles), std::end(kProfiles), profile) != std::end(kProfiles);
@@ -71,7 +73,7 @@ constexpr uint32_t kMaxSide = 65535;
 constexpr uint32_t kMaxReferenceSets = 64, kMaxReferences = 16, kMaxLongTerm = 32;
 constexpr size_t kMaxHevcSpsBytes = 8192;
 
-// profile_tier_level(): 7.3.3.
+// Skips profile_tier_level() of HEVC (7.3.3).
 void SkipProfile(BitReader* bits, uint32_t sub_layers) {
   constexpr int kProfileBits = 88, kLevelBits = 8;
   bits->Skip(kProfileBits + kLevelBits);
@@ -84,7 +86,7 @@ void SkipProfile(BitReader* bits, uint32_t sub_layers) {
   }
 }
 
-// scaling_list_data(): 7.3.4. A signed code has the length of an unsigned one.
+// Skips scaling_list_data() of HEVC (7.3.4). A signed code is as long as an unsigned one.
 void SkipScalingLists(BitReader* bits) {
   for (int size = 0; size < 4; ++size) {
     for (int matrix = 0; matrix < 6; matrix += size == 3 ? 3 : 1) {
@@ -98,8 +100,8 @@ void SkipScalingLists(BitReader* bits) {
   }
 }
 
-// st_ref_pic_set(): 7.3.7. False when it can't be; `deltas` is NumDeltaPocs, of the set before it
-// and then of this one.
+// Skips st_ref_pic_set() of HEVC (7.3.7). `deltas` is NumDeltaPocs: of the set before this one as
+// input, and of this set as output. Returns false when the set is impossible.
 bool SkipReferenceSet(BitReader* bits, bool first, uint32_t* deltas) {
   if (!first && bits->Flag()) {  // inter_ref_pic_set_prediction_flag
     bits->Skip(1);               // delta_rps_sign
@@ -122,13 +124,14 @@ bool SkipReferenceSet(BitReader* bits, bool first, uint32_t* deltas) {
   return !bits->overrun();
 }
 
-// Everything between the cropping and the VUI, and the VUI's beginning.
+// Skips what comes between the cropping and the VUI of HEVC, and reads the chroma siting in the
+// VUI.
 AVChromaLocation ReadRest(BitReader* bits, uint32_t sub_layers) {
   bits->UnsignedGolomb();  // bit_depth_luma_minus8
   bits->UnsignedGolomb();  // bit_depth_chroma_minus8
   const uint32_t poc_bits = bits->UnsignedGolomb() + 4;
   const bool each_layer = bits->Flag();  // sps_sub_layer_ordering_info_present_flag
-  // Picture buffer, reordering, latency.
+  // sps_max_dec_pic_buffering_minus1, sps_max_num_reorder_pics, sps_max_latency_increase_plus1
   for (uint32_t i = each_layer ? 0 : sub_layers; i <= sub_layers; ++i) {
     for (int j = 0; j < 3; ++j) bits->UnsignedGolomb();
   }
@@ -193,7 +196,7 @@ std::optional<H264Sps> ReadH264Sps(const NalUnit& nal) {
   }
   bits.UnsignedGolomb();  // max_num_ref_frames
   sps.gaps_allowed = bits.Flag();
-  const uint32_t columns = bits.UnsignedGolomb(), rows = bits.UnsignedGolomb();  // less 1
+  const uint32_t columns = bits.UnsignedGolomb(), rows = bits.UnsignedGolomb();  // minus 1
   sps.frames_only = bits.Flag();
   const bool possible = !bits.overrun() && sps.frame_num_bits >= 4 && sps.frame_num_bits <= 16 &&
                         columns < kMaxMacroblocks && rows < kMaxMacroblocks && chroma_format <= 3;

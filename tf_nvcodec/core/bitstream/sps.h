@@ -1,4 +1,5 @@
-// What the sequence parameter sets of H.264 and HEVC say about the shown picture.
+// Reads sequence parameter sets (SPS) of H.264 and HEVC: the picture size, the cropping and the
+// chroma siting.
 #ifndef TF_NVCODEC_CORE_BITSTREAM_SPS_H_
 #define TF_NVCODEC_CORE_BITSTREAM_SPS_H_
 
@@ -21,19 +22,20 @@ struct PictureWindow {
   AVChromaLocation chroma_location = AVCHROMA_LOC_UNSPECIFIED;
 };
 
-// ITU-T H.264, 7.3.2.1.1.
+// What we use of an SPS of ITU-T H.264 (7.3.2.1.1).
 struct H264Sps {
   uint32_t id = 0;
   bool frames_only = true, separate_planes = false;
   int frame_num_bits = 4;
-  bool gaps_allowed = false;  // in frame_num: pictures were left out on purpose
+  bool gaps_allowed = false;  // frame_num may have gaps: an encoder left pictures out on purpose
   PictureWindow window;
 };
 
-// Nothing for another kind of NAL unit and for one with impossible values.
+// Returns nothing for another type of NAL unit and for an SPS with impossible values.
 std::optional<H264Sps> ReadH264Sps(const NalUnit& nal);
 
-// ITU-T H.265, 7.3.2.2.1. Nothing for another kind of NAL unit and for one with impossible values.
+// Reads the same of an SPS of ITU-T H.265 (7.3.2.2.1). Returns nothing for another type of NAL unit
+// and for an SPS with impossible values.
 std::optional<PictureWindow> ReadHevcSps(const NalUnit& nal);
 
 }  // namespace nvc

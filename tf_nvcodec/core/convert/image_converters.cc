@@ -15,6 +15,8 @@
 namespace nvc {
 namespace {
 
+// Converts any source to rgb, bgr or gray frames of any element type. It resamples each component
+// in floats and maps the components to the output's channels.
 class ImageConverter : public FrameConverter {
  public:
   ImageConverter(const ConversionPlan& plan, const FrameShape& shape)
@@ -74,38 +76,19 @@ class ImageConverter : public FrameConverter {
   std::vector<float> rows_;
 };
 
-}  // namespace
-
-FrameShape MakeImageShape(const ConversionPlan& plan) {
-  FrameShape shape;
-  shape.height = plan.geometry.height;
-  shape.width = plan.geometry.width;
-  shape.channels = Channels(plan.output.pixel_format);
-  shape.bytes = static_cast<size_t>(shape.height) * shape.width * shape.channels *
-                SampleSize(plan.output.sample_type);
-  return shape;
-}
-
-std::unique_ptr<FrameConverter> MakeImageConverter(const ConversionPlan& plan) {
-  const FrameShape shape = MakeImageShape(plan);
-  if (CanMakeRgb8Converter(plan)) return MakeRgb8Converter(plan, shape);
-  if (CanMakeRgbCopyConverter(plan)) return MakeRgbCopyConverter(plan, shape);
-  return std::make_unique<ImageConverter>(plan, shape);
-}
-
-namespace {
-
 // Repeats each sample `factor` times.
 template <typename T>
 void Repeat(const T* from, int factor, int count, T* to) {
   for (int i = 0; i < count; ++i) to[i] = from[i / factor];
 }
 
+// Whether the source has subsampled chroma that the output takes bilinearly upsampled.
 bool IsUpsampledLinearly(const OutputSpec& output, const PlaneReader& chroma) {
   return output.chroma_upsampling == ChromaUpsampling::kBilinear &&
          chroma.log2_width() + chroma.log2_height() > 0;
 }
 
+// Converts Y'CbCr and gray sources to 8-bit frames in fixed point, without resampling.
 class Rgb8Converter : public FrameConverter {
  public:
   Rgb8Converter(const ConversionPlan& plan, const FrameShape& shape)
@@ -251,31 +234,7 @@ class Rgb8Converter : public FrameConverter {
   std::vector<uint16_t> repeated_[2];
 };
 
-}  // namespace
-
-bool CanMakeRgb8Converter(const ConversionPlan& plan) {
-  if (plan.model == ColorModel::kRgb || plan.geometry.resized ||
-      plan.output.sample_type != SampleType::kUint8) {
-    return false;
-  }
-  const SourceSpec& source = plan.source;
-  const PlaneReader luma(source.format, source.width, source.height, 0);
-  if (luma.depth() < 8) return false;
-  if (plan.model == ColorModel::kGray || plan.output.pixel_format == PixelFormat::kGray) {
-    return true;
-  }
-  const PlaneReader chroma(source.format, source.width, source.height, 1);
-  return chroma.depth() == luma.depth() &&
-         (!IsUpsampledLinearly(plan.output, chroma) || ChromaUpsampler::CanUpsample(chroma));
-}
-
-std::unique_ptr<FrameConverter> MakeRgb8Converter(const ConversionPlan& plan,
-                                                  const FrameShape& shape) {
-  return std::make_unique<Rgb8Converter>(plan, shape);
-}
-
-namespace {
-
+// Copies 8-bit RGB sources into interleaved or planar frames.
 class RgbCopyConverter : public FrameConverter {
  public:
   RgbCopyConverter(const ConversionPlan& plan, const FrameShape& shape)
@@ -319,28 +278,7 @@ class RgbCopyConverter : public FrameConverter {
   std::vector<RowSink> sinks_;
 };
 
-}  // namespace
-
-bool CanMakeRgbCopyConverter(const ConversionPlan& plan) {
-  if (plan.model != ColorModel::kRgb || plan.range != ColorRange::kFull || plan.geometry.resized ||
-      plan.output.sample_type != SampleType::kUint8 ||
-      plan.output.pixel_format == PixelFormat::kGray) {
-    return false;
-  }
-  for (int c = 0; c < 3; ++c) {
-    const PlaneReader reader(plan.source.format, plan.source.width, plan.source.height, c);
-    if (reader.depth() != 8 || reader.wide()) return false;
-  }
-  return true;
-}
-
-std::unique_ptr<FrameConverter> MakeRgbCopyConverter(const ConversionPlan& plan,
-                                                     const FrameShape& shape) {
-  return std::make_unique<RgbCopyConverter>(plan, shape);
-}
-
-namespace {
-
+// Converts to Y'CbCr formats, one output plane at a time.
 class YuvConverter : public FrameConverter {
  public:
   YuvConverter(const ConversionPlan& plan, const FrameShape& shape,
@@ -362,6 +300,62 @@ class YuvConverter : public FrameConverter {
 };
 
 }  // namespace
+
+FrameShape MakeImageShape(const ConversionPlan& plan) {
+  FrameShape shape;
+  shape.height = plan.geometry.height;
+  shape.width = plan.geometry.width;
+  shape.channels = Channels(plan.output.pixel_format);
+  shape.bytes = static_cast<size_t>(shape.height) * shape.width * shape.channels *
+                SampleSize(plan.output.sample_type);
+  return shape;
+}
+
+std::unique_ptr<FrameConverter> MakeImageConverter(const ConversionPlan& plan) {
+  const FrameShape shape = MakeImageShape(plan);
+  if (CanMakeRgb8Converter(plan)) return MakeRgb8Converter(plan, shape);
+  if (CanMakeRgbCopyConverter(plan)) return MakeRgbCopyConverter(plan, shape);
+  return std::make_unique<ImageConverter>(plan, shape);
+}
+
+bool CanMakeRgb8Converter(const ConversionPlan& plan) {
+  if (plan.model == ColorModel::kRgb || plan.geometry.resized ||
+      plan.output.sample_type != SampleType::kUint8) {
+    return false;
+  }
+  const SourceSpec& source = plan.source;
+  const PlaneReader luma(source.format, source.width, source.height, 0);
+  if (luma.depth() < 8) return false;
+  if (plan.model == ColorModel::kGray || plan.output.pixel_format == PixelFormat::kGray) {
+    return true;
+  }
+  const PlaneReader chroma(source.format, source.width, source.height, 1);
+  return chroma.depth() == luma.depth() &&
+         (!IsUpsampledLinearly(plan.output, chroma) || ChromaUpsampler::CanUpsample(chroma));
+}
+
+std::unique_ptr<FrameConverter> MakeRgb8Converter(const ConversionPlan& plan,
+                                                  const FrameShape& shape) {
+  return std::make_unique<Rgb8Converter>(plan, shape);
+}
+
+bool CanMakeRgbCopyConverter(const ConversionPlan& plan) {
+  if (plan.model != ColorModel::kRgb || plan.range != ColorRange::kFull || plan.geometry.resized ||
+      plan.output.sample_type != SampleType::kUint8 ||
+      plan.output.pixel_format == PixelFormat::kGray) {
+    return false;
+  }
+  for (int c = 0; c < 3; ++c) {
+    const PlaneReader reader(plan.source.format, plan.source.width, plan.source.height, c);
+    if (reader.depth() != 8 || reader.wide()) return false;
+  }
+  return true;
+}
+
+std::unique_ptr<FrameConverter> MakeRgbCopyConverter(const ConversionPlan& plan,
+                                                     const FrameShape& shape) {
+  return std::make_unique<RgbCopyConverter>(plan, shape);
+}
 
 std::unique_ptr<FrameConverter> MakeYuvConverter(const ConversionPlan& plan) {
   FrameShape shape;

@@ -1,4 +1,4 @@
-// Declares the converters behind FrameConverter::Create, one for each kind of output.
+// Makes the converters behind FrameConverter::Create, one for each kind of output.
 #ifndef TF_NVCODEC_CORE_CONVERT_IMAGE_CONVERTERS_H_
 #define TF_NVCODEC_CORE_CONVERT_IMAGE_CONVERTERS_H_
 
@@ -23,13 +23,14 @@ struct ConversionPlan {
   ColorRange range = ColorRange::kLimited;
 };
 
-// The checks of FrameConverter::Create. CheckRequest is for every output. MakeConversionPlan is for
-// outputs other than native, and also returns the plan. MakeNativeShape is for native outputs.
+// The checks of FrameConverter::Create, in frame_converter.cc. CheckRequest is for every output.
+// MakeConversionPlan is for outputs other than native, and also returns the plan. MakeNativeShape
+// is for native outputs.
 absl::Status CheckRequest(const OutputSpec& output, const SourceSpec& source);
 absl::StatusOr<ConversionPlan> MakeConversionPlan(const OutputSpec& output,
                                                   const SourceSpec& source);
 absl::StatusOr<FrameShape> MakeNativeShape(const SourceSpec& source);
-// For rgb, bgr and gray outputs.
+// Returns the shape of rgb, bgr and gray outputs.
 FrameShape MakeImageShape(const ConversionPlan& plan);
 
 // Frames of at least this size are written past the caches, which a batch of them outgrows anyway.
@@ -37,6 +38,7 @@ FrameShape MakeImageShape(const ConversionPlan& plan);
 // overwritten.
 constexpr size_t kStreamedBytes = 1 << 20;
 
+// Makes the fastest converter for an rgb, bgr or gray output.
 std::unique_ptr<FrameConverter> MakeImageConverter(const ConversionPlan& plan);
 // A faster converter for 8-bit outputs of Y'CbCr and gray sources that are not resized.
 bool CanMakeRgb8Converter(const ConversionPlan& plan);
@@ -46,6 +48,7 @@ std::unique_ptr<FrameConverter> MakeRgb8Converter(const ConversionPlan& plan,
 bool CanMakeRgbCopyConverter(const ConversionPlan& plan);
 std::unique_ptr<FrameConverter> MakeRgbCopyConverter(const ConversionPlan& plan,
                                                      const FrameShape& shape);
+// Makes the converter for a Y'CbCr output.
 std::unique_ptr<FrameConverter> MakeYuvConverter(const ConversionPlan& plan);
 
 // Returns InvalidArgument when `frame` is not what the converter was made for.

@@ -30,8 +30,8 @@ CodecTraits TraitsWithFacts(EncodeCodec codec, AVCodecID id) {
   return {codec, id, facts.name, &facts.encoding};
 }
 
-// Sizes, rates and scales are the limits that the encoders themselves enforce (x264 r3095,
-// x265 3.5, SVT-AV1 1.4, libvpx 1.12, FFmpeg 5.1); JPEG counts sides in 16 bits.
+// Sizes, rates and scales are the limits that the encoders enforce: x264 r3095, x265 3.5,
+// SVT-AV1 1.4, libvpx 1.12 and FFmpeg 5.1. JPEG stores each side in 16 bits.
 std::vector<CodecTraits> MakeTraits() {
   std::vector<CodecTraits> all;
 
@@ -81,7 +81,7 @@ std::vector<CodecTraits> MakeTraits() {
 
   CodecTraits ffv1 = TraitsWithFacts(EncodeCodec::kFfv1, AV_CODEC_ID_FFV1);
   ffv1.has_quality = ffv1.has_bitrate = false;
-  ffv1.default_gop = 1;  // any frame can be read on its own
+  ffv1.default_gop = 1;  // every frame can be decoded on its own
   ffv1.max_width = ffv1.max_height = 65500;
   all.push_back(ffv1);
   return all;
@@ -92,7 +92,7 @@ const std::vector<CodecTraits>& AllTraits() {
   return *all;
 }
 
-// In the order that an error message lists them.
+// The formats that our converters write, in the order of error messages.
 constexpr AVPixelFormat kWritable[] = {
     AV_PIX_FMT_YUV420P,   AV_PIX_FMT_YUV422P,   AV_PIX_FMT_YUV444P,   AV_PIX_FMT_YUV420P10,
     AV_PIX_FMT_YUV422P10, AV_PIX_FMT_YUV444P10, AV_PIX_FMT_YUV420P12, AV_PIX_FMT_YUV422P12,
@@ -151,7 +151,7 @@ absl::StatusOr<std::vector<AVPixelFormat>> StreamFormats(EncodeCodec codec) {
   for (const AVPixelFormat writable : kWritable) {
     const AVPixelFormat* taken = encoder->pix_fmts;
     while (*taken != AV_PIX_FMT_NONE && *taken != writable) ++taken;
-    // x264 codes RGB through an encoder of its own.
+    // FFmpeg has a separate encoder for x264's RGB.
     const bool x264_rgb = codec == EncodeCodec::kH264 && writable == AV_PIX_FMT_GBRP &&
                           avcodec_find_encoder_by_name("libx264rgb") != nullptr;
     if (*taken == writable || x264_rgb) formats.push_back(writable);

@@ -1,4 +1,4 @@
-// What each codec that we encode to can take, and which FFmpeg encoder makes it.
+// Lists the codecs that we encode to, with their limits, and finds FFmpeg's encoders for them.
 #ifndef TF_NVCODEC_CORE_ENCODE_ENCODE_CODEC_H_
 #define TF_NVCODEC_CORE_ENCODE_ENCODE_CODEC_H_
 
@@ -22,43 +22,44 @@ enum class EncodeCodec { kH264, kHevc, kAv1, kVp9, kMjpeg, kFfv1 };
 struct CodecTraits {
   EncodeCodec codec;
   AVCodecID id;
-  const char* name;          // of the Python API
-  const Encoding* encoding;  // of the codec table
-  // The scale behind crf: smaller is better. `default_quality` < 0 leaves it to the encoder.
+  const char* name;          // in the Python API
+  const Encoding* encoding;  // the row in codec_table.h
+  // The scale of crf, where smaller values mean better quality. `default_quality` < 0 means the
+  // encoder's own default.
   bool has_quality = true;
   int min_quality = 0, max_quality = 51, default_quality = -1;
   bool whole_quality = false;
   bool has_bitrate = true;
   int64_t max_bitrate = int64_t{1} << 40;
   int max_b_frames = 0;
-  int default_gop = -1;  // < 0: the encoder's own
+  int default_gop = -1;  // frames; < 0: the encoder's own default
   bool intra_only = false;
-  // Sides that chroma subsampling halves must be even: the bitstream or the encoder counts them in
-  // chroma samples.
+  // A side that chroma subsampling halves must be even, because the bitstream or the encoder counts
+  // it in chroma samples.
   bool even_sides = false;
   int min_side = 1, max_width = 16384, max_height = 16384;
-  // Below `min_fps` rate control is lost; quality works.
+  // Below `min_fps` only crf works: rate control fails.
   double min_fps = 0, max_fps = 10000;
-  std::vector<std::string> presets = {};  // empty: there are none
+  std::vector<std::string> presets = {};  // empty: the encoder has none
   const char* preset_option = "preset";
 };
 
-// InvalidArgument that lists the names.
+// Returns InvalidArgument, which lists the names, for an unknown name.
 absl::StatusOr<EncodeCodec> ParseEncodeCodec(absl::string_view name);
 const CodecTraits& TraitsOf(EncodeCodec codec);
 
-// Unimplemented when this machine's FFmpeg lacks the encoder.
+// Returns Unimplemented when this machine's FFmpeg lacks the encoder.
 absl::StatusOr<const AVCodec*> FindEncoder(const char* encoder);
 
-// Whether libavcodec's encoder, of which no instance is opened, has options of these names and
-// takes these values: its own and those of every encoder. InvalidArgument names the first that it
-// doesn't; Unimplemented as FindEncoder.
+// Checks that libavcodec's encoder has these options, by name and value. They may be options of its
+// own or of all encoders. It opens no encoder. Returns InvalidArgument, which names the first bad
+// option, and Unimplemented as FindEncoder does.
 absl::Status CheckEncoderOptions(const char* encoder,
                                  const std::vector<std::pair<std::string, std::string>>& options);
 
-// The pixel formats of a stream of this codec that frames can be turned into: what the encoder
-// takes, less what nothing here writes. The decoded stream has the same format, but that MJPEG
-// reads back as yuvj.
+// Returns the pixel formats that frames can be encoded in: those that the encoder takes and that
+// our converters write. The decoded stream has the same format, except that MJPEG decodes to the
+// yuvj formats.
 absl::StatusOr<std::vector<AVPixelFormat>> StreamFormats(EncodeCodec codec);
 
 }  // namespace nvc

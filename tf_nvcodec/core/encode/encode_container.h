@@ -1,4 +1,4 @@
-// What each container that we write can hold.
+// Lists the containers that we write, with what each can hold.
 #ifndef TF_NVCODEC_CORE_ENCODE_ENCODE_CONTAINER_H_
 #define TF_NVCODEC_CORE_ENCODE_ENCODE_CONTAINER_H_
 
@@ -9,31 +9,31 @@
 
 namespace nvc {
 
-// kRaw is the codec's elementary stream: Annex B for H.264 and HEVC, OBU for AV1, IVF for VP9,
-// JPEG after JPEG for MJPEG.
+// kRaw is the elementary stream of the codec: Annex B for H.264 and HEVC, OBU for AV1, IVF for VP9,
+// and one JPEG after the other for MJPEG.
 enum class EncodeContainer { kMp4, kMov, kMkv, kWebm, kAvi, kTs, kRaw, kIvf, kObu };
 
 struct ContainerTraits {
   EncodeContainer container;
   const char* name;
-  const char* muxer;  // FFmpeg's; null for kRaw, where the codec decides
-  // Ticks a second of the time stamps; 0: whatever the frames need.
+  const char* muxer;  // FFmpeg's name; null for kRaw, where the codec decides
+  // How many ticks of the timestamps are a second; 0: as many as the frames need.
   int ticks_per_second;
-  // Frames may be spaced unevenly and start later than 0.
+  // It stores a pts for each frame, so that frames may be spaced unevenly and start later than 0.
   bool keeps_times;
-  // Colour tags are kept beside a bitstream that has no room for them: the matrix, the range.
+  // It stores the matrix or the range for codecs whose bitstreams can't.
   bool keeps_matrix, keeps_range;
-  // Can be fragmented, and have its index in front.
+  // It can be fragmented, and can have its index in front.
   bool is_mp4_like;
 };
 
-// InvalidArgument that lists the names.
+// Returns InvalidArgument, which lists the names, for an unknown name.
 absl::StatusOr<EncodeContainer> ParseEncodeContainer(absl::string_view name);
 const ContainerTraits& TraitsOf(EncodeContainer container);
 
-// InvalidArgument that lists the containers which take the codec.
+// Returns InvalidArgument, which lists the containers that can hold the codec, when this one can't.
 absl::Status CheckContainer(EncodeContainer container, EncodeCodec codec);
-// FFmpeg's muxer for a codec that the container takes.
+// Returns the name of FFmpeg's muxer. The container must be able to hold the codec.
 const char* MuxerName(EncodeContainer container, EncodeCodec codec);
 
 }  // namespace nvc

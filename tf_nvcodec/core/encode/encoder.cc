@@ -70,6 +70,7 @@ int SvtAv1Preset(const CodecOptions& settings) {
   return preset;
 }
 
+// Runs any encoder of libavcodec, also those on NVENC.
 class SoftwareEncoder : public Encoder {
  public:
   SoftwareEncoder(AvCodecContextPtr context, const EncodeOptions& options, EncoderUse use)
@@ -253,12 +254,6 @@ class SoftwareEncoder : public Encoder {
 
 }  // namespace
 
-void QuietEncoderLibraries() {
-  // SVT-AV1 has no other way. Fatal errors still show, and a value that the user has set stays.
-  static std::once_flag done;
-  std::call_once(done, [] { setenv("SVT_LOG", "0", /*overwrite=*/0); });
-}
-
 absl::StatusOr<std::unique_ptr<Encoder>> NewSoftwareEncoder(
     const StreamSpec& stream, const FrameTiming& timing, const EncodeOptions& options,
     bool global_header, const GpuFramePool* gpu_frames, const Cancelled& cancelled) {
@@ -310,6 +305,12 @@ absl::StatusOr<std::unique_ptr<Encoder>> OpenSoftwareEncoder(AvCodecContextPtr c
   auto encoder = std::make_unique<SoftwareEncoder>(std::move(context), options, use);
   NVC_RETURN_IF_ERROR(encoder->Open(settings, cancelled));
   return encoder;
+}
+
+void QuietEncoderLibraries() {
+  // SVT-AV1 has no other way. Fatal errors still show, and a value that the user has set stays.
+  static std::once_flag done;
+  std::call_once(done, [] { setenv("SVT_LOG", "0", /*overwrite=*/0); });
 }
 
 }  // namespace nvc

@@ -28,6 +28,7 @@ struct EncoderRate {
   int64_t bitrate = 0, max_bitrate = 0, vbv_size = 0;
 };
 
+// Encodes one stream. Not thread-safe.
 class Encoder {
  public:
   virtual ~Encoder() = default;

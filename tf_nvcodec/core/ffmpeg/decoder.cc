@@ -21,6 +21,10 @@ extern "C" {
 namespace nvc {
 namespace {
 
+// Room for four decoders of one thread at 1080p, or for two of several threads.
+constexpr size_t kIdleBytes = size_t{128} << 20;
+constexpr auto kIdleTime = std::chrono::seconds(10);
+
 // What FFmpeg's callbacks need to know of a decoder. AVCodecContext::opaque points here.
 struct CallbackState : AvErrorFlag {
   PicturePool pictures{&BlockCache::Shared()};
@@ -125,6 +129,11 @@ class SoftwareDecoder : public Decoder {
   bool had_errors_ = false;
 };
 
+bool SameOptions(const DecoderOptions& a, const DecoderOptions& b) {
+  return a.num_threads == b.num_threads && a.reorder_depth == b.reorder_depth &&
+         a.max_pixels == b.max_pixels && a.output_unreachable == b.output_unreachable;
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Decoder>> OpenSoftwareDecoder(const AVCodecParameters& codec,
@@ -187,19 +196,7 @@ bool IsDamaged(const AVFrame& frame) {
   return frame.decode_error_flags != 0 || (frame.flags & AV_FRAME_FLAG_CORRUPT) != 0;
 }
 
-namespace {
-
-// Room for four decoders of one thread at 1080p, or for two of several threads.
-constexpr size_t kIdleBytes = size_t{128} << 20;
-constexpr auto kIdleTime = std::chrono::seconds(10);
-
-bool SameOptions(const DecoderOptions& a, const DecoderOptions& b) {
-  return a.num_threads == b.num_threads && a.reorder_depth == b.reorder_depth &&
-         a.max_pixels == b.max_pixels && a.output_unreachable == b.output_unreachable;
-}
-
-}  // namespace
-
+// A decoder that goes back to the cache when its user destroys it.
 class DecoderCache::Lent : public Decoder {
  public:
   Lent(DecoderCache* cache, std::unique_ptr<OpenDecoder> open)

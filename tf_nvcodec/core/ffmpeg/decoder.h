@@ -36,8 +36,8 @@ struct DecoderOptions {
   bool output_unreachable = false;
 };
 
-// Not thread-safe. A frame's pkt_pos is the `pos` of the packet that it begins in, so that callers
-// know which packet a frame came from.
+// Decodes one stream. Not thread-safe. A frame's pkt_pos is the `pos` of the packet that it begins
+// in, so that callers know which packet a frame came from.
 class Decoder {
  public:
   virtual ~Decoder() = default;
@@ -73,7 +73,7 @@ bool SameParameters(const AVCodecParameters& a, const AVCodecParameters& b);
 // True when the decoder marked the picture as different from what was encoded.
 bool IsDamaged(const AVFrame& frame);
 
-// Thread-safe.
+// Keeps software decoders open for the next stream with the same parameters. Thread-safe.
 class DecoderCache {
  public:
   using Clock = std::chrono::steady_clock;

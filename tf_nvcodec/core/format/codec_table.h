@@ -1,11 +1,11 @@
-// What we know of each codec, one row a codec. To add a codec, add its row here; all other code
-// asks FactsOf. A row can only name what is code: an inspector of packets (packet_info.cc), NVDEC's
-// special cases (nvdec_picture.h, nvdec_headers.h), an encoder's limits and settings
-// (encode_codec.cc, codec_settings.cc).
+// Lists the facts about each codec, one row for each. All other code gets them from FactsOf. To add
+// a codec, add its row here. Some facts need code elsewhere: an inspector of packets
+// (packet_info.cc), special cases of NVDEC (nvdec_stream.h, nvdec_headers.h), and the limits and
+// settings of an encoder (encode_codec.cc, codec_settings.cc).
 #ifndef TF_NVCODEC_CORE_FORMAT_CODEC_TABLE_H_
 #define TF_NVCODEC_CORE_FORMAT_CODEC_TABLE_H_
 
-#include <cstdint>  // FFmpeg's headers want it before them
+#include <cstdint>  // must come before FFmpeg's headers
 
 extern "C" {
 #include <libavcodec/codec_id.h>
@@ -15,7 +15,7 @@ namespace nvc {
 
 // Which inspector of packet_info.cc reads the packets.
 enum class PacketSyntax {
-  kUnknown,  // there is none: the stream has to be decoded to count its frames
+  kUnknown,  // no inspector: only decoding the stream counts its frames
   kKeyFlag,  // each packet shows one frame; the container's flags mark the key frames
   kIntra,    // each packet is one key frame
   kH264,
@@ -27,23 +27,24 @@ enum class PacketSyntax {
   kMpeg4,
 };
 
-// Which bytes of a packet have to be read to inspect it (packet_headers.cc).
+// Which bytes of a packet its inspector needs (packet_headers.cc).
 enum class HeaderBytes { kWhole, kFirstBytes, kNalUnits, kVp9Frames, kAv1Units };
 
-// What an MP4 or Matroska header must have for a stream to be opened without its packets.
+// What the header of an MP4 or Matroska file must have so that the stream can be opened without
+// looking at its packets.
 enum class HeaderNeeds {
-  kPackets,  // no header is enough
+  kPackets,  // no header is enough, packets are needed
   kSize,
   kSizeAndExtradata,
 };
 
-// Who may use NVDEC for a codec.
+// When NVDEC is used for a codec.
 enum class NvdecUse {
-  kNever,    // NVDEC has no such codec, or gets pictures wrong (NvdecDecoding::why_not)
-  kByName,   // backend="nvdec" only: NVDEC gets some pictures wrong (NvdecDecoding::why_not)
-  kRounded,  // the ops by backend="nvdec" only, compat always: the standard leaves the last bit
-             // open
-  kExact,    // everybody: pictures equal FFmpeg's to the bit
+  kNever,    // never: NVDEC lacks the codec or decodes it wrongly (NvdecDecoding::why_not)
+  kByName,   // only with backend="nvdec": some pictures are wrong (NvdecDecoding::why_not)
+  kRounded,  // in the ops only with backend="nvdec", in compat always: the standard allows
+             // differences in the last bit
+  kExact,    // always: pictures equal FFmpeg's to the bit
 };
 
 // How FFmpeg's decoder is set up.
@@ -51,15 +52,15 @@ struct SoftwareDecoding {
   // AV_CODEC_FLAG_BITEXACT makes decoders follow the standard to the bit. JPEG 2000's decoder then
   // uses integers where the standard has real numbers.
   bool bitexact_flag = true;
-  // FFmpeg 5.1's decoder repeats a frame where it has frame threads.
+  // FFmpeg 5.1's decoder repeats a frame when it uses frame threads.
   bool one_thread = false;
-  // The decoder (dav1d) keeps all its threads busy; spare ones only get in their way.
+  // The decoder (dav1d) keeps all its threads busy, so that spare threads only slow it down.
   bool no_spare_threads = false;
   // The decoder reports errors inside a slice only with AV_EF_EXPLODE.
   bool hides_errors = false;
-  // The decoder can be told how many frames are reordered, which streams may leave open.
+  // The decoder accepts the number of reordered frames, which a stream's headers may leave out.
   bool takes_reorder_depth = false;
-  // The decoder opens only with the headers that containers keep beside the packets.
+  // The decoder opens only with extradata: the headers that containers keep beside the packets.
   bool needs_extradata = false;
 };
 
@@ -67,46 +68,47 @@ struct SoftwareDecoding {
 struct NvdecDecoding {
   int id = -1;  // cudaVideoCodec's number
   NvdecUse use = NvdecUse::kNever;
-  const char* why_not = nullptr;  // goes on after "its pictures"
-  // The bitstream filter of FFmpeg that prepares packets for the parser.
+  const char* why_not = nullptr;  // completes the sentence "its pictures ..."
+  // FFmpeg's bitstream filter that prepares packets for the parser; null: none is necessary.
   const char* filter = nullptr;
-  bool extradata_is_headers = true;     // the parser reads the container's extradata first
-  bool piece_is_picture = true;         // the filter gives one picture (or field) at a time
-  bool packet_may_hold_fields = false;  // and two fields have to be taken apart
-  // The parser gives the coded size as the sequence header has it, and leaves out a last column
-  // that is no whole macroblock.
+  bool extradata_is_headers = true;     // the parser must read the container's extradata first
+  bool piece_is_picture = true;         // a filtered packet holds exactly one picture or field
+  bool packet_may_hold_fields = false;  // except that it may hold two fields, which we split
+  // The parser reports the size in the sequence header as the coded size, and drops a last column
+  // that is not a whole macroblock.
   bool drops_partial_macroblocks = false;
-  bool has_fields = false;   // else the parser's word on progressive pictures is not asked for
+  bool has_fields = false;   // false: ignore the parser's flag for progressive pictures
   bool tells_color = false;  // the parser reads matrix, primaries and range from the stream
-  // A packet may show a picture of an earlier packet; sizes may change without a key frame.
+  // A packet may show a picture of an earlier packet, and the picture size may change without a key
+  // frame.
   bool may_show_again = false;
 };
 
-// How it is encoded; `encoder` is null for codecs that are only decoded.
+// How we encode to the codec. `encoder` is null for codecs that are only decoded.
 struct Encoding {
   const char* encoder = nullptr;        // FFmpeg's software encoder
   const char* nvenc_encoder = nullptr;  // FFmpeg's encoder on NVENC
   const char* raw_muxer = nullptr;      // FFmpeg's muxer of the elementary stream
-  const char* containers = "";          // the other containers, by the Python API's names
+  const char* containers = "";          // the other containers, by their names in the Python API
   const char* tag_filter = nullptr;     // FFmpeg's bitstream filter that writes colour tags
 };
 
 struct CodecFacts {
   AVCodecID id = AV_CODEC_ID_NONE;
-  const char* name = "";  // FFmpeg's, which is also the Python API's
+  const char* name = "";  // FFmpeg's name, also used in the Python API
 
   PacketSyntax syntax = PacketSyntax::kUnknown;
   HeaderBytes header_bytes = HeaderBytes::kWhole;
   HeaderNeeds header_needs = HeaderNeeds::kPackets;
-  // Each MP4 sample is a frame, so that the header and the sample table are enough for an index.
+  // Each MP4 sample is a frame, so that an index needs only the header with its sample table.
   bool sample_table_tells = false;
-  // Every coded picture is shown. Those after the first random access point that are not shown
-  // belong to pictures before it that were cut off.
+  // Every coded picture is shown. If a picture after the first random access point is not shown, it
+  // refers to pictures before that point which were cut off.
   bool shows_every_picture = false;
   // A decoder that starts at a random access point drops the leading pictures (HEVC's RASL).
   bool skips_leading = false;
   bool always_progressive = false;
-  // FFmpeg's bitstream filter that turns a container's packets into those of an elementary stream.
+  // FFmpeg's bitstream filter that converts the container's packets to an elementary stream.
   const char* elementary_filter = nullptr;
 
   SoftwareDecoding software;
@@ -255,7 +257,7 @@ constexpr CodecFacts Mpeg4() {
   row.id = AV_CODEC_ID_MPEG4;
   row.name = "mpeg4";
   row.syntax = PacketSyntax::kMpeg4;
-  row.elementary_filter = "mpeg4_unpack_bframes";  // DivX in AVI has two pictures in a packet
+  row.elementary_filter = "mpeg4_unpack_bframes";  // DivX in AVI packs two pictures in a packet
   row.nvdec.id = 2;
   row.nvdec.use = NvdecUse::kByName;
   row.nvdec.why_not = "are wrong where it has B pictures";
@@ -269,7 +271,7 @@ constexpr CodecFacts Vc1() {
   row.name = "vc1";
   row.software.needs_extradata = true;
   row.nvdec.id = 3;
-  // No encoder makes streams with which NVDEC and FFmpeg could be compared further.
+  // There is no encoder to make more streams that would show where NVDEC and FFmpeg differ.
   row.nvdec.use = NvdecUse::kNever;
   row.nvdec.why_not =
       "differ from FFmpeg's where a stream has slices, fast chroma vectors or a height that is no "
@@ -369,7 +371,7 @@ inline constexpr CodecFacts kCodecTable[] = {
     codec_rows::Theora(AV_CODEC_ID_VP3, "vp3"),
 };
 
-// For codecs without a row: FFmpeg decodes them, after a look at every frame.
+// The facts of codecs without a row. FFmpeg decodes them, and an index needs to decode every frame.
 inline constexpr CodecFacts kUnknownCodec = {};
 
 constexpr const CodecFacts& FactsOf(AVCodecID id) {
@@ -379,7 +381,7 @@ constexpr const CodecFacts& FactsOf(AVCodecID id) {
   return kUnknownCodec;
 }
 
-// Finds the row by cudaVideoCodec's number.
+// Returns the row of the codec with this number in cudaVideoCodec.
 constexpr const CodecFacts& FactsOfNvdec(int nvdec_id) {
   for (const CodecFacts& row : kCodecTable) {
     if (row.nvdec.id == nvdec_id && nvdec_id >= 0) return row;

@@ -42,6 +42,7 @@ struct FrameEntry {
   double duration = 0;   // seconds
 };
 
+// The index of one stream. It does not change after Build.
 class FrameIndex {
  public:
   struct Limits {
@@ -95,13 +96,13 @@ class FrameIndex {
   friend class FrameIndexBuilder;
   friend class FrameIndexIo;
 
-  void SetFrameTimes();  // from their pts
-
   // A description of the stream that the container gives in the middle.
   struct Description {
     int first_packet = 0;
     AvCodecParametersPtr codec;
   };
+
+  void SetFrameTimes();  // from their pts
 
   StreamInfo stream_;
   std::vector<Description> descriptions_;  // those after stream_.codec

@@ -26,6 +26,8 @@ namespace {
 
 constexpr absl::string_view kMagic = "NVCINDEX";
 constexpr size_t kCrcBytes = 4;
+// How often a waiting caller checks whether it is cancelled.
+constexpr std::chrono::milliseconds kBetweenLooks(20);
 
 class FileDescriptor {
  public:
@@ -183,12 +185,6 @@ absl::Status IndexCache::Store(const FileIdentity& file, const FrameIndex& index
   NVC_RETURN_IF_ERROR(MakeDirectory(directory_));
   return WriteFile(path, bytes);
 }
-
-namespace {
-
-constexpr std::chrono::milliseconds kBetweenLooks(20);
-
-}  // namespace
 
 IndexMemory& IndexMemory::Shared() {
   static IndexMemory* const memory = new IndexMemory(size_t{512} << 20);

@@ -26,8 +26,8 @@ struct FileIdentity {
   int64_t mtime_ns = 0;  // modification time in ns, or a generation number
 };
 
-// Thread-safe. Store writes a file under another name and then renames it, so that readers see a
-// whole index or none.
+// Keeps indexes on disk. Thread-safe. Store writes a file under another name and then renames it,
+// so that readers see a whole index or none.
 class IndexCache {
  public:
   // `directory` is a local folder. The first Store makes it, with access for its owner only.
@@ -49,6 +49,7 @@ class IndexCache {
   std::string directory_;
 };
 
+// Keeps the indexes that were used last in memory, up to about `capacity_bytes`. Thread-safe.
 class IndexMemory {
  public:
   using Build = std::function<absl::StatusOr<FrameIndex>()>;

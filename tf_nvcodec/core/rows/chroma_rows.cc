@@ -3,7 +3,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "tf_nvcodec/core/rows/chroma_rows.cc"
 #include "hwy/foreach_target.h"
-// After foreach_target.h.
+// This comes after foreach_target.h, which includes this file once for each instruction set.
 #include "tf_nvcodec/core/rows/vectors-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -11,7 +11,7 @@ namespace nvc {
 namespace HWY_NAMESPACE {
 namespace {
 
-// Compilers make vectors of these loops by themselves.
+// Compilers vectorize these loops by themselves.
 
 void Fractions8(const uint8_t* __restrict from, int left, int count, int16_t* __restrict to) {
   for (int i = 0; i < count; ++i) to[i] = static_cast<int16_t>(from[i] << left);
@@ -28,7 +28,7 @@ void Blend(const int16_t* __restrict a, const int16_t* __restrict b, int16_t wei
            int16_t* __restrict to) {
   for (int i = 0; i < count; ++i) {
     const int16_t difference = static_cast<int16_t>(b[i] - a[i]);
-    // In this form compilers know the instruction PMULHRSW.
+    // Compilers make the instruction PMULHRSW of an expression in this form.
     const int product = ((difference * weight >> 14) + 1) >> 1;
     to[i] = static_cast<int16_t>(a[i] + product);
   }

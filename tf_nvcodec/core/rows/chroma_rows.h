@@ -1,5 +1,5 @@
-// The inner loops of bilinear chroma upsampling, in fractions of 2^depth with 15 bits. Every
-// version gives the same bits.
+// The inner loops of bilinear chroma upsampling. Samples are fractions of 2^depth with 15 bits
+// after the point. The versions for all instruction sets give the same bits.
 #ifndef TF_NVCODEC_CORE_ROWS_CHROMA_ROWS_H_
 #define TF_NVCODEC_CORE_ROWS_CHROMA_ROWS_H_
 
@@ -19,6 +19,7 @@ struct ChromaRowKernels {
   void (*zip)(const int16_t* even, const int16_t* odd, int count, uint16_t* to);
 };
 
+// Returns the version for the instruction set `simd`, which the processor must support.
 const ChromaRowKernels& GetChromaRowKernels(Simd simd);
 
 }  // namespace nvc

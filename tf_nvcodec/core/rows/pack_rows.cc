@@ -5,7 +5,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "tf_nvcodec/core/rows/pack_rows.cc"
 #include "hwy/foreach_target.h"
-// After foreach_target.h.
+// This comes after foreach_target.h, which includes this file once for each instruction set.
 #include "tf_nvcodec/core/rows/vectors-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -41,7 +41,8 @@ void Map(const LinearMap& map, const float* const x[3], int inputs, int count, f
   }
 }
 
-// How elements are made. One makes an element; Load fills a vector with elements of a row.
+// Each struct below makes elements of one type: One makes a single element, and Load makes a vector
+// of elements of a row.
 
 #if NVC_HAS_VECTORS
 HWY_INLINE Vector<int32_t> LoadRounded(const float* from) {
@@ -61,7 +62,7 @@ struct RoundToBytes {
         hn::ReorderDemote2To(words, LoadRounded(from + 2 * kStep), LoadRounded(from + 3 * kStep));
     const auto bytes = Narrow(low, high);
 #if HWY_MAX_BYTES == 32
-    // Both steps took turns with their operands' blocks.
+    // Both steps interleaved the blocks of their operands.
     alignas(32) static constexpr int32_t kOrder[8] = {0, 4, 1, 5, 2, 6, 3, 7};
     const Tag<int32_t> longs;
     return hn::BitCast(Tag<uint8_t>(), hn::TableLookupLanes(hn::BitCast(longs, bytes),
@@ -74,7 +75,7 @@ struct RoundToBytes {
 };
 
 #if NVC_HAS_VECTORS
-// Puts in order what Narrow made of two vectors that were in order.
+// Restores the order after Narrow joined two vectors.
 template <typename T>
 HWY_INLINE Vector<T> InOrder(Vector<T> narrowed) {
 #if HWY_MAX_BYTES == 32
@@ -103,7 +104,7 @@ struct RoundToWords {
 
 struct ToHalves {
   HWY_INLINE uint16_t One(float value) const { return ToHalf(value); }
-  // SSE4 has no instruction for it, and Highway's replacement does not round.
+  // SSE4 has no instruction for halves, and Highway's replacement does not round.
 #if NVC_HAS_VECTORS && HWY_TARGET != HWY_SSE4
   HWY_INLINE Vector<uint16_t> Load(const float* from) const {
     const Tag<float> d;
@@ -129,7 +130,7 @@ struct Copy {
 #endif
 };
 
-// Elements [begin, count) of each channel, one by one.
+// Packs elements [begin, count) of each channel, one by one.
 template <typename Source, typename Make, typename T>
 HWY_INLINE void PackElements(const Source* const from[3], int channels, int begin, int count,
                              Make make, T* to) {
@@ -208,7 +209,7 @@ HWY_INLINE int ScaleOne(int sample, int right, int highest) {
 HWY_INLINE Vector<uint16_t> LoadScaled(const uint16_t* from, int right, int highest) {
   const Tag<uint16_t> d;
   auto words = hn::LoadU(d, from);
-  // All but the last bit goes first, so that the rounding can't overflow.
+  // This shifts out all bits but the last before it rounds, so that rounding can't overflow.
   if (right > 0) words = hn::AverageRound(hn::ShiftRightSame(words, right - 1), hn::Zero(d));
   return hn::Min(words, hn::Set(d, static_cast<uint16_t>(highest)));
 }

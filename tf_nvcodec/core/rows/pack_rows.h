@@ -1,5 +1,6 @@
-// From float code values to tensor elements: a linear map of up to three components, then
-// rounding, interleaving and the element type. Every version gives the same bits.
+// The inner loops that turn float code values into tensor elements. They apply a linear map to up
+// to three components, then round, interleave and convert to the element type. The versions for all
+// instruction sets give the same bits.
 #ifndef TF_NVCODEC_CORE_ROWS_PACK_ROWS_H_
 #define TF_NVCODEC_CORE_ROWS_PACK_ROWS_H_
 
@@ -18,12 +19,12 @@ struct LinearMap {
 };
 
 struct PackKernels {
-  // One row y from the rows of `inputs` components, 1 to 3.
+  // Computes one row y from the rows x of `inputs` components, 1 to 3.
   void (*map)(const LinearMap&, const float* const x[3], int inputs, int count, float* y);
-  // to[i * channels + c] = from[c][i], channels 1 to 3. Integers round half up and are then moved
-  // left by `shift`; half floats round to nearest even. `from` is in the element's range already.
-  // `stream` lets the row bypass the caches where it is aligned; then call `fence` before another
-  // thread may read it.
+  // to[i * channels + c] = from[c][i], with 1 to 3 channels. `from` must be within the element's
+  // range. Integers are rounded half up and then shifted left by `shift`; half floats are rounded
+  // to nearest even. With `stream`, an aligned row bypasses the caches. Call `fence` before another
+  // thread reads it.
   void (*pack)(const float* const from[3], int channels, int count, SampleType type, int shift,
                bool stream, void* to);
   void (*fence)();
@@ -33,13 +34,15 @@ struct PackKernels {
   // to[i] = min(round_half_up(from[i] / 2^right), highest) * 2^left.
   void (*scale_words)(const uint16_t* from, int right, int highest, int left, int count,
                       uint16_t* to);
-  void (*narrow_words)(const uint16_t* from, int right, int count, uint8_t* to);  // highest 255
+  void (*narrow_words)(const uint16_t* from, int right, int count,
+                       uint8_t* to);  // with highest = 255, left = 0
   void (*widen_bytes)(const uint8_t* from, int left, int count, uint16_t* to);
 };
 
+// Returns the version for the instruction set `simd`, which the processor must support.
 const PackKernels& GetPackKernels(Simd simd);
 
-// IEEE 754 binary16 of `value`, round to nearest even.
+// Returns the bits of `value` as an IEEE 754 binary16, rounded to nearest even.
 uint16_t ToHalf(float value);
 
 }  // namespace nvc

@@ -6,7 +6,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "tf_nvcodec/core/rows/resample_rows.cc"
 #include "hwy/foreach_target.h"
-// After foreach_target.h.
+// This comes after foreach_target.h, which includes this file once for each instruction set.
 #include "tf_nvcodec/core/rows/vectors-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -88,8 +88,8 @@ HWY_INLINE Vector<float> Floats(V samples) {
   return hn::ConvertTo(kFloats, hn::PromoteTo(Tag<int32_t>(), samples));
 }
 
-// kCount words, from + start[0], from + start[kEvery] and so on. Loads of words are quicker than
-// gathers and read nothing beyond the taps.
+// Loads kCount words at from + start[0], from + start[kEvery] and so on. This is faster than gather
+// instructions, and reads nothing beyond the taps.
 template <typename Word, size_t kCount, int kEvery = 1, typename T>
 HWY_INLINE hn::Vec<Few<Word, kCount>> Fetch(const T* from, const int32_t* start) {
   const Few<Word, kCount> d;
@@ -110,7 +110,7 @@ HWY_INLINE hn::Vec<Few<Word, kCount>> Fetch(const T* from, const int32_t* start)
   }
 }
 
-// Bits [kFirst, kEnd) of each long as a float.
+// Returns bits [kFirst, kEnd) of each 32-bit element as a float.
 template <int kFirst, int kEnd>
 HWY_INLINE Vector<float> Bits(Vector<uint32_t> longs) {
   const Tag<uint32_t> d;
@@ -119,7 +119,7 @@ HWY_INLINE Vector<float> Bits(Vector<uint32_t> longs) {
   return hn::ConvertTo(kFloats, hn::BitCast(Tag<int32_t>(), longs));
 }
 
-// The samples at start[0], start[1] and so on, and the samples after them.
+// x[0] has the samples at start[0], start[1] and so on; x[1] has the samples after those.
 struct Pairs {
   Vector<float> x[2];
 };
@@ -132,7 +132,7 @@ HWY_INLINE Pairs FetchPairs(const uint16_t* from, const int32_t* start) {
   return {{Bits<0, 16>(pairs), Bits<16, 32>(pairs)}};
 }
 
-// The same with the three samples after them.
+// The same with the three samples after each.
 struct Quads {
   Vector<float> x[4];
 };
@@ -142,7 +142,8 @@ HWY_INLINE Quads FetchQuads(const uint8_t* from, const int32_t* start) {
 }
 HWY_INLINE Quads FetchQuads(const uint16_t* from, const int32_t* start) {
   const Tag<uint32_t> d;
-  // The four samples of every other output.
+  // Each 64-bit element has the four samples of one output: `even` of outputs 0, 2 and so on, `odd`
+  // of outputs 1, 3 and so on.
   const auto even = Fetch<uint64_t, kStep / 2, 2>(from, start);
   const auto odd = Fetch<uint64_t, kStep / 2, 2>(from, start + 1);
   const auto low = hn::OddEven(hn::BitCast(d, hn::ShiftLeft<32>(odd)), hn::BitCast(d, even));
@@ -150,7 +151,7 @@ HWY_INLINE Quads FetchQuads(const uint16_t* from, const int32_t* start) {
   return {{Bits<0, 16>(low), Bits<16, 32>(low), Bits<0, 16>(high), Bits<16, 32>(high)}};
 }
 
-// (x[0] + x[1]) + (x[2] + x[3]) of a, b, c and d.
+// Returns (x[0] + x[1]) + (x[2] + x[3]) for x = a, b, c and d.
 HWY_INLINE Four SumFours(Four a, Four b, Four c, Four d) {
   const hn::Repartition<double, decltype(kFour)> wide;
   // a0 + a1, b0 + b1, a2 + a3, b2 + b3
@@ -161,7 +162,7 @@ HWY_INLINE Four SumFours(Four a, Four b, Four c, Four d) {
                  hn::BitCast(kFour, hn::InterleaveUpper(wide, x, y)));
 }
 
-// The eight sums of Dot8, s0 + s4, s1 + s5, ...
+// Makes the eight sums s of Dot8 and returns s0 + s4, s1 + s5, s2 + s6 and s3 + s7.
 HWY_INLINE Four FoldedSums(const float* x, const float* w, int taps) {
 #if HWY_MAX_BYTES == 32
   const Few<float, 8> d;

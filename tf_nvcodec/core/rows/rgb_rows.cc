@@ -5,7 +5,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "tf_nvcodec/core/rows/rgb_rows.cc"
 #include "hwy/foreach_target.h"
-// After foreach_target.h.
+// This comes after foreach_target.h, which includes this file once for each instruction set.
 #include "tf_nvcodec/core/rows/vectors-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -35,7 +35,7 @@ void Split8(const uint8_t* pixels, int width, uint8_t* const planes[3]) {
   }
 }
 
-// Compilers make vectors of the other loops by themselves.
+// Compilers vectorize the other loops by themselves.
 
 struct Plain {
   template <typename T>
@@ -46,9 +46,9 @@ struct Plain {
 
 struct FromHalf {
   HWY_INLINE float operator()(uint16_t half) const {
-    // Exponent and mantissa land 112 powers of two too low; the product corrects that, for
-    // subnormals too. Infinities and NaNs come out above 65504, which is out of range as they
-    // should be.
+    // The bits of exponent and mantissa give a float that is too small by a factor of 2^112, and
+    // the product corrects that, also for subnormals. Infinities and NaNs become values above
+    // 65504, which the caller rejects as out of range.
     const uint32_t bits = static_cast<uint32_t>(half & 0x7fff) << 13;
     const uint32_t scale_bits = 239u << 23;
     float value, scale;

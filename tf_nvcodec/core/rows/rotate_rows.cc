@@ -5,15 +5,16 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "tf_nvcodec/core/rows/rotate_rows.cc"
 #include "hwy/foreach_target.h"
-// After foreach_target.h.
+// This comes after foreach_target.h, which includes this file once for each instruction set.
 #include "tf_nvcodec/core/rows/vectors-inl.h"
 
 namespace nvc {
 namespace {
 
-// A pixel at a time. These are compiled once, without AVX2: GCC makes slower loops of them with it.
+// These move one pixel at a time. They are compiled once, without AVX2, because GCC makes slower
+// loops of them with AVX2.
 void ReversePixels(const uint8_t* from, int count, size_t pixel_bytes, uint8_t* to);
-// Rows [first_row, rows) of columns [first_column, width).
+// Turns rows [first_row, rows) of columns [first_column, width).
 void TurnPixels(const uint8_t* from, ptrdiff_t from_stride, int first_row, int rows,
                 int first_column, int width, size_t pixel_bytes, uint8_t* to, ptrdiff_t to_stride);
 
@@ -27,13 +28,13 @@ namespace {
 
 #if NVC_HAS_VECTORS
 
-// Blocks of 8 by 8 pixels of 1 and 3 bytes are turned as a whole.
+// Pixels of 1 and 3 bytes are turned in blocks of 8 by 8 pixels.
 constexpr int kBlock = 8;
 
 constexpr hn::Full128<uint8_t> kBytes;
 using Bytes = hn::Vec<decltype(kBytes)>;
 
-// InterleaveLower and InterleaveUpper of elements of type T.
+// InterleaveLower and InterleaveUpper for elements of type T.
 template <typename T, class V>
 HWY_INLINE V ZipLower(V a, V b) {
   const hn::Repartition<T, hn::DFromV<V>> d;
@@ -79,11 +80,12 @@ HWY_INLINE void TurnBlock1(const uint8_t* from, ptrdiff_t from_stride, uint8_t* 
   }
 }
 
-// Four pixels of 3 bytes to four of 4 bytes, in each block of 16 bytes, and back.
+// Byte orders that widen four pixels of 3 bytes to 4 bytes in each block of 16 bytes, and that
+// narrow them again.
 alignas(16) constexpr uint8_t kWiden[16] = {0, 1, 2, 0, 3, 4, 5, 0, 6, 7, 8, 0, 9, 10, 11, 0};
 alignas(16) constexpr uint8_t kNarrow[16] = {0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, 0, 0, 0, 0};
 
-// Pixel k of each of four rows, for k from 0 to 3, in each block of 16 bytes.
+// of[k] has pixel k of each of four rows, in each block of 16 bytes.
 template <class V>
 struct Columns {
   V of[4];
@@ -175,7 +177,7 @@ void Reverse(const uint8_t* from, int count, size_t pixel_bytes, uint8_t* to) {
                  to + count - 16 - i);
     }
   } else if (pixel_bytes == 3) {
-    // Five pixels and a byte that the next ones write over.
+    // Each store writes five pixels and one byte more, which the next store overwrites.
     alignas(16) static constexpr uint8_t kOrder[16] = {0, 12, 13, 14, 9, 10, 11, 6,
                                                        7, 8,  3,  4,  5, 0,  1,  2};
     const Bytes order = hn::Load(kBytes, kOrder);

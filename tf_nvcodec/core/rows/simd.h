@@ -1,19 +1,19 @@
-// The vector instructions that the row kernels use.
+// Chooses the instruction set for the row kernels.
 //
 // A kernel has one source. Highway's foreach_target.h compiles it for each instruction set that is
-// not disabled here, and all versions give the same bits. A program picks one when it runs.
+// not disabled here, and all versions give the same bits. The program picks one when it runs.
 #ifndef TF_NVCODEC_CORE_ROWS_SIMD_H_
 #define TF_NVCODEC_CORE_ROWS_SIMD_H_
 
 #include <vector>
 
-// Highway reads these four. AVX-512 is left out because it hardly helps: on vectors of 32 bytes
+// Highway reads these macros. AVX-512 is left out because it hardly helps: on vectors of 32 bytes
 // most kernels gain nothing from it, and quarter turns take 1.4 times as long.
 #define HWY_DISABLED_TARGETS (~(HWY_SCALAR | HWY_EMU128 | HWY_SSE4 | HWY_AVX2 | HWY_NEON))
 // Fused multiply-add rounds differently from the portable version.
 #define HWY_DISABLE_BMI2_FMA
 #define HWY_DISABLE_PCLMUL_AES
-// Highway's debug checks call its library, and we use its headers only.
+// Highway's debug checks need its library, and we use only its headers.
 #define HWY_IS_DEBUG_BUILD 0
 
 namespace nvc {
@@ -24,9 +24,10 @@ enum class Simd {
   kAvx2,      // AVX2 and F16C
 };
 
-// What the processor and the operating system support, the best last.
+// Returns the instruction sets that the processor and the operating system support, the best last.
 std::vector<Simd> SupportedSimd();
 
+// Returns the last of them.
 Simd BestSimd();
 
 }  // namespace nvc

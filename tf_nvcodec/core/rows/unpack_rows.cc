@@ -9,7 +9,7 @@ extern "C" {
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "tf_nvcodec/core/rows/unpack_rows.cc"
 #include "hwy/foreach_target.h"
-// After foreach_target.h.
+// This comes after foreach_target.h, which includes this file once for each instruction set.
 #include "tf_nvcodec/core/rows/vectors-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -17,7 +17,7 @@ namespace nvc {
 namespace HWY_NAMESPACE {
 namespace {
 
-// Compilers make vectors of these loops by themselves.
+// Compilers vectorize these loops by themselves.
 
 template <int kStep>
 HWY_INLINE void EveryByte(const uint8_t* __restrict from, int count, uint8_t* __restrict to) {

@@ -1,4 +1,5 @@
-// Takes the samples of one component out of rows that pack several, or in odd ways.
+// Extracts the samples of one component from rows that pack several components together, or that
+// store samples in an unusual byte order or at a shift.
 #ifndef TF_NVCODEC_CORE_ROWS_UNPACK_ROWS_H_
 #define TF_NVCODEC_CORE_ROWS_UNPACK_ROWS_H_
 
@@ -8,8 +9,8 @@
 
 namespace nvc {
 
-// How samples are stored: `depth` bits from bit `shift` of an element, `step` bytes from one to the
-// next; elements of more than a byte in the other byte order when `swapped`.
+// How the samples are stored. A sample has `depth` bits, from bit `shift` of its element on.
+// Elements are `step` bytes apart. `swapped` elements are not in the byte order of this machine.
 struct Packing {
   int step, shift, depth;
   bool swapped;
@@ -21,6 +22,7 @@ struct UnpackKernels {
   void (*longs)(const uint8_t* from, const Packing&, int count, uint16_t* to);  // 4-byte elements
 };
 
+// Returns the version for the instruction set `simd`, which the processor must support.
 const UnpackKernels& GetUnpackKernels(Simd simd);
 
 }  // namespace nvc

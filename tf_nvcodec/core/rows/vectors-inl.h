@@ -1,5 +1,5 @@
-// Vectors for the row kernels, on top of Highway. foreach_target.h makes each kernel's file include
-// this once for each instruction set.
+// Vector operations for the row kernels, on top of Highway. foreach_target.h includes each kernel's
+// file, and with it this header, once for each instruction set.
 #if defined(TF_NVCODEC_CORE_ROWS_VECTORS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef TF_NVCODEC_CORE_ROWS_VECTORS_INL_H_
 #undef TF_NVCODEC_CORE_ROWS_VECTORS_INL_H_
@@ -14,8 +14,8 @@
 #include "hwy/highway.h"
 #include "tf_nvcodec/core/rows/simd.h"
 
-// Whether this instruction set has the vectors below. Without them a kernel is only the plain loop
-// that otherwise ends its rows.
+// Whether this instruction set has the vectors below. Without them a kernel only has the plain
+// loop, which otherwise handles the end of each row.
 #undef NVC_HAS_VECTORS
 #if HWY_TARGET == HWY_SSE4 || HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_NEON
 #define NVC_HAS_VECTORS 1
@@ -23,7 +23,7 @@
 #define NVC_HAS_VECTORS 0
 #endif
 
-// The version of the table `kernels` for `simd`.
+// Returns the version of the table `kernels` for `simd`.
 #undef NVC_CHOOSE
 #if (HWY_TARGETS & HWY_SSE4) && (HWY_TARGETS & HWY_AVX2)
 #define NVC_CHOOSE(simd, kernels)            \
@@ -49,7 +49,7 @@ using Vector = hn::Vec<Tag<T>>;
 template <typename T>
 constexpr int kLanes = HWY_MAX_BYTES / static_cast<int>(sizeof(T));
 
-// With `stream` the row bypasses the caches; it must be aligned then.
+// With `stream`, the row bypasses the caches and must be aligned, see CanStream.
 template <typename T>
 HWY_INLINE void StoreRow(bool stream, Vector<T> v, T* to) {
   if (stream) {
@@ -62,9 +62,9 @@ HWY_INLINE bool CanStream(const void* to) {
   return reinterpret_cast<uintptr_t>(to) % HWY_MAX_BYTES == 0;
 }
 
-// Three operations that Highway 1.0 lacks, or has in a slower form. Where vectors have two blocks
-// of 16 bytes, both narrowings work on each block by itself: they undo InterleaveLower and
-// InterleaveUpper.
+// Three operations that Highway 1.0 lacks or has in a slower form. In vectors with two blocks of 16
+// bytes, both versions of Narrow work on each block by itself, so that they undo InterleaveLower
+// and InterleaveUpper.
 #if HWY_TARGET == HWY_AVX2
 HWY_INLINE Vector<uint8_t> Narrow(Vector<int16_t> low, Vector<int16_t> high) {
   return Vector<uint8_t>{_mm256_packus_epi16(low.raw, high.raw)};
@@ -72,7 +72,7 @@ HWY_INLINE Vector<uint8_t> Narrow(Vector<int16_t> low, Vector<int16_t> high) {
 HWY_INLINE Vector<uint16_t> Narrow(Vector<int32_t> low, Vector<int32_t> high) {
   return Vector<uint16_t>{_mm256_packus_epi32(low.raw, high.raw)};
 }
-// Of floats that int32_t can hold; Highway's ConvertTo also handles all others.
+// For floats that fit in int32_t. Highway's ConvertTo also handles all others, which takes longer.
 HWY_INLINE Vector<int32_t> Truncate(Vector<float> v) {
   return Vector<int32_t>{_mm256_cvttps_epi32(v.raw)};
 }
@@ -98,7 +98,7 @@ HWY_INLINE Vector<uint16_t> Narrow(Vector<int32_t> low, Vector<int32_t> high) {
 HWY_INLINE Vector<int32_t> Truncate(Vector<float> v) { return hn::ConvertTo(Tag<int32_t>(), v); }
 #endif
 
-// Where vectors have two blocks, [a0 a1] and [b0 b1] become [a0 b0] and [a1 b1].
+// In vectors with two blocks, [a0 a1] and [b0 b1] become [a0 b0] and [a1 b1].
 template <typename T>
 HWY_INLINE void SwapBlocks(Vector<T>* a, Vector<T>* b) {
 #if HWY_MAX_BYTES == 32
@@ -117,11 +117,12 @@ HWY_INLINE void StorePairs(bool stream, const Vector<T> x[2], T* to) {
   StoreRow<T>(stream, high, to + kLanes<T>);
 }
 
-// From three vectors of one colour each to three vectors of colour triples.
+// Tables to interleave three vectors, of one colour each, to three vectors of colour triples.
 //
-// Take groups of n elements, where 3 does not divide n. Each colour is permuted in its group so
-// that every element is where some vector of triples needs it: element i is pixel (i - c) / 3
-// modulo n for colour c. Every third element of each colour then makes a vector of triples.
+// Vectors are split into groups of n elements, where 3 does not divide n. Each colour c is permuted
+// in its group so that element i is pixel (i - c) / 3 modulo n. Then each pixel is at an element
+// where one of the vectors of triples needs it. Every third element of each colour makes such a
+// vector.
 template <typename T>
 struct TripleTables {
   static constexpr int kGroup = sizeof(T) == 4 ? HWY_MAX_BYTES / 4 : 16 / sizeof(T);
@@ -185,7 +186,7 @@ HWY_INLINE void StoreTriples(bool stream, const Vector<T> x[3], T* to) {
   }
 #if HWY_MAX_BYTES == 32
   if constexpr (kTables.kGroup < kLanes<T>) {
-    // Each part has triples of its blocks' own pixels.
+    // Each part has the triples of the pixels of its own blocks. This puts the blocks in order.
     const Tag<T> d;
     const Vector<T> p0 = part0, p1 = part1, p2 = part2;
     part0 = hn::ConcatLowerLower(d, p1, p0);

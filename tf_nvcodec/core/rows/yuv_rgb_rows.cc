@@ -7,7 +7,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "tf_nvcodec/core/rows/yuv_rgb_rows.cc"
 #include "hwy/foreach_target.h"
-// After foreach_target.h.
+// This comes after foreach_target.h, which includes this file once for each instruction set.
 #include "tf_nvcodec/core/rows/vectors-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -23,8 +23,8 @@ constexpr Tag<int16_t> kWords;
 constexpr Tag<uint16_t> kUnsigned;
 constexpr Tag<uint8_t> kBytes;
 
-// Of kStep pixels. Interleaving bytes with zeros splits them into these two vectors, and Narrow
-// joins them in order again. ChromaTerms keeps them split.
+// The 16-bit values of kStep pixels. Interleaving bytes with zeros splits the pixels into these two
+// vectors, and Narrow joins them in order again. ChromaTerms keeps them split.
 struct Split {
   V16 low, high;
 };
@@ -73,7 +73,7 @@ HWY_INLINE void StoreSplit(V16 low, V16 high, int16_t* to) {
   hn::StoreU(low, kWords, to);
   hn::StoreU(high, kWords, to + kLanes<int16_t>);
 }
-// Each word twice.
+// Stores each word twice.
 HWY_INLINE void StoreTwice(V16 words, int16_t* to) {
   StoreSplit(hn::InterleaveLower(kWords, words, words), hn::InterleaveUpper(kWords, words, words),
              to);
@@ -213,7 +213,7 @@ inline int16_t ToFraction(const YuvRgbFactors& f, int code) {
   return static_cast<int16_t>(static_cast<uint16_t>(code << f.left) >> f.right);
 }
 
-// As the instruction PMULHRSW.
+// Does what the instruction PMULHRSW does.
 inline int MultiplyRounded(int16_t a, int16_t b) { return (a * b + 0x4000) >> 15; }
 
 inline uint8_t Clamp(int value) {
@@ -285,7 +285,8 @@ HWY_AFTER_NAMESPACE();
 namespace nvc {
 
 YuvRgbFactors MakeYuvRgbFactors(const YuvToRgb& yuv_to_rgb, int depth) {
-  // A 15-bit fraction times this, shifted right by 15, is 0..255 with 5 bits after the point.
+  // The product of a 15-bit fraction and this scale, shifted right by 15, is in 0..255 with 5 bits
+  // after the point.
   const double scale = 255.0 * 32 * (1 << depth);
   const auto factor = [&](int row, int column) {
     return static_cast<int16_t>(std::lround(yuv_to_rgb.matrix[row][column] * scale));

@@ -1,10 +1,10 @@
-// Rows of Y'CbCr to rows of 8-bit R'G'B' in 16-bit fixed point: the path of frames that are not
-// resized.
+// The inner loops that convert rows of Y'CbCr to rows of 8-bit R'G'B', in 16-bit fixed point.
+// Frames that are not resized take this path.
 //
-// Samples are taken as fractions of 2^depth with 15 bits, multiplied by factors with 13 bits and
-// summed with 5 bits after the point, so that each of at most three products is off by at most
-// 1/64 before the one rounding to an integer: the result is within 1 of the exact one. Every
-// version gives the same bits.
+// Samples are fractions of 2^depth with 15 bits after the point. They are multiplied by factors
+// with 13 bits after the point, and the products are added with 5 bits after the point. Each of at
+// most three products is off by at most 1/64, and there is one rounding to an integer. So the
+// result is within 1 of the exact one. The versions for all instruction sets give the same bits.
 #ifndef TF_NVCODEC_CORE_ROWS_YUV_RGB_ROWS_H_
 #define TF_NVCODEC_CORE_ROWS_YUV_RGB_ROWS_H_
 
@@ -19,16 +19,17 @@ namespace nvc {
 struct YuvRgbFactors {
   int16_t y, cr_to_r, cb_to_g, cr_to_g, cb_to_b;
   int16_t luma_offset;  // 15 bits after the point
-  // Code values become 15-bit fractions by a shift to the left or, for 16 bits, to the right.
+  // Shifts that make 15-bit fractions of code values: to the left or, for 16 bits, to the right.
   int left, right;
 };
+// `depth` is the bit depth of the samples.
 YuvRgbFactors MakeYuvRgbFactors(const YuvToRgb& yuv_to_rgb, int depth);
 
-// What chroma adds to the red, green and blue of a row of pixels; shared by the rows that share
-// their chroma. The order of elements is the kernels' own.
+// What chroma adds to the red, green and blue of a row of pixels. Rows with the same chroma samples
+// share it. Only the kernels know the order of the elements.
 class ChromaTerms {
  public:
-  // Those of a row without chroma.
+  // Makes the terms of a row without chroma.
   explicit ChromaTerms(int width);
   int16_t* red() { return terms_.data(); }
   int16_t* green() { return terms_.data() + stride_; }
@@ -38,7 +39,7 @@ class ChromaTerms {
   const int16_t* blue() const { return terms_.data() + 2 * stride_; }
 
   static constexpr int kBlock = 32;  // widths are rounded up to whole blocks
-  // Every term includes half an integer, so that sums round to the nearest.
+  // Every term includes one half, so that sums are rounded to the nearest integer.
   static constexpr int16_t kHalf = 1 << 4;
 
  private:
@@ -47,29 +48,30 @@ class ChromaTerms {
 };
 
 struct YuvRgbKernels {
-  // Terms of `count` pixels from count >> log2 (rounded up) chroma samples, log2 0 or 1.
+  // Computes the terms of `count` pixels from count >> log2 (rounded up) chroma samples. `log2` is
+  // 0 or 1.
   void (*chroma8)(const YuvRgbFactors&, const uint8_t* cb, const uint8_t* cr, int log2, int count,
                   ChromaTerms* terms);
   void (*chroma16)(const YuvRgbFactors&, const uint16_t* cb, const uint16_t* cr, int log2,
                    int count, ChromaTerms* terms);
-  // `stream` lets the rows bypass the caches where they are aligned; then call `fence` before
-  // another thread may read them.
-  // `count` pixels to the planes red, green and blue.
+  // Converts `count` pixels to the planes red, green and blue. With `stream`, aligned rows bypass
+  // the caches. Call `fence` before another thread reads them.
   void (*planar8)(const YuvRgbFactors&, const uint8_t* luma, const ChromaTerms&, int count,
                   bool stream, uint8_t* const rgb[3]);
   void (*planar16)(const YuvRgbFactors&, const uint16_t* luma, const ChromaTerms&, int count,
                    bool stream, uint8_t* const rgb[3]);
-  // `count` pixels as R, G, B triples, or B, G, R.
+  // Converts `count` pixels to R, G, B triples, or to B, G, R with `bgr`.
   void (*packed8)(const YuvRgbFactors&, const uint8_t* luma, const ChromaTerms&, int count,
                   bool bgr, bool stream, uint8_t* to);
   void (*packed16)(const YuvRgbFactors&, const uint16_t* luma, const ChromaTerms&, int count,
                    bool bgr, bool stream, uint8_t* to);
-  // Luma alone, stretched to 0..255.
+  // Converts luma alone, stretched to 0..255.
   void (*gray8)(const YuvRgbFactors&, const uint8_t* luma, int count, uint8_t* to);
   void (*gray16)(const YuvRgbFactors&, const uint16_t* luma, int count, uint8_t* to);
   void (*fence)();
 };
 
+// Returns the version for the instruction set `simd`, which the processor must support.
 const YuvRgbKernels& GetYuvRgbKernels(Simd simd);
 
 }  // namespace nvc

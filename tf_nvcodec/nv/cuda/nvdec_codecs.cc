@@ -13,7 +13,7 @@ extern "C" {
 
 namespace nvc {
 
-// The table has NVIDIA's numbers without NVIDIA's headers.
+// codec_table.h writes NVIDIA's numbers without NVIDIA's headers, so that they are checked here.
 static_assert(FactsOf(AV_CODEC_ID_MPEG1VIDEO).nvdec.id == cudaVideoCodec_MPEG1);
 static_assert(FactsOf(AV_CODEC_ID_MPEG2VIDEO).nvdec.id == cudaVideoCodec_MPEG2);
 static_assert(FactsOf(AV_CODEC_ID_MPEG4).nvdec.id == cudaVideoCodec_MPEG4);

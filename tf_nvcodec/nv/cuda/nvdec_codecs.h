@@ -1,4 +1,4 @@
-// The codecs that NVDEC is used for.
+// Lists the codecs that we use NVDEC for, and says why not for the others.
 #ifndef TF_NVCODEC_NV_CUDA_NVDEC_CODECS_H_
 #define TF_NVCODEC_NV_CUDA_NVDEC_CODECS_H_
 
@@ -14,20 +14,22 @@ extern "C" {
 
 namespace nvc {
 
-// All of them, where a GPU has them.
+// Returns all codecs that NVDEC is used for. A GPU may lack some of them.
 std::vector<cudaVideoCodec> NvdecCodecs();
 
-// NVIDIA's name of a codec. Unimplemented for those that NVDEC is never used for.
+// Returns NVIDIA's number of a codec, or Unimplemented for codecs that NVDEC is never used for.
 absl::StatusOr<cudaVideoCodec> NvdecCodec(AVCodecID codec);
 
-// FFmpeg's name of a codec.
+// Returns FFmpeg's name of a codec.
 const char* NvdecCodecName(cudaVideoCodec codec);
 
-// Unimplemented also for codecs that NVDEC decodes only where backend="nvdec" asks for it: pictures
-// that it gets wrong may come in the middle of a stream.
+// Checks that NVDEC may be used without backend="nvdec". Returns Unimplemented as NvdecCodec does,
+// and for codecs of which NVDEC decodes some pictures wrong, because those may come in the middle
+// of a stream.
 absl::Status CheckTakenUnasked(AVCodecID codec);
 
-// Unimplemented also for codecs whose pictures may differ from FFmpeg's in the last bit.
+// Checks that NVDEC's pictures equal FFmpeg's to the bit. Returns Unimplemented as
+// CheckTakenUnasked does, and for codecs whose pictures may differ in the last bit.
 absl::Status CheckExact(AVCodecID codec);
 
 }  // namespace nvc

@@ -27,7 +27,7 @@ absl::StatusOr<GpuDevice*> FindDefaultNvdec() {
   return status;
 }
 
-// The first one that says that the GPU can't decode such streams.
+// Returns the first Unimplemented status, which says that the GPU can't decode such streams, or OK.
 absl::Status Unsupported(const DamagedFrames& damaged) {
   for (const auto& [frame, status] : damaged) {
     if (absl::IsUnimplemented(status)) return status;
@@ -52,12 +52,12 @@ absl::Status WithNvdecCure(const absl::Status& status) {
 }
 
 absl::StatusOr<GpuDevice*> DefaultNvdec() {
-  // In a fork too, whatever its parent found.
+  // This check comes first because a forked process can't use the GPU that its parent found.
   const absl::Status driver = GetCudaDriver().status();
   if (!driver.ok()) return WithNvdecCure(driver);
   static std::atomic<GpuDevice*> found{nullptr};
   if (GpuDevice* const device = found; device != nullptr) return device;
-  // A failure may pass, such as one for want of memory.
+  // A failure is not remembered, because it may be temporary, such as a lack of memory.
   const absl::StatusOr<GpuDevice*> device = FindDefaultNvdec();
   if (!device.ok()) return WithNvdecCure(device.status());
   found = *device;
@@ -73,7 +73,7 @@ absl::StatusOr<GpuDevice*> ChooseDecoder(Backend backend, GpuDevice* frames_on,
     absl::Status status = CheckExact(codec.codec_id);
     if (status.ok()) status = CheckNvdecTakes(frames_on, codec);
     if (status.ok()) return frames_on;
-    // Not a GPU out of memory, or one that is gone.
+    // Other errors, such as a GPU that is out of memory or gone, do not fall back to FFmpeg.
     if (!absl::IsUnimplemented(status) && !absl::IsFailedPrecondition(status)) return status;
     *why_not = std::string(status.message());
     return nullptr;

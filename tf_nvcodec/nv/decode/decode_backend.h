@@ -1,4 +1,4 @@
-// Chooses between NVDEC and FFmpeg for a stream, and sets the reading up for the choice.
+// Chooses between NVDEC and FFmpeg for a stream, and makes the DecoderFactory for NVDEC.
 #ifndef TF_NVCODEC_NV_DECODE_DECODE_BACKEND_H_
 #define TF_NVCODEC_NV_DECODE_DECODE_BACKEND_H_
 
@@ -19,31 +19,34 @@ extern "C" {
 
 namespace nvc {
 
-// kAuto: NVDEC for frames that are to be on a GPU, where it decodes the stream exactly as FFmpeg.
+// kAuto uses NVDEC for frames that the caller wants on a GPU, if NVDEC decodes the stream exactly
+// as FFmpeg does.
 enum class Backend { kAuto, kCpu, kNvdec };
 
+// Returns InvalidArgument, which lists the names, for an unknown name.
 absl::StatusOr<Backend> ParseBackend(absl::string_view name);
 
-// Of what "nvdec" can't do.
+// Returns the error of a decode with backend="nvdec", with the advice to use another backend.
 absl::Status WithNvdecCure(const absl::Status& status);
 
-// The GPU for frames in host memory. FailedPrecondition: why there is none; asked once.
+// Returns the first GPU with NVDEC, for frames that go to host memory. Returns FailedPrecondition,
+// with the reason, when no GPU has it. A GPU that was found is remembered.
 absl::StatusOr<GpuDevice*> DefaultNvdec();
 
-// The GPU whose NVDEC is to decode the stream; null: FFmpeg is to. `frames_on`: the GPU that the
-// frames are for; null: host memory. With kAuto, `why_not` says why a GPU's frames come from
-// FFmpeg; with kNvdec that is the status.
+// Returns the GPU whose NVDEC decodes the stream, or null if FFmpeg decodes it. `frames_on` is the
+// GPU that the frames go to; null means host memory. If kAuto chooses FFmpeg for frames that go to
+// a GPU, `why_not` says why. If kNvdec can't decode the stream, the status says why.
 absl::StatusOr<GpuDevice*> ChooseDecoder(Backend backend, GpuDevice* frames_on,
                                          const AVCodecParameters& codec, std::string* why_not);
 
-// What ReadFrames needs for decoding on `device`, with the engines that `quota` allows. Where a
-// segment turns out to be damaged, FFmpeg decodes it again: its word on what is damaged is the one
-// that counts. So it does, with kAuto, where the stream's own headers tell that it is none for this
-// GPU; `say` gets the reason.
+// Makes what ReadFrames needs to decode on `device`, with as many sessions as `quota` allows. If a
+// segment turns out to be damaged, FFmpeg decodes it again and decides which frames are damaged.
+// With kAuto, FFmpeg also decodes segments whose own headers show that this GPU can't decode them.
+// `say` then gets the reason.
 DecoderFactory DecodeOnGpu(GpuDevice* device, Backend backend, NvdecQuota* quota,
                            std::function<void(const std::string& why)> say);
 
-// Segments that FFmpeg decoded again, since the process began.
+// Returns how many segments FFmpeg has decoded again in this process.
 int64_t SegmentsDecodedAgain();
 
 }  // namespace nvc

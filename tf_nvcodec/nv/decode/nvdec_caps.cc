@@ -36,7 +36,7 @@ std::string KindOf(cudaVideoChromaFormat chroma, int bit_depth) {
   return absl::StrCat(bit_depth, "-bit ", NameOf(chroma));
 }
 
-// The driver's answers, for the life of the process.
+// Returns the driver's answer, and caches it until the process ends.
 absl::StatusOr<CUVIDDECODECAPS> CapsOf(GpuDevice* device, cudaVideoCodec codec,
                                        cudaVideoChromaFormat chroma, int bit_depth) {
   using Key = std::tuple<GpuDevice*, int, int, int>;
@@ -54,7 +54,8 @@ absl::StatusOr<CUVIDDECODECAPS> CapsOf(GpuDevice* device, cudaVideoCodec codec,
   caps.eChromaFormat = chroma;
   caps.nBitDepthMinus8 = static_cast<unsigned int>(bit_depth - 8);
   const CUresult result = cuvid->cuvidGetDecoderCaps(&caps);
-  // Some drivers say this of what they don't know, others leave bIsSupported 0.
+  // Some drivers return these errors for formats that they don't know; others set bIsSupported to
+  // 0.
   const bool unknown = result == static_cast<CUresult>(kCudaNotSupported) ||
                        result == static_cast<CUresult>(kCudaInvalidValue);
   if (unknown) {
@@ -65,7 +66,7 @@ absl::StatusOr<CUVIDDECODECAPS> CapsOf(GpuDevice* device, cudaVideoCodec codec,
   return known->emplace(key, caps).first->second;
 }
 
-// Which surfaces pictures of a kind come in.
+// Whether NVDEC can output pictures of this kind in the surface format that we use for them.
 bool HasOutputFormat(const CUVIDDECODECAPS& caps, cudaVideoChromaFormat chroma, int bit_depth) {
   return (caps.nOutputFormatMask >> NvdecSurfaceFormat(chroma, bit_depth) & 1) != 0;
 }
@@ -74,6 +75,7 @@ bool IsTaken(const CUVIDDECODECAPS& caps, cudaVideoChromaFormat chroma, int bit_
   return caps.bIsSupported != 0 && HasOutputFormat(caps, chroma, bit_depth);
 }
 
+// Returns the chroma formats and bit depths that the GPU decodes, for an error message.
 absl::StatusOr<std::string> KindsTaken(GpuDevice* device, cudaVideoCodec codec) {
   std::vector<std::string> kinds;
   absl::Status failure;
@@ -81,7 +83,7 @@ absl::StatusOr<std::string> KindsTaken(GpuDevice* device, cudaVideoCodec codec) 
        {cudaVideoChromaFormat_Monochrome, cudaVideoChromaFormat_420, cudaVideoChromaFormat_444}) {
     for (const int bit_depth : {8, 10, 12}) {
       const auto caps = CapsOf(device, codec, chroma, bit_depth);
-      // Drivers may have errors of their own for a combination that they never heard of.
+      // Drivers may return other errors for combinations that they don't know.
       if (!caps.ok()) failure = caps.status();
       if (caps.ok() && IsTaken(*caps, chroma, bit_depth)) {
         kinds.push_back(KindOf(chroma, bit_depth));
@@ -92,6 +94,7 @@ absl::StatusOr<std::string> KindsTaken(GpuDevice* device, cudaVideoCodec codec) 
   return absl::StrJoin(kinds, ", ");
 }
 
+// Checks all but the size. Fills `caps` if it returns OK.
 absl::Status CheckKind(GpuDevice* device, const NvdecFormat& format, CUVIDDECODECAPS* caps) {
   const bool has_surface =
       format.chroma != cudaVideoChromaFormat_422 &&

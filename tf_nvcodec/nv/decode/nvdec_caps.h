@@ -1,4 +1,4 @@
-// What a GPU's NVDEC takes.
+// Checks whether a GPU's NVDEC can decode a stream.
 #ifndef TF_NVCODEC_NV_DECODE_NVDEC_CAPS_H_
 #define TF_NVCODEC_NV_DECODE_NVDEC_CAPS_H_
 
@@ -12,7 +12,8 @@ extern "C" {
 
 namespace nvc {
 
-// What a stream asks of NVDEC; sizes as coded.
+// The properties of a stream that decide whether NVDEC can decode it. Sizes are those of the coded
+// pictures.
 struct NvdecFormat {
   cudaVideoCodec codec = cudaVideoCodec_NumCodecs;
   cudaVideoChromaFormat chroma = cudaVideoChromaFormat_420;
@@ -20,15 +21,16 @@ struct NvdecFormat {
   int width = 0, height = 0;
 };
 
-// What its pictures are mapped as. Not for 4:2:2.
+// Returns the format of the surfaces that NVDEC outputs. `chroma` must not be 4:2:2.
 cudaVideoSurfaceFormat NvdecSurfaceFormat(cudaVideoChromaFormat chroma, int bit_depth);
 
-// Unimplemented says which of codec, chroma, depth or size it is, and what the GPU takes;
-// FailedPrecondition where there is no NVDEC at all. The GPU is asked once for each kind.
+// Returns Unimplemented if the GPU can't decode the format. The message says whether the codec, the
+// chroma format, the bit depth or the size is the reason, and what the GPU can decode. Returns
+// FailedPrecondition if the machine has no NVDEC. The driver's answers are cached.
 absl::Status CheckNvdecTakes(GpuDevice* device, const NvdecFormat& format);
 
-// The same for a stream as its container describes it. What the container does not tell is left
-// to the decoder, which sees the stream's own headers.
+// The same for the description of a stream in its container. What the container does not tell, the
+// decoder checks later with the stream's own headers.
 absl::Status CheckNvdecTakes(GpuDevice* device, const AVCodecParameters& codec);
 
 }  // namespace nvc

@@ -18,6 +18,7 @@
 namespace nvc {
 namespace {
 
+// Whether decoding may go on after this error.
 bool IsAboutThePacket(const absl::Status& status) {
   return absl::IsDataLoss(status) || absl::IsResourceExhausted(status);
 }
@@ -40,9 +41,9 @@ class NvdecDecoder : public Decoder, private NvdecParserEvents {
     if (!lost_.ok()) return lost_;
     error_ = absl::OkStatus();
     absl::Status status = packet == nullptr ? Finish() : Parse(*packet);
-    // What a callback said is the cause of what the parser says.
+    // An error of a callback is the cause of the parser's error.
     status = Note(error_.ok() ? status : error_);
-    // What came before is shown all the same.
+    // The pictures before the error can still be output.
     if (absl::IsUnimplemented(status)) Finish().IgnoreError();
     return status;
   }
@@ -54,7 +55,8 @@ class NvdecDecoder : public Decoder, private NvdecParserEvents {
       pending_.pop_front();
       const absl::Status mapped = Map(&next);
       if (absl::IsDataLoss(mapped)) {
-        // Not of the packet sent last; that there is no picture says enough of its own.
+        // This error does not belong to the packet that was sent last, so that Receive does not
+        // return it. The caller sees that the picture is missing.
         had_errors_ = true;
         continue;
       }
@@ -82,36 +84,40 @@ class NvdecDecoder : public Decoder, private NvdecParserEvents {
   }
 
  private:
+  // What a frame inherits from its packet.
   struct Sent {
     int64_t pos = -1;
     int64_t pts = AV_NOPTS_VALUE;
     bool discard = false;
   };
 
-  // In a surface of the decoder.
+  // A picture in a decode surface of the session.
   struct Picture {
     std::shared_ptr<NvdecSession> session;
     std::shared_ptr<const NvdecStream> stream;
     Sent sent;
-    bool interlaced = false;  // coded so
+    bool interlaced = false;  // coded as interlaced, see IsCodedInterlaced
     int first_field = -1;     // see FirstField
     bool shown = false;
   };
 
-  // Shown by the parser; mapped as late as can be, since that waits for the engine.
+  // A picture that the parser has put out for display. It is mapped as late as possible, because
+  // mapping waits for the engine.
   struct Pending {
     Picture picture;
     CUVIDPARSERDISPINFO info;
     NvdecSurface* surface = nullptr;  // null: not mapped yet
   };
 
+  // Remembers an error for TakeErrors, and returns it. An error that is not about the packet ends
+  // decoding.
   absl::Status Note(const absl::Status& status) {
     had_errors_ |= !status.ok();
     if (!status.ok() && !IsAboutThePacket(status)) lost_ = status;
     return status;
   }
 
-  // A new parser for each run of packets: nothing is left of the run before.
+  // Creates a new parser for each run of packets, so that nothing is left of the run before.
   absl::Status Start() {
     NVC_ASSIGN_OR_RETURN(parser_,
                          NvdecParser::Create(pool_->device(), &pool_->cuvid(), kind_, this));
@@ -156,7 +162,7 @@ class NvdecDecoder : public Decoder, private NvdecParserEvents {
     if (status.ok()) status = UseSessionFor(*stream);
     if (!status.ok()) {
       Blame(status);
-      session_.reset();  // it is not for the pictures that follow
+      session_.reset();  // it can't decode the pictures that follow
       if (facts_.may_show_again) pictures_.clear();
       return 0;
     }
@@ -164,6 +170,7 @@ class NvdecDecoder : public Decoder, private NvdecParserEvents {
     return session_->num_surfaces();
   }
 
+  // Finds the displayed part in the headers of the packet, or else in those of the container.
   std::optional<PictureWindow> Window(const CUVIDEOFORMAT& format) const {
     const auto find = [&](const uint8_t* data, size_t size) {
       return FindWindow(codec_->codec_id, data, size, static_cast<int>(format.coded_width),
@@ -175,7 +182,8 @@ class NvdecDecoder : public Decoder, private NvdecParserEvents {
     return window;
   }
 
-  // As FFmpeg's decoders count, which compare the width rounded up.
+  // Checks max_pixels with the same allowance as the software decoder, whose FFmpeg code rounds the
+  // width up.
   absl::Status CheckPixels(const CUVIDEOFORMAT& format) const {
     constexpr int64_t kAlignment = 64;
     const int64_t width = format.coded_width, height = format.coded_height;
@@ -191,9 +199,9 @@ class NvdecDecoder : public Decoder, private NvdecParserEvents {
     if (session_ != nullptr && session_->IsFor(stream.coded, stream.min_surfaces)) {
       return absl::OkStatus();
     }
-    // Pictures of the old size keep the old session until they are out.
+    // Pictures of the old size keep the old session alive until they are output.
     needs_key_ = facts_.may_show_again && !pictures_.empty();
-    if (facts_.may_show_again) pictures_.clear();  // none can wait to be shown
+    if (facts_.may_show_again) pictures_.clear();  // the new session can't show them again
     session_.reset();
     NVC_ASSIGN_OR_RETURN(session_, pool_->Acquire(stream.coded, stream.min_surfaces));
     return absl::OkStatus();
@@ -205,7 +213,7 @@ class NvdecDecoder : public Decoder, private NvdecParserEvents {
       return true;
     }
     if (std::exchange(needs_key_, false) && !StartsAfresh(kind_, *picture)) {
-      // Its references are in the old session.
+      // The references of this picture are in the old session.
       Blame(absl::UnimplementedError("NVDEC can't change the size between key frames"));
       return false;
     }
@@ -244,7 +252,7 @@ class NvdecDecoder : public Decoder, private NvdecParserEvents {
     return IsAboutThePacket(status);
   }
 
-  // Before the parser has something else decoded into that surface.
+  // Maps the pictures that wait in decode surface `index`, before the next picture overwrites it.
   absl::Status KeepPicturesOf(int index) {
     for (auto pending = pending_.begin(); pending != pending_.end();) {
       const bool overwritten = pending->surface == nullptr &&
@@ -260,8 +268,8 @@ class NvdecDecoder : public Decoder, private NvdecParserEvents {
 
   void OnDisplay(const CUVIDPARSERDISPINFO& info) override {
     const auto picture = pictures_.find(info.picture_index);
-    if (picture == pictures_.end()) return;  // made up by the parser, or not decoded
-    // A packet that shows a picture again holds none of its own.
+    if (picture == pictures_.end()) return;  // the parser made it up, or it failed to decode
+    // A packet that shows an old picture again has no picture of its own.
     const bool again = facts_.may_show_again && !has_decoded_ && !finished_;
     if (picture->second.shown && !again) return;
     Pending pending{picture->second, info};
@@ -271,6 +279,7 @@ class NvdecDecoder : public Decoder, private NvdecParserEvents {
     if (!facts_.may_show_again) pictures_.erase(picture);
   }
 
+  // Whether the next frame should come out now.
   bool IsDue() const {
     if (pending_.empty()) return false;
     return finished_ || pending_.front().surface != nullptr ||
@@ -283,10 +292,12 @@ class NvdecDecoder : public Decoder, private NvdecParserEvents {
     return absl::OkStatus();
   }
 
+  // Keeps the first error of the callbacks for Send.
   void Blame(const absl::Status& status) {
     if (error_.ok()) error_ = status;
   }
 
+  // Drops the parser and all pictures. The session stays.
   void Forget() {
     parser_.reset();
     for (const Pending& pending : pending_) {
@@ -306,18 +317,18 @@ class NvdecDecoder : public Decoder, private NvdecParserEvents {
   const bool low_latency_;
 
   std::shared_ptr<NvdecSession> session_;      // kept from run to run
-  std::shared_ptr<const NvdecStream> stream_;  // of the pictures that come now
+  std::shared_ptr<const NvdecStream> stream_;  // what the current sequence header says
   std::unique_ptr<NvdecParser> parser_;        // null before the first packet of a run
   Sent current_;                               // the packet being parsed
-  NvdecPackets::Piece parsed_;                 // and the part of it; while it is
-  std::map<int, Picture> pictures_;            // by surface; those that may still be shown
-  std::deque<Pending> pending_;                // in the order shown
+  NvdecPackets::Piece parsed_;                 // the part of it being parsed
+  std::map<int, Picture> pictures_;            // by decode surface; may still be shown
+  std::deque<Pending> pending_;                // in display order
   bool finished_ = false;
   bool has_decoded_ = false;  // the piece being parsed had a picture
-  bool frames_only_ = false;  // no fields, says the sequence of the last picture
-  bool needs_key_ = false;    // the next picture can't refer to another
-  absl::Status error_;        // what a callback has to say, the first
-  absl::Status lost_;         // nothing will decode any more
+  bool frames_only_ = false;  // the last picture's sequence allows no fields
+  bool needs_key_ = false;    // references of the next picture would be in the old session
+  absl::Status error_;        // the first error of a callback during Send
+  absl::Status lost_;         // after this error nothing more is decoded
   bool had_errors_ = false;
 };
 

@@ -1,5 +1,6 @@
-// core's Decoder on NVDEC: the driver's parser reads the packets, a pooled session decodes, and the
-// frames that come out carry a GpuPicture.
+// Decodes the packets of one stream with NVDEC, behind core's Decoder interface. The driver's
+// parser reads the packets, a session from a pool decodes them, and each frame carries a
+// GpuPicture.
 #ifndef TF_NVCODEC_NV_DECODE_NVDEC_DECODER_H_
 #define TF_NVCODEC_NV_DECODE_NVDEC_DECODER_H_
 
@@ -12,21 +13,23 @@
 
 namespace nvc {
 
-// Unimplemented: the GPU does not take this stream, and why; also from Send, where only the
-// stream's own headers tell, and then from every Send after it.
+// Opens a decoder on NVDEC. Returns Unimplemented, with the reason, if the GPU can't decode this
+// stream. If only the stream's own headers tell that, Send returns it, and so does every later
+// Send.
 //
-// Pictures come some packets late, so that the engine always has the next ones to work on, unless
-// low_latency is set; each names its packet in pkt_pos. A frame may be held, and read, after the
-// decoder is gone, but of one decoder fewer than NvdecSession::kOutputSurfaces at a time.
+// Unless low_latency is set, frames come out some packets late, so that the engine always has more
+// pictures to work on. A frame's pkt_pos names its packet. A caller may hold and read frames after
+// the decoder is destroyed, but always fewer than NvdecSession::kOutputSurfaces frames of a decoder
+// at a time.
 //
-// DataLoss is about the packet. Internal and FailedPrecondition are about the GPU: nothing will
-// decode after them. num_threads and reorder_depth don't matter here; pictures that the decoder
-// holds for unreachable are always given.
+// A DataLoss concerns the packet only. After Internal or FailedPrecondition, which concern the GPU,
+// the decoder decodes nothing more. It ignores num_threads and reorder_depth, and always does
+// what output_unreachable says.
 absl::StatusOr<std::unique_ptr<Decoder>> OpenNvdecDecoder(GpuDevice* device,
                                                           const AVCodecParameters& codec,
                                                           AVRational time_base,
                                                           const DecoderOptions& options);
-// With sessions of that pool.
+// The same with sessions of `pool`.
 absl::StatusOr<std::unique_ptr<Decoder>> OpenNvdecDecoder(NvdecPool* pool,
                                                           const AVCodecParameters& codec,
                                                           AVRational time_base,

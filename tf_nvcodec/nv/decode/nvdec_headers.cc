@@ -25,7 +25,7 @@ bool IsSlice(AVCodecID codec, const NalUnit& nal) {
   return type >= 1 && type <= 5;
 }
 
-// RFC 6386, 9.1.
+// Reads the header of a VP8 key frame (RFC 6386, 9.1).
 std::optional<PictureWindow> OfVp8(const uint8_t* data, size_t size) {
   if (size < 10 || (data[0] & 1) != 0) return std::nullopt;
   if (data[3] != 0x9d || data[4] != 0x01 || data[5] != 0x2a) return std::nullopt;
@@ -35,7 +35,8 @@ std::optional<PictureWindow> OfVp8(const uint8_t* data, size_t size) {
   return window;
 }
 
-// ISO/IEC 13818-2: sequence_header() 6.2.2.1, sequence_extension() 6.2.2.3, macroblocks 6.3.3.
+// Reads MPEG-1 and MPEG-2 (ISO/IEC 13818-2): sequence_header() in 6.2.2.1, sequence_extension() in
+// 6.2.2.3 and the number of macroblocks in 6.3.3.
 std::optional<PictureWindow> OfMpeg(const uint8_t* data, size_t size) {
   constexpr int kPicture = 0x00, kSequence = 0xb3, kExtension = 0xb5, kSequenceExtension = 1;
   std::optional<PictureWindow> found;
@@ -56,7 +57,7 @@ std::optional<PictureWindow> OfMpeg(const uint8_t* data, size_t size) {
       continue;
     }
     found->coded_width = FFALIGN(found->width, kMacroblock);
-    // Each of two fields is whole macroblocks.
+    // Each of the two fields has whole macroblocks.
     found->coded_height = FFALIGN(found->height, progressive ? kMacroblock : 2 * kMacroblock);
   }
   if (found.has_value() && (found->width == 0 || found->height == 0)) return std::nullopt;
@@ -65,13 +66,13 @@ std::optional<PictureWindow> OfMpeg(const uint8_t* data, size_t size) {
 
 struct Mpeg4Layer {
   uint32_t type = 0;          // video_object_type_indication, table 6-10
-  int width = 0, height = 0;  // 0 of other shapes than rectangles
+  int width = 0, height = 0;  // 0 for shapes that are not rectangles
 };
 
-// The next VideoObjectLayer() of ISO/IEC 14496-2, 6.2.3.
+// Reads the next VideoObjectLayer() (ISO/IEC 14496-2, 6.2.3). Returns nothing after the last one.
 std::optional<Mpeg4Layer> NextMpeg4Layer(NalWalker* walker) {
   constexpr int kFirstLayer = 0x20, kLastLayer = 0x2f;
-  constexpr size_t kTypeEnd = 3;  // bytes up to the whole type
+  constexpr size_t kTypeEnd = 3;  // bytes up to the end of the type
   NalUnit unit;
   do {
     if (!walker->Next(&unit)) return std::nullopt;
@@ -91,7 +92,7 @@ std::optional<Mpeg4Layer> NextMpeg4Layer(NalWalker* walker) {
   bits.Skip(1);
   const uint32_t resolution = bits.Read(16);  // vop_time_increment_resolution
   bits.Skip(1);
-  if (bits.Flag()) {  // fixed_vop_rate: an increment of as many bits as the largest has
+  if (bits.Flag()) {  // fixed_vop_rate: an increment, in as many bits as its largest value needs
     int count = 1;
     while (resolution > 1u << count) ++count;
     bits.Skip(count);
@@ -151,7 +152,8 @@ bool MayTurnToFields(const uint8_t* data, size_t size) {
   return false;
 }
 
-// uncompressed_header() of the VP9 bitstream: a marker of two bits, then the profile's, low first.
+// VP9's uncompressed_header() starts with a marker of two bits and the profile in two bits, the low
+// one first.
 absl::Status CheckVp9Profile(const uint8_t* data, size_t size) {
   if (size == 0) return absl::OkStatus();
   const int profile = (data[0] >> 5 & 1) | (data[0] >> 4 & 1) << 1;

@@ -1,4 +1,5 @@
-// What NVDEC's parser keeps to itself of the headers that it reads.
+// Reads facts from a stream's headers that NVDEC's parser needs or does not report: the displayed
+// part of the picture, and features that we don't use NVDEC for.
 #ifndef TF_NVCODEC_NV_DECODE_NVDEC_HEADERS_H_
 #define TF_NVCODEC_NV_DECODE_NVDEC_HEADERS_H_
 
@@ -15,24 +16,30 @@ extern "C" {
 
 namespace nvc {
 
-// H.264 and HEVC in Annex B form: of the last parameter set before the first slice, of several the
-// last of that coded size, if any has it; the parser leaves out what is cropped at the left and
-// top, and the siting of chroma. VP8: of a key frame;
-// the parser rounds sizes to even ones. MPEG-1 and MPEG-2: of the last sequence header before the
-// picture, with whole macroblocks as its coded size; the parser may take the size to display from
-// an extension that FFmpeg ignores. MPEG-4: of the last rectangular object layer.
+// Finds the displayed part of the coded picture in a packet's headers. Returns nothing if they
+// don't tell it. `coded_width` and `coded_height` are what the parser reports.
+// - H.264 and HEVC, in Annex B form: it reads the SPS before the first slice. Of several it takes
+// the
+//   last one with the coded size, or else the last one. The parser does not report what is cropped
+//   at the left and top, nor the chroma siting.
+// - VP8: it reads the header of a key frame. The parser rounds sizes up to even ones.
+// - MPEG-1 and MPEG-2: it reads the last sequence header before the picture, and makes the coded
+// size
+//   whole macroblocks. The parser may take the display size from an extension that FFmpeg ignores.
+// - MPEG-4: it reads the last rectangular object layer.
 std::optional<PictureWindow> FindWindow(AVCodecID codec, const uint8_t* data, size_t size,
                                         int coded_width, int coded_height);
 
-// Whether an H.264 parameter set before the first slice lets pictures be coded as fields.
+// Whether an SPS of H.264 before the first slice allows pictures to be coded as fields.
 bool MayTurnToFields(const uint8_t* data, size_t size);
 
-// Unimplemented for VP9's profiles of 4:2:2, 4:4:0 and 4:4:4, for which the parser shows nothing.
+// Returns Unimplemented for VP9's profiles of 4:2:2, 4:4:0 and 4:4:4. The parser reports no
+// pictures for them.
 absl::Status CheckVp9Profile(const uint8_t* data, size_t size);
 
-// Unimplemented for MPEG-4's objects that may have B pictures, of which NVDEC makes others than
-// FFmpeg's and Xvid's decoders do (seen on an H200: some macroblocks are up to 110 off), fields,
-// quarter samples or global motion: all but the Simple ones.
+// Returns Unimplemented for MPEG-4 objects of every type but Simple. Other types may have B
+// pictures, fields, quarter samples or global motion. NVDEC decodes B pictures differently from the
+// decoders of FFmpeg and Xvid: on an H200 some macroblocks are off by up to 110.
 absl::Status CheckMpeg4Object(const uint8_t* data, size_t size);
 
 }  // namespace nvc

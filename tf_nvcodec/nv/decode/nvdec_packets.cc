@@ -23,7 +23,7 @@ Unit UnitAt(AVCodecID codec, const uint8_t* after_start_code, size_t size) {
   }
   const int type = code & 31;
   if (type != 1 && type != 2 && type != 5) return Unit::kOther;
-  // A first_mb_in_slice of 0 is a single one.
+  // A first_mb_in_slice of 0 is coded as a single 1 bit.
   return size > 1 && (after_start_code[1] & 0x80) != 0 ? Unit::kPictureStart : Unit::kSlice;
 }
 
@@ -31,7 +31,8 @@ absl::Span<const uint8_t> BytesOf(const AVPacket& packet) {
   return {packet.data, static_cast<size_t>(std::max(packet.size, 0))};
 }
 
-// An av1C record is the four bytes before the sequence header that the parser wants.
+// An av1C record has four bytes of its own before the sequence header, which is what the parser
+// reads.
 constexpr size_t kAv1RecordBytes = 4;
 
 }  // namespace
@@ -75,14 +76,14 @@ absl::Status NvdecPackets::Send(const AVPacket& packet, bool may_have_fields) {
   NVC_ASSIGN_OR_RETURN(AvCodecParametersPtr anew, DescribedAnew(*stream_, packet));
   if (anew != nullptr) {
     NVC_RETURN_IF_ERROR(Follow(std::move(anew)));
-    may_have_fields_ = true;  // its parameter sets may say so, apart from the packet
+    may_have_fields_ = true;  // the new parameter sets are not in the packet, and may allow fields
     if (!headers_.empty()) pieces_.push_back({headers_.data(), headers_.size(), false});
   }
   if (!filter_.has_value()) {
     Split(Whole(packet));
     return absl::OkStatus();
   }
-  // The filter takes what it is given.
+  // The filter takes ownership of its packet.
   AvPacketPtr given(av_packet_alloc());
   if (given == nullptr || av_packet_ref(given.get(), &packet) < 0) {
     return absl::ResourceExhaustedError("out of memory for a packet");
@@ -141,7 +142,7 @@ void NvdecPackets::Reset() {
 std::vector<size_t> PictureStarts(AVCodecID codec, const uint8_t* data, size_t size) {
   std::vector<size_t> starts;
   bool in_picture = false;
-  size_t headers = 0;  // where those of the next picture begin, if there are any yet
+  size_t headers = 0;  // where the headers of the next picture begin, if has_headers
   bool has_headers = false;
   for (size_t i = 0; i + 3 < size;) {
     if (data[i + 2] > 1) {

@@ -1,6 +1,7 @@
-// Packets as NVDEC's parser reads them: H.264 and HEVC with start codes, and one picture or field
-// at a time, so that it is known which packet a picture came in. The parser's own timestamps do not
-// tell: it hands them out in the order shown, smallest first.
+// Prepares a container's packets for NVDEC's parser. H.264 and HEVC get start codes. The parser
+// gets one picture or field at a time, so that the decoder knows which packet a picture came in.
+// The parser's own timestamps don't tell that, because it assigns the smallest one to the picture
+// that is displayed next.
 #ifndef TF_NVCODEC_NV_DECODE_NVDEC_PACKETS_H_
 #define TF_NVCODEC_NV_DECODE_NVDEC_PACKETS_H_
 
@@ -20,48 +21,53 @@ namespace nvc {
 class NvdecPackets {
  public:
   struct Piece {
-    const uint8_t* data = nullptr;  // null: there is no more
+    const uint8_t* data = nullptr;  // null: the packet has no more pieces
     size_t size = 0;
-    bool whole = false;  // exactly a picture or a field, perhaps with headers before it
+    bool whole = false;  // exactly one picture or field, perhaps with headers before it
   };
 
-  // InvalidArgument when the container's headers of the stream can't be read.
+  // Returns InvalidArgument when FFmpeg's bitstream filter can't read the container's headers of
+  // the stream.
   static absl::StatusOr<NvdecPackets> Create(const AVCodecParameters& codec, AVRational time_base);
 
-  // Parameter sets and sequence headers that the container keeps apart from the packets. New ones
-  // in the middle of the stream are also the first piece of their packet.
+  // Parameter sets and sequence headers that the container keeps outside the packets. If they
+  // change in the middle of the stream, the first packet with the change has them as its first
+  // piece.
   const std::vector<uint8_t>& headers() const { return headers_; }
 
-  // Drops what is left of the packet before. DataLoss when the packet's framing is broken.
-  // `may_have_fields`: an H.264 packet may hold two pictures, by the parameter sets before it.
+  // Starts a packet, and drops what is left of the one before. Returns DataLoss when the packet's
+  // framing is broken. `may_have_fields` says whether the parameter sets before it allow an H.264
+  // packet to hold two fields.
   absl::Status Send(const AVPacket& packet, bool may_have_fields);
-  // The next piece of the packet, valid until the next call.
+  // Returns the next piece of the packet. It is valid until the next call.
   absl::StatusOr<Piece> Next();
-  // Forgets the packets before.
+  // Forgets the packets before, for a seek.
   void Reset();
 
  private:
-  // Packets are of `stream` from now on.
+  // Switches to `stream`, which describes the packets from now on.
   absl::Status Follow(AvCodecParametersPtr stream);
+  // Splits the next packet that the filter has ready, if any.
   absl::Status Filter();
-  // What the parser needs of it to be a picture by itself.
+  // Returns the packet's bytes, for MJPEG with the Huffman tables that it may lack.
   absl::Span<const uint8_t> Whole(const AVPacket& packet);
+  // Adds the pieces of a filtered packet.
   void Split(absl::Span<const uint8_t> packet);
 
-  AvCodecParametersPtr stream_;  // as the container describes it now
+  AvCodecParametersPtr stream_;  // the current description in the container
   AVRational time_base_{0, 1};
-  std::optional<BitstreamFilter> filter_;  // none when packets are right as they are
+  std::optional<BitstreamFilter> filter_;  // unset: packets need no filter
   AvPacketPtr filtered_;
   std::vector<uint8_t> headers_;
-  // A JPEG that came without tables.
+  // A JPEG that came without Huffman tables, with the standard ones added.
   std::optional<std::vector<uint8_t>> completed_;
   bool may_have_fields_ = true;
-  std::vector<Piece> pieces_;  // of the filter's last packet
+  std::vector<Piece> pieces_;  // of the last packet out of the filter
   size_t next_piece_ = 0;
 };
 
-// Where each picture or field after the first begins, with the headers before it: only in H.264,
-// MPEG-1 and MPEG-2, with start codes.
+// Returns the offsets at which pictures or fields after the first one begin, including the headers
+// before them. Only for H.264, MPEG-1 and MPEG-2 with start codes.
 std::vector<size_t> PictureStarts(AVCodecID codec, const uint8_t* data, size_t size);
 
 }  // namespace nvc

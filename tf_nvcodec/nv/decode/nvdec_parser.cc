@@ -16,7 +16,7 @@ int CUDAAPI HandlePicture(void* opaque, CUVIDPICPARAMS* picture) {
 }
 
 int CUDAAPI HandleDisplay(void* opaque, CUVIDPARSERDISPINFO* info) {
-  // Null marks the end of the stream, for those who ask for it.
+  // Null marks the end of the stream, for parsers that request such a call.
   if (info != nullptr) EventsOf(opaque)->OnDisplay(*info);
   return 1;
 }
@@ -31,10 +31,11 @@ absl::StatusOr<std::unique_ptr<NvdecParser>> NvdecParser::Create(GpuDevice* devi
   NVC_RETURN_IF_ERROR(current.status());
   CUVIDPARSERPARAMS params = {};
   params.CodecType = codec;
-  params.ulMaxNumDecodeSurfaces = 1;  // until OnSequence tells
-  // Pictures after those left out on purpose must not be taken for broken.
+  params.ulMaxNumDecodeSurfaces = 1;  // until OnSequence returns the number
+  // With this threshold the parser does not treat pictures as broken when earlier ones were left
+  // out on purpose.
   params.ulErrorThreshold = 100;
-  // The caller delays what is shown by itself, as far as surfaces allow.
+  // The caller itself delays the display, as far as the surfaces allow.
   params.ulMaxDisplayDelay = 0;
   params.pUserData = events;
   params.pfnSequenceCallback = HandleSequence;
@@ -72,7 +73,8 @@ absl::Status NvdecParser::Parse(CUVIDSOURCEDATAPACKET* packet) {
   const CUresult result = cuvid_.cuvidParseVideoData(parser_, packet);
   if (result == CUDA_SUCCESS) return absl::OkStatus();
   const absl::Status status = device_->Check(result, "cuvidParseVideoData");
-  // The parser itself never touches the GPU: but for memory, it can only fail on the bytes.
+  // The parser itself does not use the GPU, so that all errors but a lack of memory come from the
+  // bytes.
   return absl::IsResourceExhausted(status) ? status : absl::DataLossError(status.message());
 }
 

@@ -1,4 +1,5 @@
-// The driver's parser of packets, with its callbacks as calls of an object.
+// Wraps the NVIDIA driver's parser, which reads packets and reports sequences and pictures. Its
+// callbacks become calls of an object.
 #ifndef TF_NVCODEC_NV_DECODE_NVDEC_PARSER_H_
 #define TF_NVCODEC_NV_DECODE_NVDEC_PARSER_H_
 
@@ -12,23 +13,24 @@
 
 namespace nvc {
 
-// Called inside Parse, on its thread.
+// The parser calls these inside Parse and Finish, on the caller's thread.
 class NvdecParserEvents {
  public:
   virtual ~NvdecParserEvents() = default;
-  // The first sequence header, and each that says something else than the one before. Gives the
-  // number of surfaces that the parser may spread pictures over, above 1; 0 ends parsing.
+  // Called for the first sequence header and for each one that differs from the one before. Returns
+  // the number of decode surfaces that the parser may use, above 1; 0 ends parsing.
   virtual int OnSequence(const CUVIDEOFORMAT& format) = 0;
-  // A picture, or a field of one, to be decoded into surface CurrPicIdx. False ends parsing.
+  // Called to decode a picture, or one field of it, into surface CurrPicIdx. Returns false to end
+  // parsing.
   virtual bool OnPicture(CUVIDPICPARAMS* picture) = 0;
-  // That surface is to be shown next. The parser may have another picture decoded into it as soon
-  // as this returns.
+  // Called in display order for each picture to show. As soon as this returns, the parser may
+  // decode another picture into the same surface.
   virtual void OnDisplay(const CUVIDPARSERDISPINFO& info) = 0;
 };
 
 class NvdecParser {
  public:
-  // `events` must outlive it.
+  // `events` must outlive the parser.
   static absl::StatusOr<std::unique_ptr<NvdecParser>> Create(GpuDevice* device,
                                                              const CuvidDriver* cuvid,
                                                              cudaVideoCodec codec,
@@ -37,10 +39,11 @@ class NvdecParser {
   NvdecParser(const NvdecParser&) = delete;
   NvdecParser& operator=(const NvdecParser&) = delete;
 
-  // `whole`: the bytes are exactly one picture or one field, which is then decoded at once, not
-  // only when the next one begins; anything behind it would be lost.
+  // Parses some bytes of the stream. With `whole` they must be exactly one picture or one field.
+  // The parser then decodes it at once, instead of when the next one begins, and ignores any bytes
+  // after it.
   absl::Status Parse(const uint8_t* data, size_t size, bool whole);
-  // No more bytes: all pictures are decoded and shown.
+  // Ends the stream: the parser decodes and displays all remaining pictures.
   absl::Status Finish();
 
  private:

@@ -9,12 +9,13 @@
 namespace nvc {
 namespace {
 
-// As many as decode side by side on the largest GPUs when tf.data keeps all engines busy.
+// So many sessions decode side by side on the largest GPUs when tf.data keeps all engines busy.
 constexpr size_t kMaxIdle = 32;
-// TensorFlow takes nearly all memory for itself and leaves a GPU this part, or little more.
+// Idle sessions get at most this fraction of the GPU's memory. TensorFlow takes nearly all memory
+// for itself and leaves little more than that.
 constexpr size_t kIdlePartOfMemory = 32;
 
-// For the life of the process, as devices are.
+// Pools are never destroyed, like devices.
 struct Pools {
   std::mutex mutex;
   std::map<GpuDevice*, NvdecPool*> by_device;
@@ -76,7 +77,7 @@ absl::StatusOr<std::shared_ptr<NvdecSession>> NvdecPool::Acquire(const NvdecForm
     const absl::Status status = session->Reconfigure(format);
     reconfigured = status.ok();
     if (!status.ok()) {
-      // A new one may do; a context that is lost will say so again.
+      // A new session may work. If the CUDA context is lost, opening one fails with the same error.
       GiveBack(std::move(session));
     }
   }
@@ -130,7 +131,7 @@ std::shared_ptr<NvdecSession> NvdecPool::Lend(std::unique_ptr<NvdecSession> sess
 }
 
 void NvdecPool::GiveBack(std::unique_ptr<NvdecSession> session) {
-  Sessions dropped;  // destroyed without the lock
+  Sessions dropped;  // destroyed after the lock is released
   std::lock_guard<std::mutex> lock(mutex_);
   --stats_.in_use;
   if (session->failed()) {

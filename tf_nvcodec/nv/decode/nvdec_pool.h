@@ -1,4 +1,5 @@
-// NVDEC sessions kept open for the next stream: opening one takes far longer than decoding a clip.
+// Keeps idle NVDEC sessions open for the next stream, because opening one takes far longer than
+// decoding a clip.
 #ifndef TF_NVCODEC_NV_DECODE_NVDEC_POOL_H_
 #define TF_NVCODEC_NV_DECODE_NVDEC_POOL_H_
 
@@ -17,38 +18,39 @@ namespace nvc {
 class NvdecPool {
  public:
   struct Limits {
-    size_t max_idle = 0;        // sessions
-    size_t max_idle_bytes = 0;  // of device memory, as estimated
+    size_t max_idle = 0;        // number of sessions
+    size_t max_idle_bytes = 0;  // estimated device memory of all idle sessions
   };
-  // Since the process began; idle and in_use as of now.
+  // Counts since the process began; idle and in_use are the current numbers.
   struct Stats {
-    int64_t created = 0;       // opened anew
-    int64_t reused = 0;        // taken from the idle ones, reconfigured or not
-    int64_t reconfigured = 0;  // of the reused: for another size
-    int64_t destroyed = 0;     // for whatever reason
-    int64_t failed = 0;        // of the destroyed: never to be used again
+    int64_t created = 0;       // newly opened
+    int64_t reused = 0;        // taken from the idle ones
+    int64_t reconfigured = 0;  // reused for another size
+    int64_t destroyed = 0;     // for any reason
+    int64_t failed = 0;        // destroyed because of an error
     int64_t idle = 0;
     int64_t in_use = 0;
   };
 
-  // The pool of a device, made on first use. In a context of a caller's it keeps no idle sessions.
-  // FailedPrecondition where the driver has no NVDEC.
+  // Returns the pool of a device, and creates it on first use. If the device is a caller's CUDA
+  // context, the pool keeps no idle sessions. Returns FailedPrecondition if the driver has no
+  // NVDEC.
   static absl::StatusOr<NvdecPool*> Of(GpuDevice* device);
-  // Sum over the pools made so far; touches no driver.
+  // Returns the sums over all pools made so far. It does not call the driver.
   static Stats TotalStats();
 
   NvdecPool(GpuDevice* device, const CuvidDriver* cuvid, const Limits& limits)
       : device_(device), cuvid_(cuvid), limits_(limits) {}
-  // No session may be in use any more.
+  // No session may be in use.
   ~NvdecPool();
   NvdecPool(const NvdecPool&) = delete;
   NvdecPool& operator=(const NvdecPool&) = delete;
 
-  // To be called from the parser's sequence callback, where a session may be reconfigured. Takes
-  // the idle session that was used last among those of this very size, else of those that can be
-  // reconfigured to it, else opens one. With the last pointer it comes back, to be kept or, after
-  // a failure, destroyed. ResourceExhausted when the GPU has no memory left, also after all idle
-  // sessions were given up.
+  // Returns a session for `format`: the idle session of this size that was used last, or else the
+  // one used last of those that can be reconfigured to it, or else a new one. Call this in the
+  // parser's sequence callback, where the driver allows reconfiguring. When the last pointer is
+  // destroyed, the session goes back to the pool, which destroys it if it has failed. Returns
+  // ResourceExhausted when the GPU has no memory left even after all idle sessions are destroyed.
   absl::StatusOr<std::shared_ptr<NvdecSession>> Acquire(const NvdecFormat& format,
                                                         int min_surfaces);
   // Destroys all idle sessions.
@@ -70,7 +72,7 @@ class NvdecPool {
   const CuvidDriver* const cuvid_;
   const Limits limits_;
   mutable std::mutex mutex_;
-  Sessions idle_;  // the one used last at the end
+  Sessions idle_;  // the last one was used last
   size_t idle_bytes_ = 0;
   Stats stats_;
 };

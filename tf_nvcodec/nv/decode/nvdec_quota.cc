@@ -8,13 +8,14 @@
 namespace nvc {
 namespace {
 
-// The GPUs with most engines have seven or eight; two sessions keep one busy while pictures are
-// mapped and read.
+// The largest GPUs have seven or eight engines. Two sessions keep an engine busy while their
+// pictures are mapped and read.
 constexpr int kSessionsOfARead = 8;
 constexpr int kBusySessions = 16;
 
 }  // namespace
 
+// All shares of one GPU.
 struct NvdecQuota::Engines {
   std::mutex mutex;
   int in_use = 0;
@@ -22,7 +23,7 @@ struct NvdecQuota::Engines {
   std::set<NvdecQuota*> shares;
 };
 
-// For the life of the process, as devices are.
+// The entries are never destroyed, like devices.
 NvdecQuota::Engines& NvdecQuota::EnginesOf(int ordinal) {
   static auto* const mutex = new std::mutex;
   static auto* const by_ordinal = new std::map<int, Engines>;
@@ -33,7 +34,8 @@ NvdecQuota::Engines& NvdecQuota::EnginesOf(int ordinal) {
 NvdecQuota::NvdecQuota(const GpuDevice& device, int wanted)
     : engines_(EnginesOf(device.ordinal())),
       most_(wanted > 0 ? std::min(wanted, kSessionsOfARead) : kSessionsOfARead),
-      // Where no session is kept for the next read, each that is given has to be opened anew.
+      // A pool of a caller's context keeps no idle sessions, so that the other read would have to
+      // open a new one.
       gives_(!device.is_of_caller()) {
   std::lock_guard<std::mutex> lock(engines_.mutex);
   engines_.shares.insert(this);
@@ -101,7 +103,8 @@ bool NvdecQuota::AnotherWaitsWithFewerThan(int sessions) const {
   });
 }
 
-// Who takes one, or needs none, wakes the next.
+// Wakes one waiting thread of each share. A thread that takes a session, or needs none, calls this
+// again for the next one.
 void NvdecQuota::WakeOneOfEach() const {
   if (engines_.in_use >= kBusySessions) return;
   for (NvdecQuota* const quota : engines_.shares) {

@@ -1,4 +1,4 @@
-// Shares a GPU's NVDEC engines among all reads of the process.
+// Shares the NVDEC engines of a GPU among all reads of the process.
 #ifndef TF_NVCODEC_NV_DECODE_NVDEC_QUOTA_H_
 #define TF_NVCODEC_NV_DECODE_NVDEC_QUOTA_H_
 
@@ -10,12 +10,12 @@
 
 namespace nvc {
 
-// Together the reads have as many sessions as keep the engines busy, each at least one. Those that
-// came first have more; between segments they give them to those that wait and have fewest. So the
-// engines stay busy until the last of many streams ends.
+// The share of one read. All reads together have as many sessions as keep the engines busy, and
+// each read has at least one. Early reads take more. Between two segments they give sessions to the
+// waiting reads with the fewest. So the engines stay busy until the last of many streams ends.
 class NvdecQuota : public DecoderQuota {
  public:
-  // `wanted`: sessions at the most; 0: as many as one read can use.
+  // `wanted` is the largest number of sessions; 0 means as many as one read can use.
   NvdecQuota(const GpuDevice& device, int wanted);
   ~NvdecQuota() override;
   NvdecQuota(const NvdecQuota&) = delete;
@@ -32,19 +32,19 @@ class NvdecQuota : public DecoderQuota {
  private:
   struct Engines;
   static Engines& EnginesOf(int ordinal);
-  // With the engines' mutex.
+  // The caller holds the engines' mutex.
   bool MayTake() const;
   bool AnotherWaitsWithFewerThan(int sessions) const;
   void WakeOneOfEach() const;
 
   Engines& engines_;
   const int most_;
-  const bool gives_;
+  const bool gives_;  // whether it gives sessions to waiting reads
   std::condition_variable changed_;
-  // Of the engines' mutex.
+  // Guarded by the engines' mutex.
   int in_use_ = 0;
-  int leaving_ = 0;  // of those in use: about to be given back
-  int waiting_ = 0;  // threads
+  int leaving_ = 0;  // sessions in use that are about to be given back
+  int waiting_ = 0;  // threads inside Take
 };
 
 }  // namespace nvc

@@ -8,6 +8,49 @@
 #include "tf_nvcodec/core/base/status.h"
 
 namespace nvc {
+namespace {
+
+// Above this the driver may fail to open a decoder.
+constexpr int kMaxSurfaces = 32;
+// The driver's error for a surface that can't be mapped, mostly because nothing was decoded into
+// it.
+constexpr int kCudaMapFailed = 205;
+
+// The number of decode surfaces of a session. It goes up in steps, so that streams with slightly
+// different needs can share sessions.
+int NumSurfaces(int min_surfaces) {
+  constexpr int kStep = 4;
+  const int wanted = min_surfaces + NvdecSession::kSpareSurfaces;
+  return std::max(min_surfaces, std::min(kMaxSurfaces, (wanted + kStep - 1) / kStep * kStep));
+}
+
+// Rounds a size up to an even one. Sizes of VP8 and VP9 may be odd, and sizes of surfaces can't.
+// The driver's post-processing does not scale if the sizes before and after it are equal.
+int Even(int size) { return (size + 1) & ~1; }
+
+bool SameKind(const NvdecFormat& a, const NvdecFormat& b) {
+  return std::tie(a.codec, a.chroma, a.bit_depth) == std::tie(b.codec, b.chroma, b.bit_depth);
+}
+
+template <typename Rectangle>
+void SetWhole(int width, int height, Rectangle* rectangle) {
+  rectangle->left = rectangle->top = 0;
+  rectangle->right = static_cast<short>(width);
+  rectangle->bottom = static_cast<short>(height);
+}
+
+// Whether a damaged stream can cause this error. Other errors are failures of the GPU.
+bool IsAboutThePicture(CUresult result) {
+  const int code = static_cast<int>(result);
+  return code == kCudaInvalidValue || code == kCudaInvalidImage || code == kCudaMapFailed ||
+         code == kCudaNotSupported;
+}
+
+absl::Status AsDataLoss(const absl::Status& status) {
+  return absl::DataLossError(status.message());
+}
+
+}  // namespace
 
 absl::StatusOr<std::unique_ptr<NvdecSurface>> NvdecSurface::Create(GpuDevice* device) {
   NVC_ASSIGN_OR_RETURN(CudaEvent ready, CudaEvent::Create(device));
@@ -20,7 +63,7 @@ absl::Status NvdecSurface::UsedOn(CUstream stream) {
   if (num_readers_ == readers_.size()) {
     absl::StatusOr<CudaEvent> event = CudaEvent::Create(device);
     if (!event.ok()) {
-      // Without an event nobody could wait for the reader later.
+      // Without an event Unmap could not wait for the reader later, so that this waits now.
       const ScopedContext current(*device);
       NVC_RETURN_IF_ERROR(current.status());
       return device->Check(device->cuda().cuStreamSynchronize(stream), "cuStreamSynchronize");
@@ -40,48 +83,6 @@ absl::Status NvdecSurface::WaitForReaders() {
   }
   return absl::OkStatus();
 }
-
-namespace {
-
-// Above this the driver may fail to open a decoder.
-constexpr int kMaxSurfaces = 32;
-// The driver's for a surface that can't be mapped, mostly because nothing was decoded into it.
-constexpr int kCudaMapFailed = 205;
-
-// In steps, so that streams which differ a little in their needs share sessions.
-int NumSurfaces(int min_surfaces) {
-  constexpr int kStep = 4;
-  const int wanted = min_surfaces + NvdecSession::kSpareSurfaces;
-  return std::max(min_surfaces, std::min(kMaxSurfaces, (wanted + kStep - 1) / kStep * kStep));
-}
-
-// VP8's and VP9's sizes may be odd, which surfaces can't be. The same size on both sides of the
-// post-processing keeps it from scaling.
-int Even(int size) { return (size + 1) & ~1; }
-
-bool SameKind(const NvdecFormat& a, const NvdecFormat& b) {
-  return std::tie(a.codec, a.chroma, a.bit_depth) == std::tie(b.codec, b.chroma, b.bit_depth);
-}
-
-template <typename Rectangle>
-void SetWhole(int width, int height, Rectangle* rectangle) {
-  rectangle->left = rectangle->top = 0;
-  rectangle->right = static_cast<short>(width);
-  rectangle->bottom = static_cast<short>(height);
-}
-
-// What a damaged stream can bring about, as opposed to a failure of the GPU.
-bool IsAboutThePicture(CUresult result) {
-  const int code = static_cast<int>(result);
-  return code == kCudaInvalidValue || code == kCudaInvalidImage || code == kCudaMapFailed ||
-         code == kCudaNotSupported;
-}
-
-absl::Status AsDataLoss(const absl::Status& status) {
-  return absl::DataLossError(status.message());
-}
-
-}  // namespace
 
 NvdecSession::NvdecSession(GpuDevice* device, const CuvidDriver* cuvid, const NvdecFormat& format,
                            int num_surfaces)
@@ -104,7 +105,8 @@ absl::StatusOr<std::unique_ptr<NvdecSession>> NvdecSession::Create(GpuDevice* de
 absl::Status NvdecSession::Initialize() {
   const ScopedContext current(*device_);
   NVC_RETURN_IF_ERROR(current.status());
-  // JPEG is decoded by kernels in the default stream, for which mapping does not wait.
+  // The driver decodes JPEG with kernels on the default stream, and mapping does not wait for
+  // those.
   const bool by_kernels = format_.codec == cudaVideoCodec_JPEG;
   NVC_ASSIGN_OR_RETURN(stream_, CudaStream::Create(device_, /*after_default=*/by_kernels));
   for (auto& surface : surfaces_) {
@@ -188,8 +190,8 @@ absl::StatusOr<NvdecSurface*> NvdecSession::Map(const CUVIDPARSERDISPINFO& info)
   NVC_RETURN_IF_ERROR(current.status());
   NVC_ASSIGN_OR_RETURN(NvdecSurface* const surface, FreeSurface());
   CUVIDPROCPARAMS params = {};
-  // Both fields in one picture, as software decoders give them. What the parser says of single
-  // frames is not to be relied on.
+  // This outputs both fields in one picture, as software decoders do. The parser's own flag is not
+  // reliable for single frames.
   params.progressive_frame = 1;
   params.top_field_first = info.top_field_first;
   params.unpaired_field = info.repeat_first_field < 0;
@@ -212,12 +214,12 @@ absl::StatusOr<NvdecSurface*> NvdecSession::Map(const CUVIDPARSERDISPINFO& info)
   return surface;
 }
 
-// The picture is decoded, so that its status is final.
+// Call this when the picture is mapped: then it is decoded and its status is final.
 absl::Status NvdecSession::ReadStatus(int picture, NvdecSurface* surface) {
   surface->concealed_ = surface->broken_ = false;
   CUVIDGETDECODESTATUS status = {};
   const CUresult result = cuvid_.cuvidGetDecodeStatus(decoder_, picture, &status);
-  // Many codecs have none.
+  // Many codecs have no status.
   if (result == static_cast<CUresult>(kCudaNotSupported)) return absl::OkStatus();
   if (result != CUDA_SUCCESS) return Fail(device_->Check(result, "cuvidGetDecodeStatus"));
   surface->concealed_ = status.decodeStatus == cuvidDecodeStatus_Error_Concealed;
@@ -226,7 +228,8 @@ absl::Status NvdecSession::ReadStatus(int picture, NvdecSurface* surface) {
 }
 
 absl::StatusOr<NvdecSurface*> NvdecSession::FreeSurface() {
-  // From the one mapped first, whose readers are the likeliest to be done.
+  // The search starts at the surface mapped first, because its readers are the likeliest to be
+  // done.
   for (size_t i = 0; i < surfaces_.size(); ++i) {
     NvdecSurface* const surface = surfaces_[next_surface_].get();
     next_surface_ = (next_surface_ + 1) % surfaces_.size();

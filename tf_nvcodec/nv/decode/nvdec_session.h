@@ -1,4 +1,5 @@
-// An NVDEC session (a decoder of the driver's), and the surfaces in which it shows its pictures.
+// Opens an NVDEC session, which is one decoder of the driver's, and maps its pictures to surfaces
+// in GPU memory that others read.
 #ifndef TF_NVCODEC_NV_DECODE_NVDEC_SESSION_H_
 #define TF_NVCODEC_NV_DECODE_NVDEC_SESSION_H_
 
@@ -18,6 +19,7 @@
 
 namespace nvc {
 
+// An output surface with one decoded picture. The session owns it and uses it again.
 class NvdecSurface : public GpuPictureOwner {
  public:
   static absl::StatusOr<std::unique_ptr<NvdecSurface>> Create(GpuDevice* device);
@@ -25,12 +27,12 @@ class NvdecSurface : public GpuPictureOwner {
   absl::Status UsedOn(CUstream stream) override;
 
   CUdeviceptr memory() const { return memory_; }  // of the whole coded picture
-  size_t pitch() const { return pitch_; }
-  // Rows from the top of one plane to the top of the next, before chroma subsampling.
+  size_t pitch() const { return pitch_; }         // in bytes
+  // The number of rows from the top of one plane to the top of the next.
   int rows() const { return rows_; }
-  // Recorded once the picture is complete.
+  // An event that completes when the picture is complete.
   CUevent ready() const { return ready_.get(); }
-  // The GPU says that the picture is not what was encoded.
+  // Whether the GPU reports that the picture differs from what was encoded.
   bool is_concealed() const { return concealed_; }
   bool is_broken() const { return broken_; }
 
@@ -42,7 +44,7 @@ class NvdecSurface : public GpuPictureOwner {
   bool mapped() const { return memory_ != 0; }
   absl::Status WaitForReaders();
 
-  // The session's.
+  // The session sets these.
   CUdeviceptr memory_ = 0;
   size_t pitch_ = 0;
   int rows_ = 0;
@@ -51,24 +53,26 @@ class NvdecSurface : public GpuPictureOwner {
   std::atomic<bool> held_{false};  // by a frame
 
   std::mutex mutex_;
-  std::vector<CudaEvent> readers_;  // kept for the next picture's
-  size_t num_readers_ = 0;          // recorded for this picture
+  std::vector<CudaEvent> readers_;  // kept for the readers of the next picture
+  size_t num_readers_ = 0;          // how many are recorded for this picture
 };
 
-// Decoding and mapping are for one thread at a time; surfaces may be used and released on any.
+// One thread at a time may decode and map. Any thread may use and release surfaces.
 class NvdecSession {
  public:
-  // Pictures mapped at a time: the engine and the readers then overlap.
+  // How many pictures can be mapped at a time, so that decoding and reading overlap.
   static constexpr int kOutputSurfaces = 4;
-  // Pictures that may wait to be mapped, beside those that the stream refers to: as many as the
-  // driver queues, so that the engine does not idle while one is waited for.
+  // How many pictures may wait to be mapped, in addition to those that the stream refers to. The
+  // driver queues as many, so that the engine does not idle while a caller waits for one.
   static constexpr int kSpareSurfaces = 4;
 
+  // `min_surfaces` is the number of decode surfaces that the stream needs by itself. Returns
+  // ResourceExhausted when the GPU has not enough memory.
   static absl::StatusOr<std::unique_ptr<NvdecSession>> Create(GpuDevice* device,
                                                               const CuvidDriver* cuvid,
                                                               const NvdecFormat& format,
                                                               int min_surfaces);
-  // Waits for the readers of its pictures; no surface may be held any more.
+  // Waits for the readers of its pictures. No surface may be held.
   ~NvdecSession();
   NvdecSession(const NvdecSession&) = delete;
   NvdecSession& operator=(const NvdecSession&) = delete;
@@ -76,22 +80,24 @@ class NvdecSession {
   GpuDevice* device() const { return device_; }
   const NvdecFormat& format() const { return format_; }
   int num_surfaces() const { return num_surfaces_; }
-  size_t bytes() const;  // of device memory, about
+  size_t bytes() const;  // estimated device memory
 
-  // Whether it decodes streams of that format, as it is or after Reconfigure.
+  // Whether the session can decode streams of that format: IsFor as it is, CanBecome after
+  // Reconfigure.
   bool IsFor(const NvdecFormat& format, int min_surfaces) const;
   bool CanBecome(const NvdecFormat& format, int min_surfaces) const;
-  // From the parser's sequence callback, while no surface is held.
+  // Call this in the parser's sequence callback, while no surface is held.
   absl::Status Reconfigure(const NvdecFormat& format);
 
-  // Starts decoding a picture. DataLoss when the driver finds the picture itself impossible.
+  // Starts to decode a picture. Returns DataLoss when the driver rejects the picture itself.
   absl::Status Decode(CUVIDPICPARAMS* picture);
-  // Waits until the picture is decoded and maps it, whole as coded, for whoever Releases it.
-  // DataLoss when there is no such picture. ResourceExhausted while all surfaces are held.
+  // Waits until the picture is decoded and maps all of the coded picture. The caller holds the
+  // surface until it calls Release. Returns DataLoss when there is no such picture, and
+  // ResourceExhausted while all surfaces are held.
   absl::StatusOr<NvdecSurface*> Map(const CUVIDPARSERDISPINFO& info);
   void Release(NvdecSurface* surface) { surface->held_.store(false, std::memory_order_release); }
 
-  // After an error of the driver: not to be used for another stream.
+  // True after an error of the driver. Don't use the session for another stream then.
   bool failed() const { return failed_; }
 
  private:

@@ -27,54 +27,14 @@ absl::Status CheckMpeg4Picture(const CUVIDMPEG4PICPARAMS& mpeg4) {
       "this Simple object has some");
 }
 
-}  // namespace
-
-void CountMacroblocks(int coded_width, int coded_height, CUVIDPICPARAMS* picture) {
-  const auto count = [](int size) { return (size + kNvdecMacroblock - 1) / kNvdecMacroblock; };
-  picture->PicWidthInMbs = count(coded_width);
-  picture->FrameHeightInMbs = std::max(picture->FrameHeightInMbs, count(coded_height));
-}
-
-bool IsCodedInterlaced(cudaVideoCodec codec, const CUVIDPICPARAMS& picture) {
-  if (picture.field_pic_flag) return true;
-  return codec == cudaVideoCodec_H264 && picture.CodecSpecific.h264.MbaffFrameFlag != 0;
-}
-
-int FirstField(cudaVideoCodec codec, const CUVIDPICPARAMS& picture) {
-  if (codec != cudaVideoCodec_H264) return -1;
-  if (picture.field_pic_flag) return picture.bottom_field_flag;
-  const int* const counts = picture.CodecSpecific.h264.CurrFieldOrderCnt;
-  return counts[0] == counts[1] ? -1 : counts[1] < counts[0];
-}
-
-bool StartsAfresh(cudaVideoCodec codec, const CUVIDPICPARAMS& picture) {
-  if (!picture.intra_pic_flag) return false;
-  const auto& specific = picture.CodecSpecific;
-  if (codec == cudaVideoCodec_VP9) return specific.vp9.intraOnly == 0;
-  if (codec == cudaVideoCodec_AV1) {
-    return specific.av1.frame_type == 0 && specific.av1.show_frame != 0;
-  }
-  return true;
-}
-
-int ReferenceIndex(cudaVideoCodec codec, const CUVIDPICPARAMS& picture) {
-  const bool grained = codec == cudaVideoCodec_AV1 && picture.CodecSpecific.av1.apply_grain != 0;
-  return grained ? picture.CodecSpecific.av1.decodePicIdx : picture.CurrPicIdx;
-}
-
-absl::Status CheckPicture(cudaVideoCodec codec, const CUVIDPICPARAMS& picture) {
-  if (codec == cudaVideoCodec_MPEG4) return CheckMpeg4Picture(picture.CodecSpecific.mpeg4);
-  return absl::OkStatus();
-}
-
-namespace {
-
 AVPixelFormat Choose(int bit_depth, AVPixelFormat for8, AVPixelFormat for10, AVPixelFormat for12) {
   return bit_depth == 8 ? for8 : bit_depth == 10 ? for10 : for12;
 }
 
+// Returns the format of the software decoder's frames.
 AVPixelFormat StreamFormat(const NvdecFormat& coded, const AVPixFmtDescriptor* described) {
-  // Of gray streams some decoders make 4:2:0 with constant chroma; NVDEC always does.
+  // NVDEC decodes all gray streams to 4:2:0 with constant chroma. FFmpeg's decoders do so for some
+  // codecs, and `described` has their format.
   const bool gray = coded.chroma == cudaVideoChromaFormat_Monochrome &&
                     (described == nullptr || described->nb_components == 1);
   if (gray) {
@@ -88,6 +48,7 @@ AVPixelFormat StreamFormat(const NvdecFormat& coded, const AVPixFmtDescriptor* d
                 AV_PIX_FMT_YUV420P12LE);
 }
 
+// Returns the layout of NVDEC's surfaces.
 AVPixelFormat Layout(const NvdecFormat& coded) {
   switch (NvdecSurfaceFormat(coded.chroma, coded.bit_depth)) {
     case cudaVideoSurfaceFormat_NV12:
@@ -102,10 +63,10 @@ AVPixelFormat Layout(const NvdecFormat& coded) {
   return AV_PIX_FMT_NONE;
 }
 
-// FFmpeg crops at the left only by what keeps its planes aligned, and shows the rest: the frames
-// of both backends are to be the same.
+// Rounds the cropping at the left down as FFmpeg does, so that both backends give equal frames.
+// FFmpeg crops only as much as keeps its planes aligned, and shows the rest.
 int CropAsFfmpeg(int left, AVPixelFormat stream_format) {
-  constexpr int kAlignment = 32;  // bytes, of every plane
+  constexpr int kAlignment = 32;  // bytes, for every plane
   const AVPixFmtDescriptor* descriptor = av_pix_fmt_desc_get(stream_format);
   const int bytes = descriptor->comp[0].step;
   const int shift = descriptor->nb_components == 1 ? 0 : descriptor->log2_chroma_w;
@@ -113,8 +74,8 @@ int CropAsFfmpeg(int left, AVPixelFormat stream_format) {
   return left / step * step;
 }
 
-// What the software decoders say is in the container's description where it was made by looking
-// into the stream; the parser knows better only what the stream's own headers say.
+// Sets the colour properties. `codec` has what the software decoder reports if FFmpeg looked into
+// the stream. The stream's own headers, which the parser reports, have priority.
 void SetColor(const CUVIDEOFORMAT& format, const AVCodecParameters& codec, NvdecStream* stream) {
   stream->color_space = codec.color_space;
   stream->color_range = codec.color_range;
@@ -123,7 +84,7 @@ void SetColor(const CUVIDEOFORMAT& format, const AVCodecParameters& codec, Nvdec
   stream->chroma_location = codec.chroma_location;
   if (FactsOfNvdec(format.codec).nvdec.tells_color) {
     const auto& description = format.video_signal_description;
-    // 0 is reserved, and RGB among the matrices, which is refused elsewhere; 2 is unspecified.
+    // 2 means unspecified. 0 is reserved; as a matrix it means RGB, which NvdecStream::Of rejects.
     const auto is_told = [](unsigned char value) { return value != 0 && value != 2; };
     if (is_told(description.matrix_coefficients)) {
       stream->color_space = static_cast<AVColorSpace>(description.matrix_coefficients);
@@ -147,6 +108,7 @@ void SetColor(const CUVIDEOFORMAT& format, const AVCodecParameters& codec, Nvdec
   }
 }
 
+// Returns the display area that the parser reports.
 absl::StatusOr<PictureWindow> WindowOf(const CUVIDEOFORMAT& format) {
   const auto& area = format.display_area;
   PictureWindow window;
@@ -167,12 +129,14 @@ absl::StatusOr<PictureWindow> WindowOf(const CUVIDEOFORMAT& format) {
   return window;
 }
 
-// But for the parser's rounding; else it is of another sequence.
+// Whether the window is inside the coded picture, which the parser may have rounded by one sample.
+// Otherwise the window belongs to another sequence.
 bool Fits(const PictureWindow& window, const CUVIDEOFORMAT& format) {
   return window.left + window.width <= static_cast<int>(format.coded_width) + 1 &&
          window.top + window.height <= static_cast<int>(format.coded_height) + 1;
 }
 
+// Keeps the surface of a frame. The frame's buffer owns it.
 struct HeldPicture {
   GpuPicture picture;
   std::shared_ptr<NvdecSession> session;
@@ -211,7 +175,7 @@ absl::StatusOr<NvdecStream> NvdecStream::Of(const CUVIDEOFORMAT& format,
   if (rgb || (described != nullptr && (described->flags & AV_PIX_FMT_FLAG_RGB) != 0)) {
     return absl::UnimplementedError("NVDEC does not give RGB pictures");
   }
-  // FFmpeg's decoder knows fields that share a packet by this, and weaves them.
+  // FFmpeg's decoder recognizes two fields in a packet by this condition, and weaves them.
   if (format.codec == cudaVideoCodec_JPEG && stream.coded.height < codec.height * 3 / 4) {
     return absl::UnimplementedError(absl::StrCat("NVDEC does not decode JPEG in fields (of ",
                                                  stream.coded.height, " rows, in pictures of ",
@@ -224,7 +188,7 @@ absl::StatusOr<NvdecStream> NvdecStream::Of(const CUVIDEOFORMAT& format,
   } else {
     NVC_ASSIGN_OR_RETURN(shown, WindowOf(format));
   }
-  // Surfaces also hold the last column and row of an odd size.
+  // Surfaces must also hold the last column and row of an odd size.
   stream.coded.width = std::max(stream.coded.width, shown.left + shown.width);
   stream.coded.height = std::max(stream.coded.height, shown.top + shown.height);
   if (FactsOfNvdec(format.codec).nvdec.drops_partial_macroblocks) {
@@ -292,6 +256,44 @@ absl::Status MakeFrame(const NvdecStream& stream, std::shared_ptr<NvdecSession> 
   if (surface->is_broken()) frame->decode_error_flags |= FF_DECODE_ERROR_INVALID_BITSTREAM;
   if (surface->is_concealed()) frame->decode_error_flags |= FF_DECODE_ERROR_CONCEALMENT_ACTIVE;
   if (surface->is_broken() || surface->is_concealed()) frame->flags |= AV_FRAME_FLAG_CORRUPT;
+  return absl::OkStatus();
+}
+
+void CountMacroblocks(int coded_width, int coded_height, CUVIDPICPARAMS* picture) {
+  const auto count = [](int size) { return (size + kNvdecMacroblock - 1) / kNvdecMacroblock; };
+  picture->PicWidthInMbs = count(coded_width);
+  picture->FrameHeightInMbs = std::max(picture->FrameHeightInMbs, count(coded_height));
+}
+
+bool IsCodedInterlaced(cudaVideoCodec codec, const CUVIDPICPARAMS& picture) {
+  if (picture.field_pic_flag) return true;
+  return codec == cudaVideoCodec_H264 && picture.CodecSpecific.h264.MbaffFrameFlag != 0;
+}
+
+int FirstField(cudaVideoCodec codec, const CUVIDPICPARAMS& picture) {
+  if (codec != cudaVideoCodec_H264) return -1;
+  if (picture.field_pic_flag) return picture.bottom_field_flag;
+  const int* const counts = picture.CodecSpecific.h264.CurrFieldOrderCnt;
+  return counts[0] == counts[1] ? -1 : counts[1] < counts[0];
+}
+
+bool StartsAfresh(cudaVideoCodec codec, const CUVIDPICPARAMS& picture) {
+  if (!picture.intra_pic_flag) return false;
+  const auto& specific = picture.CodecSpecific;
+  if (codec == cudaVideoCodec_VP9) return specific.vp9.intraOnly == 0;
+  if (codec == cudaVideoCodec_AV1) {
+    return specific.av1.frame_type == 0 && specific.av1.show_frame != 0;
+  }
+  return true;
+}
+
+int ReferenceIndex(cudaVideoCodec codec, const CUVIDPICPARAMS& picture) {
+  const bool grained = codec == cudaVideoCodec_AV1 && picture.CodecSpecific.av1.apply_grain != 0;
+  return grained ? picture.CodecSpecific.av1.decodePicIdx : picture.CurrPicIdx;
+}
+
+absl::Status CheckPicture(cudaVideoCodec codec, const CUVIDPICPARAMS& picture) {
+  if (codec == cudaVideoCodec_MPEG4) return CheckMpeg4Picture(picture.CodecSpecific.mpeg4);
   return absl::OkStatus();
 }
 

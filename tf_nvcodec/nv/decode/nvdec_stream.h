@@ -1,5 +1,6 @@
-// Follows a stream through NVIDIA's parser: its sequences, and what the parser says of each
-// picture, corrected where NVDEC needs it.
+// Interprets what NVIDIA's parser reports about a stream: the format, size and colours of its
+// frames, and the properties of each picture. Where the parser and FFmpeg differ, it follows
+// FFmpeg.
 #ifndef TF_NVCODEC_NV_DECODE_NVDEC_STREAM_H_
 #define TF_NVCODEC_NV_DECODE_NVDEC_STREAM_H_
 
@@ -21,34 +22,13 @@ extern "C" {
 
 namespace nvc {
 
-constexpr int kNvdecMacroblock = 16;  // samples of its sides
+constexpr int kNvdecMacroblock = 16;  // samples on a side
 
-// Puts the size right where the parser drops partial macroblocks (see NvdecDecoding).
-void CountMacroblocks(int coded_width, int coded_height, CUVIDPICPARAMS* picture);
-
-// As FFmpeg's decoder takes H.264 where no message of the stream tells. (The parser's flag is not
-// set for all such pictures.)
-bool IsCodedInterlaced(cudaVideoCodec codec, const CUVIDPICPARAMS& picture);
-
-// 0: the top one, 1: the bottom one, -1: the parser is to tell. As FFmpeg's decoder takes H.264: by
-// the fields' order counts, where they differ.
-int FirstField(cudaVideoCodec codec, const CUVIDPICPARAMS& picture);
-
-// Whether neither it nor a later one refers to a picture before it: VP9 and AV1 may code one by
-// itself and still keep older ones.
-bool StartsAfresh(cudaVideoCodec codec, const CUVIDPICPARAMS& picture);
-
-// Where later pictures find it: AV1 keeps it there without the film grain that it is shown with.
-int ReferenceIndex(cudaVideoCodec codec, const CUVIDPICPARAMS& picture);
-
-// Unimplemented for what an MPEG-4 stream that calls itself a Simple one must not have (see
-// CheckMpeg4Object).
-absl::Status CheckPicture(cudaVideoCodec codec, const CUVIDPICPARAMS& picture);
-
+// What the frames of a stream have in common, from one sequence header on.
 struct NvdecStream {
   NvdecFormat coded;
-  int min_surfaces = 0;
-  int left = 0, top = 0, width = 0, height = 0;  // displayed, of the coded picture
+  int min_surfaces = 0;                          // decode surfaces that the stream needs
+  int left = 0, top = 0, width = 0, height = 0;  // the displayed part of the coded picture
   AVPixelFormat layout = AV_PIX_FMT_NONE;        // see GpuPicture
   AVPixelFormat stream_format = AV_PIX_FMT_NONE;
   AVColorSpace color_space = AVCOL_SPC_UNSPECIFIED;
@@ -57,16 +37,43 @@ struct NvdecStream {
   AVColorTransferCharacteristic color_trc = AVCOL_TRC_UNSPECIFIED;
   AVChromaLocation chroma_location = AVCHROMA_LOC_UNSPECIFIED;
 
-  // `codec`: as the container describes it, and `window`: as FindWindow does, for what the parser
-  // does not tell. Unimplemented for pictures that FFmpeg's decoders give in a format that can't
-  // be had from NVDEC's.
+  // `format` is what the parser reports. `codec` (from the container) and `window` (from
+  // FindWindow) supply what the parser does not report. Returns Unimplemented if FFmpeg's decoders
+  // output these pictures in a format that NVDEC's pictures can't be converted to.
   static absl::StatusOr<NvdecStream> Of(const CUVIDEOFORMAT& format, const AVCodecParameters& codec,
                                         const std::optional<PictureWindow>& window);
 };
 
-// Makes `frame` the owner of a mapped picture: the last reference releases the surface.
+// Fills `frame` with a mapped picture. The last reference to the frame releases the surface.
 absl::Status MakeFrame(const NvdecStream& stream, std::shared_ptr<NvdecSession> session,
                        NvdecSurface* surface, AVFrame* frame);
+
+// The functions below interpret or correct what the parser reports about a single picture.
+
+// Corrects the picture's size in macroblocks, for codecs where the parser drops partial macroblocks
+// (see NvdecDecoding).
+void CountMacroblocks(int coded_width, int coded_height, CUVIDPICPARAMS* picture);
+
+// Whether the picture is coded as interlaced. For H.264 this is what FFmpeg's decoder assumes when
+// no SEI message tells it. The parser does not set its flag for all such pictures.
+bool IsCodedInterlaced(cudaVideoCodec codec, const CUVIDPICPARAMS& picture);
+
+// Returns which field is displayed first: 0 for the top one, 1 for the bottom one, -1 when the
+// parser's display info tells. For H.264 it compares the picture order counts of the fields, as
+// FFmpeg's decoder does.
+int FirstField(cudaVideoCodec codec, const CUVIDPICPARAMS& picture);
+
+// Whether neither this picture nor a later one refers to a picture before it. In VP9 and AV1 a
+// picture may be intra coded while later ones still refer to older pictures.
+bool StartsAfresh(cudaVideoCodec codec, const CUVIDPICPARAMS& picture);
+
+// Returns the surface in which later pictures find this one as a reference. For an AV1 picture with
+// film grain this is another surface than the displayed one, without the grain.
+int ReferenceIndex(cudaVideoCodec codec, const CUVIDPICPARAMS& picture);
+
+// Returns Unimplemented for a picture with features that a Simple object of MPEG-4 must not have
+// (see CheckMpeg4Object).
+absl::Status CheckPicture(cudaVideoCodec codec, const CUVIDPICPARAMS& picture);
 
 }  // namespace nvc
 

@@ -21,6 +21,7 @@ namespace {
 // Values of CUpointer_attribute, which the headers leave out.
 constexpr int kMemoryType = 2, kDeviceOrdinal = 9;
 
+// Returns the ordinal of the GPU that owns the memory.
 absl::StatusOr<int> OrdinalOf(const CudaDriver& cuda, CUdeviceptr memory) {
   unsigned int type = 0;
   int ordinal = -1;
@@ -49,6 +50,7 @@ bool ArePacked(absl::Span<const GpuRows> rows) {
   return true;
 }
 
+// Describes a copy of rows from GPU memory to GPU memory. Pitches are in bytes.
 CUDA_MEMCPY2D OnDevice(CUdeviceptr to, size_t to_pitch, CUdeviceptr from, size_t from_pitch,
                        size_t row_bytes, size_t rows) {
   CUDA_MEMCPY2D copy = {};
@@ -60,6 +62,17 @@ CUDA_MEMCPY2D OnDevice(CUdeviceptr to, size_t to_pitch, CUdeviceptr from, size_t
   copy.WidthInBytes = row_bytes;
   copy.Height = rows;
   return copy;
+}
+
+// Returns null if the stream's frames have the same bytes as `frames`.
+absl::StatusOr<std::unique_ptr<GpuToPlanes>> NewConverter(GpuDevice* gpu, const FrameBatch& frames,
+                                                          const StreamSpec& stream) {
+  if (RawVideoFormat(frames.pixel_format) == stream.encoder_format) return nullptr;
+  // The host converts bytes with integers too, so the results are equal.
+  if (Channels(frames.pixel_format) == 3 && frames.sample_type == SampleType::kUint8) {
+    return GpuRgbConverter::Create(gpu, stream, {3, frames.pixel_format == PixelFormat::kBgr});
+  }
+  return GpuPlanesConverter::Create(gpu, frames, stream);
 }
 
 }  // namespace
@@ -146,21 +159,6 @@ absl::Status GpuFrameInput::ConvertTo(AVFrame* frame, absl::Span<const GpuRows> 
   NVC_RETURN_IF_ERROR(converter.Convert(stream_.get(), packed, frame));
   return stream_.Synchronize();
 }
-
-namespace {
-
-// Returns null if the stream's frames have the same bytes as `frames`.
-absl::StatusOr<std::unique_ptr<GpuToPlanes>> NewConverter(GpuDevice* gpu, const FrameBatch& frames,
-                                                          const StreamSpec& stream) {
-  if (RawVideoFormat(frames.pixel_format) == stream.encoder_format) return nullptr;
-  // The host converts bytes with integers too, so the results are equal.
-  if (Channels(frames.pixel_format) == 3 && frames.sample_type == SampleType::kUint8) {
-    return GpuRgbConverter::Create(gpu, stream, {3, frames.pixel_format == PixelFormat::kBgr});
-  }
-  return GpuPlanesConverter::Create(gpu, frames, stream);
-}
-
-}  // namespace
 
 absl::StatusOr<std::unique_ptr<FrameSource>> GpuFrameLoader::Create(GpuDevice* gpu,
                                                                     AVBufferRef* device,

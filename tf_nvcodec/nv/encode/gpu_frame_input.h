@@ -70,8 +70,8 @@ class GpuFrameInput {
   DeviceMemory packed_;
 };
 
-// Loads one frame at a time, on a stream of its own, so that it does not wait for work that the
-// producer queues later.
+// Loads the frames of a batch one at a time for an encoder on the GPU. It reads them on a stream of
+// its own, so that it does not wait for work that the producer queues later.
 class GpuFrameLoader : public FrameSource {
  public:
   // `frames.data` is memory of `gpu`. It is complete when the work now queued on `producer` is
