@@ -271,7 +271,7 @@ constexpr CodecFacts Vc1() {
   row.name = "vc1";
   row.software.needs_extradata = true;
   row.nvdec.id = 3;
-  // There is no encoder to make more streams that would show where NVDEC and FFmpeg differ.
+  // FFmpeg can't encode VC-1, so the tests can't find all streams where NVDEC and FFmpeg differ.
   row.nvdec.use = NvdecUse::kNever;
   row.nvdec.why_not =
       "differ from FFmpeg's where a stream has slices, fast chroma vectors or a height that is no "

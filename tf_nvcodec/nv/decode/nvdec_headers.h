@@ -19,13 +19,12 @@ namespace nvc {
 // Finds the displayed part of the coded picture in a packet's headers. Returns nothing if they
 // don't tell it. `coded_width` and `coded_height` are what the parser reports.
 // - H.264 and HEVC, in Annex B form: it reads the SPS before the first slice. Of several it takes
-// the
-//   last one with the coded size, or else the last one. The parser does not report what is cropped
-//   at the left and top, nor the chroma siting.
+//   the last one with the coded size, or else the last one. The parser does not report what is
+//   cropped at the left and top, nor the chroma siting.
 // - VP8: it reads the header of a key frame. The parser rounds sizes up to even ones.
 // - MPEG-1 and MPEG-2: it reads the last sequence header before the picture, and makes the coded
-// size
-//   whole macroblocks. The parser may take the display size from an extension that FFmpeg ignores.
+//   size whole macroblocks. The parser may take the display size from an extension that FFmpeg
+//   ignores.
 // - MPEG-4: it reads the last rectangular object layer.
 std::optional<PictureWindow> FindWindow(AVCodecID codec, const uint8_t* data, size_t size,
                                         int coded_width, int coded_height);
