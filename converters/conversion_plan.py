@@ -54,7 +54,7 @@ class ConversionContext:
 class ConversionPlan:
     """What is converted, and how.
 
-    `asked` is the user's spec and `spec` the one that holds, with every default filled in;
+    `asked` is the user's spec and `spec` the final one, with every default filled in;
     `reason` says why it has its mode. `kept` are the signatures that stay native: "" where the
     user did not name them, else the reason. `machine` is the environment as JSON.
     """

@@ -152,8 +152,8 @@ class _Engine:
         return f"{node}:{index}" if node in self.inside.nodes else None
 
     def source(self, tensor: str) -> str:
-        """The tensor that one of the segment has its values from: in it, around it, or in another
-        engine."""
+        """Follows a tensor of the segment to the tensor that its values come from: in the segment,
+        in the graph around it, or in another engine."""
         engine: _Engine | None = self
         graph = self.inside
         while True:
@@ -180,8 +180,8 @@ class _Engine:
         return (*sorted(self.inside.nodes), *inputs, *self.outputs)
 
     def lines(self, given: Mapping[str, float]) -> dict[str, float]:
-        """The engine's table: what `given` has for its tensors, and for layers that converters
-        add to its nodes."""
+        """The engine's table: the scales in `given` of its tensors, and of the layers that TF-TRT's
+        converters add to its nodes."""
         scales = self._scales(given)
         bound = {name: scales[tensor] for name, tensor in self.bindings.items() if tensor in scales}
         inner = {
@@ -210,7 +210,7 @@ class _Engine:
         return found
 
     def ranged(self, given: Mapping[str, float]) -> set[str]:
-        """The convolutions and matrix products that `missing` has nothing of."""
+        """The convolutions and matrix products for which `missing` lists no input."""
         lacking = {one.taken_by for one in self.missing(given)}
         return {node.name for node in self._nodes if node.op in COMPUTE_OPS} - lacking
 
