@@ -1,7 +1,8 @@
 // Lists the facts about each codec, one row for each. All other code gets them from FactsOf. To add
 // a codec, add its row here. Some facts need code elsewhere: an inspector of packets
-// (packet_info.cc), special cases of NVDEC (nvdec_stream.h, nvdec_headers.h), and the limits and
-// settings of an encoder (encode_codec.cc, codec_settings.cc).
+// (packet_info.cc), the check of NVIDIA's number (nvdec_codecs.cc), special cases of NVDEC
+// (nvdec_stream.h, nvdec_headers.h), and the limits and settings of an encoder (encode_codec.cc,
+// codec_settings.cc).
 #ifndef TF_NVCODEC_CORE_FORMAT_CODEC_TABLE_H_
 #define TF_NVCODEC_CORE_FORMAT_CODEC_TABLE_H_
 
