@@ -22,8 +22,9 @@ folders=("$ROOT/tests")
 if [[ "$TF" == "$DEFAULT_TF" ]]; then
   if [[ "${TESTS:-quick}" != slow ]]; then scripts/bazel.sh test //tests/...; fi
 else
-  # Only the ops and what calls them depend on TensorFlow's version.
-  folders=("$ROOT"/tests/{decode,encode,dataset,package})
+  # What depends on TensorFlow's version: the ops and what calls them, and the converters, which use
+  # TensorFlow themselves and meet one without TF-TRT only here.
+  folders=("$ROOT"/tests/{decode,encode,dataset,package,converters})
 fi
 
 empty="$(mktemp -d)"

@@ -19,9 +19,9 @@
 namespace nvc {
 namespace {
 
-class NvdecShareReadsTest : public IndexedClipTest {
+class NvdecQuotaReadsTest : public IndexedClipTest {
  protected:
-  NvdecShareReadsTest() : IndexedClipTest(BFramesClip(), kBFramesClipFrames) {}
+  NvdecQuotaReadsTest() : IndexedClipTest(BFramesClip(), kBFramesClipFrames) {}
 
   absl::Status Read(NvdecQuota* quota, const Cancelled& cancelled, std::map<int, size_t>* hashes) {
     ReadOptions options;
@@ -40,7 +40,7 @@ class NvdecShareReadsTest : public IndexedClipTest {
   FakeGpu gpu_;
 };
 
-TEST_F(NvdecShareReadsTest, EachHasItsFramesAndGivesAllBack) {
+TEST_F(NvdecQuotaReadsTest, EachHasItsFramesAndGivesAllBack) {
   const auto wanted = BySoftware();
   std::vector<std::thread> threads;
   for (int thread = 0; thread < 12; ++thread) {

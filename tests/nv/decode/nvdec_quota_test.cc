@@ -22,9 +22,9 @@ using std::chrono::milliseconds;
 using ::testing::Each;
 using ::testing::Ge;
 
-class NvdecShareTest : public ::testing::Test {
+class NvdecQuotaTest : public ::testing::Test {
  protected:
-  std::unique_ptr<NvdecQuota> Share(int wanted = 0) {
+  std::unique_ptr<NvdecQuota> Quota(int wanted = 0) {
     return std::make_unique<NvdecQuota>(*gpu_.device(), wanted);
   }
   static bool Never() { return false; }
@@ -55,14 +55,14 @@ class NvdecShareTest : public ::testing::Test {
   FakeGpu gpu_;
 };
 
-TEST_F(NvdecShareTest, AReadHasAsManyAsItWantsAndCanUse) {
-  EXPECT_EQ(Share()->most(), 8);
-  EXPECT_EQ(Share(3)->most(), 3);
-  EXPECT_EQ(Share(100)->most(), 8);
+TEST_F(NvdecQuotaTest, AReadHasAsManyAsItWantsAndCanUse) {
+  EXPECT_EQ(Quota()->most(), 8);
+  EXPECT_EQ(Quota(3)->most(), 3);
+  EXPECT_EQ(Quota(100)->most(), 8);
 }
 
-TEST_F(NvdecShareTest, ALaterReadHasOneAtOnceAndMoreFromThoseThatHaveMost) {
-  const auto first = Share(), second = Share(), third = Share();
+TEST_F(NvdecQuotaTest, ALaterReadHasOneAtOnceAndMoreFromThoseThatHaveMost) {
+  const auto first = Quota(), second = Quota(), third = Quota();
   Take(first.get(), 8);
   Take(second.get(), 8);
   EXPECT_TRUE(first->MayKeep()) << "nobody waits";
@@ -82,8 +82,8 @@ TEST_F(NvdecShareTest, ALaterReadHasOneAtOnceAndMoreFromThoseThatHaveMost) {
   for (const auto& quota : {first.get(), second.get(), third.get()}) GiveBack(quota);
 }
 
-TEST_F(NvdecShareTest, WhatOneReadHasNoUseForGoesToTheOneThatHasFewest) {
-  const auto first = Share(), few = Share(), fewer = Share();
+TEST_F(NvdecQuotaTest, WhatOneReadHasNoUseForGoesToTheOneThatHasFewest) {
+  const auto first = Quota(), few = Quota(), fewer = Quota();
   Take(first.get(), 8);
   Take(few.get(), 5);
   Take(fewer.get(), 3);
@@ -100,13 +100,13 @@ TEST_F(NvdecShareTest, WhatOneReadHasNoUseForGoesToTheOneThatHasFewest) {
   GiveBack(fewer.get());
 }
 
-// A share of a caller's context gives no sessions to others, because its pool keeps no idle ones.
-TEST_F(NvdecShareTest, AContextOfACallersGivesNone) {
+// The quota of a caller's context gives no sessions to others, because its pool keeps no idle ones.
+TEST_F(NvdecQuotaTest, AContextOfACallersGivesNone) {
   uint64_t place = 0;
   const auto context = reinterpret_cast<CUcontext>(&place);
   gpu_.foreign[context] = {7, gpu_.device()->ordinal()};
   NvdecQuota first(*gpu_.device()->InContext(context).value(), 0);
-  const auto second = Share(), third = Share();
+  const auto second = Quota(), third = Quota();
   Take(&first, 8);
   Take(second.get(), 8);
   Take(third.get(), 1);
@@ -119,8 +119,8 @@ TEST_F(NvdecShareTest, AContextOfACallersGivesNone) {
   GiveBack(third.get());
 }
 
-TEST_F(NvdecShareTest, WhoHasEnoughStopsWaiting) {
-  const auto first = Share(), second = Share(), third = Share();
+TEST_F(NvdecQuotaTest, WhoHasEnoughStopsWaiting) {
+  const auto first = Quota(), second = Quota(), third = Quota();
   Take(first.get(), 8);
   Take(second.get(), 8);
   Take(third.get(), 1);
@@ -136,24 +136,24 @@ TEST_F(NvdecShareTest, WhoHasEnoughStopsWaiting) {
 
 // The first two reads take all sessions and then give some to the others. If they kept them, the
 // five other reads would have done an eighth of their segments when the first read is done.
-TEST_F(NvdecShareTest, ReadsOfOneLengthEndTogether) {
+TEST_F(NvdecQuotaTest, ReadsOfOneLengthEndTogether) {
   constexpr int kReads = 7, kSegments = 100;
-  std::vector<std::unique_ptr<NvdecQuota>> shares;
+  std::vector<std::unique_ptr<NvdecQuota>> quotas;
   std::vector<std::atomic<int>> next(kReads), done(kReads);
   std::atomic<bool> go{false};
   std::vector<std::thread> workers;
   std::once_flag first_is_done;
   std::vector<int> then;
   for (int read = 0; read < kReads; ++read) {
-    shares.push_back(Share());
-    NvdecQuota* const quota = shares.back().get();
+    quotas.push_back(Quota());
+    NvdecQuota* const quota = quotas.back().get();
     for (int worker = 0; worker < quota->most(); ++worker) {
       workers.emplace_back([&, read, quota] {
-        DecoderLease turn(quota);
+        DecoderLease lease(quota);
         const auto enough = [&] { return next[read] >= kSegments; };
         while (true) {
-          if (turn.IsOver()) turn.End();
-          if (!turn.Begin(enough) || next[read]++ >= kSegments) return;
+          if (lease.IsOver()) lease.End();
+          if (!lease.Begin(enough) || next[read]++ >= kSegments) return;
           while (!go) std::this_thread::sleep_for(milliseconds(1));
           std::this_thread::sleep_for(milliseconds(5));
           if (++done[read] == kSegments) {
@@ -169,7 +169,7 @@ TEST_F(NvdecShareTest, ReadsOfOneLengthEndTogether) {
   go = true;
   for (std::thread& worker : workers) worker.join();
   EXPECT_THAT(then, Each(Ge(kSegments / 4)));
-  for (const auto& quota : shares) EXPECT_EQ(quota->in_use(), 0);
+  for (const auto& quota : quotas) EXPECT_EQ(quota->in_use(), 0);
 }
 
 }  // namespace

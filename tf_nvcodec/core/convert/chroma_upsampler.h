@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "tf_nvcodec/core/convert/plane_reader.h"
 #include "tf_nvcodec/core/convert/component_axis.h"
+#include "tf_nvcodec/core/convert/plane_reader.h"
 #include "tf_nvcodec/core/rows/chroma_rows.h"
 
 namespace nvc {

@@ -90,7 +90,7 @@ class SoftwareEncoder : public Encoder {
   absl::Status Open(const CodecOptions& settings, const Cancelled& cancelled) {
     if (packet_ == nullptr) return absl::ResourceExhaustedError("out of memory for a packet");
     if (IsSvtAv1(context_->codec)) {
-      NVC_ASSIGN_OR_RETURN(turn_, WaitForSvtAv1Lock(use_, cancelled));
+      NVC_ASSIGN_OR_RETURN(lock_, WaitForSvtAv1Lock(use_, cancelled));
       NVC_RETURN_IF_ERROR(CheckSvtAv1Preset(SvtAv1Preset(settings)));
     }
     AVDictionary* dictionary = nullptr;
@@ -239,7 +239,7 @@ class SoftwareEncoder : public Encoder {
     }
   }
 
-  SvtAv1Lock turn_;  // outlives the context
+  SvtAv1Lock lock_;  // outlives the context
   AvCodecContextPtr context_;
   AvPacketPtr packet_;
   const std::string label_;

@@ -69,9 +69,9 @@ absl::StatusOr<SvtAv1Lock> WaitForSvtAv1Lock(EncoderUse use, const Cancelled& ca
   }
   holder.taken = true;
   holder.by_session = use == EncoderUse::kSession;
-  SvtAv1Lock turn;
-  turn.held_ = true;
-  return turn;
+  SvtAv1Lock taken;
+  taken.held_ = true;
+  return taken;
 }
 
 absl::Status CheckSvtAv1Preset(int preset) {

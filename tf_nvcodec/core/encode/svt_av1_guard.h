@@ -18,7 +18,7 @@ enum class EncoderUse { kOneCall, kSession };
 // The right to run SVT-AV1. The library keeps block geometry, lookup tables and the list of cores
 // in globals. Opening an encoder rewrites them and closing one frees them, even while other
 // encoders run; SVT-AV1 1.4 then crashes or hangs, and versions before 2026 have no guard against
-// it. So an encoder holds a turn from before it opens until after it closes, on any thread. One
+// it. So an encoder holds the lock from before it opens until after it closes, on any thread. One
 // encoder alone uses all cores.
 class SvtAv1Lock {
  public:
@@ -36,13 +36,13 @@ class SvtAv1Lock {
 };
 
 // Waits until calls on other threads finish. Returns Cancelled if `cancelled` returns true
-// meanwhile. Returns FailedPrecondition if a session has the turn, because only its owner can end
+// meanwhile. Returns FailedPrecondition if a session has the lock, because only its owner can end
 // it.
 absl::StatusOr<SvtAv1Lock> WaitForSvtAv1Lock(EncoderUse use, const Cancelled& cancelled);
 
 constexpr int kSvtAv1DefaultPreset = -2;  // libavcodec's value for SVT-AV1's default, a fast preset
 
-// Call this with the turn, before opening an encoder. Returns FailedPrecondition for presets 6 and
+// Call this with the lock, before opening an encoder. Returns FailedPrecondition for presets 6 and
 // 7 if one of 0 to 5 was open in this process before: SVT-AV1 1.4 shares data between them that is
 // built for the slower preset, and the encoder never ends. The other order is safe, and so are
 // presets from 8 on.

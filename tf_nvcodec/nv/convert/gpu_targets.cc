@@ -21,7 +21,7 @@ constexpr size_t kGranularity = size_t{1} << 20;
 
 struct Idle {
   std::mutex mutex;
-  std::vector<std::unique_ptr<DownloadBuffer>> lanes;
+  std::vector<std::unique_ptr<DownloadBuffer>> buffers;
   size_t bytes = 0;
 };
 
@@ -36,26 +36,27 @@ absl::StatusOr<std::unique_ptr<DownloadBuffer>> DownloadBuffer::Take(GpuDevice* 
   {
     Idle& idle = IdleLanes();
     std::lock_guard<std::mutex> lock(idle.mutex);
-    const auto found = std::find_if(idle.lanes.rbegin(), idle.lanes.rend(), [&](const auto& lane) {
-      return lane->stream_.device() == device;
-    });
-    if (found != idle.lanes.rend()) {
-      std::unique_ptr<DownloadBuffer> lane = std::move(*found);
-      idle.lanes.erase(std::next(found).base());
-      idle.bytes -= lane->memory_.bytes();
-      return lane;
+    const auto found =
+        std::find_if(idle.buffers.rbegin(), idle.buffers.rend(),
+                     [&](const auto& buffer) { return buffer->stream_.device() == device; });
+    if (found != idle.buffers.rend()) {
+      std::unique_ptr<DownloadBuffer> buffer = std::move(*found);
+      idle.buffers.erase(std::next(found).base());
+      idle.bytes -= buffer->memory_.bytes();
+      return buffer;
     }
   }
   NVC_ASSIGN_OR_RETURN(CudaStream stream, CudaStream::Create(device));
   return std::unique_ptr<DownloadBuffer>(new DownloadBuffer(std::move(stream)));
 }
 
-void DownloadBuffer::GiveBack(std::unique_ptr<DownloadBuffer> lane) {
+void DownloadBuffer::GiveBack(std::unique_ptr<DownloadBuffer> buffer) {
   Idle& idle = IdleLanes();
   std::lock_guard<std::mutex> lock(idle.mutex);
-  if (idle.lanes.size() >= kMostIdle || idle.bytes + lane->memory_.bytes() > kMostIdleBytes) return;
-  idle.bytes += lane->memory_.bytes();
-  idle.lanes.push_back(std::move(lane));
+  if (idle.buffers.size() >= kMostIdle || idle.bytes + buffer->memory_.bytes() > kMostIdleBytes)
+    return;
+  idle.bytes += buffer->memory_.bytes();
+  idle.buffers.push_back(std::move(buffer));
 }
 
 absl::Status DownloadBuffer::Reserve(size_t bytes) {
@@ -130,24 +131,24 @@ absl::Status DeviceTarget::Copy(void* to, const void* from, size_t bytes) {
 
 class DownloadTarget::Converter : public FrameConverter {
  public:
-  Converter(DownloadTarget* target, std::unique_ptr<DownloadBuffer> lane,
+  Converter(DownloadTarget* target, std::unique_ptr<DownloadBuffer> buffer,
             std::unique_ptr<FrameConverter> gpu)
       : FrameConverter(gpu->source(), gpu->shape()),
         target_(target),
-        lane_(std::move(lane)),
+        buffer_(std::move(buffer)),
         gpu_(std::move(gpu)) {}
 
   ~Converter() override {
     const absl::Status delivered = Deliver();
     if (!delivered.ok()) target_->Fail(delivered);
     gpu_.reset();
-    if (delivered.ok()) DownloadBuffer::GiveBack(std::move(lane_));
+    if (delivered.ok()) DownloadBuffer::GiveBack(std::move(buffer_));
   }
 
   absl::Status Convert(const AVFrame& frame, void* out) override {
     // While this waits, the GPU decodes the next pictures.
     NVC_RETURN_IF_ERROR(Deliver());
-    NVC_RETURN_IF_ERROR(gpu_->Convert(frame, reinterpret_cast<void*>(lane_->memory())));
+    NVC_RETURN_IF_ERROR(gpu_->Convert(frame, reinterpret_cast<void*>(buffer_->memory())));
     out_ = out;
     return absl::OkStatus();
   }
@@ -155,12 +156,12 @@ class DownloadTarget::Converter : public FrameConverter {
  private:
   absl::Status Deliver() {
     if (out_ == nullptr) return absl::OkStatus();
-    return CopyToHost(target_->device_, lane_->stream(), std::exchange(out_, nullptr),
-                      lane_->memory(), shape().bytes);
+    return CopyToHost(target_->device_, buffer_->stream(), std::exchange(out_, nullptr),
+                      buffer_->memory(), shape().bytes);
   }
 
   DownloadTarget* const target_;
-  std::unique_ptr<DownloadBuffer> lane_;
+  std::unique_ptr<DownloadBuffer> buffer_;
   std::unique_ptr<FrameConverter> gpu_;
   void* out_ = nullptr;  // where the frame on the GPU will go in host memory
 };
@@ -172,11 +173,11 @@ SourceSpec DownloadTarget::SourceOf(const AVFrame& picture, int rotation) const 
 absl::StatusOr<std::unique_ptr<FrameConverter>> DownloadTarget::NewConverter(
     const OutputSpec& output, const AVFrame& picture, int rotation) {
   if (GpuPictureOf(picture) == nullptr) return host_.NewConverter(output, picture, rotation);
-  NVC_ASSIGN_OR_RETURN(auto lane, DownloadBuffer::Take(device_));
+  NVC_ASSIGN_OR_RETURN(auto buffer, DownloadBuffer::Take(device_));
   NVC_ASSIGN_OR_RETURN(auto gpu,
-                       NewGpuConverter(device_, lane->stream(), output, picture, rotation));
-  NVC_RETURN_IF_ERROR(lane->Reserve(gpu->shape().bytes));
-  return std::make_unique<Converter>(this, std::move(lane), std::move(gpu));
+                       NewGpuConverter(device_, buffer->stream(), output, picture, rotation));
+  NVC_RETURN_IF_ERROR(buffer->Reserve(gpu->shape().bytes));
+  return std::make_unique<Converter>(this, std::move(buffer), std::move(gpu));
 }
 
 absl::Status DownloadTarget::Copy(void* to, const void* from, size_t bytes) {

@@ -16,14 +16,14 @@
 
 namespace nvc {
 
-// A stream, and GPU memory for one frame on its way to the host. Calls share such buffers, because
+// A stream, and GPU memory for one frame on its way to the host. Calls share buffers, because
 // allocating and freeing GPU memory makes the whole GPU wait.
 class DownloadBuffer {
  public:
   // Returns a buffer that was given back, or a new one. Thread-safe, as is GiveBack.
   static absl::StatusOr<std::unique_ptr<DownloadBuffer>> Take(GpuDevice* device);
   // Keeps the buffer for later calls, within limits. All work on its stream must be finished.
-  static void GiveBack(std::unique_ptr<DownloadBuffer> lane);
+  static void GiveBack(std::unique_ptr<DownloadBuffer> buffer);
 
   // Makes memory() at least `bytes` large. Returns ResourceExhausted if the GPU has not enough
   // memory.

@@ -15,12 +15,12 @@ constexpr int kBusySessions = 16;
 
 }  // namespace
 
-// All shares of one GPU.
+// All quotas of one GPU.
 struct NvdecQuota::Engines {
   std::mutex mutex;
   int in_use = 0;
   int leaving = 0;
-  std::set<NvdecQuota*> shares;
+  std::set<NvdecQuota*> quotas;
 };
 
 // The entries are never destroyed, like devices.
@@ -38,12 +38,12 @@ NvdecQuota::NvdecQuota(const GpuDevice& device, int wanted)
       // open a new one.
       gives_(!device.is_of_caller()) {
   std::lock_guard<std::mutex> lock(engines_.mutex);
-  engines_.shares.insert(this);
+  engines_.quotas.insert(this);
 }
 
 NvdecQuota::~NvdecQuota() {
   std::lock_guard<std::mutex> lock(engines_.mutex);
-  engines_.shares.erase(this);
+  engines_.quotas.erase(this);
 }
 
 int NvdecQuota::in_use() const {
@@ -98,16 +98,16 @@ bool NvdecQuota::MayTake() const {
 }
 
 bool NvdecQuota::AnotherWaitsWithFewerThan(int sessions) const {
-  return std::any_of(engines_.shares.begin(), engines_.shares.end(), [&](const NvdecQuota* other) {
+  return std::any_of(engines_.quotas.begin(), engines_.quotas.end(), [&](const NvdecQuota* other) {
     return other != this && other->waiting_ > 0 && other->in_use_ < sessions;
   });
 }
 
-// Wakes one waiting thread of each share. A thread that takes a session, or needs none, calls this
+// Wakes one waiting thread of each quota. A thread that takes a session, or needs none, calls this
 // again for the next one.
 void NvdecQuota::WakeOneOfEach() const {
   if (engines_.in_use >= kBusySessions) return;
-  for (NvdecQuota* const quota : engines_.shares) {
+  for (NvdecQuota* const quota : engines_.quotas) {
     if (quota->waiting_ > 0) quota->changed_.notify_one();
   }
 }

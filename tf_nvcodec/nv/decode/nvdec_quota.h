@@ -10,7 +10,7 @@
 
 namespace nvc {
 
-// The share of one read. All reads together have as many sessions as keep the engines busy, and
+// The quota of one read. All reads together have as many sessions as keep the engines busy, and
 // each read has at least one. Early reads take more. Between two segments they give sessions to the
 // waiting reads with the fewest. So the engines stay busy until the last of many streams ends.
 class NvdecQuota : public DecoderQuota {
