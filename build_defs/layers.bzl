@@ -22,7 +22,7 @@ _LAYERS = [
     "kernels",
 ]
 
-def visible_above(folder):
+def visible_after(folder):
     """The visibility of `folder`: the folders below it in the list, and the tests."""
     above = _LAYERS[_LAYERS.index(folder) + 1:]
     return ["//tf_nvcodec/{}:__pkg__".format(layer) for layer in above] + [

@@ -66,14 +66,18 @@ def searched_folders(tensorflow: Path, library_path: str | None = None) -> list[
 def run_path(library: Path) -> list[Path]:
     """The folders that a shared library names for the loader to search: its RUNPATH, or its RPATH
     where it has no RUNPATH. $ORIGIN is the folder of the path given, which may be a link."""
+    from elftools.common.exceptions import ELFError
     from elftools.elf.elffile import ELFFile
 
     found: dict[str, str] = {}
-    with open(library, "rb") as file:
-        for segment in ELFFile(file).iter_segments("PT_DYNAMIC"):
-            for tag in segment.iter_tags():
-                if tag.entry.d_tag in ("DT_RUNPATH", "DT_RPATH"):
-                    found[tag.entry.d_tag] = getattr(tag, tag.entry.d_tag[3:].lower())
+    try:
+        with open(library, "rb") as file:
+            for segment in ELFFile(file).iter_segments("PT_DYNAMIC"):
+                for tag in segment.iter_tags():
+                    if tag.entry.d_tag in ("DT_RUNPATH", "DT_RPATH"):
+                        found[tag.entry.d_tag] = getattr(tag, tag.entry.d_tag[3:].lower())
+    except ELFError as error:
+        raise ValueError(f"{library} is not a whole shared library: {error}") from error
     text = found.get("DT_RUNPATH") or found.get("DT_RPATH") or ""
     origin = os.path.abspath(library.parent)
     entries = text.replace("${ORIGIN}", origin).replace("$ORIGIN", origin).split(":")

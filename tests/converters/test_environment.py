@@ -393,6 +393,14 @@ def test_the_run_path_of_a_library(tmp_path):
     assert run_path(tmp_path / "other" / "deep" / "liba.so")[0] == tmp_path / "other"
 
 
+@pytest.mark.parametrize("content", [b"", b"no library", b"\x7fELF\x02\x01\x01"])
+def test_the_run_path_of_what_is_no_library(tmp_path, content):
+    path = tmp_path / "libtensorflow_cc.so.2"
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=r"libtensorflow_cc\.so\.2 is not a whole shared library"):
+        run_path(path)
+
+
 def test_searched_folders_are_those_of_every_opener(tmp_path):
     package = tmp_path / "site" / "tensorflow"
     both = "-Wl,-rpath,$ORIGIN/:$ORIGIN/../tensorrt:$ORIGIN/../gone"

@@ -217,7 +217,7 @@ TEST(NvencEncoderTest, WithoutADriverItFailsToOpen) {
     const EncodeOptions options = Nvenc(codec);
     const auto stream = ChooseStream(Frames(PixelFormat::kYuv420p), options);
     ASSERT_TRUE(stream.ok()) << stream.status();
-    const auto opened = NewSoftwareEncoder(*stream, *timing, options, true, nullptr, nullptr);
+    const auto opened = NewLibavcodecEncoder(*stream, *timing, options, true, nullptr, nullptr);
     if (opened.ok()) GTEST_SKIP() << "this machine has an NVENC";
     EXPECT_TRUE(absl::IsFailedPrecondition(opened.status()) ||
                 absl::IsUnimplemented(opened.status()))

@@ -41,8 +41,8 @@ TEST(SampleTableIndexTest, EveryKindOfFileHasTheSameFrames) {
     std::set<int> damaged_full, damaged_table;
     const auto expected = Decode(*full, bytes, &damaged_full);
     const auto got = Decode(*table, bytes, &damaged_table);
-    // A reader builds the full index after all if a frame is damaged, or if CheckSyncSamples finds that
-    // decoding may not start at a packet, such as one that holds a field.
+    // A reader builds the full index after all if a frame is damaged, or if CheckSyncSamples finds
+    // that decoding may not start at a packet, such as one that holds a field.
     if (!damaged_table.empty()) continue;
     std::vector<int64_t> all(static_cast<size_t>(table->num_frames()));
     std::iota(all.begin(), all.end(), int64_t{0});

@@ -7,6 +7,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tf_nvcodec/core/mux/video_tags.h"
 
 namespace nvc {
 namespace {
@@ -170,6 +171,15 @@ TEST(FileMuxerTest, APathIsNeverAUrl) {
   EXPECT_TRUE((*muxer)->Write(kKey.data(), kKey.size(), 0, 0, 3000, true).ok());
   EXPECT_TRUE((*muxer)->Finish().ok());
   EXPECT_THAT(Contents(spec.path), HasSubstr("ftyp"));
+}
+
+TEST(VideoTagsTest, ACodecWithoutRoomForTagsIsRefused) {
+  const AvCodecParametersPtr vp9(avcodec_parameters_alloc());
+  vp9->codec_type = AVMEDIA_TYPE_VIDEO;
+  vp9->codec_id = AV_CODEC_ID_VP9;
+  const auto filter = TaggingFilter({}, *vp9, {1, 25});
+  EXPECT_EQ(filter.status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(filter.status().message()), HasSubstr("'vp9'"));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// A float64 reference for FrameConverter. It follows the rules in frame_format.h, works out one
+// A float64 reference for FrameConverter. It follows the rules in frame_converter.h, works out one
 // output sample at a time, and shares no code with the converter.
 #ifndef TF_NVCODEC_TESTS_CORE_TESTING_CONVERT_REFERENCE_H_
 #define TF_NVCODEC_TESTS_CORE_TESTING_CONVERT_REFERENCE_H_

@@ -88,8 +88,8 @@ absl::StatusOr<std::unique_ptr<EncodeSession>> EncodeSession::Create(const Sessi
     NVC_RETURN_IF_ERROR(ReadFramesOnGpu(*session->gpu_frames_, context.get()));
   }
   NVC_ASSIGN_OR_RETURN(session->encoder_,
-                       OpenSoftwareEncoder(std::move(context), options, settings,
-                                           EncoderUse::kSession, /*cancelled=*/{}));
+                       OpenLibavcodecEncoder(std::move(context), options, settings,
+                                             EncoderUse::kSession, /*cancelled=*/{}));
   NVC_RETURN_IF_ERROR(session->MakeFilter());
   return session;
 }

@@ -71,9 +71,9 @@ int SvtAv1Preset(const CodecOptions& settings) {
 }
 
 // Runs any encoder of libavcodec, also those on NVENC.
-class SoftwareEncoder : public Encoder {
+class LibavcodecEncoder : public Encoder {
  public:
-  SoftwareEncoder(AvCodecContextPtr context, const EncodeOptions& options, EncoderUse use)
+  LibavcodecEncoder(AvCodecContextPtr context, const EncodeOptions& options, EncoderUse use)
       : context_(std::move(context)),
         packet_(av_packet_alloc()),
         label_(
@@ -82,7 +82,7 @@ class SoftwareEncoder : public Encoder {
         nvenc_(options.engine == EncodeEngine::kNvenc),
         use_(use) {}
 
-  ~SoftwareEncoder() override {
+  ~LibavcodecEncoder() override {
     // If an encoder got no frame or no end of stream, SVT-AV1 1.4 never returns from closing it.
     if (avcodec_is_open(context_.get()) && IsSvtAv1(context_->codec) && !finished_) DrainUnused();
   }
@@ -254,15 +254,15 @@ class SoftwareEncoder : public Encoder {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Encoder>> NewSoftwareEncoder(
+absl::StatusOr<std::unique_ptr<Encoder>> NewLibavcodecEncoder(
     const StreamSpec& stream, const FrameTiming& timing, const EncodeOptions& options,
     bool global_header, const GpuFramePool* gpu_frames, const Cancelled& cancelled) {
   NVC_ASSIGN_OR_RETURN(const CodecOptions settings, MakeCodecSettings(stream, options));
   NVC_ASSIGN_OR_RETURN(AvCodecContextPtr context, NewEncoderContext(stream, global_header));
   ApplyContextSettings(stream, timing, options, context.get());
   if (gpu_frames != nullptr) NVC_RETURN_IF_ERROR(ReadFramesOnGpu(*gpu_frames, context.get()));
-  return OpenSoftwareEncoder(std::move(context), options, settings, EncoderUse::kOneCall,
-                             cancelled);
+  return OpenLibavcodecEncoder(std::move(context), options, settings, EncoderUse::kOneCall,
+                               cancelled);
 }
 
 absl::StatusOr<AvCodecContextPtr> NewEncoderContext(const StreamSpec& stream, bool global_header) {
@@ -291,18 +291,18 @@ absl::Status ReadFramesOnGpu(const GpuFramePool& pool, AVCodecContext* context) 
   return absl::ResourceExhaustedError("out of memory for an encoder");
 }
 
-absl::StatusOr<std::unique_ptr<Encoder>> OpenSoftwareEncoder(AvCodecContextPtr context,
-                                                             const EncodeOptions& options,
-                                                             const CodecOptions& settings,
-                                                             EncoderUse use,
-                                                             const Cancelled& cancelled) {
+absl::StatusOr<std::unique_ptr<Encoder>> OpenLibavcodecEncoder(AvCodecContextPtr context,
+                                                               const EncodeOptions& options,
+                                                               const CodecOptions& settings,
+                                                               EncoderUse use,
+                                                               const Cancelled& cancelled) {
   if (options.gpu != nullptr) {
     context->hw_device_ctx = av_buffer_ref(options.gpu);
     if (context->hw_device_ctx == nullptr) {
       return absl::ResourceExhaustedError("out of memory for an encoder");
     }
   }
-  auto encoder = std::make_unique<SoftwareEncoder>(std::move(context), options, use);
+  auto encoder = std::make_unique<LibavcodecEncoder>(std::move(context), options, use);
   NVC_RETURN_IF_ERROR(encoder->Open(settings, cancelled));
   return encoder;
 }

@@ -53,21 +53,21 @@ class Encoder {
 // memory. An AV1 encoder waits until those of other threads finish or `cancelled` returns true, but
 // it does not wait for sessions (svt_av1_guard.h). Returns InvalidArgument, which names the option,
 // if the codec does not have one of the codec options or refuses its value.
-absl::StatusOr<std::unique_ptr<Encoder>> NewSoftwareEncoder(
+absl::StatusOr<std::unique_ptr<Encoder>> NewLibavcodecEncoder(
     const StreamSpec& stream, const FrameTiming& timing, const EncodeOptions& options,
     bool global_header, const GpuFramePool* gpu_frames, const Cancelled& cancelled);
 
-// NewSoftwareEncoder in two halves, for callers that make settings of their own in between. The
+// NewLibavcodecEncoder in two halves, for callers that make settings of their own in between. The
 // first makes a context with the stream's size, format and colours; the last makes an encoder of
 // it.
 absl::StatusOr<AvCodecContextPtr> NewEncoderContext(const StreamSpec& stream, bool global_header);
 // Between the two: makes the encoder, NVENC, read frames of the pool.
 absl::Status ReadFramesOnGpu(const GpuFramePool& pool, AVCodecContext* context);
-absl::StatusOr<std::unique_ptr<Encoder>> OpenSoftwareEncoder(AvCodecContextPtr context,
-                                                             const EncodeOptions& options,
-                                                             const CodecOptions& settings,
-                                                             EncoderUse use,
-                                                             const Cancelled& cancelled);
+absl::StatusOr<std::unique_ptr<Encoder>> OpenLibavcodecEncoder(AvCodecContextPtr context,
+                                                               const EncodeOptions& options,
+                                                               const CodecOptions& settings,
+                                                               EncoderUse use,
+                                                               const Cancelled& cancelled);
 
 // Keeps encoder libraries with their own loggers from writing to stderr. Changes the environment,
 // so call it before other threads run; otherwise the first encoder does it.

@@ -11,9 +11,9 @@
 
 #include "absl/status/statusor.h"
 #include "tf_nvcodec/core/demux/demuxer.h"
-#include "tf_nvcodec/core/demux/video_tags.h"
 #include "tf_nvcodec/core/encode/encode_container.h"
 #include "tf_nvcodec/core/ffmpeg/bitstream_filter.h"
+#include "tf_nvcodec/core/mux/video_tags.h"
 
 extern "C" {
 #include <libavformat/avformat.h>

@@ -91,8 +91,8 @@ absl::Status WriteVideoFrom(const FrameBatch& shape, const OpenFrames& open,
   NVC_ASSIGN_OR_RETURN(const std::unique_ptr<FrameSource> frames, open(stream));
   NVC_ASSIGN_OR_RETURN(const std::unique_ptr<Muxer> muxer, Muxer::Create(options, out));
   NVC_ASSIGN_OR_RETURN(const std::unique_ptr<Encoder> encoder,
-                       NewSoftwareEncoder(stream, timing, options, muxer->wants_global_header(),
-                                          frames->gpu_frames(), cancelled));
+                       NewLibavcodecEncoder(stream, timing, options, muxer->wants_global_header(),
+                                            frames->gpu_frames(), cancelled));
 
   const auto check = [&](int64_t done) {
     if (!IsCancelled(cancelled)) return absl::OkStatus();

@@ -1,6 +1,6 @@
 // Carries a video's colour, rotation and pixel shape from one file to another.
-#ifndef TF_NVCODEC_CORE_DEMUX_VIDEO_TAGS_H_
-#define TF_NVCODEC_CORE_DEMUX_VIDEO_TAGS_H_
+#ifndef TF_NVCODEC_CORE_MUX_VIDEO_TAGS_H_
+#define TF_NVCODEC_CORE_MUX_VIDEO_TAGS_H_
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -43,4 +43,4 @@ absl::Status TagStream(const VideoTags& tags, AVStream* stream);
 
 }  // namespace nvc
 
-#endif  // TF_NVCODEC_CORE_DEMUX_VIDEO_TAGS_H_
+#endif  // TF_NVCODEC_CORE_MUX_VIDEO_TAGS_H_

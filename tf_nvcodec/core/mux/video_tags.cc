@@ -1,9 +1,10 @@
-#include "tf_nvcodec/core/demux/video_tags.h"
+#include "tf_nvcodec/core/mux/video_tags.h"
 
 #include "absl/strings/str_cat.h"
 #include "tf_nvcodec/core/format/codec_table.h"
 
 extern "C" {
+#include <libavcodec/codec_id.h>
 #include <libavutil/display.h>
 }
 
@@ -57,8 +58,12 @@ absl::StatusOr<BitstreamFilter> TaggingFilter(const VideoTags& tags,
   if (shape.num > 0 && shape.den > 0 && !av1) {
     options.emplace_back("sample_aspect_ratio", absl::StrCat(shape.num, "/", shape.den));
   }
-  return BitstreamFilter::Create(FactsOf(stream.codec_id).encoding.tag_filter, stream, time_base,
-                                 options);
+  const char* const filter = FactsOf(stream.codec_id).encoding.tag_filter;
+  if (filter == nullptr) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "packets of codec '", avcodec_get_name(stream.codec_id), "' have no room for colour tags"));
+  }
+  return BitstreamFilter::Create(filter, stream, time_base, options);
 }
 
 absl::Status TagStream(const VideoTags& tags, AVStream* stream) {
