@@ -1,4 +1,4 @@
-"""The order of the C++ folders. A folder may use those above it in this list, and no others."""
+"""The order of the C++ folders. A folder may use those before it in this list, and no others."""
 
 _LAYERS = [
     "core/base",
@@ -23,8 +23,8 @@ _LAYERS = [
 ]
 
 def visible_after(folder):
-    """The visibility of `folder`: the folders below it in the list, and the tests."""
-    above = _LAYERS[_LAYERS.index(folder) + 1:]
-    return ["//tf_nvcodec/{}:__pkg__".format(layer) for layer in above] + [
+    """The visibility of `folder`: the folders after it in the list, and the tests."""
+    later = _LAYERS[_LAYERS.index(folder) + 1:]
+    return ["//tf_nvcodec/{}:__pkg__".format(layer) for layer in later] + [
         "//tests:__subpackages__",
     ]

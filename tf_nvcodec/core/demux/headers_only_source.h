@@ -1,6 +1,7 @@
-// Reads only the parts of an MP4 file that tell about its packets, such as headers of pictures. For
-// each sample it returns the sample's brief (a shortened packet) and then reports the end of the
-// file. Samples without a brief come complete, with zeros in place of the bytes that were not read.
+// An MP4 file of which only the headers of pictures are read, so that indexing a long video over a
+// network is quick. Where a short packet with the same headers can stand for a whole sample, a read
+// gives that packet and then ends, as if the file ended there. Otherwise the sample has its full
+// size, with zeros in place of the bytes that were not read.
 #ifndef TF_NVCODEC_CORE_DEMUX_HEADERS_ONLY_SOURCE_H_
 #define TF_NVCODEC_CORE_DEMUX_HEADERS_ONLY_SOURCE_H_
 
