@@ -1,7 +1,7 @@
 """The test clips: every container, codec, sample format and timing that decode must get right.
 
-A clip is one ffmpeg command (and, for damage that no encoder makes, one function of clip_surgery.py).
-`make_clips.py` runs them; the tests ask for them by name.
+A clip is one ffmpeg command and, for damage that no encoder makes, one function of clip_surgery.py.
+`make_clips.py` runs them. The tests read the clips by name.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def _x264(params: str, pixel_format: str = "yuv420p", extra: str = "") -> str:
 
 
 def _x265(params: str, pixel_format: str = "yuv420p", extra: str = "") -> str:
-    # With more frame threads x265 may hang at the end: see tf_nvcodec/core/encode/codec_settings.cc.
+    # With more frame threads x265 may hang at the end (core/encode/codec_settings.cc).
     return (
         f"-c:v libx265 -preset ultrafast -pix_fmt {pixel_format} "
         f"-x265-params log-level=error:frame-threads=1:{params} {extra}"
