@@ -20,7 +20,7 @@ from converters.util.errors import CalibrationError
 
 graph_pb2 = pytest.importorskip("tensorflow.core.framework.graph_pb2")
 
-CONVERTED = Path(__file__).resolve().parent.parent / "golden" / "converted"
+CONVERTED = Path(__file__).resolve().parents[2] / "golden" / "converted"
 PREFIX = "StatefulPartitionedCall/functional_1/"
 HEADER = "TRT-8600-EntropyCalibration2"
 

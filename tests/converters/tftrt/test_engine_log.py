@@ -27,8 +27,8 @@ from converters.util.progress import Progress
 
 pytest_plugins = ["copied_tftrt"]  # fixture tftrt
 
-HERE = Path(__file__).resolve().parent
-RECORDED = HERE.parent / "golden" / "segmented" / "two_engines_reports" / "conversion.log"
+SUPPORT = Path(__file__).resolve().parents[1] / "support"
+RECORDED = SUPPORT.parents[1] / "golden" / "segmented" / "two_engines_reports" / "conversion.log"
 OF_RECORDED = [
     "2 to build",
     "1 of 2, TRTEngineOp_000_000 with 10 nodes: built in T s",
@@ -98,7 +98,7 @@ def test_a_child_shows_them_as_they_come(tmp_path: Path, capsys: Any) -> None:
 
 def test_without_a_log_of_its_own_nothing_is_shown() -> None:
     code = f"import child_jobs; child_jobs.build_engines({str(RECORDED)!r})"
-    paths = os.pathsep.join([str(HERE), os.environ.get("PYTHONPATH", "")])
+    paths = os.pathsep.join([str(SUPPORT), os.environ.get("PYTHONPATH", "")])
     done = subprocess.run(
         [sys.executable, "-c", code],
         env={**os.environ, "PYTHONPATH": paths},

@@ -14,7 +14,7 @@ from converters.cli import main
 from converters.segments.segmenter import tftrt_is_compiled_in
 from converters.util.errors import ModelError, UnavailableError, VerificationError
 
-GOLDEN = Path(__file__).resolve().parent.parent / "golden" / "converted"
+GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "converted"
 NO_KERNEL = (
     "No OpKernel was registered to support Op 'TRTEngineOp' used by ...\nRegistered devices: [CPU]"
 )

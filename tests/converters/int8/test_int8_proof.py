@@ -32,7 +32,7 @@ from converters.util.progress import Progress
 
 pytest_plugins = ["copied_tftrt"]  # fixture tftrt
 
-GOLDEN = Path(__file__).resolve().parent.parent / "golden" / "segmented" / "two_engines"
+GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "segmented" / "two_engines"
 # The form of TensorRT 8.6.0's own lines; names shortened.
 LOG = """\
 2026-11-21 19:30:01.000001: I trt_logger.cc:87] DefaultLogger Engine Layer Information:

@@ -31,7 +31,7 @@ from converters.util.paths import (
 
 pytest_plugins = ["copied_tftrt"]  # fixture tftrt
 
-GOLDEN = Path(__file__).resolve().parent.parent / "golden" / "converted"
+GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "converted"
 
 
 @pytest.mark.parametrize("output", ["a/model", "a", "a/model/variables", "a/model/new", "link"])

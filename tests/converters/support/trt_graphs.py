@@ -12,7 +12,7 @@ from converters.model.engine_file import StoredEngine, write_engine_file
 from converters.model.flat_graph import FlatGraph, flatten
 from converters.model.trt_graph import EngineNode, LoadedGraph, engine_nodes, load_graph
 
-SEGMENTED = Path(__file__).resolve().parent.parent / "golden" / "segmented"
+SEGMENTED = Path(__file__).resolve().parents[2] / "golden" / "segmented"
 
 
 def plan_bytes(seed: int, size: int = 1000, version: tuple[int, ...] = (8, 6, 0, 12)) -> bytes:

@@ -18,7 +18,7 @@ from processes import is_running, wait_for
 from converters.util.child import run_in_child
 from converters.util.errors import ConverterError, CrashError, EngineError
 
-HERE = Path(__file__).resolve().parent
+SUPPORT = Path(__file__).resolve().parents[1] / "support"
 
 
 def test_the_result_comes_back(tmp_path):
@@ -138,7 +138,7 @@ def test_the_child_ends_with_its_parent(tmp_path, number, listens):
     code = (
         f"import child_jobs; child_jobs.convert_and_hang({str(out)!r}, {str(started)!r}, {listens})"
     )
-    paths = os.pathsep.join([str(HERE), os.environ.get("PYTHONPATH", "")])
+    paths = os.pathsep.join([str(SUPPORT), os.environ.get("PYTHONPATH", "")])
     (tmp_path / "tmp").mkdir()
     parent = subprocess.Popen(
         [sys.executable, "-c", code],

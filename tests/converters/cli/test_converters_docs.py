@@ -23,12 +23,12 @@ from converters.spec.thresholds import Thresholds, default_thresholds
 from converters.util import errors
 
 # Last: the packages under test are the installed ones.
-sys.path.append(str(Path(__file__).resolve().parents[2]))
+sys.path.append(str(Path(__file__).resolve().parents[3]))
 
 from benchmarks import tftrt_results
 from benchmarks.tftrt_table import tables
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 README = (ROOT / "README.md").read_text()
 PAGE = "\n".join(page.read_text() for page in sorted((ROOT / "docs").glob("converters*.md")))
 RESULTS = ROOT / "benchmarks" / "results" / "h200"

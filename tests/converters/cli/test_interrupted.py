@@ -13,8 +13,8 @@ from copied_models import save
 from processes import is_running, wait_for
 
 pytestmark = pytest.mark.timeout(900)
-HERE = Path(__file__).resolve().parent
-WHOLE = HERE.parent / "golden" / "converted" / "fp16_explicit"
+SUPPORT = Path(__file__).resolve().parents[1] / "support"
+WHOLE = SUPPORT.parents[1] / "golden" / "converted" / "fp16_explicit"
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def test_ctrl_c(tmp_path: Path, command: str) -> None:
     words = {"MODEL": places["model"], "OUT": out}
     argv = [str(words.get(word, word)) for word in command.split()]
     code = f"import sys, interrupted_cli as c; sys.exit(c.run({str(places['started'])!r}, {argv}))"
-    paths = os.pathsep.join([str(HERE), os.environ.get("PYTHONPATH", "")])
+    paths = os.pathsep.join([str(SUPPORT), os.environ.get("PYTHONPATH", "")])
     process = subprocess.Popen(
         [sys.executable, "-c", code],
         env={**os.environ, "PYTHONPATH": paths, "TMPDIR": str(places["tmp"])},
