@@ -5,6 +5,8 @@ from __future__ import annotations
 import functools
 import os
 import signal
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -24,6 +26,15 @@ os.environ.setdefault("TF_FORCE_GPU_ALLOW_GROWTH", "true")
 @pytest.fixture(scope="session")
 def clips() -> Clips:
     return Clips(ensure_clips())
+
+
+@pytest.fixture(autouse=True)
+def no_seed_is_left() -> Iterator[None]:
+    """Clears TensorFlow's seed if a test sets it. Random datasets of later tests would use it."""
+    yield
+    context = sys.modules.get("tensorflow.python.eager.context")
+    if context is not None and context.global_seed() is not None:
+        sys.modules["tensorflow"].random.set_seed(None)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
