@@ -299,25 +299,7 @@ class YuvConverter : public FrameConverter {
   std::vector<std::unique_ptr<OutputPlane>> planes_;
 };
 
-}  // namespace
-
-FrameShape MakeImageShape(const ConversionPlan& plan) {
-  FrameShape shape;
-  shape.height = plan.geometry.height;
-  shape.width = plan.geometry.width;
-  shape.channels = Channels(plan.output.pixel_format);
-  shape.bytes = static_cast<size_t>(shape.height) * shape.width * shape.channels *
-                SampleSize(plan.output.sample_type);
-  return shape;
-}
-
-std::unique_ptr<FrameConverter> MakeImageConverter(const ConversionPlan& plan) {
-  const FrameShape shape = MakeImageShape(plan);
-  if (CanMakeRgb8Converter(plan)) return MakeRgb8Converter(plan, shape);
-  if (CanMakeRgbCopyConverter(plan)) return MakeRgbCopyConverter(plan, shape);
-  return std::make_unique<ImageConverter>(plan, shape);
-}
-
+// 8-bit outputs of Y'CbCr and gray sources that are not resized.
 bool CanMakeRgb8Converter(const ConversionPlan& plan) {
   if (plan.model == ColorModel::kRgb || plan.geometry.resized ||
       plan.output.sample_type != SampleType::kUint8) {
@@ -334,11 +316,7 @@ bool CanMakeRgb8Converter(const ConversionPlan& plan) {
          (!IsUpsampledLinearly(plan.output, chroma) || ChromaUpsampler::CanUpsample(chroma));
 }
 
-std::unique_ptr<FrameConverter> MakeRgb8Converter(const ConversionPlan& plan,
-                                                  const FrameShape& shape) {
-  return std::make_unique<Rgb8Converter>(plan, shape);
-}
-
+// 8-bit outputs of 8-bit RGB sources that are not resized.
 bool CanMakeRgbCopyConverter(const ConversionPlan& plan) {
   if (plan.model != ColorModel::kRgb || plan.range != ColorRange::kFull || plan.geometry.resized ||
       plan.output.sample_type != SampleType::kUint8 ||
@@ -352,9 +330,23 @@ bool CanMakeRgbCopyConverter(const ConversionPlan& plan) {
   return true;
 }
 
-std::unique_ptr<FrameConverter> MakeRgbCopyConverter(const ConversionPlan& plan,
-                                                     const FrameShape& shape) {
-  return std::make_unique<RgbCopyConverter>(plan, shape);
+}  // namespace
+
+FrameShape MakeImageShape(const ConversionPlan& plan) {
+  FrameShape shape;
+  shape.height = plan.geometry.height;
+  shape.width = plan.geometry.width;
+  shape.channels = Channels(plan.output.pixel_format);
+  shape.bytes = static_cast<size_t>(shape.height) * shape.width * shape.channels *
+                SampleSize(plan.output.sample_type);
+  return shape;
+}
+
+std::unique_ptr<FrameConverter> MakeImageConverter(const ConversionPlan& plan) {
+  const FrameShape shape = MakeImageShape(plan);
+  if (CanMakeRgb8Converter(plan)) return std::make_unique<Rgb8Converter>(plan, shape);
+  if (CanMakeRgbCopyConverter(plan)) return std::make_unique<RgbCopyConverter>(plan, shape);
+  return std::make_unique<ImageConverter>(plan, shape);
 }
 
 std::unique_ptr<FrameConverter> MakeYuvConverter(const ConversionPlan& plan) {

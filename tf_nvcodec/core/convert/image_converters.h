@@ -40,14 +40,6 @@ constexpr size_t kStreamedBytes = 1 << 20;
 
 // Makes the fastest converter for an rgb, bgr or gray output.
 std::unique_ptr<FrameConverter> MakeImageConverter(const ConversionPlan& plan);
-// A faster converter for 8-bit outputs of Y'CbCr and gray sources that are not resized.
-bool CanMakeRgb8Converter(const ConversionPlan& plan);
-std::unique_ptr<FrameConverter> MakeRgb8Converter(const ConversionPlan& plan,
-                                                  const FrameShape& shape);
-// A faster converter for 8-bit outputs of 8-bit RGB sources that are not resized.
-bool CanMakeRgbCopyConverter(const ConversionPlan& plan);
-std::unique_ptr<FrameConverter> MakeRgbCopyConverter(const ConversionPlan& plan,
-                                                     const FrameShape& shape);
 // Makes the converter for a Y'CbCr output.
 std::unique_ptr<FrameConverter> MakeYuvConverter(const ConversionPlan& plan);
 
