@@ -31,45 +31,56 @@ Tensor Scalar(const T& value) {
   return tensor;
 }
 
-// Decodes `clip` into a batch of clip.frames.size() + clip.zeros frames. Returns Aborted if
-// decoding shows that the video's index is wrong.
-absl::Status Decode(const IndexedVideo& video, const Clip& clip, const DecodeAttributes& decode,
-                    Allocator* allocator, const Cancelled& cancelled, Tensor* batch,
-                    std::vector<bool>* valid) {
-  const auto allocate = [&](const FrameShape& shape, int64_t count) -> absl::StatusOr<void*> {
-    const int64_t frames = count + clip.zeros;
-    NVC_RETURN_IF_ERROR(CheckBatchBytes(shape, frames, decode.max_bytes));
-    *batch = Tensor(allocator, decode.dtype, BatchShape(decode.output, shape, frames));
-    if (!batch->IsInitialized()) {
-      return absl::ResourceExhaustedError(
-          absl::StrCat("out of memory for ", frames, " frames of ", shape.bytes, " bytes each"));
-    }
-    auto* const base = static_cast<uint8_t*>(batch->data());
-    std::memset(base + shape.bytes * static_cast<size_t>(count), 0,
-                shape.bytes * static_cast<size_t>(clip.zeros));
-    return base;
-  };
-  if (video.index->only_sample_table()) {
-    NVC_RETURN_IF_ERROR(CheckSyncSamples(*video.index, *video.source, clip.frames));
+}  // namespace
+
+absl::StatusOr<void*> AllocateClip(const DecodeAttributes& decode, const Clip& clip,
+                                   const FrameShape& shape, int64_t count, Allocator* allocator,
+                                   Tensor* frames) {
+  const int64_t total = count + clip.zeros;
+  NVC_RETURN_IF_ERROR(CheckBatchBytes(shape, total, decode.max_bytes));
+  *frames = Tensor(allocator, decode.dtype, BatchShape(decode.output, shape, total));
+  if (!frames->IsInitialized()) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("out of memory for ", total, " frames of ", shape.bytes, " bytes each"));
   }
+  auto* const base = static_cast<uint8_t*>(frames->data());
+  std::memset(base + shape.bytes * static_cast<size_t>(count), 0,
+              shape.bytes * static_cast<size_t>(clip.zeros));
+  return base;
+}
+
+OnError ClipReader::on_error() const {
+  return arguments_.decode.on_error == OnError::kRepeat ? OnError::kRepeat : OnError::kRaise;
+}
+
+absl::StatusOr<IndexedVideo> ClipReader::Open(const SeededClip& clip, const Cancelled& cancelled,
+                                              const char** stage, const FrameIndex* wrong) const {
+  return store_.Open(clip.id.video, cancelled, &statistics_, stage, wrong);
+}
+
+// Returns Aborted if decoding shows that the video's index is wrong.
+absl::Status ClipReader::Decode(const IndexedVideo& video, const Clip& clip, Allocator* allocator,
+                                const Cancelled& cancelled, Tensor* batch,
+                                std::vector<bool>* valid) const {
+  // Several clips are decoded at once, so that one thread for each is enough.
+  DecodeAttributes decode = arguments_.decode;
+  if (decode.num_threads == 0) decode.num_threads = 1;
   NVC_ASSIGN_OR_RETURN(const DecodeSetup setup,
                        SetUpDecoding(decode, /*gpu=*/nullptr, video.index->stream(), cancelled));
-  FrameCollector collected(decode.output, video.index->stream().rotation, clip.frames, allocate,
-                           setup.target.get());
+  const auto target = setup.new_target();
+  FrameCollector collected(
+      decode.output, video.index->stream().rotation, clip.frames,
+      [&](const FrameShape& shape, int64_t count) {
+        return AllocateClip(decode, clip, shape, count, allocator, batch);
+      },
+      target.get());
   DamagedFrames damaged;
   NVC_RETURN_IF_ERROR(
       ReadFrames(*video.index, *video.source, clip.frames, setup.options, &collected, &damaged));
-  if (video.index->only_sample_table() && !damaged.empty()) {
-    return absl::AbortedError(damaged.begin()->second.message());
-  }
-  // A clip has a fixed length, so a clip with damaged frames is left out as a whole.
-  const OnError policy = decode.on_error == OnError::kRepeat ? OnError::kRepeat : OnError::kRaise;
   std::vector<size_t> slots;
-  NVC_ASSIGN_OR_RETURN(*valid, collected.Finish(*video.index, damaged, policy, &slots));
+  NVC_ASSIGN_OR_RETURN(*valid, collected.Finish(*video.index, damaged, on_error(), &slots));
   return absl::OkStatus();
 }
-
-}  // namespace
 
 absl::StatusOr<Clip> ClipReader::Select(const FrameIndex& index, const SeededClip& clip) const {
   const ClipSpec& spec = arguments_.clips;
@@ -93,63 +104,68 @@ void ClipReader::AddVideo(const ClipId& id, std::vector<Tensor>* element) const 
   }
 }
 
-absl::Status ClipReader::ReadClip(const SeededClip& clip, Allocator* allocator,
-                                  const Cancelled& cancelled, std::vector<Tensor>* element,
-                                  int64_t* num_decoded, const char** stage) const {
-  NVC_ASSIGN_OR_RETURN(IndexedVideo video,
-                       store_.Open(clip.id.video, cancelled, &statistics_, stage));
-  Clip selected;
-  Tensor frames;
-  std::vector<bool> valid;
+ClipResult ClipReader::ReadClip(const SeededClip& clip, Allocator* allocator,
+                                const Cancelled& cancelled) const {
+  const char* stage = "";
+  std::shared_ptr<const FrameIndex> wrong;
   while (true) {
-    *stage = "short";
-    NVC_ASSIGN_OR_RETURN(selected, Select(*video.index, clip));
-    *stage = "decode";
-    const absl::Status decoded =
-        Decode(video, selected, arguments_.decode, allocator, cancelled, &frames, &valid);
-    if (decoded.ok()) break;
+    const auto video = Open(clip, cancelled, &stage, wrong.get());
+    if (!video.ok()) return Failed(clip, video.status(), stage, cancelled);
+    const auto selected = Select(*video->index, clip);
+    if (!selected.ok()) return Failed(clip, selected.status(), "short", cancelled);
+    Tensor frames;
+    std::vector<bool> valid;
+    const absl::Status decoded = Decode(*video, *selected, allocator, cancelled, &frames, &valid);
+    if (decoded.ok()) return Succeeded(clip, *selected, *video->index, std::move(frames), valid);
     // Only a wrong index calls for a new one: to index a large file again is expensive, and a limit
     // or a network error says nothing about the index.
-    const bool index_is_wrong = video.index->only_sample_table() && absl::IsAborted(decoded);
-    if (!index_is_wrong || IsCancelled(cancelled)) return decoded;
-    const auto wrong = video.index;
-    NVC_ASSIGN_OR_RETURN(video,
-                         store_.Open(clip.id.video, cancelled, &statistics_, stage, wrong.get()));
+    const bool index_is_wrong = video->index->only_sample_table() && absl::IsAborted(decoded);
+    if (!index_is_wrong || IsCancelled(cancelled)) {
+      return Failed(clip, decoded, "decode", cancelled);
+    }
+    wrong = video->index;
   }
-  Tensor pts(allocator, ::tensorflow::DT_DOUBLE, TensorShape({arguments_.clips.length}));
-  Tensor mask(allocator, ::tensorflow::DT_BOOL, TensorShape({arguments_.clips.length}));
-  *num_decoded = 0;
+}
+
+ClipResult ClipReader::Succeeded(const SeededClip& clip, const Clip& selected,
+                                 const FrameIndex& index, Tensor frames,
+                                 const std::vector<bool>& valid) const {
+  ClipResult result;
+  Tensor pts(::tensorflow::DT_DOUBLE, TensorShape({arguments_.clips.length}));
+  Tensor mask(::tensorflow::DT_BOOL, TensorShape({arguments_.clips.length}));
   for (int64_t i = 0; i < arguments_.clips.length; ++i) {
     const auto slot = static_cast<size_t>(i);
     const bool shown = slot < selected.frames.size();
     const bool own = i < selected.own && valid[slot];
     pts.vec<double>()(i) =
-        shown ? video.index->frames()[static_cast<size_t>(selected.frames[slot])].pts : 0.0;
+        shown ? index.frames()[static_cast<size_t>(selected.frames[slot])].pts : 0.0;
     mask.vec<bool>()(i) = own;
-    *num_decoded += own ? 1 : 0;
+    result.num_decoded += own ? 1 : 0;
   }
   std::vector<Tensor> parts = {std::move(frames), std::move(pts), std::move(mask)};
   AddVideo(clip.id, &parts);
   if (arguments_.output_order.empty()) {
-    *element = std::move(parts);
+    result.element = std::move(parts);
   } else {
     for (const int32_t part : arguments_.output_order) {
-      element->push_back(parts[static_cast<size_t>(part)]);
+      result.element.push_back(parts[static_cast<size_t>(part)]);
     }
   }
-  return absl::OkStatus();
+  return result;
 }
 
-absl::Status ClipReader::Read(const SeededClip& clip, Allocator* allocator,
-                              const Cancelled& cancelled, std::vector<Tensor>* element,
-                              int64_t* num_decoded) const {
+ClipResult ClipReader::Read(const SeededClip& clip, Allocator* allocator,
+                            const Cancelled& cancelled) const {
   const auto begin = std::chrono::steady_clock::now();
-  const char* stage = "";
-  const absl::Status status = ReadClip(clip, allocator, cancelled, element, num_decoded, &stage);
-  statistics_.decode_ns +=
-      std::chrono::nanoseconds(std::chrono::steady_clock::now() - begin).count();
-  if (status.ok() || IsCancelled(cancelled)) return status;
-  element->clear();
+  ClipResult result = ReadClip(clip, allocator, cancelled);
+  CountDecodeTime(std::chrono::nanoseconds(std::chrono::steady_clock::now() - begin).count());
+  return result;
+}
+
+// Applies on_error and pad="drop", and names the video and the clip.
+ClipResult ClipReader::Failed(const SeededClip& clip, const absl::Status& status,
+                              const char* stage, const Cancelled& cancelled) const {
+  if (IsCancelled(cancelled)) return {status, {}, 0};
   std::string name = absl::StrCat("video ", clip.id.video);
   if (arguments_.names_are_files) {
     name = std::string(arguments_.videos.flat<tstring>()(clip.id.video));
@@ -157,16 +173,16 @@ absl::Status ClipReader::Read(const SeededClip& clip, Allocator* allocator,
   const bool too_short = absl::IsNotFound(status) && absl::string_view(stage) == "short";
   if (too_short) {
     statistics_.Skip(stage, absl::NotFoundError(absl::StrCat(name, ": ", status.message())));
-    return absl::OkStatus();
+    return {};
   }
   if (absl::string_view(stage) == "short") stage = "select";
   // tf.data takes OutOfRange for the end of the dataset.
   const auto code = absl::IsOutOfRange(status) ? absl::StatusCode::kDataLoss : status.code();
   const absl::Status named(
       code, Utf8Text(absl::StrCat(name, ", clip ", clip.id.clip, ": ", status.message())));
-  if (arguments_.decode.on_error == OnError::kRaise) return named;
+  if (arguments_.decode.on_error == OnError::kRaise) return {named, {}, 0};
   statistics_.Skip(stage, named);
-  return absl::OkStatus();
+  return {};
 }
 
 int64_t ClipReader::Count(int64_t video, const Cancelled& cancelled) const {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "tensorflow/core/framework/allocator.h"
 #include "tensorflow/core/framework/tensor.h"
 #include "tf_nvcodec/core/base/status.h"
@@ -31,6 +32,20 @@ struct ClipArguments {
   std::vector<int32_t> output_order;             // order of an element's parts; empty: Read's order
 };
 
+// Makes the tensor for `count` decoded frames of `clip` and the frames of zeros behind them. Returns
+// the address of the first.
+absl::StatusOr<void*> AllocateClip(const DecodeAttributes& decode, const Clip& clip,
+                                   const FrameShape& shape, int64_t count,
+                                   ::tensorflow::Allocator* allocator,
+                                   ::tensorflow::Tensor* frames);
+
+// An element of a dataset, or why there is none.
+struct ClipResult {
+  absl::Status status;
+  std::vector<::tensorflow::Tensor> element;  // empty: the clip is left out
+  int64_t num_decoded = 0;                    // frames that are neither padding nor repeated
+};
+
 // Reads and decodes clips for a dataset's iterators. Thread-safe.
 class ClipReader {
  public:
@@ -38,23 +53,38 @@ class ClipReader {
   ClipReader(const ClipArguments* arguments, VideoStore* store, DatasetStatistics* statistics)
       : arguments_(*arguments), store_(*store), statistics_(*statistics) {}
 
-  // Fills `element` with frames, pts, mask, video index, clip index, file name and the video's
-  // components. Leaves `element` empty if on_error or pad leaves this clip out. Sets `num_decoded`
-  // to the number of frames that are neither padding nor repeated. An error names the video and the
-  // clip.
-  absl::Status Read(const SeededClip& clip, ::tensorflow::Allocator* allocator,
-                    const Cancelled& cancelled, std::vector<::tensorflow::Tensor>* element,
-                    int64_t* num_decoded) const;
+  // Reads one clip by itself: its frames, pts, mask, video index, clip index, file name and the
+  // video's components. The element is empty if on_error or pad leaves this clip out. An error names
+  // the video and the clip.
+  ClipResult Read(const SeededClip& clip, ::tensorflow::Allocator* allocator,
+                  const Cancelled& cancelled) const;
 
   // Returns the number of clips that sampling "all" takes from the video. Returns 1 for a video
   // that can't be read, so that the iterator reads it and reports the error.
   int64_t Count(int64_t video, const Cancelled& cancelled) const;
 
- private:
-  absl::Status ReadClip(const SeededClip& clip, ::tensorflow::Allocator* allocator,
-                        const Cancelled& cancelled, std::vector<::tensorflow::Tensor>* element,
-                        int64_t* num_decoded, const char** stage) const;
+  // The steps of Read, for a pass over several clips of a video (ClipPass). `stage` names the step
+  // for Failed: Open sets "open" or "index", Select wants "short", decoding wants "decode".
+  absl::StatusOr<IndexedVideo> Open(const SeededClip& clip, const Cancelled& cancelled,
+                                    const char** stage, const FrameIndex* wrong) const;
   absl::StatusOr<Clip> Select(const FrameIndex& index, const SeededClip& clip) const;
+  ClipResult Succeeded(const SeededClip& clip, const Clip& selected, const FrameIndex& index,
+                       ::tensorflow::Tensor frames, const std::vector<bool>& valid) const;
+  ClipResult Failed(const SeededClip& clip, const absl::Status& status, const char* stage,
+                    const Cancelled& cancelled) const;
+
+  const DecodeAttributes& decode() const { return arguments_.decode; }
+  // The policy for damaged frames of a clip. A clip has a fixed length, so a clip with damaged
+  // frames is left out as a whole unless they are repeated.
+  OnError on_error() const;
+  void CountDecodeTime(int64_t nanoseconds) const { statistics_.decode_ns += nanoseconds; }
+
+ private:
+  ClipResult ReadClip(const SeededClip& clip, ::tensorflow::Allocator* allocator,
+                      const Cancelled& cancelled) const;
+  absl::Status Decode(const IndexedVideo& video, const Clip& clip,
+                      ::tensorflow::Allocator* allocator, const Cancelled& cancelled,
+                      ::tensorflow::Tensor* batch, std::vector<bool>* valid) const;
   void AddVideo(const ClipId& id, std::vector<::tensorflow::Tensor>* element) const;
 
   const ClipArguments& arguments_;

@@ -151,11 +151,11 @@ absl::StatusOr<DecodeSetup> SetUpDecoding(const DecodeAttributes& attributes, co
     setup.options.factory = DecodeOnGpu(decoder, attributes.backend, setup.quota.get(), OnTheCpu);
   }
   if (gpu != nullptr) {
-    setup.target = std::make_unique<DeviceTarget>(gpu->device, gpu->stream);
+    setup.new_target = [on = *gpu] { return std::make_unique<DeviceTarget>(on.device, on.stream); };
   } else if (decoder != nullptr) {
-    setup.target = std::make_unique<DownloadTarget>(decoder);
+    setup.new_target = [decoder] { return std::make_unique<DownloadTarget>(decoder); };
   } else {
-    setup.target = std::make_unique<HostTarget>();
+    setup.new_target = [] { return std::make_unique<HostTarget>(); };
   }
   return setup;
 }

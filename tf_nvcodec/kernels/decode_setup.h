@@ -3,6 +3,7 @@
 #define TF_NVCODEC_KERNELS_DECODE_SETUP_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 
 #include "absl/status/status.h"
@@ -38,11 +39,12 @@ struct DecodeAttributes {
 absl::Status ReadGeometry(::tensorflow::OpKernelContext* context, int size_input, int crop_input,
                           OutputSpec* output);
 
-// The decoder for one stream and the memory that its frames go to.
+// The decoder for one stream.
 struct DecodeSetup {
   ReadOptions options;
-  std::unique_ptr<FrameTarget> target;
   std::unique_ptr<NvdecQuota> quota;  // this decode's quota of the GPU's NVDEC engines
+  // Makes the target for a batch: memory of the GPU that the frames must be on, or host memory.
+  std::function<std::unique_ptr<FrameTarget>()> new_target;
 };
 
 // Chooses the decoder for `stream`. `gpu` says on which GPU the frames must be; null means host

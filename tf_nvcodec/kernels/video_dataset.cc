@@ -41,6 +41,10 @@ VideoDataset::VideoDataset(::tensorflow::OpKernelContext* context, const Dataset
 
 VideoDataset::~VideoDataset() { seeds_->Unref(); }
 
+bool VideoDataset::in_order() const {
+  return !arguments_.order.shuffle && arguments_.clip.clips.sampling != ClipSampling::kRandom;
+}
+
 bool VideoDataset::may_leave_out() const {
   // `counts` holds only clips that fit into their videos, except for sampling "at", where the user
   // gives the times.

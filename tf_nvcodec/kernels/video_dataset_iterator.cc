@@ -5,6 +5,8 @@
 #include <chrono>
 #include <condition_variable>
 #include <deque>
+#include <list>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <utility>
@@ -17,6 +19,8 @@
 #include "tensorflow/core/platform/mutex.h"
 #include "tf_nvcodec/core/base/status.h"
 #include "tf_nvcodec/core/clips/clip_cursor.h"
+#include "tf_nvcodec/kernels/clip_pass.h"
+#include "tf_nvcodec/kernels/frame_memory.h"
 #include "tf_nvcodec/kernels/iterator_position.h"
 
 namespace nvc {
@@ -44,11 +48,18 @@ int64_t NanosSince(std::chrono::steady_clock::time_point begin) {
 // A clip between the cursor and the consumer: waiting, being decoded or finished.
 struct Request {
   SeededClip clip;
+  std::weak_ptr<ClipPass> pass;       // empty: the clip is read by itself
+  size_t place = 0;                   // in the pass
   std::atomic<bool> unwanted{false};  // skipped after decoding began
   bool done = false;
-  absl::Status status;
-  std::vector<Tensor> element;  // empty: the clip is left out
-  int64_t num_decoded = 0;
+  ClipResult result;
+};
+
+// A pass and the thread that runs it.
+struct RunningPass {
+  std::shared_ptr<ClipPass> pass;
+  std::atomic<bool> over{false};
+  std::unique_ptr<::tensorflow::Thread> thread;
 };
 
 // Videos whose clips several threads count together.
@@ -77,8 +88,17 @@ class Iterator : public DatasetIterator<VideoDataset> {
     Stop();
     deregister_cancellation_();
     runner_.reset();  // joins the thread
-    mutex_lock lock(*mutex_);
-    while (num_calls_ > 0) changed_->wait(lock);
+    std::list<std::unique_ptr<RunningPass>> passes;
+    {
+      mutex_lock lock(*mutex_);
+      passes.swap(passes_);
+    }
+    passes.clear();  // joins their threads
+    {
+      mutex_lock lock(*mutex_);
+      while (num_calls_ > 0) changed_->wait(lock);
+    }
+    memory_->Close();
   }
 
   absl::Status Initialize(IteratorContext* context) override {
@@ -111,18 +131,19 @@ class Iterator : public DatasetIterator<VideoDataset> {
     std::shared_ptr<Request> request;
     do {
       TF_RETURN_IF_ERROR(Take(context, &request));
-    } while (request != nullptr && request->status.ok() && request->element.empty());
+    } while (request != nullptr && request->result.status.ok() &&
+             request->result.element.empty());
     DatasetStatistics& statistics = *dataset()->statistics();
     statistics.wait_ns += NanosSince(begin);
     CountActiveTime(begin);
     *end_of_sequence = request == nullptr;
-    if (*end_of_sequence || !request->status.ok()) {
-      return *end_of_sequence ? absl::OkStatus() : request->status;
-    }
-    RecordBufferDequeue(context, request->element);
-    *out = std::move(request->element);
+    if (*end_of_sequence) return absl::OkStatus();
+    ClipResult& result = request->result;
+    if (!result.status.ok()) return result.status;
+    RecordBufferDequeue(context, result.element);
+    *out = std::move(result.element);
     ++statistics.clips;
-    statistics.frames += request->num_decoded;
+    statistics.frames += result.num_decoded;
     return absl::OkStatus();
   }
 
@@ -136,7 +157,9 @@ class Iterator : public DatasetIterator<VideoDataset> {
     mutex_lock lock(*mutex_);
     to_skip_ = num_to_skip;
     for (; to_skip_ > 0 && !requests_.empty(); --to_skip_) {
-      requests_.front()->unwanted = true;
+      Request& request = *requests_.front();
+      request.unwanted = true;
+      if (const auto pass = request.pass.lock()) pass->Drop(request.place);
       requests_.pop_front();
     }
     TF_RETURN_IF_ERROR(Start(context));
@@ -222,6 +245,7 @@ class Iterator : public DatasetIterator<VideoDataset> {
   void Stop() {
     stopped_ = true;
     mutex_lock lock(*mutex_);
+    for (const auto& running : passes_) running->pass->Stop();
     changed_->notify_all();
   }
 
@@ -298,10 +322,20 @@ class Iterator : public DatasetIterator<VideoDataset> {
   }
 
   bool HasRoom() const TF_EXCLUSIVE_LOCKS_REQUIRED(*mutex_) {
-    // The time that a clip takes depends on its place in the GOP. So as many finished clips again
-    // may wait behind a slow one.
-    return num_calls_ < parallelism_->value &&
-           static_cast<int64_t>(requests_.size()) < 2 * parallelism_->value;
+    // A pass that runs needs no other thread for its next clips.
+    const bool can_start =
+        num_calls_ < parallelism_->value || (latest_ != nullptr && latest_->pass->has_more());
+    return can_start && static_cast<int64_t>(requests_.size()) < MostRequests();
+  }
+
+  // The time that a clip takes depends on its place in the GOP. So as many finished clips again may
+  // wait behind a slow one. A pass needs room for some frames, so that its decoder need not wait
+  // for the consumer between two of them.
+  int64_t MostRequests() const TF_EXCLUSIVE_LOCKS_REQUIRED(*mutex_) {
+    constexpr int64_t kFramesAhead = 32;
+    const int64_t most = 2 * static_cast<int64_t>(parallelism_->value);
+    if (!dataset()->in_order()) return most;
+    return std::max(most, kFramesAhead / dataset()->arguments().clip.clips.length + 2);
   }
 
   void Step(const std::shared_ptr<IteratorContext>& context) {
@@ -334,12 +368,14 @@ class Iterator : public DatasetIterator<VideoDataset> {
       changed_->notify_all();
       if (!status.ok()) {
         request->clip.id.video = -1;
-        request->status = status;
+        request->result.status = status;
         request->done = true;
         requests_.push_back(request);
       }
       if (!found) {
         exhausted_ = true;
+        if (latest_ != nullptr) latest_->pass->Close();
+        latest_ = nullptr;
         return;
       }
       if (to_skip_ > 0) {
@@ -347,30 +383,113 @@ class Iterator : public DatasetIterator<VideoDataset> {
         return;
       }
       requests_.push_back(request);
-      ++num_calls_;
     }
-    // Runs without the lock, because a thread pool with full queues does the work in this call.
-    (*context->runner())([this, context, request] { Work(context.get(), request.get()); });
+    if (!dataset()->in_order() || !AskLatestPass(context, request)) StartRead(context, request);
   }
 
-  void Work(IteratorContext* context, Request* request) {
+  // Asks the pass over the clip's video, if there is one.
+  bool AskLatestPass(const std::shared_ptr<IteratorContext>& context,
+                     const std::shared_ptr<Request>& request) {
+    if (latest_ == nullptr) return false;
+    const std::shared_ptr<ClipPass> pass = latest_->pass;
+    const auto place = pass->Ask(request->clip, [this, context, request](ClipResult result) {
+      RecordBufferEnqueue(context.get(), result.element);
+      mutex_lock lock(*mutex_);
+      request->result = std::move(result);
+      request->done = true;
+      changed_->notify_all();
+    });
+    if (!place.has_value()) return false;
+    mutex_lock lock(*mutex_);
+    request->pass = pass;
+    request->place = *place;
+    if (request->unwanted) pass->Drop(*place);
+    return true;
+  }
+
+  // Begins a pass with this clip, or reads it by itself if no other clip of its video comes next.
+  void StartRead(const std::shared_ptr<IteratorContext>& context,
+                 const std::shared_ptr<Request>& request) {
+    CloseLatestPass();
+    std::vector<SeededClip> clips = {request->clip};
+    if (dataset()->in_order()) AddFollowing(context, &clips);
+    {
+      mutex_lock lock(*mutex_);
+      ++num_calls_;
+    }
+    if (clips.size() == 1) {
+      // Runs without the lock, because a thread pool with full queues does the work in this call.
+      (*context->runner())([this, context, request] { Work(context.get(), request); });
+      return;
+    }
+    auto running = std::make_unique<RunningPass>();
+    {
+      mutex_lock lock(*mutex_);
+      running->pass =
+          std::make_shared<ClipPass>(&dataset()->reader(), std::move(clips),
+                                     static_cast<size_t>(MostRequests()), memory_.get());
+      latest_ = running.get();
+      passes_.push_back(std::move(running));
+      if (stopped_) latest_->pass->Stop();
+    }
+    AskLatestPass(context, request);
+    latest_->thread =
+        context->StartThread("tf_nvcodec_clip_pass", [this, context, running = latest_] {
+          RecordStart(context.get());
+          running->pass->Run();
+          RecordStop(context.get());
+          mutex_lock lock(*mutex_);
+          running->over = true;
+          --num_calls_;
+          changed_->notify_all();
+        });
+  }
+
+  // Adds the clips that the walk gives next, as long as they are of the same video.
+  void AddFollowing(const std::shared_ptr<IteratorContext>& context,
+                    std::vector<SeededClip>* clips) {
+    const int64_t video = clips->front().id.video;
+    {
+      mutex_lock lock(*mutex_);
+      for (const SeededClip& clip : again_) {
+        if (clip.id.video != video) return;
+        clips->push_back(clip);
+      }
+    }
+    const std::vector<SeededClip> rest =
+        cursor_.Following(video, epoch_seed_, splits_ != nullptr, CountsOf(context));
+    clips->insert(clips->end(), rest.begin(), rest.end());
+  }
+
+  void CloseLatestPass() {
+    if (latest_ != nullptr) latest_->pass->Close();
+    latest_ = nullptr;
+    std::list<std::unique_ptr<RunningPass>> over;  // joins their threads without the lock
+    mutex_lock lock(*mutex_);
+    for (auto pass = passes_.begin(); pass != passes_.end();) {
+      const auto next = std::next(pass);
+      if ((*pass)->over) over.splice(over.end(), passes_, pass);
+      pass = next;
+    }
+  }
+
+  // Reads the clip by itself.
+  void Work(IteratorContext* context, const std::shared_ptr<Request>& request) {
     RecordStart(context);
     const Cancelled cancelled = [this, request] { return stopped_ || request->unwanted; };
-    std::vector<Tensor> element;
-    int64_t num_decoded = 0;
-    const absl::Status status =
-        cancelled() ? absl::CancelledError("nobody waits for this clip")
-                    : dataset()->reader().Read(request->clip, context->allocator({}), cancelled,
-                                               &element, &num_decoded);
-    RecordBufferEnqueue(context, element);
+    ClipResult result;
+    if (cancelled()) {
+      result.status = absl::CancelledError("nobody waits for this clip");
+    } else {
+      result = dataset()->reader().Read(request->clip, memory_.get(), cancelled);
+    }
+    RecordBufferEnqueue(context, result.element);
     RecordStop(context);
     // The iterator may be destroyed as soon as num_calls_ is 0, while this thread still unlocks.
     const auto mutex_kept = mutex_;
     const auto changed_kept = changed_;
     mutex_lock lock(*mutex_kept);
-    request->status = status;
-    request->element = std::move(element);
-    request->num_decoded = num_decoded;
+    request->result = std::move(result);
     request->done = true;
     --num_calls_;
     changed_kept->notify_all();
@@ -440,6 +559,9 @@ class Iterator : public DatasetIterator<VideoDataset> {
   int64_t num_calls_ = 0;
   int64_t to_skip_ = 0;  // clips that the walk still has to skip
   std::optional<std::chrono::steady_clock::time_point> active_since_;
+  const std::shared_ptr<FrameMemory> memory_ = FrameMemory::Create(/*patient_from=*/0);
+  std::list<std::unique_ptr<RunningPass>> passes_;
+  RunningPass* latest_ = nullptr;  // the pass that may have the next clip
   std::unique_ptr<::tensorflow::Thread> runner_;
 };
 

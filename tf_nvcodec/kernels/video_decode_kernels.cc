@@ -77,13 +77,14 @@ class DecodeOp : public OpKernel {
     NVC_ASSIGN_OR_RETURN(
         const DecodeSetup setup,
         SetUpDecoding(attributes_, on_gpu_ ? &gpu : nullptr, index->stream(), cancelled));
+    const auto target = setup.new_target();
     Tensor batch;
     FrameCollector collected(
         output, index->stream().rotation, frames,
         [&](const FrameShape& shape, int64_t n) {
           return Allocate(context, output, shape, n, &batch);
         },
-        setup.target.get());
+        target.get());
     DamagedFrames damaged;
     TF_RETURN_IF_ERROR(ReadFrames(*index, source, frames, setup.options, &collected, &damaged));
     // An empty batch still has a frame's shape, which only a decoded frame tells. So this decodes

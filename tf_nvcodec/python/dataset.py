@@ -95,8 +95,9 @@ class VideoDataset(tf.data.Dataset):
         good frame of the clip in place of damaged ones, and skip clips without a good frame. The
         same applies to files that can't be opened, demuxed or decoded; `statistics()` counts them.
       name: The name of the op.
-      **options: As for `decode_video`. num_threads, the threads of one clip's decoding, is 1 by
-        default, because several clips are decoded at once.
+      **options: As for `decode_video`. num_threads is the number of threads of one clip's decoding,
+        or of one pass over a video. With 0, a clip by itself has one, because several clips are
+        decoded at once, and a pass has the cores that no other decode uses.
 
     Raises:
       TypeError: An argument has a wrong type, or a keyword is unknown.
@@ -149,7 +150,7 @@ class VideoDataset(tf.data.Dataset):
         self._arguments: dict[str, Any] = {
             **clips.attributes,
             **op_arguments(
-                size, {"num_threads": 1, **options}, VideoDatasetOptions, _own_keywords()
+                size, {"num_threads": 0, **options}, VideoDatasetOptions, _own_keywords()
             ),
             "period": clips.period,
             "clip_times": clips.times,

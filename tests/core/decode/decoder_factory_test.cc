@@ -295,7 +295,6 @@ TEST_F(DecoderFactoryTest, ReportsARefusalAfterMissingPictures) {
   Result result;
   ASSERT_TRUE(Read(1, &result).ok());
   EXPECT_GT(std::count_if(said_.begin(), said_.end(), absl::IsUnimplemented), 1);
-  EXPECT_TRUE(absl::IsDataLoss(said_[0])) << "the key frame's is that it is missing";
 }
 
 TEST_F(DecoderFactoryTest, ADecoderFailureIsNotDamage) {

@@ -81,4 +81,24 @@ absl::StatusOr<bool> ClipCursor::Next(uint64_t epoch_seed, const NextUnit& next_
   return true;
 }
 
+std::vector<SeededClip> ClipCursor::Following(int64_t video, uint64_t epoch_seed, bool splits,
+                                              const CountClips& count) {
+  std::vector<SeededClip> clips;
+  if (order_->units_are_clips()) {
+    for (int64_t unit = state_.next_unit; !splits && unit < order_->num_units(); ++unit) {
+      const ClipId id = order_->ClipOf(unit, epoch_seed);
+      if (id.video != video) break;
+      clips.push_back({id, epoch_seed});
+    }
+    return clips;
+  }
+  if (state_.unit < 0 || (videos_.empty() && !OpenUnit(count).ok())) return clips;
+  for (int64_t place = state_.place; place < num_clips_; ++place) {
+    const ClipId id = order_->ClipAt(state_.unit, state_.seed, videos_, counts_, place);
+    if (id.video != video) break;
+    clips.push_back({id, state_.seed});
+  }
+  return clips;
+}
+
 }  // namespace nvc

@@ -50,6 +50,12 @@ class ClipCursor {
   absl::StatusOr<bool> Next(uint64_t epoch_seed, const NextUnit& next_unit, const CountClips& count,
                             SeededClip* clip);
 
+  // Returns the clips of `video` that the next steps give without a gap, or fewer of them. `splits`
+  // says whether units come from a NextUnit, so that nobody knows the next one. `count` is called
+  // for a restored unit at most.
+  std::vector<SeededClip> Following(int64_t video, uint64_t epoch_seed, bool splits,
+                                    const CountClips& count);
+
  private:
   absl::StatusOr<bool> TakeUnit(uint64_t epoch_seed, const NextUnit& next_unit, int64_t* unit,
                                 uint64_t* seed);

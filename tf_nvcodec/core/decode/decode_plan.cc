@@ -128,6 +128,39 @@ bool DependsOn(const FrameIndex& index, const Segment& segment, int frame, int p
   return std::binary_search(pictures.begin(), pictures.end(), picture);
 }
 
+namespace {
+
+// Fills in all but first_packet and frames, which may be in any order and repeat themselves.
+void Complete(const FrameIndex& index, bool references_are_certain, Segment* segment) {
+  std::vector<int>& frames = segment->frames;
+  std::sort(frames.begin(), frames.end(), [&](int a, int b) {
+    return index.frames()[static_cast<size_t>(a)].packet <
+           index.frames()[static_cast<size_t>(b)].packet;
+  });
+  frames.erase(std::unique(frames.begin(), frames.end()), frames.end());
+  segment->last_packet = index.frames()[static_cast<size_t>(frames.back())].packet;
+  const auto next = static_cast<size_t>(segment->last_packet) + 1;
+  if (next < index.packets().size() && index.packets()[next].second_field) ++segment->last_packet;
+  if (references_are_certain) {
+    segment->pictures = PicturesFor(index, segment->first_packet, frames);
+  }
+  for (int i = segment->first_packet; i <= segment->last_packet; ++i) {
+    if (IsNeeded(index, *segment, i)) segment->cost += Cost(PartsToSend(index, *segment, i));
+  }
+}
+
+// Returns how many of the segments can be decoded at once when only `lookahead` frames may be ahead
+// of the first one that is missing (0: any number), at least 1.
+int MostSideBySide(const std::vector<Segment>& segments, int64_t lookahead) {
+  int64_t most = static_cast<int64_t>(segments.size());
+  size_t frames = 1;
+  for (const Segment& segment : segments) frames = std::max(frames, segment.frames.size());
+  if (lookahead > 0) most = std::min(most, lookahead / static_cast<int64_t>(frames));
+  return static_cast<int>(std::max<int64_t>(most, 1));
+}
+
+}  // namespace
+
 std::vector<Segment> PlanSegments(const FrameIndex& index, const std::vector<int64_t>& frames) {
   std::map<int, Segment> by_start;
   for (const int64_t frame : frames) {
@@ -139,27 +172,35 @@ std::vector<Segment> PlanSegments(const FrameIndex& index, const std::vector<int
   std::vector<Segment> segments;
   segments.reserve(by_start.size());
   for (auto& [start, segment] : by_start) {
-    std::sort(segment.frames.begin(), segment.frames.end(), [&](int a, int b) {
-      return index.frames()[static_cast<size_t>(a)].packet <
-             index.frames()[static_cast<size_t>(b)].packet;
-    });
-    segment.frames.erase(std::unique(segment.frames.begin(), segment.frames.end()),
-                         segment.frames.end());
-    segment.last_packet = index.frames()[static_cast<size_t>(segment.frames.back())].packet;
-    const auto next = static_cast<size_t>(segment.last_packet) + 1;
-    if (next < index.packets().size() && index.packets()[next].second_field) ++segment.last_packet;
-    if (ReferencesAreCertain(index, segment.first_packet)) {
-      segment.pictures = PicturesFor(index, segment.first_packet, segment.frames);
-    }
-    for (int i = segment.first_packet; i <= segment.last_packet; ++i) {
-      if (IsNeeded(index, segment, i)) segment.cost += Cost(PartsToSend(index, segment, i));
-    }
+    Complete(index, ReferencesAreCertain(index, start), &segment);
     segments.push_back(std::move(segment));
   }
   return segments;
 }
 
-ThreadPlan PlanThreads(const std::vector<Segment>& segments, int num_threads) {
+bool Continues(const FrameIndex& index, const Segment& a, const Segment& b) {
+  return b.first_packet <= a.last_packet + 1 && a.pictures.empty() == b.pictures.empty() &&
+         &index.CodecAt(a.first_packet) == &index.CodecAt(b.first_packet);
+}
+
+Segment JoinSegments(const FrameIndex& index, const Segment* first, const Segment* last,
+                     const std::vector<char>& done) {
+  Segment joined;
+  bool certain = true;
+  for (const Segment* segment = first; segment != last; ++segment) {
+    const auto before = joined.frames.size();
+    for (const int frame : segment->frames) {
+      if (!done[static_cast<size_t>(frame)]) joined.frames.push_back(frame);
+    }
+    if (joined.frames.size() == before) continue;
+    if (before == 0) joined.first_packet = segment->first_packet;
+    certain = certain && !segment->pictures.empty();
+  }
+  if (!joined.frames.empty()) Complete(index, certain, &joined);
+  return joined;
+}
+
+ThreadPlan PlanThreads(const std::vector<Segment>& segments, int num_threads, int64_t lookahead) {
   ThreadPlan plan;
   if (num_threads <= 1 || segments.empty()) return plan;
   std::vector<int> costs;
@@ -167,7 +208,8 @@ ThreadPlan PlanThreads(const std::vector<Segment>& segments, int num_threads) {
   const int total = std::accumulate(costs.begin(), costs.end(), 0);
   // Estimates the time to decode the segments side by side: each goes to the worker that is free
   // first.
-  std::vector<int> busy(static_cast<size_t>(num_threads), 0);
+  const int workers = std::min(num_threads, MostSideBySide(segments, lookahead));
+  std::vector<int> busy(static_cast<size_t>(workers), 0);
   for (const int cost : costs) *std::min_element(busy.begin(), busy.end()) += cost;
   const double side_by_side = *std::max_element(busy.begin(), busy.end());
   // The share of perfect scaling that frame threads reach. With two cores it is 0.78 for H.264 and
@@ -177,9 +219,18 @@ ThreadPlan PlanThreads(const std::vector<Segment>& segments, int num_threads) {
   if (total > num_threads && frame_threads < side_by_side) {
     plan.threads_per_decoder = num_threads + kSpareThreads;
   } else {
-    plan.workers = std::min(num_threads, static_cast<int>(segments.size()));
+    plan.workers = workers;
   }
   return plan;
+}
+
+int PlanWorkers(const std::vector<Segment>& segments, int max_workers, int64_t lookahead) {
+  // Opening a decoder takes about as long as decoding this number of pictures.
+  constexpr int kPicturesWorthAWorker = 8;
+  int cost = 0;
+  for (const Segment& segment : segments) cost += segment.cost;
+  const int useful = std::max(1, cost / kPicturesWorthAWorker);
+  return std::max(1, std::min({max_workers, MostSideBySide(segments, lookahead), useful}));
 }
 
 }  // namespace nvc

@@ -28,6 +28,15 @@ struct ThreadPlan {
 // indices in any order, also repeated ones. Returns the segments in decoding order.
 std::vector<Segment> PlanSegments(const FrameIndex& index, const std::vector<int64_t>& frames);
 
+// True when decoding can go on from segment `a` to segment `b`, the next one in the file, without a
+// new start: no packets lie between them that neither needs.
+bool Continues(const FrameIndex& index, const Segment& a, const Segment& b);
+
+// Returns one segment for the frames of `segments`, each of which continues the one before, but not
+// for frames with a true value in `done` (by display index). No frames are left if all are done.
+Segment JoinSegments(const FrameIndex& index, const Segment* first, const Segment* last,
+                     const std::vector<char>& done);
+
 // True when packet `i` of `segment` holds a picture that may not come out exact when decoding
 // starts at the segment's first packet. It is never true for the packet of a wanted frame.
 bool IsUnreachable(const FrameIndex& index, const Segment& segment, int i);
@@ -52,8 +61,15 @@ std::vector<PacketPart> PartsToSend(const FrameIndex& index, const Segment& segm
 bool DependsOn(const FrameIndex& index, const Segment& segment, int frame, int packet, int picture);
 
 // Decides how to use `num_threads`. Decoding segments side by side scales best. When there are too
-// few segments to keep all threads busy to the end, frame threads inside one decoder do better.
-ThreadPlan PlanThreads(const std::vector<Segment>& segments, int num_threads);
+// few segments to keep all threads busy to the end, frame threads inside one decoder do better. The
+// same holds if so few frames may be decoded ahead (`lookahead`; 0: any number) that most segments
+// would wait for the first.
+ThreadPlan PlanThreads(const std::vector<Segment>& segments, int num_threads,
+                       int64_t lookahead = 0);
+
+// Returns how many segments are worth decoding side by side with at most `max_workers` decoders that
+// each decode as fast as they can, such as a GPU's.
+int PlanWorkers(const std::vector<Segment>& segments, int max_workers, int64_t lookahead);
 
 }  // namespace nvc
 

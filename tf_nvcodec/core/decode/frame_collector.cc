@@ -46,24 +46,16 @@ absl::StatusOr<OnError> ParseOnError(absl::string_view name) {
 FrameCollector::FrameCollector(const OutputSpec& output, int rotation,
                                const std::vector<int64_t>& frames, AllocateFrames allocate,
                                FrameTarget* target)
-    : output_(output),
-      rotation_(rotation),
-      frames_(frames),
+    : frames_(frames),
       allocate_(std::move(allocate)),
-      target_(*target) {
+      target_(*target),
+      converters_(output, rotation, target) {
   for (size_t i = 0; i < frames.size(); ++i) {
     slots_of_frame_[static_cast<int>(frames[i])].push_back(i);
   }
 }
 
-void FrameCollector::Start(int workers) { converters_.resize(static_cast<size_t>(workers)); }
-
-// A GPU's converter delivers its last frame when it is destroyed.
-void FrameCollector::Leave(int worker) {
-  converters_[static_cast<size_t>(worker)].converter.reset();
-}
-
-absl::StatusOr<FrameConverter*> FrameCollector::ConverterFor(int worker, const AVFrame& picture) {
+absl::StatusOr<FrameConverter*> FrameConverters::For(int worker, const AVFrame& picture) {
   auto& [converter, format] = converters_[static_cast<size_t>(worker)];
   // The format tells pictures on the GPU from those in host memory. Their sources may be equal.
   if (converter == nullptr || format != picture.format ||
@@ -87,8 +79,15 @@ absl::Status FrameCollector::Allocate(const FrameShape& shape) {
 }
 
 absl::Status FrameCollector::Write(int worker, int frame, const AVFrame& picture) {
-  NVC_ASSIGN_OR_RETURN(FrameConverter * converter, ConverterFor(worker, picture));
-  const FrameShape& shape = converter->shape();
+  NVC_ASSIGN_OR_RETURN(FrameConverter * converter, converters_.For(worker, picture));
+  NVC_ASSIGN_OR_RETURN(void* place, Place(frame, picture, converter->shape()));
+  if (place == nullptr) return absl::OkStatus();
+  NVC_RETURN_IF_ERROR(converter->Convert(picture, place));
+  return Repeat(frame);
+}
+
+absl::StatusOr<void*> FrameCollector::Place(int frame, const AVFrame& picture,
+                                            const FrameShape& shape) {
   NVC_RETURN_IF_ERROR(Allocate(shape));
   const bool same_size = shape.height == shape_.height && shape.width == shape_.width;
   if (same_size && shape.bytes != shape_.bytes) {
@@ -107,9 +106,13 @@ absl::Status FrameCollector::Write(int worker, int frame, const AVFrame& picture
                      shape_.height, "; pass size=(height, width) to bring all frames to one size"));
   }
   const auto found = slots_of_frame_.find(frame);
+  return found == slots_of_frame_.end() ? nullptr : Slot(found->second[0]);
+}
+
+absl::Status FrameCollector::Repeat(int frame) {
+  const auto found = slots_of_frame_.find(frame);
   if (found == slots_of_frame_.end()) return absl::OkStatus();
   const std::vector<size_t>& slots = found->second;
-  NVC_RETURN_IF_ERROR(converter->Convert(picture, Slot(slots[0])));
   for (size_t i = 1; i < slots.size(); ++i) {
     NVC_RETURN_IF_ERROR(target_.Copy(Slot(slots[i]), Slot(slots[0]), shape_.bytes));
   }
@@ -140,7 +143,7 @@ absl::StatusOr<std::vector<bool>> FrameCollector::Finish(const FrameIndex& index
   if (!first_error.ok() && (on_error == OnError::kRaise || nothing_to_repeat || !allocated_)) {
     return first_error;
   }
-  converters_.clear();
+  converters_.Clear();
   slots->clear();
   if (on_error == OnError::kSkip) {
     for (size_t i = 0; i < valid.size(); ++i) {

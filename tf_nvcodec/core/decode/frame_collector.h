@@ -33,6 +33,9 @@ class FrameTarget {
   virtual absl::StatusOr<std::unique_ptr<FrameConverter>> NewConverter(const OutputSpec& output,
                                                                        const AVFrame& picture,
                                                                        int rotation) = 0;
+  // True when a frame is in its place as soon as Convert returns. Several batches can then share the
+  // target and its converters.
+  virtual bool IsImmediate() const { return false; }
   // Tells the target the batch's memory, before any frame is written to it.
   virtual void SetMemory(void* memory, size_t bytes) {}
   // Copies a frame to another place in the batch, after all work that was queued before. The copy
@@ -49,8 +52,35 @@ class HostTarget : public FrameTarget {
   absl::StatusOr<std::unique_ptr<FrameConverter>> NewConverter(const OutputSpec& output,
                                                                const AVFrame& picture,
                                                                int rotation) override;
+  bool IsImmediate() const override { return true; }
   void SetMemory(void* memory, size_t bytes) override;
   absl::Status Copy(void* to, const void* from, size_t bytes) override;
+};
+
+// A converter for each worker of a read, made for the pictures that it has. Thread-safe for
+// different workers.
+class FrameConverters {
+ public:
+  // `rotation`: the stream's, in degrees clockwise. `target` must outlive the converters.
+  FrameConverters(const OutputSpec& output, int rotation, FrameTarget* target)
+      : output_(output), rotation_(rotation), target_(*target) {}
+
+  void Start(int workers) { converters_.resize(static_cast<size_t>(workers)); }
+  absl::StatusOr<FrameConverter*> For(int worker, const AVFrame& picture);
+  // Destroys the worker's converter, which delivers its last frame.
+  void Leave(int worker) { converters_[static_cast<size_t>(worker)].converter.reset(); }
+  void Clear() { converters_.clear(); }
+
+ private:
+  struct WorkersConverter {
+    std::unique_ptr<FrameConverter> converter;
+    int format = -1;  // AVFrame::format of the pictures
+  };
+
+  const OutputSpec output_;
+  const int rotation_;
+  FrameTarget& target_;
+  std::vector<WorkersConverter> converters_;
 };
 
 // What to do with damaged frames. kRaise: the call fails. kSkip: they are left out. kRepeat: the
@@ -70,11 +100,17 @@ class FrameCollector : public FrameSink {
   FrameCollector(const OutputSpec& output, int rotation, const std::vector<int64_t>& frames,
                  AllocateFrames allocate, FrameTarget* target);
 
-  void Start(int workers) override;
+  void Start(int workers) override { converters_.Start(workers); }
   // Returns InvalidArgument when the stream changes its picture size or sample format and `output`
   // does not bring all frames to one shape.
   absl::Status Write(int worker, int frame, const AVFrame& picture) override;
-  void Leave(int worker) override;
+  void Leave(int worker) override { converters_.Leave(worker); }
+
+  // The two halves of Write for a caller that converts frames itself, with a target that
+  // IsImmediate. Place returns where a frame of `shape` made of `picture` belongs, or null if the
+  // batch has no such frame. Repeat copies it to the other places that it has in the batch.
+  absl::StatusOr<void*> Place(int frame, const AVFrame& picture, const FrameShape& shape);
+  absl::Status Repeat(int frame);
 
   // True after the first picture, which determines the shape of the batch.
   bool has_shape() const { return allocated_; }
@@ -85,22 +121,14 @@ class FrameCollector : public FrameSink {
                                            OnError on_error, std::vector<size_t>* slots);
 
  private:
-  struct WorkersConverter {
-    std::unique_ptr<FrameConverter> converter;
-    int format = -1;  // AVFrame::format of the pictures
-  };
-
   absl::Status Allocate(const FrameShape& shape);
-  absl::StatusOr<FrameConverter*> ConverterFor(int worker, const AVFrame& picture);
   uint8_t* Slot(size_t i) const { return base_ + i * shape_.bytes; }
 
-  const OutputSpec output_;
-  const int rotation_;
   const std::vector<int64_t>& frames_;
   const AllocateFrames allocate_;
   std::unordered_map<int, std::vector<size_t>> slots_of_frame_;
   FrameTarget& target_;
-  std::vector<WorkersConverter> converters_;  // one per worker
+  FrameConverters converters_;
 
   std::mutex mutex_;  // guards the allocation
   bool allocated_ = false;

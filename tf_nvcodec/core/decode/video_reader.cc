@@ -1,16 +1,12 @@
 #include "tf_nvcodec/core/decode/video_reader.h"
 
-#include <algorithm>
 #include <atomic>
 #include <mutex>
 #include <new>
-#include <numeric>
-#include <set>
 #include <system_error>
 #include <thread>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "tf_nvcodec/core/base/status.h"
 #include "tf_nvcodec/core/base/thread_budget.h"
 #include "tf_nvcodec/core/decode/decode_plan.h"
@@ -18,183 +14,6 @@
 
 namespace nvc {
 namespace {
-
-// True for errors that no single packet caused. The decoder can't be used any more after one.
-bool EndsDecoding(const absl::Status& status) {
-  return absl::IsResourceExhausted(status) || absl::IsInternal(status) ||
-         absl::IsFailedPrecondition(status) || absl::IsCancelled(status);
-}
-
-// Decodes one segment and keeps account of which pictures are broken.
-class SegmentRun {
- public:
-  SegmentRun(const FrameIndex& index, const Segment& segment, Decoder* decoder,
-             const EmitFrame& emit)
-      : index_(index), segment_(segment), decoder_(decoder), emit_(emit), frame_(av_frame_alloc()) {
-    for (const int frame : segment.frames) missing_.insert({Packet(frame), frame});
-  }
-
-  bool has_memory() const { return frame_ != nullptr; }
-
-  // Sends `data`, which holds `picture` of packet `i`, and takes all frames that come out. It skips
-  // a picture that refers to a broken one, because the decoder would use whatever picture is left
-  // in that reference slot. A frame that shows a key frame again would even copy it into all other
-  // slots.
-  absl::Status Decode(const AVPacket& data, int i, int picture) {
-    if (RefersToBroken(picture)) {
-      broken_pictures_.insert(picture);
-      return absl::OkStatus();
-    }
-    return Feed(&data, [&](const absl::Status& status) { Blame(i, picture, status); });
-  }
-
-  absl::Status Drain() {
-    return Feed(nullptr, [](const absl::Status&) {});
-  }
-
-  void Finish(DamagedFrames* damaged) {
-    for (const auto& [packet, frame] : missing_) {
-      Blame(packet, ShownPicture(packet),
-            absl::DataLossError("the decoder gave no picture for it"));
-    }
-    const bool refused = std::any_of(broken_.begin(), broken_.end(), [](const auto& broken) {
-      return absl::IsUnimplemented(broken.second);
-    });
-    for (const int frame : segment_.frames) {
-      const auto cause = CauseOf(frame, refused);
-      if (cause != broken_.end()) {
-        damaged->insert({frame, Describe(cause->first.first, cause->second)});
-      }
-    }
-  }
-
- private:
-  int Packet(int frame) const { return index_.frames()[static_cast<size_t>(frame)].packet; }
-
-  int ShownPicture(int packet) const {
-    const PacketEntry& entry = index_.packets()[static_cast<size_t>(packet)];
-    for (int p = entry.first_picture; p < entry.first_picture + entry.num_pictures; ++p) {
-      if (index_.pictures()[static_cast<size_t>(p)].shown) return p;
-    }
-    return -1;
-  }
-
-  using Broken = std::map<std::pair<int, int>, absl::Status>;  // by packet and picture
-
-  // Returns the first error that damages `frame`, or end() if there is none. If the decoder
-  // `refused` the stream (Unimplemented), it prefers that error: it also explains missing pictures
-  // of earlier packets.
-  Broken::const_iterator CauseOf(int frame, bool refused) const {
-    auto first = broken_.end();
-    for (auto it = broken_.begin(); it != broken_.end(); ++it) {
-      const auto [packet, picture] = it->first;
-      if (!DependsOn(index_, segment_, frame, packet, picture)) continue;
-      if (!refused || absl::IsUnimplemented(it->second)) return it;
-      if (first == broken_.end()) first = it;
-    }
-    return first;
-  }
-
-  void Blame(int packet, int picture, const absl::Status& status) {
-    // A frame of two fields is known by the packet of its first field.
-    if (index_.packets()[static_cast<size_t>(packet)].second_field) --packet;
-    if (IsUnreachable(index_, segment_, packet)) return;
-    broken_.insert({{packet, picture}, status});
-    if (picture >= 0) broken_pictures_.insert(picture);
-  }
-
-  bool RefersToBroken(int picture) const {
-    if (picture < 0 || broken_pictures_.empty()) return false;
-    const auto& references = index_.pictures()[static_cast<size_t>(picture)].references;
-    return std::any_of(references.begin(), references.end(),
-                       [this](int i) { return broken_pictures_.count(i) != 0; });
-  }
-
-  template <typename OnError>
-  absl::Status Feed(const AVPacket* data, const OnError& on_error) {
-    const absl::Status sent = decoder_->Send(data);
-    if (EndsDecoding(sent)) return sent;
-    if (!sent.ok()) on_error(sent);
-    while (true) {
-      const auto received = decoder_->Receive(frame_.get());
-      if (EndsDecoding(received.status())) return received.status();
-      if (!received.ok()) on_error(received.status());
-      if (!received.ok() || !*received) return absl::OkStatus();
-      NVC_RETURN_IF_ERROR(Take(*frame_));
-      av_frame_unref(frame_.get());
-    }
-  }
-
-  absl::Status Take(const AVFrame& picture) {
-    const int packet = static_cast<int>(picture.pkt_pos);
-    if (IsDamaged(picture)) {
-      Blame(packet, ShownPicture(packet),
-            absl::DataLossError("the decoder had to conceal damaged data"));
-    }
-    const auto wanted = missing_.find(packet);
-    if (wanted == missing_.end()) return absl::OkStatus();
-    const int frame = wanted->second;
-    missing_.erase(wanted);
-    return emit_(frame, picture);
-  }
-
-  absl::Status Describe(int packet, const absl::Status& status) const {
-    const PacketEntry& entry = index_.packets()[static_cast<size_t>(packet)];
-    const std::string where =
-        entry.offset >= 0 ? absl::StrCat(" at byte ", entry.offset) : std::string();
-    return absl::Status(status.code(), absl::StrCat("packet ", packet, where, " (", entry.size,
-                                                    " bytes): ", status.message()));
-  }
-
-  const FrameIndex& index_;
-  const Segment& segment_;
-  Decoder* const decoder_;
-  const EmitFrame& emit_;
-  AvFramePtr frame_;
-  std::map<int, int> missing_;  // packet -> wanted frame that has not come yet
-  Broken broken_;
-  std::set<int> broken_pictures_;  // including those that refer to broken ones
-};
-
-}  // namespace
-
-absl::Status DecodeSegment(const FrameIndex& index, const ByteSource& source,
-                           const Segment& segment, Decoder* decoder, const Cancelled& cancelled,
-                           const EmitFrame& emit, DamagedFrames* damaged) {
-  SegmentRun run(index, segment, decoder, emit);
-  AvPacketPtr packet(av_packet_alloc());
-  if (packet == nullptr || !run.has_memory()) {
-    return absl::ResourceExhaustedError("out of memory decoding");
-  }
-  for (int i = segment.first_packet; i <= segment.last_packet; ++i) {
-    if (IsCancelled(cancelled)) return absl::CancelledError("decoding was cancelled");
-    if (!IsNeeded(index, segment, i)) continue;
-    NVC_RETURN_IF_ERROR(index.ReadPacket(source, i, packet.get()));
-    uint8_t* const bytes = packet->data;
-    for (const PacketPart& part : PartsToSend(index, segment, i)) {
-      packet->data = bytes + part.begin;
-      packet->size = part.end - part.begin;
-      NVC_RETURN_IF_ERROR(run.Decode(*packet, i, part.picture));
-    }
-  }
-  if (IsCancelled(cancelled)) return absl::CancelledError("decoding was cancelled");
-  NVC_RETURN_IF_ERROR(run.Drain());
-  decoder->Reset();
-  run.Finish(damaged);
-  return absl::OkStatus();
-}
-
-namespace {
-
-// Opening a decoder takes about as long as decoding this number of pictures.
-constexpr int kPicturesWorthAWorker = 8;
-
-int PlanWorkers(const std::vector<Segment>& segments, int max_workers) {
-  int cost = 0;
-  for (const Segment& segment : segments) cost += segment.cost;
-  const int useful = std::max(1, cost / kPicturesWorthAWorker);
-  return std::max(1, std::min({max_workers, static_cast<int>(segments.size()), useful}));
-}
 
 // Decodes the segments of one read with several workers.
 class ReadRun {
@@ -207,11 +26,10 @@ class ReadRun {
         segments_(segments),
         sink_(sink),
         damaged_(damaged),
-        todo_(segments.size()) {
-    std::iota(todo_.begin(), todo_.end(), size_t{0});
-  }
+        done_(index.frames().size()) {}
 
   absl::Status Run(const ThreadPlan& plan) {
+    PlanStretches(/*join=*/plan.workers == 1);
     sink_->Start(plan.workers);
     {
       Others others(this);
@@ -228,7 +46,7 @@ class ReadRun {
       others.finished = true;
     }
     if (!failed_ && !put_back_.empty()) {
-      // There was not enough memory for these segments while several decoders were open. Now only
+      // There was not enough memory for these stretches while several decoders were open. Now only
       // one is.
       todo_.swap(put_back_);
       next_ = 0;
@@ -247,6 +65,7 @@ class ReadRun {
       if (!finished) {
         run->failed_ = true;
         run->WakeWaiting();
+        run->sink_->Abandon();
       }
       for (std::thread& thread : threads) thread.join();
     }
@@ -255,88 +74,140 @@ class ReadRun {
     std::vector<std::thread> threads;
   };
 
+  // Segments that one decoder decodes without a new start in between.
+  struct Stretch {
+    size_t begin = 0, end = 0;
+  };
+
+  // What a worker holds. The decoder is destroyed before `lease` gives it back.
+  struct WorkerState {
+    const int worker;
+    const int threads;  // of a software decoder
+    DecoderLease lease;
+    std::unique_ptr<Decoder> decoder;
+    const AVCodecParameters* codec = nullptr;  // the decoder was opened with these
+  };
+
+  // A lone worker need not start anew where one segment follows another. Several workers take a
+  // segment each.
+  void PlanStretches(bool join) {
+    for (size_t i = 0; i < segments_.size(); ++i) {
+      if (join && i > 0 && Continues(index_, segments_[i - 1], segments_[i])) {
+        todo_.back().end = i + 1;
+      } else {
+        todo_.push_back({i, i + 1});
+      }
+    }
+  }
+
   void Work(int worker, int decoder_threads) {
     try {
-      TakeSegments(worker, decoder_threads);
+      WorkerState state{worker, decoder_threads, DecoderLease(options_.factory.quota), nullptr};
+      TakeStretches(&state);
     } catch (const std::bad_alloc&) {
       Fail(absl::ResourceExhaustedError("out of memory while decoding"));
     }
     sink_->Leave(worker);
   }
 
-  void TakeSegments(int worker, int decoder_threads) {
-    DecoderLease lease(options_.factory.quota);
-    std::unique_ptr<Decoder> decoder;          // destroyed before `lease` gives it back
-    const AVCodecParameters* codec = nullptr;  // the decoder was opened with these
+  void TakeStretches(WorkerState* state) {
     const auto enough = [this] { return failed_ || next_ >= todo_.size(); };
-    const EmitFrame emit = [this, worker](int frame, const AVFrame& picture) {
-      return sink_->Write(worker, frame, picture);
-    };
-    const Cancelled cancelled = [this] { return failed_ || IsCancelled(options_.cancelled); };
-    const auto decode = [&](const Segment& segment, DamagedFrames* damaged) {
-      return DecodeSegment(index_, source_, segment, decoder.get(), cancelled, emit, damaged);
-    };
-    const bool software = options_.factory.open == nullptr;
-    bool careful = software && decoder_threads == 1;
     while (!failed_) {
-      if (lease.IsOver()) {
-        decoder.reset();
-        lease.End();
-        sink_->Leave(worker);
+      if (state->lease.IsOver()) {
+        state->decoder.reset();
+        state->lease.End();
+        sink_->Leave(state->worker);
       }
-      if (!lease.Begin(enough)) return;
+      if (!state->lease.Begin(enough)) return;
       const size_t next = next_++;
       if (next >= todo_.size()) return;
       if (next + 1 == todo_.size()) WakeWaiting();
-      const Segment& segment = segments_[todo_[next]];
-      DamagedFrames damaged;
-      absl::Status status;
-      if (codec != &index_.CodecAt(segment.first_packet)) {
-        codec = &index_.CodecAt(segment.first_packet);
-        decoder.reset();
-      }
-      if (decoder == nullptr) {
-        auto opened = careful ? OpenSoftware(*codec, 1) : Open(*codec, decoder_threads);
-        status = opened.status();
-        if (opened.ok()) decoder = std::move(opened).value();
-      }
-      if (status.ok()) status = decode(segment, &damaged);
-      if (!software && !last_try_ && absl::IsResourceExhausted(status)) {
+      const absl::Status status = DecodeStretch(todo_[next], state);
+      if (!IsSoftware() && !last_try_ && absl::IsResourceExhausted(status)) {
         std::lock_guard<std::mutex> lock(mutex_);
         put_back_.push_back(todo_[next]);
         return;  // this also closes the worker's decoder
       }
       if (!status.ok()) return Fail(status);
-      // Frame threads report errors, but not always together with the frame. The error may also
-      // concern only pictures that can't be reached from a start in the middle of the stream.
-      const bool suspicious = !damaged.empty() || (software && !careful && decoder->TakeErrors());
-      if (!careful && suspicious) {
-        if (options_.factory.before_decoding_again != nullptr) {
-          status = options_.factory.before_decoding_again(damaged);
-          if (!status.ok()) return Fail(status);
-        }
-        // Only a software decoder of one thread tells which packet is to blame. Frame threads
-        // report errors late, and hardware may only report that there are some.
-        damaged.clear();
-        if (!software) {
-          decoder.reset();
-          lease.End();
-        }
-        auto opened = OpenSoftware(*codec, 1);
-        if (!opened.ok()) return Fail(opened.status());
-        decoder = std::move(opened).value();
-        status = decode(segment, &damaged);
-        if (software) {
-          careful = true;
-        } else {
-          decoder.reset();
-        }
-      }
-      if (!status.ok()) return Fail(status);
-      std::lock_guard<std::mutex> lock(mutex_);
-      damaged_->merge(damaged);
     }
   }
+
+  absl::Status DecodeStretch(const Stretch& stretch, WorkerState* state) {
+    const Segment* const begin = segments_.data() + stretch.begin;
+    const Segment* const end = segments_.data() + stretch.end;
+    bool is_new = stretch.begin + 1 == stretch.end && !last_try_;
+    while (true) {
+      Segment rest;
+      if (!is_new) rest = JoinSegments(index_, begin, end, done_);
+      const Segment& segment = is_new ? *begin : rest;
+      is_new = false;
+      if (segment.frames.empty()) return absl::OkStatus();
+      if (index_.only_sample_table()) {
+        NVC_RETURN_IF_ERROR(CheckSyncSamples(index_, source_, {segment.frames[0]}));
+      }
+      DamagedFrames causes;
+      const auto decoded = DecodeFast(segment, state, &causes);
+      // A sink with little room may wait for these very frames, so that they can't be put back.
+      const bool no_memory = !IsSoftware() && options_.lookahead > 0 && !decoded.ok() &&
+                             absl::IsResourceExhausted(decoded.status());
+      if (!decoded.ok() && !no_memory) return decoded.status();
+      if (decoded.ok() && *decoded) return absl::OkStatus();
+      state->decoder.reset();
+      if (!no_memory && options_.factory.before_decoding_again != nullptr) {
+        NVC_RETURN_IF_ERROR(options_.factory.before_decoding_again(causes));
+      }
+      // Only a software decoder of one thread tells which packet is to blame, so it decodes the
+      // segment again where the error may be.
+      state->lease.End();
+      Segment undone;
+      for (const Segment* each = begin; undone.frames.empty(); ++each) {
+        undone = JoinSegments(index_, each, each + 1, done_);
+      }
+      NVC_ASSIGN_OR_RETURN(const auto careful, OpenSoftware(index_.CodecAt(undone.first_packet), 1));
+      NVC_RETURN_IF_ERROR(
+          Decode(undone, careful.get(), ErrorReports::kByPacket, *state, &causes).status());
+      if (!state->lease.Begin([this] { return failed_.load(); })) return absl::OkStatus();
+    }
+  }
+
+  // Decodes with the decoder that the plan chose. See DecodeSegment for the result.
+  absl::StatusOr<bool> DecodeFast(const Segment& segment, WorkerState* state,
+                                  DamagedFrames* causes) {
+    const AVCodecParameters& codec = index_.CodecAt(segment.first_packet);
+    if (state->codec != &codec) state->decoder.reset();
+    state->codec = &codec;
+    if (state->decoder == nullptr) {
+      NVC_ASSIGN_OR_RETURN(state->decoder, Open(codec, state->threads));
+    }
+    const ErrorReports reports = !IsSoftware()         ? ErrorReports::kLate
+                                 : state->threads == 1 ? ErrorReports::kByPacket
+                                                       : ErrorReports::kByFlag;
+    return Decode(segment, state->decoder.get(), reports, *state, causes);
+  }
+
+  absl::StatusOr<bool> Decode(const Segment& segment, Decoder* decoder, ErrorReports reports,
+                              const WorkerState& state, DamagedFrames* causes) {
+    const Cancelled cancelled = [this] { return failed_ || IsCancelled(options_.cancelled); };
+    FrameEvents events;
+    events.give_up_overdue = options_.lookahead > 0;
+    events.write = [&](int frame, const AVFrame& picture, bool may_wait) {
+      if (may_wait) NVC_RETURN_IF_ERROR(sink_->WaitForRoom(frame));
+      return sink_->Write(state.worker, frame, picture);
+    };
+    events.settle = [&](int frame, const absl::Status& damage) {
+      done_[static_cast<size_t>(frame)] = true;
+      if (damage.ok()) return sink_->Settle(frame, damage);
+      if (index_.only_sample_table()) return absl::AbortedError(damage.message());
+      {
+        std::lock_guard<std::mutex> lock(mutex_);
+        damaged_->insert({frame, damage});
+      }
+      return sink_->Settle(frame, damage);
+    };
+    return DecodeSegment(index_, source_, segment, decoder, reports, cancelled, events, causes);
+  }
+
+  bool IsSoftware() const { return options_.factory.open == nullptr; }
 
   DecoderOptions Options(int threads) const {
     DecoderOptions options;
@@ -348,7 +219,7 @@ class ReadRun {
   }
 
   absl::StatusOr<std::unique_ptr<Decoder>> Open(const AVCodecParameters& codec, int threads) const {
-    if (options_.factory.open == nullptr) return OpenSoftware(codec, threads);
+    if (IsSoftware()) return OpenSoftware(codec, threads);
     return options_.factory.open(codec, index_.stream().time_base, Options(1));
   }
 
@@ -364,6 +235,7 @@ class ReadRun {
       failed_ = true;
     }
     WakeWaiting();
+    sink_->Abandon();
   }
 
   // Makes waiting workers check again whether the read needs more decoders.
@@ -377,12 +249,13 @@ class ReadRun {
   const std::vector<Segment>& segments_;
   FrameSink* const sink_;
   DamagedFrames* const damaged_;
-  std::vector<size_t> todo_;  // indices of segments
+  std::vector<char> done_;  // by display index: the frame is settled
+  std::vector<Stretch> todo_;
   std::atomic<size_t> next_{0};
   std::atomic<bool> failed_{false};
   bool last_try_ = false;
   std::mutex mutex_;
-  std::vector<size_t> put_back_;
+  std::vector<Stretch> put_back_;
   absl::Status status_;  // the first failure
 };
 
@@ -395,10 +268,10 @@ absl::Status ReadFrames(const FrameIndex& index, const ByteSource& source,
   const std::vector<Segment> segments = PlanSegments(index, frames);
   ReadRun run(index, source, options, segments, sink, damaged);
   if (options.factory.open != nullptr) {
-    return run.Run({PlanWorkers(segments, options.factory.max_workers), 1});
+    return run.Run({PlanWorkers(segments, options.factory.max_workers, options.lookahead), 1});
   }
   const ThreadGrant grant(options.num_threads);
-  return run.Run(PlanThreads(segments, grant.threads()));
+  return run.Run(PlanThreads(segments, grant.threads(), options.lookahead));
 }
 
 }  // namespace nvc

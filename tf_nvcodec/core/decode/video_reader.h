@@ -15,25 +15,11 @@
 #include "tf_nvcodec/core/base/status.h"
 #include "tf_nvcodec/core/decode/decode_plan.h"
 #include "tf_nvcodec/core/decode/decoder_quota.h"
+#include "tf_nvcodec/core/decode/segment_decoder.h"
 #include "tf_nvcodec/core/ffmpeg/decoder.h"
 #include "tf_nvcodec/core/index/frame_index.h"
 
 namespace nvc {
-
-// Receives a decoded frame and its display index. An error ends the decode.
-using EmitFrame = std::function<absl::Status(int frame, const AVFrame& picture)>;
-
-// The causes of damage, by the display index of the damaged frame. A frame is damaged when its own
-// packet is, or a packet that its decoding depends on. Damaged frames may have been emitted all the
-// same.
-using DamagedFrames = std::map<int, absl::Status>;
-
-// Decodes the wanted frames of one segment. It blames an error on the packet that was sent last.
-// That is right for a decoder of one thread. With frame threads errors come later, so the caller
-// must decode a damaged segment again with one thread.
-absl::Status DecodeSegment(const FrameIndex& index, const ByteSource& source,
-                           const Segment& segment, Decoder* decoder, const Cancelled& cancelled,
-                           const EmitFrame& emit, DamagedFrames* damaged);
 
 // Receives the frames of a read. Several threads call Write at once, each with its own `worker`
 // number below the count given to Start. A frame may come twice if its segment is decoded again.
@@ -41,7 +27,16 @@ class FrameSink {
  public:
   virtual ~FrameSink() = default;
   virtual void Start(int workers) = 0;
+  // Called before Write. It may wait until there is room for the frame, and so stop the worker. A
+  // worker with earlier frames than all others is the only one that can make room, so it must never
+  // wait for another.
+  virtual absl::Status WaitForRoom(int frame) { return absl::OkStatus(); }
+  // Called when the read has failed. From now on, WaitForRoom must not wait.
+  virtual void Abandon() {}
   virtual absl::Status Write(int worker, int frame, const AVFrame& picture) = 0;
+  // The last word on a frame. `damage` is OK if the frame can be trusted. Otherwise it may never
+  // have been written.
+  virtual absl::Status Settle(int frame, const absl::Status& damage) { return absl::OkStatus(); }
   // Called when a worker stops writing. When Leave returns, the worker's frames must be in the
   // batch, because another worker may write the same frames again. The worker may come back later.
   virtual void Leave(int worker) {}
@@ -66,13 +61,15 @@ struct DecoderFactory {
 struct ReadOptions {
   int num_threads = 0;     // 0: as many as cores are free
   int64_t max_pixels = 0;  // limit of a coded picture; 0: none
+  int64_t lookahead = 0;   // how many frames the sink has room for at a time; 0: all
   Cancelled cancelled;
   DecoderFactory factory;  // without `open`: software decoders from DecoderCache::Shared()
 };
 
 // Decodes each of `frames` once. `frames` holds display indices of the index in any order, also
 // repeated ones. `damaged` receives the frames that can't be trusted. All other failures are
-// returned as the status.
+// returned as the status. Returns Aborted if decoding shows that an index made of the sample table
+// alone is wrong (FrameIndex::only_sample_table).
 absl::Status ReadFrames(const FrameIndex& index, const ByteSource& source,
                         const std::vector<int64_t>& frames, const ReadOptions& options,
                         FrameSink* sink, DamagedFrames* damaged);

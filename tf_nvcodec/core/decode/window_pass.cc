@@ -1,0 +1,226 @@
+#include "tf_nvcodec/core/decode/window_pass.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "tf_nvcodec/core/base/status.h"
+
+namespace nvc {
+
+bool IsAscending(const Window& window) { return std::is_sorted(window.begin(), window.end()); }
+
+bool Follows(const Window& a, const Window& b) {
+  return a.front() <= b.front() && a.back() <= b.back();
+}
+
+// A window between its first frame and its last.
+struct WindowPass::Open {
+  Open(const WindowPass& pass, size_t window)
+      : number(window),
+        own_target(pass.shared_target_ == nullptr ? pass.callbacks_.new_target() : nullptr),
+        collector(
+            pass.output_, pass.index_.stream().rotation, pass.windows_[window],
+            [&pass, window](const FrameShape& shape, int64_t count) {
+              return pass.callbacks_.allocate(window, shape, count);
+            },
+            own_target == nullptr ? pass.shared_target_.get() : own_target.get()) {
+    if (own_target != nullptr) collector.Start(pass.workers_);
+    int64_t last = -1;
+    for (const int64_t frame : pass.windows_[window]) {
+      remaining += frame != last ? 1 : 0;
+      last = frame;
+    }
+  }
+
+  void Fail(const absl::Status& error) {
+    std::lock_guard<std::mutex> lock(mutex);
+    if (status.ok()) status = error;
+  }
+
+  const size_t number;
+  const std::unique_ptr<FrameTarget> own_target;
+  FrameCollector collector;
+  std::mutex mutex;
+  size_t remaining = 0;  // distinct frames that are not settled
+  DamagedFrames damaged;
+  absl::Status status;
+};
+
+WindowPass::WindowPass(const FrameIndex& index, const ByteSource& source,
+                       std::vector<Window> windows, size_t ahead, const OutputSpec& output,
+                       OnError on_error, ReadOptions options, Callbacks callbacks)
+    : index_(index),
+      source_(source),
+      windows_(std::move(windows)),
+      ahead_(ahead),
+      output_(output),
+      on_error_(on_error),
+      options_(std::move(options)),
+      callbacks_(std::move(callbacks)),
+      shared_target_(callbacks_.new_target()),
+      open_(windows_.size()),
+      over_(windows_.size()) {
+  if (!shared_target_->IsImmediate()) {
+    shared_target_.reset();
+  } else {
+    shared_converters_ = std::make_unique<FrameConverters>(output_, index_.stream().rotation,
+                                                           shared_target_.get());
+  }
+  options_.cancelled = [this, cancelled = std::move(options_.cancelled)] {
+    return stopped_ || IsCancelled(cancelled);
+  };
+}
+
+WindowPass::~WindowPass() = default;
+
+void WindowPass::Allow(size_t count) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  allowed_ = std::max(allowed_, std::min(count, windows_.size()));
+  changed_.notify_all();
+}
+
+void WindowPass::Drop(size_t window) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (open_[window] == nullptr && !over_[window]) SetOver(window);
+}
+
+void WindowPass::Stop() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  stopped_ = true;
+  changed_.notify_all();
+}
+
+size_t WindowPass::num_finished() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return num_finished_;
+}
+
+int64_t WindowPass::waited_ns() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return waited_ns_;
+}
+
+absl::Status WindowPass::Run() {
+  std::vector<char> wanted(index_.frames().size());
+  for (const Window& window : windows_) {
+    for (const int64_t frame : window) wanted[static_cast<size_t>(frame)] = true;
+  }
+  std::vector<int64_t> frames;
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    if (wanted[i]) frames.push_back(static_cast<int64_t>(i));
+  }
+  if (frames.empty()) return absl::OkStatus();
+  const int64_t reach = windows_[std::min(ahead_, windows_.size()) - 1].back();
+  options_.lookahead = std::upper_bound(frames.begin(), frames.end(), reach) - frames.begin();
+  DamagedFrames damaged;
+  return ReadFrames(index_, source_, frames, options_, this, &damaged);
+}
+
+void WindowPass::Start(int workers) {
+  workers_ = workers;
+  if (shared_converters_ != nullptr) shared_converters_->Start(workers);
+}
+
+void WindowPass::Leave(int worker) {
+  if (shared_converters_ != nullptr) return shared_converters_->Leave(worker);
+  std::vector<std::shared_ptr<Open>> open;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    for (size_t i = num_finished_; i < open_.size(); ++i) {
+      if (open_[i] != nullptr) open.push_back(open_[i]);
+    }
+  }
+  for (const auto& window : open) window->collector.Leave(worker);
+}
+
+absl::Status WindowPass::WaitForRoom(int frame) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  const auto has_room = [&] {
+    return stopped_ || (allowed_ > 0 && frame <= windows_[allowed_ - 1].back());
+  };
+  if (!has_room()) {
+    const auto begin = std::chrono::steady_clock::now();
+    while (!has_room()) changed_.wait(lock);
+    waited_ns_ += std::chrono::nanoseconds(std::chrono::steady_clock::now() - begin).count();
+  }
+  return stopped_ ? absl::CancelledError("the pass was stopped") : absl::OkStatus();
+}
+
+// Returns the unfinished windows that have the frame. Begins those that are new.
+std::vector<std::shared_ptr<WindowPass::Open>> WindowPass::WindowsWith(int frame) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  std::vector<std::shared_ptr<Open>> found;
+  for (size_t i = num_finished_; i < windows_.size() && windows_[i].front() <= frame; ++i) {
+    if (over_[i] || !std::binary_search(windows_[i].begin(), windows_[i].end(), frame)) continue;
+    if (open_[i] == nullptr) open_[i] = std::make_shared<Open>(*this, i);
+    found.push_back(open_[i]);
+  }
+  return found;
+}
+
+// Converts the frame once if the windows share a converter, and copies it to the other windows.
+absl::Status WindowPass::Write(int worker, int frame, const AVFrame& picture) {
+  const auto windows = WindowsWith(frame);
+  if (shared_converters_ == nullptr) {
+    for (const auto& window : windows) {
+      const absl::Status written = window->collector.Write(worker, frame, picture);
+      if (!written.ok()) window->Fail(written);
+    }
+    return absl::OkStatus();
+  }
+  const auto converter = shared_converters_->For(worker, picture);
+  const void* from = nullptr;
+  const auto write = [&](FrameCollector* collector) -> absl::Status {
+    NVC_RETURN_IF_ERROR(converter.status());
+    NVC_ASSIGN_OR_RETURN(void* to, collector->Place(frame, picture, (*converter)->shape()));
+    if (from == nullptr) {
+      NVC_RETURN_IF_ERROR((*converter)->Convert(picture, to));
+      from = to;
+    } else {
+      NVC_RETURN_IF_ERROR(shared_target_->Copy(to, from, (*converter)->shape().bytes));
+    }
+    return collector->Repeat(frame);
+  };
+  for (const auto& window : windows) {
+    const absl::Status written = write(&window->collector);
+    if (!written.ok()) window->Fail(written);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status WindowPass::Settle(int frame, const absl::Status& damage) {
+  for (const auto& window : WindowsWith(frame)) {
+    {
+      std::lock_guard<std::mutex> lock(window->mutex);
+      if (!damage.ok()) window->damaged.insert({frame, damage});
+      if (--window->remaining > 0) continue;
+    }
+    Finish(window.get());
+  }
+  return absl::OkStatus();
+}
+
+void WindowPass::Finish(Open* window) {
+  Result result;
+  result.status = window->status;
+  if (result.status.ok()) {
+    auto valid = window->collector.Finish(index_, window->damaged, on_error_, &result.slots);
+    result.status = valid.status();
+    if (valid.ok()) result.valid = std::move(valid).value();
+  }
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    SetOver(window->number);
+  }
+  callbacks_.finished(window->number, std::move(result));
+}
+
+// The caller holds mutex_.
+void WindowPass::SetOver(size_t window) {
+  over_[window] = true;
+  open_[window].reset();
+  while (num_finished_ < over_.size() && over_[num_finished_]) ++num_finished_;
+}
+
+}  // namespace nvc

@@ -1,0 +1,82 @@
+#include "tf_nvcodec/kernels/frame_memory.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <iterator>
+#include <utility>
+
+namespace nvc {
+namespace {
+
+// A steady loop has one idle block at most; some more allow for clips of several sizes.
+constexpr size_t kMostIdle = 4;
+// Blocks from this size on begin at a huge page, so that all of their pages can be huge.
+constexpr size_t kLarge = size_t{4} << 20, kHugePage = size_t{2} << 20;
+constexpr auto kPatience = std::chrono::milliseconds(2);
+
+}  // namespace
+
+std::shared_ptr<FrameMemory> FrameMemory::Create(size_t patient_from) {
+  return std::shared_ptr<FrameMemory>(new FrameMemory(patient_from));
+}
+
+FrameMemory::~FrameMemory() {
+  for (const Block& block : idle_) std::free(block.memory);
+}
+
+// The caller holds mutex_. A block may be a little too large, since clips may differ in length.
+void* FrameMemory::TakeIdle(size_t bytes) {
+  const auto fits = [bytes](const Block& block) {
+    return block.bytes >= bytes && block.bytes - bytes <= bytes / 4;
+  };
+  const auto found = std::find_if(idle_.rbegin(), idle_.rend(), fits);
+  if (found == idle_.rend()) return nullptr;
+  void* const memory = found->memory;
+  in_use_[memory] = found->bytes;
+  idle_.erase(std::next(found).base());
+  return memory;
+}
+
+void* FrameMemory::AllocateRaw(size_t alignment, size_t bytes) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  void* memory = TakeIdle(bytes);
+  if (memory == nullptr && patient_from_ > 0 && in_use_.size() >= patient_from_) {
+    changed_.wait_for(lock, kPatience, [&] { return !idle_.empty(); });
+    memory = TakeIdle(bytes);
+  }
+  if (memory == nullptr) {
+    const size_t least = bytes >= kLarge ? kHugePage : sizeof(void*);
+    if (posix_memalign(&memory, std::max(alignment, least), std::max<size_t>(bytes, 1)) != 0) {
+      return nullptr;
+    }
+    in_use_[memory] = bytes;
+  }
+  if (self_ == nullptr) self_ = shared_from_this();
+  return memory;
+}
+
+void FrameMemory::DeallocateRaw(void* memory) {
+  std::shared_ptr<FrameMemory> last;  // destroyed without the lock
+  std::lock_guard<std::mutex> lock(mutex_);
+  const auto found = in_use_.find(memory);
+  if (found == in_use_.end()) return;
+  idle_.push_back({memory, found->second});
+  in_use_.erase(found);
+  const size_t kept = closed_ ? 0 : kMostIdle;
+  while (idle_.size() > kept) {
+    std::free(idle_.front().memory);
+    idle_.erase(idle_.begin());
+  }
+  changed_.notify_all();
+  if (in_use_.empty()) last = std::move(self_);
+}
+
+void FrameMemory::Close() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  closed_ = true;
+  for (const Block& block : idle_) std::free(block.memory);
+  idle_.clear();
+}
+
+}  // namespace nvc

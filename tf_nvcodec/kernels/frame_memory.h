@@ -1,0 +1,53 @@
+// Memory for batches of frames that is used again and again. Fresh pages cost more time than the
+// conversion of the frames that fill them.
+#ifndef TF_NVCODEC_KERNELS_FRAME_MEMORY_H_
+#define TF_NVCODEC_KERNELS_FRAME_MEMORY_H_
+
+#include <condition_variable>
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "tensorflow/core/framework/allocator.h"
+
+namespace nvc {
+
+// The allocator of one source of batches. Thread-safe. Tensors may outlive the source.
+class FrameMemory : public ::tensorflow::Allocator,
+                    public std::enable_shared_from_this<FrameMemory> {
+ public:
+  // Once `patient_from` blocks are in use, a new one waits a moment for one of them to come back (0:
+  // never). A loop that takes batch after batch frees one just after it has got the next.
+  static std::shared_ptr<FrameMemory> Create(size_t patient_from);
+  ~FrameMemory() override;
+
+  std::string Name() override { return "tf_nvcodec_frames"; }
+  void* AllocateRaw(size_t alignment, size_t bytes) override;
+  void DeallocateRaw(void* memory) override;
+  // Frees what is not in use, and from now on everything that comes back.
+  void Close();
+
+ private:
+  struct Block {
+    void* memory = nullptr;
+    size_t bytes = 0;
+  };
+
+  explicit FrameMemory(size_t patient_from) : patient_from_(patient_from) {}
+  void* TakeIdle(size_t bytes);
+
+  const size_t patient_from_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool closed_ = false;
+  std::vector<Block> idle_;  // the longest idle first
+  std::map<void*, size_t> in_use_;
+  std::shared_ptr<FrameMemory> self_;  // set while blocks are in use
+};
+
+}  // namespace nvc
+
+#endif  // TF_NVCODEC_KERNELS_FRAME_MEMORY_H_
