@@ -1,5 +1,6 @@
 #include "tf_nvcodec/kernels/decode_setup.h"
 
+#include <algorithm>
 #include <array>
 #include <string>
 #include <vector>
@@ -70,6 +71,11 @@ absl::StatusOr<std::vector<int32_t>> ReadVector(OpKernelContext* context, int in
 
 void OnTheCpu(const std::string& why) { LogFallback("decodes on the CPU, not with NVDEC", why); }
 
+int64_t ClampToSlice(int64_t position, int64_t count) {
+  if (position < 0) position += count;
+  return std::min(std::max<int64_t>(position, 0), count);
+}
+
 // Whether the stream may have interlaced frames, as far as its codec and container tell.
 bool MayBeInterlaced(const AVCodecParameters& codec) {
   return !FactsOf(codec.codec_id).always_progressive && codec.field_order != AV_FIELD_PROGRESSIVE;
@@ -122,6 +128,21 @@ absl::Status ReadGeometry(OpKernelContext* context, int size_input, int crop_inp
   const bool has_crop = crop[0] != 0 || crop[1] != 0 || crop[2] != 0 || crop[3] != 0;
   if (has_crop) output->crop = Crop{crop[0], crop[1], crop[2], crop[3]};
   return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<int64_t>> FramesInSlice(int64_t start, int64_t stop, int64_t stride,
+                                                   int64_t count) {
+  if (stride < 1) {
+    return absl::InvalidArgumentError(absl::StrCat("stride must be at least 1, got ", stride));
+  }
+  stop = ClampToSlice(stop, count);
+  std::vector<int64_t> frames;
+  for (int64_t i = ClampToSlice(start, count); i < stop;) {
+    frames.push_back(i);
+    if (stride >= stop - i) break;
+    i += stride;
+  }
+  return frames;
 }
 
 absl::StatusOr<DecodeSetup> SetUpDecoding(const DecodeAttributes& attributes, const GpuStream* gpu,

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -38,6 +39,11 @@ struct DecodeAttributes {
 // into `output`. Zeros mean no resizing and no cropping.
 absl::Status ReadGeometry(::tensorflow::OpKernelContext* context, int size_input, int crop_input,
                           OutputSpec* output);
+
+// Returns the frames start, start + stride, ... below stop of a video of `count` frames, by Python's
+// slice rules: a negative position counts from the end.
+absl::StatusOr<std::vector<int64_t>> FramesInSlice(int64_t start, int64_t stop, int64_t stride,
+                                                   int64_t count);
 
 // The decoder for one stream.
 struct DecodeSetup {

@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -20,13 +19,6 @@ using ::tensorflow::OpKernelConstruction;
 using ::tensorflow::OpKernelContext;
 using ::tensorflow::Tensor;
 using ::tensorflow::TensorShape;
-
-// Follows Python's slice rules: a negative position counts from the end; the result is in [0,
-// count].
-int64_t ClampToSlice(int64_t position, int64_t count) {
-  if (position < 0) position += count;
-  return std::min(std::max<int64_t>(position, 0), count);
-}
 
 class DecodeOp : public OpKernel {
  public:
@@ -143,15 +135,7 @@ class DecodeRangeOp : public DecodeOp {
     for (int i = 0; i < 3; ++i) {
       TF_RETURN_IF_ERROR(ReadScalar(context, 1 + i, kNames[i], &range[i]));
     }
-    if (range[2] < 1) {
-      return absl::InvalidArgumentError(absl::StrCat("stride must be at least 1, got ", range[2]));
-    }
-    const int64_t stop = ClampToSlice(range[1], index.num_frames());
-    for (int64_t i = ClampToSlice(range[0], index.num_frames()); i < stop;) {
-      frames->push_back(i);
-      if (range[2] >= stop - i) break;
-      i += range[2];
-    }
+    NVC_ASSIGN_OR_RETURN(*frames, FramesInSlice(range[0], range[1], range[2], index.num_frames()));
     return absl::OkStatus();
   }
 };

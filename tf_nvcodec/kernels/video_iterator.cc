@@ -1,0 +1,202 @@
+#include "tf_nvcodec/kernels/video_iterator.h"
+
+#include <algorithm>
+#include <chrono>
+#include <system_error>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "tf_nvcodec/core/base/status.h"
+#include "tf_nvcodec/core/base/utf8_text.h"
+#include "tf_nvcodec/kernels/batch_shape.h"
+
+namespace nvc {
+namespace {
+
+using ::tensorflow::Allocator;
+using ::tensorflow::Tensor;
+using ::tensorflow::TensorShape;
+using ::tensorflow::tstring;
+
+// The chunk that the consumer has, and the one being decoded.
+constexpr size_t kChunksInMemory = 2;
+constexpr auto kPollInterval = std::chrono::milliseconds(100);
+
+}  // namespace
+
+VideoIterator::VideoIterator(Arguments arguments)
+    : arguments_(std::move(arguments)), memory_(FrameMemory::Create(kChunksInMemory)) {
+  const DecodeAttributes& decode = arguments_.decode;
+  store_ = arguments_.is_file
+               ? MakeFileStore(arguments_.video, arguments_.cache_directory, decode.max_pixels)
+               : MakeMemoryStore(arguments_.video, decode.max_pixels);
+}
+
+absl::StatusOr<std::unique_ptr<VideoIterator>> VideoIterator::Open(Arguments arguments,
+                                                                   const Cancelled& cancelled) {
+  std::unique_ptr<VideoIterator> iterator(new VideoIterator(std::move(arguments)));
+  const absl::Status opened = iterator->OpenVideo(/*wrong=*/nullptr, cancelled);
+  if (!opened.ok()) return iterator->Named(opened);
+  const int64_t most = iterator->arguments_.decode.max_frames;
+  if (most > 0 && iterator->total_ > most) {
+    return iterator->Named(absl::ResourceExhaustedError(
+        absl::StrCat("the iterator decodes ", iterator->total_, " frames, but max_frames is ", most,
+                     "; choose a smaller range or raise max_frames")));
+  }
+  try {
+    iterator->thread_ = std::thread([it = iterator.get()] { it->Run(); });
+  } catch (const std::system_error& error) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("no thread to decode the video with: ", error.what()));
+  }
+  return iterator;
+}
+
+VideoIterator::~VideoIterator() {
+  Stop();
+  if (thread_.joinable()) thread_.join();
+  memory_->Close();
+}
+
+absl::Status VideoIterator::Named(const absl::Status& status) const {
+  if (!arguments_.is_file) return status;
+  const tstring& name = arguments_.video.vec<tstring>()(0);
+  return absl::Status(status.code(), Utf8Text(absl::StrCat(absl::string_view(name), ": ",
+                                                           status.message())));
+}
+
+// Opens the video and divides the range into chunks.
+absl::Status VideoIterator::OpenVideo(const FrameIndex* wrong, const Cancelled& cancelled) {
+  const char* stage = "";
+  NVC_ASSIGN_OR_RETURN(video_, store_->Open(0, cancelled, &statistics_, &stage, wrong));
+  NVC_ASSIGN_OR_RETURN(const std::vector<int64_t> frames,
+                       FramesInSlice(arguments_.start, arguments_.stop, arguments_.stride,
+                                     video_.index->num_frames()));
+  total_ = static_cast<int64_t>(frames.size());
+  windows_.clear();
+  for (int64_t i = 0; i < total_; i += arguments_.chunk) {
+    windows_.emplace_back(frames.begin() + i,
+                          frames.begin() + std::min(i + arguments_.chunk, total_));
+  }
+  return absl::OkStatus();
+}
+
+void VideoIterator::Run() {
+  size_t first = 0;
+  absl::Status status;
+  bool again = true;
+  while (again) {
+    size_t finished = 0;
+    status = RunFrom(first, &finished);
+    first += finished;
+    again = absl::IsAborted(status) && video_.index->only_sample_table() && !stopped_;
+    if (!again) break;
+    // Decoding shows that the file's own table of frames is wrong.
+    const auto wrong = video_.index;
+    status = OpenVideo(wrong.get(), [this] { return stopped_.load(); });
+    again = status.ok();
+  }
+  std::lock_guard<std::mutex> lock(mutex_);
+  end_ = status;
+  changed_.notify_all();
+}
+
+absl::Status VideoIterator::RunFrom(size_t first, size_t* finished) {
+  if (first >= windows_.size()) return absl::OkStatus();
+  const DecodeAttributes& decode = arguments_.decode;
+  const FrameIndex& index = *video_.index;
+  const GpuStream* const gpu = arguments_.gpu.has_value() ? &*arguments_.gpu : nullptr;
+  NVC_ASSIGN_OR_RETURN(
+      const DecodeSetup setup,
+      SetUpDecoding(decode, gpu, index.stream(), [this] { return stopped_.load(); }));
+  Allocator* const allocator = gpu == nullptr ? memory_.get() : arguments_.gpu_allocator;
+  std::vector<Tensor> frames(windows_.size() - first);
+  WindowPass::Callbacks callbacks;
+  callbacks.allocate = [&](size_t window, const FrameShape& shape,
+                           int64_t count) -> absl::StatusOr<void*> {
+    NVC_RETURN_IF_ERROR(CheckBatchBytes(shape, count, decode.max_bytes));
+    frames[window] = Tensor(allocator, decode.dtype, BatchShape(decode.output, shape, count));
+    if (!frames[window].IsInitialized()) {
+      return absl::ResourceExhaustedError(absl::StrCat("out of memory for ", count, " frames of ",
+                                                       shape.bytes,
+                                                       " bytes each; read fewer frames at a time"));
+    }
+    return frames[window].data();
+  };
+  callbacks.new_target = setup.new_target;
+  callbacks.finished = [&](size_t window, const WindowPass::Result& result) {
+    Put(first + window, result, std::move(frames[window]));
+  };
+  WindowPass pass(index, *video_.source,
+                  std::vector<Window>(windows_.begin() + static_cast<int64_t>(first),
+                                      windows_.end()),
+                  /*ahead=*/1, decode.output, decode.on_error, setup.options,
+                  std::move(callbacks));
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    first_ = first;
+    pass_ = &pass;
+    pass.Allow(next_ + 1 - first);
+    if (stopped_) pass.Stop();
+  }
+  const absl::Status status = pass.Run();
+  std::lock_guard<std::mutex> lock(mutex_);
+  pass_ = nullptr;
+  *finished = pass.num_finished();
+  return status;
+}
+
+void VideoIterator::Put(size_t number, const WindowPass::Result& result, Tensor frames) {
+  absl::StatusOr<Chunk> chunk = result.status;
+  if (result.status.ok()) {
+    chunk = Chunk();
+    const auto count = static_cast<int64_t>(result.slots.size());
+    // With on_error="skip", damaged frames have made room at the end.
+    chunk->frames = count == frames.dim_size(0) ? std::move(frames) : frames.Slice(0, count);
+    for (const size_t slot : result.slots) {
+      const auto frame = static_cast<size_t>(windows_[number][slot]);
+      chunk->pts.push_back(video_.index->frames()[frame].pts);
+    }
+    chunk->valid = result.valid;
+  } else {
+    chunk = Named(result.status);
+  }
+  std::lock_guard<std::mutex> lock(mutex_);
+  ready_.emplace(number, std::move(chunk));
+  changed_.notify_all();
+}
+
+absl::StatusOr<VideoIterator::Chunk> VideoIterator::Next(const Cancelled& cancelled) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  while (true) {
+    if (stopped_ || IsCancelled(cancelled)) {
+      return absl::CancelledError("the iterator over the video was closed");
+    }
+    const auto found = ready_.find(next_);
+    if (found != ready_.end()) {
+      absl::StatusOr<Chunk> chunk = std::move(found->second);
+      ready_.erase(found);
+      ++next_;
+      if (!chunk.ok()) stopped_ = true;
+      if (pass_ != nullptr) chunk.ok() ? pass_->Allow(next_ + 1 - first_) : pass_->Stop();
+      // Every frame of the chunk was damaged and left out.
+      if (chunk.ok() && chunk->pts.empty()) continue;
+      return chunk;
+    }
+    if (end_.has_value()) {
+      if (!end_->ok()) return Named(*end_);
+      return Chunk{Tensor(arguments_.decode.dtype, TensorShape({0})), {}, {}};
+    }
+    // TensorFlow's cancellation wakes nobody.
+    changed_.wait_for(lock, kPollInterval);
+  }
+}
+
+void VideoIterator::Stop() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  stopped_ = true;
+  if (pass_ != nullptr) pass_->Stop();
+  changed_.notify_all();
+}
+
+}  // namespace nvc

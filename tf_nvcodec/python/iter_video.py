@@ -1,0 +1,237 @@
+"""A video from front to back, in chunks of frames."""
+
+from __future__ import annotations
+
+import os
+import stat
+import tempfile
+import weakref
+from collections.abc import Iterator
+from types import TracebackType
+from typing import Any, Literal
+
+import numpy as np
+import tensorflow as tf
+from tensorflow.python.eager import context
+from typing_extensions import TypedDict, Unpack
+
+from tf_nvcodec.python import gpu_call, loader
+from tf_nvcodec.python.arguments import contents_from, file_name
+from tf_nvcodec.python.decode import (
+    DecodedVideo,
+    DecodedVideoWithValidity,
+    FrameOptions,
+    TensorLike,
+    integers,
+    op_arguments,
+    result_of,
+)
+from tf_nvcodec.python.video_index import index_cache_folder
+
+_END = tf.int64.max
+# Bytes of a file object that are kept in memory; more go to a temporary file.
+_IN_MEMORY = 64 << 20
+_BLOCK = 1 << 20
+
+
+class IterOptions(FrameOptions, total=False):
+    """Keywords of `iter_video`; `decode_video` explains all but index_cache."""
+
+    on_error: str
+    max_frames: int
+    index_cache: str | os.PathLike[str] | Literal[False] | None
+
+
+class VideoIterator(Iterator["DecodedVideo | DecodedVideoWithValidity"]):
+    """The chunks of a video; `iter_video` makes it.
+
+    Closing it, at the end of a `with` block or by `close()`, frees the decoder and the memory at
+    once. It is closed at its end, by an error and when it is garbage collected, too.
+
+    Attributes:
+      num_frames: The number of frames in all chunks together. With on_error="skip", damaged frames
+        are missing.
+    """
+
+    def __init__(
+        self, number: tf.Tensor, num_frames: int, dtype: Any, device: str, return_valid: bool
+    ) -> None:
+        self.num_frames = num_frames
+        self._number = number
+        self._dtype = dtype
+        self._device = device
+        self._return_valid = return_valid
+        self._close = weakref.finalize(self, _close, number)
+
+    def __iter__(self) -> VideoIterator:
+        return self
+
+    def __next__(self) -> DecodedVideo | DecodedVideoWithValidity:
+        if not self._close.alive:
+            raise StopIteration
+        try:
+            with tf.device(self._device):
+                chunk = gpu_call.call(
+                    loader.ops.video_iterator_next,
+                    {"iterator": self._number},
+                    {"dtype": self._dtype},
+                    host_outputs=("pts", "valid"),
+                )
+        except BaseException:
+            self.close()
+            raise
+        if chunk.pts.shape[0] == 0:
+            self.close()
+            raise StopIteration
+        return result_of(chunk, self._return_valid)
+
+    def close(self) -> None:
+        """Stops decoding and frees what the iterator holds. Chunks that it gave stay valid."""
+        self._close()
+
+    def __enter__(self) -> VideoIterator:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def iter_video(
+    source: Any,
+    frames: int = 64,
+    start: TensorLike = 0,
+    stop: TensorLike | None = None,
+    stride: TensorLike = 1,
+    size: TensorLike | None = None,
+    *,
+    return_valid: bool = False,
+    **options: Unpack[IterOptions],
+) -> VideoIterator:
+    """Reads frames `start`, `start + stride`, ... below `stop` in one pass, in chunks.
+
+    Each picture is decoded once, and the next chunk is decoded while you use the one you have. Two
+    chunks are in memory at a time, however long the video is. The frames are those that
+    `decode_video` gives. In a pipeline, use `VideoDataset`.
+
+    Args:
+      source: A path or a URL of TensorFlow's file systems, such as "gs://bucket/clip.mp4", which is
+        read by range; the bytes of a video file; or an open binary file, which is read whole from
+        its beginning (if it cannot seek, from where it is). A file object that is no file of the
+        system is copied first: into memory up to 64 MiB, else to a temporary file.
+      frames: The number of frames in a chunk; the last chunk may have fewer.
+      start: Scalar integer, as for `decode_video`.
+      stop: Scalar integer or None, as for `decode_video`.
+      stride: Scalar integer of at least 1, as for `decode_video`.
+      size: (height, width) to resize to inside the decode; None keeps the size of the frames.
+      return_valid: Give `DecodedVideoWithValidity` chunks.
+      **options: As for `decode_video`, with these differences. on_error="raise" raises when the
+        chunk with the damaged frame is due, and "repeat" takes the frame from the same chunk.
+        max_frames is for all chunks together, max_bytes for one. index_cache is the folder that
+        keeps frame indexes of files, as for `VideoDataset`.
+
+    Returns:
+      An iterator of `DecodedVideo(frames, pts)`; it can be used in a `with` statement.
+      `np.asarray(chunk.frames)` is a view without a copy if the frames are in host memory.
+
+    Raises:
+      TypeError: As `decode_video`, and for a source that is none of the above.
+      ValueError: An option is none of its strings, or iter_video is called in a tf.function.
+      tf.errors.NotFoundError: And other errors of the file system.
+      tf.errors.InvalidArgumentError: `frames` is less than 1, the bytes are no readable video, or
+        the options do not fit it. The other errors are those of `decode_video`. An error ends the
+        iteration; those of a file name it.
+    """
+    if not tf.executing_eagerly():
+        raise ValueError("iter_video is a Python iterator: in a graph, use VideoDataset")
+    index_cache = options.pop("index_cache", None)
+    attributes = op_arguments(size, options, IterOptions)
+    geometry = {name: attributes.pop(name) for name in ("size", "crop")}
+    video, is_file, opened = _video_from(source)
+    inputs = {
+        "video": video,
+        "start": integers(start, "start"),
+        "stop": integers(_END if stop is None else stop, "stop"),
+        "stride": integers(stride, "stride"),
+        "frames": integers(frames, "frames"),
+        **geometry,
+    }
+    attributes["source"] = "files" if is_file else "contents"
+    attributes["index_cache"] = index_cache_folder(False if opened else index_cache)
+    device = _device()
+    with tf.device(device), opened or _Nothing():
+        made = gpu_call.call(
+            loader.ops.video_iterator, inputs, attributes, host_outputs=("iterator", "total")
+        )
+    dtype = tf.as_dtype(attributes.get("dtype", tf.uint8))
+    return VideoIterator(made.iterator, int(made.total), dtype, device, return_valid)
+
+
+def _close(number: tf.Tensor) -> None:
+    with tf.device("CPU:0"):
+        loader.ops.video_iterator_close(iterator=number)
+
+
+def _device() -> str:
+    """Returns the device that an op called here would run on; "" is TensorFlow's choice."""
+    return context.context().device_name or ""
+
+
+class _Nothing:
+    def __enter__(self) -> None: ...
+    def __exit__(self, *error: object) -> None: ...
+
+
+def _video_from(source: Any) -> tuple[Any, bool, Any]:
+    """Returns the op's input, whether it names a file, and a file to close once that is open."""
+    if isinstance(source, (str, os.PathLike)):
+        return np.array(file_name(source), object), True, None
+    if not callable(getattr(source, "read", None)):
+        return contents_from(source), False, None
+    descriptor = _descriptor(source)
+    if descriptor is not None:
+        return np.array(b"/proc/self/fd/%d" % descriptor, object), True, _Nothing()
+    if callable(getattr(source, "seek", None)) and getattr(source, "seekable", lambda: True)():
+        source.seek(0)
+    first = _read(source, _IN_MEMORY)
+    more = _read(source, _BLOCK)
+    if not more:
+        return contents_from(first), False, None
+    copy = tempfile.NamedTemporaryFile(prefix="tf_nvcodec_")
+    copy.write(first)
+    while more:
+        copy.write(more)
+        more = _read(source, _BLOCK)
+    copy.flush()
+    return np.array(file_name(copy.name), object), True, copy
+
+
+def _descriptor(source: Any) -> int | None:
+    """Returns the number of an open regular file of the system."""
+    try:
+        descriptor = source.fileno()
+        regular = stat.S_ISREG(os.fstat(descriptor).st_mode)
+    except (AttributeError, OSError, ValueError, TypeError):
+        return None
+    return int(descriptor) if regular else None
+
+
+def _read(source: Any, count: int) -> bytes:
+    """Reads `count` bytes, or fewer at the end. Raw files may give fewer at a time."""
+    parts = []
+    while count > 0:
+        part = source.read(count)
+        if not isinstance(part, (bytes, bytearray, memoryview)):
+            raise TypeError(
+                f"source.read() gives {type(part).__name__}, not bytes: open the file in binary "
+                'mode, open(path, "rb")'
+            )
+        if not part:
+            break
+        parts.append(bytes(part))
+        count -= len(part)
+    return b"".join(parts)
