@@ -15,11 +15,13 @@ from make_clips import ensure_clips
 
 TESTS = Path(__file__).resolve().parent
 
-# A shell starts background jobs with Ctrl-C ignored. The commands under test would inherit that.
+# A shell starts background jobs with SIGINT ignored. The commands under test would inherit this,
+# and the tests of Ctrl-C would fail.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
-# Several processes may share a GPU: other tests, and the children of conversions.
+# Several processes share a GPU: other tests, and the children of conversions. So TensorFlow must
+# not take all of its memory.
 os.environ.setdefault("TF_FORCE_GPU_ALLOW_GROWTH", "true")
 
 

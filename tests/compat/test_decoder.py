@@ -1,4 +1,4 @@
-"""CreateDecoder on the CPU: every frame, bit for bit as FFmpeg decodes it, in the order shown."""
+"""CreateDecoder on the CPU gives every frame bit for bit as FFmpeg decodes it, in display order."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ NO_SURFACE = ("gbrp", "yuv440p", "yuv411p")
 
 
 def every_clip() -> list[object]:
-    """The first clip of each codec in each container, and the others as slow tests."""
+    """Returns all clips. The first of each codec in each container is quick, the others are slow
+    tests."""
     kinds: set[tuple[str, str]] = set()
     found: list[object] = []
     for name in SOUND:
@@ -96,7 +97,8 @@ def test_without_b_frames_each_packet_gives_its_frame(clips: Clips) -> None:
     ("name", "codec"), [("h264.h264", "H264"), ("hevc.hevc", "HEVC"), ("h264_joined.h264", "H264")]
 )
 def test_an_elementary_stream_in_pieces(clips: Clips, name: str, codec: str, piece: int) -> None:
-    """Users may cut a stream into packets of any size. No container tells the order of frames."""
+    """Users may cut a stream into packets of any size. The decoder finds the frames and their
+    order itself, because no container helps."""
     data, golden = clips.data(name), clips.frames(name)
     decoder = nvc.CreateDecoder(codec=nvc.cudaVideoCodec[codec], backend="cpu")
     frames = []
@@ -134,8 +136,8 @@ def test_decoding_begins_anew_after_the_end(clips: Clips) -> None:
 
 
 def test_another_stream_follows_at_once(clips: Clips) -> None:
-    """As in the guide's example of reconfiguration. The last frames of the first stream are not
-    lost."""
+    """The guide's example of reconfiguration does this. The last frames of the first stream must
+    not get lost."""
     wide, tall = clips.frames("h264.mp4"), clips.frames("h264_tall.mp4")
     first = nvc.CreateDemuxer(clips.path("h264.mp4"))
     second = nvc.CreateDemuxer(clips.path("h264_tall.mp4"))
@@ -185,8 +187,8 @@ def test_seek_and_decode_to_a_frame(clips: Clips) -> None:
 
 @pytest.mark.parametrize("name", ["h264_open_gop.mp4", "hevc_open_gop.mkv", "h264.mp4"])
 def test_seeking_with_the_same_decoder_gives_no_wrong_frame(clips: Clips, name: str) -> None:
-    """The first pictures of an open GOP refer to pictures before it. After a seek those are
-    missing."""
+    """The first pictures of an open GOP refer to pictures before it. After a seek these are
+    missing, so the decoder must leave the first pictures out."""
     golden = clips.frames(name)
     demuxer = nvc.CreateDemuxer(clips.path(name))
     decoder = decoder_for(demuxer)
@@ -238,7 +240,7 @@ def test_counted_and_locked_frames(clips: Clips) -> None:
 
 
 def test_frames_stay_as_they_are(clips: Clips) -> None:
-    """No copy is needed before the next Decode, and frames outlive their decoder."""
+    """Users need not copy a frame before the next Decode. Frames outlive their decoder."""
     golden = clips.frames("h264.mp4")
     demuxer = nvc.CreateDemuxer(clips.path("h264.mp4"))
     decoder = decoder_for(demuxer)
@@ -250,7 +252,7 @@ def test_frames_stay_as_they_are(clips: Clips) -> None:
 
 def test_streams_need_no_waiting() -> None:
     decoder = nvc.CreateDecoder(backend="cpu")
-    decoder.WaitOnCUStream(0)  # Has no effect without a GPU.
+    decoder.WaitOnCUStream(0)  # It has no effect without a GPU.
     decoder.SyncOnCUStream()
     with pytest.raises(ValueError, match="handle of stream must be .*'mine'"):
         decoder.WaitOnCUStream("mine")
@@ -272,7 +274,7 @@ def test_damage_is_told_with_its_timestamp_and_decoding_goes_on(clips: Clips, na
             errors.append(str(error))
     assert errors
     assert all("timestamp" in error for error in errors)
-    # No other frame is lost. Frames after the next key frame are good.
+    # Each error loses at most one frame. Frames after the next key frame are good.
     sound = clips.frames(name.split("_", 1)[1]).md5
     md5 = [md5_of(frame, "yuv420p") for frame in frames]
     assert len(sound) - len(errors) <= len(md5) <= len(sound)
@@ -280,7 +282,7 @@ def test_damage_is_told_with_its_timestamp_and_decoding_goes_on(clips: Clips, na
 
 
 def test_a_stream_joined_in_its_middle(clips: Clips) -> None:
-    """Packets before the first key frame can't be decoded. That is no error."""
+    """The decoder drops packets before the first key frame without an error."""
     packets = list(nvc.CreateDemuxer(clips.path("h264.ts")))
     keys = [i for i, packet in enumerate(packets) if packet.key]
     decoder = nvc.CreateDecoder(backend="cpu")

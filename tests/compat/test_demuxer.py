@@ -15,7 +15,7 @@ from tf_nvcodec.compat.packet import NO_TIMESTAMP
 
 
 def packets_of(source: Any) -> list[nvc.PacketData]:
-    """All but the last, which has no data."""
+    """Returns the packets of the source without the last one, which has no data."""
     packets = list(nvc.CreateDemuxer(source))
     assert packets[-1].bsl == 0
     assert all(packet.bsl > 0 for packet in packets[:-1])
@@ -23,7 +23,7 @@ def packets_of(source: Any) -> list[nvc.PacketData]:
 
 
 def nal_types(packet: bytes) -> list[int]:
-    """Of H.264, by the start codes."""
+    """Returns the types of the NAL units in a packet of H.264 with start codes."""
     return [packet[found.end()] & 31 for found in re.finditer(b"\0\0\1", packet)]
 
 
@@ -111,7 +111,7 @@ def test_the_edit_list_marks_packets_that_are_not_shown(clips: Clips) -> None:
 
 
 def fill_from(data: bytes, most: int = 1 << 30) -> Any:
-    """A function such as the guide's, that gives `most` bytes at a time."""
+    """Returns a function like that of the guide. It gives at most `most` bytes at a time."""
     file = io.BytesIO(data)
 
     def fill(buffer: bytearray) -> int:
@@ -133,7 +133,7 @@ def test_every_source_gives_the_same_packets(clips: Clips, name: str) -> None:
 
 
 def test_a_function_may_shorten_its_bytearray(clips: Clips) -> None:
-    """As `buffer[:] = rest` does at the end of the guide's example."""
+    """The guide's example ends with `buffer[:] = rest`, which makes the bytearray shorter."""
     file = io.BytesIO(clips.data("h264.ts"))
 
     def fill(buffer: bytearray) -> int:

@@ -29,7 +29,7 @@ def stream(**options: Any) -> bytes:
 
 @pytest.fixture
 def made_up(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Nvenc | None, dict[str, str]]]:
-    """Notes which encoders are made. Those of NVENC encode on the CPU instead."""
+    """Notes which encoders CreateEncoder asks for. Instead of NVENC, the CPU encodes."""
     asked: list[tuple[Nvenc | None, dict[str, str]]] = []
 
     def new(nvenc: Nvenc | None = None, **arguments: Any) -> NativeEncoder:

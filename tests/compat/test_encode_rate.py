@@ -1,4 +1,4 @@
-"""Parameters of rate control, read back from the QPs and the sizes of packets."""
+"""Tests the parameters of rate control. The QPs and the sizes of packets show their effect."""
 
 from __future__ import annotations
 
@@ -90,9 +90,8 @@ def test_the_size_is_the_bitrate(
 
 @pytest.mark.parametrize("codec", CODECS)
 def test_the_bitrate_holds_for_the_frame_rate(codec: str, frames: list[np.ndarray]) -> None:
-    rc = (
-        "cbr" if codec == "av1" else "vbr"
-    )  # SVT-AV1's VBR is far from the bitrate in its first second.
+    # SVT-AV1's VBR is far from the bitrate in its first second.
+    rc = "cbr" if codec == "av1" else "vbr"
     sizes = [
         len(encode(frames, codec, bitrate=500_000, rc=rc, fps=fps, gop=30).data) for fps in (15, 60)
     ]
@@ -100,8 +99,8 @@ def test_the_bitrate_holds_for_the_frame_rate(codec: str, frames: list[np.ndarra
 
 
 def worst_buffer(sizes: list[int], rate: int, start: float) -> float:
-    """The lowest fill, in bits, of the hypothetical decoder's buffer (H.264, C.1.2). Each picture
-    is removed at once."""
+    """Returns the lowest fill, in bits, of the buffer of H.264's hypothetical decoder (C.1.2).
+    The decoder removes each picture at once."""
     fill = least = start
     for size in sizes:
         fill -= size * 8
@@ -155,7 +154,7 @@ def test_lossless(codec: str, fmt: str) -> None:
 
 
 def x264_settings(stream_data: bytes) -> dict[str, str]:
-    """The message in which x264 lists its settings."""
+    """Returns x264's settings, which it writes into the stream as a message."""
     found = re.search(rb"options: ([ -~]+)", stream_data)
     assert found is not None
     return dict(item.split("=", 1) for item in found[1].decode().split() if "=" in item)
@@ -242,6 +241,6 @@ def test_a_parameter_without_an_effect_is_warned_of(codec: str, params: dict[str
     name = str(warned[0].message).split()[0]
     assert name in params
     if codec == "av1":
-        return  # with VBR, SVT-AV1's streams differ from run to run
+        return  # With VBR, SVT-AV1's streams differ from run to run.
     without = {key: value for key, value in params.items() if key != name}
     assert encode(nv12_frames(4), codec, **without).data == ignored

@@ -1,4 +1,4 @@
-"""Reconfigure: what can change within a stream, measured by its bitrate, and what can't."""
+"""Tests Reconfigure: what can change within a stream, and what can't. The bitrate shows it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ def frames() -> list[np.ndarray]:
 
 
 def halves(frames: list[np.ndarray], params: dict, change: dict) -> tuple[Stream, list[int]]:
-    """The stream, and the bytes of its frames before and after the change."""
+    """Encodes the frames and applies `change` in the middle. Returns the stream, and the sizes in
+    bytes of its two halves."""
     encoder = nvc.CreateEncoder(WIDTH, HEIGHT, "NV12", True, fps=FPS, bf=0, **params)
     data, sizes = b"", [0, 0]
     for i, frame in enumerate(frames):
@@ -51,7 +52,7 @@ def test_the_bitrate_changes_within_the_stream(
     rates = [size * 8 / SECONDS for size in sizes]
     assert rates[0] == pytest.approx(bitrate, rel=0.25)
     assert rates[1] == pytest.approx(bitrate * factor, rel=0.25)
-    # The encoder is the same session: there is one key frame and one set of headers.
+    # The session did not start again: there is one key frame and one set of headers.
     assert stream.key_frames == [0] and stream.sets("Sequence Parameter Set") == [0]
     assert len(stream.file.frames) == len(frames)
 
@@ -136,4 +137,4 @@ def test_what_can_not_change(
         encoder.Reconfigure(wanted)
     assert encoder.GetEncodeReconfigureParams() == before
     frame = nv12_frames(1)[0]
-    assert encoder.Encode(frame) + encoder.EndEncode()  # The encoder goes on.
+    assert encoder.Encode(frame) + encoder.EndEncode()  # The encoder still works.

@@ -1,4 +1,4 @@
-"""Parameters that shape the stream, read back from its headers."""
+"""Tests the parameters that shape the stream. Its headers show their effect."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_b_frames_come_in_the_number_asked_for(codec: str, count: int) -> None:
 
 
 def longest_run(types: str) -> int:
-    """Of B-frames."""
+    """Returns the largest number of B-frames in a row."""
     return max(map(len, types.replace("I", "P").split("P")))
 
 
@@ -113,10 +113,10 @@ def test_low_latency_gives_av1_within_a_few_frames(tuning: str) -> None:
 @pytest.mark.parametrize(
     ("codec", "mode", "data", "want"),
     [
-        ("h264", 0, 60, 4),  # of 20 x 12 macroblocks
+        ("h264", 0, 60, 4),  # The picture has 20 x 12 macroblocks.
         ("h264", 2, 4, 3),
         ("h264", 3, 6, 6),
-        ("hevc", 3, 3, 3),  # of 3 rows of coding tree units
+        ("hevc", 3, 3, 3),  # The picture has 3 rows of coding tree units.
         ("h264", 0, 0, 1),
         ("hevc", 0, 0, 1),
     ],
@@ -191,7 +191,7 @@ def test_timing_information(codec: str, params: dict[str, float], want: tuple[in
     title = "Sequence Header" if codec == "av1" else "Sequence Parameter Set"
     (sets,) = (unit for unit in stream.packets[0] if unit.title == title)
     if codec == "h264" and "fps" in params:
-        want = (want[0], 2 * want[1])  # H.264 counts fields
+        want = (want[0], 2 * want[1])  # H.264 counts fields, two for each frame.
     assert tuple(sets.fields[name] for name in _TICKS[codec]) == want
 
 

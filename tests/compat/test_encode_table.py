@@ -1,4 +1,5 @@
-"""The parameters of CreateEncoder: every name, type, range and codec, and the documentation."""
+"""Tests the parameters of CreateEncoder: every name, type, range and codec, and the
+documentation."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ def noise(rows: float, seed: int = 0) -> np.ndarray:
 
 
 def wide(rows: float) -> np.ndarray:
-    """16-bit words. The encoder must use the upper 10 bits only."""
+    """Returns random 16-bit samples. The encoder must use the upper 10 bits only."""
     draw = np.random.default_rng(3)
     return draw.integers(0, 1 << 16, (int(HEIGHT * rows), WIDTH)).astype(np.uint16)
 
@@ -69,12 +69,12 @@ def test_av1_takes_what_it_can_store(fmt: str) -> None:
 
 @pytest.mark.parametrize("fmt", ["YUV444", "YUV444_16BIT"])
 def test_av1_refuses_full_chroma(fmt: str) -> None:
-    """NVENC's AV1 does too."""
+    """NVENC's AV1 encoder refuses it too, so the CPU's does the same."""
     with pytest.raises(nvc.PyNvVCException, match="yuv444p"):
         nvc.CreateEncoder(WIDTH, HEIGHT, fmt, True, codec="av1")
 
 
-# R'G'B' colours and their luma by H.273, in limited range.
+# For each matrix: R'G'B' colours and the luma that H.273 gives for them in limited range.
 COLOURS = {
     "bt601": {(255, 0, 0): 81, (0, 255, 0): 145, (0, 0, 255): 41, (255, 255, 255): 235},
     "bt709": {(255, 0, 0): 63, (0, 255, 0): 173, (0, 0, 255): 32, (255, 255, 255): 235},
@@ -94,7 +94,7 @@ def test_rgb_is_converted_by_the_colorspace(space: str, fmt: str, order: tuple[i
 
 
 class WithDlpack:
-    """An array of another library."""
+    """Stands in for an array of another library, which has only DLPack's methods."""
 
     def __init__(self, array: np.ndarray) -> None:
         self.array = array
@@ -140,7 +140,7 @@ def test_a_frame_that_can_not_be(frame: object, message: str) -> None:
     encoder = nvc.CreateEncoder(WIDTH, HEIGHT, "NV12", True)
     with pytest.raises(ValueError, match=message):
         encoder.Encode(frame)
-    assert encoder.Encode(noise(1.5)) + encoder.EndEncode()  # The encoder goes on.
+    assert encoder.Encode(noise(1.5)) + encoder.EndEncode()  # The encoder still works.
 
 
 @pytest.mark.parametrize(
@@ -245,7 +245,7 @@ def test_one_av1_encoder_at_a_time() -> None:
     first.EndEncode()
     assert len(tf_nvcodec.encode_video(frames, codec="av1").numpy())
     second = nvc.CreateEncoder(WIDTH, HEIGHT, "NV12", True, codec="av1")
-    del second  # It had no frame, and EndEncode was not called.
+    del second  # It got no frame and no call of EndEncode.
     gc.collect()
     third = nvc.CreateEncoder(WIDTH, HEIGHT, "NV12", True, codec="av1")
     assert third.Encode(noise(1.5)) + third.EndEncode()

@@ -67,7 +67,7 @@ def test_without_nvenc_the_cause_is_told_or_the_cpu_answers(
 
 
 def test_nvencs_are_the_drivers_answers(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The driver's answers are made up. tests/nv checks what the driver is asked."""
+    """This test makes up the driver's answers. tests/nv checks what the library asks the driver."""
     asked = []
 
     def answer(gpu: int, codec: bytes, caps: object, room: int, count: object) -> int:

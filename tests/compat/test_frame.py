@@ -102,10 +102,9 @@ def test_shared_memory_outlives_the_frame(clips: Clips, share: str) -> None:
     gone = weakref.ref(frame)
     del frame
     gc.collect()
-    assert (gone() is None) == (
-        share != "array"
-    )  # NumPy keeps the frame itself, the others only its memory.
-    # If the memory had been given back, frames of the same size would use it now.
+    # NumPy keeps the frame itself, the others keep only its memory.
+    assert (gone() is None) == (share != "array")
+    # If the frame had given its memory back, new frames of the same size would use it now.
     others = [first_frame(clips, "h264_long_gop.mp4") for _ in range(4)]
     others += [first_frame(clips, "h264.ts") for _ in range(4)]
     for other in others:
@@ -125,7 +124,7 @@ def test_a_capsule_nobody_takes_is_freed(clips: Clips) -> None:
         for frame in frames:
             frame.__dlpack__()
             np.from_dlpack(frame)
-    # A leak of each frame's memory would be 2000 times 1.4 MB.
+    # If each frame leaked its memory, the process would grow by 2000 times 1.4 MB.
     assert getrusage(RUSAGE_SELF).ru_maxrss - before < 100_000
 
 
@@ -144,7 +143,7 @@ def test_decoding_forever_takes_no_more_memory(clips: Clips) -> None:
     before = getrusage(RUSAGE_SELF).ru_maxrss
     for _ in range(3):
         decode()
-    assert getrusage(RUSAGE_SELF).ru_maxrss - before < 60_000  # 132 frames are 180 MB
+    assert getrusage(RUSAGE_SELF).ru_maxrss - before < 60_000  # 132 frames take 180 MB.
 
 
 def test_memory_may_be_freed_on_another_thread(clips: Clips) -> None:

@@ -1,4 +1,4 @@
-"""How an encoder reads frames in a GPU's memory. Host memory stands in for the GPU's."""
+"""An encoder reads frames in a GPU's memory. In these tests, host memory stands in for it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def padded(array: np.ndarray, pitch: int) -> np.ndarray:
 
 
 class Dlpack:
-    """As PyTorch's and CuPy's arrays."""
+    """Shows its memory by DLPack, as the arrays of PyTorch and CuPy do."""
 
     def __init__(self, array: np.ndarray, device: tuple[int, int] = (2, 0)) -> None:
         self.array, self.device = array, device
@@ -42,7 +42,8 @@ class Dlpack:
 
 
 class CudaArray:
-    """As Numba's, and the planes of PyNvVideoCodec's frames."""
+    """Has a __cuda_array_interface__, like Numba's arrays and the planes of PyNvVideoCodec's
+    frames."""
 
     def __init__(self, array: np.ndarray, **entries: object) -> None:
         self.array = array
@@ -57,7 +58,7 @@ class CudaArray:
 
 
 class Planes:
-    """As the objects of the programming guide's examples."""
+    """Gives its planes by cuda(), like the objects in the programming guide's examples."""
 
     def __init__(self, *planes: object) -> None:
         self.planes = planes
@@ -187,7 +188,7 @@ def test_an_address_of_no_gpu() -> None:
     encoder = nvc.CreateEncoder(WIDTH, HEIGHT, "NV12", False)
     with pytest.raises(nvc.PyNvVCException, match=r"libcuda\.so\.1|is of no GPU's memory"):
         encoder.Encode(CudaArray(FRAME))
-    assert encoder.Encode(FRAME) + encoder.EndEncode()  # The encoder goes on.
+    assert encoder.Encode(FRAME) + encoder.EndEncode()  # The encoder still works.
 
 
 def test_the_stream_is_that_of_host_memory(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""The programming guide's decoding scripts on the CPU. The numbers are FFmpeg's."""
+"""Runs the programming guide's decoding scripts on the CPU. The wanted numbers are FFmpeg's."""
 
 from __future__ import annotations
 

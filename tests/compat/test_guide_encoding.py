@@ -1,4 +1,4 @@
-"""The programming guide's encoding scripts. FFmpeg's own tools read what they wrote."""
+"""Runs the programming guide's encoding scripts. FFmpeg's own tools read what they write."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SIZE = (WIDTH, HEIGHT)
 
 @pytest.fixture
 def raw(tmp_path: Path) -> Path:
-    """Frames of NV12 one after the other."""
+    """Writes a raw file: frames of NV12, one after the other."""
     return write_nv12(tmp_path / "input.yuv", COUNT)
 
 
@@ -71,9 +71,8 @@ def test_parameters_of_a_json_file(name: str, raw: Path, tmp_path: Path) -> None
     stream = Stream(path.read_bytes(), params["codec"])
     assert stream.key_frames == list(range(0, COUNT, int(params["gop"])))
     if name == "cbr":
-        assert (
-            int(largest) <= 1.05 * params["vbvbufsize"] / 8
-        )  # The largest frame fits into the buffer.
+        # The largest frame fits into the buffer.
+        assert int(largest) <= 1.05 * params["vbvbufsize"] / 8
 
 
 def test_the_bitrate_halves_and_returns(tmp_path: Path) -> None:

@@ -14,7 +14,8 @@ import tf_nvcodec.compat as nvc
 from tf_nvcodec.compat import gpu_frames_in
 from tf_nvcodec.compat.integers import whole
 
-# Cut to 32 or 64 bits each is another number, and most of those would be valid.
+# If the code cut these to 32 or 64 bits, it would get other numbers. Most of them would be valid,
+# so the mistake would go unnoticed.
 TOO_LARGE = [2**63, 2**64, 2**64 + 1, -(2**63) - 1, 2**200]
 NO_NUMBERS = [None, 1.5, "1", [1]]
 
@@ -89,7 +90,7 @@ def _threaded_decoder(name: str, value: int) -> None:
     nvc.ThreadedDecoder(b"", 2, use_device_memory=False, **{name: value})
 
 
-# Calls that take an argument by name and value, and the names of their arguments.
+# Functions that pass a value on as the argument with a given name, and the names that each takes.
 TAKERS: dict[Callable[[str, int], object], tuple[str, ...]] = {
     _decode: ("pts", "dts", "pos", "bsl", "bsl_data"),
     _create_decoder: ("gpuid", "codec", "maxwidth", "maxheight", "cudacontext", "cudastream"),
@@ -219,7 +220,7 @@ def test_rows_on_a_gpu_that_no_memory_has(shape: Any, strides: Any) -> None:
 
 
 def test_bytes_of_a_shape_are_not_cut_off() -> None:
-    """2^65 + 6144 bytes are not 6144."""
+    """A row of 2^65 + 6144 bytes keeps its size. Cut to 64 bits it would have 6144 bytes."""
     rows = gpu_frames_in.as_rows(0, ((1 << 65) + 6144,), None, 1)
     assert rows.row_bytes == (1 << 65) + 6144
 

@@ -70,7 +70,7 @@ def test_codes_become_the_exceptions_that_users_expect(
 
 
 def test_what_has_a_handle_is_not_copied(clips: Clips, tmp_path: Path) -> None:
-    """Each copy would free the handle."""
+    """A copy would free the handle of the C API a second time, so copying is an error."""
     path = clips.path("h264.mp4")
     demuxer = nvc.CreateDemuxer(path)
     simple = nvc.SimpleDecoder(path, use_device_memory=False, backend="cpu")
@@ -102,7 +102,7 @@ def test_an_older_library_is_named() -> None:
 
 
 def test_nothing_but_the_c_api_is_exported() -> None:
-    """Symbols of FFmpeg's or of ours would clash with those of other libraries in the process."""
+    """Other exported symbols would clash with those of other libraries in the process."""
     listed = subprocess.run(
         ["nm", "-D", "--defined-only", library_path()], capture_output=True, text=True, check=False
     )

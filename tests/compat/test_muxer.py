@@ -74,7 +74,8 @@ def test_times_of_a_source(tmp_path: Path) -> None:
     muxer = muxer_for(path, "h264", extradata=encoder.GetSequenceParams())
     for time in sorted(times, key=lambda time: (time // 9000, -time)):
         muxer.RecordSourceVideoPacket(SimpleNamespace(pts=time + 500, duration=3000, bsl=1))
-    muxer.RecordSourceVideoPacket(SimpleNamespace(pts=0, duration=0, bsl=0))  # the end
+    # A packet without data ends the source.
+    muxer.RecordSourceVideoPacket(SimpleNamespace(pts=0, duration=0, bsl=0))
     for packet in packets:
         muxer.MuxVideoPacket(packet["data"], packet["picture_type"], packet["timestamp"])
     muxer.Finalize()
@@ -94,7 +95,7 @@ def test_packets_with_times_of_their_own(tmp_path: Path) -> None:
 
 
 def test_spread_times() -> None:
-    # I P B B, shown 0 3 1 2.
+    # The pictures are I P B B in decoding order. Their places in display order are 0 3 1 2.
     assert spread_times([0, 3, 1, 2], [0, 10, 20, 30], 10) == [
         (0, -10, 10),
         (30, 0, 10),
@@ -136,7 +137,7 @@ def test_what_a_muxer_refuses(tmp_path: Path) -> None:
     assert not (tmp_path / "cut").exists()
     with pytest.raises(ValueError, match="width must be a whole number from 1 to 2147483647"):
         nvc.FFmpegMuxer(tmp_path / "out.mp4", nvc.MEDIA_FORMAT.MP4, "h264", 2**32 + WIDTH, HEIGHT)
-    with pytest.raises(TypeError):  # bytes(5) would be five zeros
+    with pytest.raises(TypeError):  # bytes(5) would make five zeros of it.
         muxer_for(tmp_path / "out.mp4", "h264", extradata=5)
     with pytest.raises(TypeError):
         muxer_for(tmp_path / "out.mp4", "h264").Mux(5, 0, 0)

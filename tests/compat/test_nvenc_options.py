@@ -86,7 +86,8 @@ def test_what_options_become() -> None:
 
 
 def test_b_frames_are_always_told() -> None:
-    """The times of packets follow from them."""
+    """The times of packets depend on the number of B-frames. libavcodec does not report the
+    number that NVENC would choose."""
     assert [options(codec=codec)["bf"] for codec in ("h264", "hevc", "av1")] == ["2", "0", "0"]
     assert options(codec="hevc", bf=3)["bf"] == "3"
     assert options(bf=3, gop=1)["bf"] == "0"

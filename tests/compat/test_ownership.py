@@ -93,7 +93,8 @@ def test_a_fork_is_told_at_once_whose_an_object_is(objects: dict[str, Any]) -> N
 
 
 def test_what_a_fork_lets_go_of_stays_the_parents(objects: dict[str, Any], tmp_path: Path) -> None:
-    """A fork has none of the parent's threads, so it must not wait for them. It writes nothing."""
+    """A fork has none of the parent's threads. When it drops the parent's objects, it must not
+    wait for these threads, and it must not write into the parent's files."""
     written = (tmp_path / "a.mp4").read_bytes()
 
     def let_go() -> str:
@@ -162,7 +163,8 @@ def test_a_fork_of_a_process_that_encodes_av1_says_why_it_cannot() -> None:
 
 
 def test_a_call_within_a_call_is_an_error(objects: dict[str, Any]) -> None:
-    """A signal handler may make such a call. It runs in the thread for which it would wait."""
+    """A signal handler may make such a call. It runs in the thread that it would wait for, so the
+    call must fail instead of waiting forever."""
     for name, call in (("encoder", "EndEncode"), ("muxer", "Finalize")):
         made = objects[name]
         with (
@@ -201,9 +203,10 @@ time.sleep(0.2)
 """
 
 
-@pytest.mark.timeout(900)  # three processes
+@pytest.mark.timeout(900)  # The test starts three processes.
 def test_a_daemon_thread_that_decodes_ends_with_the_process(tmp_path: Path) -> None:
-    """Python ends the thread within a read, while FFmpeg's threads read as well."""
+    """At exit, Python ends the daemon thread in the middle of a read, while FFmpeg's threads also
+    read. The process must still end without a crash."""
     frames = np.random.default_rng(0).integers(0, 256, (120, 96, 160, 3), np.uint8)
     path = tmp_path / "a.mp4"
     path.write_bytes(ops.encode_video(frames, 30, gop=10, preset="ultrafast").numpy())
@@ -225,8 +228,8 @@ def test_a_decoder_refuses_a_second_call_while_one_runs(clips: Clips) -> None:
 def test_frames_come_to_who_gave_their_packet(
     clips: Clips, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Another thread asks at the moment when the frames are there. With latency LOW each packet
-    gives its frame at once."""
+    """Another thread asks for frames at the moment when they are ready. They still go to the
+    call that gave the packet. With latency LOW each packet gives its frame at once."""
     packets = list(nvc.CreateDemuxer(clips.path("h264_no_b.mp4")))[:10]
     decoder = nvc.CreateDecoder(backend="cpu", latency=nvc.DisplayDecodeLatencyType.LOW)
     send, stolen, refused = decoder._send, [], []
@@ -253,7 +256,8 @@ def test_frames_come_to_who_gave_their_packet(
 
 
 def _interrupted(work: Callable[[], object]) -> None:
-    """Repeats `work`. Ctrl-C comes thousands of times, at all moments of it."""
+    """Repeats `work` while a timer interrupts it 1500 times, at many different moments. The
+    interrupts are like those of Ctrl-C."""
 
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt

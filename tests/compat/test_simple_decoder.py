@@ -1,4 +1,4 @@
-"""SimpleDecoder gives the same frame for an index as a full decode."""
+"""SimpleDecoder gives the same frame for an index as a decode of the whole clip."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_a_bad_index_raises_instead_of_shortening_the_batch(clips: Clips) -> Non
         decoder["0"]
     with pytest.raises(TypeError):
         decoder.get_batch_frames_by_index([0.5])
-    assert decoder[40:99] and len(decoder[40:99]) == 8  # Slices are clipped, as in Python.
+    assert decoder[40:99] and len(decoder[40:99]) == 8  # Slices end with the video.
     assert decoder[9:3] == decoder.get_batch_frames_by_index([]) == []
 
 
@@ -178,7 +178,8 @@ def test_another_file(clips: Clips) -> None:
 
 
 def test_another_file_while_other_threads_ask(clips: Clips) -> None:
-    """The second of two calls is refused. The first keeps its file until it has finished."""
+    """If two threads call the decoder, the second call is an error. The first one keeps its file
+    until it has finished."""
     decoder = open_clip(clips, "bbb.mp4")
     lengths = {len(decoder), len(clips.frames("bbb_small.webm"))}
     ended = threading.Event()
@@ -188,7 +189,7 @@ def test_another_file_while_other_threads_ask(clips: Clips) -> None:
         return str(error).rpartition("it is for ")[2]
 
     def ask() -> None:
-        while not ended.wait(0.002):  # Lets the other threads run.
+        while not ended.wait(0.002):  # The pause lets the other threads run.
             try:
                 answers.add(decoder.get_scanned_stream_metadata().num_frames in lengths)
                 answers.add(decoder.get_index_from_time_in_seconds(0.1) < 10)
@@ -206,7 +207,7 @@ def test_another_file_while_other_threads_ask(clips: Clips) -> None:
             changed += 1
         except nvc.PyNvVCException as error:
             answers.add(refused(error))
-        time.sleep(0.001)  # Lets the other threads run outside the call above.
+        time.sleep(0.001)  # The pause lets the other threads make calls too.
     ended.set()
     for thread in threads:
         thread.join()

@@ -1,4 +1,4 @@
-"""ThreadedDecoder gives the same frames, decoded ahead by a thread, which ends."""
+"""ThreadedDecoder gives the same frames as SimpleDecoder. Its thread decodes ahead, and ends."""
 
 from __future__ import annotations
 
@@ -158,7 +158,8 @@ def test_damage_is_raised_and_the_other_frames_come(clips: Clips) -> None:
 
 
 def test_damage_is_raised_in_its_place(clips: Clips) -> None:
-    """The thread may be far ahead, but no batch passes the damaged frame without an error."""
+    """The thread may find the damage long before a caller gets there. The caller still gets all
+    frames before the damage, and then the error."""
     decoder = open_clip(clips, "broken_vp9.webm", 100)
     wait_until_no_threads()
     times = []

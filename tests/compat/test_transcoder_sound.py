@@ -12,7 +12,7 @@ import pytest
 import tf_nvcodec.compat as nvc
 
 FAST = {"codec": "h264", "preset": "P1"}
-# Of each packet: a hash of its bytes, and its time.
+# The packets of a track: the hash of each one's bytes, and its time.
 Sound = list[tuple[str, float]]
 
 
@@ -33,7 +33,7 @@ def frame_times(path: Path) -> list[float]:
 
 
 def sound_of(path: Path, track: int = 0) -> Sound:
-    """Times count from the first frame of the video."""
+    """Returns the packets of a sound track. Their times count from the first frame of the video."""
     start = frame_times(path)[0]
     packets = probe(path, f"a:{track}", "-show_packets")["packets"]
     return [(packet["data_hash"], float(packet["pts_time"]) - start) for packet in packets]
@@ -140,7 +140,7 @@ def test_packets_of_sound_from_a_demuxer(sources: dict[str, Path]) -> None:
 
 
 def test_a_muxer_passes_sound_through(sources: dict[str, Path], tmp_path: Path) -> None:
-    """The video's packets as they are, at their own times."""
+    """The test muxes the source's own packets of video, and the packets of sound between them."""
     demuxer = nvc.CreateDemuxer(sources["mp4"])
     path = tmp_path / "out.mkv"
     muxer = nvc.FFmpegMuxer(

@@ -12,7 +12,8 @@ import tf_nvcodec.compat as nvc
 
 COLORS = ("color_primaries", "color_transfer", "color_space", "color_range")
 HDR = ("bt2020", "smpte2084", "bt2020nc", "tv")
-# File formats that store colours and shapes nowhere but in the packets.
+# For each codec, a file format that has no place for colours and pixel shapes. What ffprobe shows
+# of such a file stands in the packets.
 BARE = {"h264": "h264", "hevc": "hevc", "av1": "ivf"}
 
 
@@ -33,7 +34,7 @@ def make(path: Path, colors: tuple[str, ...], *options: str) -> Path:
 
 
 def bare(path: Path, codec: str) -> dict:
-    """What the packets alone say."""
+    """Copies the video into a bare file, and returns what ffprobe finds in its packets."""
     out = path.with_suffix("." + BARE[codec])
     copy = ["ffmpeg", "-nostdin", "-v", "error", "-i", str(path), "-c", "copy", str(out)]
     subprocess.run(copy, check=True)

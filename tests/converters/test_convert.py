@@ -1,5 +1,5 @@
-"""The stages around TF-TRT: inputs, data, proofs, and an output that is complete or absent. Here a
-copy of the model replaces TF-TRT; test_convert_gpu.py uses the real one."""
+"""Tests the stages of a conversion around TF-TRT: inputs, data, proofs, and an output that is
+complete or absent. copied_tftrt.py replaces TF-TRT; test_convert_gpu.py uses the real one."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_what_is_left(tmp_path: Path, tftrt: Mapping[str, Any], in_a_fresh_proce
     assert "saved_model.pb" in record["source_hash"]
     assert {step["step"] for step in record["timings"]} >= {
         "looking for TensorRT and the GPU, reading the model",
-        "copying",  # the child's
+        "copying",  # The child reports this step.
         "running every shape in a fresh process",
     }
     script = tmp_path / "out" / "repeat.sh"
@@ -163,12 +163,13 @@ def test_calibrating_writes_a_table(tmp_path: Path, tftrt: Mapping[str, Any]) ->
     source = save(tmp_path / "model")
     table = tmp_path / "x.calib_table"
     data = [X[i : i + 4] for i in range(0, 40, 4)]
-    proved = ConversionSpec(require_int8=True)  # by conversions that take the table
+    # Calibrating does not check require_int8. The conversions that use the table do.
+    proved = ConversionSpec(require_int8=True)
     calibrate(source, table, proved, calibration_data=data, child=False, progress=False)
     assert table.read_text() == "TRT-8600-EntropyCalibration2\nx: 3c010a14\n"
     with pytest.raises(OutputError, match="exists"):
         calibrate(source, table, calibration_data=data, child=False, progress=False)
-    # A conversion reads it, and needs no data.
+    # A conversion reads the table and needs no data.
     spec = ConversionSpec("INT8", input_shapes=SHAPES, calibration_table=str(table))
     with pytest.raises(ConverterError, match="precision"):
         here(source, tmp_path / "no", ConversionSpec("FP16", calibration_table=str(table)))
@@ -191,7 +192,7 @@ def test_a_table_is_found_again_from_another_folder(
     convert(source, "out", spec, calibration_data=[X[:4]], child=False)
     record = json.loads((tmp_path / "out" / "conversion.json").read_text())
     assert record["spec"]["calibration_table"] == str(tmp_path / "x.calib_table")
-    # The data was an object, but the script can use its table.
+    # repeat.sh cannot pass a Python object as data, but it can pass the table.
     assert "cannot be repeated" not in (tmp_path / "out" / "repeat.sh").read_text()
     assert "is not read" not in capsys.readouterr().err
     convert(source, "again", spec, calibration_data=[X[:4]], child=False)
@@ -224,10 +225,10 @@ def test_the_record_has_data_settings_and_version(
     }
     assert record["settings"] == {"TF_TRT_MAX_ALLOWED_ENGINES": "5"}
     assert record["package_version"] == __version__
-    # With the table there, the data is not read.
+    # The table exists now, so the conversion does not read the data.
     again = recorded("again", spec, **options, verify=False)
     assert again["data_hash"] == {"calibration_table": {str(table): file_hash(table)}}
-    # Objects have no file, but the ranges that were measured on them have a hash.
+    # A Python object has no file to hash. The record has the hash of the ranges measured on it.
     other = recorded("other", ConversionSpec("INT8"), calibration_data=[X[:4]])
     assert other["data_hash"] == {"calibration_table": {"measured": file_hash(table)}}
     videos = VideoFiles([str(tmp_path / "batch0.npy"), "rtsp://camera"], lambda path: X[:4])
@@ -263,7 +264,7 @@ def test_a_table_that_cannot_be_written_is_told_first(
 def test_calibration_by_signature(tmp_path: Path, tftrt: Mapping[str, Any]) -> None:
     source = save(tmp_path / "model", a="serve", b="twice")
     spec = ConversionSpec("INT8", input_shapes=SHAPES)
-    # One source serves signatures with the same inputs, though it can be read only once.
+    # Two signatures with the same inputs share one generator, which can be read only once.
     here(source, tmp_path / "out", spec, calibration_data=(X[i : i + 4] for i in (0, 4)))
     spools = tftrt["calls"][-1]["calibration"]
     assert spools["a"] == spools["b"]
@@ -284,7 +285,7 @@ def test_data_for_another_precision_is_an_error(tmp_path: Path, tftrt: Mapping[s
 
 
 def test_spool_keeps_names_and_values(tmp_path: Path) -> None:
-    half = tf.constant(X[:4], tf.bfloat16).numpy()  # a type that numpy's files do not hold
+    half = tf.constant(X[:4], tf.bfloat16).numpy()  # NumPy's files cannot hold this type.
     given = [{"scope/x": X[:4], "file": np.arange(i), "b": half} for i in range(1, 4)]
     assert write_spool(tmp_path / "s", given) == 3
     for batch, again in zip(given, read_spool(str(tmp_path / "s"))()):
@@ -330,7 +331,8 @@ def test_the_report_tells_what_the_fresh_process_built(
 
 
 def test_lookup_tables_of_another_load_are_saved(tmp_path: Path) -> None:
-    """TF-TRT's converter loads the model itself; its functions hold the tables of that load."""
+    """TF-TRT's converter loads the model a second time. The converted functions use the lookup
+    tables of that load, so these must be saved too."""
     words = tmp_path / "words.txt"
     words.write_text("cat\ndog\n")
 
@@ -391,7 +393,8 @@ def test_int8_cannot_be_proved_without_a_child(tmp_path: Path, tftrt: Mapping[st
     report = here(source, tmp_path / "out", left_out, calibration_data=[tmp_path / "x.npy"])
     assert report.spec.require_int8 is False and report.asked.require_int8 is None
     assert "--no-child" in (tmp_path / "out" / "repeat.sh").read_text()
-    for wrong in ({"precision": "FP16"}, {"require_int8": "no"}):  # faults of their own
+    # A spec with another fault gets the error for that one.
+    for wrong in ({"precision": "FP16"}, {"require_int8": "no"}):
         with pytest.raises(SpecError, match="require_int8=") as error:
             here(source, tmp_path / "none", dataclasses.replace(asked, **wrong))
         assert "build log" not in str(error.value)

@@ -1,5 +1,5 @@
-"""Bisection within a conversion: which errors count as a difference, and where INT8's ranges come
-from."""
+"""Tests bisection within a conversion: which errors count as a difference, and where the ranges of
+INT8 come from."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from converters.util.errors import (
 
 pytest_plugins = ["copied_tftrt"]  # fixture tftrt
 
-# The nodes of a model whose outputs differ because of the second convolution.
+# The nodes in engines. Outputs differ as long as the second convolution is among them.
 NODES = {"one": "Conv2D", "two": "Conv2D", "three": "Relu", "four": "Sigmoid"}
 
 
@@ -36,7 +36,8 @@ NODES = {"one": "Conv2D", "two": "Conv2D", "three": "Relu", "four": "Sigmoid"}
 def trials(
     tmp_path: Path, tftrt: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> dict[str, Any]:
-    """Trials that keep the second convolution in raise `result["error"]`."""
+    """Makes every trial with the second convolution in an engine raise `result["error"]`, which the
+    test sets. The first conversion gives a model with other outputs."""
     source, other = save(tmp_path / "model"), save(tmp_path / "other", Model(offset=0.5))
     monkeypatch.setattr("converters.denylist_search.nodes_in_engines", lambda graph_def: NODES)
     result: dict[str, Any] = {"source": source, "out": tmp_path / "out"}
@@ -110,12 +111,14 @@ def test_a_table_serves_engines_that_are_cut_otherwise(
     assert report.denylist["node_denylist"] == ["two"]
     first, *later = tftrt["calls"]
     assert first["calibrated"] is None and not first["calibration"]
-    of_graph = {"serving_default": {"signature": "serving_default"}}  # as the first call told
+    # The first call returned this as the ranges of the calibrated graph.
+    of_graph = {"serving_default": {"signature": "serving_default"}}
     assert len(later) > 3
     for call in later:
         assert call["calibrated"] == of_graph
         assert bool(call["calibration"]) == (data is not None)
-    # The conversion can be repeated: by a table of the engines that there are now.
+    # The original table stays. A new one, for the new engines, lets repeat.sh repeat the
+    # conversion.
     assert table.read_text() == text
     kept = trials["out"] / "calibration.calib_table"
     assert kept.read_text() == "TRT-8600-EntropyCalibration2\nx: 3c010a14\n"

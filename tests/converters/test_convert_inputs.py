@@ -1,5 +1,5 @@
-"""Which signatures, shapes and names a conversion takes, and its errors for the others. A copy of
-the model replaces TF-TRT, as in test_convert.py."""
+"""Tests which signatures, shapes and names a conversion takes, and its errors for the others.
+copied_tftrt.py replaces TF-TRT, as in test_convert.py."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ pytest_plugins = ["copied_tftrt"]  # fixture tftrt
 
 
 class Words(tf.Module):
-    """Three signatures: "scores" of x, "pair" of x and a mask, "words" of strings."""
+    """Has three signatures: "scores" takes x, "pair" takes x and a mask, "words" takes strings."""
 
     @tf.function(input_signature=[tf.TensorSpec([None, 3], tf.float32, "x")])
     def scores(self, x: tf.Tensor) -> dict[str, tf.Tensor]:
@@ -61,11 +61,11 @@ def test_what_cannot_be_converted_stays_native(tmp_path: Path, tftrt: Mapping[st
         record = json.loads((tmp_path / "out" / "conversion.json").read_text())
         reasons = {s["name"]: s["reason"] for s in record["signatures"]}
         assert "type string" in reasons["words"] and not reasons["scores"]
-    # Ranges of two of three.
+    # With a range for the mask too, "pair" is converted as well.
     both = {**ranges, "mask": ShapeRange((1, 3), (4, 3))}
     report = here(tmp_path / "model", tmp_path / "two", ConversionSpec(shape_ranges=both))
     assert [s.converter for s in report.signatures] == ["copy", "copy", "native"]
-    # If the user names such a signature, the error tells the cure.
+    # If the user names a signature that cannot be converted, the error tells the cure.
     for name, given, text in (
         ("words", ranges, "'names' of type string.*export a signature that takes the tensor"),
         ("pair", ranges, r"shape_ranges: \['x'\] are not the inputs of a signature to convert"),
@@ -101,7 +101,8 @@ def test_a_batch_that_the_graph_fixes(tmp_path: Path, tftrt: Mapping[str, Any]) 
 
 
 def test_a_graph_of_open_shapes(tmp_path: Path, tftrt: Mapping[str, Any]) -> None:
-    """Static plans are for declared shapes; a graph that may build at runtime is for V2."""
+    """A graph is converted in static mode, which needs declared shapes. If it may build engines at
+    runtime, it is converted in dynamic mode, by V2."""
     source = frozen_graph(tmp_path / "open.pb", [None, None])
     cure = "or mode='dynamic' with shape_ranges, .*; or mode='dynamic' with allow_build_at_runtime"
     with pytest.raises(SpecError, match=cure):
@@ -132,7 +133,8 @@ def test_a_keras_file(tmp_path: Path, tftrt: Mapping[str, Any]) -> None:
     assert "the source is a keras" in report.reason
     assert {s.name for s in report.signatures} == {"serve", "serving_default"}
     assert report.verification.passed and len(report.verification.outputs) == 2
-    assert str(tftrt["calls"][-1]["saved_model"]) != str(source)  # but what it was exported as
+    # The conversion gets the SavedModel that the source was exported as.
+    assert str(tftrt["calls"][-1]["saved_model"]) != str(source)
     record = json.loads((tmp_path / "out" / "conversion.json").read_text())
     assert record["kind"] == "keras" and list(record["source_hash"]) == ["model.keras"]
     repeat = (tmp_path / "out" / "repeat.sh").read_text()
@@ -160,7 +162,7 @@ def test_a_meta_graph_and_its_checkpoint(tmp_path: Path, tftrt: Mapping[str, Any
 
 
 class Engines:
-    """A conversion whose result has one engine, which serves the shapes given."""
+    """Pretends that the converted model has one engine, which serves the shapes given."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, *served: tuple[int, ...]) -> None:
         self.asked: list[Any] = []
@@ -181,16 +183,16 @@ class Engines:
 def test_data_that_no_engine_serves(
     tmp_path: Path, tftrt: Mapping[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """TensorFlow computes it on both sides, and both agree."""
+    """TensorFlow computes both sides then, so their agreement proves nothing about the engines."""
     source = save(tmp_path / "model")
     spec = ConversionSpec(input_shapes=SHAPES)
     engines = Engines(monkeypatch)
     with pytest.raises(VerificationError, match="proves nothing of the engines"):
         here(source, tmp_path / "out", spec, verify_data=[X[:5], X[:6]], bisect=True)
     assert [shapes["x"] for _, shapes in engines.asked] == [(5, 3), (6, 3)]
-    assert len(tftrt["calls"]) == 1  # and nothing was bisected
+    assert len(tftrt["calls"]) == 1  # There was no bisection.
     assert left_in(tmp_path) == ["model"]
-    # Shapes that the fresh process ran already are not run again.
+    # The fresh process has run the declared shapes, so the comparison does not run them again.
     engines.asked.clear()
     report = here(source, tmp_path / "out", spec, verify_data=[X[:4], X[:4]])
     assert report.verification.passed and not engines.asked

@@ -14,7 +14,7 @@ from converters import __version__
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
-# Stands in front of every import: the named packages are not there.
+# This code makes imports of the named packages fail, as if they were not installed.
 BLOCKED = """
 import sys
 class Blocker:
@@ -39,7 +39,7 @@ def python(code: str, block: tuple[str, ...] = ()) -> str:
 def test_importing_imports_neither_tensorflow_nor_tensorrt():
     code = "import converters, sys; print([m for m in sys.modules if m.startswith('tensor')])"
     assert python(code) == "[]"
-    # Nor anything else that takes long.
+    # NumPy is left out too, because its import takes long.
     assert python("import converters, sys; print('numpy' in sys.modules)") == "False"
 
 
@@ -79,7 +79,7 @@ print(report.to_text())
 
 
 def test_the_doctor_without_tensorflow(tmp_path):
-    """The child process that it asks has no TensorFlow either: the package there fails."""
+    """The doctor asks a child process. There too, the import of TensorFlow fails."""
     (tmp_path / "tensorflow.py").write_text(
         "raise ModuleNotFoundError(\"No module named 'tensorflow'\", name='tensorflow')"
     )
@@ -105,7 +105,8 @@ assert verify is converters.verify
 
 
 def test_modules_that_users_import():
-    """The paths in the documentation stay, wherever their contents are."""
+    """Users import from these paths, which the documentation names. They must stay, even if the
+    code moves."""
     from converters.calibration_data import VideoFiles, batches
     from converters.compare import Thresholds, default_thresholds
     from converters.denylist_search import find_denylist

@@ -1,4 +1,4 @@
-"""The search for ops to keep out, on made-up culprits, and the denylist of a real graph."""
+"""Tests the search for ops to keep out, with made-up culprits and with a real graph."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Predicate = Callable[[frozenset[str]], bool]
 
 
 def needs(*culprits: str) -> Predicate:
-    """Fails until all culprits are out."""
+    """Returns a check that fails until all culprits are out."""
     return lambda excluded: not set(culprits) <= excluded
 
 
@@ -109,7 +109,7 @@ def test_random_culprits(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(100))
 def test_random_alternatives(seed: int) -> None:
-    """Several minimal sets help: the answer is one of them."""
+    """Several minimal sets make the check pass. The answer is one of them."""
     rng = np.random.default_rng(seed)
     names = NAMES[:16]
     sets = [set(rng.choice(names, rng.integers(1, 5), replace=False)) for _ in range(3)]
@@ -124,7 +124,7 @@ def test_random_alternatives(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(100))
 def test_random_predicates_without_any_order(seed: int) -> None:
-    """Keeping out more may make the check fail; the answer still passes and is minimal."""
+    """Here the check may fail although more ops are out. The answer still passes and is minimal."""
     rng = np.random.default_rng(seed)
     names = NAMES[:8]
     passing = {
@@ -195,7 +195,7 @@ def test_rare_types_come_first() -> None:
 
 
 def converted_graph() -> Any:
-    """Two engines of seven and one ops, as TF-TRT leaves them: a segment in the library each."""
+    """Returns a graph as TF-TRT leaves it, with two engines. The library has a segment for each."""
     from tensorflow.core.framework import graph_pb2
 
     graph = graph_pb2.GraphDef()
@@ -219,7 +219,7 @@ def graph() -> Any:
 
 
 class Converter:
-    """Passes when the culprit nodes are out, be it by type or by name."""
+    """Stands in for a conversion. It passes if all culprit nodes are out, by type or by name."""
 
     def __init__(self, graph: Any, *culprits: str) -> None:
         self.nodes = nodes_in_engines(graph)
@@ -252,7 +252,7 @@ def test_the_denylist_of_a_graph(
     found = find_denylist(
         convert, graph, path, by=by, progress=trials.append, provenance={"precision": "FP16"}
     )
-    # The very denylist was tried, and passed.
+    # The search has tried exactly this denylist, and it has passed.
     assert convert(frozenset(found.op_denylist), frozenset(found.node_denylist))
     assert convert.calls.count(convert.calls[-1]) == 2
     if by == "op" and ops:

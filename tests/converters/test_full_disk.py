@@ -1,4 +1,4 @@
-"""A conversion on a disk that is really full. A copy of the model replaces TF-TRT, as in
+"""Runs conversions on a disk that is really full. copied_tftrt.py replaces TF-TRT, as in
 test_convert.py, or TensorFlow saves the model again."""
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ FULL = "out cannot be written: .*No space left on device.* MB are free there now
 
 
 class Large(Model):
-    """With 2 MB of weights."""
+    """Has 2 MB of weights, more than the small disk holds."""
 
     def __init__(self) -> None:
         super().__init__()

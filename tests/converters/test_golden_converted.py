@@ -1,4 +1,5 @@
-"""The golden converted models: they are what their scripts made, and inspect_model reads them."""
+"""Tests the golden converted models. Their files are those that the script made, and inspect_model
+reads them."""
 
 from __future__ import annotations
 
@@ -62,7 +63,8 @@ def test_page_and_events(name: str, tmp_path: Path) -> None:
 
 
 def test_the_op_that_was_left_out_is_told() -> None:
-    """Of the sort that this model was made with; TF-TRT has a converter for it, with conditions."""
+    """This model has a sort between its convolutions. TF-TRT converts the sort's op only under
+    conditions, and the report says which one does not hold."""
     report = inspect_model(CONVERTED / "fp16_gap", source_of("fp16_gap"), ask=False)
     assert 'The input "k" for TopKV2 must be a constant' in str(report)
 
@@ -118,7 +120,7 @@ def test_engines_for_another_gpu(
         here(*capabilities)
         require_same_gpu(load_graph(model))
     here("8.0")
-    require_same_gpu(load_graph(source_of(name)))  # no engines
+    require_same_gpu(load_graph(source_of(name)))  # A model without engines runs on any GPU.
 
 
 def test_a_cut_engine_file_is_refused(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What `backend` means on a machine without a GPU, and what is there for one that has it."""
+"""Tests `backend` on a machine without a GPU, and what the library says there about GPUs."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_nvdec_without_one_says_what_is_missing_and_what_to_do(clips: Clips) -> 
     for call in (
         lambda: nvc.decode_video(clips.data("h264.mp4"), backend="nvdec"),
         lambda: nvc.decode_frames_at(clips.data("h264.mp4"), [0], backend="nvdec"),
-        # The dataset raises when it is made, not when it is read.
+        # A dataset raises when it is made, not only when it is read.
         lambda: nvc.VideoDataset([str(clips.path("h264.mp4"))], backend="nvdec"),
     ):
         with pytest.raises(tf.errors.FailedPreconditionError) as caught:
@@ -70,7 +70,8 @@ def test_gpu_kernels_are_registered_with_all_but_the_frames_on_the_host(
 
 
 def test_a_graph_for_the_gpu_runs_where_there_is_none(clips: Clips) -> None:
-    """Soft placement, as when a SavedModel is loaded on a smaller machine."""
+    """A graph that names a GPU may be loaded on a machine without one. TensorFlow's soft placement
+    then runs the op on the CPU."""
     if tf.config.list_physical_devices("GPU"):
         pytest.skip("this machine has a GPU")
 

@@ -1,4 +1,4 @@
-"""Bytes from outside give an error that names the cause, or frames. They never crash or hang the
+"""Untrusted bytes give frames, or an error that names the cause. They never crash or hang the
 process, take a gigabyte, or open a file. The cases run in a child process (sandbox.py)."""
 
 from __future__ import annotations
@@ -41,8 +41,7 @@ def run_all(sandbox: Sandbox, clips: Clips, cases: Iterable[tuple[str, bytes]]) 
     return untrusted.run_all(sandbox, cases, CALLS, after)
 
 
-# How many truncations and bit flips of each clip the slow tests try. The first has the numbers that
-# the project promises.
+# How many truncations and bit flips of each clip the slow tests try.
 DAMAGED = {
     "h264.mp4": (20, 500),
     "h264_faststart.mp4": (200, 100),
@@ -69,7 +68,7 @@ QUICK = 12
 
 
 def quick_and_all(kind: int) -> pytest.MarkDecorator:
-    """Each clip with a few cases, and, as a slow test, with all."""
+    """Parametrizes a test by clip: a quick test with a few cases, and a slow one with all."""
     few = [(name, QUICK) for name in DAMAGED]
     every = [pytest.param(name, DAMAGED[name][kind], marks=pytest.mark.slow) for name in DAMAGED]
     return pytest.mark.parametrize(("name", "count"), [*few, *every])
@@ -79,8 +78,8 @@ def quick_and_all(kind: int) -> pytest.MarkDecorator:
 def test_truncated(sandbox: Sandbox, clips: Clips, name: str, count: int) -> None:
     cases = bad_bytes.truncations(clips.data(name), count)
     answers = run_all(sandbox, clips, cases)
-    # A file without its headers is an error. A nearly whole file gives frames, unless its headers
-    # are at its end.
+    # A file without its headers is an error. A file that lacks only its end gives frames, unless
+    # the headers are there.
     assert all(outcome["error"] for outcome in answers[0].outcomes)
     gave = any(not outcome["error"] for answer in answers[-10:] for outcome in answer.outcomes)
     assert gave == (name not in HEADERS_LAST)
@@ -115,7 +114,7 @@ def test_no_video(sandbox: Sandbox, clips: Clips) -> None:
     ids=lambda value: value if isinstance(value, str) else value.__name__,
 )
 def test_lying_headers(sandbox: Sandbox, clips: Clips, name: str, lies: Any) -> None:
-    """A wrong frame count, size or rate in a header is not believed."""
+    """The decoder does not believe a wrong frame count, size or rate in a header."""
     true = len(clips.frames(name))
     answers = run_all(sandbox, clips, lies(clips.data(name)))
     for answer in answers:
@@ -130,7 +129,7 @@ def test_lying_headers(sandbox: Sandbox, clips: Clips, name: str, lies: Any) -> 
 
 
 def test_limits_stop_a_bomb(sandbox: Sandbox, clips: Clips) -> None:
-    """The clip is good, but it needs more than the caller's limits."""
+    """The clip is good, but needs more than the caller's limits allow."""
     data = clips.data("bbb.mp4")
     native = {"pixel_format": "native"}
     for options, word in (

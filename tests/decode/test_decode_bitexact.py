@@ -1,4 +1,5 @@
-"""Where FFmpeg's decoders take shortcuts unless they are told not to, frames are the exact ones."""
+"""Some of FFmpeg's decoders take shortcuts unless a flag forbids it. Our frames are the exact
+ones."""
 
 from __future__ import annotations
 
@@ -27,8 +28,10 @@ def frames_of(clip: Path, *options: str) -> npt.NDArray[np.uint8]:
     return np.frombuffer(raw, np.uint8).reshape(FRAMES, -1)
 
 
-# MPEG's quantizer has mismatch control. JPEG 2000's irreversible transform is one of real numbers,
-# which the flag would replace by one of integers.
+# For each codec: the flags that give the exact frames, and the flags that give other frames. MPEG-4
+# needs the flag "bitexact" for the mismatch control of MPEG's quantizer. JPEG 2000 must not have
+# it: its irreversible transform uses real numbers, and the flag would replace it by one of
+# integers.
 @pytest.mark.parametrize(
     ("name", "encoder", "exact", "other"),
     [
@@ -45,14 +48,16 @@ def test_frames_are_the_exact_ones(
     made = f"-frames:v {FRAMES} -pix_fmt yuv420p -c:v {encoder}".split()
     ffmpeg("-f", "lavfi", "-i", source, *made, clip)
     want = frames_of(clip, *exact)
-    assert (frames_of(clip, *other) != want).any()  # else this clip shows nothing
+    # The test proves something only if the flags matter for this clip.
+    assert (frames_of(clip, *other) != want).any()
     frames = nvc.decode_video(clip.read_bytes(), pixel_format="native").frames
     np.testing.assert_array_equal(frames, want)
 
 
 def test_vc1_is_decoded_on_the_cpu() -> None:
-    """FFmpeg has no encoder of VC-1, so this clip is a file. NVDEC's refusal is tested in
-    tests/nv/decode/decode_backend_test.cc and, where there is a GPU, below."""
+    """FFmpeg has no encoder for VC-1, so the repository has this clip as a file.
+    tests/nv/decode/decode_backend_test.cc tests that NVDEC refuses it, and so does the end of this
+    test on a machine with a GPU."""
     clip = MEDIA / "vc1.mkv"
     want = frames_of(clip, *EXACT)
     assert (frames_of(clip) != want).any()

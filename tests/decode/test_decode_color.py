@@ -12,8 +12,8 @@ from reference import Frame, View, differences
 
 import tf_nvcodec as nvc
 
-# Fixed-point arithmetic may round values near a half the other way: this share of the samples may
-# be off by 1.
+# Fixed-point arithmetic may round a value near a half the other way. At most this share of the
+# samples may be off by 1.
 MOST_OFF_BY_ONE = 0.05
 
 
@@ -91,7 +91,8 @@ def test_other_formats(clips: Clips, name: str, colour_range: str) -> None:
 
 
 def test_untagged_streams_are_guessed_by_size(clips: Clips) -> None:
-    """BT.601 for small pictures, BT.709 from 1280 columns on; limited range."""
+    """Without tags, the matrix is BT.601 for small pictures and BT.709 from 1280 columns on. The
+    range is limited."""
     frames, _ = nvc.decode_video(clips.data("colour_untagged.mkv"))
     check_rgb8(frames, clips.reference("colour_untagged.mkv", 2, space="bt601"))
     for name in ("colour_untagged_hd.mp4", "bbb.mp4"):

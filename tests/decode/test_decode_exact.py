@@ -1,5 +1,5 @@
-"""Frames are bit for bit those of FFmpeg's sequential decode: whole, in ranges, in any order and
-with any number of threads. probe says what ffprobe says."""
+"""Frames equal those of FFmpeg's sequential decode bit for bit: whole clips, ranges, any order and
+any number of threads. probe says what ffprobe says."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def check_rate(fps: float, duration: float, golden: ClipFrames, name: str) -> No
     if len(times) < max(2, len(golden)):
         return
     span = times[-1] - times[0]
-    # The last frame lasts about as long as the others do. Cutting a file may stretch it.
+    # The last frame lasts about as long as the others. It may last longer in a file that was cut.
     longest, shortest = np.diff(times).max(), np.diff(times).min()
     # In an MP4 of field pictures, ffmpeg gives the last frame the length of one field.
     least = 0.49 if "paff" in name else 0.99
@@ -91,7 +91,8 @@ def check_rate(fps: float, duration: float, golden: ClipFrames, name: str) -> No
 
 @pytest.mark.parametrize("name", SOUND)
 def test_clip(clips: Clips, name: str) -> None:
-    """The whole clip, one of the slices, indices with duplicates and negative ones, and probe."""
+    """Decodes the whole clip, one slice, and indices among which are duplicates and negative ones.
+    Compares probe too."""
     data, golden = tf.constant(clips.data(name)), clips.frames(name)
     draw = random.Random(name)
     check_probe(data, golden, name)
@@ -106,7 +107,7 @@ def test_clip(clips: Clips, name: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SOUND)
 def test_every_access(clips: Clips, name: str) -> None:
-    """All slices, more indices, frames one by one, and three numbers of threads."""
+    """Decodes all slices, more indices, single frames, and with three numbers of threads."""
     data, golden = tf.constant(clips.data(name)), clips.frames(name)
     draw = random.Random(name)
     for part in SLICES:
@@ -136,7 +137,7 @@ def test_backwards_shuffled_and_one_by_one(clips: Clips, name: str) -> None:
 
 
 def test_empty_ranges(clips: Clips) -> None:
-    """As with Python's slices, a range without frames is an empty batch, not an error."""
+    """A range without frames gives an empty batch, not an error, like Python's slices."""
     data = clips.data("h264.mp4")
     for start, stop in ((5, 5), (20, 10), (48, None), (100, 200), (0, -48), (-3, -5)):
         frames, pts = nvc.decode_video(data, start, stop)
@@ -180,7 +181,7 @@ def test_exactly_one_of_indices_and_timestamps(clips: Clips) -> None:
 
 @pytest.mark.parametrize("indices", [[0.7], [1.0], [True], ["1"]])
 def test_indices_are_integers(clips: Clips, indices: list[object]) -> None:
-    """A fraction is a mistake (seconds, perhaps), not frame 0."""
+    """A fraction is probably a time in seconds, so it is an error. It must not become frame 0."""
     with pytest.raises((TypeError, ValueError, tf.errors.InvalidArgumentError)):
         nvc.decode_frames_at(clips.data("h264.mp4"), indices)
 

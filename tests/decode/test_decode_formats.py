@@ -1,4 +1,4 @@
-"""Every pixel format, element type and layout against the float64 reference."""
+"""Compares every pixel format, element type and layout with the float64 reference."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_images(clips: Clips, pixel_format: str, dtype: tf.DType, layout: str, v
     all_pairs(["rgb", "bgr", "gray"], ["thwc", "tchw"], [tf.float16, tf.float32]),
 )
 def test_mean_and_std(clips: Clips, pixel_format: str, layout: str, dtype: tf.DType) -> None:
-    """One value for each channel of the output, in its order."""
+    """mean and std have one value for each channel, in the order of the output's channels."""
     mean, std = [0.485, 0.456, 0.406], [0.229, 0.224, 0.225]
     if pixel_format == "gray":
         mean, std = mean[:1], std[:1]
@@ -91,7 +91,8 @@ def test_one_mean_for_all_channels(clips: Clips) -> None:
 
 
 def _packed(frame: Frame, pixel_format: str, view: View) -> npt.NDArray[np.float64]:
-    """Code values in the order of the packed bytes, not rounded."""
+    """Returns the reference's code values in the order of the packed bytes. They are not
+    rounded."""
     depth = 10 if pixel_format == "p010" else 8
     planes = frame.yuv(depth, 0 if pixel_format == "yuv444p" else 1, view)
     if pixel_format in ("nv12", "p010"):

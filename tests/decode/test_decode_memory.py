@@ -1,4 +1,5 @@
-"""Memory: bounded by the frames asked for, and steady over many calls."""
+"""A call takes memory for the frames that it asks for, not for the whole clip. Many calls take no
+more than one."""
 
 from __future__ import annotations
 
@@ -67,7 +68,7 @@ def test_memory_is_bounded_and_steady(clips: Clips, count: int) -> None:
     paths = [",".join(str(clips.path(name)) for name in part) for part in names]
     printed = printed_by("-c", _SCRIPT, count, *paths)
     (in_ranges, whole), *many = json.loads(printed.splitlines()[-1])
-    # 1500 frames of 320x180 are 124 MB; 16 of them are 1.3 MB.
+    # The clip has 1500 frames of 320x180, which take 124 MB. 16 of them take 1.3 MB.
     assert whole > 100, "this measure does not see a whole decode"
     assert in_ranges < 30
     for what, (before, after) in zip(("sound", "damaged"), many):

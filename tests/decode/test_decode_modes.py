@@ -86,7 +86,8 @@ def test_a_pipeline_that_batches_clips(clips: Clips) -> None:
 
 @pytest.mark.parametrize("indices", [[100], [0, -49]])
 def test_bad_indices_do_not_end_a_pipeline_quietly(clips: Clips, indices: list[int]) -> None:
-    """tf.data takes OutOfRange for the end of the data. Bad indices must not look like that."""
+    """tf.data takes an OutOfRange error as the end of the data, so bad indices must give another
+    error."""
     data = clips.data("h264.mp4")
     dataset = tf.data.Dataset.range(3).map(
         lambda _: nvc.decode_frames_at(data, indices).frames, num_parallel_calls=2
@@ -155,7 +156,7 @@ def test_saved_model_in_a_fresh_process(clips: Clips, tmp_path: Path) -> None:
     np.testing.assert_array_equal(np.array(result["small"], np.float32), small)
 
 
-# Raw streams without timestamps joined end to end: seconds of work in a few megabytes.
+# So many copies of a raw stream are joined end to end. They are seconds of work in a few megabytes.
 JOINED = 600
 
 
@@ -166,8 +167,8 @@ def long_work(clips: Clips) -> tf.Tensor:
 @pytest.mark.serial
 @pytest.mark.parametrize(("threads", "delay"), [(1, 0.6), (4, 0.05)])
 def test_cancelling_stops_soon(clips: Clips, threads: int, delay: float) -> None:
-    """The call is cancelled early, while packets are indexed, and later, while frames are
-    decoded."""
+    """The test cancels one call early, while it indexes packets, and one call later, while it
+    decodes frames."""
     contents = long_work(clips)
 
     @tf.function(input_signature=[tf.TensorSpec([], tf.string)])

@@ -1,4 +1,4 @@
-"""The times of frames, and the frames on screen at given times."""
+"""Tests the times of frames, and which frames are on screen at given times."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from golden_clips import Clips
 
 import tf_nvcodec as nvc
 
-# FFmpeg has no timestamps for these: frames follow each other at the stream's rate.
+# These streams have no timestamps. Their frames follow each other at the stream's rate.
 RAW = sorted(name for name in SOUND if name.endswith((".h264", ".hevc")))
 
 
@@ -29,8 +29,8 @@ def test_raw_streams_count_at_their_rate(clips: Clips, name: str) -> None:
 
 
 def test_joined_streams_keep_their_own_times(clips: Clips) -> None:
-    """The times run backwards where the second stream begins. A given time means the first
-    stream."""
+    """The times jump back where the second stream begins. A time that is in both streams means the
+    frame of the first one."""
     golden, data = clips.frames("h264_joined.ts"), clips.data("h264_joined.ts")
     times = _times(clips, "h264_joined.ts")
     np.testing.assert_allclose(times, golden.pts, atol=1e-9)
@@ -80,7 +80,7 @@ def test_frame_on_screen_at_a_time(clips: Clips, name: str) -> None:
 
 
 def test_the_last_frame_lasts(clips: Clips) -> None:
-    """25 frames a second: frame 47 is on screen from 1.88 s until 1.92 s."""
+    """The clip has 25 frames a second. Its last frame is on screen from 1.88 s until 1.92 s."""
     data = clips.data("h264.mp4")
     _, pts = nvc.decode_frames_at(data, timestamps=[1.9199])
     np.testing.assert_allclose(pts.numpy(), [1.88])
@@ -94,7 +94,8 @@ def test_times_off_screen_raise(clips: Clips, seconds: float) -> None:
 
 
 def test_times_keep_their_precision(clips: Clips) -> None:
-    """Python's floats are float64, as tensors of that type are; whole seconds may be integers."""
+    """Times in Python's floats or in float64 tensors keep their precision. Whole seconds may be
+    integers."""
     data, times = clips.data("h264_long_gop.mp4"), [0.04, 0.56, 3.32]
     for asked in (times, np.array(times), tf.constant(times, tf.float64), tuple(times)):
         _, pts = nvc.decode_frames_at(data, timestamps=asked)
@@ -110,8 +111,8 @@ def test_delayed_start_is_part_of_the_time(clips: Clips) -> None:
 
 
 def test_the_corpus_has_what_it_promises(clips: Clips) -> None:
-    """The clips really have the timing that they are named for, else the tests would prove
-    nothing."""
+    """The clips really have the timing that their names promise. Otherwise the tests on them would
+    prove nothing."""
     start = {name: clips.frames(name).pts[0] for name in SOUND}
     assert start["h264_start_delay.mkv"] == 3.25
     assert start["h264_wrap.ts"] < 0

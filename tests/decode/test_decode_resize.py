@@ -1,4 +1,4 @@
-"""Resizing inside the decode, with crop and rotation, against the float64 reference."""
+"""Compares resizing inside the decode, with crop and rotation, with the float64 reference."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from reference import View, differences
 import tf_nvcodec as nvc
 
 METHODS = ["nearest", "bilinear", "bicubic", "area"]
-# Up, down, one axis each way, to a pixel, a prime ratio.
+# The sizes are larger, smaller, larger in one axis and smaller in the other, a single pixel, and in
+# a ratio of primes.
 SIZES = [(128, 192), (32, 48), (20, 150), (1, 1), (61, 37)]
 
 
@@ -54,7 +55,8 @@ def test_the_same_size_changes_nothing(clips: Clips) -> None:
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("size", [(45, 80), (180, 320), (33, 57)])
 def test_it_is_tensorflows_resize(clips: Clips, size: tuple[int, int], method: str) -> None:
-    """Luma inside the legal range is linear from end to end, so the order does not matter."""
+    """Our decoder resizes before it converts to gray, TensorFlow afterwards. In the legal range,
+    this conversion is linear, so the order does not matter."""
     data = clips.data("colour_smooth.mkv")
     gray = {"pixel_format": "gray", "dtype": tf.float32}
     ours, _ = nvc.decode_video(data, size=size, resize_method=method, **gray)
@@ -129,7 +131,8 @@ def test_rotation(clips: Clips, name: str) -> None:
 
 @pytest.mark.parametrize("name", ROTATED)
 def test_rotation_is_that_of_ffmpeg(clips: Clips, name: str) -> None:
-    """ffmpeg turns luma exactly when it rotates by itself."""
+    """Rotating moves the samples of luma and does not change them. So ours must equal those of the
+    ffmpeg program, which rotates by itself."""
     command = ["ffmpeg", "-nostdin", "-v", "error", "-i", str(clips.path(name))]
     command += ["-vf", "extractplanes=y", "-frames:v", "1", "-f", "rawvideo", "-"]
     turned = subprocess.run(command, check=True, capture_output=True).stdout

@@ -1,4 +1,5 @@
-"""Shape functions: which shapes are known, and which arguments are refused, before decoding."""
+"""Tests the shape functions: which shapes they know and which arguments they refuse, both before
+decoding."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ REFUSALS = (ValueError, tf.errors.InvalidArgumentError)
 
 
 def shapes(decode: object, *arguments: object, **options: object) -> list[list[int | None]]:
-    """Static shapes of the outputs, inside a function whose contents are not known."""
+    """Returns the static shapes of the outputs, in a function that does not know its video yet."""
     found: list[list[int | None]] = []
 
     @tf.function(input_signature=[tf.TensorSpec([], tf.string)])
@@ -71,7 +72,7 @@ def test_types(dtype: tf.DType) -> None:
 
 
 def test_sizes_that_are_tensors() -> None:
-    """The size is unknown until the step runs. The rank is known."""
+    """If the size is a tensor, its values are unknown until the step runs. The rank is known."""
 
     @tf.function(input_signature=[tf.TensorSpec([], tf.string), tf.TensorSpec([2], tf.int32)])
     def traced(contents: tf.Tensor, size: tf.Tensor) -> tf.Tensor:

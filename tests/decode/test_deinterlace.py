@@ -1,4 +1,4 @@
-"""deinterlace="bob" does what its rule makes of FFmpeg's frames, in float64."""
+"""Compares deinterlace="bob" with its rule, which the tests apply to FFmpeg's frames in float64."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ PROGRESSIVE = ["h264.mp4", "hevc.mp4"]
 
 
 def marks(path: Path) -> list[int]:
-    """For each frame the first row that is kept, 0 or 1, or -1 for a progressive frame."""
+    """Returns for each frame the first row that bob keeps, 0 or 1, or -1 for a progressive
+    frame."""
     command = ["ffprobe", "-v", "quiet", "-threads", "1", "-of", "json", "-select_streams", "v:0"]
     entries = ["-show_frames", "-show_entries", "frame=interlaced_frame,top_field_first"]
     done = subprocess.run([*command, *entries, str(path)], check=True, capture_output=True)
@@ -32,7 +33,8 @@ def marks(path: Path) -> list[int]:
 
 
 def bob(plane: Array, first: int) -> Array:
-    """The rule: each other row becomes the mean of the rows beside it, rounded half up."""
+    """Applies the rule. From `first` on, every second row stays. Each of the others becomes the
+    mean of the rows beside it, rounded half up."""
     if first < 0 or len(plane) == 1:
         return plane
     shown = plane.copy()

@@ -1,4 +1,4 @@
-"""Where there is a GPU, eager calls go through functions. These tests do the same on the CPU."""
+"""On a machine with a GPU, eager calls go through functions. These tests force this on the CPU."""
 
 from __future__ import annotations
 
@@ -54,7 +54,8 @@ def test_results_are_the_same(clips: Clips, monkeypatch: pytest.MonkeyPatch) -> 
 def test_what_is_in_host_memory_leaves_the_function_as_int32(
     clips: Clips, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Among numeric types, TensorFlow keeps int32 alone in host memory."""
+    """int32 is the only numeric type that TensorFlow keeps in host memory. So outputs that belong
+    there must leave the function as int32."""
     made = []
     original = gpu_call._function
 
@@ -75,7 +76,8 @@ def test_what_is_in_host_memory_leaves_the_function_as_int32(
     assert len(host) == 2
     for tensor in host:
         assert tensor.dtype == tf.int32
-        assert "CPU:0" in tensor.op.inputs[0].device  # The tensor itself is an Identity op.
+        # The output itself is an Identity op. Its input shows the device.
+        assert "CPU:0" in tensor.op.inputs[0].device
 
 
 @pytest.mark.usefixtures("through_functions")
@@ -124,7 +126,8 @@ def test_in_a_function_it_is_an_op_of_that_function(clips: Clips) -> None:
     assert gpu_call._function.cache_info().misses == before
 
 
-# As on a machine with a GPU, the op runs on one device and host memory belongs to another.
+# Two CPU devices imitate a machine with a GPU: the op runs on one device, and host memory belongs
+# to the other.
 TWO_DEVICES = """
 import sys
 import numpy as np

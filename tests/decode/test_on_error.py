@@ -1,4 +1,5 @@
-"""One broken packet: what each policy of on_error gives. No wrong frame counts as good."""
+"""Decodes clips with one broken packet by each policy of on_error. No wrong frame counts as
+good."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ from golden_clips import Clips
 import tf_nvcodec as nvc
 
 BROKEN = sorted(name for name in CLIPS if name.startswith("broken_"))
-# Their coefficients are overwritten. FFmpeg's decoder may take them for good ones.
+# In these clips, the coefficients of one packet are overwritten. FFmpeg's decoder may not notice.
 GARBLED = sorted(name for name in CLIPS if name.startswith("garbled_"))
 
 
@@ -26,12 +27,12 @@ def repeated(clips: Clips, name: str) -> nvc.DecodedVideoWithValidity:
 
 
 def whole(clips: Clips, name: str) -> ClipFrames:
-    """The clip as it was before it was broken."""
+    """Returns the frames of the clip from which the broken one was made."""
     return clips.frames(CLIPS[name].of)
 
 
 def frame_at(golden: ClipFrames, seconds: float) -> str:
-    """Digest of the undamaged frame with this time."""
+    """Returns the digest of the undamaged frame with this time."""
     nearest = min(golden.pts, key=lambda time: abs((time or 0.0) - seconds))
     assert nearest == pytest.approx(seconds, abs=1e-6)
     return golden.md5[golden.pts.index(nearest)]
@@ -42,7 +43,7 @@ def test_repeat_keeps_the_length_and_tells_what_is_good(clips: Clips, name: str)
     golden = whole(clips, name)
     frames, pts, valid = (tensor.numpy() for tensor in repeated(clips, name))
     assert len(frames) == len(pts) == len(valid) == int(nvc.probe(clips.data(name)).num_frames)
-    # A packet whose type can't be read may not count as a frame.
+    # If the broken packet's type can't be read, it may not count as a frame.
     assert len(golden) - 1 <= len(frames) <= len(golden)
     assert not valid.all()
     got = digests(frames)
@@ -52,7 +53,7 @@ def test_repeat_keeps_the_length_and_tells_what_is_good(clips: Clips, name: str)
     for i in np.flatnonzero(~valid):
         before = good[good < i]
         assert got[i] == got[before[-1] if len(before) else good[0]], f"frame {i} repeats another"
-    # A broken packet spoils at most its group of pictures, and nothing before itself.
+    # A broken packet spoils at most the rest of its group of pictures.
     assert valid.mean() >= 0.6
     assert valid[-1]
 
@@ -82,7 +83,7 @@ def test_raise_names_the_frame(clips: Clips, name: str) -> None:
 
 @pytest.mark.parametrize("name", BROKEN)
 def test_raise_is_about_the_frames_asked_for(clips: Clips, name: str) -> None:
-    """The good frames decode, all of them at once; any of the others fails."""
+    """The call succeeds if it asks for good frames only. Asking for any other frame raises."""
     data = clips.data(name)
     valid = repeated(clips, name).valid.numpy()
     good, bad = np.flatnonzero(valid), np.flatnonzero(~valid)
@@ -100,7 +101,7 @@ def test_a_batch_of_nothing_good(clips: Clips, name: str) -> None:
     options = {"pixel_format": "native", "return_valid": True}
     skipped = nvc.decode_frames_at(data, bad, on_error="skip", **options)
     assert skipped.frames.shape[0] == skipped.pts.shape[0] == skipped.valid.shape[0] == 0
-    # There is no good frame to repeat.
+    # A request for bad frames only has no good frame to repeat.
     with pytest.raises(tf.errors.DataLossError, match=rf"frame {bad[0]}\b"):
         nvc.decode_frames_at(data, bad, on_error="repeat", **options)
 
@@ -121,7 +122,8 @@ def test_every_request_sees_the_same_damage(clips: Clips, name: str) -> None:
 
 @pytest.mark.parametrize("name", GARBLED)
 def test_garbled_coefficients(clips: Clips, name: str) -> None:
-    """The frames outside the damaged group are right whether or not the decoder noticed."""
+    """All frames outside the damaged group of pictures are right, even if the decoder does not
+    notice the damage."""
     golden = whole(clips, name)
     frames, pts, valid = (tensor.numpy() for tensor in repeated(clips, name))
     got = digests(frames)
@@ -144,7 +146,7 @@ def test_sound_clips_do_not_care(clips: Clips, policy: str) -> None:
     ("name", "threads"), [("broken_h264.mp4", 0), ("broken_h264.ts", 2), ("broken_mpeg2.ts", 8)]
 )
 def test_damage_is_found_with_any_number_of_threads(clips: Clips, name: str, threads: int) -> None:
-    """All frames together, and each of them beside a good one."""
+    """The test decodes all frames together, and then each frame beside a good one."""
     data = tf.constant(clips.data(name))
     options = {"on_error": "repeat", "return_valid": True, "pixel_format": "native"}
     one = nvc.decode_video(data, num_threads=1, **options)

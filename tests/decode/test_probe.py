@@ -1,4 +1,4 @@
-"""probe: rates, types and limits. test_decode_exact.py compares every clip with ffprobe."""
+"""Tests the rates, types and limits of probe. test_decode_exact.py compares it with ffprobe."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_display(clips: Clips) -> None:
 
 
 def test_types() -> None:
-    """In a graph, from the op's registration alone."""
+    """In a graph, the types come from the op's registration. No video is read."""
     spec = tf.TensorSpec([], tf.string)
     outputs = tf.function(nvc.probe).get_concrete_function(spec).structured_outputs
     types = {name: value.dtype for name, value in outputs._asdict().items()}
@@ -93,7 +93,7 @@ def test_in_a_pipeline(clips: Clips) -> None:
     ("count", "fps"), [(2, 30.0), (2, 60.0), (8, 24.0), (8, 30.0), (8, 29.97), (3, 12.5)]
 )
 def test_rates_of_short_clips(count: int, fps: float) -> None:
-    """In Matroska, whose times are in whole milliseconds."""
+    """Matroska rounds times to milliseconds. probe still finds the exact rate of a short clip."""
     frames = np.zeros((count, 32, 32, 3), np.uint8)
     exact = {29.97: 30000 / 1001}.get(fps, fps)
     assert float(nvc.probe(nvc.encode_video(frames, fps, container="mkv")).fps) == pytest.approx(

@@ -1,4 +1,4 @@
-"""The reference itself, against tf.image.resize and against known answers."""
+"""Tests the reference itself: it must agree with tf.image.resize and with known answers."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ def test_resize_is_that_of_tensorflow(
 @pytest.mark.parametrize("colour_range", ["limited", "full"])
 @pytest.mark.parametrize("depth", [8, 10, 12])
 def test_known_colours(space: str, colour_range: str, depth: int) -> None:
-    """White, black and the primaries come back from the forward equations of H.273."""
+    """The forward equations of H.273 turn white, black and the primaries to Y'CbCr. The reference
+    must turn them back."""
     colours = np.array([[1, 1, 1], [0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]], np.float64)
     kr, kb = reference.KR_KB[space]
     y = colours @ [kr, 1 - kr - kb, kb]
@@ -98,7 +99,8 @@ def test_packed_output_of_the_same_format_is_the_frame(size: tuple[int, int]) ->
 @pytest.mark.parametrize("rotation", [0, 90, 180, 270])
 @pytest.mark.parametrize("pixel_format", ["yuv420p", "yuv422p", "yuv440p", "yuv411p"])
 def test_full_size_planes_are_those_of_the_colour_rule(pixel_format: str, rotation: int) -> None:
-    """Two ways to the same picture, of odd size: by the resampling and by the stored grid."""
+    """The reference has two ways to a picture of full size: it resamples the planes, or it repeats
+    the stored chroma. Both must give the same, also for odd sizes."""
     frame = dataclasses.replace(_picture(pixel_format, 33, 47), rotation=rotation)
     planes = frame.yuv(8, 0)
     want = reference.yuv_to_rgb(planes, "bt601", "limited", 8)

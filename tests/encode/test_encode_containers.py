@@ -1,4 +1,4 @@
-"""Every codec in every container that can hold it, read back by FFmpeg's own tools."""
+"""Encodes with every codec into every container that can hold it. FFmpeg's tools read the files."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_reads_back(codec: str, container: str) -> None:
     decoded = nvc.decode_video(video.data)
     assert decoded.frames.shape == (COUNT, HEIGHT, WIDTH, 3)
     assert psnr(decoded.frames.numpy(), moving(COUNT, HEIGHT, WIDTH)) > 27
-    # Elementary streams of AV1 and MJPEG have no rate; FFmpeg takes 25 for them.
+    # Elementary streams of AV1 and MJPEG store no rate, and FFmpeg assumes 25.
     fps = 25 if container in ("raw", "obu") and codec in ("av1", "mjpeg") else 30
     slack = 0.0011 if container in ("mkv", "webm") else 1e-5
     times = decoded.pts.numpy()
@@ -104,9 +104,8 @@ def test_hevc_has_the_tag_that_apple_reads() -> None:
 def test_one_frame(codec: str, container: str) -> None:
     video = encode(codec, container, frames=moving(1, 64, 64))
     if (codec, container) == ("mjpeg", "raw"):
-        assert video.data.startswith(
-            b"\xff\xd8\xff"
-        )  # A single JPEG is an image file, not a video.
+        # One JPEG is an image file, which the demuxer does not take for a video.
+        assert video.data.startswith(b"\xff\xd8\xff")
         return
     assert nvc.decode_video(video.data).frames.shape == (1, 64, 64, 3)
 
@@ -141,7 +140,7 @@ def test_colours_are_tagged(codec: str, container: str, color_space: str, color_
             return
     video = encode(codec, container, frames=frames, **options)
     if (codec, container) == ("ffv1", "avi"):
-        return  # AVI stores no tags, and the default needs none.
+        return  # AVI stores no tags. encode_video allows it because these are the defaults.
     info = nvc.probe(video.data)
     assert info.color_space.numpy().decode() == MATRICES[color_space]
     assert video.stream["color_space"] == MATRICES[color_space]
@@ -153,7 +152,7 @@ def test_colours_are_tagged(codec: str, container: str, color_space: str, color_
         assert video.stream["color_primaries"] == MATRICES[color_space].replace("nc", "")
 
 
-# With B-frames, FFmpeg's reader would stop before the last frames of these streams.
+# If these streams had B-frames, FFmpeg's reader would stop before their last frames.
 HARD = [
     ("hevc", 3, [0, 0.5, 0.6, 0.7, 0.8]),
     ("hevc", 2, [0, 2, 2.5, 2.6, 2.7, 2.8, 2.9, 3.4]),

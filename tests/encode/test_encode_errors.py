@@ -1,4 +1,5 @@
-"""What encode_video refuses, and with which words. Nothing is printed to stderr."""
+"""encode_video refuses wrong arguments. The tests compare the messages, and nothing goes to
+stderr."""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ def refuse(
     with pytest.raises(tf.errors.InvalidArgumentError) as error:
         nvc.encode_video(frames, fps, codec, container, **options)
     assert words in str(error.value)
-    assert nvc.encode_video(FRAMES, 30).shape == ()  # The next call works.
+    assert nvc.encode_video(FRAMES, 30).shape == ()  # The next call succeeds.
 
 
 @pytest.mark.parametrize("fps", [float("nan"), float("inf"), -float("inf"), 0, -25, 1e-9, 1e9])
@@ -182,7 +183,7 @@ PACKED = np.zeros((2, 6144), np.uint8)
         ({"pts": [0, None]}, r"pts must be numbers, got \[0, None\]"),
         ({"crf": "low"}, "crf must be a number, or None for the default; got 'low'"),
         ({"gop": "long"}, "gop must be a number, or None for the default; got 'long'"),
-        # TensorFlow would wrap these numbers around.
+        # TensorFlow would cut these numbers to 32 bits, so Python must check them.
         ({"frames": PACKED, "size": (2**31, 1)}, r"size must be .* got \(2147483648, 1\)"),
         ({"frames": PACKED, "size": np.array([2**31, 1])}, r"size must be .*\[2147483648, +1\]"),
         ({"frames": PACKED, "size": (1, -(2**40))}, r"size must be .* got \(1, -1099511627776\)"),

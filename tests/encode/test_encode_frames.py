@@ -38,7 +38,8 @@ def encode(frames: Any, codec: str = "ffv1", container: str = "mkv", **options: 
 def to_yuv(
     rgb: npt.NDArray[np.float64], pixel_format: str, space: str, full: bool
 ) -> list[npt.NDArray[np.float64]]:
-    """Planes, unrounded: H.273's equations, then the mean of the pixels that chroma covers."""
+    """Returns the planes by H.273's equations, not rounded. A chroma sample is the mean of the
+    pixels that it covers."""
     depth = int(pixel_format[7:9]) if "le" in pixel_format else 8
     kr, kb = KR_KB[space]
     red, green, blue = np.moveaxis(rgb, -1, 0)
@@ -67,7 +68,7 @@ def check_planes(
     for t, frame in enumerate(rgb):
         got = split_planes(data[t * size : (t + 1) * size], pixel_format, width, height)
         for have, want in zip(got, to_yuv(frame, pixel_format, space, full)):
-            # Half a code is for rounding, the rest for single precision and 16-bit products.
+            # 0.5 is for rounding, and 0.05 for single precision and products of 16 bits.
             assert np.abs(have - want).max() < 0.55
 
 

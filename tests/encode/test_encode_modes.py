@@ -1,5 +1,5 @@
-"""encode_video eagerly, in tf.function, in Dataset.map and in a SavedModel; its memory and
-threads."""
+"""Runs encode_video eagerly, in tf.function, in Dataset.map and in a SavedModel. Tests its memory
+and threads too."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import pytest
 import tensorflow as tf
 from encoded import CONTAINERS, FAST, Encoded, moving
 from fork_server import printed_by
-from tensorflow.python.eager import cancellation  # has no public name
+from tensorflow.python.eager import cancellation  # It has no public name.
 
 import tf_nvcodec as nvc
 
@@ -127,19 +127,20 @@ def test_memory_is_given_back(codec: str) -> None:
         return resident_bytes()
 
     before = encode(30)
-    # The frames of 70 encodes are 46 MB in YUV.
+    # If the frames of 70 encodes stayed in memory, they would take 46 MB in YUV.
     assert encode(70) < before + 24 * 2**20
 
 
 def test_x265_codes_one_frame_at_a_time() -> None:
-    """With more it may hang at the end of a stream."""
+    """With more frames at a time, x265 may hang at the end of a stream."""
     for threads in (0, 1, 4, 64):
         video = nvc.encode_video(moving(3, 64, 96), 30, "hevc", num_threads=threads)
         assert b" frame-threads=1 " in video.numpy()
 
 
 def test_av1_leaves_threads_their_priority() -> None:
-    """As root, SVT-AV1 makes the thread that opens it a real-time one."""
+    """If the process runs as root, SVT-AV1 makes the thread that opens it a real-time thread.
+    encode_video must prevent this."""
     usual = os.sched_getscheduler(0)
     policies = []
 

@@ -1,4 +1,4 @@
-"""encode_video(backend=...): what "auto" and "nvenc" do with and without an NVENC."""
+"""Tests encode_video(backend=...): what "auto" and "nvenc" do with and without an NVENC."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ for tried in "01":
 @pytest.mark.usefixtures("no_nvenc")
 def test_auto_that_tries_nvenc_falls_back_and_says_so_once(tmp_path: Any) -> None:
     np.save(tmp_path / "frames.npy", FRAMES)
-    # A process of its own: TensorFlow reads the log level once.
+    # TensorFlow reads the log level once, so the calls run in a new process.
     done = finished(
         "-c", _PLAIN, tmp_path / "frames.npy", tmp_path / "video", TF_CPP_MIN_LOG_LEVEL="1"
     )
@@ -80,7 +80,7 @@ def test_nvenc_without_one_says_what_is_missing_and_what_to_do(no_nvenc: str) ->
     ],
 )
 def test_nvenc_refuses(options: dict[str, Any], words: str) -> None:
-    """With a GPU or without."""
+    """These calls are errors, whether there is a GPU or not."""
     with pytest.raises(tf.errors.InvalidArgumentError) as caught:
         nvc.encode_video(FRAMES, backend="nvenc", **options)
     assert words in caught.value.message
@@ -100,7 +100,8 @@ def test_the_command_line_passes_the_backend(no_nvenc: str, tmp_path: Any) -> No
 @pytest.mark.gpu
 @pytest.mark.parametrize("codec", ["h264", "hevc", "av1"])
 def test_on_a_gpu(codec: str) -> None:
-    """Where it has an NVENC the frames come back; else its name is in the error."""
+    """If the GPU has an NVENC, the test decodes what it encodes. If not, the error names the
+    GPU."""
     available, detail = nvc.is_available("nvenc", reason=True)
     frames = moving(30, 256, 320)
     if available and codec in detail.split(": ")[1].split(", "):

@@ -1,5 +1,5 @@
-"""VideoEncodeOnDevice takes frames in the memory of a GPU: when it is used, and where it may run.
-Where the CPU encodes, it does what VideoEncode does."""
+"""The op VideoEncodeOnDevice takes frames in the memory of a GPU. These tests say when it is used
+and where it may run. If the CPU encodes, it does the same as VideoEncode."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ def no_nvenc() -> str:
 
 @pytest.fixture
 def switched_on(no_nvenc: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """backend="auto" tries NVENC, and there is none."""
+    """Makes backend="auto" try NVENC, which is not there."""
     monkeypatch.setenv(SWITCH, "1")
 
 
 @pytest.fixture
 def through_functions(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Eager calls as they are where there is a GPU."""
+    """Makes eager calls go through functions, as they do on a machine with a GPU."""
     functions = gpu_call._function
     functions.cache_clear()
     monkeypatch.setattr(gpu_call, "_may_run_on_gpu", tf.executing_eagerly)
@@ -162,7 +162,7 @@ def test_eager_calls_through_functions_are_the_same(no_nvenc: str) -> None:
     assert encode(FRAMES[:2], pts=[0, 2]).numpy() == (
         encode(FRAMES[:2], pts=[0, 2], backend="cpu").numpy()
     )
-    # One function serves all values and shapes. Calls that stay on the CPU need none.
+    # One function serves all values and shapes. Calls with backend="cpu" need no function.
     assert gpu_call._function.cache_info().misses == 1
     with pytest.raises(tf.errors.FailedPreconditionError) as caught:
         encode(FRAMES, backend="nvenc")

@@ -1,4 +1,4 @@
-"""Rate control, key frames and losslessness, read back from the file."""
+"""Tests rate control, key frames and lossless encoding. The results are read back from the file."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_ffv1_is_lossless(container: str, input_format: str, dtype: Any) -> None
     video = encode(frames, "ffv1", container, input_format=input_format)
     decoded = nvc.decode_video(video.data, pixel_format=input_format, dtype=dtype).frames
     np.testing.assert_array_equal(decoded, frames)
-    # FFmpeg's own decoder agrees.
+    # The ffmpeg program decodes the same frames.
     raw = {
         ("rgb", np.uint8): "rgb24",
         ("bgr", np.uint8): "bgr24",

@@ -1,5 +1,5 @@
-"""The shape functions of VideoEncode and of VideoEncodeOnDevice (backend="nvenc"): what a graph can
-refuse before it runs."""
+"""Tests the shape functions of VideoEncode and of VideoEncodeOnDevice (backend="nvenc"). They let a
+graph refuse wrong shapes before it runs."""
 
 from __future__ import annotations
 

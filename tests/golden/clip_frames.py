@@ -1,6 +1,6 @@
-"""What FFmpeg's own command line says about a clip: its frames, their bytes and their times.
+"""Asks FFmpeg's own command line about a clip: its frames, their bytes and their times.
 
-The values are asked for once and kept in <clip>.json beside the clip.
+It asks once and keeps the answers in <clip>.json beside the clip.
 """
 
 from __future__ import annotations
@@ -13,10 +13,11 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-# Every frame the decoder gives, as it gives it: no rotation, none dropped or repeated to keep a
-# constant rate. One thread, so that concealment does not depend on timing.
+# These options give every frame as the decoder makes it. Nothing is rotated, and no frame is
+# dropped or repeated to keep a constant rate. FFmpeg uses one thread, so that its concealment of
+# damage does not depend on timing.
 _AS_DECODED = ["-map", "0:v:0", "-vsync", "passthrough"]
-# As the standards have it, on every CPU (docs/decode.md).
+# With this flag, frames are those of the standards on every CPU (docs/decode.md).
 _EXACT = ["-flags", "bitexact"]
 _INPUT = ["ffmpeg", "-nostdin", "-v", "error", "-threads", "1", *_EXACT]
 _INPUT += ["-noautorotate", "-copyts", "-i"]
@@ -24,10 +25,11 @@ _INPUT += ["-noautorotate", "-copyts", "-i"]
 
 @dataclasses.dataclass(frozen=True)
 class ClipFrames:
-    """A full sequential decode of the first video stream.
+    """The result of a sequential decode of the whole first video stream.
 
-    `pts` are seconds, None where FFmpeg has no best-effort timestamp; `md5` are of each frame as
-    FFmpeg's rawvideo packs it; `stream` is what ffprobe prints of the stream.
+    `pts` has the time of each frame in seconds, or None if FFmpeg has no best-effort timestamp.
+    `md5` has the hash of each frame as FFmpeg's rawvideo packs it. `stream` is what ffprobe prints
+    about the stream.
     """
 
     width: int
@@ -36,7 +38,7 @@ class ClipFrames:
     pts: list[float | None]
     md5: list[str]
     stream: dict[str, Any]
-    frame: dict[str, Any]  # what ffprobe prints of the first frame
+    frame: dict[str, Any]  # what ffprobe prints about the first frame
 
     def __len__(self) -> int:
         return len(self.md5)
@@ -73,7 +75,7 @@ def _ask(path: Path) -> ClipFrames:
 
 
 def clip_frames(path: Path) -> ClipFrames:
-    """The frames of a clip, from <clip>.json when an earlier run left it."""
+    """Returns the frames of a clip, from <clip>.json if this file exists."""
     kept = path.with_name(path.name + ".json")
     if kept.is_file():
         return ClipFrames(**json.loads(kept.read_text()))
@@ -85,7 +87,8 @@ def clip_frames(path: Path) -> ClipFrames:
 
 
 def raw_frames(path: Path, count: int | None = None) -> list[bytes]:
-    """The bytes of the first `count` frames, packed as rawvideo in the stream's own format."""
+    """Returns the bytes of the first `count` frames, packed as rawvideo in the stream's own
+    format."""
     limit = [] if count is None else ["-frames:v", str(count)]
     data = _run([*_INPUT, str(path), *_AS_DECODED, *limit, "-f", "rawvideo", "-"])
     total = len(clip_frames(path)) if count is None else count

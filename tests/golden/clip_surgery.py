@@ -1,4 +1,4 @@
-"""Edits of a clip's bytes that no ffmpeg command makes: damage, cuts and odd edit lists."""
+"""Edits the bytes of clips in ways that no ffmpeg command can: damage, cuts and odd edit lists."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ TS_PACKET = 188
 
 
 def packets(path: Path) -> list[dict[str, str]]:
-    """Position, size and flags of each packet of the first video stream, in file order."""
+    """Returns position, size and flags of each packet of the first video stream, in file order."""
     command = ["ffprobe", "-v", "error", "-select_streams", "v:0", "-of", "json"]
     command += ["-show_entries", "packet=pos,size,flags,pts_time", str(path)]
     found = subprocess.run(command, check=True, capture_output=True).stdout
@@ -19,7 +19,8 @@ def packets(path: Path) -> list[dict[str, str]]:
 
 
 def _payload(data: bytes, packet: dict[str, str]) -> tuple[int, int]:
-    """Where a packet's own bytes begin and end; in Matroska a block's header comes first."""
+    """Returns where a packet's own bytes begin and end. In Matroska, the header of a block comes
+    before them."""
     at, size = int(packet["pos"]), int(packet["size"])
     if data[:4] == b"\x1aE\xdf\xa3":
         at += 4  # track, time and flags
@@ -34,7 +35,8 @@ def _scribble(data: bytes, first: int, last: int) -> bytes:
 
 
 def _middle_packet(source: Path) -> dict[str, str]:
-    """The largest packet near the middle that is not a keyframe: others are predicted from it."""
+    """Returns the largest packet near the middle that is no key frame. Other frames refer to it, so
+    its damage spreads."""
     found = packets(source)
     middle = len(found) // 2
     near = [p for p in found[middle - 4 : middle + 4] if "K" not in p["flags"]]
@@ -42,7 +44,7 @@ def _middle_packet(source: Path) -> dict[str, str]:
 
 
 def break_middle_packet(data: bytes, source: Path) -> bytes:
-    """Scribbles over one packet from its first byte, headers and all."""
+    """Overwrites one packet from its first byte on, with its headers."""
     packet = _middle_packet(source)
     if data[:1] == b"G" and len(data) % TS_PACKET == 0:
         return _overwrite_ts(data, packet)
@@ -50,7 +52,7 @@ def break_middle_packet(data: bytes, source: Path) -> bytes:
 
 
 def garble_middle_packet(data: bytes, source: Path) -> bytes:
-    """Scribbles over the coefficients of one packet: a decoder need not notice."""
+    """Overwrites the coefficients of one packet. A decoder may not notice this."""
     first, last = _payload(data, _middle_packet(source))
     return _scribble(data, first + (last - first) // 3, last)
 
@@ -61,7 +63,7 @@ def break_first_packet(data: bytes, source: Path) -> bytes:
 
 
 def _overwrite_ts(data: bytes, packet: dict[str, str]) -> bytes:
-    """The same damage inside a transport stream, whose packet headers stay whole."""
+    """Overwrites one packet in a transport stream. The headers of the stream's cells stay whole."""
     damaged = bytearray(data)
     first = int(packet["pos"]) // TS_PACKET * TS_PACKET
     pid = struct.unpack(">H", data[first + 1 : first + 3])[0] & 0x1FFF
@@ -75,20 +77,20 @@ def _overwrite_ts(data: bytes, packet: dict[str, str]) -> bytes:
                 damaged[i] = (i * 73 + 41) % 256
             broken += 1
         at += TS_PACKET
-    if not broken:  # a packet that fits in one cell
+    if not broken:  # The packet fits in one cell.
         for i in range(first + 150, first + TS_PACKET):
             damaged[i] = (i * 73 + 41) % 256
     return bytes(damaged)
 
 
 def drop_first_third(data: bytes, source: Path) -> bytes:
-    """A transport stream joined late, as a receiver tuning in sees it."""
+    """Cuts off the beginning of a transport stream. A receiver that tunes in late sees this."""
     del source
     return data[len(data) // 3 // TS_PACKET * TS_PACKET :]
 
 
 def lose_three_cells(data: bytes, source: Path) -> bytes:
-    """A transport stream with a gap in the middle."""
+    """Removes three cells from the middle of a transport stream."""
     del source
     middle = len(data) // 2 // TS_PACKET * TS_PACKET
     return data[:middle] + data[middle + 3 * TS_PACKET :]
@@ -105,12 +107,12 @@ def twice(data: bytes, source: Path) -> bytes:
 
 
 def append_small(data: bytes, source: Path) -> bytes:
-    """Goes on with a stream of another size, as a broadcast may."""
+    """Appends a stream of another size. A broadcast may change its size like this."""
     return data + (source.parent / "h264_small.h264").read_bytes()
 
 
 def two_edits(data: bytes, source: Path) -> bytes:
-    """Replaces the edit list by two edits of 0.4 s, with 0.4 s left out between them."""
+    """Replaces the edit list by two edits of 0.4 s. The 0.4 s between them are not shown."""
     del source
     scale = struct.unpack(">I", data[data.index(b"mdhd") + 16 : data.index(b"mdhd") + 20])[0]
     movie = struct.unpack(">I", data[data.index(b"mvhd") + 16 : data.index(b"mvhd") + 20])[0]

@@ -1,7 +1,8 @@
-"""The test clips: every container, codec, sample format and timing that decode must get right.
+"""The table of the test clips. They have every container, codec, sample format and timing that the
+decoder must get right.
 
-A clip is one ffmpeg command and, for damage that no encoder makes, one function of clip_surgery.py.
-`make_clips.py` runs them. The tests read the clips by name.
+One ffmpeg command makes a clip, or a function of clip_surgery.py if no encoder can. `make_clips.py`
+runs them. The tests read the clips by name.
 """
 
 from __future__ import annotations
@@ -22,10 +23,11 @@ REAL_CLIP = MEDIA / "bigbuckbunny_720p.mp4"
 class Clip:
     """One file of the corpus.
 
-    `args` are ffmpeg's output options. The input is `of` (another clip, or an absolute path) with
-    `input_args` before it and further inputs, `also`, after it; without `of` it is the synthetic
-    `source`. `edit` replaces the command: it gets the bytes of `of` and gives those of the clip.
-    `needs` names clips that must exist first; {folder} in `also` is where they are.
+    `args` are ffmpeg's output options. The input is `of`, which is another clip or an absolute
+    path. `input_args` stand before it, and `also` names further inputs after it. Without `of`, the
+    input is the synthetic `source`. `edit` replaces the command: it takes the bytes of `of` and
+    returns those of the clip. `needs` names clips that must exist first. In `also`, {folder} is the
+    folder of the clips.
     """
 
     name: str
@@ -57,7 +59,7 @@ def _x264(params: str, pixel_format: str = "yuv420p", extra: str = "") -> str:
 
 
 def _x265(params: str, pixel_format: str = "yuv420p", extra: str = "") -> str:
-    # With more frame threads x265 may hang at the end (core/encode/codec_settings.cc).
+    # With more frame threads, x265 may hang at the end (core/encode/codec_settings.cc).
     return (
         f"-c:v libx265 -preset ultrafast -pix_fmt {pixel_format} "
         f"-x265-params log-level=error:frame-threads=1:{params} {extra}"
@@ -72,7 +74,7 @@ _FFV1 = "-c:v ffv1 -level 3 -g 1"
 
 
 def _codecs() -> None:
-    """Codecs by depth, chroma and size."""
+    """Adds clips of all codecs, with different depths, chroma formats and sizes."""
     for fmt in ("yuv422p", "yuv444p", "gray", "yuv420p10le", "yuv422p10le", "yuv444p10le"):
         _add(f"h264_{fmt}.mp4", _x264(_GOP, fmt))
     _add("h264_rgb.mp4", "-c:v libx264rgb -preset fast -pix_fmt rgb24 -g 12 -bf 2", frames=20)
@@ -141,7 +143,8 @@ def _codecs() -> None:
     _add("ffv1_rgb.mkv", _FFV1 + " -pix_fmt gbrp10le", frames=10)
     _add("ffv1_alpha.mkv", _FFV1 + " -pix_fmt yuva420p", frames=10)
     _add("ffv1_odd.avi", _FFV1 + " -pix_fmt yuv420p", frames=10, size="97x65", source="testsrc")
-    # A muxer flags every packet of H.261 as a key frame; Theora repeats a frame by an empty packet.
+    # FFmpeg's muxer flags every packet of H.261 as a key frame. In Theora, an empty packet repeats
+    # the frame before it.
     _add("h261.mkv", "-c:v h261 -g 12", size="176x144")
     _add(
         "theora_repeats.ogv",
@@ -207,7 +210,7 @@ def _containers() -> None:
 
 
 def _structure() -> None:
-    """How the encoder arranges frames."""
+    """Adds clips in which the encoder arranges frames in different ways."""
     _add("h264_no_b.mp4", _x264("keyint=12:bframes=0"))
     _add("h264_b_no_pyramid.mp4", _x264(_GOP + ":b-pyramid=none"), frames=40)
     _add("h264_b_strict_pyramid.mp4", _x264("keyint=30:bframes=7:b-adapt=0:b-pyramid=strict"))
@@ -221,7 +224,7 @@ def _structure() -> None:
     _add("h264_slices.mp4", _x264(_GOP + ":slices=4"))
     _add("h264_mbaff.mp4", _x264(_GOP + ":tff=1", extra="-flags +ilme+ildct"))
     _add("h264_mbaff_bff.ts", _x264(_GOP + ":bff=1", extra="-flags +ilme+ildct"))
-    # Two fields a frame: in one packet, or in two where FFmpeg's parser splits them.
+    # Each frame is two fields. They are in one packet, or in two if FFmpeg's parser splits them.
     _add("h264_paff.ivf", of="h264.h264", edit=h264_fields.all_fields)
     _add("h264_paff_mixed.ivf", of="h264.h264", edit=h264_fields.fields_and_frames)
     for suffix in ("mp4", "mkv", "ts", "h264"):
@@ -265,7 +268,7 @@ def _timing() -> None:
     vfr = "setpts='(N+2*floor(N/3)+if(gt(N,15),20,0))/(25*TB)'"
     for suffix in ("mp4", "mkv"):
         _add(f"h264_vfr.{suffix}", _x264(_GOP, extra="-vsync passthrough"), filters=vfr, frames=40)
-    # AVI has no timestamps: the muxer fills the gaps with empty packets.
+    # AVI has no timestamps, so the muxer fills the gaps with empty packets.
     _add("mpeg4_gaps.avi", "-c:v mpeg4 -g 12 -q:v 4 -vsync passthrough", filters=vfr)
     _add("vp9_vfr.webm", _VP9 + " -vsync passthrough", filters=vfr)
     _add("h264_ntsc.mp4", _x264(_GOP), rate="30000/1001")
@@ -274,19 +277,22 @@ def _timing() -> None:
     _add("h264_no_b.h264", "-c copy", of="h264_no_b.mp4")
     _add("h264_joined.h264", of="h264.h264", edit=surgery.twice)
     _add("h264_joined.ts", of="h264.ts", edit=surgery.twice)
-    # What FFmpeg puts in the place of a reference that is lost is what is shown.
+    # Frames of these clips refer to lost frames. FFmpeg makes up a replacement, and the right
+    # result is what it then shows.
     _add("h264_lost_cells.ts", of="h264_pairs.ts", edit=surgery.lose_three_cells)
     _add("h264_pairs.ts", _x264(_GOP), frames=60)
     _add("h264_lost_packets.mkv", r"-c copy -bsf:v noise=drop='eq(n\,20)+eq(n\,21)'", of="h264.mp4")
     _add("h264_cut_start.ts", of="h264_long_lead.ts", edit=surgery.drop_first_third)
     _add("h264_long_lead.ts", _x264("keyint=20:min-keyint=20:scenecut=0:bframes=2"), frames=60)
-    # From an open GOP: its first pictures (RASL in HEVC) refer to frames that are not there.
+    # These clips begin with an open GOP. Its first pictures (RASL in HEVC) refer to frames that are
+    # not in the clip.
     for suffix in ("mp4", "mkv"):
         for codec, source in (("h264", "h264_open_gop.mp4"), ("hevc", "hevc_open_gop.mkv")):
             _add(f"{codec}_open_cut.{suffix}", "-c copy", of=source, input_args="-ss 1.2")
     _add("hevc_cra_first.hevc", of="hevc_repeat.hevc", edit=surgery.from_second_keyframe)
     _add("hevc_repeat.hevc", _x265("keyint=12:min-keyint=12:bframes=4:open-gop=1:repeat-headers=1"))
-    # FFmpeg makes up the pictures that the first frames refer to, and shows those frames.
+    # The first frames refer to pictures that were cut off. FFmpeg makes these up and shows the
+    # frames.
     _add("hevc_cut_start.ts", of="hevc_open_gop.ts", edit=surgery.drop_first_third)
     _add("mpeg2_cut_start.ts", of="mpeg2.ts", edit=surgery.drop_first_third)
     _add("one_frame.mp4", _x264(_GOP), frames=1)
@@ -294,7 +300,8 @@ def _timing() -> None:
 
 
 def _descriptions() -> None:
-    """Two parts coded in other ways, each with its parameter sets: outside the packets."""
+    """Adds clips of two parts that are coded differently. The parameter sets of each part are in a
+    sample description, outside of the packets."""
     part = {"frames": 20, "tags": "part"}
     plain = "-movflags negative_cts_offsets -use_editlist 0"
     first, second = "keyint=8:min-keyint=8:scenecut=0", "keyint=10:min-keyint=10:scenecut=0"
@@ -330,7 +337,7 @@ def _descriptions() -> None:
 
 def _display() -> None:
     for angle in (90, 180, 270):
-        # ffmpeg 5.1 writes a matrix that turns the picture by this angle anticlockwise.
+        # ffmpeg 5.1 writes a matrix that turns the picture anticlockwise by the given angle.
         _add(
             f"h264_rotate_{angle}.mp4",
             f"-c copy -metadata:s:v rotate={360 - angle}",
@@ -341,14 +348,15 @@ def _display() -> None:
     _add("h264_sar.mkv", "-c copy", of="h264_sar.mp4")
 
 
-# Random code values over the whole range, so that clipping and out-of-gamut colours are reached.
+# The noise has random code values in the whole range, so it has colours out of gamut and values
+# that must be clipped.
 _NOISE = "geq=lum='random(1)*{top}':cb='random(2)*{top}':cr='random(3)*{top}'"
 SPACES = {"bt601": "smpte170m", "bt709": "bt709", "bt2020": "bt2020nc"}
 RANGES = {"limited": "tv", "full": "pc"}
 
 
 def colour_clip(space: str, colour_range: str, depth: int) -> str:
-    """Name of the lossless noise clip with these tags."""
+    """Returns the name of the lossless noise clip with these tags."""
     return f"colour_{space}_{colour_range}_{depth}.mkv"
 
 
@@ -450,7 +458,7 @@ for _group in (
 ):
     _group()
 
-# Clips that FFmpeg decodes without a complaint, every frame of one size and format.
+# FFmpeg decodes these clips without an error, and all frames of a clip have one size and format.
 SOUND = tuple(
     sorted(
         name

@@ -1,6 +1,6 @@
-"""H.264 with pictures coded as two fields (PAFF), which none of ffmpeg's encoders makes.
+"""Encodes H.264 whose pictures are coded as two fields (PAFF). No encoder of ffmpeg does this.
 
-Every macroblock is raw samples (I_PCM) or skipped, so that a writer of the headers is an encoder.
+Every macroblock is skipped or holds raw samples (I_PCM), so it is enough to write the headers.
 Names are those of ITU-T H.264.
 """
 
@@ -12,7 +12,7 @@ from pathlib import Path
 
 WIDTH, HEIGHT = 3, 4  # of a frame, in macroblocks
 GOPS = 4
-# Of a group of pictures: type and display number, in decoding order.
+# The pictures of a GOP in decoding order: type and display number.
 ORDER = (("I", 0), ("P", 2), ("B", 1), ("P", 4), ("B", 3), ("P", 6), ("B", 5))
 SLICE_TYPE = {"P": 5, "B": 6, "I": 7}
 I_PCM = {"I": 25, "P": 5 + 25, "B": 23 + 25}  # mb_type
@@ -34,7 +34,7 @@ class _Bits:
         self.bits += [0] * (-len(self.bits) % 8)
 
     def nal(self, ref_idc: int, unit_type: int) -> bytes:
-        """The unit with its start code, the stop bit and the emulation prevention bytes."""
+        """Returns the unit with its start code, the stop bit and the emulation prevention bytes."""
         self.align(1)
         out, zeros = bytearray(), 0
         for i in range(0, len(self.bits), 8):
@@ -56,7 +56,7 @@ def _parameter_sets() -> bytes:
     sps.ue(WIDTH - 1)
     sps.ue(HEIGHT // 2 - 1)
     sps.u(4, 0b0010)  # fields, no MBAFF, direct_8x8_inference, no cropping
-    sps.u(1, 1)  # VUI: of it only the timing and the number of pictures that come late
+    sps.u(1, 1)  # VUI, with only the timing and the number of pictures that come late
     sps.u(5, 0b00001)
     sps.u(32, 1)
     sps.u(32, 50)
@@ -84,7 +84,8 @@ def _picture(
     field: int | None,
     draw: random.Random,
 ) -> bytes:
-    """A picture of one slice; `field`: 0 top, 1 bottom, None for a frame."""
+    """Encodes a picture as one slice. `field` is 0 for a top field, 1 for a bottom field, and None
+    for a frame."""
     reference = kind != "B"
     slice_ = _Bits()
     slice_.ue(0)
@@ -99,7 +100,7 @@ def _picture(
     slice_.u(8, order)
     if kind == "B":
         slice_.u(1, 1)  # spatial direct
-    # No override of the number of references, no reordering of them.
+    # The slice neither overrides the number of references nor reorders them.
     slice_.u({"I": 0, "P": 2, "B": 3}[kind], 0)
     if reference:
         slice_.u(1 if idr_id is None else 2, 0)
@@ -124,7 +125,8 @@ def _picture(
 
 
 def _access_units(mixed: bool) -> list[tuple[int, bytes]]:
-    """Each frame's display number and bytes; `mixed`: every third one is not split into fields."""
+    """Returns each frame's display number and bytes. With `mixed`, every third frame is not split
+    into fields."""
     draw = random.Random(5)
     units = []
     for gop in range(GOPS):

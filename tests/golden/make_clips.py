@@ -2,9 +2,9 @@
 
     python tests/golden/make_clips.py [--folder FOLDER] [--list]
 
-The clips go to build/golden/<key> (or $TF_NVCODEC_GOLDEN/<key>), where the key is a hash of this
-folder's scripts and of ffmpeg's version: a second run finds them there. Two processes may run this
-at once; the second waits for the first. commands.txt beside the clips repeats each command.
+The clips go to build/golden/<key> (or $TF_NVCODEC_GOLDEN/<key>). The key is a hash of this folder's
+scripts and of ffmpeg's version, so a second run finds the clips there. If two processes run this at
+once, the second one waits for the first. commands.txt beside the clips lists the commands.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def needed(clip: Clip) -> tuple[str, ...]:
 
 
 def command(clip: Clip, folder: Path) -> list[str]:
-    """The ffmpeg command of a clip; its last word is the output file."""
+    """Returns the ffmpeg command of a clip. Its last word is the output file."""
     words = ["ffmpeg", "-nostdin", "-v", "error", "-y", "-fflags", "+genpts"]
     if clip.of:
         words += shlex.split(clip.input_args)
@@ -68,12 +68,12 @@ def command(clip: Clip, folder: Path) -> list[str]:
     if not clip.of:
         words += ["-frames:v", str(clip.frames)]
     words += shlex.split(clip.args)
-    # Two threads: x265 and SVT-AV1 give the same bytes whatever the machine's number of cores.
+    # With a fixed number of threads, x265 and SVT-AV1 give the same bytes on every machine.
     return [*words, "-threads", "2", "-fflags", "+bitexact", str(folder / clip.name)]
 
 
 def make(clip: Clip, folder: Path) -> str:
-    """Makes one clip in `folder`; returns the line that repeats it."""
+    """Makes one clip in `folder`. Returns the command line that makes it again."""
     if clip.edit is not None:
         source = folder / clip.of
         (folder / clip.name).write_bytes(clip.edit(source.read_bytes(), source))
@@ -92,7 +92,7 @@ def _quiet() -> dict[str, str]:
 
 
 def make_all(folder: Path, workers: int = 2) -> None:
-    """Makes every clip, those that others are made from first."""
+    """Makes every clip. A clip from which others are made comes before them."""
     lines: dict[str, str] = {}
     with concurrent.futures.ThreadPoolExecutor(workers) as pool:
         running: dict[concurrent.futures.Future[str], str] = {}
@@ -113,8 +113,8 @@ def make_all(folder: Path, workers: int = 2) -> None:
 
 
 def made_once(folder: Path, fill: Callable[[Path], None]) -> Path:
-    """The folder, which `fill` makes whole, READY included, if it is not there yet; other processes
-    wait."""
+    """Returns the folder. If it is not there yet, `fill` makes it, with the file READY in it. Other
+    processes wait meanwhile."""
     if (folder / READY).is_file():
         return folder
     folder.parent.mkdir(parents=True, exist_ok=True)
@@ -130,9 +130,9 @@ def made_once(folder: Path, fill: Callable[[Path], None]) -> Path:
 
 
 def ensure_clips() -> Path:
-    """The folder that holds every clip, made now if it is not there yet."""
+    """Returns the folder with every clip, and makes it if it is not there yet."""
     folder = made_once(cache_root() / cache_key(), make_all)
-    os.utime(folder / READY)  # the C++ tests take the newest
+    os.utime(folder / READY)  # The C++ tests take the folder with the newest READY.
     return folder
 
 

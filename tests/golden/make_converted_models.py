@@ -2,9 +2,9 @@
 
     PYTHONPATH=. python tests/golden/make_converted_models.py [FOLDER]
 
-TensorFlow 2.17 with TensorRT 8.6, TensorRT's Python package and a GPU are needed; it takes some
-minutes. Each plan is also run by TensorRT's own runtime and compared with its TRTEngineOp.
-PROVENANCE.json tells versions, GPU, specs and hashes. Paths of the machine are not kept.
+The script needs TensorFlow 2.17, TensorRT 8.6 with its Python package, and a GPU. It takes some
+minutes. TensorRT's own runtime also runs each plan, and the results are compared with those of its
+TRTEngineOp. PROVENANCE.json has versions, GPU, specs and hashes, but no paths of the machine.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent / "converters")]
 
-# What a conversion leaves that has paths or times of this machine in it.
+# These files of a conversion have paths or times of this machine in them.
 DROPPED = ("repeat.sh", "conversion.log", "fingerprint.pb")
-# A file over this is no small golden file.
+# Larger files do not belong in the repository.
 MOST_BYTES = 1_000_000
 ENVIRONMENT = ("tensorflow", "tensorrt_linked", "tensorrt_loaded", "gpus", "driver", "cuda")
 
@@ -48,7 +48,7 @@ def main() -> None:
 
 
 def jobs() -> dict[str, tuple[Any, ...]]:
-    """By name: how the source is made, its file, the spec, and calibration batches."""
+    """Returns for each name how the source is made, its file, the spec, and calibration batches."""
     import gpu_models
     import numpy as np
 
@@ -84,11 +84,11 @@ def jobs() -> dict[str, tuple[Any, ...]]:
         "int8": (
             cnn,
             "cnn",
-            # TensorRT has faster kernels than INT8's for so small a network.
+            # For so small a network, TensorRT has faster kernels than those of INT8.
             ConversionSpec("INT8", input_shapes={"image": (4, 16, 16, 3)}, require_int8=False),
             batches,
         ),
-        # What is in the repository was made when its gap was a sort instead of a cumulative sum.
+        # The model in the repository has a sort in its gap. This script now makes a cumulative sum.
         "fp16_gap": (
             gpu_models.save_with_gap,
             "gap",
@@ -126,7 +126,7 @@ def make(name: str, source: Any, file: str, spec: Any, batches: Any) -> dict[str
 
 
 def clean_record(folder: Path) -> None:
-    """Keeps of conversion.json what does not depend on the machine's folders."""
+    """Removes from conversion.json all that depends on the machine's folders."""
     path = folder / "conversion.json"
     values = json.loads(path.read_text("utf-8"))
     environment = values.get("environment", {})

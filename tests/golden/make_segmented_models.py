@@ -2,9 +2,9 @@
 
     PYTHONPATH=. python tests/golden/make_segmented_models.py
 
-TF-TRT's segmenter runs without a GPU and without TensorRT, so that these are its own graphs, with
-its own names and attributes, and its own words about what it left out. TensorFlow 2.17 is needed.
-What has plans is made on a GPU by make_converted_models.py.
+TF-TRT's segmenter runs without a GPU and without TensorRT. So these are its own graphs, with its
+own names, attributes and reasons for what it left out. The script needs TensorFlow 2.17.
+make_converted_models.py makes the models with plans, on a GPU.
 """
 
 from __future__ import annotations
@@ -46,7 +46,8 @@ def main() -> None:
 
 
 def two_engines(tf: Any) -> Any:
-    """Convolutions with a Cumsum, which TF-TRT has no converter for, between them."""
+    """Makes convolutions with a Cumsum between them. TF-TRT has no converter for this op, so there
+    are two engines."""
     layers = tf.keras.layers
     return tf.keras.Sequential(
         [
@@ -62,7 +63,7 @@ def two_engines(tf: Any) -> Any:
 
 
 def two_inputs(tf: Any) -> Any:
-    """All of it is one engine."""
+    """Makes a model with two inputs. All of it becomes one engine."""
     layers = tf.keras.layers
     left, right = layers.Input((6,)), layers.Input((6,))
     joined = layers.Dense(8, activation="relu", bias_initializer="uniform")(left)
@@ -96,7 +97,7 @@ def freeze(source: str, name: str) -> None:
 
 
 def cut(source: str, name: str, options: Any) -> dict[str, Any]:
-    """Cuts a model with TF-TRT and saves it as the converter does, beside what TF-TRT said."""
+    """Lets TF-TRT cut a model and saves it as the converter does. Also saves TF-TRT's reports."""
     import tensorflow as tf
     from tensorflow.python.compiler.tensorrt import trt_convert
     from tensorflow.python.framework import convert_to_constants

@@ -1,5 +1,6 @@
-"""MP4 files with two sample descriptions, which no muxer of FFmpeg's writes: two clips joined
-without touching their samples, as editors that copy streams do. ISO/IEC 14496-12, 8.5 to 8.7."""
+"""Joins two clips into an MP4 file with two sample descriptions, which FFmpeg's muxer cannot write.
+The samples stay as they are. Editors that copy streams write such files. ISO/IEC 14496-12 describes
+the boxes in 8.5 to 8.7."""
 
 from __future__ import annotations
 
@@ -16,12 +17,12 @@ def _box(kind: bytes, *parts: bytes) -> bytes:
 
 
 def _table(kind: bytes, *rows: bytes) -> bytes:
-    """A box of version 0 with a count."""
+    """Returns a table: a box of version 0 with a count and rows."""
     return _box(kind, struct.pack(">II", 0, len(rows)), *rows)
 
 
 def _find(data: bytes, *path: bytes) -> bytes:
-    """The box there, whole; b"" when there is none."""
+    """Returns the whole box at this path, or b"" if there is none."""
     for depth, kind in enumerate(path):
         at = 0 if depth == 0 else 8
         while at < len(data):
@@ -41,7 +42,7 @@ def _rows(data: bytes, kind: bytes, size: int) -> list[bytes]:
 
 
 def _samples(data: bytes) -> list[bytes]:
-    """Of a file whose samples follow each other from the beginning of its mdat."""
+    """Returns the samples of a file. They must follow each other from the beginning of its mdat."""
     table = _find(data, *_TABLE, b"stsz")
     sizes = struct.unpack(f">{(len(table) - 20) // 4}I", table[20:])
     media, out = _find(data, b"mdat")[8:], []
@@ -52,7 +53,7 @@ def _samples(data: bytes) -> list[bytes]:
 
 
 def _short_lengths(sample: bytes) -> bytes:
-    """With NAL unit lengths of two bytes instead of four."""
+    """Writes the lengths of a sample's NAL units in two bytes instead of four."""
     out = b""
     while sample:
         (size,) = struct.unpack(">I", sample[:4])
@@ -62,7 +63,8 @@ def _short_lengths(sample: bytes) -> bytes:
 
 
 def _with_short_lengths(description: bytes) -> bytes:
-    """`lengthSizeMinusOne` of an avcC record is 1 then (ISO/IEC 14496-15, 5.3.3.1)."""
+    """Sets `lengthSizeMinusOne` in the avcC record to 1, which means two bytes (ISO/IEC 14496-15,
+    5.3.3.1)."""
     at = description.index(b"avcC") + 8
     return description[:at] + b"\xfd" + description[at + 1 :]
 
@@ -106,7 +108,7 @@ def _joined(first: bytes, second: bytes, short_lengths: bool) -> bytes:
 
 
 def with_second(data: bytes, source: Path) -> bytes:
-    """The clip, then the one of its name that ends in _second."""
+    """Joins a clip with the clip whose name has _second at its end."""
     second = source.with_name(f"{source.stem}_second.mp4").read_bytes()
     return _joined(data, second, short_lengths=False)
 

@@ -1,4 +1,4 @@
-"""Streams that no encoder makes: edits of clips, for gpu_clips.py."""
+"""Edits clips into streams that no encoder makes. gpu_clips.py calls these functions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _HUFFMAN_TABLES = b"\xff\xc4"
 
 
 def _with_display_size(stream: bytes, width: int, height: int) -> bytes:
-    """MPEG-2 with a sequence_display_extension (ISO/IEC 13818-2, 6.2.2.4) in each header."""
+    """Adds a sequence_display_extension (ISO/IEC 13818-2, 6.2.2.4) to each header of MPEG-2."""
     bits = f"{2:04b}{5:03b}0{width:014b}1{height:014b}".ljust(40, "0")
     added = _EXTENSION + int(bits, 2).to_bytes(5, "big")
     first, *rest = stream.split(_EXTENSION)
@@ -37,7 +37,7 @@ def larger_display(data: bytes, source: Path) -> bytes:
 
 
 def _field(jpeg: bytes, polarity: int) -> bytes:
-    """With the marker of AVI's Motion JPEG that tells the fields apart, instead of JFIF's."""
+    """Replaces JFIF's marker by that of Motion JPEG in AVI, which says which field this is."""
     if jpeg[2:4] == b"\xff\xe0":
         jpeg = jpeg[:2] + jpeg[4 + int.from_bytes(jpeg[4:6], "big") :]
     marker = b"AVI1" + bytes([polarity]) + bytes(9)
@@ -57,7 +57,8 @@ def _ivf(packets: list[bytes], width: int, height: int) -> bytes:
 
 
 def jpeg_fields(data: bytes, source: Path) -> bytes:
-    """Two JPEGs of 288x96 in a packet, the fields of a picture of 288x192, in IVF."""
+    """Puts two JPEGs of 288x96 into each packet of an IVF file. They are the fields of a picture of
+    288x192."""
     del source
     jpegs = _jpegs(data)
     return _ivf([_field(a, 1) + _field(b, 2) for a, b in zip(jpegs[::2], jpegs[1::2])], 288, 192)
@@ -70,6 +71,7 @@ def _without_tables(jpeg: bytes) -> bytes:
 
 
 def jpeg_without_tables(data: bytes, source: Path) -> bytes:
-    """JPEGs of 288x192 that leave out their Huffman tables, as cameras do, in IVF."""
+    """Puts JPEGs of 288x192 into an IVF file and removes their Huffman tables. Some cameras write
+    such JPEGs."""
     del source
     return _ivf([_without_tables(jpeg) for jpeg in _jpegs(data)], 288, 192)

@@ -1,4 +1,4 @@
-"""Arrays on a GPU that do not belong to TensorFlow: the driver's memory, streams and copies."""
+"""Arrays, streams and contexts on a GPU that the tests get from the driver, not from TensorFlow."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import numpy as np
 
 
 def _cuda() -> ctypes.CDLL:
-    """The driver, with the first GPU's primary context, TensorFlow's too, current: memory may be
-    given back on any thread."""
+    """Returns the driver. Makes the first GPU's primary context, which is TensorFlow's too, current
+    in this thread, because any thread may free memory."""
     cuda, context = _open()
     check(cuda.cuCtxSetCurrent(context))
     return cuda
@@ -34,15 +34,15 @@ def check(result: int) -> None:
 
 
 def free_memory() -> int:
-    """Free bytes of the first GPU."""
+    """Returns how many bytes of the first GPU's memory are free."""
     free, total = ctypes.c_size_t(), ctypes.c_size_t()
     check(_cuda().cuMemGetInfo_v2(ctypes.byref(free), ctypes.byref(total)))
     return int(free.value)
 
 
 class Context:
-    """One of the first GPU's beside the primary one, current nowhere; destroyed at the end of
-    `with`."""
+    """A second context of the first GPU, beside the primary one. It is current in no thread. The
+    end of the `with` block destroys it."""
 
     def __init__(self) -> None:
         cuda, device, handle = _cuda(), ctypes.c_int(), ctypes.c_void_p()
@@ -72,14 +72,14 @@ class Context:
             check(cuda.cuCtxPopCurrent_v2(ctypes.byref(ctypes.c_void_p())))
 
     def stream(self) -> int:
-        """A new stream. It ends with the context."""
+        """Makes a stream. It ends with the context."""
         handle = ctypes.c_void_p()
         with self._current() as cuda:
             check(cuda.cuStreamCreate(ctypes.byref(handle), 1))
         return int(handle.value or 0)
 
     def read(self, address: int, size: int) -> bytes:
-        """Memory of the context."""
+        """Copies memory of the context to the host."""
         out = ctypes.create_string_buffer(size)
         with self._current() as cuda:
             check(cuda.cuMemcpyDtoH_v2(out, ctypes.c_uint64(address), ctypes.c_size_t(size)))
@@ -87,22 +87,22 @@ class Context:
 
 
 def context_of(address: int) -> int:
-    """The context that the memory belongs to."""
+    """Returns the context that the memory at this address belongs to."""
     context, attribute = ctypes.c_void_p(), 1  # CU_POINTER_ATTRIBUTE_CONTEXT
     check(_cuda().cuPointerGetAttribute(ctypes.byref(context), attribute, ctypes.c_uint64(address)))
     return int(context.value or 0)
 
 
 def pause(stream: int, seconds: float) -> None:
-    """What is queued next on this stream waits so long; the host does not. Without Python, whose
-    lock the call under test may hold."""
+    """Queues a pause on this stream. Later work on the stream waits for it, the host does not. The
+    pause runs no Python code, because the call under test may hold Python's lock."""
     sleep = ctypes.cast(ctypes.CDLL(None).usleep, ctypes.c_void_p)
     microseconds = ctypes.c_void_p(int(1e6 * seconds))
     check(_cuda().cuLaunchHostFunc(ctypes.c_void_p(stream), sleep, microseconds))
 
 
 class Stream:
-    """A stream that does not wait for the default stream."""
+    """A stream of the driver. It does not wait for the default stream."""
 
     def __init__(self) -> None:
         handle = ctypes.c_void_p()
@@ -127,7 +127,8 @@ class Stream:
 
 
 class CudaArray:
-    """The driver's memory, with `__cuda_array_interface__`. `living` counts these objects."""
+    """An array in memory of the driver, with `__cuda_array_interface__`. `living` counts these
+    objects."""
 
     living = 0
     address = 0

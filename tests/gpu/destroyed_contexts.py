@@ -1,4 +1,4 @@
-"""Contexts that were destroyed, and numbers that are no context, give errors instead of crashes.
+"""Passes destroyed contexts, and numbers that are no context. They must give errors, not crashes.
 
 python tests/gpu/destroyed_contexts.py      # prints what it did, "all refused" at the end
 """
@@ -59,7 +59,7 @@ def main() -> None:
     print("decoder let go", flush=True)
     refused("a destroyed one", lambda: create(cudacontext=handle), none)
 
-    with Context() as context:  # It may have the same address.
+    with Context() as context:  # It may have the address of the destroyed one.
         decoder = create(cudacontext=context.handle)
         count = sum(len(decoder.Decode(packet)) for packet in packets)
         assert count == 48, count

@@ -1,4 +1,4 @@
-"""Comparisons of NVDEC's frames with those of the CPU."""
+"""Compares NVDEC's frames with those of the CPU."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-# Decoders need memory beside TensorFlow's.
+# NVDEC needs GPU memory outside of TensorFlow's, so TensorFlow must not take all of it.
 os.environ.setdefault("TF_FORCE_GPU_ALLOW_GROWTH", "true")
 
 import numpy as np
@@ -22,7 +22,8 @@ from gpu_clips import data
 import tf_nvcodec as nvc
 
 GPU = "/GPU:0"
-# Every GPU with NVDEC decodes these of the clips. Some also decode 4:4:4, 10 and 12 bits.
+# Every GPU whose NVDEC has the codec decodes these pixel formats. Some GPUs also decode 4:4:4, 10
+# and 12 bits.
 EVERYWHERE = {
     "h264": {"yuv420p", "yuvj420p"},
     "hevc": {"yuv420p"},
@@ -35,7 +36,8 @@ EVERYWHERE = {
 
 
 def codecs() -> set[str]:
-    """The codecs of the first GPU's NVDEC, from "NVIDIA H200: h264, hevc"."""
+    """Returns the codecs of the first GPU's NVDEC. is_available tells them in a text such as
+    "NVIDIA H200: h264, hevc"."""
     _, reason = nvc.is_available("nvdec", reason=True)
     return set(re.findall(r"\w+", reason.rpartition(":")[2]))
 
@@ -44,13 +46,14 @@ def must_take(name: str) -> bool:
     info = nvc.probe(data(name))
     codec, pixel_format = info.codec.numpy().decode(), info.pixel_format.numpy().decode()
     large = min(int(info.width), int(info.height)) >= 144
-    # FFmpeg decodes H.264 without chroma as yuv420p; NVDEC need not.
+    # FFmpeg calls H.264 without chroma yuv420p. NVDEC need not decode it.
     large = large and "gray" not in name
     return large and codec in codecs() and pixel_format in EVERYWHERE.get(codec, set())
 
 
 def on_gpu(contents: bytes | tf.Tensor, *, backend: str = "nvdec", **options: Any) -> Any:
-    """decode_video, or decode_frames_at with `indices` or `timestamps`, on the GPU device."""
+    """Calls decode_video on the GPU device, or decode_frames_at if there are `indices` or
+    `timestamps`."""
     with tf.device(GPU):
         return _call(options)(contents, backend=backend, **options)
 
@@ -65,8 +68,8 @@ def _call(options: dict[str, Any]) -> Callable[..., Any]:
 
 
 def native(name: str, **options: object) -> nvc.DecodedVideo:
-    """NVDEC's frames of a clip as they are coded. Skips where the GPU does not take the clip, and
-    may not take it."""
+    """Returns NVDEC's frames of a clip in their own pixel format. Skips the test if the GPU refuses
+    the clip, unless every GPU must take it."""
     try:
         return on_gpu(data(name), pixel_format="native", **options)
     except tf.errors.UnimplementedError as error:
@@ -76,7 +79,7 @@ def native(name: str, **options: object) -> nvc.DecodedVideo:
 
 
 def taken(names: Iterable[str]) -> set[str]:
-    """The clips of which the GPU decodes a frame."""
+    """Returns the clips of which the GPU decodes a frame."""
     found = set()
     for name in names:
         with contextlib.suppress(tf.errors.UnimplementedError):
@@ -126,7 +129,7 @@ def check_auto_is_ffmpegs(name: str) -> None:
 
 
 def check_as_many(name: str) -> None:
-    """NVDEC's frames have the shape and times of FFmpeg's. Their content may differ."""
+    """NVDEC gives as many frames as FFmpeg, with the same times. Their content may differ."""
     frames, pts = native(name, on_error="repeat")
     want = on_cpu(data(name), pixel_format="native")
     assert frames.shape == want.frames.shape
@@ -141,7 +144,7 @@ def differences(got: npt.NDArray[Any], want: npt.NDArray[Any]) -> str:
 
 @contextlib.contextmanager
 def nvdec_alone() -> Iterator[None]:
-    """Fails if FFmpeg decoded a part again, which would hide what NVDEC gave."""
+    """Fails if FFmpeg decodes a part again inside the block, which would hide NVDEC's frames."""
     before = nvc.decoder_pool().decoded_again
     yield
     again = nvc.decoder_pool().decoded_again - before
@@ -149,9 +152,9 @@ def nvdec_alone() -> Iterator[None]:
 
 
 def check_keeps_no_memory(call: Callable[[], object], most: int = 32 << 20) -> None:
-    """Twenty calls leave the GPU's free memory as it was, but for `most` bytes. Other processes may
-    take some meanwhile, so there are several attempts; one that frees some may hide a leak. Certain
-    is only a GPU that no other process uses."""
+    """Twenty calls must not take more than `most` bytes of the GPU's memory for good. Another
+    process on the GPU may take memory meanwhile, so there are several attempts. If it frees memory,
+    this hides a leak. The check is certain only on a GPU that no other process uses."""
     call()
     for _ in range(4):
         before = free_memory()

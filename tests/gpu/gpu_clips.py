@@ -1,9 +1,10 @@
-"""The golden corpus of the codecs that NVDEC has, at sizes that it takes (HEVC from 144x144 on).
+"""Makes clips for the GPU tests: golden clips of the codecs that NVDEC has, at sizes that it takes
+(HEVC from 144x144 on).
 
     python tests/gpu/gpu_clips.py      # makes them, prints their folder
 
-They go beside the golden clips. A host for GPU tests may have no ffmpeg: there a folder made
-elsewhere is taken ($TF_NVCODEC_GOLDEN names what holds it).
+Their folder is beside that of the golden clips. A GPU machine may have no ffmpeg. There, the tests
+take a folder made elsewhere, which lies in $TF_NVCODEC_GOLDEN.
 """
 
 from __future__ import annotations
@@ -25,9 +26,10 @@ from make_clips import READY, cache_key, cache_root, made_once, make, needed  # 
 FACTOR = 3
 SMALLEST = 144
 CODECS = ("h264", "hevc", "vp8", "vp9")
-# The standards of these codecs leave the last bits of the inverse transform to the decoder.
+# The standards of these codecs leave the last bits of the inverse transform to the decoder, so
+# NVDEC may round in another way than FFmpeg.
 ROUNDING = ("mpeg1", "mpeg2", "mpeg4", "mjpeg")
-# In larger pictures the lost cells would hold only parts of a picture.
+# In larger pictures, the cells that this clip lost would hold only parts of a picture.
 ONLY_SMALL = {"h264_lost_cells.ts"}
 # Clips for which NVDEC is not used, and why.
 REFUSED = {
@@ -42,7 +44,7 @@ REFUSED = {
         ),
         "NVDEC is not used for mpeg4 of object type 17",
     ),
-    # FFmpeg's encoder marks it as the Simple profile.
+    # FFmpeg's encoder marks this clip as Simple profile, which has no fields.
     "mpeg4_fields.avi": "NVDEC is not used for MPEG-4 with B pictures, fields",
     "mjpeg_fields.ivf": "NVDEC does not decode JPEG in fields",
     "vc1.mkv": "NVDEC is not used for codec 'vc1'",
@@ -58,7 +60,7 @@ _MJPEG = "-c:v mjpeg -pix_fmt yuvj420p"
 _MPEG4 = "-c:v mpeg4 -bf 0 -g 12 -q:v 4"
 EXTRA = (
     Clip("mpeg1.mpg", "-c:v mpeg1video -bf 2 -g 12 -q:v 4", size="288x192"),
-    # Sizes that are no whole macroblocks, odd and even.
+    # These sizes, one odd and one even, are no multiples of a macroblock.
     Clip("mpeg1_odd.mpg", "-c:v mpeg1video -bf 2 -g 12 -q:v 4", size="291x195", source="testsrc"),
     Clip(
         "mpeg2_interlaced_300.ts",
@@ -73,11 +75,11 @@ EXTRA = (
     Clip("mpeg4_simple.ts", f"{_MPEG4} -mpeg_quant 1", size="288x192"),
     Clip("mpeg4_simple_slices.m4v", f"{_MPEG4} -ps 300", size="288x192"),
     Clip("mpeg4_fields.avi", f"{_MPEG4} -flags +ilme+ildct", size="288x192"),
-    # Has the size of mjpeg.avi.
+    # This clip has the size of mjpeg.avi, so that both can use the same session.
     Clip("mjpeg_other.avi", f"{_MJPEG} -q:v 8", source="testsrc", size="288x192", frames=12),
     Clip("halves.mjpeg", f"{_MJPEG} -q:v 4", size="288x96", frames=12, tags=frozenset({"part"})),
     Clip("mjpeg_fields.ivf", of="halves.mjpeg", edit=clip_edits.jpeg_fields),
-    # Has the default tables, which every decoder knows.
+    # The default Huffman tables are in the standard, so a decoder can add them again.
     Clip(
         "tables.mjpeg",
         f"{_MJPEG} -q:v 4 -huffman default",

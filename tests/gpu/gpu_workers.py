@@ -1,8 +1,8 @@
-"""A pytest plugin for scripts/gpu_tests.sh: pytest-xdist's workers share the GPUs and the cores.
+"""A pytest plugin for scripts/gpu_tests.sh. It gives each worker of pytest-xdist a GPU and cores.
 
-GPU_TESTS_GPUS lists the GPUs, and GPU_TESTS_LOGS is the folder for outcomes. With GPU_TESTS_ALONE
-only the tests marked `alone` run, in one worker that has all GPUs; without it, all others run.
-GPU_TESTS_MPS may have a folder for each GPU, in which NVIDIA's MPS listens.
+GPU_TESTS_GPUS lists the GPUs, and GPU_TESTS_LOGS is the folder for outcomes. If GPU_TESTS_ALONE is
+set, only the tests marked `alone` run, in one worker that has all GPUs. If not, all others run.
+GPU_TESTS_MPS may name a folder with a folder for each GPU, in which NVIDIA's MPS listens.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ OUTCOMES = LOGS / "outcomes.tsv"
 # The outcomes of earlier runs, if tests that passed are left out. This file does not change: a
 # worker that replaces a dead one must collect the same tests.
 BEFORE = LOGS / "before.tsv"
-# The longest tests: many conversions in one test, large networks, conversions in a process of their
-# own, then the other conversions.
+# Parts of the names of the longest tests, which start first: many conversions in one test, large
+# networks, conversions in a child process, then the other conversions.
 LONGEST_FIRST = ("bisect", "applications", "digits[INT8", "converters")
 WORKER = os.environ.get("PYTEST_XDIST_WORKER")
 ALONE = "GPU_TESTS_ALONE" in os.environ
 
 
-# Used by the controller: the places of its workers, and the errors that ended some of them.
+# The controller keeps the places of its workers here, and the errors that ended some of them.
 _places: dict[str, int] = {}
 _broken: list[str] = []
 
@@ -60,8 +60,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def take_place(place: int) -> None:
-    """Places take turns at the GPUs, each of which has an equal part of the cores; all of them
-    where there are too few."""
+    """Gives this process the GPU and the cores of its place. The places are spread over the GPUs in
+    turn. Each GPU has an equal part of the cores, or all of them if there are too few."""
     cores = sorted(os.sched_getaffinity(0))
     number = place % len(GPUS)
     part = len(cores) // len(GPUS)
@@ -70,7 +70,7 @@ def take_place(place: int) -> None:
     os.environ["CUDA_VISIBLE_DEVICES"] = gpu
     if folder := os.environ.get("GPU_TESTS_MPS"):
         os.environ["CUDA_MPS_PIPE_DIRECTORY"] = f"{folder}/{gpu}"
-        os.environ["CUDA_VISIBLE_DEVICES"] = "0"  # An MPS server calls its GPU so.
+        os.environ["CUDA_VISIBLE_DEVICES"] = "0"  # Each MPS server calls its GPU 0.
 
 
 def passed_before() -> set[str]:

@@ -1,4 +1,4 @@
-"""Decodes on a GPU that has no memory for NVDEC's surfaces, and when it has some again.
+"""Decodes while the GPU has no memory for NVDEC's surfaces, and again when it has some.
 
 python tests/gpu/no_memory.py      # prints the error, then "as FFmpeg's"
 """
@@ -21,7 +21,7 @@ LEAST = 1 << 20
 def all_memory() -> list[CudaArray]:
     """Takes so much memory that the rest is too little for a session."""
     taken = []
-    with contextlib.suppress(AssertionError):  # The driver keeps the last part.
+    with contextlib.suppress(AssertionError):  # The driver does not give away its last memory.
         while (free := free_memory()) > LEAST:
             taken.append(CudaArray((free // 2,), "uint8", None))
     assert free_memory() <= 4 * LEAST
@@ -36,7 +36,8 @@ def large_clip() -> bytes:
 
 def main() -> None:
     clip = large_clip()
-    on_gpu(data("h264.mp4"), stop=1)  # The question for NVDEC's capabilities takes memory too.
+    # The first decode asks for NVDEC's capabilities, which takes memory too.
+    on_gpu(data("h264.mp4"), stop=1)
     with tf.device(GPU):
         # TensorFlow keeps this memory for the frames, so that only the decoder fails.
         assert float(tf.reduce_sum(tf.zeros(64 << 20, tf.uint8))) == 0

@@ -39,7 +39,7 @@ def encode(frames: list[Any], fmt: str = "NV12", **options: Any) -> bytes:
 
 
 def on_gpu(frame: npt.NDArray[Any]) -> tf.Tensor:
-    """An array that is complete, whichever stream reads it."""
+    """Copies a frame to the GPU and waits, so that any stream may read the tensor."""
     with tf.device(GPU):
         tensor = tf.constant(frame)
     np.testing.assert_array_equal(tensor.numpy(), frame)
@@ -52,7 +52,7 @@ def address(tensor: tf.Tensor) -> int:
 
 
 class Planes:
-    """Like the objects of the programming guide's examples, which only have cuda()."""
+    """Has only cuda(), like the objects in the programming guide's examples."""
 
     def __init__(self, planes: list[Any]) -> None:
         self.planes = planes
@@ -105,7 +105,8 @@ def test_rows_with_a_pitch() -> None:
 
 @pytest.mark.parametrize("told", ["by the array", "by the encoder"])
 def test_the_producers_stream_comes_first(told: str) -> None:
-    """A copy writes the frame. It is queued behind many long copies."""
+    """The copy that writes the frame waits on its stream behind many long copies. The encoder must
+    wait for it before it reads the frame."""
     stream = Stream()
     large = [CudaArray((1 << 29,), "uint8", None) for _ in range(2)]
     frames = [frame_of("NV12", seed) for seed in range(3)]
@@ -121,7 +122,7 @@ def test_the_producers_stream_comes_first(told: str) -> None:
             stream.copy(large[0].address, large[1].address, large[0].size)
         stream.copy(array.address, source, array.size)
         got += encoder.Encode(array)
-        # The encoder has read it, so it may change.
+        # Encode has returned, so the encoder has read the frame. Changing it does no harm.
         stream.copy(array.address, large[0].address, array.size)
     got += encoder.EndEncode()
     stream.synchronize()

@@ -1,7 +1,8 @@
-"""The guide's encoding scripts where there is a GPU, with frames in its memory where they put them.
+"""Runs the guide's encoding scripts on a machine with a GPU. The scripts may put frames in its
+memory.
 
-A GPU without NVENC leaves the encoding to FFmpeg. What came out is read by this project's decoders:
-a host of GPUs need not have FFmpeg's tools.
+If the GPU has no NVENC, FFmpeg encodes. The tests read the results with this project's decoders,
+because a GPU machine need not have FFmpeg's tools.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ SIZE = (WIDTH, HEIGHT)
 
 @pytest.fixture
 def raw(tmp_path: Path) -> Path:
-    """Frames of NV12 one after the other."""
+    """Writes a raw file: frames of NV12, one after the other."""
     return write_nv12(tmp_path / "input.yuv", COUNT)
 
 
@@ -42,7 +43,7 @@ def mp4(raw: Path, tmp_path: Path) -> Path:
 
 
 def decoded(path: Path | str, backend: str = "cpu") -> np.ndarray:
-    """[T, H * 3 / 2, W]"""
+    """Returns the frames of a file, [T, H * 3 / 2, W]."""
     decoder = nvc.SimpleDecoder(str(path), use_device_memory=False, backend=backend)
     return np.stack([np.asarray(frame) for frame in decoder])
 
@@ -70,7 +71,7 @@ def test_tensors_as_frames(raw: Path, tmp_path: Path) -> None:
 
 
 class AppCAI:
-    """A plane by CUDA's array interface, as the guide's samples make it."""
+    """Shows a plane by __cuda_array_interface__, as the guide's samples do."""
 
     def __init__(self, shape: tuple[int, ...], strides: tuple[int, ...], address: int) -> None:
         self.__cuda_array_interface__: dict[str, Any] = {
@@ -83,7 +84,7 @@ class AppCAI:
 
 
 class AppFrame:
-    """The planes of NV12 in one block of the GPU's memory, as in the guide's samples."""
+    """Gives the planes of NV12 in one block of GPU memory, as the guide's samples do."""
 
     def __init__(self, memory: CudaArray) -> None:
         self.memory = memory
@@ -105,7 +106,7 @@ def test_planes_of_ones_own() -> None:
     for frame in frames:
         with tf.device(GPU):
             tensor = tf.constant(frame)
-        np.testing.assert_array_equal(tensor.numpy(), frame)  # The frame is complete.
+        np.testing.assert_array_equal(tensor.numpy(), frame)  # This waits for the frame.
         source = tf_nvcodec.DeviceFrames(tensor).__cuda_array_interface__["data"][0]
         stream.copy(memory.address, source, memory.size)
         stream.synchronize()
@@ -132,7 +133,8 @@ def test_parameters_of_a_json_file(name: str, raw: Path, tmp_path: Path) -> None
     assert key_frames(path) == list(range(0, COUNT, int(params["gop"])))
     assert len(decoded(path)) == COUNT
     if name == "cbr":
-        assert int(largest) <= 1.05 * params["vbvbufsize"] / 8  # A frame fits the buffer.
+        # The largest frame fits into the buffer.
+        assert int(largest) <= 1.05 * params["vbvbufsize"] / 8
 
 
 def test_the_bitrate_halves_and_returns(tmp_path: Path) -> None:

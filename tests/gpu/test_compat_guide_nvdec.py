@@ -31,7 +31,8 @@ def test_packets_of_a_file() -> None:
 
 
 def test_low_latency() -> None:
-    """At most the first frame is late, because NVDEC's parser may hold one back."""
+    """The script counts the packets that do not give their frame at once. That may be the first
+    one, because NVDEC's parser may hold a frame back."""
     assert run(guide.LOW_LATENCY, folder() / "h264_no_b.mp4") in (["0"], ["1"])
 
 

@@ -34,7 +34,7 @@ def tensor_of(frame: nvc.DecodedFrame) -> tf.Tensor:
 
 
 def same(got: list[nvc.DecodedFrame], want: list[nvc.DecodedFrame], what: str) -> None:
-    """Frames in host memory."""
+    """Asserts that two lists of frames in host memory are equal."""
     assert [f.timestamp for f in got] == [f.timestamp for f in want], what
     for i, (left, right) in enumerate(zip(got, want)):
         kind = (right.format, right.shape, right.strides)
@@ -76,7 +76,7 @@ def test_of_scalable_video_the_base_layer_is_decoded(codec: str) -> None:
 
 @pytest.mark.parametrize("name", CLIPS)
 def test_frames_are_the_cpus(name: str) -> None:
-    """FFmpeg decodes what this GPU can't."""
+    """If this GPU can't decode the clip, FFmpeg does, so the frames are the same in any case."""
     try:
         want = decode(name, backend="cpu", latency=sound_latency(name))
     except nvc.PyNvVCExceptionUnsupported as error:
@@ -91,7 +91,7 @@ def test_nvdec_alone_gives_the_cpus_frames(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["mpeg2.ts", "mpeg4.avi", "mjpeg.avi"])
 def test_rounding_codecs_are_close(name: str) -> None:
-    """The bound for a frame is that of test_nvdec_rounding.py."""
+    """The bound for the error of a frame is that of test_nvdec_rounding.py."""
     try:
         got = decode(name, backend="nvdec")
     except nvc.PyNvVCExceptionUnsupported as error:
@@ -120,7 +120,8 @@ def test_frames_in_device_memory(name: str) -> None:
     frames = decode(name, usedevicememory=True)
     want = decode(name, backend="cpu")
     assert len(frames) == len(want)
-    tensors = [tensor_of(frame) for frame in frames]  # All are kept, so each has memory of its own.
+    # The test keeps all frames, so each one has memory of its own.
+    tensors = [tensor_of(frame) for frame in frames]
     assert {frame.__dlpack_device__() for frame in frames} == {(2, 0)}
     assert all("GPU:0" in tensor.device for tensor in tensors), tensors[0].device
     equal([tensor.numpy() for tensor in tensors], want, name)
@@ -143,14 +144,16 @@ def test_tensors_outlive_their_frames() -> None:
 
 
 def test_frames_let_go_are_read_to_the_end() -> None:
-    """Work on a frame is still queued when its memory could be used for the next frame."""
+    """The script lets go of a frame while work on it is still queued. The decoder must not use its
+    memory for another frame before this work is done."""
     demuxer = nvc.CreateDemuxer(data("h264_long_gop.mp4"))
     decoder = nvc.CreateDecoder(codec=demuxer.GetNvCodecId(), usedevicememory=True)
     busy = tf.random.normal([4096, 4096])
     sums = []
     for packet in demuxer:
         for frame in decoder.Decode(packet):
-            busy = tf.linalg.matmul(busy, busy) * 1e-3  # before the sum, in TensorFlow's stream
+            # TensorFlow's stream computes this before the sum, so the sum comes late.
+            busy = tf.linalg.matmul(busy, busy) * 1e-3
             sums.append(tf.reduce_sum(tf.cast(tensor_of(frame), tf.int64)))
     want = [int(np.asarray(f).sum()) for f in decode("h264_long_gop.mp4", backend="cpu")]
     assert [int(value) for value in sums] == want
@@ -216,7 +219,7 @@ def test_low_latency_gives_the_same_frames_sooner(name: str) -> None:
         late.append(count - len(frames))
     same(frames, decode(name, backend="cpu"), name)
     if name == "h264_no_b.mp4":
-        # The parser may hold back one frame, and 3 more at the default latency.
+        # NVDEC's parser may hold back one frame. At the default latency there would be 3 more.
         assert max(late) <= 1, late
 
 
@@ -261,7 +264,7 @@ def test_colours_in_the_callers_context() -> None:
 
 
 def test_contexts_that_are_gone_and_what_never_was_one() -> None:
-    """The test runs in a process of its own, because the driver may not survive wrong addresses."""
+    """The checks run in a process of their own, because a wrong address may crash the driver."""
     script = Path(__file__).with_name("destroyed_contexts.py")
     printed = printed_by(str(script), timeout=90)
     assert printed.splitlines()[-1] == "all refused"

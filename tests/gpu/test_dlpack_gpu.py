@@ -19,7 +19,7 @@ pytestmark = pytest.mark.gpu
 
 
 def busy(seed: int) -> tf.Tensor:
-    """A matrix that takes the GPU some time to make."""
+    """Returns a matrix that the GPU takes some time to compute."""
     with tf.device(GPU):
         matrix = tf.random.stateless_uniform((4096, 4096), (seed, 1))
         for _ in range(8):
@@ -54,7 +54,8 @@ def test_a_cuda_array_is_taken_as_it_is(dtype: str) -> None:
 
 
 def test_consumers_wait_for_tensorflow_and_tensorflow_for_producers() -> None:
-    """Each exchange is checked. A copy that is too early would have old bytes."""
+    """The test checks the bytes of each exchange. A copy that does not wait would have old
+    bytes."""
     stream = Stream()
     for seed in range(10):
         made = busy(seed)
@@ -87,13 +88,13 @@ def test_the_host_does_not_wait_for_a_producer() -> None:
     producer, made = Stream(), busy(0)
     shared = nvc.DeviceFrames(made)
     total = float(tf.reduce_sum(made))
-    gc.collect()  # Frees the arrays of other tests, which takes time.
-    shared.wait_for(producer.handle)  # Warms up.
+    gc.collect()  # Freeing the arrays of other tests takes time, so it happens now.
+    shared.wait_for(producer.handle)  # The first call takes longer.
     producer.pause(1.0)
     assert took(lambda: shared.wait_for(producer.handle)) < 0.5
     began = time.monotonic()
     assert float(tf.reduce_sum(made)) == pytest.approx(total)
-    assert time.monotonic() - began > 0.1  # TensorFlow's work did wait.
+    assert time.monotonic() - began > 0.1  # TensorFlow's work waited for the pause.
 
 
 @pytest.mark.parametrize("call", ["wait_for", "__dlpack__", "from_dlpack"])
@@ -106,12 +107,12 @@ def test_the_host_does_not_wait_for_tensorflow(call: str) -> None:
         "from_dlpack": lambda: nvc.from_dlpack(shared),
     }
     gc.collect()
-    for _ in range(2):  # Warms up, and frees the arrays of other tests.
+    for _ in range(2):  # The first calls take longer, and free the arrays of other tests.
         calls[call]()
         float(tf.negative(made)[0, 0])
     pause(shared.__cuda_array_interface__["stream"], 1.0)
     assert took(calls[call]) < 0.5
-    assert took(lambda: float(tf.negative(made)[0, 0])) > 0.1  # The stream did pause.
+    assert took(lambda: float(tf.negative(made)[0, 0])) > 0.1  # The stream paused.
 
 
 def test_memory_goes_back_to_its_owner_after_tensorflows_work() -> None:
@@ -126,13 +127,13 @@ def test_memory_goes_back_to_its_owner_after_tensorflows_work() -> None:
     float(total)
     nvc.from_dlpack(CudaArray((64,), "float32", None))
     gc.collect()
-    nvc.DeviceFrames(tf.constant(1)).__dlpack_device__()  # Frees unused memory.
+    nvc.DeviceFrames(tf.constant(1)).__dlpack_device__()  # Such a call frees unused memory.
     assert CudaArray.living <= before + 1
 
 
 def test_decoded_frames_are_shared() -> None:
-    """The frames are copied as soon as the op has returned. The copy waits for the decoder, the
-    host does not."""
+    """The test queues a copy of the frames as soon as the op has returned. The copy waits for the
+    decoder, the host does not."""
     want = on_cpu(data("h264.mp4"), pixel_format="native").frames.numpy()
     for _ in range(10):
         frames = on_gpu(data("h264.mp4"), pixel_format="native").frames

@@ -1,5 +1,5 @@
-"""encode_video of tensors on the GPU: without an NVENC by name or by the CPU's bytes, with one
-decoded back."""
+"""Calls encode_video with tensors on the GPU. Without an NVENC, the error names the GPU, or the
+bytes equal those that the CPU makes. With one, the tests decode the result."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ KINDS = [*PIXELS, *((name, "uint8") for name in PACKED)]
 
 @pytest.fixture
 def switched_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    """backend="auto" tries NVENC."""
+    """Makes backend="auto" try NVENC."""
     monkeypatch.setenv(SWITCH, "1")
 
 
@@ -47,7 +47,8 @@ def no_soft_placement() -> Iterator[None]:
 
 
 def nvenc_codecs() -> list[str]:
-    """The codecs of the first GPU's NVENC, from "NVIDIA L4: h264, hevc, av1", or none."""
+    """Returns the codecs of the first GPU's NVENC, or none. is_available tells them in a text such
+    as "NVIDIA L4: h264, hevc, av1"."""
     available, reason = nvc.is_available("nvenc", reason=True)
     return reason.rpartition(": ")[2].split(", ") if available else []
 
@@ -120,7 +121,7 @@ def test_auto_without_nvenc_is_the_cpus_bytes(input_format: str, dtype: str) -> 
     tensor = on_gpu(frames)
     assert encode(tensor, **options) == want
     assert in_function(tensor, **options) == want
-    assert encode(frames, **options) == want  # Now from host memory.
+    assert encode(frames, **options) == want  # These frames are in host memory.
 
 
 @pytest.mark.usefixtures("switched_on")
@@ -160,7 +161,7 @@ def test_threads_get_their_own() -> None:
 @pytest.mark.usefixtures("switched_on")
 @pytest.mark.alone
 def test_no_memory_is_left_behind() -> None:
-    """No memory is kept with an NVENC or without, nor after errors."""
+    """Calls keep no GPU memory, with or without an NVENC, nor after errors."""
     frames = on_gpu(frames_of("rgb", "float32", 8))
     bad = frames * 300
 
@@ -202,7 +203,7 @@ def test_saved_models_made_here_load_without_a_gpu(tmp_path: Path) -> None:
 def check_refused(codec: str, frames: tf.Tensor, **call: Any) -> None:
     with pytest.raises((tf.errors.FailedPreconditionError, tf.errors.UnimplementedError)) as caught:
         encode(frames, codec=codec, **call)
-    # AV1 also where this libavcodec or the GPU's NVENC is too old for it.
+    # For AV1 there are two more causes: this libavcodec or the GPU's NVENC may be too old for it.
     known = f"no NVENC on {name_of_gpu()}" in caught.value.message
     assert known or (codec == "av1" and re.search("av1_nvenc|not av1", caught.value.message))
 
@@ -218,7 +219,8 @@ def check_decoded(video: bytes, want: npt.NDArray[np.uint8], times: npt.NDArray[
 @pytest.mark.parametrize("codec", ["h264", "hevc", "av1"])
 @pytest.mark.parametrize(("input_format", "dtype"), PIXELS)
 def test_what_nvenc_makes_of_tensors_here(codec: str, input_format: str, dtype: str) -> None:
-    """Frames, their number and their times; where there is no NVENC, the error that says so."""
+    """With an NVENC, the test compares the frames, their number and their times. Without one, it
+    expects the error that says so."""
     frames = frames_of(input_format, dtype, 30)
     rgb = moving(30, HEIGHT, WIDTH)
     if input_format == "bgr":
@@ -237,14 +239,14 @@ def test_what_nvenc_makes_of_tensors_here(codec: str, input_format: str, dtype: 
             continue
         check_decoded(encode(on_gpu(frames), **call), rgb, times)
         check_decoded(in_function(on_gpu(frames), **call), rgb, times)
-        check_decoded(encode(frames, **call), rgb, times)  # Now from host memory.
+        check_decoded(encode(frames, **call), rgb, times)  # These frames are in host memory.
 
 
 @pytest.mark.parametrize("input_format", list(PACKED))
 def test_what_nvenc_makes_of_packed_frames_here(input_format: str) -> None:
     rgb = moving(30, HEIGHT, WIDTH)
     source = nvc.encode_video(rgb, codec="ffv1", container="mkv", pixel_format="yuv444p")
-    # The CPU's decoder gives chroma of every layout.
+    # The CPU's decoder makes every packed format from this lossless video.
     packed = nvc.decode_video(source, pixel_format=input_format, backend="cpu").frames.numpy()
     call = {"codec": "hevc", "backend": "nvenc", "crf": 15, **options_of(input_format)}
     if "hevc" not in nvenc_codecs():

@@ -1,5 +1,6 @@
-"""tests/decode/test_bad_input.py for a GPU: whatever the bytes are, NVDEC gives frames or an error
-that names the cause; never a crash, a hang, a gigabyte, or a decoder that works no more."""
+"""Does for NVDEC what tests/decode/test_bad_input.py does for the CPU. Any bytes give frames or an
+error that names the cause. They never crash or hang the process, take a gigabyte, or break the
+decoder for later calls."""
 
 from __future__ import annotations
 
@@ -22,12 +23,12 @@ CALLS: list[Call] = [
     ("decode", {**SMALL, "backend": "nvdec", "on_error": "repeat"}),
     ("frames_at", {**SMALL, "backend": "nvdec", "indices": [0, -1]}),
 ]
-# A changed header may ask for more memory than the GPU has.
+# A damaged header may ask for a stream that NVDEC does not decode.
 ALLOWED = {*CAUSES, "UnimplementedError"}
-MOST_SECONDS = 5.0  # Other tests may use the GPU meanwhile.
+MOST_SECONDS = 5.0  # Other tests may use the GPU at the same time.
 GOOD = "h264.mp4"
 
-# The numbers of truncations and bit flips of each clip.
+# How many truncations and bit flips of each clip the tests try.
 DAMAGED = {
     "h264.mp4": (60, 300),
     "h264.mkv": (20, 60),
@@ -65,7 +66,8 @@ def sandbox() -> Iterator[Sandbox]:
 
 
 def run_all(sandbox: Sandbox, whole: bytes, cases: Iterable[tuple[str, bytes]]) -> list[Answer]:
-    """The first call decodes `whole`: it loads libraries and compiles kernels."""
+    """Runs the cases in the sandbox. A first call decodes the whole clip, because the first call of
+    a process loads libraries and compiles kernels, which takes time and memory."""
     assert not sandbox.run(whole, CALLS).crash
     native = {"pixel_format": "native"}
     want = on_cpu(data(GOOD), **native).frames.numpy()
@@ -94,7 +96,7 @@ def test_nothing_of_a_video(sandbox: Sandbox) -> None:
 
 @pytest.mark.parametrize("name", LIES)
 def test_lying_headers(sandbox: Sandbox, name: str) -> None:
-    """A wrong frame count, size or rate in a header is not believed."""
+    """NVDEC's side does not believe a wrong frame count, size or rate in a header either."""
     if not taken([name]):
         pytest.skip(f"this GPU does not take {name}")
     whole = data(name)

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.gpu
 
 COUNT = 2
 WHOLE = View()
-# 8, 10 and 12 bits, 4:2:0 and 4:4:4, and odd sizes.
+# The clips have 8, 10 and 12 bits, 4:2:0 and 4:4:4, and odd sizes.
 NAMES = [
     "h264.mp4",
     "h264_cropped.mp4",
@@ -43,7 +43,7 @@ def decoded(name: str, **options: object) -> np.ndarray:
 
 
 def stored(name: str, space: str, colour_range: str) -> list[Frame]:
-    """The frames as FFmpeg decodes them, for the reference."""
+    """Returns the frames as FFmpeg decodes them. The reference makes RGB of these."""
     contents, info = data(name), nvc.probe(data(name))
     native = on_cpu(contents, stop=COUNT, pixel_format="native").frames.numpy()
     pixel_format = info.pixel_format.numpy().decode().replace("yuvj", "yuv")
@@ -145,7 +145,7 @@ def test_packed_formats(name: str, pixel_format: str) -> None:
     if info.pixel_format.numpy() == b"yuv420p" and pixel_format in ("nv12", "yuv420p"):
         check_equal(got, want, f"{name} {pixel_format}")
         return
-    # Both sides round the same number.
+    # Both sides round the same number, so few samples may differ, and by one step only.
     step, kind = (64, "<u2") if pixel_format == "p010" else (1, "u1")
     off = np.abs(got.view(kind).astype(int) - want.view(kind).astype(int))
     assert off.max() <= step, name

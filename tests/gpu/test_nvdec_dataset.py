@@ -1,4 +1,4 @@
-"""VideoDataset and Dataset.map with NVDEC, and bytes in tf.data decoded on the GPU."""
+"""Uses NVDEC in VideoDataset and Dataset.map, and on bytes that tf.data passes on."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_in_a_map() -> None:
 
 
 def test_bytes_in_the_pipeline_frames_in_the_model() -> None:
-    """tf.data passes bytes on. The training step decodes them on the GPU."""
+    """tf.data only passes the bytes on. The training step decodes them on the GPU."""
 
     @tf.function
     def step(contents: tf.Tensor) -> tf.Tensor:

@@ -1,4 +1,4 @@
-"""Which device decodes and holds the frames: GPU or CPU, in graphs and SavedModels."""
+"""Tests which device decodes and which one holds the frames, in graphs and SavedModels."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_the_cpu_device_gets_nvdecs_frames_in_host_memory() -> None:
 
 
 def test_auto_falls_back_where_the_gpu_cannot() -> None:
-    """The GPU must refuse it: AV1, or 4:2:2 where the GPU has AV1."""
+    """The test needs a video that the GPU refuses. That is AV1, or 4:2:2 if the GPU decodes AV1."""
     contents = (MEDIA / "av1_160x90.mp4").read_bytes()
     if "av1" in codecs():
         contents = data("h264_yuv422p10le.mp4")
@@ -99,7 +99,7 @@ def test_auto_falls_back_where_the_gpu_cannot() -> None:
 
 
 def test_the_fallback_is_logged_once() -> None:
-    """The test reads the stderr of a process of its own."""
+    """A new process decodes three times. The test reads its stderr."""
     code = f"""
 import tensorflow as tf, tf_nvcodec as nvc
 for _ in range(3):
@@ -125,7 +125,7 @@ def test_in_a_function() -> None:
     def mean_of(contents: tf.Tensor, start: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         with tf.device(GPU):
             video = nvc.decode_video(contents, start, stride=2, size=(64, 64), dtype=tf.float32)
-            # The next op of the stream uses the frames. Nothing waits in between.
+            # The next op on the stream reads the frames at once.
             return tf.reduce_mean(video.frames, [1, 2, 3]), video.pts
 
     for start in (0, 7, 30):
@@ -148,13 +148,14 @@ def test_in_a_saved_model(tmp_path: Path) -> None:
 
 
 def test_the_host_does_not_wait_for_tensorflows_work() -> None:
-    """A session has at most four pictures that nobody has read yet, so each call asks for one
-    frame."""
+    """A session holds at most four pictures that nobody has read yet. For a fifth one, the host
+    would wait. So each call asks for one frame only."""
     contents = data(CLIP)
     with tf.device(GPU):
         work = tf.ones([4])
-    before = on_gpu(contents, indices=[0], return_valid=True)  # Warms up.
-    on_gpu(contents, indices=[0], return_valid=True)  # Takes memory beside the first.
+    before = on_gpu(contents, indices=[0], return_valid=True)  # The first call takes longer.
+    # TensorFlow takes memory for a second result now, not while the clock runs.
+    on_gpu(contents, indices=[0], return_valid=True)
     gc.collect()
     pause(nvc.DeviceFrames(work).__cuda_array_interface__["stream"], 1.0)
     began = time.monotonic()
@@ -162,11 +163,12 @@ def test_the_host_does_not_wait_for_tensorflows_work() -> None:
     assert frames.pts.numpy() == before.pts.numpy() and frames.valid.numpy().all()
     assert time.monotonic() - began < 0.5
     np.testing.assert_array_equal(frames.frames, before.frames)
-    assert time.monotonic() - began > 0.9  # The stream did pause.
+    assert time.monotonic() - began > 0.9  # The stream paused.
 
 
 def test_results_are_ready_for_whatever_uses_them() -> None:
-    """Kernels read the frames at once, many times, while memory is reused."""
+    """The sum reads the frames as soon as the op returns. Many repetitions reuse the memory, so a
+    result that is not ready would have wrong bytes."""
     contents = tf.constant(data(CLIP))
     want = float(tf.reduce_sum(tf.cast(on_gpu(contents).frames, tf.float64)))
     for _ in range(50):

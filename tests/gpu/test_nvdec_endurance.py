@@ -1,4 +1,4 @@
-"""The GPU still works after thousands of decodes, also after many that failed."""
+"""The GPU still works after thousands of decodes, even if many of them failed."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def resident_bytes() -> int:
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_ten_thousand_decodes_take_no_more_memory() -> None:
-    """Memory of the host, and of the GPU as the driver counts it, because surfaces are not
-    TensorFlow's."""
+    """The test measures the memory of the host and that of the GPU. The driver counts the latter,
+    because NVDEC's surfaces are not in TensorFlow's pool."""
     contents = [tf.constant(data(name)) for name in GOOD]
 
     def decode(i: int) -> None:
@@ -48,7 +48,8 @@ def test_ten_thousand_decodes_take_no_more_memory() -> None:
             for done in [threads.submit(decode, i) for i in range(first, last)]:
                 done.result()
 
-        run(0, 1000)  # Fills TensorFlow's pool and malloc's arenas, opens sessions.
+        # The first calls fill TensorFlow's pool and malloc's arenas, and open the sessions.
+        run(0, 1000)
         gc.collect()
         before, host, device = nvc.decoder_pool(), resident_bytes(), free_memory()
         began, count = time.monotonic(), 1000

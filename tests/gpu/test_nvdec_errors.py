@@ -24,7 +24,7 @@ GOOD = "h264.mp4"
 
 
 def outcome(place: object, contents: bytes, **options: object) -> tuple[str, object]:
-    """("", result) or the error's class and message, without the name of the op's device."""
+    """Returns ("", result), or the class and the message of the error without the op's device."""
     try:
         return "", place(contents, **options)
     except tf.errors.OpError as error:
@@ -39,14 +39,15 @@ def check_good_one_decodes() -> None:
 
 @pytest.mark.parametrize("name", DAMAGED)
 def test_a_damaged_clip_raises(name: str) -> None:
-    """NVDEC may find nothing wrong with damaged data. Then its frames are the result."""
+    """Both backends raise the same error. But NVDEC may not notice damaged data, and then the call
+    returns its frames."""
     contents = data(name)
     error, message = outcome(on_cpu, contents)
     ours, said = outcome(on_gpu, contents, backend="auto")
     if error and ours:
         assert (ours, said) == (error, message)
     elif error:
-        # The hardware decoder found nothing wrong, and the packet's headers are whole.
+        # NVDEC did not notice the damage. That is right only if the packet's headers are whole.
         assert name.startswith("garbled_"), f"{name}: the CPU says {message}"
     else:
         assert not ours, said
@@ -95,7 +96,8 @@ def test_limits() -> None:
 
 @pytest.mark.alone
 def test_no_memory_for_a_decoder() -> None:
-    """The error is ResourceExhausted, and the next call works. The process has a small pool."""
+    """The error is ResourceExhausted, and the next call works. The checks run in a process of their
+    own, which takes the GPU's memory."""
     printed = printed_by(str(Path(__file__).with_name("no_memory.py")))
     refused, decoded = printed.splitlines()[-2:]
     assert "opening an NVDEC session of 1920x1088" in refused
@@ -104,14 +106,15 @@ def test_no_memory_for_a_decoder() -> None:
 
 
 def test_more_than_the_gpu_holds() -> None:
-    """The error is ResourceExhausted, and the next call works."""
+    """The frames take more memory than the GPU has. The error is ResourceExhausted, and the next
+    call works."""
     with pytest.raises(tf.errors.ResourceExhaustedError):
         on_gpu(data(GOOD), indices=[0] * 40, size=(30000, 30000), dtype=tf.float32, max_bytes=0)
     check_good_one_decodes()
 
 
 def when_decoding(call: Callable[[], object]) -> threading.Thread:
-    """Runs the call in a thread, as soon as one more session decodes."""
+    """Starts a thread that makes the call as soon as one more session decodes."""
     before = nvc.decoder_pool().in_use
     until = time.monotonic() + 60
 
@@ -126,7 +129,7 @@ def when_decoding(call: Callable[[], object]) -> threading.Thread:
 
 
 def test_cancelling_inside_an_op() -> None:
-    """The call is cancelled after the index was made."""
+    """The test cancels the call while it decodes, after it has made the index."""
     contents = tf.constant(data("h264_long_gop.h264") * 100)
 
     @tf.function
@@ -135,7 +138,7 @@ def test_cancelling_inside_an_op() -> None:
             return nvc.decode_video(contents, size=(16, 16), backend="nvdec").frames
 
     function = decode.get_concrete_function(contents)
-    function(contents)  # Opens sessions and compiles kernels.
+    function(contents)  # The first call opens sessions and compiles kernels.
     times: list[float] = []
     began = when_decoding(lambda: times.append(time.monotonic()))
     function(contents)

@@ -20,8 +20,8 @@ from gpu_clips import CODECS, SOUND, data
 
 pytestmark = pytest.mark.gpu
 
-# Their frames refer to pictures that were cut off or lost. Each decoder replaces those in its own
-# way.
+# Frames of these clips refer to pictures that were cut off or lost. NVDEC and FFmpeg each replace
+# those in their own way.
 MADE_UP = {"hevc_cut_start.ts", "h264_lost_packets.mkv"}
 EXACT = [name for name in SOUND if name not in MADE_UP]
 

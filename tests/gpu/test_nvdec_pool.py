@@ -27,7 +27,7 @@ def test_a_session_is_reused() -> None:
 
 
 def test_another_size_takes_no_new_session() -> None:
-    """A smaller picture of the same codec, chroma and depth."""
+    """A stream with smaller pictures of the same codec, chroma and depth reuses the session."""
     on_gpu(data("h264.mp4"), num_threads=1)
     before = nvc.decoder_pool()
     for name in ("h264_no_b.mp4", "h264_tall.mp4", "h264_cropped.mp4", "h264.mp4"):
@@ -40,12 +40,12 @@ def test_another_size_takes_no_new_session() -> None:
 
 
 def test_a_session_is_reconfigured_to_a_smaller_size() -> None:
-    """The size is one that no other test uses."""
+    """The larger size is one that no other test uses, so the test gets a session of its own."""
 
     def clip(height: int, width: int) -> tf.Tensor:
         with tf.device("/CPU:0"):
             frames = tf.random.stateless_uniform((9, height, width, 3), (1, 2), 0, 256, tf.int32)
-            # Both have one level, which limits the pictures to keep.
+            # Both clips have the same level, because it limits how many pictures a decoder keeps.
             options = {"level": "4.0"}
             frames = tf.cast(frames, tf.uint8)
             return nvc.encode_video(frames, fps=25, codec="h264", options=options)
@@ -76,7 +76,7 @@ def test_the_numbers_add_up() -> None:
 @pytest.mark.alone
 @pytest.mark.slow
 def test_many_decodes_take_no_more_memory() -> None:
-    """Memory of the host, and of the GPU as its pool counts it."""
+    """The test measures the memory of the host, and the GPU's as TensorFlow's pool counts it."""
     names = ["h264.mp4", "h264_cropped.mp4", "broken_h264.mp4", "h264_open_gop.mp4"]
 
     def rounds(count: int) -> None:

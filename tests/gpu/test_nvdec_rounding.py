@@ -1,5 +1,5 @@
-"""NVDEC's frames of codecs whose standards leave the last bits of the inverse transform to the
-decoder: FFmpeg's but for rounding."""
+"""Some standards leave the last bits of the inverse transform to the decoder. For their codecs,
+NVDEC's frames equal FFmpeg's except for rounding."""
 
 from __future__ import annotations
 
@@ -25,15 +25,17 @@ pytestmark = pytest.mark.gpu
 
 TAKEN_BY_NAME = ["mpeg1.mpg", "mpeg2.ts", "mpeg4.avi", "mjpeg.avi"]
 
-# Their frames refer to pictures that were cut off. Each decoder replaces those in its own way.
+# Frames of this clip refer to pictures that were cut off. NVDEC and FFmpeg each replace those in
+# their own way.
 MADE_UP = {"mpeg2_cut_start.ts"}
 CLOSE = [name for name in ROUNDED if name not in MADE_UP]
-# IEEE 1180 allows 0.02 of a transform's output. Each frame of a GOP, here of twelve, adds its own.
+# IEEE 1180 allows a mean square error of 0.02 in the output of a transform. The errors of the
+# frames in a GOP add up, and these clips have GOPs of twelve.
 MEAN_SQUARE_ERROR = 12 * 0.02
 
 
 def worst_mean_square_error(got: np.ndarray, want: np.ndarray) -> float:
-    """Of the frame with the largest mean square error."""
+    """Returns the mean square error of the frame where it is largest."""
     off = got.astype(np.float64) - want.astype(np.float64)
     return float(np.square(off).reshape(len(off), -1).mean(axis=1).max())
 
@@ -56,7 +58,8 @@ def test_random_access_equals_sequential(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["mpeg1.mpg", "mpeg2.ts", "mpeg4.avi", "mjpeg.avi"])
 def test_rgb(name: str) -> None:
-    """A sample that is off by 1 changes a colour by up to 3."""
+    """If a sample is off by 1, a colour changes by up to 3. So the bound of the squares is 9 times
+    as large."""
     native(name, stop=1)
     with nvdec_alone():
         got = on_gpu(data(name)).frames.numpy()
@@ -86,8 +89,9 @@ def test_made_up_frames_are_as_many(name: str) -> None:
 
 
 def test_jpegs_are_decoded_when_they_are_read() -> None:
-    """Kernels decode them, which take longer while others run. Two clips of one size take turns at
-    the sessions: what is read too early is the other's picture."""
+    """Kernels on the GPU decode JPEGs, and they take longer while other kernels run. The test
+    decodes two clips of one size in turns, in the same sessions. If a picture is read before it is
+    decoded, it shows the other clip."""
     names = ("mjpeg.avi", "mjpeg_other.avi")
     want = {name: on_cpu(data(name), pixel_format="native").frames.numpy() for name in names}
     native(names[0], stop=1)
@@ -102,9 +106,10 @@ def test_jpegs_are_decoded_when_they_are_read() -> None:
 
 @pytest.mark.parametrize(("name", "why"), REFUSED.items())
 def test_some_are_refused(name: str, why: str) -> None:
-    """NVDEC's pictures of these differ from FFmpeg's (docs/nvdec.md)."""
+    """NVDEC's pictures of these streams differ from FFmpeg's, so they are refused
+    (docs/nvdec.md)."""
     if name.startswith("mjpeg"):
-        native("mjpeg.avi", stop=1)  # skips where the GPU has no JPEG decoder
+        native("mjpeg.avi", stop=1)  # This skips the test if the GPU has no JPEG decoder.
     with pytest.raises(tf.errors.UnimplementedError, match=why):
         on_gpu(data(name), pixel_format="native")
 

@@ -58,7 +58,7 @@ def test_all_at_once(gpus: list[str]) -> None:
 
 
 class Nameless:
-    """An array that, like Numba's, does not say which GPU it is on."""
+    """Does not say which GPU its memory is on, like Numba's arrays."""
 
     def __init__(self, tensor: tf.Tensor) -> None:
         self.owner = nvc.DeviceFrames(tensor)

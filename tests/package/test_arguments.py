@@ -1,5 +1,5 @@
-"""Arguments of a wrong kind or value. The error names the argument and what it takes, in eager
-calls, graphs and datasets, and shows no video bytes."""
+"""Passes arguments of a wrong kind or value to eager calls, graphs and datasets. The error names
+the argument and what it takes, and shows no video bytes."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_a_dataset_of_no_names():
         nvc.VideoDataset(names)
 
 
-# Function, argument, a value that it does not take, and the error.
+# Each row has a function, an argument, a value that it does not take, and the error.
 WRONG = [
     ("decode", "layout", "hwc", ValueError, 'layout must be "thwc" or "tchw"; got "hwc"'),
     ("decode", "backend", "gpu", ValueError, 'backend must be "auto", "cpu" or "nvdec"; got "gpu"'),

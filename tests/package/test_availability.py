@@ -1,4 +1,4 @@
-"""is_available and build_info."""
+"""Tests is_available and build_info."""
 
 from __future__ import annotations
 

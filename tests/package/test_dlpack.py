@@ -1,4 +1,4 @@
-"""from_dlpack and DeviceFrames in host memory. tests/gpu/test_dlpack_gpu.py tests them on a GPU."""
+"""Tests from_dlpack and DeviceFrames in host memory. tests/gpu/test_dlpack_gpu.py uses a GPU."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ DTYPES = [
 
 
 class Watched(np.ndarray):
-    """An array that can be watched by a weak reference."""
+    """An array that allows weak references, which tell a test when the array is freed."""
 
 
 def numbers(shape: tuple[int, ...], dtype: str = "uint8") -> npt.NDArray[Any]:
@@ -31,7 +31,8 @@ def numbers(shape: tuple[int, ...], dtype: str = "uint8") -> npt.NDArray[Any]:
 
 
 def aligned(shape: tuple[int, ...], dtype: str = "uint8", off: int = 0) -> npt.NDArray[Any]:
-    """`numbers` at an address that is `off` bytes past a multiple of 64."""
+    """Returns `numbers` at an address that is `off` bytes past a multiple of 64. TensorFlow needs
+    multiples of 64, so from_dlpack must copy the others."""
     size = int(np.prod(shape)) * np.dtype(dtype).itemsize
     memory = np.zeros(size + 128, np.uint8)
     first = -memory.ctypes.data % 64 + off
@@ -77,7 +78,9 @@ def test_results_are_never_put_into_the_array() -> None:
     array = aligned((1000,), "float32")
     before = array.copy()
     tensor = nvc.from_dlpack(array)
-    tensor = tf.nn.relu(-tensor) - 5.0  # The only reference to the tensor is lost here.
+    # The only reference to the shared tensor is lost here. TensorFlow must still not reuse its
+    # memory, because that is the array's.
+    tensor = tf.nn.relu(-tensor) - 5.0
     for _ in range(3):
         tf.square(nvc.from_dlpack(array))
     np.testing.assert_array_equal(array, before)
@@ -114,7 +117,7 @@ def test_decoded_frames() -> None:
     frames = nvc.decode_video(video).frames
     shared = np.from_dlpack(nvc.DeviceFrames(frames))
     np.testing.assert_array_equal(shared, frames)
-    # NumPy makes such arrays read-only, and does not export them.
+    # NumPy makes arrays from DLPack read-only, and does not export read-only arrays.
     with pytest.raises(BufferError, match="readonly"):
         nvc.from_dlpack(shared)
     again = nvc.encode_video(nvc.from_dlpack(shared.copy()))
@@ -132,7 +135,7 @@ def test_memory_is_given_back() -> None:
         for _ in range(times):
             tensor = nvc.from_dlpack(aligned((1 << 20,)))
             np.from_dlpack(nvc.DeviceFrames(tensor))
-            nvc.DeviceFrames(tensor).__dlpack__()  # Nobody takes this capsule.
+            nvc.DeviceFrames(tensor).__dlpack__()  # No library takes this capsule.
         return resident_bytes()
 
     before = exchange(20)
@@ -179,7 +182,7 @@ def test_what_is_none_is_refused() -> None:
 
 
 class Foreign:
-    """An array with any capsule and device."""
+    """Stands in for an array of another library, with any capsule and device."""
 
     def __init__(self, capsule: Any, device: tuple[int, int]) -> None:
         self.capsule, self.device = capsule, device
@@ -239,7 +242,7 @@ def test_what_a_consumer_refuses_is_freed_and_its_words_are_heard() -> None:
         def __dlpack__(self, **options: object) -> object:
             return nvc.DeviceFrames(tf.cast([1, 2], tf.bfloat16)).__dlpack__()
 
-    with pytest.raises((RuntimeError, BufferError), match="dtype"):  # NumPy has no bfloat16
+    with pytest.raises((RuntimeError, BufferError), match="dtype"):  # NumPy has no bfloat16.
         np.from_dlpack(Refuses())
     capsule = nvc.DeviceFrames(tensor).__dlpack__()
     del tensor

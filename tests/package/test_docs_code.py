@@ -1,4 +1,4 @@
-"""Every code block of the documentation (CONTRIBUTING.md says what their languages mean)."""
+"""Tests every code block of the documentation. CONTRIBUTING.md says what their languages mean."""
 
 from __future__ import annotations
 
@@ -73,13 +73,13 @@ def run(page: str, scope: dict[str, Any], languages: tuple[str, ...] = ("python"
     assert blocks, page
     for block in blocks:
         code = block.code.replace(SERVICE, scope.get("service_address", SERVICE))
-        # Errors show the page and its line.
+        # Blank lines before the code let errors show its line in the page.
         exec(compile("\n" * block.line + code, str(ROOT / page), "exec"), scope)
 
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch) -> Path:
-    """What the pages read: clip.mp4, videos/."""
+    """Makes the files that the pages read, clip.mp4 and videos/, and changes to their folder."""
     (tmp_path / "videos").mkdir()
     for name in ("clip.mp4", "videos/a.mp4", "videos/b.mp4"):
         shutil.copy(CLIP, tmp_path / name)
@@ -128,7 +128,7 @@ def dataset(folder: Path) -> None:
 
 
 def nvdec(folder: Path) -> None:
-    # PyTorch need not be here: any object will do that takes a DLPack array and gives it back.
+    # PyTorch need not be installed. This object takes an array by DLPack and returns it.
     torch = SimpleNamespace(from_dlpack=lambda frames: frames)
     contents = nvc.encode_video(np.zeros((4, 64, 64, 3), np.uint8))
     scope: dict[str, Any] = {"nvc": nvc, "torch": torch, "contents": contents}
@@ -178,7 +178,7 @@ RUNS: dict[str, Callable[[Path], None]] = {
 
 
 def any_other(page: str) -> None:
-    """A page that needs nothing but these names and the files of `folder`."""
+    """Runs a page that needs only these names and the files of `folder`."""
     run(page, {"nvc": nvc, "np": np, "tf": tf, "contents": CLIP.read_bytes()})
 
 
@@ -228,7 +228,7 @@ def commands() -> list[tuple[str, list[str]]]:
     ("place", "words"), commands(), ids=lambda v: v if isinstance(v, str) else " ".join(v)
 )
 def test_what_commands_name_is_there(place, words, monkeypatch):
-    """tests/converters parses the commands of trt-convert."""
+    """This test skips the options of trt-convert, because tests/converters parses its commands."""
     program = words[0]
     if program == "make":
         targets = re.search(r"^\.PHONY:(.*)$", (ROOT / "Makefile").read_text(), re.M)[1].split()
@@ -250,7 +250,7 @@ def test_tf_nvcodec_runs(page, folder, capsys):
     lines = [words[1:] for words in lines if words[0] == "tf-nvcodec"]
     assert len(lines) >= 5
     for words in lines:
-        if words == ["doctor"]:  # Its exit status depends on the machine.
+        if words == ["doctor"]:  # The exit status of doctor depends on the machine.
             build_parser().parse_args(words)
         else:
             assert main(words) == 0, (words, capsys.readouterr().err)
@@ -265,7 +265,7 @@ def test_commands_of_the_service_parse():
 
 
 def anchors(page: Path) -> set[str]:
-    """Of the page's headings, by GitHub's rule."""
+    """Returns the anchors that GitHub gives to the headings of a page."""
     headings = re.findall(r"^#+ (.*)$", page.read_text(), re.M)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 

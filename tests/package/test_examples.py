@@ -56,7 +56,8 @@ def test_train(clips):
 
 
 def test_nvdec_without_a_gpu(clips):
-    """With one it is the same program; backend="cpu" is what any machine runs."""
+    """The example runs with --backend cpu, which works on any machine. On a machine with a GPU,
+    tests/gpu/test_nvdec_example.py runs it with NVDEC."""
     clip = clips.path("h264.mp4")
     printed = run("nvdec.py", clip, clip, "--steps", 2, "--backend", "cpu")
     for way in ("tf.data decodes", "the step decodes"):
@@ -74,7 +75,7 @@ def test_distributed():
     whole = r"  result    96 of 96 clips, 0 missing, 0 doubled, \d+\.\d s"
     assert re.fullmatch(whole, lines[killed - 1])
     assert re.fullmatch(whole, lines[-2])
-    assert killed - undisturbed == 3  # The first reading gave all clips.
+    assert killed - undisturbed == 3  # The first reading is not disturbed and gives all clips.
     assert re.match(r"  killed    process \d+, after 32 clips", lines[killed + 1])
     came = [int(re.match(r"  reading \d (\d+) clips", line)[1]) for line in lines[killed + 2 : -2]]
     assert sum(came) == 96

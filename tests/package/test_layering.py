@@ -1,4 +1,4 @@
-"""Who may include and import whom: the rules of CONTRIBUTING.md, read off the sources."""
+"""Reads the includes and imports of all sources and checks them by the rules of CONTRIBUTING.md."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "tf_nvcodec"
 
-# What each folder of C++ may include of the project's own headers, and which of the outside ones
-# it may not.
+# Which of the project's own headers each folder of C++ may include, and which outside headers it
+# may not include.
 OWN = {
     "core": ("core",),
     "nv": ("core", "nv"),
@@ -99,7 +99,8 @@ def test_only_the_loader_opens_the_op_library() -> None:
 
 
 def test_only_one_module_calls_the_c_api() -> None:
-    """So that every function's argument types are declared, and checked, in one place."""
+    """One module declares the argument types of all C functions, so they are checked in one
+    place."""
     users = {
         path.relative_to(PACKAGE).as_posix()
         for path in PACKAGE.rglob("compat/*.py")
@@ -116,7 +117,7 @@ def test_the_two_packages_never_import_each_other() -> None:
 
 
 def test_converters_import_tensorflow_within_functions_only() -> None:
-    """So that `import converters` works on any machine."""
+    """`import converters` must work on any machine, also without TensorFlow."""
     files = list((ROOT / "converters").rglob("*.py"))
     assert files
     for path in files:
@@ -137,7 +138,8 @@ CONVERTERS = (
 
 
 def converters_imports(sources: dict[str, str]) -> dict[str, set[str]]:
-    """The modules that each module imports, wherever in it; names are without "converters."."""
+    """Returns which modules each module of converters imports, at its top or in functions. Names
+    have no "converters." in front."""
     found: dict[str, set[str]] = {}
     for name, source in sources.items():
         found[name] = set()
@@ -165,7 +167,7 @@ def upward_imports(imports: dict[str, set[str]]) -> list[str]:
 
 
 def import_circles(imports: dict[str, set[str]]) -> list[list[str]]:
-    """A circle for each import that leads back to a module that is being imported."""
+    """Returns the circles in which modules import each other."""
     circles, done = [], set()
 
     def follow(module: str, path: list[str]) -> None:

@@ -1,4 +1,4 @@
-"""python/loader.py: if the library does not open, the ImportError gives advice."""
+"""Tests python/loader.py. If the library does not open, the ImportError gives advice."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tf_nvcodec.python import loader
 
 @pytest.fixture
 def library(tmp_path: Path) -> Path:
-    """A copy of the installed library and of the file beside it, to be spoiled."""
+    """Copies the installed library and the file beside it. Tests may damage the copy."""
     installed = loader.library_path()
     for name in (installed.name, "build_info.json"):
         shutil.copy(installed.with_name(name), tmp_path)
@@ -23,7 +23,8 @@ def library(tmp_path: Path) -> Path:
 
 
 def error_of_import(library: Path) -> str:
-    """The last line that a process prints when it imports tf_nvcodec with this library."""
+    """Imports tf_nvcodec with this library in a new process. Returns the last line that it
+    prints."""
     child = run("-c", "import tf_nvcodec", TF_NVCODEC_LIBRARY=str(library))
     assert child.returncode == 1, child.stderr
     last = child.stderr.strip().splitlines()[-1]

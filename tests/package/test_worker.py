@@ -1,4 +1,5 @@
-"""`python -m tf_nvcodec.worker` and `.dispatcher`: servers of tf.data service that have the ops."""
+"""`python -m tf_nvcodec.worker` and `.dispatcher` start servers of tf.data service that have the
+ops."""
 
 from __future__ import annotations
 
@@ -25,12 +26,12 @@ service = tf.data.experimental.service
 HOME = Path(nvc.__file__).resolve().parents[1]
 
 
-# The system hands out free ports from a range above these.
+# The system hands out free ports from a range above these, so nobody else gets one of them.
 _ports = iter(random.sample(range(20000, 32000), 1000))
 
 
 def free_port() -> int:
-    """Never the same again: it is bound later, by another process."""
+    """Returns another port with each call, because the server binds it only later."""
     while True:
         port = next(_ports)
         with contextlib.suppress(OSError), socket.socket() as probe:
@@ -43,7 +44,8 @@ def process(module: str, *options: object) -> Child:
 
 
 def end(child: Child, number: signal.Signals) -> tuple[str, list[str]]:
-    """Ends it by a signal. Gives the rest of its stdout, and its own lines on stderr."""
+    """Ends a server by a signal. Returns the rest of its stdout, and the lines on stderr that come
+    from tf_nvcodec."""
     child.send_signal(number)
     out, err = child.communicate(timeout=60)
     assert child.returncode == 0, err
@@ -54,7 +56,7 @@ def test_a_cluster_of_processes(clips, tmp_path):
     port, second = free_port(), free_port()
     whole = dataset(clips, tmp_path / "cache", shuffle=True)
     with contextlib.ExitStack() as stack:
-        # The workers wait for their dispatcher.
+        # The workers start first and wait for their dispatcher.
         workers = [
             stack.enter_context(
                 process("worker", "--dispatcher", f"grpc://localhost:{port}", *more)
@@ -73,7 +75,7 @@ def test_a_cluster_of_processes(clips, tmp_path):
         distribute = service.distribute(service.ShardingPolicy.DYNAMIC, f"grpc://localhost:{port}")
         assert sorted(ids(whole.apply(distribute))) == sorted(ids(whole))
 
-        # The processes also stop while they work.
+        # The signals must also stop processes that are at work.
         endless = iter(whole.repeat().apply(distribute))
         for _ in range(30):
             next(endless)
@@ -93,7 +95,8 @@ def test_a_cluster_of_processes(clips, tmp_path):
 
 
 def test_a_signal_that_another_thread_takes():
-    """The system may deliver a signal to any thread. Python handles it in the main thread."""
+    """The system may deliver a signal to any thread, but Python handles it in the main thread. So
+    the main thread must not sleep forever."""
     with process("dispatcher") as child:
         assert child.stdout.readline()
         others = [int(task.name) for task in Path(f"/proc/{child.pid}/task").iterdir()]
@@ -107,7 +110,7 @@ def test_a_signal_that_another_thread_takes():
 
 
 def test_a_dispatcher_without_the_ops_says_so(clips, tmp_path):
-    """docs/troubleshooting.md quotes it."""
+    """docs/troubleshooting.md quotes this message."""
     plain = (
         "import time, tensorflow as tf\n"
         "server = tf.data.experimental.service.DispatchServer()\n"

@@ -1,4 +1,5 @@
-"""Fewer cases of a large table: any two values of different columns still meet in one test."""
+"""Chooses a few rows of a large table of cases. Any two values of different columns still meet in
+one row."""
 
 from __future__ import annotations
 
@@ -8,14 +9,14 @@ from typing import Any
 
 
 def all_pairs(*columns: Sequence[Any]) -> list[tuple[Any, ...]]:
-    """Some combinations of the columns' values: each pair of values is in one of them."""
+    """Returns some combinations of the columns' values. Each pair of values is in one of them."""
     return pairs_of(itertools.product(*columns))
 
 
 def pairs_of(rows: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-    """The same for combinations that the caller lists, for tables with gaps."""
+    """Does the same with the combinations that the caller lists, for tables with gaps."""
     rows = list(rows)
-    # Values need not be hashable: a pair is two columns and the values' texts.
+    # A pair is two columns and the texts of their values, because values need not be hashable.
     pairs = [
         {(i, j, repr(row[i]), repr(row[j])) for i, j in itertools.combinations(range(len(row)), 2)}
         for row in rows

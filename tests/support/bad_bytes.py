@@ -1,4 +1,4 @@
-"""Bytes that no decoder should trust: damaged clips, lying headers, playlists."""
+"""Makes bytes that no decoder should trust: damaged clips, wrong headers, playlists."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ HUGE = 0xFFFFFFF0
 
 
 def truncations(data: bytes, count: int) -> Iterator[tuple[str, bytes]]:
-    """Cut at `count` places, the first ones near the beginning."""
+    """Cuts the data at `count` places. The first tenth of the cuts is in the first bytes."""
     for i in range(count):
         at = i if i < count // 10 else i * len(data) // count
         yield f"cut at byte {at}", data[:at]
 
 
 def bit_flips(data: bytes, count: int, seed: int = 5) -> Iterator[tuple[str, bytes]]:
-    """Each copy has one wrong bit. A third of the bits are in the first 2 kB and a third in the
-    last 4 kB, because headers and indices are there; the others are anywhere."""
+    """Flips one bit in each copy. A third of the bits are in the first 2 kB and a third in the last
+    4 kB, because headers and indices are there. The others are anywhere."""
     numbers = random.Random(seed)
     for i in range(count):
         first, last = ((0, 2048), (len(data) - 4096, len(data)), (0, len(data)))[i % 3]
@@ -35,10 +35,10 @@ def _patch(data: bytes, at: int, fmt: str, *values: object) -> bytes:
 
 
 def lying_mp4(data: bytes) -> Iterator[tuple[str, bytes]]:
-    """`data`: an mp4 whose moov holds one track."""
+    """Makes copies of an mp4 with wrong numbers in its headers. Its moov must hold one track."""
 
     def at(box: bytes) -> int:
-        return data.index(box) + 4  # the version and flags
+        return data.index(box) + 4  # The fields begin after the version and the flags.
 
     yield "stsz counts 4 billion samples", _patch(data, at(b"stsz") + 8, ">I", HUGE)
     yield "stsz: one huge size for all", _patch(data, at(b"stsz") + 4, ">II", HUGE, HUGE)
@@ -65,7 +65,7 @@ def lying_mp4(data: bytes) -> Iterator[tuple[str, bytes]]:
     yield "moov has no end", _patch(data, data.index(b"moov") - 4, ">I", 0)
     yield "moov has a 64-bit size", _patch(data, data.index(b"moov") - 4, ">I", 1)
     yield "mdat is 4 GB", _patch(data, data.index(b"mdat") - 4, ">I", HUGE)
-    # The header says that the data is in another file.
+    # This header says that the data is in another file.
     yield "dref is not in this file", _patch(data, data.index(b"url ") + 4, ">I", 0)
 
 
@@ -110,7 +110,8 @@ def lying_ivf(data: bytes) -> Iterator[tuple[str, bytes]]:
 
 
 def lying_flv(data: bytes) -> Iterator[tuple[str, bytes]]:
-    """FLV states its rate and length as doubles: NaN and infinity among them."""
+    """Makes copies of an FLV with wrong headers. FLV stores its rate and length as doubles, so they
+    may be NaN or infinite."""
     for name in (b"framerate", b"duration", b"width", b"filesize"):
         at = data.index(name) + len(name) + 1
         for value in (float("nan"), float("inf"), -1.0, 1e300):
@@ -119,7 +120,7 @@ def lying_flv(data: bytes) -> Iterator[tuple[str, bytes]]:
 
 
 def playlists(path: str, url: str) -> Iterator[tuple[str, bytes]]:
-    """Texts that name a local file and a URL, in the formats that make FFmpeg open them."""
+    """Makes playlists that name a local file and a URL, in formats that make FFmpeg open them."""
     for target in (path, f"file:{path}", f"file://{path}", url):
         texts = {
             "hls": f"#EXTM3U\n#EXT-X-TARGETDURATION:2\n#EXTINF:2,\n{target}\n#EXT-X-ENDLIST\n",

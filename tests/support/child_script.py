@@ -1,5 +1,5 @@
-"""Programs that a test runs in a process of their own. Each starts TensorFlow, which takes seconds:
-one program for several checks is better than several programs."""
+"""Runs a program in a new process. Each program takes seconds to import TensorFlow, so a test
+should make several checks in one program."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ _TESTS = Path(__file__).resolve().parents[1]
 
 
 def environment(**changes: str) -> dict[str, str]:
-    """The variables of a child that imports the same package as this process, and the helper
-    modules of the tests."""
+    """Returns the environment of a child. The child can import the same package as this process,
+    and the helper modules of the tests."""
     paths = [Path(tf_nvcodec.__file__).resolve().parents[1], _TESTS / "support", _TESTS / "golden"]
     python_path = [*map(str, paths), *filter(None, [os.environ.get("PYTHONPATH")])]
     found = {**os.environ, "PYTHONPATH": os.pathsep.join(python_path), "TF_CPP_MIN_LOG_LEVEL": "3"}
@@ -25,7 +25,7 @@ def environment(**changes: str) -> dict[str, str]:
 def finished(
     *arguments: object, timeout: float = 240, **changes: str
 ) -> subprocess.CompletedProcess[str]:
-    """Python with these arguments, and `changes` to its environment, after it has ended well."""
+    """Runs Python with these arguments and `changes` to its environment. Fails if Python does."""
     command = [sys.executable, *map(str, arguments)]
     done = subprocess.run(
         command,
@@ -40,5 +40,5 @@ def finished(
 
 
 def printed_by(*arguments: object, timeout: float = 240, **changes: str) -> str:
-    """What Python with these arguments prints; it has to end well."""
+    """Runs Python with these arguments and returns what it prints. Fails if Python does."""
     return finished(*arguments, timeout=timeout, **changes).stdout

@@ -1,4 +1,5 @@
-"""The clips that a VideoDataset must give, in plain Python, from a decode of whole files."""
+"""Computes in plain Python which clips a VideoDataset must give, from a decode of the whole
+files."""
 
 from __future__ import annotations
 
@@ -17,12 +18,12 @@ TOLERANCE = 1e-6
 
 @dataclasses.dataclass(frozen=True)
 class Whole:
-    """A decoded file."""
+    """A file that is decoded as a whole."""
 
     name: str
     frames: npt.NDArray[Any]
     pts: npt.NDArray[np.float64]
-    end: float  # of the last frame, in seconds
+    end: float  # The time in seconds at which the last frame ends.
 
     @classmethod
     def read(cls, path: Path, **options: Any) -> Whole:
@@ -36,7 +37,8 @@ class Whole:
         return max(i for i, time in enumerate(self.pts) if i == 0 or time <= seconds + tolerance)
 
     def timeline(self, period: float | None, origin: float | None = None) -> list[int]:
-        """The frame at each position from `origin` (the first frame) to the end."""
+        """Returns the frame number at each position from `origin` to the end. The default of
+        `origin` is the first frame."""
         if period is None:
             return list(range(len(self.pts)))
         begin = self.pts[0] if origin is None else origin
@@ -49,7 +51,8 @@ class Whole:
 
 @dataclasses.dataclass(frozen=True)
 class Wanted:
-    """The frame numbers of a clip. None is a black frame. The first `own` frames are no padding."""
+    """The frame numbers of a clip. None is a black frame. All frames after the first `own` ones are
+    padding."""
 
     clip: int
     numbers: list[int | None]
@@ -84,7 +87,8 @@ def wanted_clips(
     clip_at: list[float] | None = None,
     pad: str = "repeat",
 ) -> list[Wanted]:
-    """Of one video, in order; sampling "random" gives every clip that could be drawn."""
+    """Returns the clips of one video in order. For sampling "random", these are all clips that may
+    be drawn."""
     period = None if fps is None else 1 / fps
     if isinstance(stride, float):
         period, stride = stride, 1
@@ -115,7 +119,7 @@ def wanted_clips(
 
 
 def check_clip(element: dict[str, Any], video: Whole, want: Wanted) -> None:
-    """`element`, of as_numpy_iterator, is this clip of this video, bit for bit."""
+    """Asserts that an element of as_numpy_iterator is this clip of this video, bit for bit."""
     what = f"{video.name}, clip {want.clip}"
     got = element["frames"]
     assert got.dtype == video.frames.dtype, what
@@ -134,6 +138,7 @@ def check_clip(element: dict[str, Any], video: Whole, want: Wanted) -> None:
 
 
 def frame_numbers(element: dict[str, Any], video: Whole) -> list[int | None]:
-    """The numbers of a clip's frames in the video, None for frames that are not in it."""
+    """Finds the frames of a clip in the video. Returns their numbers, or None for frames that are
+    not in it."""
     numbers = {frame.tobytes(): i for i, frame in enumerate(video.frames)}
     return [numbers.get(frame.tobytes()) for frame in element["frames"]]

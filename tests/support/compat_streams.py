@@ -1,4 +1,4 @@
-"""Frames to encode, and what FFmpeg reads in the headers of an elementary stream."""
+"""Makes frames to encode, and lets FFmpeg read the headers of an elementary stream."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from encoded import Encoded
 import tf_nvcodec.compat as nvc
 
 WIDTH, HEIGHT = 320, 192
-# With frame threads FFmpeg marks good pictures of these as damaged; with one thread it does not.
+# With frame threads, FFmpeg marks good pictures of these clips as damaged. With one thread it does
+# not.
 _ONE_THREAD = ("h264_paff_mixed.h264", "h264_paff_mixed.ts")
 _DEMUXERS = {"h264": "h264", "hevc": "hevc", "av1": "obu"}
 _FIELD = re.compile(r"\d+\s+(\S+)\s+[01]*\s*= (-?\d+)$")
@@ -23,13 +24,13 @@ _PICTURES = ("Slice Header", "Slice Segment Header", "Frame Header")
 
 
 def sound_latency(name: str) -> nvc.DisplayDecodeLatencyType:
-    """The latency at which FFmpeg decodes this golden clip without an error."""
+    """Returns the latency at which FFmpeg decodes this golden clip without an error."""
     latency = nvc.DisplayDecodeLatencyType
     return latency.LOW if name in _ONE_THREAD else latency.NATIVE
 
 
 def nv12_frames(count: int, noise: int = 12, seed: int = 0) -> list[np.ndarray]:
-    """Frames [H * 3 / 2, W] of a gray ramp that moves, with noise."""
+    """Makes frames [H * 3 / 2, W] of a gray ramp that moves, with noise."""
     draw = np.random.default_rng(seed)
     y, x = np.mgrid[0:HEIGHT, 0:WIDTH]
     frames = []
@@ -42,7 +43,7 @@ def nv12_frames(count: int, noise: int = 12, seed: int = 0) -> list[np.ndarray]:
 
 
 def write_nv12(path: Path, count: int) -> Path:
-    """Those frames one after the other, as a raw file."""
+    """Writes the frames of nv12_frames as a raw file, one after the other."""
     path.write_bytes(b"".join(frame.tobytes() for frame in nv12_frames(count)))
     return path
 
@@ -58,7 +59,7 @@ def encode(
 
 @dataclass
 class Unit:
-    """A parameter set, slice header, ... and its fields."""
+    """A parameter set, slice header or other part of a packet, and its fields."""
 
     title: str
     fields: dict[str, int] = field(default_factory=dict)
@@ -75,7 +76,7 @@ class Stream:
 
     @functools.cached_property
     def packets(self) -> list[list[Unit]]:
-        """Of each packet, in decoding order."""
+        """The units of each packet. The packets are in decoding order."""
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "stream"
             path.write_bytes(self.data)
@@ -100,7 +101,7 @@ class Stream:
 
     @property
     def picture_types(self) -> str:
-        """In display order, e.g. "IBBP"."""
+        """The types of the pictures in display order, such as "IBBP"."""
         return "".join(frame["pict_type"] for frame in self.file.frames)
 
     @property
@@ -108,17 +109,18 @@ class Stream:
         return self.file.key_frames
 
     def slices(self) -> list[list[Unit]]:
-        """Slice or frame headers of each packet."""
+        """Returns the slice or frame headers of each packet."""
         return [[unit for unit in units if unit.title in _PICTURES] for units in self.packets]
 
     def sets(self, title: str) -> list[int]:
-        """Which packets have the parameter set."""
+        """Returns the numbers of the packets that have this parameter set."""
         return [
             i for i, units in enumerate(self.packets) if any(unit.title == title for unit in units)
         ]
 
     def quantisers(self) -> dict[str, set[int]]:
-        """QPs of the slice headers, by type of picture; AV1's quantiser index as "I" and "P"."""
+        """Returns the QPs in the slice headers by the type of picture. AV1 has quantiser indices
+        instead, for "I" and "P"."""
         found: dict[str, set[int]] = {}
         start = 0
         for units in self.packets:

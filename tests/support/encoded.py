@@ -1,4 +1,4 @@
-"""What the encoding tests share: moving pictures, and what FFmpeg's own tools say of a file."""
+"""Helpers of the encoding tests: moving pictures, and what FFmpeg's own tools say about a file."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CONTAINERS = {
 PAIRS = [(codec, container) for codec in CONTAINERS for container in CONTAINERS[codec]]
 # The fastest presets.
 FAST = {"h264": "ultrafast", "hevc": "ultrafast", "av1": "12", "vp9": "8"}
-# FFmpeg can't guess these from the bytes.
+# FFmpeg can't recognise these containers by their bytes, so it needs the demuxer's name.
 _DEMUXERS = {
     ("h264", "raw"): "h264",
     ("hevc", "raw"): "hevc",
@@ -37,7 +37,7 @@ _DEMUXERS = {
 
 @functools.lru_cache(maxsize=8)
 def moving(count: int, height: int, width: int, seed: int = 0) -> npt.NDArray[np.uint8]:
-    """Frames [T, H, W, 3] of smooth colours and some texture, both moving."""
+    """Makes frames [T, H, W, 3] of smooth colours and some texture. Both move."""
     rng = np.random.default_rng(seed)
     texture = rng.normal(0, 12, (height, width, 1))
     y, x = np.mgrid[:height, :width].astype(np.float64)
@@ -58,7 +58,7 @@ def psnr(a: npt.NDArray[Any], b: npt.NDArray[Any]) -> float:
 
 @dataclasses.dataclass(frozen=True)
 class Encoded:
-    """A file, and what ffprobe and ffmpeg read in it."""
+    """An encoded file. ffprobe and ffmpeg say what is in it."""
 
     data: bytes
     codec: str
@@ -103,7 +103,7 @@ class Encoded:
         return [i for i, frame in enumerate(self.frames) if frame["key_frame"]]
 
     def planes(self, pixel_format: str | None = None) -> bytes:
-        """All frames as rawvideo, in the stream's own format unless another is named."""
+        """Returns all frames as rawvideo. The default format is that of the stream."""
         chosen = ["-pix_fmt", pixel_format] if pixel_format else []
         return self._run(
             "ffmpeg", ["-nostdin"], ["-fps_mode", "passthrough", *chosen, "-f", "rawvideo", "-"]

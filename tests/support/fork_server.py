@@ -1,9 +1,9 @@
-"""Python programs in processes of their own, without the seconds that importing TensorFlow takes.
+"""Runs Python programs in processes of their own, without the seconds for importing TensorFlow.
 
-A server process imports TensorFlow once. For each program it forks, and the fork runs the program
-and ends as any Python process does. Only TensorFlow is imported before: a program still imports
-tf_nvcodec itself, in its own environment. Use a new process (child_script.py) instead where the
-start of Python, the import of TensorFlow or its log level is under test.
+A server process imports TensorFlow once. It forks for each program. The fork runs the program and
+ends like any Python process. The server imports only TensorFlow, so a program still imports
+tf_nvcodec itself, in its own environment. If a test is about the start of Python, the import of
+TensorFlow or its log level, use a new process instead (child_script.py).
 """
 
 from __future__ import annotations
@@ -25,12 +25,13 @@ import types
 from collections.abc import Callable
 from typing import IO, Any
 
-_MOST_BYTES = 1 << 18  # of a request: the program's text, arguments and environment
+# The largest request, which has a program's text, arguments and environment.
+_MOST_BYTES = 1 << 18
 _START_S = 240
 
 
 class Child:
-    """A program that runs: the part of subprocess.Popen that the tests need."""
+    """A running program. It has the part of subprocess.Popen that the tests need."""
 
     def __init__(self, server: _Server, pid: int, stdout: IO[str], stderr: IO[str]) -> None:
         self._server, self.pid = server, pid
@@ -57,7 +58,7 @@ class Child:
         self.send_signal(signal.SIGKILL)
 
     def communicate(self, timeout: float = 240) -> tuple[str, str]:
-        """What it still prints, after it has ended."""
+        """Waits until the program ends, and returns what it prints until then."""
         self.wait(timeout)
         return self.stdout.read(), self.stderr.read()
 
@@ -102,7 +103,8 @@ class _Server:
         return int(found["started"])
 
     def ended(self, pid: int, timeout: float) -> int | None:
-        """The exit status, as subprocess has it, or None after so many seconds."""
+        """Waits for the program and returns its exit status as subprocess does. After `timeout`
+        seconds it returns None."""
         deadline = time.monotonic() + timeout
         while pid not in self._ended:
             if self._receive(max(0.0, deadline - time.monotonic())) is None:
@@ -159,8 +161,8 @@ def run(
     timeout: float = 240,
     **changes: str,
 ) -> subprocess.CompletedProcess[str]:
-    """Runs `python ARGUMENTS` to its end. Gives its exit status and what it printed, unless that
-    went to `stdout`."""
+    """Runs `python ARGUMENTS` to its end. Returns its exit status and what it printed. If `stdout`
+    is a file, the output goes there instead."""
     with contextlib.ExitStack() as stack:
         given = stdin or stack.enter_context(open(os.devnull))
         out, err = (stack.enter_context(tempfile.TemporaryFile("w+")) for _ in range(2))
@@ -176,14 +178,15 @@ def run(
 
 
 def printed_by(*arguments: object, timeout: float = 240, **changes: str) -> str:
-    """What the program prints; it has to end well."""
+    """Runs the program and returns what it prints. Fails if the program does."""
     done = run(*arguments, timeout=timeout, **changes)
     assert done.returncode == 0, f"{done.stdout[-2000:]}\n{done.stderr[-3000:]}"
     return done.stdout
 
 
 def _serve(client: socket.socket) -> Callable[[], None]:
-    """Forks for each request. Returns in the forks alone: what they have to run."""
+    """Forks for each request. It returns only in a fork, with the function that the fork has to
+    run."""
     import tensorflow  # noqa: F401
 
     wakes, told = os.pipe()
@@ -228,7 +231,8 @@ def _program(request: dict[str, Any], files: list[int]) -> Callable[[], None]:
     for number, file in enumerate(files):
         os.dup2(file, number)
         os.close(file)
-    # The server's objects remember whether its own files could be sought.
+    # The server's own stdin, stdout and stderr remember whether their files allow seeking, so the
+    # fork needs new ones.
     sys.stdin = sys.__stdin__ = open(0, closefd=False)  # noqa: SIM115
     sys.stdout = sys.__stdout__ = open(1, "w", closefd=False)  # noqa: SIM115
     sys.stderr = sys.__stderr__ = open(2, "w", 1, errors="backslashreplace", closefd=False)  # noqa: SIM115

@@ -1,15 +1,16 @@
-"""Calls in a fork of the test's process."""
+"""Makes calls in a fork of the test's process."""
 
 from __future__ import annotations
 
 import multiprocessing
 from collections.abc import Callable
 
-SECONDS = 60  # A child that takes longer hangs.
+SECONDS = 60  # If a child takes longer, it hangs.
 
 
 def in_a_fork(call: Callable[[], object]) -> str:
-    """What `call` gives or raises there, and how the child ended."""
+    """Makes the call in a fork. Returns a text that says what it gives or raises. Fails if the fork
+    hangs or does not end well."""
     context = multiprocessing.get_context("fork")
     here, there = context.Pipe(duplex=False)
 

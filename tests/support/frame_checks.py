@@ -1,4 +1,4 @@
-"""Comparisons of decoded frames and times with the golden ones, shared by the decode tests."""
+"""Compares decoded frames and times with the golden ones. The decode tests share this."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ import numpy as np
 import numpy.typing as npt
 from clip_frames import ClipFrames
 
-# Both sides compute float64 seconds from the same integers, but not in the same order.
+# Both sides compute seconds in float64 from the same integers, but in another order.
 PTS_TOLERANCE = 1e-9
 
 
 def digests(frames: npt.NDArray[np.uint8]) -> list[str]:
-    """MD5 of each row of [T, frame_bytes]."""
+    """Returns the MD5 of each row of [T, frame_bytes]."""
     return [hashlib.md5(frame.tobytes()).hexdigest() for frame in frames]
 
 
 def check_frames(frames: npt.NDArray[np.uint8], want: Sequence[str], what: str) -> None:
-    """The frames are bit for bit those of these digests, in this order."""
+    """Asserts that the frames have these digests, in this order."""
     assert frames.dtype == np.uint8, what
     got = digests(frames)
     assert len(got) == len(want), f"{what}: {len(got)} frames, FFmpeg gives {len(want)}"
@@ -34,7 +34,7 @@ def check_frames(frames: npt.NDArray[np.uint8], want: Sequence[str], what: str) 
 def check_pts(
     pts: npt.NDArray[np.float64], golden: ClipFrames, chosen: Sequence[int], what: str
 ) -> None:
-    """Times equal ffprobe's wherever it has one, and are finite everywhere."""
+    """Asserts that all times are finite, and equal those of ffprobe where it has one."""
     assert pts.dtype == np.float64, what
     assert pts.shape == (len(chosen),), what
     assert np.isfinite(pts).all(), what

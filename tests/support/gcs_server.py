@@ -1,7 +1,7 @@
-"""A Google Cloud Storage emulator on localhost, and processes that read gs:// from it.
+"""Runs a Google Cloud Storage emulator on localhost, and processes that read gs:// from it.
 
-The emulator is gcp-storage-emulator from PyPI, unchanged but for a hook that writes down what each
-answer cost. It runs in a process of its own, which is this file run as a script.
+The emulator is gcp-storage-emulator from PyPI, with a hook that writes down each request and the
+size of its answer. It runs in a process of its own, which runs this file as a script.
 """
 
 from __future__ import annotations
@@ -22,10 +22,11 @@ from typing import Any, Callable
 
 BUCKET = "videos"
 START_S = 100
-# google-cloud-cpp repeats a failing request for 15 minutes. A child that hangs is ended before.
+# After so many seconds, a child counts as hanging. google-cloud-cpp would repeat a failing request
+# for 15 minutes.
 CHILD_S = 200
 
-# The defaults of the file system. Its plugin crashes if one of the five variables is not set.
+# The defaults of TensorFlow's plugin for gs://. It crashes if one of the five variables is not set.
 DEFAULTS = {
     "GCS_READ_CACHE_BLOCK_SIZE_MB": "64",
     "GCS_READ_CACHE_MAX_SIZE_MB": "0",
@@ -33,15 +34,15 @@ DEFAULTS = {
     "GCS_STAT_CACHE_MAX_AGE": "5",
     "GCS_STAT_CACHE_MAX_ENTRIES": "1024",
 }
-# Each read is one request for exactly its bytes.
+# With these settings, each read is one request for exactly its bytes.
 EXACT = {**DEFAULTS, "GCS_READ_CACHE_BLOCK_SIZE_MB": "0"}
-# The plugin keeps blocks of 1 MiB for all readers of a file.
+# With these settings, the plugin keeps blocks of 1 MiB for all readers of a file.
 CACHED = {**DEFAULTS, "GCS_READ_CACHE_BLOCK_SIZE_MB": "1", "GCS_READ_CACHE_MAX_SIZE_MB": "64"}
 
 
 @dataclasses.dataclass(frozen=True)
 class Request:
-    """A request that the emulator answered; `sent` counts the bytes of the answer's body."""
+    """A request that the emulator answered. `sent` is the size of the answer's body in bytes."""
 
     method: str
     path: str
@@ -57,7 +58,7 @@ class Request:
 
 @dataclasses.dataclass(frozen=True)
 class Answer:
-    """What a function returned in a child process, and its requests to the emulator."""
+    """What a function returns in a child process, and its requests to the emulator."""
 
     value: Any
     requests: list[Request]
@@ -104,26 +105,27 @@ class GcsServer:
             data=content,
             headers={"Content-Type": "application/octet-stream"},
         )
-        # localhost must not be asked through a proxy that the environment names.
+        # The environment may name a proxy, which must not get requests for localhost.
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
         with opener.open(request, timeout=START_S) as reply:
             assert int(json.load(reply)["size"]) == len(content)
         return f"gs://{BUCKET}/{name}"
 
     def requests(self) -> list[Request]:
-        """All requests so far. Each is written down before the body of its answer is sent."""
+        """Returns all requests so far. The emulator writes each one down before it sends the body
+        of the answer."""
         return [Request(**json.loads(line)) for line in self._log.read_text().splitlines()]
 
     def environment(self, settings: dict[str, str] = DEFAULTS) -> dict[str, str]:
-        """The environment of a process whose gs:// is the emulator."""
+        """Returns the environment of a process whose gs:// is the emulator."""
         return {
             **os.environ,
             **settings,
             "CLOUD_STORAGE_EMULATOR_ENDPOINT": f"http://{self._host}",
-            # Without it TensorFlow's own gs:// is used, which only knows the real service.
+            # Without this, TensorFlow uses its built-in gs://, which knows only the real service.
             "TF_USE_MODULAR_FILESYSTEM": "1",
-            # The plugin looks for no credentials when it talks to an emulator. If it did, that
-            # would be a request that the tests see.
+            # The plugin needs no credentials for an emulator. If it looked for some, it would send
+            # a request to the emulator, which the tests would notice.
             "GCE_METADATA_ROOT": self._host,
             "LD_PRELOAD": " ".join(filter(None, [str(self._recv), os.environ.get("LD_PRELOAD")])),
             "NO_PROXY": "127.0.0.1",
@@ -191,14 +193,15 @@ def sha256(data: bytes) -> str:
 
 
 def plugin_works() -> bool:
-    """Whether the plugin provides gs:// in this environment. Runs in a child."""
+    """Returns whether the plugin provides gs:// in this environment. This runs in a child."""
     import tensorflow as tf
 
     return "gs" in tf.io.gfile.get_registered_schemes()
 
 
 def missing_plugin(server: GcsServer) -> str:
-    """Why gs:// can't be had from the plugin with this TensorFlow; empty when it can."""
+    """Returns why the plugin does not provide gs:// with this TensorFlow, or an empty text if it
+    does."""
     try:
         version = importlib.metadata.version("tensorflow-io-gcs-filesystem")
     except importlib.metadata.PackageNotFoundError:
@@ -213,7 +216,7 @@ def missing_plugin(server: GcsServer) -> str:
 
 
 def _package_root() -> str:
-    # The child tests the same package, wherever this process found it.
+    # The child must import the same package as this process.
     import tf_nvcodec
 
     return str(Path(tf_nvcodec.__file__).resolve().parents[1])
@@ -237,7 +240,7 @@ def _serve(log: str) -> None:
     lines = Path(log).open("a", buffering=1)  # noqa: SIM115
 
     class Handler(server.RequestHandler):
-        """Writes down each answer, its body's length taken from the header."""
+        """Writes down each answer. The header tells the size of its body."""
 
         def send_response(self, code: int, message: str | None = None) -> None:
             self._status, self._sent = code, 0
@@ -263,10 +266,10 @@ def _serve(log: str) -> None:
     server.RequestHandler = Handler
     emulator = server.create_server("127.0.0.1", 0, in_memory=True, default_bucket=BUCKET)
     emulator.start()
-    # With port 0 the system chooses one. Only this private attribute tells which.
+    # With port 0 the system chooses a port. Only this private attribute tells which one.
     print(emulator._api._httpd.server_port, flush=True)
     with contextlib.suppress(KeyboardInterrupt):
-        sys.stdin.read()  # Ends when the tests close the pipe or die.
+        sys.stdin.read()  # This returns when the tests close the pipe or die.
     emulator.stop()
 
 

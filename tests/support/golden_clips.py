@@ -9,7 +9,7 @@ from reference import Frame
 
 
 class Clips:
-    """The clips in a folder that tests/golden/make_clips.py has filled."""
+    """The clips in a folder that tests/golden/make_clips.py fills."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -27,7 +27,7 @@ class Clips:
         return raw_frames(self.path(name), count)
 
     def reference(self, name: str, count: int, **shown: object) -> list[Frame]:
-        """The first `count` frames for comparisons with the float64 reference. `shown` sets
+        """Returns the first `count` frames for comparisons with the float64 reference. `shown` sets
         Frame's space, colour_range and rotation."""
         golden = self.frames(name)
         return [

@@ -1,4 +1,4 @@
-"""VideoDatasets over five golden clips, and which of their clips they gave."""
+"""Makes VideoDatasets over five golden clips, and tells which of their clips they gave."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import tensorflow as tf
 import tf_nvcodec as nvc
 
 VIDEOS = ("h264.mp4", "h264_vfr.mp4", "one_frame.mp4", "mpeg4.avi", "vp9.webm")
-# The number of clips in a video is known from its file alone, from the arguments, or from an index
-# that was made before.
+# A dataset may learn the number of a video's clips in three ways: when it opens the file, from its
+# arguments, or from an index that it makes before.
 COUNTS = {"unknown": {}, "per_video": {"clips_per_video": 3}, "indexed": {"build_index": True}}
 
 
@@ -21,12 +21,12 @@ def dataset(clips, folder: Path, counts: str = "unknown", **options) -> nvc.Vide
 
 
 def ids(part: tf.data.Dataset) -> list[tuple[int, int]]:
-    """(video_index, clip_index) of each element."""
+    """Returns (video_index, clip_index) of each element."""
     return [(int(e["video_index"]), int(e["clip_index"])) for e in part.as_numpy_iterator()]
 
 
 def without_prefetch(made: tf.data.Dataset) -> tf.data.Dataset:
-    """Stops tf.data from adding a prefetch, which would change positions and counts."""
+    """Keeps tf.data from adding a prefetch, which would change positions and counts."""
     options = tf.data.Options()
     options.experimental_optimization.inject_prefetch = False
     return made.with_options(options)

@@ -1,14 +1,14 @@
 """The encoding examples of PyNvVideoCodec's programming guide. Only the import line differs.
 
-Each takes files and sizes from the command line and prints what it did. Frames are where
-TensorFlow puts them: in a GPU's memory where there is one, as the guide's are.
+Each script takes files and sizes from the command line and prints what it did. The guide's frames
+are in GPU memory. Here TensorFlow makes them, so they are in GPU memory if there is a GPU.
 """
 
 import numpy as np
 
 SIZES = "\nimport sys\nwidth, height = int(sys.argv[1]), int(sys.argv[2])\n"
 
-# Frames one after the other, as raw files have them.
+# Reads a raw file frame by frame and encodes it.
 RAW_TO_STREAM = (
     SIZES
     + """
@@ -30,7 +30,7 @@ print(count)
 """
 )
 
-# [H * 3 / 2, W], by DLPack and as TensorFlow has them.
+# Encodes frames [H * 3 / 2, W], once by DLPack and once as TensorFlow's tensors.
 TENSORS = (
     SIZES
     + """
@@ -47,7 +47,7 @@ print(tf.constant(frame).backing_device.rpartition("device:")[2])
 """
 )
 
-# A gradient drawn in interleaved RGB.
+# Draws a gradient in interleaved RGB and encodes it.
 GRADIENT = (
     SIZES
     + """
@@ -63,7 +63,7 @@ print(picture.backing_device.rpartition("device:")[2])
 """
 )
 
-# Parameters of a file beside the video.
+# Reads the parameters from a file beside the video.
 CONFIGURED = (
     SIZES
     + """
@@ -82,7 +82,7 @@ print(max(map(len, packets)))
 """
 )
 
-# Half the bitrate and back, every third of the frames.
+# Halves the bitrate after a third of the frames, and restores it after the second third.
 RECONFIGURED = (
     SIZES
     + """
@@ -142,7 +142,7 @@ print(len(packets))
 """
 )
 
-# Decoded frames go to the encoder as they are: in the GPU's memory where it decodes.
+# Decodes a video and gives the frames to the encoder. If a GPU decodes, they are in its memory.
 AGAIN = """
 import sys
 import warnings
@@ -162,7 +162,7 @@ with open(target, "wb") as out:
 print(*device)
 """
 
-# Lines of "start end"; each becomes a file of its own.
+# Reads a file with lines of "start end", and writes one video for each line.
 SEGMENTS = """
 import sys
 source, target, segments = sys.argv[1:]
@@ -193,7 +193,7 @@ CONFIGS = {
 
 
 def luma_of_gradient(width: int, height: int) -> np.ndarray:
-    """[H, W] of what GRADIENT draws, by BT.709's formula."""
+    """Returns the luma [H, W] of what GRADIENT draws, by BT.709's formula."""
     y, x = np.mgrid[0:height, 0:width].astype(np.float64)
     red, green, blue = x / width, y / height, 1 - x / width
     return 16 + 219 * (0.2126 * red + 0.7152 * green + 0.0722 * blue)

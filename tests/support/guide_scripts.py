@@ -1,13 +1,13 @@
 """The decoding examples of PyNvVideoCodec's programming guide. Only the import line differs.
 
-Each takes its files from the command line and prints what it did.
+Each script takes its files from the command line and prints what it did.
 """
 
 import contextlib
 import io
 import sys
 
-# The line that differs.
+# This line differs from the guide.
 IMPORT = "import tf_nvcodec.compat as nvc\n"
 
 PACKETS = """
@@ -22,7 +22,7 @@ print(demuxer.GetNvCodecId() == nvc.cudaVideoCodec.H264, demuxer.Width(), demuxe
 print(count, size > 0)
 """
 
-# Frames to a file through the addresses of their planes, as the guide's samples read them.
+# Writes frames to a file. Like the guide's samples, it reads them by the addresses of their planes.
 TO_A_FILE = """
 import ctypes, sys
 demuxer = nvc.CreateDemuxer(filename=sys.argv[1])
@@ -44,7 +44,7 @@ with open(sys.argv[2], "wb") as out:
 print(decoder.GetWidth(), decoder.GetHeight(), decoder.GetPixelFormat().name)
 """
 
-# A class that hands out pieces of memory, the last of them shorter.
+# Demuxes a file from memory. A class hands out the file in pieces, and the last one is shorter.
 FROM_MEMORY = """
 import sys
 
@@ -143,7 +143,7 @@ print(count)
 
 
 def run_here(script: str, *arguments: object) -> list[str]:
-    """Runs a script in this process; the lines that it prints."""
+    """Runs a script in this process and returns the lines that it prints."""
     said = io.StringIO()
     argv, sys.argv = sys.argv, ["script", *map(str, arguments)]
     try:

@@ -1,10 +1,12 @@
 """The float64 reference that decoded frames are compared with, written from the definitions.
 
-Colour: chroma at luma pixel (x, y) is the sample (x >> sw, y >> sh); Y'CbCr to R'G'B' is ITU-T
-H.273, equations 8.3; the result is clipped and rounded half up. Resize: each plane goes from its
-own resolution to the output's, with the definition of tf.image.resize (half-pixel centres, no
-antialiasing), and is converted afterwards, without rounding in between. Of a cropped plane the part
-that lies under the crop is resized, which may begin or end inside a chroma sample.
+Colour: the chroma of the luma pixel (x, y) is the sample (x >> sw, y >> sh). The equations 8.3 of
+ITU-T H.273 turn Y'CbCr into R'G'B'. The result is clipped and rounded half up.
+
+Resize: each plane is resized from its own resolution to that of the output, by the definition of
+tf.image.resize (half-pixel centres, no antialiasing). The colours are converted afterwards. Nothing
+is rounded in between. A crop takes the part of each plane that lies under it. This part may begin
+or end inside a chroma sample.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ Array = npt.NDArray[np.float64]
 
 # H.273 table 4: Kr and Kb.
 KR_KB = {"bt601": (0.299, 0.114), "bt709": (0.2126, 0.0722), "bt2020": (0.2627, 0.0593)}
-# float32 may round a value this near a half up or down.
+# A value so near to a half may be rounded up or down in float32.
 ROUNDING = 0.01
 _SHIFTS = {"444": (0, 0), "422": (1, 0), "420": (1, 1), "440": (0, 1), "411": (2, 0), "410": (2, 2)}
 _FORMAT = re.compile(r"(yuvj|yuva|yuv|gray|gbrap|gbrp)(4\d\d)?p?(\d+)?(?:le)?$")
@@ -27,7 +29,7 @@ _FORMAT = re.compile(r"(yuvj|yuva|yuv|gray|gbrap|gbrp)(4\d\d)?p?(\d+)?(?:le)?$")
 
 @dataclasses.dataclass(frozen=True)
 class Format:
-    """What a planar FFmpeg pixel format's name says. Shifts are (horizontal, vertical)."""
+    """What the name of a planar pixel format of FFmpeg says. Shifts are (horizontal, vertical)."""
 
     family: str
     shifts: tuple[int, int]
@@ -35,7 +37,7 @@ class Format:
 
     @property
     def full_range(self) -> bool:
-        """The range of an untagged stream of this format."""
+        """Whether an untagged stream of this format has the full range."""
         return self.family in ("yuvj", "gray", "gbrp", "gbrap")
 
 
@@ -48,7 +50,8 @@ def parse_format(name: str) -> Format:
 
 
 def split_planes(data: bytes, pixel_format: str, width: int, height: int) -> list[Array]:
-    """The planes of a frame packed as rawvideo: (Y,), (Y, Cb, Cr), (G, B, R), alpha left out."""
+    """Returns the planes of a frame packed as rawvideo: (Y,), (Y, Cb, Cr) or (G, B, R). Alpha is
+    left out."""
     fmt = parse_format(pixel_format)
     samples = np.frombuffer(data, "<u2" if fmt.depth > 8 else "u1").astype(np.float64)
     small = (-(-height >> fmt.shifts[1]), -(-width >> fmt.shifts[0]))
@@ -73,8 +76,8 @@ def upsample_nearest(plane: Array, shifts: tuple[int, int], height: int, width: 
 def upsample_bilinear(
     plane: Array, shifts: tuple[int, int], height: int, width: int, siting: tuple[int, int]
 ) -> Array:
-    """Linear interpolation of chroma; `siting` (x, y): -1 on the first luma sample of a block, 0 in
-    its middle, 1 on the last."""
+    """Interpolates chroma linearly. `siting` (x, y) says where a chroma sample lies in its block of
+    luma samples: -1 on the first one, 0 in the middle, 1 on the last one."""
     axes = []
     for size, count, shift, at in zip((height, width), plane.shape, shifts[::-1], siting[::-1]):
         first = ((1 << shift) - 1) / 2 * (1 + at)
@@ -84,7 +87,8 @@ def upsample_bilinear(
 
 
 def _normalized(weights: Array) -> Array:
-    """Samples outside the plane count for nothing; the others' weights sum to 1."""
+    """Scales the weights of each output to a sum of 1. Samples outside of the plane have no part in
+    it."""
     return weights / weights.sum(axis=1, keepdims=True)
 
 
@@ -93,7 +97,7 @@ def _triangle(x: Array) -> Array:
 
 
 def _cubic(x: Array) -> Array:
-    """Keys' kernel with a = -0.5."""
+    """Keys' cubic kernel with a = -0.5."""
     x = np.abs(x)
     near = 1.5 * x**3 - 2.5 * x**2 + 1
     far = -0.5 * x**3 + 2.5 * x**2 - 4 * x + 2
@@ -103,7 +107,8 @@ def _cubic(x: Array) -> Array:
 def axis_weights(
     method: str, count: int, size: int, *, origin: float, span: float, window: tuple[int, int]
 ) -> Array:
-    """Weights [count, size] that share the samples under [origin, origin + span) among the outputs.
+    """Returns weights [count, size], which make `count` outputs of the samples in [origin, origin +
+    span).
 
     Only samples in `window` are used.
     """
@@ -111,7 +116,7 @@ def axis_weights(
     outputs = np.arange(count)[:, None]
     step = span / count
     low = origin + outputs * step
-    # One division, so that centres on the border of two samples are found exactly.
+    # A single division keeps centres exact that lie on the border of two samples.
     centres = origin + (2 * outputs + 1) * span / (2 * count)
     if method == "nearest":
         chosen = np.clip(np.floor(centres), window[0], window[1] - 1)
@@ -131,7 +136,7 @@ def axis_weights(
 
 
 def resize(plane: Array, height: int, width: int, method: str) -> Array:
-    """tf.image.resize(antialias=False) of one plane."""
+    """Resizes one plane like tf.image.resize(antialias=False)."""
     axes = [
         axis_weights(method, count, size, origin=0, span=size, window=(0, size))
         for count, size in zip((height, width), plane.shape)
@@ -140,7 +145,8 @@ def resize(plane: Array, height: int, width: int, method: str) -> Array:
 
 
 def yuv_to_rgb(planes: list[Array], space: str, colour_range: str, depth: int) -> Array:
-    """R'G'B' in [0, 1], [H, W, 3], of full-resolution Y', Cb and Cr in code values."""
+    """Converts Y', Cb and Cr in code values, all of full resolution, to R'G'B' [H, W, 3] in 0 to
+    1."""
     luma, cb, cr = planes
     step = 1 << (depth - 8)
     if colour_range == "full":
@@ -157,7 +163,7 @@ def yuv_to_rgb(planes: list[Array], space: str, colour_range: str, depth: int) -
 
 
 def gray_of(luma: Array, colour_range: str, depth: int) -> Array:
-    """Luma alone, stretched to [0, 1], [H, W, 1]."""
+    """Converts luma in code values to gray [H, W, 1] in 0 to 1."""
     if colour_range == "full":
         return (luma / ((1 << depth) - 1))[..., None]
     step = 1 << (depth - 8)
@@ -165,13 +171,14 @@ def gray_of(luma: Array, colour_range: str, depth: int) -> Array:
 
 
 def differences(got: npt.NDArray[np.integer], want: Array) -> Array:
-    """How far integers are from values rounded half up; 0 where either rounding would do."""
+    """Returns how far integers are from values rounded half up. If a value may be rounded both
+    ways, the difference is 0 for both."""
     off = np.abs(got - np.floor(want + 0.5))
     return np.where(np.abs(got - want) <= 0.5 + ROUNDING, 0, off)
 
 
 def rotate(picture: Array, degrees: int) -> Array:
-    """Turns the first two axes clockwise."""
+    """Turns a picture clockwise, in its first two axes."""
     return np.rot90(picture, -(degrees // 90))
 
 
@@ -180,9 +187,9 @@ Crop = tuple[int, int, int, int]
 
 @dataclasses.dataclass(frozen=True)
 class View:
-    """What part of a frame is shown and how large: crop is (top, left, height, width), size is
-    (height, width); without them the whole frame, unresized. `siting` (x, y) makes chroma be
-    interpolated instead of repeated; -1: on the first luma sample of a block, 0: in its middle."""
+    """Which part of a frame is shown, and how large. `crop` is (top, left, height, width), the
+    whole frame by default. `size` is (height, width), by default that of the crop. With `siting`
+    (x, y), as in upsample_bilinear, chroma is interpolated; without it, chroma is repeated."""
 
     size: tuple[int, int] | None = None
     method: str = "bilinear"
@@ -195,7 +202,7 @@ WHOLE = View()
 
 @dataclasses.dataclass(frozen=True)
 class Frame:
-    """One stored frame, packed as rawvideo, and what is needed to show it."""
+    """A stored frame, packed as rawvideo, and all that is needed to show it."""
 
     data: bytes
     pixel_format: str
@@ -224,7 +231,7 @@ class Frame:
         return yuv_to_rgb(planes, self.space, self.colour_range, fmt.depth)
 
     def rgb(self, view: View = WHOLE) -> Array:
-        """R'G'B' in [0, 1], [H, W, 3]."""
+        """Returns the view as R'G'B' [H, W, 3] in 0 to 1."""
         if view.size is not None:
             return self._to_rgb([self._resampled(i, view, 0) for i in range(len(self.planes))])
         shifts = parse_format(self.pixel_format).shifts
@@ -237,7 +244,8 @@ class Frame:
         return self._cropped(rotate(self._to_rgb(full), self.rotation), view.crop)
 
     def gray(self, view: View = WHOLE) -> Array:
-        """Luma alone in [0, 1], [H, W, 1]; of RGB frames the weighted sum."""
+        """Returns the view as gray [H, W, 1] in 0 to 1. This is the luma, which RGB frames get as a
+        weighted sum."""
         fmt = parse_format(self.pixel_format)
         if fmt.family.startswith("gb"):
             kr, kb = KR_KB[self.space]
@@ -249,8 +257,8 @@ class Frame:
         return gray_of(luma, self.colour_range, fmt.depth)
 
     def yuv(self, depth: int, chroma_shift: int, view: View = WHOLE) -> list[Array]:
-        """Y', Cb and Cr in code values of `depth` bits, not rounded, of a 4:2:0 (1) or 4:4:4 (0)
-        output in the frame's own matrix and range."""
+        """Returns the view as Y', Cb and Cr in code values of `depth` bits, not rounded. Matrix and
+        range are those of the frame. `chroma_shift` is 1 for 4:2:0 and 0 for 4:4:4."""
         fmt = parse_format(self.pixel_format)
         planes = [self._resampled(0, view, 0)]
         if fmt.family == "gray":
@@ -265,7 +273,7 @@ class Frame:
         ]
 
     def _requantized(self, plane: Array, depth: int, chroma: bool) -> Array:
-        """The same signal in code values of another bit depth."""
+        """Returns the same signal in code values of another bit depth."""
         old = parse_format(self.pixel_format).depth
         if self.colour_range == "limited":
             return plane * 2.0 ** (depth - old)
@@ -282,7 +290,7 @@ class Frame:
         return picture[top : top + height, left : left + width]
 
     def _resampled(self, index: int, view: View, out_shift: int) -> Array:
-        """Plane `index` as shown, brought to the output's size >> `out_shift`."""
+        """Returns plane `index` as the view shows it, in the size of the output >> `out_shift`."""
         plane = rotate(self.planes[index], self.rotation)
         turned = self.rotation % 180 != 0
         shifts = parse_format(self.pixel_format).shifts if index > 0 else (0, 0)
@@ -312,10 +320,11 @@ class Frame:
 
 @dataclasses.dataclass(frozen=True)
 class _Axis:
-    """How one axis of a shown plane becomes the output's: from `begin`, `length` luma pixels on."""
+    """How one axis of a plane becomes an axis of the output. `length` luma pixels from `begin` on
+    are shown."""
 
     picture: int  # luma pixels of the whole picture
-    plane: int  # samples of the plane; the last may lie partly outside the picture
+    plane: int  # samples of the plane; the last one may lie partly outside of the picture
     begin: int
     length: int
     out: int  # pixels of the output
@@ -324,10 +333,11 @@ class _Axis:
     flip: bool
 
     def weights(self, method: str | None, siting: int | None) -> Array:
-        """[outputs, plane]; `method` None keeps the size and brings chroma to the output's grid."""
+        """Returns weights [outputs, plane]. With `method` None the size stays, and only chroma is
+        brought to the grid of the output."""
         unit = 1 << self.shift
-        # The place in luma pixels of the plane. A flipped plane is larger than the picture at its
-        # beginning, others at their end.
+        # Where the shown part begins in the plane, in luma pixels. A plane may be larger than the
+        # picture: a flipped plane at its beginning, others at their end.
         begin = self.begin + (self.plane * unit - self.picture if self.flip else 0)
         end = begin + self.length
         count = -(-self.out >> self.out_shift)
@@ -338,7 +348,7 @@ class _Axis:
             if self.shift <= self.out_shift:
                 method = "area"
         else:
-            # A crop up to the picture's edge includes the whole last sample.
+            # A crop that reaches the edge of the picture includes the whole last sample.
             low, high = begin / unit, end / unit
             if self.flip and self.begin == 0:
                 low = 0.0

@@ -16,13 +16,14 @@ from typing import Any
 import tf_nvcodec
 
 _CHILD = Path(__file__).with_name("sandbox_child.py")
-START_S = 200  # TensorFlow, on a busy machine or with a sanitizer
+START_S = 200  # A busy machine or a sanitizer makes the import of TensorFlow slow.
 HANG_S = 60
 
 
 @dataclasses.dataclass(frozen=True)
 class Answer:
-    """What the calls of a request gave; `crash` says how the child died, or is empty."""
+    """What the calls of a request gave. `crash` says how the child died; it is empty if the child
+    lives."""
 
     outcomes: list[dict[str, Any]]
     grown_mb: float
@@ -30,7 +31,7 @@ class Answer:
 
 
 class Sandbox:
-    """One child that decodes on `device`, started again after each crash."""
+    """Owns a child process that decodes on `device`. It starts a new one after each crash."""
 
     def __init__(self, device: str = "/CPU:0") -> None:
         self._device = device
@@ -57,7 +58,7 @@ class Sandbox:
         return Answer(**json.loads(line))
 
     def _start(self) -> subprocess.Popen[bytes]:
-        # The child tests the same package, wherever this process found it.
+        # The child must import the same package as this process.
         paths = [str(Path(tf_nvcodec.__file__).resolve().parents[1])]
         paths += filter(None, [os.environ.get("PYTHONPATH")])
         child = subprocess.Popen(

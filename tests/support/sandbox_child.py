@@ -1,9 +1,10 @@
-"""Answers decode requests on stdin, one JSON object a line; run by sandbox.py with the device.
+"""Answers decode requests on stdin, one JSON object in each line. sandbox.py starts this script and
+names the device.
 
 A request has "data" (base64) and "calls": a list of ["probe" | "decode" | "frames_at", options].
-The answer has for each call the error's name and message, or what came out, and its seconds (the
-lesser of wall and CPU time); and the megabytes by which the process grew at its peak. A line
-before the first request says that the child is ready.
+For each call, the answer has the error's name and message, or the result, and the seconds that the
+call took (the lesser of wall and CPU time). It also has the megabytes by which the process grew at
+its peak. A line before the first request says that the child is ready.
 """
 
 from __future__ import annotations
@@ -33,14 +34,14 @@ def _megabytes(field: str) -> float:
 
 
 def _reset_peak() -> float:
-    """Makes VmHWM start again from what is resident now, which is returned."""
+    """Resets the peak of resident memory (VmHWM). Returns the megabytes that are resident now."""
     Path("/proc/self/clear_refs").write_text("5")
     return _megabytes("VmRSS")
 
 
 def _clocks() -> tuple[float, float]:
-    """Wall time grows while other processes run, CPU time grows with the number of threads. The
-    lesser of both is a fair measure."""
+    """Returns wall time and CPU time. Wall time grows while other processes run, and CPU time grows
+    with the number of threads. So the lesser of both is a fair measure."""
     return time.monotonic(), time.process_time()
 
 

@@ -1,4 +1,5 @@
-"""Many small files that can be told apart, for the tests of whole datasets."""
+"""Makes many small videos for the tests of whole datasets. Their frames tell which video they are
+from."""
 
 from __future__ import annotations
 
@@ -16,8 +17,8 @@ _LEVELS = 16
 
 @functools.lru_cache(maxsize=256)
 def small_video(number: int, faststart: bool = True) -> bytes:
-    """20 frames of 64x64 at 10 a second in GOPs of 10, with `number` and the frame's own number in
-    their grey levels; see `read_frame`."""
+    """Encodes 20 frames of 64x64, at 10 a second and in GOPs of 10. Their grey levels hold `number`
+    and the number of the frame, which `read_frame` reads."""
     frames = np.empty((FRAMES, SIZE, SIZE, 3), np.uint8)
     frames[:, : SIZE // 2, : SIZE // 2] = 8 + 16 * (number // _LEVELS)
     frames[:, SIZE // 2 :, : SIZE // 2] = 8 + 16 * (number % _LEVELS)
@@ -27,7 +28,7 @@ def small_video(number: int, faststart: bool = True) -> bytes:
 
 
 def read_frame(frame: np.ndarray) -> tuple[int, int]:
-    """The number of the video and the number of the frame, read from a frame [H, W, 3] of uint8."""
+    """Reads the number of the video and the number of the frame from a frame [H, W, 3] of uint8."""
     height, width = frame.shape[0] // 4, frame.shape[1] // 4
     upper, lower = frame[height, width, 0], frame[3 * height, width, 0]
     own = round((float(frame[height, 3 * width, 0]) - 10) / 12)
@@ -35,7 +36,7 @@ def read_frame(frame: np.ndarray) -> tuple[int, int]:
 
 
 def write_small_videos(folder: Path, count: int) -> list[str]:
-    """Files 000.mp4, 001.mp4, ... of videos 0, 1, ..."""
+    """Writes the videos 0, 1, ... to the files 000.mp4, 001.mp4, ... and returns the paths."""
     paths = []
     for number in range(count):
         path = folder / f"{number:03d}.mp4"

@@ -1,4 +1,5 @@
-"""Frames of the compat decoders, put back into FFmpeg's rawvideo for comparison with its hashes."""
+"""Packs frames of the compat decoders as FFmpeg's rawvideo, to compare them with FFmpeg's
+hashes."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ _DEPTHS = {"9": 9, "10": 10, "12": 12, "14": 14, "16": 16}
 
 
 def depth_of(pixel_format: str) -> int:
-    """Of FFmpeg's names: "yuv420p10le" is 10."""
+    """Returns the bits of a sample in a pixel format of FFmpeg: 10 for "yuv420p10le"."""
     name = pixel_format[:-2] if pixel_format.endswith("le") else pixel_format
     for text, depth in _DEPTHS.items():
         if name.endswith(("p" + text, "gray" + text)):
@@ -21,7 +22,8 @@ def depth_of(pixel_format: str) -> int:
 
 
 def planes_of(frame: DecodedFrame) -> list[np.ndarray]:
-    """[H, W] of each component, from the planes' addresses and strides as users read them."""
+    """Returns each component as [H, W]. Like users, it reads them by the planes' addresses and
+    strides."""
     whole = np.asarray(frame)
     memory = np.frombuffer(bytes(frame), whole.dtype)
     base = frame.GetPtrToPlane(0)
@@ -35,7 +37,7 @@ def planes_of(frame: DecodedFrame) -> list[np.ndarray]:
 
 
 def raw_bytes(frame: DecodedFrame, pixel_format: str) -> bytes:
-    """As FFmpeg's rawvideo packs a frame of `pixel_format`."""
+    """Packs a frame like FFmpeg's rawvideo of this pixel format."""
     planes = planes_of(frame)
     depth = depth_of(pixel_format)
     if depth > 8:
@@ -53,7 +55,7 @@ def md5_of(frame: DecodedFrame, pixel_format: str) -> str:
     return hashlib.md5(raw_bytes(frame, pixel_format)).hexdigest()
 
 
-# FFmpeg's names of the samples that each format is for.
+# Which pixel formats of FFmpeg become which format of the compat decoders.
 FORMATS = {
     Pixel_Format.NV12: ("yuv420p", "yuvj420p", "gray"),
     Pixel_Format.P016: ("yuv420p10le", "yuv420p12le", "gray10le", "gray12le"),

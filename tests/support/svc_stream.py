@@ -1,15 +1,15 @@
-"""Makes H.264 look scalable: beside each slice comes data that only decoders of SVC or MVC read."""
+"""Makes H.264 look scalable. It adds data to each slice that only decoders of SVC or MVC read."""
 
 from __future__ import annotations
 
 import re
 
-_PREFIX, _EXTENSION = 14, 20  # nal_unit_types of H.264's annexes G and H
+_PREFIX, _EXTENSION = 14, 20  # the nal_unit_types of H.264's annexes G and H
 
 
 def with_second_layer(packet: bytes) -> bytes:
-    """A packet in Annex B with a prefix before each slice, and after all a slice of a layer above,
-    which is made of the first one's bytes."""
+    """Takes and returns a packet in Annex B. It adds a prefix before each slice. At the end of the
+    packet, it adds slices of a second layer, which it makes of the first layer's bytes."""
     units = [unit for unit in re.split(b"\0\0\0?\1", packet) if unit]
     layered, above = [], []
     for unit in units:

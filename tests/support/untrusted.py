@@ -21,7 +21,7 @@ def complaints(
     causes: Collection[str] = CAUSES,
     most_seconds: float = MOST_SECONDS,
 ) -> list[str]:
-    """What is wrong with the answer to a case."""
+    """Returns all that is wrong with the answer to a case."""
     if answer.crash:
         return [f"{what}: {answer.crash}"]
     found = []
@@ -49,8 +49,9 @@ def run_all(
     causes: Collection[str] = CAUSES,
     most_seconds: float = MOST_SECONDS,
 ) -> list[Answer]:
-    """The answers to `calls` for each case. Fails if there are complaints about one. `after` is
-    decoded at the end: sound bytes, the call, and the MD5 of each frame."""
+    """Makes the calls for each case and returns the answers. Fails if there are complaints about an
+    answer. `after` has good bytes, a call for them, and the MD5 of each frame. It is decoded at the
+    end, to show that the decoder still works."""
     answers, wrong = [], []
     for what, data in cases:
         answers.append(sandbox.run(data, calls))

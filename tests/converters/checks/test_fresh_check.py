@@ -40,7 +40,8 @@ def model(tmp_path: Path) -> Path:
 
 
 def with_engine(folder: Path) -> Path:
-    """Makes the model's MatMul a TRTEngineOp, in its file only."""
+    """Turns the model's MatMul into a TRTEngineOp by editing its file. Such a model can be read,
+    but not run."""
     from tensorflow.core.protobuf import saved_model_pb2
 
     path = folder / "saved_model.pb"
@@ -59,7 +60,8 @@ def sets(*batches: int) -> list[dict[str, tuple[int, ...]]]:
 
 @pytest.fixture
 def serves(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The batches that the engine serves; the fresh process is replaced."""
+    """Replaces the fresh process. The test puts the batches that the engine serves into this
+    list."""
     batches: list[int] = []
 
     def check(folder: Path, requests: Sequence[Any], tags: Any) -> FreshReport:
@@ -95,7 +97,7 @@ def test_what_is_known_to_be_served_is_not_run(model: Path, serves: list[int]) -
     assert engine_use(with_engine(model), known, served=known) == module.EngineUse()
     use = engine_use(model, {"serving_default": sets(4, 5)}, served=known)
     assert not use.native and "x:5x3" in use.notes[0]
-    # Known, but not what was compared.
+    # The shape that an engine serves is not among those that were compared.
     assert engine_use(model, {"serving_default": sets(5)}, served=known).native
 
 
@@ -117,7 +119,7 @@ def test_models_without_engines_are_not_run(model: Path) -> None:
 
 
 def test_where_the_engines_cannot_run_that_is_said(model: Path) -> None:
-    """The real fresh process: here no TensorFlow can run this node."""
+    """This test starts a real fresh process. No TensorFlow can run the engine of this model."""
     use = engine_use(with_engine(model), {"serving_default": sets(4)})
     assert not use.native
     assert len(use.notes) == 1 and "was not checked: " in use.notes[0]

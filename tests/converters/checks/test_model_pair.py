@@ -15,7 +15,8 @@ from converters.util.errors import VerificationError
 
 
 def graph(path: Path, *names: str) -> Path:
-    """y = the first input - 10 times the second."""
+    """Writes a frozen graph with these inputs. Its output is the first input minus 10 times the
+    second, so a test notices if the inputs change places."""
     made = tf.compat.v1.GraphDef()
     with tf.Graph().as_default() as pattern:
         tf.compat.v1.placeholder(tf.float32, [None, 3], name="p")
@@ -96,7 +97,8 @@ class Hyphen(tf.Module):
 
 
 def test_names_that_tensorflow_writes_in_another_way(tmp_path: Path) -> None:
-    """As when a converter saves a function again that it took from a SavedModel."""
+    """A converter loads a function from a SavedModel and saves it again. TensorFlow then writes
+    the input's name differently."""
     native, again = str(tmp_path / "native"), str(tmp_path / "again")
     module = Hyphen()
     tf.saved_model.save(module, native, signatures=module.__call__.get_concrete_function())

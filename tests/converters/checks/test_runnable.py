@@ -1,4 +1,4 @@
-"""Converted models where TensorFlow cannot run engines: the error says why."""
+"""A TensorFlow that cannot run engines refuses a converted model. The error says why."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two models compared: good copies pass, every kind of difference fails and is named."""
+"""verify compares two models: good copies pass, and every kind of difference fails by name."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from converters.spec.thresholds import Thresholds
 from converters.util.errors import ModelError, SpecError, VerificationError
 
 tf = pytest.importorskip("tensorflow")
-# The package has a function of the same name.
+# converters.checks has a function of this name, which an ordinary import would give.
 verify_module = importlib.import_module("converters.checks.verify")
 
 
@@ -206,7 +206,7 @@ def test_nan_in_the_data_is_compared(native: str) -> None:
 
 
 def test_memory_holds_one_batch(native: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Batches are made when the one before has been through both models."""
+    """verify makes a batch only after both models have run the one before."""
     order: list[str] = []
     real = model_pair.run_batch
 
@@ -296,7 +296,7 @@ def test_bad_models(native: str, tmp_path: Path) -> None:
 
 
 def test_an_engine_without_tftrt_is_explained(tmp_path: Path) -> None:
-    """A TensorFlow that does not know TRTEngineOp says so; 2.18 and later do not."""
+    """TensorFlow 2.18 and later do not know TRTEngineOp. verify's error must say so."""
     path = Path(save(tmp_path / "model", Net(), "scores")) / "saved_model.pb"
     from tensorflow.core.protobuf import saved_model_pb2
 
@@ -325,7 +325,7 @@ def test_child_processes(native: str, far: str) -> None:
     report = verify(native, far, separate_processes=True, **arguments)
     same = verify(native, far, **arguments)
     for one, other in zip(report.outputs, same.outputs):
-        # The number of threads decides the order of sums.
+        # Another number of threads adds in another order, so the figures differ a little.
         for name in ("max_abs", "mean_abs", "max_rel", "cosine", "scale"):
             figure = getattr(other.difference, name)
             assert getattr(one.difference, name) == pytest.approx(figure, rel=1e-3)
@@ -362,7 +362,8 @@ def test_a_keras_model_against_a_perturbed_copy(tmp_path: Path) -> None:
 def test_natives_that_are_exported_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
-    """`verify` compares with whatever `convert` takes; the converted model is an export of it."""
+    """NATIVE may be any model that `convert` takes. `verify` exports it as a SavedModel first. The
+    converted model of this test is such an export."""
     (tmp_path / "tmp").mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "tmp"))
     made = keras_file(tmp_path / "a.keras") if kind == "keras" else session_graph(tmp_path)[1]
@@ -406,7 +407,7 @@ def test_shapes(native: str) -> None:
         num_batches=1,
         precision="FP32",
     )
-    # Each shape is used, though one batch was asked for.
+    # verify runs all given shapes, although num_batches is 1.
     assert report.outputs[0].difference.count == 7 * 8
     with pytest.raises(VerificationError, match="2x5 does not fit the model's \\?x6"):
         verify(native, native, shapes={"x": (2, 5)}, precision="FP32")
@@ -415,7 +416,7 @@ def test_shapes(native: str) -> None:
 
 
 class Two(tf.Module):
-    """Signatures that take a part of each other's inputs, and the same input otherwise."""
+    """Two of the signatures have an input of the same name but another size."""
 
     @tf.function(input_signature=[tf.TensorSpec([None, 8], tf.float32, "x")])
     def short(self, x: tf.Tensor) -> dict[str, tf.Tensor]:

@@ -68,7 +68,8 @@ def test_every_option_of_convert(calls, spec_of, capsys):
     }
     thresholds = spec.thresholds
     assert thresholds.max_abs == 0.5 and thresholds.top1 is None
-    assert thresholds.top5 is not None  # INT8's own, for data that the user gave
+    # The user gave data, so INT8's defaults hold for the bounds that no option sets.
+    assert thresholds.top5 is not None
     assert spec == ConversionSpec(
         precision="INT8",
         mode="dynamic",
@@ -248,7 +249,8 @@ def test_signals(tmp_path, number, ends):
     """A signal in the middle of a command ends it, and removes its temporary folder."""
     code = (
         "import signal, sys, time, types; import converters.cli as cli\n"
-        "signal.signal(signal.SIGHUP, signal.SIG_DFL)\n"  # nohup's children ignore it
+        # The tests may run below nohup, whose children ignore SIGHUP.
+        "signal.signal(signal.SIGHUP, signal.SIG_DFL)\n"
         "from converters.util.outputs import new_output\n"
         "module = types.ModuleType('converters.convert_model')\n"
         "def convert(source, output, *_, **__):\n"
@@ -279,7 +281,7 @@ def test_signals(tmp_path, number, ends):
 
 @pytest.fixture(scope="module")
 def models(tmp_path_factory) -> Path:
-    """Two SavedModels; the output of b is that of a, times 1.01."""
+    """Saves two SavedModels, a and b. The output of b is that of a times 1.01."""
     folder = tmp_path_factory.mktemp("models")
     for name, scale in (("a", 2.0), ("b", 2.02)):
         module = tf.Module()
@@ -308,7 +310,7 @@ def test_verify(models, capsys):
 
 
 def test_verify_of_what_convert_takes(tmp_path, capsys):
-    """A Keras file, a MetaGraph beside its checkpoint, a frozen graph and its own outputs."""
+    """NATIVE may be a Keras file, a MetaGraph beside its checkpoint, or a frozen graph."""
     meta_graph = session_graph(tmp_path)[1]
     natives = {
         keras_file(tmp_path / "a.keras"): None,
@@ -387,7 +389,7 @@ def test_every_option_of_extract_plan(report, monkeypatch, capsys):
 
 
 def test_convert_where_nothing_can(models, tmp_path):
-    """Without TF-TRT, TensorRT or a GPU there is one message, and no output."""
+    """Without TF-TRT, TensorRT or a GPU, convert prints one message and writes no output."""
     done = trt_convert("convert", models / "a", tmp_path / "above" / "out", "--shape", "x:4x3")
     if done.returncode == 0:
         pytest.skip("this machine can convert")

@@ -1,5 +1,5 @@
-"""README.md and the pages docs/converters*.md are right about the converters, as far as a test
-without a GPU can tell."""
+"""Compares what README.md and docs/converters*.md say about the converters with the code, as far as
+that is possible without a GPU."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ from converters.cli.spec_options import spec_from
 from converters.spec.thresholds import Thresholds, default_thresholds
 from converters.util import errors
 
-# Last: the packages under test are the installed ones.
+# The folder goes to the end of the path: `benchmarks` comes from it, but the packages under test
+# must be the installed ones.
 sys.path.append(str(Path(__file__).resolve().parents[3]))
 
 from benchmarks import tftrt_results
@@ -50,7 +51,7 @@ def commands(text: str) -> list[list[str]]:
 
 
 def options() -> list[tuple[str, list[str]]]:
-    """Each option of each command: the command, and the option's long forms."""
+    """Returns all options of trt-convert: for each one its command and its long forms."""
     (subparsers,) = (
         action
         for action in build_parser()._actions

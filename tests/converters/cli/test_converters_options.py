@@ -54,7 +54,7 @@ def test_a_page_on_a_full_disk(model, full_disk, capsys):
 def test_temporary_files_of_calibrate_on_a_full_disk(
     model, full_disk, tmp_path, monkeypatch, capsys
 ):
-    """What the child is told does not fit."""
+    """The file job.json, which tells the child what to do, does not fit on the disk."""
     monkeypatch.setattr(tempfile, "tempdir", str(full_disk))
     command = ["calibrate", str(model), str(tmp_path / "t"), "--quiet"]
     assert main([*command, "--calibrate", "not read by then"]) == 1
@@ -97,7 +97,8 @@ def test_a_spec_from_a_file_and_options_over_it(spec_of, tmp_path, record):
 
 
 def test_what_was_asked_for_is_read_from_a_record(spec_of, tmp_path):
-    """What followed from it (one engine, no INT8 required) would not fit the options."""
+    """A record has the spec as the user gave it, and as the conversion completed it. --spec reads
+    the first one: what the conversion filled in might contradict the new options."""
     asked = ConversionSpec(input_shapes=[{"x": (8, 2)}])
     path = tmp_path / "conversion.json"
     values = {"spec": asked.resolved().to_json(), "asked": asked.to_json(), "files": {}}
@@ -182,7 +183,8 @@ def test_outputs_of_graphs(monkeypatch, models):
     seen = []
     verify = importlib.import_module("converters.checks.verify")
     monkeypatch.setattr(verify, "verify", lambda *_, **given: seen.append(given["outputs"]) or 1)
-    with pytest.raises(AttributeError):  # 1 is no report
+    # The replaced verify returns 1, which is no report, so main fails after the call.
+    with pytest.raises(AttributeError):
         main(["verify", *models, "--output", "y", "--quiet"])
     assert seen == [["y"]]
 

@@ -1,4 +1,4 @@
-"""The doctor, on a copy of this TensorFlow with libraries that it takes for TensorRT."""
+"""Runs the doctor on a copy of this TensorFlow, with libraries that it takes for TensorRT."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def detail_of(report, name: str) -> str:
 
 @pytest.fixture
 def site(tmp_path, monkeypatch) -> Path:
-    """A site-packages with this TensorFlow, which child processes import instead of the real."""
+    """Makes a site-packages with a copy of TensorFlow. Child processes import this copy."""
     folder = tmp_path / "site"
     copy_with_links(Path(tf.__file__).parent, folder)
     monkeypatch.syspath_prepend(str(folder))
@@ -107,7 +107,7 @@ def test_this_machine():
 
 
 def copy_of(folder: Path, suffix: str = "8", version: str = "8.6.0") -> TensorRT:
-    """Empty files are enough to be linked."""
+    """Makes a TensorRT of empty files, which is enough for a test of the links."""
     folder.mkdir(parents=True, exist_ok=True)
     library = folder / f"libnvinfer.so.{suffix}"
     plugin = folder / f"libnvinfer_plugin.so.{suffix}"
@@ -162,7 +162,8 @@ def test_a_real_file_is_not_replaced(tmp_path):
 
 
 def test_no_folder_to_write(tmp_path, monkeypatch):
-    monkeypatch.setattr(os, "access", lambda *_: False)  # as for a user who is not root
+    # The tests may run as root, who may write anywhere. This user may write nowhere.
+    monkeypatch.setattr(os, "access", lambda *_: False)
     with pytest.raises(UnavailableError, match="can be written.*LD_LIBRARY_PATH"):
         make_links(copy_of(tmp_path / "new"), "8.6.1", [tmp_path])
     with pytest.raises(UnavailableError, match="they are: none"):
@@ -189,7 +190,7 @@ def test_fix_leaves_alone_what_it_cannot_mend(tmp_path, monkeypatch, loaded, lin
 
 
 def test_describe_survives_a_process_that_ends(monkeypatch, tmp_path):
-    """A TensorFlow whose import aborts."""
+    """This TensorFlow aborts the process that imports it."""
     (tmp_path / "tensorflow").mkdir()
     (tmp_path / "tensorflow" / "__init__.py").write_text("import os; os.abort()")
     monkeypatch.syspath_prepend(str(tmp_path))

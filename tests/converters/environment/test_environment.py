@@ -1,4 +1,4 @@
-"""The rules for TensorFlow, TensorRT and the GPU, and how their libraries are found."""
+"""Tests the rules for TensorFlow, TensorRT and the GPU, and the search for their libraries."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from converters.environment.tftrt_ready import (
 )
 from converters.util.errors import UnavailableError
 
-# As a machine with an H200 answers, where everything is in order.
+# The facts of a machine with an H200 on which nothing is wrong.
 GOOD = {
     "driver": {"version": "535.104.05"},
     "cuda": {
@@ -61,7 +61,7 @@ NEWER = TensorRT(Path("/n/libnvinfer.so.10"), Path("/n/libnvinfer_plugin.so.10")
 
 
 def changed(**changes: object) -> dict:
-    """GOOD with "a.b" (written a__b) replaced."""
+    """Returns a copy of GOOD with other values. The keyword a__b stands for GOOD["a"]["b"]."""
     facts = copy.deepcopy(GOOD)
     for name, value in changes.items():
         *above, last = name.split("__")
@@ -235,7 +235,7 @@ def test_all_that_is_missing_is_one_error(monkeypatch):
 
 
 def test_require_tftrt_in_this_process():
-    """Without a GPU, or with a TensorFlow that has no TF-TRT, it is refused."""
+    """It raises if this process has no GPU, or a TensorFlow without TF-TRT."""
     facts = environment_facts.facts_here()
     if problems_of(facts, find_tensorrt()):
         with pytest.raises(UnavailableError):
@@ -305,7 +305,7 @@ def test_the_driver_version(line, version):
 
 @pytest.fixture
 def versions(monkeypatch):
-    """Sets what TF-TRT believes to be linked and loaded."""
+    """Returns a function that sets which TensorRT TF-TRT finds linked and which loaded."""
     converter = pytest.importorskip("tensorflow.python.compiler.tensorrt.trt_convert")
 
     def believe(linked: tuple[int, ...], loaded: tuple[int, ...], enabled: bool = True):
@@ -387,7 +387,7 @@ def test_the_run_path_of_a_library(tmp_path):
     older = compile_library(tmp_path / "libb.so", "", "-Wl,--disable-new-dtags,-rpath,${ORIGIN}/x")
     assert run_path(older) == [tmp_path / "x"]
     assert run_path(compile_library(tmp_path / "libc.so", "")) == []
-    # $ORIGIN is where the link is, as for the loader.
+    # As for the loader, $ORIGIN is the folder of the link, not that of the file it leads to.
     (tmp_path / "other" / "deep").mkdir(parents=True)
     (tmp_path / "other" / "deep" / "liba.so").symlink_to(path)
     assert run_path(tmp_path / "other" / "deep" / "liba.so")[0] == tmp_path / "other"
@@ -410,7 +410,8 @@ def test_searched_folders_are_those_of_every_opener(tmp_path):
     compile_library(utils, "", "-Wl,-rpath,$ORIGIN/../..:$ORIGIN/../../tensorrt")
     (tmp_path / "site" / "tensorrt").mkdir()
     (package / "tensorrt").mkdir()
-    # Each of the two tensorrt folders is searched by one of the two sides only.
+    # Two libraries of TensorFlow look for TensorRT, each in its own folders. Only folders that both
+    # of them search are of use for links.
     assert link_folders(package) == [package]
     found = searched_folders(package, f"/first:{tmp_path}")
     assert found[:3] == [Path("/first"), tmp_path, package]
@@ -431,7 +432,7 @@ def test_finding_copies_of_tensorrt(tmp_path, monkeypatch):
     monkeypatch.setenv("LD_LIBRARY_PATH", f"{tmp_path / 'path' / 'lib'}:{half}")
     mine = [found for found in find_tensorrt([links]) if tmp_path in found.library.parents]
     assert [(found.folder, found.version, found.plugin is not None) for found in mine] == [
-        (links, "8.6.0", False),  # by what the link leads to, not by its name
+        (links, "8.6.0", False),  # The version is that of the file the link leads to.
         (tmp_path / "path" / "lib", "8.6.1", True),
         (half, "10", False),
     ]

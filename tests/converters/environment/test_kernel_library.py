@@ -1,4 +1,4 @@
-"""TensorRT's kernels stay loaded while a builder lives, which is until the block ends."""
+"""kernels_kept keeps TensorRT's kernels loaded until its block ends, by keeping a builder alive."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ import tensorflow as tf
 from converters.environment import kernel_library
 from converters.environment.kernel_library import kernels_kept
 
-# A C++ class with a virtual destructor, as compilers lay it out: the second one frees the object.
-# It uses its logger as TensorRT does, also while it is deleted.
+# Imitates TensorRT's builder in C: an object with the table of virtual functions that a C++
+# compiler makes. The second destructor in such a table also frees the object. Like TensorRT, the
+# object uses its logger, even while it is deleted.
 SOURCE = """
 typedef struct Object { void** table; } Object;
 typedef void (*Log)(Object*, int, const char*);
@@ -87,7 +88,7 @@ def test_without_such_a_tensorrt_nothing_is_kept(
     assert not keeps()
     loads(monkeypatch, {"version": [8, 6, 0], "files": []})
     assert not keeps()
-    # Of others nothing is known.
+    # The layout of the class is known for TensorRT 8.6 only.
     for version, minor in ((8, 5), (10, 6)):
         library(tmp_path / f"{version}{minor}", monkeypatch, version=version, minor=minor)
         assert not keeps()
@@ -108,5 +109,5 @@ def test_without_such_a_tensorrt_nothing_is_kept(
 def test_the_logger_is_tensorflow_s() -> None:
     found = kernel_library._tensorflow_logger()
     assert found == kernel_library._tensorflow_logger()
-    # Where TF-TRT is compiled in.
+    # TensorFlow has a logger for TensorRT if TF-TRT is compiled in.
     assert (found is not None) == tf.__version__.startswith("2.17.")

@@ -1,4 +1,4 @@
-"""Networks of keras.applications with random weights are converted, proved and compared."""
+"""Converts networks of keras.applications with random weights, and compares their outputs."""
 
 from __future__ import annotations
 
@@ -18,19 +18,21 @@ from converters.spec.thresholds import Thresholds
 
 pytestmark = [pytest.mark.gpu, pytest.mark.timeout(1200)]
 
-# Small ones: TensorRT has fewer kernels to try.
+# The images are small, so TensorRT tries fewer kernels and the tests take less time.
 SIZES = {"ResNet50": 64, "MobileNetV2": 64, "VGG16": 64, "InceptionV3": 96}
 BATCH = 8
-# Of outputs less their mean over the images, which tells one image's from another's: answers in
-# another order gave -0.1 to 0.2. Untrained networks make much of rounding; simulated on a CPU, FP32
-# and FP16 gave 0.996 and more, INT8 0.53 (MobileNetV2) to 0.98 (VGG16). How much a network loses by
-# INT8 only a trained one can tell.
+# The lowest cosine between the outputs of the converted and the native model, less the mean over
+# the images. Without this mean, the outputs for all images look alike. With it, outputs in a wrong
+# order have a cosine of -0.1 to 0.2. The bounds are low because an untrained network amplifies
+# rounding: in a simulation on a CPU, FP32 and FP16 reach 0.996 and more, INT8 0.53 (MobileNetV2) to
+# 0.98 (VGG16). Only a trained network can show how much INT8 really costs.
 CENTRED_COSINE = {"FP32": 0.95, "FP16": 0.95, "INT8": 0.35}
 COSINE = {"FP32": 0.98, "FP16": 0.98, "INT8": 0.7}
 
 
 def images(shape: tuple[int, ...], seed: int = 0) -> np.ndarray:
-    """Coarse patterns and a little noise: to a deep network, all noise is the same."""
+    """Makes images of coarse patterns with a little noise. Images of noise alone would all look the
+    same to a deep network."""
     random = np.random.default_rng(seed)
     cells = random.normal(size=(shape[0], 4, 4, shape[3])).astype(np.float32)
     pattern = tf.image.resize(cells, shape[1:3], "bicubic").numpy()
@@ -38,7 +40,7 @@ def images(shape: tuple[int, ...], seed: int = 0) -> np.ndarray:
 
 
 def answers(folder: Path, batches: list[np.ndarray]) -> np.ndarray:
-    model = tf.saved_model.load(str(folder))  # engines live as long as this
+    model = tf.saved_model.load(str(folder))  # The engines live as long as this object.
     function = model.signatures["serving_default"]
     (name,) = function.structured_input_signature[1]
     found = [next(iter(function(**{name: batch}).values())).numpy() for batch in batches]
@@ -51,8 +53,8 @@ def centred_cosine(got: np.ndarray, want: np.ndarray) -> float:
 
 
 def save(folder: Path, network: str, shape: tuple[int, ...]) -> None:
-    """With the statistics of `images` in its normalizations and without softmax: new networks give
-    the same output for all images."""
+    """Saves a network with random weights. A new network would give the same output for all images.
+    So its normalizations get the statistics of `images`, and it has no softmax."""
     tf.keras.utils.set_random_seed(0)
     make = getattr(tf.keras.applications, network)
     with tf.device("CPU:0"):
@@ -78,8 +80,9 @@ def test_an_application(tmp_path: Path, network: str, precision: str, mode: str)
     options = {"verify_data": batches}
     if precision == "INT8":
         options["calibration_data"] = [images(shape, seed) for seed in range(4)]
-        spec = dataclasses.replace(spec, require_int8=False)  # other kernels may be faster
-    # Only a child's log tells which layers read INT8.
+        # TensorRT may find other kernels faster than those of INT8.
+        spec = dataclasses.replace(spec, require_int8=False)
+    # For INT8, a child converts the model: only its log tells which layers read INT8.
     child = precision == "INT8"
     report = convert(tmp_path / "model", tmp_path / "out", spec, child=child, **options)
     assert report.fresh.passed and report.verification.passed
@@ -87,7 +90,8 @@ def test_an_application(tmp_path: Path, network: str, precision: str, mode: str)
     converted = load_graph(tmp_path / "out")
     engines = engine_nodes(converted.graph_def)
     assert engines and all(engine.precision == precision for engine in engines)
-    # What computes is in engines; with implicit batch TF-TRT leaves VGG16's flattening between two.
+    # All convolutions and products are in engines. Other ops may stay outside: with implicit batch,
+    # TF-TRT leaves VGG16's flattening between two engines.
     outside = {node.op for node in flatten_signature(converted, "serving_default").nodes.values()}
     assert ENGINE_OP in outside
     assert not {"Conv2D", "DepthwiseConv2dNative", "MatMul"} & outside

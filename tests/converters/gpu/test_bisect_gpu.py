@@ -1,5 +1,5 @@
 """Bisection finds the op that overflows half precision, keeps it out of TensorRT and writes it to a
-denylist. With a calibration table, engines keep their ranges however they are cut."""
+denylist. With a calibration table, all tensors keep their ranges when the engines change."""
 
 from __future__ import annotations
 
@@ -27,8 +27,9 @@ SHAPE = (16, 28, 28, 64)
 def test_an_overflow_is_found_and_kept_out(tmp_path: Path) -> None:
     source = gpu_models.save_loud(tmp_path / "loud")
     data = [np.random.default_rng(0).normal(size=SHAPE).astype(np.float32)]
-    # Segments of any size, so that what is left alone is not left native for that. Random weights:
-    # of 16 images one is a near tie that any rounding decides.
+    # Segments may have any size: an op next to a denied one must not stay native because its
+    # segment is small. The thresholds are those for random inputs, because the weights are random:
+    # for one of the 16 images, two classes nearly tie, and any rounding decides between them.
     spec = ConversionSpec(
         "FP16",
         input_shapes={"image": SHAPE},
@@ -41,9 +42,9 @@ def test_an_overflow_is_found_and_kept_out(tmp_path: Path) -> None:
     report = convert(source, tmp_path / "out", spec, verify_data=data, bisect=True, child=False)
     assert report.verification.passed and report.fresh.passed
     found = Denylist.read(tmp_path / "out" / "denylist.json")
-    assert not found.op_denylist  # other convolutions stay
-    # The two must not share an engine at half precision. Which cut does that, and whether another
-    # convolution must be out too, is for the kernels that TensorRT takes for what is left.
+    assert not found.op_denylist  # Other convolutions stay in TensorRT.
+    # At least one of the two must be out, so that they do not share an engine at half precision. It
+    # depends on TensorRT's kernels which one that is, and whether another convolution must be out.
     kept_out = {name.split("/")[-1] for name in found.node_denylist}
     assert kept_out & {"loud", "quiet"}
     assert found.provenance["minimal"]
@@ -60,13 +61,14 @@ def test_an_overflow_is_found_and_kept_out(tmp_path: Path) -> None:
 def test_a_table_serves_the_engines_of_each_trial(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Outputs are said to differ while one Relu in the middle is in an engine, which splits it."""
+    """The comparison is made up: outputs differ as long as one Relu in the middle is in an engine.
+    Keeping it out splits this engine in two, and both need their ranges from the table."""
     source = gpu_models.save_cnn(tmp_path / "cnn")
     spec = ConversionSpec(
         "INT8",
         input_shapes={"image": (4, 16, 16, 3)},
         minimum_segment_size=1,
-        require_int8=False,  # TensorRT has faster kernels for so small a network
+        require_int8=False,  # For so small a network TensorRT has faster kernels.
     )
     random = np.random.default_rng(0)
     data = [random.normal(size=(4, 16, 16, 3)).astype(np.float32) for _ in range(3)]
@@ -98,5 +100,5 @@ def test_a_table_serves_the_engines_of_each_trial(
     assert sorted(read_tables(tmp_path / "out" / "calibration.calib_table")) == sorted(
         engine.canonical_name for engine in engines
     )
-    # Its own table fits when it is converted once more.
+    # The report's spec names the new table, so the model can be converted again with it.
     assert convert(source, tmp_path / "again", report.spec, child=False).fresh.passed

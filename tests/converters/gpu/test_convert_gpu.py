@@ -1,4 +1,5 @@
-"""Conversions on a GPU with TensorRT: what is built, what it computes, and what it refuses."""
+"""Converts models on a GPU with TensorRT: which engines are built, what they compute, and which
+requests are refused."""
 
 from __future__ import annotations
 
@@ -28,13 +29,13 @@ from converters.util.errors import CalibrationError, EngineError, VerificationEr
 pytestmark = [pytest.mark.gpu, pytest.mark.timeout(600)]
 
 RANDOM = np.random.default_rng(0)
-# Of the native model's accuracy.
+# How much accuracy a converted model may lose against the native one.
 MOST_LOST = {"FP32": 0.001, "FP16": 0.001, "INT8": 0.01}
 
 
 @pytest.fixture(autouse=True)
 def drawn_afresh() -> None:
-    """Inputs are the same whatever this process ran before."""
+    """Starts each test with the same random numbers, whichever tests this process ran before."""
     RANDOM.bit_generator.state = np.random.default_rng(0).bit_generator.state
 
 
@@ -44,9 +45,9 @@ def images(batch: int, side: int = 16) -> np.ndarray:
 
 @pytest.fixture(scope="module")
 def digits(tmp_path_factory) -> tuple[Path, np.ndarray, np.ndarray, np.ndarray]:
-    """A network trained on them: its folder, training images, test images and labels."""
+    """Trains a network on digits. Returns its folder, training images, test images and labels."""
     training, known, pictures, labels = pictures_and_labels()
-    with tf.device("CPU:0"):  # a GPU for inference may lack cuDNN's libraries for training
+    with tf.device("CPU:0"):  # A GPU machine may lack cuDNN's libraries for training.
         model = gpu_models.classifier(16, 1, 10)
         model.compile(tf.keras.optimizers.Adam(0.003), "sparse_categorical_crossentropy")
         model.fit(training, known, 64, epochs=30, verbose=0)
@@ -55,28 +56,29 @@ def digits(tmp_path_factory) -> tuple[Path, np.ndarray, np.ndarray, np.ndarray]:
     return folder, training, pictures, labels
 
 
-# test_static_int8_by_custom_ranges has what WAYS lacks.
+# WAYS lacks static INT8, which test_static_int8_by_custom_ranges converts.
 @pytest.mark.parametrize(("precision", "mode"), WAYS)
 def test_accuracy_on_digits(digits, tmp_path, precision, mode) -> None:
     folder, training, pictures, labels = digits
     spec = spec_of(precision, mode, {input_of(folder): (100, 16, 16, 1)})
     options = {}
     if precision == "INT8":
-        # TensorRT finds no INT8 kernel faster for a network this small.
+        # For a network this small, TensorRT finds no INT8 kernel that is the fastest.
         spec = dataclasses.replace(spec, require_int8=False)
-        # Smaller than the batch that is served: stock TF-TRT builds again at the first request.
+        # The batches are smaller than the one that is served. Stock TF-TRT would build the engine
+        # again at the first request for that.
         options["calibration_data"] = (training[i : i + 50] for i in range(0, 1000, 50))
     report = convert(
         folder,
         tmp_path / "out",
         spec,
         verify_data=[pictures[i : i + 100] for i in range(0, 400, 100)],
-        child=precision == "INT8",  # whose proof is in the log of a process of its own
+        child=precision == "INT8",  # The proof of INT8 is in the log of a child.
         **options,
     )
     assert report.fresh.passed
     assert all(r.engines and not r.built and not r.native for r in report.fresh.runs)
-    # Keras exports one function under two names: one engine serves both.
+    # Keras exports one function under two names, and one engine serves both.
     assert {s.engines for s in report.signatures} == {report.signatures[0].engines}
     assert len(report.signatures[0].engines) == 1
     native = accuracy(folder, pictures, labels)
@@ -90,10 +92,10 @@ def test_accuracy_on_digits(digits, tmp_path, precision, mode) -> None:
         assert record["calibration"]["layers"] > 0
 
 
-@pytest.mark.alone  # beside others TensorRT measured INT8's kernels to be slower
+@pytest.mark.alone  # Other work on the GPU can make INT8's kernels look slow to TensorRT.
 def test_int8_kernels_are_proved(tmp_path) -> None:
-    """The layers that read INT8 are counted; where there is none, since TensorRT measured other
-    kernels to be faster, that is an error."""
+    """convert counts the layers that read INT8. If there are none, because TensorRT finds other
+    kernels faster, the conversion fails."""
     with tf.device("CPU:0"):
         tf.keras.utils.set_random_seed(0)
         wide = tf.keras.Input((56, 56, 256), name="image")
@@ -142,14 +144,16 @@ def test_int8_table_is_written_and_used_again(digits, tmp_path) -> None:
 
 
 def test_a_model_converted_twice_lives_in_one_process(tmp_path) -> None:
-    """As the old and the new version of a model do in TF Serving: TF-TRT keeps engines by name."""
+    """TF Serving loads the new version of a model beside the old one. TF-TRT keeps the engines of a
+    process by name, so the two must not share names."""
     source = gpu_models.save_cnn(tmp_path / "model")
     data = images(8)
     want = run(source, image=data)["scores"]
     for name, batch in (("old", 4), ("new", 8)):
-        # Where its engine is not to be had, a request fails.
+        # Without native segments, a request fails if it does not find its engine.
         spec = ConversionSpec(input_shapes={"image": (batch, 16, 16, 3)}, native_segments=False)
-        convert(source, tmp_path / name, spec)  # in a process of its own, which counts from zero
+        # A child converts the model. In each child, TF-TRT counts the engines' names from zero.
+        convert(source, tmp_path / name, spec)
     held = {name: tf.saved_model.load(str(tmp_path / name)) for name in ("old", "new")}
     for name, batch in (("old", 4), ("new", 8), ("old", 2), ("new", 1)):
         serve = held[name].signatures["serving_default"]
@@ -157,7 +161,7 @@ def test_a_model_converted_twice_lives_in_one_process(tmp_path) -> None:
         np.testing.assert_allclose(got, want[:batch], atol=1e-3)
 
 
-# Input shapes by signature.
+# For each model, the input shapes of the signatures to convert.
 MODELS = {
     "gap": {"serving_default": {"image": (4, 16, 16, 3)}},
     "two_inputs": {"serving_default": {"left": (4, 16, 16, 3), "right": (4, 8, 8, 3)}},
@@ -193,7 +197,8 @@ def test_every_model_precision_and_mode(tmp_path, model, precision, mode) -> Non
     options = {}
     bounds = default_thresholds(precision, generated=True)
     if precision == "INT8":
-        bounds = Thresholds(max_abs=0.5, cosine=0.9)  # how far it may be off is for the digits
+        # The bounds are loose, because the test of digits judges the accuracy of INT8.
+        bounds = Thresholds(max_abs=0.5, cosine=0.9)
         spec = dataclasses.replace(spec, require_int8=False)
         options["calibration_data"] = data
     spec = dataclasses.replace(spec, thresholds=bounds)
@@ -207,7 +212,7 @@ def test_every_model_precision_and_mode(tmp_path, model, precision, mode) -> Non
     assert {s.converter for s in converted.values()} == {converter}
     if model == "gap":
         assert len(converted["serving_default"].engines) == 2
-    if model == "two_signatures":  # its third takes strings
+    if model == "two_signatures":  # It has a third signature, which takes strings.
         (words,) = (s for s in report.signatures if s.converter == "native")
         assert words.name == "words" and "'names' of type string" in words.reason
     for engine in engine_nodes(load_graph(tmp_path / "out").graph_def):
@@ -270,7 +275,7 @@ def test_two_inputs_with_ranges(tmp_path) -> None:
 @pytest.mark.parametrize("precision", ["FP32", "INT8"])
 @pytest.mark.parametrize("strategy", ["Optimal", "Range+Optimal"])
 def test_profile_strategies(digits, tmp_path, strategy: str, precision: str) -> None:
-    """Engines for single shapes, and for a range with one shape that is tuned."""
+    """Optimal serves single shapes. Range+Optimal serves a range, and tunes one shape of it."""
     folder, training, pictures, labels = digits
     name = input_of(folder)
 
@@ -299,14 +304,14 @@ def test_signatures_and_assets_are_kept(tmp_path) -> None:
     source = gpu_models.save_two_signatures(tmp_path / "model")
     sets = [{"image": (4, 16, 16, 3)}, {"picture": (2, 16, 16, 3)}]
     spec = ConversionSpec("FP16", input_shapes=sets, signatures=["scores", "features"])
-    report = convert(source, tmp_path / "out", spec)  # in a child process
+    report = convert(source, tmp_path / "out", spec)  # A child process converts the model.
     assert {s.name: s.converter for s in report.signatures} == {
         "scores": "TrtGraphConverterV2",
         "features": "TrtGraphConverterV2",
         "words": "native",
     }
     source.with_suffix(".txt").unlink()
-    # In a process that holds another converted model: engines have names of their own.
+    # This process may hold other converted models: engines have names of their own.
     ids = run(tmp_path / "out", "words", names=np.array([b"dog", b"cow"]))["ids"]
     np.testing.assert_array_equal(ids, [1, -1])
     x = images(4)
@@ -341,7 +346,7 @@ def test_frozen_graph_in_static_mode(tmp_path, precision) -> None:
 
 
 def test_static_int8_by_custom_ranges(digits, tmp_path) -> None:
-    """Every tensor that TensorRT asks for has a range of ours: no calibration at all."""
+    """The test gives a range for every tensor, so TensorRT needs no calibration."""
     folder, _, pictures, labels = digits
     spec = ConversionSpec(
         "INT8",
@@ -356,7 +361,7 @@ def test_static_int8_by_custom_ranges(digits, tmp_path) -> None:
 
 
 def ranges_of(folder: Path, pictures: np.ndarray) -> dict[str, tuple[float, float]]:
-    """The range of every float tensor that a node of the frozen graph gives for these inputs."""
+    """Runs the frozen graph on these pictures. Returns the range of each float tensor in it."""
     from converters.model.model_source import freeze
 
     model = tf.saved_model.load(str(folder))
@@ -378,8 +383,8 @@ def ranges_of(folder: Path, pictures: np.ndarray) -> dict[str, tuple[float, floa
 
 
 def test_why_a_saved_engine_is_built_again(tmp_path) -> None:
-    """A signature without the model that it was loaded with has lost its engines: the next request
-    builds them, which is the slow first request of stock TF-TRT models."""
+    """A signature loses its engines when the model that it was loaded with is freed. The next
+    request builds them again, which is the slow first request of stock TF-TRT models."""
     source = gpu_models.save_cnn(tmp_path / "model")
     shapes = {"image": (4, 16, 16, 3)}
     spec = ConversionSpec(input_shapes=shapes, allow_build_at_runtime=True)
@@ -412,7 +417,8 @@ def test_why_a_saved_engine_is_built_again(tmp_path) -> None:
 
 @pytest.mark.parametrize("mode", ["implicit", "explicit", "static"])
 def test_without_native_segments_other_shapes_are_an_error(tmp_path: Path, mode: str) -> None:
-    """Declared ones run by their engines, which `convert` proves."""
+    """Requests with a declared shape run by their engines, which `convert` proves. Requests with
+    another shape raise."""
     source = gpu_models.save_with_gap(tmp_path / "model")
     given = {"image": (4, 16, 16, 3)}
     spec = dataclasses.replace(
@@ -426,7 +432,7 @@ def test_without_native_segments_other_shapes_are_an_error(tmp_path: Path, mode:
         assert engine.ops and not engine.has_segment
     inspected = inspect_model(tmp_path / "out")
     assert inspected.share_converted > 0.5
-    model = tf.saved_model.load(str(tmp_path / "out"))  # engines live as long as this
+    model = tf.saved_model.load(str(tmp_path / "out"))  # The engines live as long as this object.
     function = model.signatures["serving_default"]
     assert next(iter(function(image=tf.zeros(given["image"])).values())).shape[0] == 4
     with pytest.raises(tf.errors.InvalidArgumentError, match="has no engine for these shapes"):

@@ -1,4 +1,4 @@
-"""The commands on a GPU: each takes what the one before it made."""
+"""Runs the commands of trt-convert on a GPU, each on what the one before it made."""
 
 from __future__ import annotations
 
@@ -36,7 +36,8 @@ def trt_convert(*arguments: object, code: int = 0) -> subprocess.CompletedProces
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A network in "cnn", its conversion in "out", and inputs in "images.npy"."""
+    """Makes a folder with a network in "cnn", its conversion in "out", and inputs in
+    "images.npy"."""
     folder = tmp_path_factory.mktemp("commands")
     gpu_models.save_cnn(folder / "cnn")
     images = np.random.default_rng(0).normal(size=(8, 16, 16, 3)).astype(np.float32)
@@ -103,10 +104,10 @@ def test_calibrate(folder: Path, tmp_path: Path) -> None:
     source = folder / "cnn"
     data = ("--calibrate", folder / "images.npy")
     done = trt_convert("calibrate", source, table, "--shape", SHAPE, *data)
-    assert "calibrating (1) ..." in done.stderr  # the only batch
+    assert "calibrating (1) ..." in done.stderr  # There is one batch.
     assert table.read_text().startswith("TRT-")
     int8 = ("--precision", "int8", "--no-require-int8", "--calibration-table", table)
-    # Random weights: how far INT8 may be off is for the digits to show.
+    # The weights are random, so the bounds are loose. The test of digits judges INT8's accuracy.
     loose = [f"--threshold={bound}" for bound in ("max_abs=0.5", "mean_abs=none", "cosine=0.9")]
     done = trt_convert("convert", source, tmp_path / "int8", "--shape", SHAPE, *int8, *loose)
     assert "calibrating" not in done.stderr and "no engine built" in done.stdout
@@ -143,7 +144,7 @@ def test_ctrl_c_while_engines_are_built(tmp_path: Path) -> None:
             line = child.stderr.readline()
             assert line, said
             said += line
-        time.sleep(3)  # TensorRT is at work
+        time.sleep(3)  # By now TensorRT is building.
         child.send_signal(signal.SIGINT)
         _, rest = child.communicate(timeout=60)
     finally:

@@ -1,4 +1,5 @@
-"""Real plans: extracted, run by TensorRT's own runtime, and equal to their TRTEngineOps."""
+"""Extracts real plans and runs them with TensorRT's own runtime. The results must equal those of
+their TRTEngineOps."""
 
 from __future__ import annotations
 

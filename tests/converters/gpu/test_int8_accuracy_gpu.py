@@ -1,4 +1,5 @@
-"""What INT8 costs a trained network that is wide enough for TensorRT to take INT8 kernels."""
+"""INT8 costs a trained network at most one percent of its accuracy. The network is wide, so that
+TensorRT takes INT8 kernels."""
 
 from __future__ import annotations
 
@@ -21,7 +22,8 @@ BATCH = 100
 
 
 def save_wide(folder: Path, pictures: np.ndarray, labels: np.ndarray) -> None:
-    """Convolutions of 256 and 512 random channels, and a layer that is trained to read them."""
+    """Saves a network of random convolutions with 256 and 512 channels, and one trained layer that
+    reads them."""
     tf.keras.utils.set_random_seed(0)
     image = tf.keras.Input((16, 16, 1), name="image")
     x = tf.keras.layers.UpSampling2D(2)(image)
@@ -40,13 +42,14 @@ def save_wide(folder: Path, pictures: np.ndarray, labels: np.ndarray) -> None:
 @pytest.mark.parametrize("mode", ["implicit", "explicit"])
 def test_one_percent_at_the_most(tmp_path: Path, mode: str) -> None:
     training, known, pictures, labels = pictures_and_labels()
-    with tf.device("CPU:0"):  # a GPU for inference may lack cuDNN's libraries for training
+    with tf.device("CPU:0"):  # A GPU machine may lack cuDNN's libraries for training.
         save_wide(tmp_path / "model", training, known)
     name, shape = input_of(tmp_path / "model"), (BATCH, 16, 16, 1)
     report = convert(
         tmp_path / "model",
         tmp_path / "out",
-        # A digit of which the network is not sure may change its probabilities by any amount.
+        # Only the mean has a bound: if the network is not sure of a digit, the probabilities may
+        # change by any amount.
         dataclasses.replace(
             spec_of("INT8", mode, {name: shape}),
             signatures=["serving_default"],

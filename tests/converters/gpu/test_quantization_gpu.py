@@ -1,5 +1,5 @@
-"""INT8 from quantize nodes, of each type that TF-TRT converts: engines compute in INT8, and what
-they compute is what TensorFlow does."""
+"""Converts graphs with quantize nodes of each type that TF-TRT knows. The engines compute in INT8,
+and their results are those of TensorFlow."""
 
 from __future__ import annotations
 
@@ -28,9 +28,10 @@ def int8_spec(mode: str) -> ConversionSpec:
 
 
 def int8_engine(source: Path, out: Path, spec: ConversionSpec) -> EngineNode:
-    """That of a conversion that is proved to compute in INT8, most of it."""
+    """Converts a model and returns its engine, most of whose layers must read INT8."""
     images = np.random.default_rng(0).normal(size=SHAPE).astype(np.float32)
-    report = convert(source, out, spec, verify_data=[images])  # in a child, which has the log
+    # A child converts the model, because its log shows which layers read INT8.
+    report = convert(source, out, spec, verify_data=[images])
     print(f"{report.calibration['int8_share']:.2f} of the layers read INT8")
     assert report.fresh.passed and report.verification.passed
     assert report.calibration["int8_share"] >= 0.5
@@ -59,6 +60,7 @@ def test_nodes_and_custom_ranges_together(tmp_path: Path) -> None:
     model = tf.saved_model.load(str(source))
     nodes = freeze(model.signatures["serving_default"]).graph.as_graph_def().node
     (bare,) = (node.name for node in nodes if node.name.split("/")[-1] == "two")
-    # In static mode TensorRT took no INT8 kernel for this model, and converting it failed, rightly.
+    # The mode is not static: there TensorRT chooses no INT8 kernel for this model, and `convert`
+    # rightly fails.
     spec = dataclasses.replace(int8_spec("implicit"), custom_ranges={bare: (0, 8)})
     int8_engine(source, tmp_path / "out", spec)

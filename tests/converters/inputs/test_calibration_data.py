@@ -73,12 +73,13 @@ def test_datasets() -> None:
 
 
 def test_a_dataset_within_a_graph() -> None:
-    """TrtGraphConverter calls for batches with a graph as the default."""
+    """TrtGraphConverter asks for batches inside a graph. `batches` must still read a dataset
+    eagerly there."""
     tf = pytest.importorskip("tensorflow")
     data = tf.data.Dataset.from_tensor_slices(X).batch(4)
     with tf.Graph().as_default():
         check(list(batches(data, ["x"])))
-        # Eager code of the user's own too.
+        # The user's own generator may run eager code too.
         check(list(batches(lambda: (x * 1.0 for x in data), ["x"])))
         assert known_count(data) == 3
 
@@ -104,7 +105,7 @@ def test_the_rest_that_fills_no_batch() -> None:
     assert [len(b["x"]) for b in batches(X, ["x"], batch_size=5)] == [5, 5]
     kept = batches(X, ["x"], batch_size=5, same_shape=False)
     assert [len(b["x"]) for b in kept] == [5, 5, 2]
-    # Fewer examples than one batch are kept.
+    # A last batch that is not full is kept, even if it is the only one.
     assert [len(b["x"]) for b in batches(X, ["x"], batch_size=50)] == [12]
 
 
@@ -335,7 +336,8 @@ def test_progress_counts_used_batches() -> None:
         (list(generator()), None, False, 3),
         (generator, None, False, None),
         ("a.npz", 4, False, None),
-        ({"x": [[1.0], [1.0, 2.0]]}, None, False, None),  # no array
+        # The rows have different lengths, so this is no array.
+        ({"x": [[1.0], [1.0, 2.0]]}, None, False, None),
     ],
 )
 def test_known_counts(data: Any, size: int | None, drop: bool, count: int | None) -> None:

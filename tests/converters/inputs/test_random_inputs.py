@@ -1,4 +1,4 @@
-"""Inputs that are made up for a signature."""
+"""random_batches makes up inputs for a signature."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_random_inputs_follow_seed_and_spec() -> None:
     assert batch["u"].max() > 250
     assert set(batch["i"].ravel().tolist()) == set(range(8))
     assert set(batch["b"].ravel().tolist()) == {False, True}
-    # One input does not depend on the others.
+    # The values of an input do not depend on which other inputs there are.
     alone = next(random_batches({"f": specs["f"]}, 1, {"f": (7, 50)}, seed=5))
     np.testing.assert_array_equal(alone["f"], batch["f"])
 

@@ -1,4 +1,5 @@
-"""Calibration tables are read and written to the byte, and found again for other engines."""
+"""Calibration tables keep every byte when they are read and written. The engines of a later
+conversion find their tables again."""
 
 from __future__ import annotations
 
@@ -26,7 +27,8 @@ from converters.util.errors import CalibrationError, OutputError
 
 pytest_plugins = ["small_disk"]
 
-# The form of TensorRT 8.6's own: a name with ": ", a scale of 0, numbered tensors.
+# A table as TensorRT 8.6 writes it. It has all that is hard to read: a name with ": " in it, a
+# scale of 0, and tensors that TensorRT numbers itself.
 TEXT = (
     b"TRT-8600-EntropyCalibration2\n"
     b"TensorRTInputPH_0: 3c010a14\n"
@@ -49,7 +51,7 @@ def test_a_table_is_read_and_written_to_the_byte() -> None:
     assert list(read.scales)[2] == "block: 1/Relu" and read.scales["block: 1/Relu"] == 1.0
     assert read.scales["(Unnamed Layer* 64) [Shuffle]_output"] == 0.0
     assert read.scales["TensorRTInputPH_0"] == struct.unpack(">f", bytes.fromhex("3c010a14"))[0]
-    # 1/127 is the scale of a range of 1.
+    # 3c010204 is 1/127, the scale of the range from -1 to 1.
     assert CalibrationTable.parse(TEXT.replace(b"3c010a14", b"3c010204")).ranges()[
         "TensorRTInputPH_0"
     ] == pytest.approx(1.0, rel=1e-6)
@@ -177,7 +179,8 @@ def test_writing_is_all_or_nothing(tmp_path: Path) -> None:
         write_tables(path, {"": table("x")})
     assert path.read_text() == "mine"
     write_tables(path, {"": table("x")}, overwrite=True)
-    os.mkfifo(tmp_path / "device")  # as /dev/null, which a test must not name
+    # A pipe stands in for /dev/null, which a faulty test could damage.
+    os.mkfifo(tmp_path / "device")
     with pytest.raises(OutputError, match="device: exists and is no file"):
         write_tables(tmp_path / "device", {"": table("x")}, overwrite=True)
     (tmp_path / "device").unlink()
@@ -244,7 +247,8 @@ def test_tensors_of_an_engine() -> None:
 
 
 def test_a_later_conversion_finds_its_tables() -> None:
-    """The first number differs, and the engines come in another order."""
+    """In a later conversion, the engines have other numbers in their names and come in another
+    order. Each one still gets the table with its tensors."""
     tables = {
         "TRTEngineOp_000_000": table("a/conv", "TensorRTInputPH_0"),
         "TRTEngineOp_000_001": table("b/conv", "TensorRTInputPH_0"),
@@ -273,7 +277,8 @@ def test_tensor_names_decide_over_engine_names() -> None:
 
 
 def test_each_signature_gets_its_own_table() -> None:
-    """Their nodes may have the same names, and engines have other ones in each conversion."""
+    """Nodes of different signatures may have the same names, and the names of engines change with
+    each conversion. Each signature still gets the table of its own engine."""
     small, large, equal = table("conv1"), table("conv1", "conv2"), table("conv1", "conv2")
     tables = {
         "TRTEngineOp_000_000_1a2b3c4d": small,
@@ -286,11 +291,11 @@ def test_each_signature_gets_its_own_table() -> None:
         "three": engine("TRTEngineOp_002_000_dddddddd", "conv1", "conv2"),
     }
     of_signatures = TablesBySignature(tables, alone=False)
-    for _ in range(2):  # asking again changes nothing
+    for _ in range(2):  # Asking again gives the same tables.
         for name, want in {"one": small, "two": large, "three": equal}.items():
             (found,) = of_signatures.of(name, [engines[name]]).values()
             assert found is want
-    # Without the last one, in another order.
+    # Two of the three signatures are converted, in another order.
     of_signatures = TablesBySignature(tables, alone=False)
     for name, want in {"two": large, "one": small}.items():
         (found,) = of_signatures.of(name, [engines[name]]).values()

@@ -1,5 +1,5 @@
-"""Engines have the precision that the user asked for: the proof of INT8, and quantize nodes that
-would change a precision.
+"""Engines must have the precision that the user asked for. The tests cover the proof of INT8, and
+quantize nodes that would change a precision.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from converters.util.progress import Progress
 pytest_plugins = ["copied_tftrt"]  # fixture tftrt
 
 GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "segmented" / "two_engines"
-# The form of TensorRT 8.6.0's own lines; names shortened.
+# Lines of TensorRT 8.6.0's build log, with shorter names.
 LOG = """\
 2026-11-21 19:30:01.000001: I trt_logger.cc:87] DefaultLogger Engine Layer Information:
 Layer(Shuffle): op/mul_1-0-Transpose:SHUFFLE, Tactic: 0x0000000000000000, TensorRTInputPH_0 (Float[-1,16,16,3]) -> a (Float[-1,3,16,16])
@@ -61,7 +61,8 @@ def test_layers_that_compute():
 
 
 def test_layers_that_only_convert_prove_nothing():
-    """Q/DQ layers beside a convolution in floating point, and inside one in INT8."""
+    """A layer that only quantizes or dequantizes does not count. A convolution in INT8 does, even
+    if TensorRT fused a quantize layer into it."""
     scale, tactic = "Layer(Scale)", "Tactic: 0x0000000000000000"
     log = f"""\
 {scale}: (Unnamed Layer* 2) [Quantize], {tactic}, a (Float[-1,3,16,16]) -> b (Int8[-1,3,16,16])
@@ -86,7 +87,7 @@ def test_share_and_ranges():
     found = int8_engine()
     proof = prove_int8(INT8, [found], tables(found), LOG)
     assert proof["int8_share"] == 0.5
-    assert proof["ranges"] == {found.canonical_name: 1}  # y has no range: its scale is 0
+    assert proof["ranges"] == {found.canonical_name: 1}  # The scale of y is 0, so it has no range.
     assert proof["summary"] == (
         "1 ranges (1 tensor has no range, being 0 in all batches or no float: 'y'), "
         "1 of 2 computing layers read INT8 (50 %)"
@@ -195,7 +196,8 @@ def test_explicit_precision_takes_an_explicit_batch(mode: str) -> None:
 
 
 def test_nodes_kept_out_have_no_ranges_beside_calibrated_ones() -> None:
-    """QuantizeAndDequantizeV2 counts for TF-TRT wherever it is computed."""
+    """A denylist keeps quantize nodes out of TensorRT. But for a QuantizeAndDequantizeV2, TF-TRT
+    turns calibration off even if TensorFlow computes it."""
     for denied in ({"op_denylist": list(QUANTIZE)}, {"node_denylist": ["q"]}):
         spec = ConversionSpec("INT8", **denied).resolved()
         check_quantize_nodes_fit(graph_of("FakeQuantWithMinMaxVars"), spec)
@@ -227,7 +229,7 @@ def test_it_is_what_tftrt_does(tmp_path: Path, op: str, precision: str, made: st
     options = SegmenterOptions(precision, minimum_segment_size=2)
     graph = ask_segmenter(tmp_path / "graph.pb", options).graph_def
     assert {engine.precision for engine in engine_nodes(graph)} == {made}
-    # What keeps its precision keeps the node out.
+    # Where the engines keep the precision asked for, the quantize node stays outside of them.
     assert (op in {node.op for node in graph.node}) == (made == precision)
 
 
@@ -278,7 +280,8 @@ def test_engines_of_another_precision_are_an_error() -> None:
     changed = [engines[0], dataclasses.replace(engines[1], precision="INT8")]
     with pytest.raises(EngineError, match=rf"'FP16'.*\({names[1]} has INT8\).*use_calibration"):
         check_precision(ConversionSpec("FP16").resolved(), changed, names)
-    # Engines that were there before are others' business.
+    # The last argument names the engines to check. Engines that the source had already are not
+    # among them.
     check_precision(ConversionSpec("FP16").resolved(), changed, names[:1])
 
 

@@ -1,4 +1,4 @@
-"""Ranges in graphs: found, checked, inserted, and what they cost on the CPU."""
+"""Ranges in graphs are found, checked and inserted. The CPU computes what they cost."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def run(graph_def: Any, feeds: dict[str, Any], *tensors: str) -> list[Any]:
 
 
 def net() -> Any:
-    """conv, relu, pool, flatten, dense, softmax."""
+    """Adds a small network to the default graph: conv, relu, pool, flat, dense and scores."""
     x = v1.placeholder(tf.float32, [None, 8, 8, 2], name="x")
     y = tf.nn.conv2d(x, tf.constant(KERNEL, name="kernel"), 1, "VALID", name="conv")
     y = tf.nn.relu(y, name="relu")
@@ -97,7 +97,7 @@ def test_a_range_is_spread_over_ops_that_keep_it(net_graph: Any) -> None:
     assert set(added(net_graph, alone)) == {"relu/custom_range"}
     assert set(added(net_graph, spread)) == {f"{n}/custom_range" for n in ("relu", "pool", "flat")}
     assert {node.attr["max"].f for node in added(net_graph, spread).values()} == {9.0}
-    # Values on the grid stay where they are.
+    # Quantizing a value again with the same range does not change it.
     np.testing.assert_array_equal(run(spread, feeds, "scores"), run(alone, feeds, "scores"))
     named = insert_ranges(net_graph, {"relu": (0.0, 9.0), "pool": (0.0, 5.0)})
     limits = {name: node.attr["max"].f for name, node in added(net_graph, named).items()}
@@ -203,7 +203,7 @@ def test_tensors_that_have_a_range_are_refused(net_graph: Any) -> None:
     for name in ("relu", "relu/custom_range"):
         with pytest.raises(SpecError, match="has a range already.*relu/custom_range"):
             insert_ranges(once, {name: (0, 2)})
-    # Both together: a trained range and one more of the user's.
+    # A graph with trained ranges may get further ranges from the user.
     both = insert_ranges(once, {"x": (-1, 1)})
     assert {node.tensor for node in quantize_nodes(both)} == {"relu", "pool", "flat", "x"}
 
@@ -388,7 +388,8 @@ def test_explicit_mode_wants_weights_quantised_too() -> None:
 
 
 def test_tensors_of_functions() -> None:
-    """Bodies of functions name outputs by argument; segments of engines are such bodies."""
+    """Inside a function, a tensor is named by its node, the output argument and a number. Segments
+    of engines are functions."""
 
     @tf.function(input_signature=[tf.TensorSpec([4, 4], tf.float32)])
     def function(x: Any) -> Any:
@@ -408,7 +409,7 @@ def test_tensors_of_functions() -> None:
 
 
 def converted(segment: Any, **attributes: Any) -> Any:
-    """A graph with one engine whose native segment is the body of `segment`."""
+    """Returns a graph with one engine. Its native segment is the body of `segment`."""
     graph = v1.GraphDef()
     node = graph.node.add(name="TRTEngineOp_000_000", op="TRTEngineOp")
     node.attr["segment_func"].func.name = "segment"

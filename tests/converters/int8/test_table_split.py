@@ -1,5 +1,5 @@
-"""A table's ranges for engines that are cut differently: TF-TRT cuts the golden INT8 model again,
-and there are graphs made by hand."""
+"""A calibration table gives its ranges to engines that are cut differently. TF-TRT cuts the golden
+INT8 model again for this, and further graphs are made by hand."""
 
 from __future__ import annotations
 
@@ -44,13 +44,14 @@ def calibrated(golden: Any) -> CalibratedGraph:
 
 
 def cut_again(**denied: tuple[str, ...]) -> Any:
-    """The golden model as TF-TRT cuts it with a denylist."""
+    """Lets TF-TRT cut the golden model again, with a denylist."""
     if not tftrt_is_compiled_in():
         pytest.skip("this TensorFlow has no TF-TRT inside")
     options = SegmenterOptions("INT8", implicit_batch=True, minimum_segment_size=1, **denied)
     graph = ask_segmenter(CONVERTED / "native/cnn", options, signature="serving_default").graph_def
     for node in trt_nodes(graph):
-        node.attr["precision_mode"].s = b"INT8"  # FP16, without calibration
+        # TF-TRT writes FP16 here, because it does not calibrate.
+        node.attr["precision_mode"].s = b"INT8"
     return graph
 
 
@@ -65,14 +66,16 @@ def test_the_graph_s_names_of_what_was_calibrated(
     assert set(scales) == {*named, "image", f"{PREFIX}dense_1/Softmax"}
     assert calibrated.tables == (table,) and len(calibrated.segments) == 1
     norms = {f"{PREFIX}batch_normalization_{i}/batchnorm/mul_1" for i in ("1", "1_2", "2_1")}
-    assert calibrated.ranged == {*norms, f"{PREFIX}dense_1/MatMul"}  # convolutions and a product
+    # These are the convolutions, under the names of their normalizations, and the matrix product.
+    assert calibrated.ranged == {*norms, f"{PREFIX}dense_1/MatMul"}
     assert CalibratedGraph.from_json(calibrated.to_json()) == calibrated
 
 
 def test_an_engine_as_before_has_its_table(
     calibrated: CalibratedGraph, table: CalibrationTable, golden: Any
 ) -> None:
-    """Even the tensors that TensorRT numbers itself keep their scales."""
+    """An engine with the same nodes as before gets its whole table. Even the tensors that TensorRT
+    numbers itself keep their scales."""
     for graph in (golden, cut_again()):
         (found,) = calibrated.split(graph).values()
         assert found == table
@@ -123,7 +126,7 @@ def test_no_engine_needs_no_table(calibrated: CalibratedGraph) -> None:
     assert CalibratedGraph.of(graph) is None
 
 
-# (name, op, inputs); segments call their inputs in0, in1.
+# Each node is (name, op, inputs). Nodes of a segment call its inputs in0, in1, and so on.
 Nodes = Sequence[tuple[str, str, Sequence[str]]]
 
 
@@ -140,7 +143,7 @@ def engine(
     nodes: Nodes,
     outputs: Sequence[str],
     scales: Mapping[str, float] | None = None,
-    dtype: int = 1,  # float32
+    dtype: int = 1,  # DT_FLOAT
 ) -> None:
     node = graph.node.add(name=name, op="TRTEngineOp", input=list(inputs))
     node.attr["segment_func"].func.name = f"{name}_native_segment"
@@ -179,7 +182,7 @@ OF_PRODUCTS = {
 
 
 def products() -> Any:
-    """One engine with two inputs and two outputs."""
+    """Returns a graph with one calibrated engine, which has two inputs and two outputs."""
     graph = graph_pb2.GraphDef()
     add_nodes(graph.node, [("x", "Placeholder", ()), ("y", "Placeholder", ())])
     more = [*PRODUCTS, ("e", "Tanh", ("c:product:0",))]
@@ -189,7 +192,8 @@ def products() -> Any:
 
 
 def halves(between: Nodes = (("b", "Relu", ("E_0",)),)) -> Any:
-    """Two engines with nodes in TensorFlow between them."""
+    """Returns the graph of `products` in another cut: two engines, with the nodes `between` in
+    TensorFlow."""
     graph = graph_pb2.GraphDef()
     add_nodes(graph.node, [("x", "Placeholder", ()), ("y", "Placeholder", ())])
     engine(graph, "E_0", ["x", "y"], PRODUCTS[:1], ["a:product:0"])
@@ -210,7 +214,7 @@ def test_ends_of_engines_are_the_graph_s_tensors() -> None:
         "TensorRTOutputPH_0": 3.0,
         "TRTEngineOp_000_000/a-weights_output": 9.0,
     }
-    # Its inputs are in another order.
+    # The second engine has its inputs in another order.
     assert second.scales == {
         "TensorRTInputPH_0": 2.0,
         "TensorRTInputPH_1": 4.0,
@@ -242,7 +246,7 @@ def test_what_has_no_range_is_named() -> None:
         calibrated.split(alone)
     alone.Clear()
     add_nodes(alone.node, [("z", "Placeholder", ())])
-    engine(alone, "E_0", ["z"], [("neg", "Neg", ("in0",))], ["neg:y:0"], dtype=3)  # int32
+    engine(alone, "E_0", ["z"], [("neg", "Neg", ("in0",))], ["neg:y:0"], dtype=3)  # DT_INT32
     assert calibrated.split(alone)["E_0"].scales == {}
 
 
@@ -258,7 +262,8 @@ def test_what_had_no_range_before_may_lack_it() -> None:
 
 
 def test_what_was_in_no_engine_may_lack_a_range() -> None:
-    """A denylist can let nodes in that TF-TRT had left out."""
+    """With a denylist, TF-TRT may take nodes that it left out during calibration. They have no
+    range, and that is no error."""
     calibrated = CalibratedGraph.of(products())
     assert calibrated is not None and calibrated.ranged == {"a", "c"}
     graph = graph_pb2.GraphDef()
@@ -274,7 +279,8 @@ def test_what_was_in_no_engine_may_lack_a_range() -> None:
 
 
 def chain(*engines: tuple[str, str, float | None]) -> Any:
-    """Engines of one Relu each, (name, node, its range), with a node in TensorFlow between them."""
+    """Returns a graph with an engine of one Relu for each (name, node, scale). A node in TensorFlow
+    stands between two engines."""
     graph = graph_pb2.GraphDef()
     add_nodes(graph.node, [("x", "Placeholder", ())])
     last = "x"
@@ -315,7 +321,7 @@ def test_bindings_that_are_numbered_otherwise_have_their_own_ranges() -> None:
 
 @pytest.mark.parametrize("scale", [None, 1.0], ids=["no table", "a table"])
 def test_an_engine_without_its_segment_is_left_alone(scale: float | None) -> None:
-    """A source may have engines already, and no segments for them."""
+    """A source model may already have engines, and may lack their segments."""
     graph = chain(("E_0", "a", scale))
     del graph.library.function[:]
     assert CalibratedGraph.of(graph) is None
@@ -333,7 +339,7 @@ def test_without_tables_no_engine_is_looked_into(monkeypatch: pytest.MonkeyPatch
 
 
 class Signature:
-    """In place of TF-TRT: finds the golden model's engine."""
+    """Stands in for TF-TRT: its conversion gives the golden model's engine."""
 
     converter = "golden"
     asked: list[Any]
@@ -411,7 +417,7 @@ def test_data_measures_what_the_table_lacks(
     else:
         with pytest.raises(CalibrationError, match="no range for 'x'"):
             converter._execute_calibration(lambda: "the data")
-    # The table goes before data.
+    # With a table and data, the converter takes the table.
     converter._tables = lambda graph_def: {node.name: table}
     converter._execute_calibration(lambda: "more data")
     assert node.attr["calibration_data"].s.decode() == table.serialize()

@@ -1,4 +1,5 @@
-"""Engine files are read as TensorFlow writes them; errors name the file and the damaged record."""
+"""The reader takes engine files as TensorFlow writes them. Errors name the file and the damaged
+record."""
 
 from __future__ import annotations
 
@@ -56,7 +57,7 @@ def test_tensorflow_reads_what_is_written(path: Path) -> None:
 
 
 def engine_instance() -> type:
-    """TensorFlow's TRTEngineInstance, which its wheel has no class for."""
+    """Makes the class of the message TRTEngineInstance, which TensorFlow's wheel lacks."""
     from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
     from tensorflow.core.framework import tensor_shape_pb2
 
@@ -98,7 +99,7 @@ def test_what_tensorflow_writes_is_read(tmp_path: Path) -> None:
             message.serialized_engine = engine.plan
             writer.write(message.SerializeToString())
     assert read_engine_file(path) == ENGINES
-    # And the other way round, byte by byte.
+    # The project's writer gives the same bytes as TensorFlow's.
     write_engine_file(tmp_path / "ours", ENGINES)
     assert (tmp_path / "ours").read_bytes() == path.read_bytes()
 
@@ -129,7 +130,7 @@ def test_a_cut_off_file_is_refused(path: Path) -> None:
     for keep in (second + 1, second + 11, second + 12, second + 999):
         path.write_bytes(data[:keep])
         refused(path, rf"record 1 \(at byte {second}\).* cut off")
-    # Between two records nothing is missing that could be noticed.
+    # If the file ends between two records, nobody can tell that something is missing.
     path.write_bytes(data[:second])
     assert read_engine_file(path) == ENGINES[:1]
 

@@ -60,7 +60,7 @@ def test_names_that_no_argument_can_have(tmp_path: Path) -> None:
     }
     keys = ["y", "z", *(found.renamed.get(name, name) for name in names)]
     assert sorted(found.signature("serving_default").inputs) == sorted(keys)
-    # Each has a value of its own, so that none stands for another.
+    # Each input gets another power of ten, so the sum shows if two inputs are mixed up.
     values = {key: np.full(3, 10.0**place, np.float32) for place, key in enumerate(keys)}
     np.testing.assert_allclose(run(found.saved_model, **values)["import/sum"], 11111111.0)
 

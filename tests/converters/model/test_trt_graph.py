@@ -1,4 +1,4 @@
-"""TRTEngineOps are read from SavedModels and graphs; damaged models are refused with advice."""
+"""Reads TRTEngineOps from SavedModels and graphs. Errors of damaged models give advice."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_a_static_engine_holds_its_plan_and_defaults_are_tensorflows() -> None:
     maker.node("Placeholder", "x")
     maker.engine("e", ["x"], {"a": "Relu"}, static_engine=True, serialized_segment=b"plan")
     node = maker.graph.node[1]
-    # Saving a SavedModel strips what has its default.
+    # A SavedModel does not store attributes that have their default values.
     for name in ("_use_implicit_batch", "max_cached_engines_count", "static_engine"):
         del node.attr[name]
     (engine,) = engine_nodes(maker.graph)
@@ -68,7 +68,7 @@ def test_a_static_engine_holds_its_plan_and_defaults_are_tensorflows() -> None:
     assert (engine.implicit_batch, engine.allow_build) == (True, True)
     assert (engine.max_batch_size, engine.max_cached_engines) == (1, 1)
     assert engine.use_calibration
-    # What a dynamic engine of TensorFlow 1 keeps there is no plan.
+    # In a dynamic engine of TensorFlow 1, serialized_segment holds something else than a plan.
     node.attr["static_engine"].b = False
     assert engine_nodes(maker.graph)[0].plan == b""
 
@@ -225,7 +225,7 @@ def test_native_segments_go_where_the_engines_are() -> None:
     assert (ops.count("Conv2D"), ops.count("Softmax"), ops.count("Cumsum")) == (3, 1, 1)
     (softmax,) = [node for node in native.nodes.values() if node.op == "Softmax"]
     assert "TRTEngineOp_000_001/" in softmax.name
-    # The engines' inputs and outputs are joined to what was around them.
+    # The nodes of the segments are connected with the nodes around the engines.
     reached = {node_of(tensor) for node in native.nodes.values() for tensor in node.inputs}
     assert softmax.name in reached
 

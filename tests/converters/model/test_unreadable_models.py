@@ -1,4 +1,5 @@
-"""Files that are no model, or not one that the command takes: each error says which and why."""
+"""Some files are no model, or not one that the command takes. The error names the file and says
+why."""
 
 from __future__ import annotations
 

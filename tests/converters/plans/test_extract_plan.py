@@ -1,4 +1,5 @@
-"""Plans are extracted with their inputs and outputs; a part is not taken for the whole model."""
+"""extract_plans writes plans with their inputs and outputs. It refuses a plan that is only a part
+of the model."""
 
 from __future__ import annotations
 
@@ -54,7 +55,7 @@ def test_bindings_have_the_signatures_names(whole: Path, tmp_path: Path) -> None
         ("TensorRTInputPH_1", "input", "float32"),
         ("TensorRTOutputPH_0", "output", "float32"),
     ]
-    # The engine's inputs are in an order of its own: its segment tells which is which.
+    # An engine may have its inputs in any order. Its segment shows which input is which.
     segment = next(
         f for f in loaded.graph_def.library.function if f.signature.name == engine.segment_func
     )
@@ -244,7 +245,7 @@ def test_the_function_of_one_engine_is_what_the_model_has() -> None:
 
     if not tftrt_is_compiled_in():
         pytest.skip("this TensorFlow has no TRTEngineOp")
-    # Both have engines of the same names.
+    # The engines of the two models have the same names. Each function must run its own engine.
     for name in ("two_engines", "frozen.pb"):
         loaded = load_graph(SEGMENTED / name)
         for engine in engine_nodes(loaded.graph_def):

@@ -1,5 +1,5 @@
-"""PlanRunner's own work: shapes, types, profiles, errors. TensorRT and the GPU are replaced here;
-test_extract_plan_gpu.py uses real ones."""
+"""Tests PlanRunner's own work: shapes, types, profiles and errors. made_up_runtime.py stands in for
+TensorRT and the GPU. test_extract_plan_gpu.py uses real ones."""
 
 from __future__ import annotations
 
@@ -77,7 +77,8 @@ def test_the_profile_that_takes_the_shape_is_chosen() -> None:
 
 def test_tensors_on_the_host_stay_there() -> None:
     with PlanRunner(made_up_plan(profiles=[RANGE], location="HOST")) as runner:
-        runner._context.shape = (2, 4)  # TensorRT takes it from the values themselves
+        # TensorRT reads this shape from the values, which are on the host.
+        runner._context.shape = (2, 4)
         np.testing.assert_array_equal(runner.run({X: array(2, 4)})[Y], 2 * array(2, 4))
 
 
@@ -99,7 +100,7 @@ def test_wrong_inputs_are_refused(inputs: dict[str, np.ndarray], match: str) -> 
     with PlanRunner(made_up_plan(profiles=[RANGE])) as runner:
         with pytest.raises(PlanError, match=match):
             runner.run(inputs)
-        # And the runner is as good as before.
+        # After the error, the runner still works.
         assert runner.run({X: array(1, 4)})[Y].shape == (1, 4)
 
 

@@ -1,4 +1,4 @@
-"""TensorBoard's event files hold both graphs, also of ops that TensorFlow does not know."""
+"""The event files for TensorBoard hold both graphs, even if TensorFlow does not know their ops."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_both_graphs_of_a_converted_model_are_written(tmp_path: Path) -> None:
     }
     assert ops(original).count("TRTEngineOp") == 0
     assert ops(original).count("Conv2D") == 3
-    # Each engine's nodes are a scope of their own.
+    # The nodes of each engine have a name scope of their own.
     assert any("TRTEngineOp_000_001/" in node.name for node in original.node)
 
 

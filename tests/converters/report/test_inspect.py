@@ -1,4 +1,5 @@
-"""inspect_model counts, explains and forecasts; where TF-TRT gave a reason, the report has it."""
+"""inspect_model counts nodes, explains what is left out, and forecasts. If TF-TRT gave a reason,
+the report shows it."""
 
 from __future__ import annotations
 
@@ -42,7 +43,7 @@ def test_a_converted_model_is_counted() -> None:
     assert first.inputs[0].tensor == "serving_default_image:0"
     assert first.inputs[0].shape == (None, 8, 8, 3)
     assert first.problems == ("no plan is saved: TensorFlow builds it at the first request",)
-    # Outside: a placeholder, the Cumsum with its axis, and two identities.
+    # Outside of the engines are a placeholder, the Cumsum with its axis, and two identities.
     assert report.nodes_after == NodeCount(7, 3)
     assert report.plumbing == {"Identity": 2, "Placeholder": 1, "Const": 1}
     assert report.nodes_before == NodeCount(5 + 22, 1 + 13)
@@ -260,7 +261,7 @@ def test_the_rules_choose_among_several_recorded_reasons(tmp_path: Path) -> None
     assert out.category == exclusions.UNSUPPORTED_OP
 
 
-# Forecasts, and TF-TRT asked.
+# Forecasts, by the rules and by TF-TRT's segmenter.
 
 
 def test_an_unconverted_model_gets_a_forecast() -> None:
@@ -303,7 +304,7 @@ def test_tftrt_asked_agrees_with_its_golden_graph() -> None:
     )
     (out,) = report.left_out
     assert (out.reason, out.source) == ("Op type Cumsum is not supported.", exclusions.ASKED)
-    # And so do the rules, but for what constant folding removes.
+    # The rules say the same, except for nodes that constant folding removes.
     rules = inspect_model(SEGMENTED / "two_engines_native", ask=False)
     for asked, ruled in zip(report.engines, rules.engines):
         assert asked.compute_nodes == ruled.compute_nodes

@@ -1,4 +1,5 @@
-"""Odd inputs of inspect: models that the segmenter cannot take, unusual paths, foreign records."""
+"""inspect takes odd inputs: models that the segmenter cannot read, unusual paths, and records of
+other models."""
 
 from __future__ import annotations
 

@@ -91,7 +91,7 @@ def test_the_page_loads_nothing(report: ModelReport) -> None:
     for _, values in page.tags:
         assert values.keys().isdisjoint({"src", "href", "srcset", "onload", "onclick", "action"})
     assert "@import" not in text
-    # The only url() is an arrow's head in the same page.
+    # The only url() names the head of an arrow, which is in the same page.
     assert set(re.findall(r"url\(([^)]*)\)", text)) == {"#arrow0"}
     assert "http" not in text
 
@@ -132,9 +132,9 @@ def test_bars_are_as_long_as_their_shares(report: ModelReport) -> None:
         for match in [re.match(r"width:([\d.]+)%;background", values.get("style") or "")]
         if match
     ]
-    # The bar of shares: 6 and 7 of 14 in engines, 1 left out.
+    # The first bar shows shares: of 14 nodes, 6 and 7 are in engines and 1 is left out.
     assert widths[:3] == pytest.approx([100 * 6 / 14, 50.0, 100 / 14], abs=0.01)
-    # Then ops and plans of each engine against the largest.
+    # The next bars compare the number of ops in each engine with that of the largest engine.
     assert widths[3:5] == pytest.approx([100 * 6 / 7, 100.0], abs=0.1)
 
 
@@ -187,7 +187,7 @@ def test_a_large_graph_stays_readable_and_quick(tmp_path: Path) -> None:
     text = report.to_html()
     assert time.monotonic() - begin < 20
     (drawing,) = report.drawings
-    # 120 left-out nodes share a box with their neighbours, and so do those over the limit.
+    # 120 nodes that are left out share boxes with their neighbours, so there are fewer boxes.
     assert len(drawing.boxes) < 60
     assert any(box.title == "3 nodes" and "Cumsum \u00d73" in box.lines for box in drawing.boxes)
     assert len(text) < 200_000

@@ -1,4 +1,5 @@
-"""The rules for what TF-TRT would leave out, on graphs made by hand and against TF-TRT's table."""
+"""Tests the rules for what TF-TRT would leave out, on graphs made by hand and against TF-TRT's own
+table."""
 
 from __future__ import annotations
 
@@ -79,7 +80,7 @@ def test_types_of_outputs_count_too() -> None:
 def test_small_segments_are_out() -> None:
     maker = chain("Relu", "Identity", "Relu", "Cumsum", "Relu", "Relu", "Relu")
     found = by_rule(maker)
-    # Identity is part of a segment but does not count.
+    # An Identity is part of a segment, but does not count towards its size.
     assert {found[name][0] for name in ("a0", "a1", "a2")} == {exclusions.TOO_SMALL}
     assert "2 nodes; minimum_segment_size asks for 3" in found["a0"][1]
     assert {found[name][0] for name in ("a4", "a5", "a6")} == {"taken"}
@@ -137,7 +138,7 @@ def test_implicit_batch_needs_two_dimensions() -> None:
     assert "less than two dimensions" in found["a1"][1]
     assert "explicit batch only" in found["a3"][1]
     assert by_rule(maker)["a1"] == ("taken", "")
-    # Binary ops go by the input of highest rank.
+    # For a binary op, the input of the highest rank decides.
     maker = chain("Relu", "Relu", "Relu")
     maker.node("Placeholder", "s", shape=())
     maker.node("Mul", "m", ["s", "a2"])
@@ -160,7 +161,8 @@ def test_unknown_shapes_pass_and_are_counted() -> None:
     maker = chain("Relu", "Relu", "Relu", shape=None)
     found = forecast(maker.flat(Path("g")), SegmenterOptions(implicit_batch=True))
     assert len(found.engines) == 1
-    assert found.unknown_shapes == 2  # the first reads the placeholder, whose shape is stated
+    # Three Relus have no shape. The first one reads the placeholder, whose shape is known.
+    assert found.unknown_shapes == 2
 
 
 def test_quantize_nodes_are_for_int8() -> None:

@@ -1,4 +1,4 @@
-"""ConversionSpec: its defaults, every fault by name, and the order of building."""
+"""Tests ConversionSpec: its defaults, every fault by name, and the order of building."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ RANGE = {"x": ShapeRange((1, 4), (8, 4))}
 
 
 def faults_of(**fields) -> list[str]:
-    """The lines of the SpecError, one for each fault."""
+    """Returns the lines of the SpecError, one for each fault."""
     with pytest.raises(SpecError) as caught:
         ConversionSpec(**fields).resolved()
     first, *rest = str(caught.value).splitlines()
@@ -49,7 +49,7 @@ def test_the_defaults():
         "max_batch_size": None,
         "max_workspace_size_bytes": sys.maxsize - 512,
         "minimum_segment_size": 3,
-        "maximum_cached_engines": 1001,  # room for shapes that no engine serves
+        "maximum_cached_engines": 1001,  # It has room for shapes that no engine serves.
         "op_denylist": (),
         "node_denylist": (),
         "use_calibration": False,
@@ -322,7 +322,8 @@ def test_all_faults_come_at_once():
 
 
 def test_a_faulty_value_causes_no_second_fault():
-    """With a mode that is no mode, nobody knows whether max_batch_size fits it."""
+    """If the mode is not a mode, max_batch_size cannot be checked against it. The error names the
+    mode alone."""
     assert [fault.split("=")[0] for fault in faults_of(mode="statik", max_batch_size=8)] == ["mode"]
     found = faults_of(precision="int16", calibration_batches=3)
     assert [fault.split("=")[0] for fault in found] == ["precision"]

@@ -1,4 +1,5 @@
-"""What of a spec fits a model: declared shapes by signature, and the names of denylists."""
+"""Compares a spec with its model: the declared shapes of each signature, and the names in
+denylists."""
 
 from __future__ import annotations
 

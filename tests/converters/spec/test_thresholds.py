@@ -1,4 +1,4 @@
-"""The figures of a difference against plain NumPy, and their bounds."""
+"""Compares the figures of a difference with plain NumPy, and tests their bounds."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_figures_follow_their_formulas() -> None:
     assert diff.max_abs == 1.0
     assert diff.mean_abs == pytest.approx(1.501 / 4)
     assert diff.scale == 4.0
-    # The floor is 0.001 * 4: 0.001 / 0.004 and 0.5 / 2 tie at 0.25, as does 1 / 4.
+    # max_rel divides by at least 0.001 * 4. So 0.001 / 0.004, 0.5 / 2 and 1 / 4 all give 0.25.
     assert diff.max_rel == pytest.approx(0.25)
     assert diff.cosine == pytest.approx(18.0 / math.sqrt(21.0 * (1e-6 + 6.25 + 9 + 1)))
     assert (diff.top1, diff.top5, diff.equal, diff.count) == (None, None, None, 4)
@@ -64,7 +64,7 @@ def test_class_agreement() -> None:
     native = np.array([[0.1, 0.9, 0, 0, 0, 0.2], [9, 1, 2, 3, 4, 5], [1, 1, 0, 0, 0, 0]], float)
     converted = np.array([[0.1, 0.8, 0, 0, 0, 0.3], [0, 1, 2, 3, 4, 5], [0, 2, 0, 0, 0, 0]], float)
     diff = compare_arrays(native, converted)
-    # Row 1 lost its class wholly; row 2 chose one of two classes that tie.
+    # Row 1 has lost its class. Row 2 has one of two classes that tie, which counts as right.
     assert diff.top1 == pytest.approx(2 / 3)
     assert diff.top5 == pytest.approx(2 / 3)
     few = compare_arrays(native[:, :5], converted[:, :5])
@@ -119,7 +119,7 @@ def test_exact_outputs(native: Any, converted: Any, equal: float) -> None:
     assert diff.equal == equal
     assert bool(Thresholds().failures(diff)) == (equal < 1)
     assert not Thresholds(equal=0.5).failures(diff)
-    # The float bounds do not apply.
+    # The bounds for floats do not apply to these outputs.
     assert not Thresholds(max_abs=0, cosine=1, top1=1, equal=None).failures(diff)
 
 
@@ -184,7 +184,7 @@ def test_defaults_grow_with_coarser_precision() -> None:
 
 
 def test_half_precision_passes_its_bounds_and_fails_finer_ones() -> None:
-    """A real layer in half precision, so that the defaults mean something."""
+    """The test computes a layer in half precision, so the defaults meet real rounding errors."""
     x, w = RNG.normal(size=(64, 256)), RNG.normal(size=(256, 10)) / 16
     native = (x @ w).astype(np.float32)
     half = (x.astype(np.float16) @ w.astype(np.float16)).astype(np.float32)
@@ -227,7 +227,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.fixture(params=["INT8", "FP16"])
 def precision(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """What the engines of the converted model have; here there are none."""
+    """Sets the precision that verify finds in the engines. The model of these tests has none."""
     monkeypatch.setattr(verify_module, "_precision_of", lambda *_: request.param)
     return str(request.param)
 

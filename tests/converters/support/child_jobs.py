@@ -1,4 +1,4 @@
-"""What test_child.py runs in child processes."""
+"""The jobs that test_child.py and others run in child processes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def double(value: int) -> dict[str, object]:
 
 
 def asks_for_huge_pages(size: int) -> bool:
-    """Whether malloc uses huge pages for `size` bytes."""
+    """Returns whether malloc asks for huge pages when it allocates `size` bytes."""
     libc = ctypes.CDLL(None)
     libc.malloc.restype, libc.malloc.argtypes = ctypes.c_void_p, (ctypes.c_size_t,)
     address = libc.malloc(size) + size // 2
@@ -84,7 +84,7 @@ def no_json() -> object:
 
 
 def hang(started: str, listens: bool) -> None:
-    """Writes its own and its child's process ids, then works for a minute."""
+    """Writes the ids of this process and of its child to a file, then works for a minute."""
     if not listens:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
     helper = subprocess.Popen(["sleep", "60"])
@@ -95,15 +95,15 @@ def hang(started: str, listens: bool) -> None:
 
 
 def convert_and_hang(out: str, started: str, listens: bool) -> None:
-    """The parent's side of a conversion in a child: main() of a process of its own."""
+    """Does what a conversion does in the parent: it makes an output folder and starts a child."""
     with new_output(out) as folder:
         (folder / "half").write_text("half")
         run_in_child("child_jobs:hang", {"started": started, "listens": listens})
 
 
 def build_engines(log: str, expected: int = 0) -> None:
-    """Logs what TF-TRT logged in the file `log`, as a conversion does while it builds; until so
-    many notes were shown."""
+    """Writes the recorded lines of TF-TRT in the file `log` to stderr, as a conversion does. Waits
+    until `expected` notes are shown."""
     shown = 0
     with Progress(None).step("building") as step, engines_shown(step):
         note = step.note

@@ -1,8 +1,8 @@
-"""Which models are converted on a GPU at which precision and in which mode: "implicit" and
-"explicit" batch in dynamic mode, or "static".
+"""Lists which model the GPU tests convert at which precision and in which mode. The modes are
+"implicit" and "explicit" batch in dynamic mode, and "static".
 
-With TF_NVCODEC_ALL_CONVERSIONS set, every model is converted in all ways that TF-TRT has:
-benchmarks/results/h200/gpu_tests.md has the table.
+If TF_NVCODEC_ALL_CONVERSIONS is set, the tests convert every model in all ways that TF-TRT has.
+benchmarks/results/h200/gpu_tests.md has the results.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ Combination = tuple[str, str, str]  # model, precision, mode
 
 MODES = ("implicit", "explicit", "static")
 PRECISIONS = ("FP32", "FP16", "INT8")
-# TF-TRT calibrates in dynamic mode only.
+# All ways but static INT8, because TF-TRT calibrates in dynamic mode only.
 WAYS = [way for way in itertools.product(PRECISIONS, MODES) if way != ("INT8", "static")]
 
-# Each model with each precision, and with each mode, at least once (with OWN_TESTS).
+# Together with OWN_TESTS, each model is converted at each precision and in each mode at least once.
 SMALL: list[Combination] = [
     ("gap", "FP32", "static"),
     ("gap", "FP16", "explicit"),
@@ -30,7 +30,7 @@ SMALL: list[Combination] = [
     ("frozen", "FP16", "explicit"),
     ("frozen", "INT8", "implicit"),
 ]
-# What tests of test_convert_gpu.py convert for something else.
+# Other tests of test_convert_gpu.py convert these for a purpose of their own.
 OWN_TESTS: list[Combination] = [
     *(("digits", *way) for way in WAYS),
     ("gap", "FP16", "implicit"),
@@ -48,7 +48,7 @@ APPLICATIONS: list[Combination] = [
 
 
 def chosen(some: list[Combination]) -> list[Combination]:
-    """These, or all ways of their models."""
+    """Returns `some`, or all ways to convert their models if the variable is set."""
     if not os.environ.get("TF_NVCODEC_ALL_CONVERSIONS"):
         return some
     return [(model, *way) for model in dict.fromkeys(m for m, _, _ in some) for way in WAYS]

@@ -1,4 +1,4 @@
-"""Small models, and a way to convert them when copied_tftrt.py replaces TF-TRT by a copy."""
+"""Small models, and a function that converts them. copied_tftrt.py replaces TF-TRT for this."""
 
 from __future__ import annotations
 
@@ -48,7 +48,8 @@ W = np.random.default_rng(1).normal(size=(3, 2)).astype(np.float32)
 
 
 def session_graph(folder: Path) -> tuple[tf.Graph, Path]:
-    """y = relu(x W), z = (y + 1, scope/half): a graph of TensorFlow 1 and its checkpoint."""
+    """Writes a graph of TensorFlow 1 with its checkpoint, and the frozen graph as frozen.pb. It
+    computes y = relu(x W) and scope/half = y / 2."""
     v1 = tf.compat.v1
     with tf.Graph().as_default() as graph:
         x = v1.placeholder(tf.float32, [None, 3], name="x")
@@ -67,7 +68,7 @@ def session_graph(folder: Path) -> tuple[tf.Graph, Path]:
 
 
 def keras_file(path: Path) -> Path:
-    """A Keras file with one Dense layer; its input is "x"."""
+    """Writes a Keras file with one Dense layer, whose input is "x"."""
     model = tf.keras.Sequential([tf.keras.Input((3,), name="x"), tf.keras.layers.Dense(2)])
     model.save(path)
     return path

@@ -1,4 +1,4 @@
-"""Conversions without a GPU: TF-TRT is replaced by a copy of the model."""
+"""Makes conversions run without a GPU. Instead of converting, TF-TRT only copies the model."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from converters.tftrt.spec_for_model import declared_shapes
 
 @pytest.fixture
 def tftrt(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """Replaces TF-TRT by a copy of the model.
+    """Lets a conversion copy the model, without TF-TRT.
 
-    `result["model"]` is another model to copy, or a function of the spec that gives one;
-    `result["engines"]` names engines; `result["calls"]` keeps the calls.
+    A test may set `result["model"]` to another model, or to a function that makes one from the
+    spec, and `result["engines"]` to names of engines. `result["calls"]` keeps the calls.
     """
     result: dict[str, Any] = {"model": None, "calls": [], "engines": []}
 
@@ -56,7 +56,7 @@ def tftrt(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     monkeypatch.setattr(engine_job, "convert_signatures", convert_signatures)
     monkeypatch.setattr(engine_job, "check_environment", lambda: {"tensorrt_loaded": "8.6.0"})
 
-    # A new process that imports TensorFlow takes seconds, and is seldom the point.
+    # A real fresh process takes seconds to import TensorFlow, and few tests need one.
     def fresh(folder: Path, requests: Any, tags: Any) -> FreshReport:
         runs = tuple(ShapeRun(name, shapes, 0.1, (), (), ()) for name, shapes in requests)
         return FreshReport(0.1, 0.1, runs)
@@ -67,5 +67,5 @@ def tftrt(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 
 @pytest.fixture
 def in_a_fresh_process(tftrt: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    """The run of every shape really is in a process of its own."""
+    """Undoes a part of `tftrt`: a real fresh process runs every shape."""
     monkeypatch.setattr("converters.conversion_stages.fresh_check", fresh_check)

@@ -13,8 +13,9 @@ TRAINING = 1397
 
 
 def pictures_and_labels() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """For training, then 400 for the test: images, float32 [n, 16, 16, 1] in 0 to 1, and labels."""
-    from sklearn.datasets import load_digits  # for the tests on a GPU alone
+    """Returns the images and labels for training, then 400 images and labels for the test. Images
+    are float32 [n, 16, 16, 1] in 0 to 1."""
+    from sklearn.datasets import load_digits  # Only the tests on a GPU need scikit-learn.
 
     data = load_digits()
     pictures = (data.images / 16).astype(np.float32).repeat(2, 1).repeat(2, 2)[..., None]
@@ -28,7 +29,7 @@ def input_of(folder: Path) -> str:
 
 
 def accuracy(folder: Path, pictures: np.ndarray, labels: np.ndarray, batch: int = 100) -> float:
-    model = tf.saved_model.load(str(folder))  # its engines live as long as it does
+    model = tf.saved_model.load(str(folder))  # The engines live as long as this object.
     function = model.signatures["serving_default"]
     name = input_of(folder)
     found = [

@@ -11,7 +11,7 @@ from converters import ConversionSpec, ShapeRange
 
 
 def spec_of(precision: str, mode: str, *sets: dict[str, tuple[int, ...]]) -> ConversionSpec:
-    """A spec for these shapes; "explicit" also takes all smaller batches."""
+    """Returns a spec for these shapes. In mode "explicit" it also takes all smaller batches."""
     if mode == "static":
         return ConversionSpec(precision, mode="static", input_shapes=sets)
     if mode == "implicit":
@@ -25,7 +25,7 @@ def spec_of(precision: str, mode: str, *sets: dict[str, tuple[int, ...]]) -> Con
 
 
 def run(folder: Path, signature: str = "serving_default", **inputs: np.ndarray) -> dict:
-    model = tf.saved_model.load(str(folder))  # its engines live as long as it does
+    model = tf.saved_model.load(str(folder))  # The engines live as long as this object.
     results = model.signatures[signature](
         **{name: tf.constant(value) for name, value in inputs.items()}
     )

@@ -17,7 +17,7 @@ def blocks(x: tf.Tensor, *channels: int) -> tf.Tensor:
 
 
 def classifier(side: int, channels: int, classes: int) -> tf.keras.Model:
-    """Three convolutions and a softmax."""
+    """Makes a network of three convolutions and a softmax."""
     tf.keras.utils.set_random_seed(0)
     image = tf.keras.Input((side, side, channels), name="image")
     x = tf.keras.layers.GlobalAveragePooling2D()(blocks(image, 16, 32, 64))
@@ -25,7 +25,7 @@ def classifier(side: int, channels: int, classes: int) -> tf.keras.Model:
 
 
 def save_cnn(folder: Path) -> Path:
-    """`classifier` of 16x16 images, with one signature: "image" in, "scores" out."""
+    """Saves a `classifier` of 16x16 images. Its signature takes "image" and gives "scores"."""
     model = classifier(16, 3, 5)
 
     class Cnn(tf.Module):
@@ -41,7 +41,8 @@ def save_cnn(folder: Path) -> Path:
 
 
 def save_with_gap(folder: Path) -> Path:
-    """Convolutions, an op that TF-TRT has no converter for (Cumsum), and convolutions again."""
+    """Saves convolutions before and after a Cumsum. TF-TRT has no converter for this op, so there
+    are two engines."""
     tf.keras.utils.set_random_seed(0)
     before_in = tf.keras.Input((16, 16, 3))
     before = tf.keras.Model(before_in, blocks(before_in, 8, 16))
@@ -56,14 +57,14 @@ def save_with_gap(folder: Path) -> Path:
 
         @tf.function(input_signature=[tf.TensorSpec([None, 16, 16, 3], tf.float32, "image")])
         def serve(self, image: tf.Tensor) -> dict[str, tf.Tensor]:
-            # A quarter, for values as large as before.
+            # The sums run over four rows. A quarter of them is about as large as the terms.
             return {"scores": self.after(tf.math.cumsum(self.before(image), axis=1) * 0.25)}
 
     return _save(WithGap(), folder, "serve")
 
 
 def save_two_inputs(folder: Path) -> Path:
-    """Two images of different sizes, joined; the output has two names."""
+    """Saves a network that joins two images of different sizes. Its output has two names."""
     tf.keras.utils.set_random_seed(0)
     left_in, right_in = tf.keras.Input((16, 16, 3)), tf.keras.Input((8, 8, 3))
     joined = tf.keras.layers.Concatenate()([blocks(left_in, 8, 16), blocks(right_in, 16)])
@@ -88,7 +89,8 @@ def save_two_inputs(folder: Path) -> Path:
 
 
 def save_two_signatures(folder: Path) -> Path:
-    """Two convertible signatures, and "words", which looks names up in an asset's table."""
+    """Saves two signatures that can be converted, and "words", which looks names up in the table of
+    an asset."""
     model = classifier(16, 3, 5)
     vocabulary = folder.with_suffix(".txt")
     vocabulary.write_text("cat\ndog\n")
@@ -124,8 +126,9 @@ def save_two_signatures(folder: Path) -> Path:
 
 
 def save_loud(folder: Path) -> Path:
-    """Four convolutions of images of [n, 28, 28, 64], wide enough that half precision is faster.
-    "loud" gives about 3e5, more than half precision can hold; "quiet" scales it down again."""
+    """Saves four convolutions of images [n, 28, 28, 64], which are so wide that half precision is
+    faster. "loud" gives values of about 3e5, more than half precision can hold. "quiet" scales
+    them down again."""
     random = np.random.default_rng(0)
     scales = {"first": 0.04, "loud": 1e4, "quiet": 1e-4, "last": 0.02}
     kernels = {
@@ -149,7 +152,7 @@ def save_loud(folder: Path) -> Path:
 
 
 def quantized(op: str, x: tf.Tensor, low: float, high: float) -> tf.Tensor:
-    """`x` behind a quantize node of this type with a range of constants."""
+    """Puts a quantize node of type `op` behind `x`. Its range is constant."""
     if op == "FakeQuantWithMinMaxArgs":
         return tf.quantization.fake_quant_with_min_max_args(x, low, high)
     if op == "FakeQuantWithMinMaxVars":
@@ -163,9 +166,10 @@ def quantized(op: str, x: tf.Tensor, low: float, high: float) -> tf.Tensor:
 def save_quantized(
     folder: Path, op: str = "FakeQuantWithMinMaxArgs", without: tuple[str, ...] = ()
 ) -> Path:
-    """As trained for INT8: a quantize node behind the image and each Relu ("one", "two", "three")
-    but those named, with QuantizeAndDequantizeV2 behind each kernel too; images of
-    [n, 32, 32, 128], wide enough that INT8 pays."""
+    """Saves a network as training for INT8 leaves it. Quantize nodes stand behind the image and
+    behind each Relu ("one", "two", "three"), but not behind those in `without`. If `op` is
+    QuantizeAndDequantizeV2, they stand behind each kernel too. Images of [n, 32, 32, 128] are so
+    wide that INT8 is faster."""
     random = np.random.default_rng(0)
     kernels = [
         random.normal(size=(3, 3, inside, 256), scale=(2 / (9 * inside)) ** 0.5).astype(np.float32)
@@ -189,7 +193,7 @@ def save_quantized(
 
 
 def write_keras_file(path: Path) -> Path:
-    """`classifier` of 16x16 images as Keras saves it."""
+    """Lets Keras save a `classifier` of 16x16 images."""
     classifier(16, 3, 5).save(path)
     return path
 
@@ -203,7 +207,8 @@ def _session_kernels() -> list[np.ndarray]:
 
 
 def write_meta_graph(path: Path) -> Path:
-    """A session of TensorFlow 1 with variables: placeholder "x", output "scores"."""
+    """Saves a session of TensorFlow 1 with variables. It has the placeholder "x" and the output
+    "scores"."""
     v1 = tf.compat.v1
     with tf.Graph().as_default(), v1.Session() as session:
         h = v1.placeholder(tf.float32, [None, 16, 16, 3], name="x")
@@ -217,7 +222,8 @@ def write_meta_graph(path: Path) -> Path:
 
 
 def write_frozen_graph(path: Path) -> Path:
-    """A graph of TensorFlow 1: placeholder "x", outputs "scores" and "half"."""
+    """Writes a graph of TensorFlow 1 with the placeholder "x" and the outputs "scores" and
+    "half"."""
     v1 = tf.compat.v1
     with tf.Graph().as_default() as graph:
         x = v1.placeholder(tf.float32, [None, 16, 16, 3], name="x")

@@ -1,5 +1,5 @@
-"""The command line with a TF-TRT and a TensorRT that never end, for test_interrupted.py. It runs in
-a process of its own and has real child processes."""
+"""Runs trt-convert with a TF-TRT and a TensorRT that never finish. test_interrupted.py starts this
+in a process of its own. Its child processes are real."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from converters.util.child import run_in_child
 
 
 def run(started: str, argv: list[str]) -> int:
-    """`trt-convert ARGV`, whose child writes the file `started` when it hangs."""
+    """Runs `trt-convert ARGV`. Its child writes the file `started` and then hangs."""
 
     def job_here(job: str, arguments: Mapping[str, Any], log: Path | None) -> Any:
         name = job.partition(":")[2]
@@ -35,12 +35,12 @@ def run(started: str, argv: list[str]) -> int:
 
 
 def prepare(**arguments: Any) -> dict[str, Any]:
-    """Job of a child: as on a machine with a GPU."""
+    """Prepares a conversion in the child, as on a machine with a GPU."""
     engine_job.check_environment = lambda: {"tensorrt_loaded": "8.6.0"}
     return engine_job.prepare(**arguments)
 
 
 def convert_signatures(folder: str, started: str, **_: Any) -> None:
-    """Job of a child: half of its work is written."""
+    """Writes half of a result in the child, and then hangs."""
     (Path(folder) / "half").write_text("half")
     hang(started, listens=True)

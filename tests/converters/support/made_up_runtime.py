@@ -1,6 +1,7 @@
-"""Stands in for TensorRT's Python package and the CUDA driver: a plan is JSON, it doubles numbers.
+"""Stands in for TensorRT's Python package and the CUDA driver. A plan is JSON, and running it
+doubles the numbers.
 
-Only what PlanRunner calls is here, with TensorRT 8.6's names and its ways to refuse.
+Only what PlanRunner calls is here. It has the names of TensorRT 8.6 and fails in the same ways.
 """
 
 from __future__ import annotations
@@ -16,12 +17,12 @@ HEADER = b"ftrt" + bytes(20) + bytes([8, 6, 0, 12])
 
 
 def made_up_plan(**values: Any) -> bytes:
-    """A plan of one input "x" and one output "y", which is twice the input."""
+    """Returns a plan with the input "x" and the output "y", which is twice the input."""
     return HEADER + json.dumps(values).encode()
 
 
 class Memory:
-    """A device whose memory is the host's."""
+    """Stands in for a device. Its memory is host memory."""
 
     open_devices = 0
     name = "a GPU of paper"
@@ -112,7 +113,8 @@ class Runtime:
 
 
 class Engine:
-    """`values`: profiles [[min, opt, max], ...] of x; or implicit [dims...] and max_batch."""
+    """An engine made of a plan's values. These have "profiles" [[min, opt, max], ...] for x, or
+    "implicit" [dims...] and "max_batch"."""
 
     def __init__(self, values: dict[str, Any]) -> None:
         self.values = values

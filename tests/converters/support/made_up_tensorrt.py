@@ -1,4 +1,4 @@
-"""Libraries that TensorFlow takes for TensorRT: they only tell their version."""
+"""Makes libraries that TensorFlow takes for TensorRT. They only tell their version."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def compile_library(path: Path, source: str, *options: str) -> Path:
 
 
 def make_tensorrt(folder: Path, version: str, tells_version: bool = True) -> None:
-    """libnvinfer.so.8 and its companions as the wheel of `version` has them."""
+    """Makes libnvinfer.so.8 and its companions, as the wheel of this version has them."""
     major, minor, patch = map(int, version.split("."))
     number = major * 1000 + minor * 100 + patch
     source = f"int getInferLibVersion(void) {{ return {number}; }}" if tells_version else ""
@@ -30,8 +30,8 @@ def make_tensorrt(folder: Path, version: str, tells_version: bool = True) -> Non
 
 
 def copy_with_links(package: Path, site: Path, leave_out: Sequence[str] = ("include",)) -> Path:
-    """A package in another site-packages: folders of its own, files by links. The loader takes
-    $ORIGIN for the folder of the link."""
+    """Copies a package into another site-packages: it makes the folders and links the files. The
+    loader takes the folder of a link as $ORIGIN, so the copy finds its own libraries."""
     copy = site / package.name
     for folder, folders, files in os.walk(package):
         folders[:] = [name for name in folders if name not in leave_out]

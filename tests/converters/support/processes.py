@@ -1,4 +1,4 @@
-"""Other processes, looked at from outside."""
+"""Looks at other processes, and waits for conditions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 def is_running(pid: int) -> bool:
     try:
         state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except (FileNotFoundError, ProcessLookupError):  # gone, or going while it is read
+    except (FileNotFoundError, ProcessLookupError):  # The process has ended, or ends just now.
         return False
     return state != "Z"
 

@@ -1,4 +1,4 @@
-"""`trt-convert` with the conversion replaced: it only records what the command line passes on."""
+"""Runs `trt-convert` without its work. It only records what the command line passes on."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from converters.spec.conversion_spec import ConversionSpec
 
 
 class Report:
-    """What a command is given to show."""
+    """Stands in for the report that a command shows."""
 
     def to_text(self) -> str:
         return "the report"
@@ -29,7 +29,7 @@ def report() -> Report:
 
 @pytest.fixture
 def calls(report, monkeypatch) -> dict[str, tuple]:
-    """The calls that the command line makes; the conversion itself does not run."""
+    """Replaces the functions that the command line calls. Returns a dict that keeps the calls."""
     seen: dict[str, tuple] = {}
 
     def recorded(name: str):
@@ -48,7 +48,7 @@ def calls(report, monkeypatch) -> dict[str, tuple]:
 
 @pytest.fixture
 def spec_of(calls) -> Callable[..., ConversionSpec]:
-    """The spec that `trt-convert convert in out` with these options hands on."""
+    """Returns a function that gives the spec of `trt-convert convert in out` with some options."""
 
     def spec(*options: str) -> ConversionSpec:
         assert main(["convert", "in", "out", *options]) == 0

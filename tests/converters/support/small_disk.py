@@ -1,4 +1,4 @@
-"""A small disk, and a full one."""
+"""Fixtures that mount a small disk and fill it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of 1 MB."""
+    """Mounts a file system of 1 MB."""
     folder = tmp_path / "small"
     folder.mkdir()
     if shutil.which("mount") is None:
@@ -27,7 +27,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 @pytest.fixture
 def full_disk(small_disk: Path) -> Path:
-    """The small disk, filled up by the file "filler". Empty files can still be made."""
+    """Fills the small disk with the file "filler". Only empty files can still be made on it."""
     free = os.statvfs(small_disk)
     (small_disk / "filler").write_bytes(bytes(free.f_bavail * free.f_bsize))
     return small_disk

@@ -16,13 +16,13 @@ SEGMENTED = Path(__file__).resolve().parents[2] / "golden" / "segmented"
 
 
 def plan_bytes(seed: int, size: int = 1000, version: tuple[int, ...] = (8, 6, 0, 12)) -> bytes:
-    """Bytes that begin as a plan does; TensorRT would not take them."""
+    """Returns bytes that begin like a plan. TensorRT could not run them."""
     body = bytes((seed * 31 + i) % 251 for i in range(size - 28))
     return b"ftrt" + struct.pack("<I", 0) + bytes(16) + bytes(version) + body
 
 
 def with_plans(source: str, folder: Path, batches: Sequence[int] = (4,)) -> Path:
-    """A copy of a golden SavedModel with a plan for each engine and batch."""
+    """Copies a golden SavedModel and adds a plan for each engine and batch."""
     model = folder / source
     shutil.copytree(SEGMENTED / source, model)
     (model / "assets").mkdir(exist_ok=True)
@@ -46,7 +46,7 @@ def full_shapes(engine: EngineNode, batch: int) -> tuple[tuple[int, ...], ...]:
 
 
 class GraphMaker:
-    """A GraphDef made node by node."""
+    """Makes a GraphDef node by node."""
 
     def __init__(self) -> None:
         from tensorflow.core.framework import graph_pb2
@@ -140,7 +140,7 @@ def set_attribute(node: Any, name: str, value: Any) -> None:
 
 
 def chain(*ops: str, **attributes: object) -> GraphMaker:
-    """x -> a0 -> a1 -> ... -> y, with ops in between."""
+    """Makes a chain x -> a0 -> a1 -> ... -> y. The nodes a0, a1, ... have these ops."""
     maker = GraphMaker()
     last = maker.node("Placeholder", "x")
     for i, op in enumerate(ops):

@@ -1,5 +1,5 @@
-"""When a conversion loads TensorRT's kernels, and which shapes it builds. TF-TRT is replaced, so no
-GPU is needed."""
+"""Tests when a conversion loads TensorRT's kernels, and which shapes it builds. The tests replace
+TF-TRT, so they need no GPU."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def model(tmp_path: Path) -> str:
 
 @pytest.fixture
 def events(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What happened, in its order."""
+    """Replaces TF-TRT. Returns the steps of a conversion in the order in which they happen."""
     said: list[str] = []
 
     class MadeUp:
@@ -114,7 +114,8 @@ def test_kernels_are_not_loaded_for_nothing(model: str, events: list[str], tmp_p
 def test_data_beside_ranges_declares_no_shapes(
     model: str, events: list[str], tmp_path: Path
 ) -> None:
-    """A bisection's trials build what the first conversion built, from the table alone."""
+    """In a bisection with a table, the first conversion has no data, and the trials may have some.
+    The trials must build the same shapes as the first one, not those of the data."""
     spool = tmp_path / "spool"
     write_spool(spool, [{"x": np.zeros(SHAPES["x"], np.float32)}])
     data = {"serving_default": str(spool)}

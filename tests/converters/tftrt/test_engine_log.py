@@ -1,5 +1,5 @@
-"""Progress shows engines by the lines that TF-TRT logs. Some lines are recorded in
-tests/golden/segmented; those of V2's op, which needs a GPU, are as TensorFlow 2.17 writes them."""
+"""Progress reads TF-TRT's log to show engines. Some lines of this test come from a recorded log in
+tests/golden/segmented. Those of V2's op, which needs a GPU, are written as in TensorFlow 2.17."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ BEGUN = f"{OP}Building a new TensorRT engine for {ONE} with input shapes: [[8,16
 
 
 def notes(text: str) -> list[str]:
-    """What EngineLines says of a log, or a step of its own, with the times replaced by T."""
+    """Returns the notes that EngineLines makes of a log, with T in place of the times."""
     lines = EngineLines()
     found = [note for line in text.splitlines() if (note := lines.feed(line))]
     return [re.sub(r"\d+\.\d s", "T s", note) for note in found]
@@ -49,7 +49,7 @@ def notes(text: str) -> list[str]:
 def test_recorded_lines() -> None:
     text = RECORDED.read_text()
     assert notes(text) == OF_RECORDED
-    assert notes(text + text) == OF_RECORDED * 2  # another signature begins again
+    assert notes(text + text) == OF_RECORDED * 2  # The count starts again with each signature.
     failed = (
         "W tensorflow/compiler/tf2tensorrt/convert/convert_graph.cc:917] TF-TRT Warning: Cannot "
         "replace segment 0 consisting of 10 nodes by TRTEngineOp_000_000 reason: no memory "
@@ -63,12 +63,13 @@ def test_lines_of_the_op() -> None:
     log = [
         "a line of TensorRT",
         BEGUN,
-        other,  # two at once
+        other,  # Two engines are built at once.
         f"{OP}Added new engine to cache of {ONE}. Cache size: 1",
         f"{OP}Executing TRT engine: {ONE}",
         f"{OP}Engine creation for {ONE.replace('_000_000_', '_000_001_')} failed. The native "
         "segment will be used instead. Reason: INTERNAL",
-        f"{OP}Added new engine to cache of {ONE}. Cache size: 2",  # of what nobody saw begin
+        # The log did not say that a build of this engine began, so this line gives no note.
+        f"{OP}Added new engine to cache of {ONE}. Cache size: 2",
     ]
     assert notes("\n".join(log)) == [
         "TRTEngineOp_000_000_0a1b2c3d for [[8,16,16,3], [8,2]] ...",
@@ -111,7 +112,7 @@ def test_without_a_log_of_its_own_nothing_is_shown() -> None:
 
 @pytest.fixture
 def logged(capfd: pytest.CaptureFixture[str]) -> None:
-    """stderr is a file of pytest's, as it is one in a child."""
+    """Makes stderr a file, as it is in a child. capfd does this."""
 
 
 def test_the_engines_of_v1_are_shown(
@@ -159,7 +160,7 @@ def test_the_engines_of_v2_are_shown(
 def test_calibrating_counts_the_batches(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
-    """Also where the spec names no number of them."""
+    """Progress shows the number of batches, even if the spec does not give it."""
 
     class Signature(SignatureV2):
         graph_def = tf.Graph().as_graph_def()

@@ -1,4 +1,4 @@
-"""What changes in a converted graph: native segments, and the names of engines and inputs."""
+"""Tests the edits of a converted graph: native segments, and the names of engines and inputs."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ FROZEN = SEGMENTED / "frozen.pb"
 
 
 def call(graph_def: Any, name: str, outputs: int, *values: tf.Tensor) -> list[tf.Tensor]:
-    """What the function `name` of the graph's library returns."""
+    """Calls the function `name` of the graph's library and returns its results."""
     graph = tf.compat.v1.GraphDef(versions=graph_def.versions)
     (function,) = (f for f in graph_def.library.function if f.signature.name == name)
     graph.library.function.add().CopyFrom(function)
-    # TensorFlow keeps functions by name.
+    # TensorFlow keeps functions by name, so each call gets a new name.
     graph.library.function[0].signature.name = own = f"{name}_{uuid.uuid4().hex}"
     for index, value in enumerate(values):
         feed = graph.node.add(name=f"feed_{index}", op="Placeholder")
@@ -65,7 +65,7 @@ def test_engines_stay_as_they_are_but_for_their_native_segments() -> None:
         assert (other.ops, other.node_names) == (one.ops, one.node_names)
         assert (other.canonical_name, other.segment_func) == (one.canonical_name, one.segment_func)
     assert nodes_in_engines(after) == nodes_in_engines(before)
-    # Twice is as good as once.
+    # Doing it a second time changes nothing.
     again = without_native_segments(after)
     assert again.SerializeToString(deterministic=True) == after.SerializeToString(
         deterministic=True
@@ -115,7 +115,7 @@ def test_outputs_may_have_any_type(dtype: str) -> None:
 
 @pytest.mark.skipif(not tftrt_is_compiled_in(), reason="this TensorFlow has no TF-TRT inside")
 def test_a_saved_model_keeps_what_is_noted_and_loads(tmp_path: Path) -> None:
-    """As V1's and V2's converted functions are made and saved."""
+    """The test makes and saves a function in the same way as the converters V1 and V2."""
     from tensorflow.python.compiler.tensorrt import trt_convert
 
     native = tf.saved_model.load(str(SEGMENTED / "two_engines_native"))
@@ -151,7 +151,7 @@ def test_an_inspection_still_says_what_is_in_engines(tmp_path: Path) -> None:
         said = "its native segment was left out: other shapes are an error"
         assert said in other.problems and said not in one.problems
     assert report.share_converted == whole.share_converted > 0
-    # There is nothing to put in an engine's place.
+    # Without its segment, an engine cannot be replaced by native nodes.
     (graph,) = flatten(load_graph(folder), native=True)
     assert "TRTEngineOp" in {node.op for node in graph.nodes.values()}
 
@@ -189,7 +189,7 @@ def test_their_readers_follow() -> None:
 
 
 def session_model(folder: Path, first: str, second: str) -> None:
-    """y = "in0/x" - 10 * "a", by a session's save."""
+    """Lets a session save a model that computes "in0/x" - 10 * "a"."""
     with tf.Graph().as_default(), tf.compat.v1.Session() as session:
         with tf.name_scope("in0"):
             x = tf.compat.v1.placeholder(tf.float32, [None, 3], name="x")
@@ -213,8 +213,8 @@ def function_model(folder: Path, first: str, second: str) -> None:
 
 
 def made_again(native: Any) -> Any:
-    """As TF-TRT makes the function of a converted graph."""
-    # TensorFlow after 2.17 has none.
+    """Makes the function of a converted graph in the way of TF-TRT."""
+    # Releases after TensorFlow 2.17 have no TF-TRT.
     trt_convert = pytest.importorskip("tensorflow.python.compiler.tensorrt.trt_convert")
     frozen = freeze(native)
     return trt_convert._construct_function_from_graph_def(
@@ -253,7 +253,8 @@ def test_what_is_saved_has_the_signatures_names(
     assert set(again._arg_keywords) == {first, second}
     report = verify(str(source), str(out), batch, num_batches=1)
     assert report.passed, str(report)
-    assert inspect_model(out, ask=False).converted_compute == 2  # seen through the calls
+    # inspect_model looks into the functions that the signature calls.
+    assert inspect_model(out, ask=False).converted_compute == 2
 
 
 def test_names_that_are_kept_anyway_need_no_further_function(tmp_path: Path) -> None:
@@ -276,7 +277,7 @@ def test_a_conversion_keeps_them(tmp_path: Path, mode: str) -> None:
     spec = ConversionSpec(mode=mode, minimum_segment_size=1, input_shapes=shapes)
     report = convert(tmp_path / "native", tmp_path / "out", spec)
     assert report.verification.passed and [run.shapes for run in report.fresh.runs] == [shapes]
-    # TF-TRT leaves the subtraction out, whose result is the output.
+    # Only the product is in the engine: TF-TRT leaves out the subtraction, which is the output.
     assert inspect_model(tmp_path / "out").converted_compute == 1
     names = [signature_specs(str(tmp_path / model)).keys() for model in ("native", "out")]
     assert names[0] == names[1]

@@ -1,4 +1,4 @@
-"""TF-TRT itself segments signatures, which needs no GPU; no engine is built."""
+"""The real TF-TRT segments signatures, which needs no GPU. The tests build no engine."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SIGNATURES = ("scores", "features")
 
 @pytest.fixture
 def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A model of two signatures; TF-TRT takes this machine for one with TensorRT and a GPU."""
+    """Saves a model with two signatures. Makes TF-TRT believe that there are TensorRT and a GPU."""
     from tensorflow.python.compiler.tensorrt import trt_convert
 
     class OnGpu:
@@ -64,8 +64,8 @@ def engine_of(signature: SignatureV2) -> EngineNode:
 
 
 def scales_of(engine: EngineNode, scale: float) -> dict[str, float]:
-    """Of its nodes, and of a layer that a converter adds to one, whose name begins with the
-    engine's."""
+    """Returns a scale for each node of the engine, and for one layer that TF-TRT's converter adds
+    to a node. The name of such a layer begins with that of the engine."""
     added = f"{engine.canonical_name}/{engine.node_names[0]}-shuffle"
     return dict.fromkeys((*engine.node_names, added), scale)
 

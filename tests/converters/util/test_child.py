@@ -1,4 +1,4 @@
-"""A job in a child process: its result, its errors, its end by a signal, and Ctrl-C."""
+"""Runs jobs in a child process: results, errors, ends by a signal, and Ctrl-C."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_progress_that_nobody_reads_stops_no_child(monkeypatch):
             raise BrokenPipeError(errno.EPIPE, "nobody reads")
 
     monkeypatch.setattr(sys, "stderr", Broken())
-    # More than a pipe holds.
+    # The notes of this job are more than a pipe holds, so someone must read them.
     assert run_in_child("child_jobs:show_much", {"notes": 2000}) == 2000
 
 
@@ -81,7 +81,7 @@ def test_progress_comes_on_stderr_and_not_in_the_log(tmp_path, capsys):
 def test_a_signal_ends_the_child_alone(number):
     with pytest.raises(ConverterError) as caught:
         run_in_child("child_jobs:end_by_signal", {"number": int(number)})
-    # A process that is killed from outside did not crash.
+    # SIGKILL comes from outside, so it does not count as a crash.
     assert isinstance(caught.value, CrashError) == (number != signal.SIGKILL)
     message = str(caught.value)
     assert f"child_jobs:end_by_signal was ended by {number.name}" in message
@@ -156,7 +156,7 @@ def test_the_child_ends_with_its_parent(tmp_path, number, listens):
         parent.kill()
     assert wait_for(lambda: not is_running(child), 30)
     if number == signal.SIGKILL:
-        os.kill(helper, signal.SIGKILL)  # nobody was left to do it
+        os.kill(helper, signal.SIGKILL)  # A killed parent cannot end its helper.
         return
     assert said.rstrip().endswith("KeyboardInterrupt")
     assert wait_for(lambda: not is_running(helper), 30)

@@ -63,7 +63,7 @@ def test_overwriting_keeps_the_old_until_success(tmp_path, failure):
 
 @pytest.mark.parametrize("how", ["denied", "a loop of links"])
 def test_a_place_that_cannot_be_looked_at(tmp_path, monkeypatch, how):
-    if how == "denied":  # to others than root
+    if how == "denied":  # Root may look anywhere, so the error is made up.
 
         def denied(self: Path) -> None:
             raise PermissionError(13, "Permission denied", str(self))
@@ -97,7 +97,8 @@ def test_ctrl_c_while_the_old_is_replaced(tmp_path, monkeypatch, last):
     with pytest.raises(KeyboardInterrupt), new_output(out, overwrite=True) as folder:
         (folder / "a").write_text("new")
         monkeypatch.setattr(Path, "rename", interrupted)
-    # Between the two renames the old comes back; after them the new one is there.
+    # new_output renames twice. If Ctrl-C comes after the first rename, the old output comes back.
+    # If it comes after the second one, the new output stays.
     assert files_of(out) == {"a": "old" if last == 1 else "new"}
     assert os.listdir(tmp_path) == ["out"]
 
@@ -124,7 +125,7 @@ def test_an_old_output_that_cannot_be_put_back_is_not_lost(tmp_path, monkeypatch
 def test_an_existing_output_is_refused_before_anything_runs(tmp_path):
     out = tmp_path / "out"
     out.mkdir()
-    with new_output(out) as folder:  # an empty folder is as good as none
+    with new_output(out) as folder:  # An empty folder counts as no output.
         (folder / "a").write_text("1")
     with pytest.raises(OutputError, match=r"out exists already: .*--overwrite"), new_output(out):
         pytest.fail("the block ran")
@@ -175,9 +176,9 @@ def test_errors_of_other_files_pass_through(tmp_path):
     [
         OSError(errno.ENOSPC, "No space left on device"),
         OSError(errno.EDQUOT, "Disk quota exceeded"),
-        # As tf.errors.ResourceExhaustedError says it.
+        # tf.errors.ResourceExhaustedError has such a message.
         RuntimeError("out/variables/variables.data-0; No space left on device [Op:SaveV2]"),
-        # Of a folder that is copied, such as assets.extra.
+        # Copying a folder such as assets.extra raises this.
         shutil.Error([("a", "b", "[Errno 28] No space left on device: 'b'")]),
     ],
 )
@@ -189,7 +190,7 @@ def test_what_a_full_disk_says(tmp_path, error):
 
 
 def test_temporary_files_on_a_full_disk(small_disk, tmp_path, monkeypatch):
-    """The output has room; what is exported on the way has not."""
+    """The disk of the output has room, but that of the temporary files is full."""
     monkeypatch.setattr(tempfile, "tempdir", str(small_disk))
     with pytest.raises(OutputError) as raised, new_output(tmp_path / "out"):
         (small_disk / "exported").write_bytes(bytes(2_000_000))

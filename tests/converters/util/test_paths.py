@@ -1,5 +1,5 @@
-"""Paths: an output must not replace what it is made from, what is read must be local, and a
-signature's name becomes the name of a file."""
+"""Tests the rules for paths. An output must not replace what it is made from, inputs must be local
+files, and the name of a signature becomes the name of a file."""
 
 from __future__ import annotations
 
@@ -203,7 +203,7 @@ def test_long_names_stay_apart(tmp_path: Path) -> None:
 
 
 def renamed(folder: Path, name: str, source: str = "two_engines") -> Path:
-    """A golden model whose signature has this name."""
+    """Copies a golden model and gives its signature this name."""
     from tensorflow.core.protobuf import saved_model_pb2
 
     message = saved_model_pb2.SavedModel.FromString(

@@ -1,4 +1,4 @@
-"""Steps as lines, as bars and not at all."""
+"""Progress shows steps as lines, as bars, or not at all."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Terminal(io.StringIO):
 
 
 def lines(stream: io.StringIO) -> list[str]:
-    """What was shown, with the times replaced by T."""
+    """Returns what was shown, with T in place of the times."""
     return [re.sub(r"\d+\.\d", "T", line) for line in stream.getvalue().splitlines()]
 
 
@@ -93,7 +93,7 @@ def test_silence():
 
 
 def test_without_a_stderr(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Python has none where it was closed."""
+    """If stderr is closed when Python starts, sys.stderr is None."""
     monkeypatch.setattr("sys.stderr", None)
     progress = Progress()
     with progress.step("one", 2) as step:

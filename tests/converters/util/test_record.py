@@ -77,7 +77,7 @@ def test_what_cannot_be_recorded_is_an_error(out):
 
 
 def run(script: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess:
-    # `make test` has a PYTHON of its own.
+    # `make test` sets PYTHON, which repeat.sh would use.
     inherited = {name: value for name, value in os.environ.items() if name != "PYTHON"}
     return subprocess.run(
         [str(script), *arguments],
@@ -90,7 +90,7 @@ def run(script: Path, *arguments: str, **environment: str) -> subprocess.Complet
 
 @pytest.fixture
 def python(tmp_path) -> str:
-    """An interpreter that only prints how it was called, but really runs repeat_check."""
+    """Makes an interpreter that runs repeat_check, but only prints its arguments otherwise."""
     shown = tmp_path / "python"
     shown.write_text(
         f"#!{sys.executable}\nimport json, os, sys\n"
@@ -144,7 +144,7 @@ def test_the_script_runs_this_python_by_default(out, monkeypatch):
 
 
 def test_the_script_is_really_understood(out, tmp_path):
-    """The command takes the arguments of the script, and reads the spec that the record holds."""
+    """The real command takes the arguments of the script and reads the spec in the record."""
     write_record(out, {"spec": ConversionSpec(precision="FP16", max_batch_size=8)})
     (tmp_path / "model.pb").touch()
     done = run(write_repeat_script(out, tmp_path / "model.pb"), str(tmp_path / "new"))
@@ -188,14 +188,15 @@ def test_data_that_is_another(tmp_path):
     }
     given = {"calibration_data": [str(data)]}
     check_unchanged(record, model, given)
-    table.unlink()  # the data is still there
+    table.unlink()  # The conversion can still measure the ranges from the data.
     check_unchanged(record, model, given)
     data.write_text("as it is")
     with pytest.raises(ModelError, match=f"{data} had the SHA-256 .* and has {file_hash(data)}"):
         check_unchanged(record, model, given)
-    data.unlink()  # what needs it will tell
+    data.unlink()  # The conversion reports missing data itself.
     check_unchanged(record, model, given)
-    check_unchanged({"source_hash": source_hashes(model)}, model, given)  # an older record
+    # Older records have only the hashes of the source.
+    check_unchanged({"source_hash": source_hashes(model)}, model, given)
 
 
 @pytest.mark.parametrize("given", ["", "/*.npz"])
@@ -217,7 +218,8 @@ def test_a_folder_or_pattern_with_other_files(tmp_path, given):
         check_unchanged(record, model, data)
 
 
-@pytest.mark.parametrize("module", ["repeat_check", "unchanged"])  # older scripts run the second
+# Scripts of older versions run the module `unchanged`.
+@pytest.mark.parametrize("module", ["repeat_check", "unchanged"])
 def test_a_record_that_is_not_there_or_damaged(tmp_path, module):
     path = tmp_path / RECORD
     for content in (None, "{"):
@@ -231,7 +233,8 @@ def test_a_record_that_is_not_there_or_damaged(tmp_path, module):
 
 
 def test_folders_that_are_links(tmp_path):
-    """Links within the model are followed, each once; other links are not."""
+    """The hashes of a SavedModel include links in the place of its own folders, such as
+    `variables`. Each one is followed once, and other links are not followed."""
     model, elsewhere = tmp_path / "model", tmp_path / "elsewhere"
     for folder in (model, elsewhere):
         folder.mkdir()
