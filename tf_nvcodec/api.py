@@ -13,6 +13,7 @@ from tf_nvcodec.python.decode import (
 from tf_nvcodec.python.decoder_pool import DecoderPoolStatistics, decoder_pool
 from tf_nvcodec.python.dlpack import DeviceFrames, from_dlpack
 from tf_nvcodec.python.encode import encode_video
+from tf_nvcodec.python.iter_video import IterOptions, VideoIterator, iter_video
 from tf_nvcodec.python.probe import VideoInfo, probe
 from tf_nvcodec.python.video_index import VideoIndexReport, index_videos
 
@@ -22,11 +23,13 @@ __all__ = [
     "DecodedVideoWithValidity",
     "DecoderPoolStatistics",
     "DeviceFrames",
+    "IterOptions",
     "VideoDataset",
     "VideoDatasetOptions",
     "VideoDatasetStatistics",
     "VideoIndexReport",
     "VideoInfo",
+    "VideoIterator",
     "build_info",
     "decode_frames_at",
     "decode_video",
@@ -35,5 +38,6 @@ __all__ = [
     "from_dlpack",
     "index_videos",
     "is_available",
+    "iter_video",
     "probe",
 ]

@@ -155,8 +155,10 @@ def test_skip_leaves_out_the_broken_ones_alone(folder: Path, kinds: tuple[str, s
     for (video, clip), message in zip(sorted(lost), sorted(found.messages)):
         assert f"{paths[video]}, clip {clip}: " in message
     openable = [v for v in range(COUNT) if "open" not in lost.get((v, 3), "")]
-    assert found.files_opened == 4 * len(openable)
-    assert found.files_indexed == len({v for v in openable if "index" not in lost.get((v, 3), "")})
+    indexable = [v for v in openable if "index" not in lost.get((v, 3), "")]
+    # One pass reads the four clips of a video. Each clip tries a file anew that can't be indexed.
+    assert found.files_opened == len(indexable) + 4 * (len(openable) - len(indexable))
+    assert found.files_indexed == len(indexable)
     assert found.index_seconds > 0 < found.decode_seconds
     assert 0 < found.wait_seconds <= found.active_seconds
     assert 0 <= found.wait_fraction <= 1

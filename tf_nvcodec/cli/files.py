@@ -39,6 +39,19 @@ def read_bytes(path: str) -> bytes:
     return data
 
 
+def require_video(path: str) -> bytes | str:
+    """Returns the path of a local file that can be read by range, or the bytes of anything else.
+
+    Fails if there is nothing to read.
+    """
+    if path == "-" or is_remote(path) or not os.path.isfile(path):
+        return read_bytes(path)
+    with about(path), open(path, "rb") as file:
+        if not file.read(1):
+            raise CliError(path, "is empty")
+    return path
+
+
 def _read(path: str) -> bytes:
     with about(path):
         if path == "-":

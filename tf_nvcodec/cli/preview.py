@@ -49,16 +49,16 @@ def run(args: argparse.Namespace) -> int:
     info = source.info
     height, width = _shown_size(info, args.width)
     count = min(args.frames, int(info["num_frames"]))
-    # The frames are the middles of `count` equal stretches, so the first, often black frame is not
-    # the only one.
-    wanted = [(2 * i + 1) * int(info["num_frames"]) // (2 * count) for i in range(count)]
+    # The sheet begins half a step into the video, so that the first, often black frame is not the
+    # only one.
+    step = int(info["num_frames"]) // count
+    first = (int(info["num_frames"]) - (count - 1) * step) // 2
+    wanted = range(first, first + (count - 1) * step + 1, step)
     keywords = {"size": (height, width), "resize_method": "area"}
     frame_bytes = height * width * 3
     frames, times = [], []
     with Progress("preview", count, args.quiet) as progress:
-        # A few frames at a time keep the bar moving; each frame is decoded once either way.
-        step = max(1, count // 8)
-        for block in source.decode_at("indices", wanted, keywords, frame_bytes, step * frame_bytes):
+        for block in source.decode_range(wanted, keywords, frame_bytes, frame_bytes):
             frames.append(block.frames)
             times.extend(block.pts.tolist())
             progress.advance(block.asked)
@@ -72,7 +72,7 @@ def run(args: argparse.Namespace) -> int:
     sheet.save(png, "PNG")
     files.write_bytes(args.output, png.getvalue())
     if args.json:
-        result = {"input": args.input, "output": args.output, "indices": wanted, "pts": times}
+        result = {"input": args.input, "output": args.output, "indices": list(wanted), "pts": times}
         print(json.dumps(result))
     elif not args.quiet:
         print(f"{args.output}: {count} frames, {sheet.width}x{sheet.height}")

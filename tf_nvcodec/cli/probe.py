@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from tf_nvcodec.cli import errors, options, values
-from tf_nvcodec.cli.files import read_bytes
+from tf_nvcodec.cli.files import require_video
 from tf_nvcodec.cli.progress import interruptible
 
 _COLUMNS = ("file", "codec", "size", "frames", "fps", "seconds", "format", "colour", "audio")
@@ -33,10 +33,10 @@ def run(args: argparse.Namespace) -> int:
     failed = False
     for path in args.files:
         try:
-            contents = read_bytes(path)
+            video = require_video(path)
             loaded = runtime.load()
             with errors.about(path):
-                info = interruptible(partial(runtime.video_info, loaded, contents))
+                info = interruptible(partial(runtime.video_info, loaded, video))
             found.append({"file": path, **info})
         except errors.CliError as error:
             # An error without a subject is about the installation, not about this file.

@@ -80,7 +80,9 @@ def to_python(value: Any) -> Any:
     return value
 
 
-def video_info(runtime: Runtime, contents: bytes) -> dict[str, Any]:
-    """Returns `probe(contents)` as a dictionary of plain values."""
-    info = runtime.nvc.probe(contents)
+def video_info(runtime: Runtime, video: bytes | str) -> dict[str, Any]:
+    """Returns what `probe` says of bytes or of a file, as a dictionary of plain values."""
+    from tf_nvcodec.python.probe import probe_file
+
+    info = probe_file(video) if isinstance(video, str) else runtime.nvc.probe(video)
     return {name: to_python(value) for name, value in info._asdict().items()}

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tf_nvcodec.cli.errors import CliError, UsageError, about
-from tf_nvcodec.cli.files import read_bytes
+from tf_nvcodec.cli.files import read_bytes, require_video
 from tf_nvcodec.cli.progress import batches, interruptible
 from tf_nvcodec.cli.runtime import load, video_info
 
@@ -25,16 +25,14 @@ class Block(NamedTuple):
 
 
 class Source:
-    """A video file, read and probed. A missing file is reported before TensorFlow is imported."""
+    """A video file, probed. A missing file is reported before TensorFlow is imported."""
 
     def __init__(self, path: str) -> None:
         self.path = path
-        self._contents = read_bytes(path)
+        self._video = require_video(path)
         self.runtime = load()
         with about(path):
-            self.info: dict[str, Any] = interruptible(
-                lambda: video_info(self.runtime, self._contents)
-            )
+            self.info: dict[str, Any] = interruptible(lambda: video_info(self.runtime, self._video))
 
     def positions(self, start: int | None, stop: int | None, stride: int | None) -> range:
         """Returns the frame numbers of Python's slice(start, stop, stride) of this video."""
@@ -63,14 +61,37 @@ class Source:
     def decode_range(
         self, positions: range, keywords: dict[str, Any], frame_bytes: int, budget: int
     ) -> Iterator[Block]:
-        """Yields blocks of the frames at `positions`, each of at most `budget` bytes or one
-        frame."""
-        for part in batches(positions, max(1, budget // max(1, frame_bytes))):
-            yield self._decode(
-                self.runtime.nvc.decode_video,
-                len(part),
-                {"start": part[0], "stop": part[-1] + 1, "stride": part.step, **keywords},
+        """Yields blocks of the frames at `positions`, read in one pass, each of at most `budget`
+        bytes or one frame."""
+        size = max(1, budget // max(1, frame_bytes))
+        last = None
+        left = len(positions)
+        with about(self.path):
+            chunks = interruptible(
+                lambda: self.runtime.nvc.iter_video(
+                    self._video,
+                    size,
+                    positions[0],
+                    positions[-1] + 1,
+                    positions.step,
+                    return_valid=True,
+                    index_cache=False,
+                    **keywords,
+                )
             )
+        with chunks:
+            while True:
+                with about(self.path):
+                    chunk = interruptible(lambda: next(chunks, None))
+                if chunk is None:
+                    break
+                last = _block(chunk, min(size, left))
+                left -= last.asked
+                yield last
+        if last is None:
+            raise CliError(self.path, "no frame can be decoded")
+        if left > 0:  # whole chunks were damaged, and skipped
+            yield Block(last.frames[:0], last.pts[:0], left, left)
 
     def decode_at(
         self,
@@ -88,12 +109,18 @@ class Source:
             )
 
     def _decode(self, op: Any, asked: int, keywords: dict[str, Any]) -> Block:
+        if isinstance(self._video, str):
+            self._video = read_bytes(self._video)
         keywords = {**keywords, "return_valid": True}
         with about(self.path):
-            decoded = interruptible(lambda: op(self._contents, **keywords))
-        frames, pts = decoded.frames.numpy(), decoded.pts.numpy()
-        broken = asked - int(decoded.valid.numpy().sum())
-        return Block(frames, pts, asked, broken)
+            return _block(interruptible(lambda: op(self._video, **keywords)), asked)
+
+
+def _block(decoded: Any, asked: int) -> Block:
+    import numpy as np
+
+    frames, pts = np.asarray(decoded.frames), np.asarray(decoded.pts)
+    return Block(frames, pts, asked, asked - int(np.sum(decoded.valid)))
 
 
 def require_at_most_one(args: argparse.Namespace, names: tuple[str, ...]) -> None:

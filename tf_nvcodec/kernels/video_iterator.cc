@@ -5,6 +5,7 @@
 #include <system_error>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "tf_nvcodec/core/base/status.h"
 #include "tf_nvcodec/core/base/utf8_text.h"
@@ -59,8 +60,11 @@ VideoIterator::~VideoIterator() {
 }
 
 absl::Status VideoIterator::Named(const absl::Status& status) const {
-  if (!arguments_.is_file) return status;
   const tstring& name = arguments_.video.vec<tstring>()(0);
+  // The file system's errors name the file themselves.
+  if (!arguments_.is_file || absl::StrContains(status.message(), absl::string_view(name))) {
+    return status;
+  }
   return absl::Status(status.code(), Utf8Text(absl::StrCat(absl::string_view(name), ": ",
                                                            status.message())));
 }
@@ -147,9 +151,10 @@ absl::Status VideoIterator::RunFrom(size_t first, size_t* finished) {
 }
 
 void VideoIterator::Put(size_t number, const WindowPass::Result& result, Tensor frames) {
-  absl::StatusOr<Chunk> chunk = result.status;
-  if (result.status.ok()) {
-    chunk = Chunk();
+  absl::StatusOr<Chunk> chunk = Chunk();
+  if (!result.status.ok()) {
+    chunk = Named(result.status);
+  } else {
     const auto count = static_cast<int64_t>(result.slots.size());
     // With on_error="skip", damaged frames have made room at the end.
     chunk->frames = count == frames.dim_size(0) ? std::move(frames) : frames.Slice(0, count);
@@ -158,8 +163,6 @@ void VideoIterator::Put(size_t number, const WindowPass::Result& result, Tensor 
       chunk->pts.push_back(video_.index->frames()[frame].pts);
     }
     chunk->valid = result.valid;
-  } else {
-    chunk = Named(result.status);
   }
   std::lock_guard<std::mutex> lock(mutex_);
   ready_.emplace(number, std::move(chunk));

@@ -1,5 +1,10 @@
+#include <memory>
+#include <string>
+
 #include "tensorflow/core/framework/op_kernel.h"
+#include "tensorflow/core/platform/env.h"
 #include "tf_nvcodec/core/decode/video_info.h"
+#include "tf_nvcodec/kernels/file_source.h"
 #include "tf_nvcodec/kernels/kernel_util.h"
 
 namespace nvc {
@@ -15,13 +20,17 @@ class VideoProbeOp : public OpKernel {
   explicit VideoProbeOp(OpKernelConstruction* context) : OpKernel(context) {
     OP_REQUIRES_OK(context, context->GetAttr("max_pixels", &limits_.max_pixels));
     OP_REQUIRES_OK(context, context->GetAttr("max_frames", &limits_.max_frames));
+    std::string source;
+    OP_REQUIRES_OK(context, context->GetAttr("source", &source));
+    is_file_ = source == "files";
   }
 
   void Compute(OpKernelContext* context) override {
     absl::string_view contents;
     OP_REQUIRES_OK(context, GetContents(context, &contents));
-    const MemorySource source(contents);
-    auto info = ProbeVideo(source, limits_, StepCancelled(context));
+    auto source = Open(contents);
+    OP_REQUIRES_OK(context, source.status());
+    auto info = ProbeVideo(**source, limits_, StepCancelled(context));
     OP_REQUIRES_OK(context, info.status());
     int output = 0;
     const auto emit = [&](auto value) {
@@ -43,7 +52,17 @@ class VideoProbeOp : public OpKernel {
   }
 
  private:
+  absl::StatusOr<std::unique_ptr<ByteSource>> Open(absl::string_view contents) const {
+    if (!is_file_) return std::make_unique<MemorySource>(contents);
+    auto* const env = ::tensorflow::Env::Default();
+    const std::string name(contents);
+    uint64_t size = 0;
+    TF_RETURN_IF_ERROR(env->GetFileSize(name, &size));
+    return OpenFile(env, name, static_cast<int64_t>(size));
+  }
+
   FrameIndex::Limits limits_;
+  bool is_file_ = false;
 };
 
 REGISTER_KERNEL_BUILDER(Name("VideoProbe").Device(::tensorflow::DEVICE_CPU), VideoProbeOp);

@@ -21,6 +21,7 @@ REGISTER_OP("VideoProbe")
     .Output("color_range: string")
     .Output("has_audio: bool")
     .Output("sample_aspect_ratio: double")
+    .Attr("source: {'contents', 'files'} = 'contents'")
     .Attr("max_pixels: int = 67108864")
     .Attr("max_frames: int = 0")
     .SetShapeFn([](InferenceContext* c) {
@@ -32,7 +33,7 @@ REGISTER_OP("VideoProbe")
     .Doc(R"doc(
 Reads the properties of a video. Counts every packet and decodes the first frame.
 
-contents: Scalar, the bytes of a video file.
+contents: Scalar, the bytes of a video file or, with source='files', its name.
 width: Pixels of a stored frame, before rotation.
 height: Pixels of a stored frame, before rotation.
 num_frames: The number of frames that a full decode gives.

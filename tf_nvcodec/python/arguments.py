@@ -13,8 +13,9 @@ import tensorflow as tf
 _ONE_VIDEO = "decode one video a call, e.g. with tf.map_fn or Dataset.map"
 
 
-def contents_from(value: Any) -> Any:
-    """Returns `value` in a form that the ops accept as contents, a scalar string.
+def contents_from(value: Any, name: str = "contents") -> Any:
+    """Returns `value` in a form that the ops accept as contents, a scalar string. `name` is the
+    argument that errors name.
 
     Raises:
       TypeError: `value` is a path, a file, numbers, or several videos in one object. The message
@@ -27,23 +28,23 @@ def contents_from(value: Any) -> Any:
         return np.array(value, object)
     if isinstance(value, (str, os.PathLike)):
         raise TypeError(
-            f"contents is a path, {os.fspath(value)!r}: pass the bytes of the file, "
+            f"{name} is a path, {os.fspath(value)!r}: pass the bytes of the file, "
             "tf.io.read_file(path)"
         )
     if isinstance(value, (tf.RaggedTensor, tf.SparseTensor)):
-        raise TypeError(f"contents is a {type(value).__name__}: {_ONE_VIDEO}")
+        raise TypeError(f"{name} is a {type(value).__name__}: {_ONE_VIDEO}")
     if callable(getattr(value, "read", None)):
-        raise TypeError("contents is an open file: pass the bytes in it, file.read()")
+        raise TypeError(f"{name} is an open file: pass the bytes in it, file.read()")
     if isinstance(value, np.ndarray) and value.dtype.kind not in "SOU":
         raise TypeError(
-            f"contents is an array of {value.dtype}: pass the bytes of a video file, x.tobytes()"
+            f"{name} is an array of {value.dtype}: pass the bytes of a video file, x.tobytes()"
         )
     dtype = getattr(value, "dtype", None)
     if isinstance(dtype, tf.DType) and dtype != tf.string:
-        raise TypeError(f"contents must be a string, the bytes of a video file; got {dtype.name}")
+        raise TypeError(f"{name} must be a string, the bytes of a video file; got {dtype.name}")
     if dtype is None and not isinstance(value, (list, tuple)):
         raise TypeError(
-            f"contents must be a string, the bytes of a video file; got {type(value).__name__}"
+            f"{name} must be a string, the bytes of a video file; got {type(value).__name__}"
         )
     return value
 

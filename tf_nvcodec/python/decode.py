@@ -119,7 +119,8 @@ def _decode(
     return gpu_call.call(op, {**inputs, **geometry}, attributes, host_outputs=("pts", "valid"))
 
 
-def _integers(value: TensorLike, name: str) -> tf.Tensor:
+def integers(value: TensorLike, name: str) -> tf.Tensor:
+    """Returns `value` as int64. Raises a TypeError, which names it, if it is no integer."""
     # TensorFlow reads True as 1.
     if any(isinstance(v, (bool, np.bool_)) for v in tf.nest.flatten(value)):
         raise TypeError(f"{name} must be integers, got bool")
@@ -143,7 +144,8 @@ def _per_channel(values: Any) -> list[float]:
     return np.atleast_1d(np.asarray(values, np.float64)).tolist()
 
 
-def _result(outputs: Any, return_valid: bool) -> DecodedVideo | DecodedVideoWithValidity:
+def result_of(outputs: Any, return_valid: bool) -> DecodedVideo | DecodedVideoWithValidity:
+    """Returns what a decoding function gives for an op's outputs (frames, pts, valid)."""
     return DecodedVideoWithValidity(*outputs) if return_valid else DecodedVideo(*outputs[:2])
 
 
@@ -245,11 +247,11 @@ def decode_video(
     """
     inputs = {
         "contents": contents_from(contents),
-        "start": _integers(start, "start"),
-        "stop": _integers(_END if stop is None else stop, "stop"),
-        "stride": _integers(stride, "stride"),
+        "start": integers(start, "start"),
+        "stop": integers(_END if stop is None else stop, "stop"),
+        "stride": integers(stride, "stride"),
     }
-    return _result(_decode(loader.ops.video_decode, inputs, size, options), return_valid)
+    return result_of(_decode(loader.ops.video_decode, inputs, size, options), return_valid)
 
 
 @overload
@@ -305,6 +307,6 @@ def decode_frames_at(
     """
     if (indices is None) == (timestamps is None):
         raise ValueError("pass exactly one of indices and timestamps")
-    positions = _seconds(timestamps) if indices is None else _integers(indices, "indices")
+    positions = _seconds(timestamps) if indices is None else integers(indices, "indices")
     inputs = {"contents": contents_from(contents), "positions": positions}
-    return _result(_decode(loader.ops.video_decode_frames_at, inputs, size, options), return_valid)
+    return result_of(_decode(loader.ops.video_decode_frames_at, inputs, size, options), return_valid)

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
 import tempfile
 import weakref
 from collections.abc import Iterator
 from types import TracebackType
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import tensorflow as tf
 from tensorflow.python.eager import context
-from typing_extensions import TypedDict, Unpack
+from typing_extensions import Unpack
 
 from tf_nvcodec.python import gpu_call, loader
 from tf_nvcodec.python.arguments import contents_from, file_name
@@ -151,19 +152,19 @@ def iter_video(
     index_cache = options.pop("index_cache", None)
     attributes = op_arguments(size, options, IterOptions)
     geometry = {name: attributes.pop(name) for name in ("size", "crop")}
-    video, is_file, opened = _video_from(source)
     inputs = {
-        "video": video,
         "start": integers(start, "start"),
         "stop": integers(_END if stop is None else stop, "stop"),
         "stride": integers(stride, "stride"),
         "frames": integers(frames, "frames"),
         **geometry,
     }
-    attributes["source"] = "files" if is_file else "contents"
-    attributes["index_cache"] = index_cache_folder(False if opened else index_cache)
-    device = _device()
-    with tf.device(device), opened or _Nothing():
+    device = context.context().device_name or ""  # "" is TensorFlow's choice
+    with contextlib.ExitStack() as until_open, tf.device(device):
+        video = _video_from(source, until_open)
+        inputs["video"] = video.name_or_bytes
+        attributes["source"] = "files" if video.is_file else "contents"
+        attributes["index_cache"] = index_cache_folder(index_cache if video.lasts else False)
         made = gpu_call.call(
             loader.ops.video_iterator, inputs, attributes, host_outputs=("iterator", "total")
         )
@@ -176,48 +177,52 @@ def _close(number: tf.Tensor) -> None:
         loader.ops.video_iterator_close(iterator=number)
 
 
-def _device() -> str:
-    """Returns the device that an op called here would run on; "" is TensorFlow's choice."""
-    return context.context().device_name or ""
+class _Video(NamedTuple):
+    """What the op opens. `lasts` is whether the name means the same file later."""
+
+    name_or_bytes: Any
+    is_file: bool
+    lasts: bool = False
 
 
-class _Nothing:
-    def __enter__(self) -> None: ...
-    def __exit__(self, *error: object) -> None: ...
-
-
-def _video_from(source: Any) -> tuple[Any, bool, Any]:
-    """Returns the op's input, whether it names a file, and a file to close once that is open."""
+def _video_from(source: Any, until_open: contextlib.ExitStack) -> _Video:
+    """Returns the op's input for every form of source. `until_open` keeps a temporary file."""
     if isinstance(source, (str, os.PathLike)):
-        return np.array(file_name(source), object), True, None
+        return _Video(np.array(file_name(source), object), True, lasts=True)
     if not callable(getattr(source, "read", None)):
-        return contents_from(source), False, None
-    descriptor = _descriptor(source)
-    if descriptor is not None:
-        return np.array(b"/proc/self/fd/%d" % descriptor, object), True, _Nothing()
+        return _Video(contents_from(source, "source"), False)
+    named = _system_file(source)
+    if named is not None:
+        return named
     if callable(getattr(source, "seek", None)) and getattr(source, "seekable", lambda: True)():
         source.seek(0)
     first = _read(source, _IN_MEMORY)
     more = _read(source, _BLOCK)
     if not more:
-        return contents_from(first), False, None
-    copy = tempfile.NamedTemporaryFile(prefix="tf_nvcodec_")
+        return _Video(contents_from(first), False)
+    copy = until_open.enter_context(tempfile.NamedTemporaryFile(prefix="tf_nvcodec_"))
     copy.write(first)
     while more:
         copy.write(more)
         more = _read(source, _BLOCK)
     copy.flush()
-    return np.array(file_name(copy.name), object), True, copy
+    return _Video(np.array(file_name(copy.name), object), True)
 
 
-def _descriptor(source: Any) -> int | None:
-    """Returns the number of an open regular file of the system."""
+def _system_file(source: Any) -> _Video | None:
+    """Names an open regular file of the system: by its path, or if that is gone, by its number."""
     try:
         descriptor = source.fileno()
-        regular = stat.S_ISREG(os.fstat(descriptor).st_mode)
+        status = os.fstat(descriptor)
     except (AttributeError, OSError, ValueError, TypeError):
         return None
-    return int(descriptor) if regular else None
+    if not stat.S_ISREG(status.st_mode):
+        return None
+    name = getattr(source, "name", None)
+    with contextlib.suppress(OSError, ValueError):
+        if isinstance(name, (str, bytes)) and os.path.samestat(status, os.stat(name)):
+            return _Video(np.array(file_name(name), object), True, lasts=True)
+    return _Video(np.array(b"/proc/self/fd/%d" % descriptor, object), True)
 
 
 def _read(source: Any, count: int) -> bytes:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
 import tensorflow as tf
 
 from tf_nvcodec.python import loader
-from tf_nvcodec.python.arguments import contents_from
+from tf_nvcodec.python.arguments import contents_from, file_name
 
 MAX_PIXELS = 1 << 26  # 8192 x 8192: more than 8K UHD, less than forged headers claim
 
@@ -77,4 +78,15 @@ def probe(
             max_frames=max_frames,
             name=name,
         )
+    )
+
+
+def probe_file(name: str) -> VideoInfo:
+    """Does what `probe` does for a file of any of TensorFlow's file systems, read by range.
+
+    Raises:
+      tf.errors.NotFoundError: And other errors of the file system; else as `probe`.
+    """
+    return VideoInfo(
+        *loader.ops.video_probe(contents=np.array(file_name(name), object), source="files")
     )

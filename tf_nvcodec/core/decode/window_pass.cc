@@ -204,7 +204,9 @@ absl::Status WindowPass::Settle(int frame, const absl::Status& damage) {
 void WindowPass::Finish(Open* window) {
   Result result;
   result.status = window->status;
-  if (result.status.ok()) {
+  // A window of which no picture came is empty, but has no shape.
+  const bool is_empty = on_error_ == OnError::kSkip && !window->collector.has_shape();
+  if (result.status.ok() && !is_empty) {
     auto valid = window->collector.Finish(index_, window->damaged, on_error_, &result.slots);
     result.status = valid.status();
     if (valid.ok()) result.valid = std::move(valid).value();
