@@ -50,6 +50,7 @@ struct Request {
   SeededClip clip;
   std::weak_ptr<ClipPass> pass;       // empty: the clip is read by itself
   size_t place = 0;                   // in the pass
+  const void* running = nullptr;      // the RunningPass, which may be gone
   std::atomic<bool> unwanted{false};  // skipped after decoding began
   bool done = false;
   ClipResult result;
@@ -322,20 +323,26 @@ class Iterator : public DatasetIterator<VideoDataset> {
   }
 
   bool HasRoom() const TF_EXCLUSIVE_LOCKS_REQUIRED(*mutex_) {
+    // The time that a clip takes depends on its place in the GOP. So as many finished clips again
+    // may wait behind a slow one.
+    const int64_t most = 2 * static_cast<int64_t>(parallelism_->value);
+    const auto waiting = static_cast<int64_t>(requests_.size());
     // A pass that runs needs no other thread for its next clips.
-    const bool can_start =
-        num_calls_ < parallelism_->value || (latest_ != nullptr && latest_->pass->has_more());
-    return can_start && static_cast<int64_t>(requests_.size()) < MostRequests();
+    if (latest_ != nullptr && latest_->pass->has_more()) {
+      const auto of_pass =
+          std::count_if(requests_.begin(), requests_.end(),
+                        [this](const auto& request) { return request->running == latest_; });
+      return waiting < std::max(most, AheadInPass()) && of_pass < AheadInPass();
+    }
+    return waiting < most && num_calls_ < parallelism_->value;
   }
 
-  // The time that a clip takes depends on its place in the GOP. So as many finished clips again may
-  // wait behind a slow one. A pass needs room for some frames, so that its decoder need not wait
-  // for the consumer between two of them.
-  int64_t MostRequests() const TF_EXCLUSIVE_LOCKS_REQUIRED(*mutex_) {
-    constexpr int64_t kFramesAhead = 32;
-    const int64_t most = 2 * static_cast<int64_t>(parallelism_->value);
-    if (!dataset()->in_order()) return most;
-    return std::max(most, kFramesAhead / dataset()->arguments().clip.clips.length + 2);
+  // Returns how many clips of a pass may be decoded ahead of the consumer. Long clips need fewer to
+  // keep the decoder busy.
+  int64_t AheadInPass() const TF_EXCLUSIVE_LOCKS_REQUIRED(*mutex_) {
+    constexpr int64_t kFramesAhead = 32;  // for each of the clips that may be decoded at once
+    const int64_t frames = kFramesAhead * static_cast<int64_t>(parallelism_->value);
+    return std::max<int64_t>(2, frames / dataset()->arguments().clip.clips.length + 1);
   }
 
   void Step(const std::shared_ptr<IteratorContext>& context) {
@@ -403,6 +410,7 @@ class Iterator : public DatasetIterator<VideoDataset> {
     mutex_lock lock(*mutex_);
     request->pass = pass;
     request->place = *place;
+    request->running = latest_;
     if (request->unwanted) pass->Drop(*place);
     return true;
   }
@@ -427,7 +435,7 @@ class Iterator : public DatasetIterator<VideoDataset> {
       mutex_lock lock(*mutex_);
       running->pass =
           std::make_shared<ClipPass>(&dataset()->reader(), std::move(clips),
-                                     static_cast<size_t>(MostRequests()), memory_.get());
+                                     static_cast<size_t>(AheadInPass()), memory_.get());
       latest_ = running.get();
       passes_.push_back(std::move(running));
       if (stopped_) latest_->pass->Stop();

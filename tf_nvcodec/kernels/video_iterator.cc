@@ -19,14 +19,18 @@ using ::tensorflow::Tensor;
 using ::tensorflow::TensorShape;
 using ::tensorflow::tstring;
 
-// The chunk that the consumer has, and the one being decoded.
-constexpr size_t kChunksInMemory = 2;
+// So many frames at least are decoded ahead of the consumer, so that two GOPs of usual length can be
+// decoded side by side.
+constexpr int64_t kFramesAhead = 96;
 constexpr auto kPollInterval = std::chrono::milliseconds(100);
 
 }  // namespace
 
 VideoIterator::VideoIterator(Arguments arguments)
-    : arguments_(std::move(arguments)), memory_(FrameMemory::Create(kChunksInMemory)) {
+    : arguments_(std::move(arguments)),
+      ahead_(static_cast<size_t>(std::max<int64_t>(
+          2, (kFramesAhead + arguments_.chunk - 1) / arguments_.chunk))),
+      memory_(FrameMemory::Create(ahead_ + 1)) {
   const DecodeAttributes& decode = arguments_.decode;
   store_ = arguments_.is_file
                ? MakeFileStore(arguments_.video, arguments_.cache_directory, decode.max_pixels)
@@ -134,13 +138,13 @@ absl::Status VideoIterator::RunFrom(size_t first, size_t* finished) {
   WindowPass pass(index, *video_.source,
                   std::vector<Window>(windows_.begin() + static_cast<int64_t>(first),
                                       windows_.end()),
-                  /*ahead=*/1, decode.output, decode.on_error, setup.options,
+                  ahead_, decode.output, decode.on_error, setup.options,
                   std::move(callbacks));
   {
     std::lock_guard<std::mutex> lock(mutex_);
     first_ = first;
     pass_ = &pass;
-    pass.Allow(next_ + 1 - first);
+    pass.Allow(next_ + ahead_ - first);
     if (stopped_) pass.Stop();
   }
   const absl::Status status = pass.Run();
@@ -181,7 +185,7 @@ absl::StatusOr<VideoIterator::Chunk> VideoIterator::Next(const Cancelled& cancel
       ready_.erase(found);
       ++next_;
       if (!chunk.ok()) stopped_ = true;
-      if (pass_ != nullptr) chunk.ok() ? pass_->Allow(next_ + 1 - first_) : pass_->Stop();
+      if (pass_ != nullptr) chunk.ok() ? pass_->Allow(next_ + ahead_ - first_) : pass_->Stop();
       // Every frame of the chunk was damaged and left out.
       if (chunk.ok() && chunk->pts.empty()) continue;
       return chunk;

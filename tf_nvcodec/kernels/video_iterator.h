@@ -1,4 +1,4 @@
-// Reads one video from front to back, in chunks of frames, a chunk ahead of the consumer.
+// Reads one video from front to back, in chunks of frames, some of them ahead of the consumer.
 #ifndef TF_NVCODEC_KERNELS_VIDEO_ITERATOR_H_
 #define TF_NVCODEC_KERNELS_VIDEO_ITERATOR_H_
 
@@ -69,6 +69,7 @@ class VideoIterator {
   absl::Status Named(const absl::Status& status) const;
 
   const Arguments arguments_;
+  const size_t ahead_;  // chunks that are decoded ahead of the consumer
   DatasetStatistics statistics_;
   std::unique_ptr<VideoStore> store_;
   IndexedVideo video_;

@@ -150,12 +150,15 @@ void Complete(const FrameIndex& index, bool references_are_certain, Segment* seg
 }
 
 // Returns how many of the segments can be decoded at once when only `lookahead` frames may be ahead
-// of the first one that is missing (0: any number), at least 1.
+// of those that the consumer has (0: any number), at least 1. The first segment needs no room: its
+// frames are taken as they come. Room is freed window by window, so that a part of it is not there
+// at any time.
 int MostSideBySide(const std::vector<Segment>& segments, int64_t lookahead) {
   int64_t most = static_cast<int64_t>(segments.size());
   size_t frames = 1;
   for (const Segment& segment : segments) frames = std::max(frames, segment.frames.size());
-  if (lookahead > 0) most = std::min(most, lookahead / static_cast<int64_t>(frames));
+  const int64_t room = lookahead - lookahead / 4;
+  if (lookahead > 0) most = std::min(most, 1 + room / static_cast<int64_t>(frames));
   return static_cast<int>(std::max<int64_t>(most, 1));
 }
 
