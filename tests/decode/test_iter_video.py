@@ -20,6 +20,7 @@ from golden_clips import Clips
 import tf_nvcodec as nvc
 from tf_nvcodec.python import iter_video as module
 
+EVERYTHING = slice(None)
 REAL = Path(__file__).parents[1] / "golden" / "media" / "bigbuckbunny_720p.mp4"
 
 
@@ -28,7 +29,7 @@ def joined(chunks: list[Any]) -> tuple[np.ndarray, list[float]]:
     return frames, [float(pts) for chunk in chunks for pts in chunk.pts]
 
 
-def check(chunks: list[Any], count: int, whole: Any, chosen: slice = slice(None)) -> None:
+def check(chunks: list[Any], count: int, whole: Any, chosen: slice = EVERYTHING) -> None:
     """Asserts that chunks of `count` frames are these frames of the whole video."""
     wanted = whole.frames.numpy()[chosen]
     frames, pts = joined(chunks)
@@ -49,7 +50,9 @@ def test_random_ranges_are_those_of_decode_video(clips: Clips, name: str) -> Non
     choose = random.Random(name)
     check(list(nvc.iter_video(data, 64, pixel_format="native")), 64, whole)
     for _ in range(2):
-        start, stop = sorted(choose.sample(range(-total, total + 1), 2), key=lambda i: i % (total + 1))
+        start, stop = sorted(
+            choose.sample(range(-total, total + 1), 2), key=lambda i: i % (total + 1)
+        )
         chosen = slice(start, stop, choose.randint(1, 4))
         if not range(*chosen.indices(total)):
             continue
@@ -83,7 +86,7 @@ def test_options_are_those_of_decode_video(options: dict[str, Any]) -> None:
 
 
 class ReadOnly:
-    """A file object that can neither seek nor tell a descriptor, and that reads little at a time."""
+    """A file object that can neither seek nor tell a descriptor, and reads little at a time."""
 
     def __init__(self, data: bytes) -> None:
         self._file = io.BytesIO(data)
@@ -97,11 +100,11 @@ def sources(folder: Path) -> dict[str, Any]:
     with zipfile.ZipFile(folder / "a.zip", "w") as archive:
         archive.writestr("clip.mp4", data)
     tf.io.gfile.copy(str(REAL), "ram://iter_video.mp4", overwrite=True)
-    unlinked = open(folder / "unlinked.mp4", "w+b")
+    unlinked = open(folder / "unlinked.mp4", "w+b")  # noqa: SIM115
     unlinked.write(data)
     unlinked.flush()
     os.unlink(unlinked.name)
-    moved = open(REAL, "rb")
+    moved = open(REAL, "rb")  # noqa: SIM115
     moved.seek(1000)
     return {
         "path": REAL,
@@ -245,6 +248,6 @@ def test_several_iterators_at_once() -> None:
     chunks: list[list[Any]] = [[] for _ in made]
     for _ in range(len(whole.pts)):
         for each, got in zip(made, chunks):
-            got += [chunk for chunk in [next(each, None)] if chunk]
+            got.extend(chunk for chunk in [next(each, None)] if chunk)
     for i, got in enumerate(chunks):
         check(got, 7 + i, whole)

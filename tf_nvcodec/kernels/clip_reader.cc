@@ -65,8 +65,9 @@ absl::Status ClipReader::Decode(const IndexedVideo& video, const Clip& clip, All
   // Several clips are decoded at once, so that one thread for each is enough.
   DecodeAttributes decode = arguments_.decode;
   if (decode.num_threads == 0) decode.num_threads = 1;
-  NVC_ASSIGN_OR_RETURN(const DecodeSetup setup,
+  NVC_ASSIGN_OR_RETURN(DecodeSetup setup,
                        SetUpDecoding(decode, /*gpu=*/nullptr, video.index->stream(), cancelled));
+  setup.options.check_starts = video.index->only_sample_table();
   const auto target = setup.new_target();
   FrameCollector collected(
       decode.output, video.index->stream().rotation, clip.frames,
@@ -77,6 +78,9 @@ absl::Status ClipReader::Decode(const IndexedVideo& video, const Clip& clip, All
   DamagedFrames damaged;
   NVC_RETURN_IF_ERROR(
       ReadFrames(*video.index, *video.source, clip.frames, setup.options, &collected, &damaged));
+  if (video.index->only_sample_table() && !damaged.empty()) {
+    return absl::AbortedError(damaged.begin()->second.message());
+  }
   std::vector<size_t> slots;
   NVC_ASSIGN_OR_RETURN(*valid, collected.Finish(*video.index, damaged, on_error(), &slots));
   return absl::OkStatus();

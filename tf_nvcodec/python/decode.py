@@ -309,4 +309,6 @@ def decode_frames_at(
         raise ValueError("pass exactly one of indices and timestamps")
     positions = _seconds(timestamps) if indices is None else integers(indices, "indices")
     inputs = {"contents": contents_from(contents), "positions": positions}
-    return result_of(_decode(loader.ops.video_decode_frames_at, inputs, size, options), return_valid)
+    return result_of(
+        _decode(loader.ops.video_decode_frames_at, inputs, size, options), return_valid
+    )

@@ -200,7 +200,8 @@ def _video_from(source: Any, until_open: contextlib.ExitStack) -> _Video:
     more = _read(source, _BLOCK)
     if not more:
         return _Video(contents_from(first), False)
-    copy = until_open.enter_context(tempfile.NamedTemporaryFile(prefix="tf_nvcodec_"))
+    copy = tempfile.NamedTemporaryFile(prefix="tf_nvcodec_")  # noqa: SIM115
+    until_open.enter_context(copy)
     copy.write(first)
     while more:
         copy.write(more)

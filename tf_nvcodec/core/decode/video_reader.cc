@@ -142,11 +142,15 @@ class ReadRun {
       const Segment& segment = is_new ? *begin : rest;
       is_new = false;
       if (segment.frames.empty()) return absl::OkStatus();
-      if (index_.only_sample_table()) {
+      if (options_.check_starts) {
         NVC_RETURN_IF_ERROR(CheckSyncSamples(index_, source_, {segment.frames[0]}));
       }
+      // In one segment, a decoder of one thread can go on behind an error and tell what it damages.
+      const ErrorReports reports = !IsSoftware()                               ? ErrorReports::kLate
+                                   : state->threads == 1 && &segment == begin ? ErrorReports::kByPacket
+                                                                              : ErrorReports::kByFlag;
       DamagedFrames causes;
-      const auto decoded = DecodeFast(segment, state, &causes);
+      const auto decoded = DecodeFast(segment, state, reports, &causes);
       // A sink with little room may wait for these very frames, so that they can't be put back.
       const bool no_memory = !IsSoftware() && options_.lookahead > 0 && !decoded.ok() &&
                              absl::IsResourceExhausted(decoded.status());
@@ -171,7 +175,7 @@ class ReadRun {
   }
 
   // Decodes with the decoder that the plan chose. See DecodeSegment for the result.
-  absl::StatusOr<bool> DecodeFast(const Segment& segment, WorkerState* state,
+  absl::StatusOr<bool> DecodeFast(const Segment& segment, WorkerState* state, ErrorReports reports,
                                   DamagedFrames* causes) {
     const AVCodecParameters& codec = index_.CodecAt(segment.first_packet);
     if (state->codec != &codec) state->decoder.reset();
@@ -179,9 +183,6 @@ class ReadRun {
     if (state->decoder == nullptr) {
       NVC_ASSIGN_OR_RETURN(state->decoder, Open(codec, state->threads));
     }
-    const ErrorReports reports = !IsSoftware()         ? ErrorReports::kLate
-                                 : state->threads == 1 ? ErrorReports::kByPacket
-                                                       : ErrorReports::kByFlag;
     return Decode(segment, state->decoder.get(), reports, *state, causes);
   }
 
@@ -196,9 +197,7 @@ class ReadRun {
     };
     events.settle = [&](int frame, const absl::Status& damage) {
       done_[static_cast<size_t>(frame)] = true;
-      if (damage.ok()) return sink_->Settle(frame, damage);
-      if (index_.only_sample_table()) return absl::AbortedError(damage.message());
-      {
+      if (!damage.ok()) {
         std::lock_guard<std::mutex> lock(mutex_);
         damaged_->insert({frame, damage});
       }

@@ -62,14 +62,16 @@ struct ReadOptions {
   int num_threads = 0;     // 0: as many as cores are free
   int64_t max_pixels = 0;  // limit of a coded picture; 0: none
   int64_t lookahead = 0;   // how many frames the sink has room for at a time; 0: all
+  // Look at the packets where decoding starts, and return Aborted if one is no random access point.
+  // For an index of the sample table alone (FrameIndex::only_sample_table).
+  bool check_starts = false;
   Cancelled cancelled;
   DecoderFactory factory;  // without `open`: software decoders from DecoderCache::Shared()
 };
 
 // Decodes each of `frames` once. `frames` holds display indices of the index in any order, also
 // repeated ones. `damaged` receives the frames that can't be trusted. All other failures are
-// returned as the status. Returns Aborted if decoding shows that an index made of the sample table
-// alone is wrong (FrameIndex::only_sample_table).
+// returned as the status.
 absl::Status ReadFrames(const FrameIndex& index, const ByteSource& source,
                         const std::vector<int64_t>& frames, const ReadOptions& options,
                         FrameSink* sink, DamagedFrames* damaged);

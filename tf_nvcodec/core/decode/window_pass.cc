@@ -113,6 +113,7 @@ absl::Status WindowPass::Run() {
   if (frames.empty()) return absl::OkStatus();
   const int64_t reach = windows_[std::min(ahead_, windows_.size()) - 1].back();
   options_.lookahead = std::upper_bound(frames.begin(), frames.end(), reach) - frames.begin();
+  options_.check_starts = index_.only_sample_table();
   DamagedFrames damaged;
   return ReadFrames(index_, source_, frames, options_, this, &damaged);
 }
@@ -190,6 +191,7 @@ absl::Status WindowPass::Write(int worker, int frame, const AVFrame& picture) {
 }
 
 absl::Status WindowPass::Settle(int frame, const absl::Status& damage) {
+  if (!damage.ok() && index_.only_sample_table()) return absl::AbortedError(damage.message());
   for (const auto& window : WindowsWith(frame)) {
     {
       std::lock_guard<std::mutex> lock(window->mutex);

@@ -64,7 +64,8 @@ class WindowPass : private FrameSink {
   void Stop();
 
   // Decodes all windows. Waits between windows until they are allowed. Returns an error that is not
-  // about single frames; the windows that did not finish then never do.
+  // about single frames; the windows that did not finish then never do. Returns Aborted if the index
+  // is made of the sample table alone and decoding shows that it is wrong.
   absl::Status Run();
   // The number of windows that have finished or were dropped without a gap from the first on.
   size_t num_finished() const;
