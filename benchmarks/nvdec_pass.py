@@ -3,7 +3,8 @@
     python -m benchmarks.nvdec_pass [--clips FOLDER] [--rounds 3]
 
 It needs a GPU with NVDEC and the clips of benchmarks/clips.py. On machines without ffmpeg, --clips
-names a folder with h264_1080p.mp4 and hevc_1080p.mp4. Figures are frames/s of all videos:
+names a folder with h264_1080p.mp4 and hevc_1080p.mp4. Figures are frames/s
+of all videos together:
 
     rate        14 calls of decode_video at once, whole clips at 224x224 on the GPU: NVDEC's own rate
     clips       VideoDataset over 14 videos, consecutive clips of 16 at 224x224 in host memory

@@ -109,6 +109,12 @@ def _may_run_on_gpu() -> bool:
     return here.num_gpus() > 0 and "CPU" not in (here.device_name or "").upper()
 
 
+def device_of_call() -> str:
+    """Returns the device on which an eager op with a GPU kernel runs here: that of tf.device, else
+    the first GPU. It is "" if there is no GPU."""
+    return context.context().device_name or ("/GPU:0" if _may_run_on_gpu() else "")
+
+
 def _hashable(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
 

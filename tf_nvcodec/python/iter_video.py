@@ -13,7 +13,6 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import tensorflow as tf
-from tensorflow.python.eager import context
 from typing_extensions import Unpack
 
 from tf_nvcodec.python import gpu_call, loader
@@ -159,7 +158,7 @@ def iter_video(
         "frames": integers(frames, "frames"),
         **geometry,
     }
-    device = context.context().device_name or ""  # "" is TensorFlow's choice
+    device = gpu_call.device_of_call()
     with contextlib.ExitStack() as until_open, tf.device(device):
         video = _video_from(source, until_open)
         inputs["video"] = video.name_or_bytes

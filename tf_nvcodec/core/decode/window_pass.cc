@@ -41,7 +41,7 @@ struct WindowPass::Open {
   const size_t number;
   const std::unique_ptr<FrameTarget> own_target;
   FrameCollector collector;
-  std::mutex mutex;
+  std::mutex mutex;      // guards what follows, and that nobody uses the collector once it finishes
   size_t remaining = 0;  // distinct frames that are not settled
   DamagedFrames damaged;
   absl::Status status;
@@ -132,7 +132,11 @@ void WindowPass::Leave(int worker) {
       if (open_[i] != nullptr) open.push_back(open_[i]);
     }
   }
-  for (const auto& window : open) window->collector.Leave(worker);
+  for (const auto& window : open) {
+    std::lock_guard<std::mutex> lock(window->mutex);
+    // A complete window is being finished, which destroys all of its converters.
+    if (window->remaining > 0) window->collector.Leave(worker);
+  }
 }
 
 absl::Status WindowPass::WaitForRoom(int frame) {
