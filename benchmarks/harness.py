@@ -206,7 +206,7 @@ class Benchmark:
         for each in self.targets:
             verdict = {True: "met", False: "NOT MET", None: "not measured"}[each["met"]]
             ratio = f"{each['ratio']:.2f}x of {each['against']}" if each.get("ratio") else ""
-            print(f"  {verdict:13}{each.get('case', ''):34}{each['target']}  {ratio}")
+            print(f"  {verdict:13}{each.get('case', ''):42}{each['target']}  {ratio}")
         versions = {name: w.version for name, w in self._workers.items() if not w.absent}
         absent = {name: w.absent for name, w in self._workers.items() if w.absent}
         document = {
