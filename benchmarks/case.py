@@ -17,7 +17,6 @@ class Row:
     peer: str
     baseline: bool = False
     note: str = ""  # why there are no figures
-    first_seconds: float = 0.0  # the time of the untimed call
     seconds: list[float] = dataclasses.field(default_factory=list)
     cpu_seconds: list[float] = dataclasses.field(default_factory=list)  # summed over all threads
     value: float | None = None  # the median, in the case's unit
@@ -40,6 +39,8 @@ class Case:
     frames: int = 0
     # The frames of the clip that a right answer shows, for the check; None if there is no array.
     indices: Sequence[int] | None = None
+    # Whether the operation yields arrays; then every round is checked.
+    stream: bool = False
     repeat: int = 1
     unit: str = ""  # frames/s or ms if it is empty
     rows: list[Row] = dataclasses.field(default_factory=list)
@@ -57,13 +58,18 @@ class Case:
         rivals = [
             row
             for row in self.rows
-            if row.seconds and row.peer != peers.OURS and not row.baseline and not row.note
+            if row.seconds and not peers.is_ours(row.peer) and not row.baseline and not row.note
         ]
         return min(rivals, key=lambda row: row.median) if rivals else None
 
-    def ratio_to(self, other: Row | None) -> float | None:
-        """Returns how many times as fast as `other` this package is."""
-        ours = self.row(peers.OURS)
+    def ours(self) -> Row | None:
+        """Returns the row of this package: that of the plain form, else of another form."""
+        names = sorted(row.peer for row in self.rows if row.seconds and peers.is_ours(row.peer))
+        return self.row(names[0]) if names else None
+
+    def ratio_to(self, other: Row | None, form: str = "") -> float | None:
+        """Returns how many times as fast as `other` this package, or a form of it, is."""
+        ours = self.row(form) if form else self.ours()
         if ours is None or other is None or ours.note:
             return None
         return other.median / ours.median

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from benchmarks import pages
+from benchmarks import pages, peers
 from benchmarks.clips import ROOT
 from benchmarks.run_all import SCRIPTS
 
@@ -21,7 +21,7 @@ RESULTS = ROOT / "benchmarks" / "results"
 PLOT = ROOT / "docs" / "benchmarks.svg"
 BEGIN = "<!-- benchmarks: written by benchmarks/claims_table.py -->"
 END = "<!-- /benchmarks -->"
-OURS = "tf_nvcodec"
+OURS = peers.OURS
 
 
 def load(folder: Path) -> list[dict[str, Any]]:
@@ -43,16 +43,16 @@ def render(documents: list[dict[str, Any]]) -> str:
             for row in case["rows"]
             if row["value"] is not None
         ]
-        peers = [OURS, *sorted({peer for peer in measured if peer != OURS})]
+        names = sorted(set(measured), key=lambda name: (not peers.is_ours(name), name))
         lines = [
             f"**{document['title']}**",
             "",
-            "| case | unit | " + " | ".join(peers) + " |",
-            "|---|---|" + "---:|" * len(peers),
+            "| case | unit | " + " | ".join(names) + " |",
+            "|---|---|" + "---:|" * len(names),
         ]
         for case in document["cases"]:
             rows = {row["peer"]: row for row in case["rows"]}
-            cells = [_cell(rows.get(peer), case["unit"]) for peer in peers]
+            cells = [_cell(rows.get(name), case["unit"]) for name in names]
             lines.append(f"| {case['case']} | {case['unit']} | " + " | ".join(cells) + " |")
         parts.append("\n".join(lines))
     return "\n\n".join([*parts, _footer(documents)])
@@ -62,7 +62,7 @@ def _cell(row: dict[str, Any] | None, unit: str) -> str:
     if row is None or row["value"] is None:
         return "-"
     value = pages.shown(row["value"])
-    if row["peer"] == OURS:
+    if peers.is_ours(row["peer"]):
         return f"**{value}**"
     notes = " wrong frames" if row["note"].startswith("WRONG") else ""
     # The ratio is that of times, which a table of memory does not show.

@@ -2,7 +2,8 @@
 
 All come from the real clip of the tests (Big Buck Bunny, 1280x720, 132 frames), looped and scaled
 up, so that motion, noise and bit rate are those of film rather than of a test card. The 1080p clips
-have 663 frames at 24 frames/s, a closed GOP of 50 frames and 2 B-frames.
+have 663 frames at 24 frames/s, a closed GOP of 50 frames and 2 B-frames; `gop_clip` names those
+with other GOPs.
 
     python -m benchmarks.clips            # make what is missing, print the paths
 """
@@ -26,31 +27,47 @@ FIRST_FRAME_RATES = {"h264": (17, 23, 28), "hevc": (17, 22, 28)}  # codec -> crf
 _LOOP = ["-stream_loop", "-1", "-i", "{source}", "-an", "-frames:v", "{frames}"]
 _1080P = ["-vf", "scale=1920:1080:flags=bicubic,setpts=N/24/TB", "-r", "24", "-pix_fmt", "yuv420p"]
 _TAGS = ["-colorspace", "bt709", "-color_primaries", "bt709", "-color_trc", "bt709"]
-_X265 = f"keyint={GOP}:min-keyint={GOP}:scenecut=0:open-gop=0:bframes=2:log-level=error"
+# Frames from one key frame to the next. In an open GOP, pictures that are shown before its key
+# frame refer to the GOP before it ("leading pictures").
+GOPS = {"gop 12": 12, "gop 50": GOP, "gop 250": 250, "open gop": GOP, "intra": 1}
+CODECS = ("h264", "hevc", "av1")
+
+
+def _encoder(codec: str, gop: str) -> list[str]:
+    """Returns ffmpeg's arguments for a codec with a GOP of GOPS."""
+    length, is_open = str(GOPS[gop]), gop == "open gop"
+    if codec == "h264":
+        arguments = ["-c:v", "libx264", "-preset", "medium", "-crf", "17", "-g", length]
+        arguments += ["-keyint_min", length, "-sc_threshold", "0", "-bf", "3" if is_open else "2"]
+        return arguments + (["-x264-params", "open-gop=1"] if is_open else [])
+    if codec == "hevc":
+        parameters = f"keyint={length}:min-keyint={length}:scenecut=0:open-gop={int(is_open)}"
+        parameters += f":bframes={3 if is_open else 2}:log-level=error"
+        arguments = ["-c:v", "libx265", "-preset", "fast", "-crf", "22"]
+        return arguments + ["-x265-params", parameters, "-tag:v", "hvc1"]
+    arguments = ["-c:v", "libsvtav1", "-preset", "9", "-crf", "28"]
+    if is_open:
+        # SVT-AV1 begins an open GOP with an intra-only frame: only the first frame is a key frame.
+        return arguments + ["-g", length, "-svtav1-params", "irefresh-type=1"]
+    if gop == "intra":
+        # With "-g 1" it makes intra-only frames, which are no key frames.
+        arguments += ["-g", str(GOP), "-force_key_frames", "expr:1"]
+        return arguments + ["-svtav1-params", "enable-force-key-frames=1"]
+    return arguments + ["-g", length]
+
+
+def gop_clip(codec: str, gop: str) -> str:
+    """Returns the name of the 1080p clip of a codec with a GOP of GOPS."""
+    return f"{codec}_1080p" + ("" if gop == "gop 50" else f"_{gop.replace(' ', '')}")
+
 
 # name -> (container, frames, ffmpeg's arguments between the input and the output)
 RECIPES: dict[str, tuple] = {
-    "h264_1080p": (
-        "mp4",
-        FULL_FRAMES,
-        _1080P
-        + _TAGS
-        + ["-c:v", "libx264", "-preset", "medium", "-crf", "17", "-g", str(GOP)]
-        + ["-keyint_min", str(GOP), "-sc_threshold", "0", "-bf", "2"],
-    ),
-    "hevc_1080p": (
-        "mp4",
-        FULL_FRAMES,
-        _1080P
-        + _TAGS
-        + ["-c:v", "libx265", "-preset", "fast", "-crf", "22", "-x265-params", _X265]
-        + ["-tag:v", "hvc1"],
-    ),
-    "av1_1080p": (
-        "mp4",
-        FULL_FRAMES,
-        _1080P + _TAGS + ["-c:v", "libsvtav1", "-preset", "9", "-crf", "28", "-g", str(GOP)],
-    ),
+    **{
+        gop_clip(codec, gop): ("mp4", FULL_FRAMES, _1080P + _TAGS + _encoder(codec, gop))
+        for gop in GOPS
+        for codec in CODECS
+    },
     # decode_first_frame reads this small clip, as in a data set of many short videos.
     "h264_small": (
         "mp4",
@@ -65,6 +82,16 @@ RECIPES: dict[str, tuple] = {
         ["-vf", "scale=960:540,setpts=N/24/TB", "-r", "24", "-pix_fmt", "yuv420p"]
         + ["-c:v", "libx264", "-preset", "veryfast", "-crf", "26", "-g", str(GOP), "-bf", "2"],
     ),
+    # pass_memory reads an hour of this: three GOPs at a low bit rate.
+    "h264_1080p_low": (
+        "mp4",
+        750,
+        _1080P
+        + _TAGS
+        + ["-c:v", "libx264", "-preset", "veryfast", "-crf", "30", "-g", "250"]
+        + ["-keyint_min", "250", "-sc_threshold", "0", "-bf", "2"],
+    ),
+    "h264_1080p_hour": ("mp4", 24 * 3600, ["-c", "copy"]),
     # encode_x264 reads this: the source's own frames as raw planes.
     "raw_720p": (
         "yuv",
@@ -77,6 +104,8 @@ RECIPES: dict[str, tuple] = {
         ["-vf", "scale=flags=accurate_rnd+full_chroma_int", "-pix_fmt", "rgb24", "-f", "rawvideo"],
     ),
 }
+# Clips that are copies of another clip's packets, over and over.
+_LOOPED = {"h264_1080p_hour": "h264_1080p_low"}
 
 
 def _add_first_frames() -> None:
@@ -98,7 +127,8 @@ _add_first_frames()
 def command(name: str, target: Path) -> list[str]:
     """Returns the ffmpeg command that makes a clip."""
     _, frames, arguments = RECIPES[name]
-    head = [part.format(source=SOURCE, frames=frames) for part in _LOOP]
+    source = path(_LOOPED[name]) if name in _LOOPED else SOURCE
+    head = [part.format(source=source, frames=frames) for part in _LOOP]
     return ["ffmpeg", "-nostdin", "-v", "error", "-y"] + head + arguments + [str(target)]
 
 
@@ -106,6 +136,8 @@ def path(name: str) -> Path:
     """Returns the path of a clip. Makes it first if it is missing or its recipe has changed."""
     container, frames, arguments = RECIPES[name]
     recipe = json.dumps([container, frames, arguments, _LOOP])
+    if name in _LOOPED:
+        recipe += path(_LOOPED[name]).name
     digest = hashlib.sha256(recipe.encode()).hexdigest()[:8]
     target = CACHE / f"{name}-{digest}.{container}"
     if target.exists():

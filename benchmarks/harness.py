@@ -2,7 +2,8 @@
 
 In each round every peer runs once. The order rotates from round to round, so that a slow time of
 the machine affects all peers alike. An untimed call before the rounds warms caches, and its frames
-are checked. "x of the fastest" means this package's rate divided by that of the fastest peer whose
+are checked. Where an operation yields arrays, that call ends after some frames, and every round is
+checked. "x of the fastest" means this package's rate divided by that of the fastest peer whose
 frames are right, without yardsticks (`Peer.baseline`).
 """
 
@@ -22,18 +23,20 @@ from benchmarks.process import Worker, offers
 ROUNDS = 5
 # A peer this many times slower than another gets one round, because it decides nothing.
 _HOPELESS = 8
+# The frames after which the untimed call of an operation that yields arrays ends.
+_WARM_FRAMES = 64
 _RESULTS = Path(__file__).resolve().parent / "results"
 
 
 class Benchmark:
     """A run of a script: its options, workers, cases, targets and result file."""
 
-    def __init__(self, name: str, title: str) -> None:
+    def __init__(self, name: str, title: str, rounds: int = ROUNDS) -> None:
         self.name, self.title = name, title
         parser = argparse.ArgumentParser(prog=f"python -m benchmarks.{name}", description=title)
         parser.add_argument("--peers", help="names, comma separated (default: all)")
         parser.add_argument("--cases", help="only cases whose name contains this")
-        parser.add_argument("--rounds", type=int, default=ROUNDS)
+        parser.add_argument("--rounds", type=int, default=rounds)
         parser.add_argument("--results", type=Path, default=_RESULTS, help="folder for the JSON")
         self.options = parser.parse_args()
         known = peers.every()
@@ -47,6 +50,10 @@ class Benchmark:
         self.targets: list[dict[str, Any]] = []
         self.clips: dict[str, Any] = {}
         self._workers: dict[str, Worker] = {}
+
+    def wants(self, case: str) -> bool:
+        """Whether the options ask for a case of this name."""
+        return not self.options.cases or self.options.cases in case
 
     def clip(self, name: str) -> Path:
         made = clips.path(name)
@@ -76,39 +83,58 @@ class Benchmark:
             return row
         save = clips.CACHE / f"out-{name.replace(' ', '-')}.mp4" if finish else None
         answer = worker.call(
-            case.operation, case.arguments, check_frames=case.indices is not None, save=save
+            case.operation,
+            case.arguments,
+            check_frames=case.indices is not None,
+            save=save,
+            most=_WARM_FRAMES if case.stream else 0,
         )
         if "not_offered" in answer:
             row.note = f"not offered ({answer['not_offered']})"
         elif "error" in answer:
             row.note = f"fails ({answer['error'].splitlines()[0]})"
-        elif case.indices is not None:
-            verdict = check.judge(Path(case.arguments["path"]), case.indices, answer["thumbnails"])
-            row.color_distance = round(verdict.distance, 2)
-            row.note = "" if verdict.ok else f"WRONG FRAMES ({verdict.reason})"
-        elif case.frames and answer.get("frames", -1) not in (-1, case.frames):
-            row.note = f"WRONG COUNT ({answer['frames']} frames, not {case.frames})"
-        row.first_seconds = answer.get("seconds", 0.0)
+        else:
+            self._check(case, row, answer, whole=not case.stream)
         if finish and not row.note and save:
             row.extra["bytes"] = answer["bytes"]
             finish(row)
         return row
 
+    @staticmethod
+    def _check(case: Case, row: Row, answer: dict[str, Any], whole: bool) -> None:
+        """Notes in the row what is wrong with the frames of an answer, or with their number."""
+        frames, clip = answer.get("frames", -1), Path(case.arguments["path"])
+        verdict = None
+        if whole and case.frames and frames not in (-1, case.frames):
+            row.note = f"WRONG COUNT ({frames} frames, not {case.frames})"
+        elif case.indices is not None and "points" in answer:
+            verdict = check.judge_points(clip, case.indices[:frames], answer["points"])
+        elif case.indices is not None and "thumbnails" in answer:
+            verdict = check.judge(clip, case.indices, answer["thumbnails"])
+        if verdict:
+            row.color_distance = round(verdict.distance, 2)
+            row.note = row.note if verdict.ok else f"WRONG FRAMES ({verdict.reason})"
+
     def run(self, case: Case, finish: Callable[[Row], None] | None = None) -> Case | None:
         """Measures a case; `finish` reads the encoded file of each row's untimed call."""
-        if self.options.cases and self.options.cases not in case.name:
+        if not self.wants(case.name):
             return None
         print(f"\n{self.title}: {case.name}", flush=True)
         case.rows = [self._first(case, name, finish) for name in self.names]
         able = [row for row in case.rows if not row.note or row.note.startswith("WRONG")]
-        quickest = min((row.first_seconds for row in able), default=0.0)
         for turn in range(self.options.rounds):
             if turn == 1:
-                able = [row for row in able if row.first_seconds < _HOPELESS * quickest]
+                able = [row for row in able if row.seconds]
+                quickest = min((row.seconds[0] for row in able), default=0.0)
+                able = [row for row in able if row.seconds[0] < _HOPELESS * quickest]
             first = turn % len(able) if able else 0
             for row in able[first:] + able[:first]:
-                answer = self.worker(row.peer).call(case.operation, case.arguments, case.repeat)
+                answer = self.worker(row.peer).call(
+                    case.operation, case.arguments, case.repeat, check_frames=case.stream
+                )
                 if "seconds" in answer:
+                    if case.stream:
+                        self._check(case, row, answer, whole=True)
                     row.seconds.append(answer["seconds"])
                     row.cpu_seconds.append(answer["cpu_seconds"])
                 else:
@@ -135,7 +161,7 @@ class Benchmark:
             values = sorted(case.value(each) for each in row.seconds)
             spread = f"{values[0]:.1f}..{values[-1]:.1f}"
             cpu = statistics.median(row.cpu_seconds) * 1e3
-            ratio = case.ratio_to(row) if row.peer != peers.OURS else None
+            ratio = None if peers.is_ours(row.peer) else case.ratio_to(row)
             shown = f"{ratio:.2f}x" if ratio else ""
             distance = "" if row.color_distance is None else f"{row.color_distance:.1f}"
             notes = [row.note, "yardstick" if row.baseline else ""]
@@ -147,12 +173,17 @@ class Benchmark:
                 flush=True,
             )
 
-    def target(self, case: Case | None, text: str, required: float, against: str = "") -> None:
-        """Records a target: at least `required` times the fastest peer, or the peer `against`."""
+    def target(
+        self, case: Case | None, text: str, required: float, against: str = "", form: str = ""
+    ) -> None:
+        """Records a target: at least `required` times the fastest peer, or the peer `against`.
+
+        `form` names the form of this package that must reach it, where there are several.
+        """
         if case is None:
             return
         other = case.row(against) if against else case.fastest()
-        ratio = case.ratio_to(other)
+        ratio = case.ratio_to(other, form)
         self.targets.append(
             {
                 "case": case.name,
@@ -175,7 +206,7 @@ class Benchmark:
         for each in self.targets:
             verdict = {True: "met", False: "NOT MET", None: "not measured"}[each["met"]]
             ratio = f"{each['ratio']:.2f}x of {each['against']}" if each.get("ratio") else ""
-            print(f"  {verdict:13}{each.get('case', ''):22}{each['target']}  {ratio}")
+            print(f"  {verdict:13}{each.get('case', ''):42}{each['target']}  {ratio}")
         versions = {name: w.version for name, w in self._workers.items() if not w.absent}
         absent = {name: w.absent for name, w in self._workers.items() if w.absent}
         document = {
@@ -203,7 +234,8 @@ class Benchmark:
             arguments["clips"] = len(arguments["clips"])
         rows = []
         for row in case.rows:
-            ratio = case.ratio_to(row) if row.seconds and row.peer != peers.OURS else None
+            rival = row.seconds and not peers.is_ours(row.peer)
+            ratio = case.ratio_to(row) if rival else None
             rows.append(
                 {
                     "peer": row.peer,

@@ -14,7 +14,7 @@ from benchmarks import clips, peers
 
 # The folder of FFmpeg 4's libraries in a peer's environment; setup_peers.py makes it.
 LIBRARIES = "ffmpeg4"
-_PATIENCE_S = 600.0
+PATIENCE_S = 600.0
 
 
 def interpreter(environment: str) -> str:
@@ -54,9 +54,9 @@ class Worker:
         self.version = str(hello.get("version", ""))
         self.absent = hello.get("absent") or hello.get("error")
 
-    def _answer(self) -> dict[str, Any]:
+    def _answer(self, patience: float = PATIENCE_S) -> dict[str, Any]:
         assert self._process.stdout is not None
-        watchdog = threading.Timer(_PATIENCE_S, self._process.kill)
+        watchdog = threading.Timer(patience, self._process.kill)
         watchdog.start()
         try:
             line = self._process.stdout.readline()
@@ -73,14 +73,21 @@ class Worker:
         repeat: int = 1,
         check_frames: bool = False,
         save: Path | None = None,
+        most: int = 0,
+        patience: float = PATIENCE_S,
     ) -> dict[str, Any]:
-        """Sends a request. The answer has "seconds", "not_offered" or "error"."""
+        """Sends a request. The answer has "seconds", "not_offered" or "error".
+
+        An operation that yields arrays ends after `most` frames, if that is not 0. A process that
+        does not answer for `patience` seconds is killed.
+        """
         request = {
             "operation": operation,
             "arguments": arguments,
             "repeat": repeat,
             "check": check_frames,
             "save": str(save) if save else None,
+            "most": most,
         }
         assert self._process.stdin is not None
         try:
@@ -88,7 +95,7 @@ class Worker:
             self._process.stdin.flush()
         except BrokenPipeError:
             return {"error": f"the process ended with status {self._process.wait()}"}
-        return self._answer()
+        return self._answer(patience)
 
     def close(self) -> None:
         assert self._process.stdin is not None

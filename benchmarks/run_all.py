@@ -11,6 +11,7 @@ import sys
 from benchmarks.process import interpreter
 
 SCRIPTS = (
+    "decode_pass",
     "decode_full",
     "decode_random",
     "decode_clip",
@@ -18,6 +19,7 @@ SCRIPTS = (
     "decode_resized",
     "encode_x264",
     "decode_memory",
+    "pass_memory",
     "dataset_clips",
     "dataset_overhead",
     "dataset_first_batch",

@@ -14,6 +14,7 @@ import os
 import resource
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -38,6 +39,24 @@ def _cpu_seconds() -> float:
     return sum(each.ru_utime + each.ru_stime for each in used)
 
 
+def _read_through(arrays: Iterator[Any], request: dict[str, Any]) -> tuple[int, list]:
+    """Reads the arrays that an operation yields: returns their frames, and points for the check."""
+    import numpy as np
+
+    frames, points, previous = 0, [], None
+    for array in arrays:
+        seen = check.points(array)
+        if previous is not None and np.may_share_memory(array, previous):
+            raise RuntimeError("an array lies in the memory of the one before")
+        previous = array
+        frames += len(seen)
+        if request["check"]:
+            points.append(seen)
+        if 0 < request["most"] <= frames:
+            break
+    return frames, points
+
+
 def _run(peer: peers.Peer, request: dict[str, Any]) -> dict[str, Any]:
     operation, arguments = request["operation"], request["arguments"]
     method = getattr(peer, operation)
@@ -45,13 +64,17 @@ def _run(peer: peers.Peer, request: dict[str, Any]) -> dict[str, Any]:
     before_kb = _status_kb("VmRSS")
     _reset_peak()
     peer.prepare(operation, arguments)
-    repeat = request["repeat"]
+    repeat, points = request["repeat"], []
     cpu, start = _cpu_seconds(), time.perf_counter()
     for _ in range(repeat):
         result = method(**arguments)
+        if isinstance(result, Iterator):
+            result, points = _read_through(result, request)
     answer: dict[str, Any] = {"seconds": (time.perf_counter() - start) / repeat}
     answer["cpu_seconds"] = (_cpu_seconds() - cpu) / repeat
     answer.update(before_kb=before_kb, peak_kb=_status_kb("VmHWM"))
+    if points:
+        answer["points"] = check.encode(*points)
     if isinstance(result, bytes):
         answer["bytes"] = len(result)
         if request.get("save"):

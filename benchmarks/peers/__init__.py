@@ -10,6 +10,11 @@ from benchmarks.peers.base import Peer
 OURS = "tf_nvcodec"
 
 
+def is_ours(name: str) -> bool:
+    """Whether a peer is this package, in its plain form or in another ("tf_nvcodec ...")."""
+    return name.partition(" ")[0] == OURS
+
+
 def _named(cls: type[Peer]) -> list[type[Peer]]:
     found = [cls] if cls.name else []
     for child in cls.__subclasses__():

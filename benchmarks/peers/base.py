@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import fractions
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, ClassVar
 
 
@@ -53,8 +53,19 @@ class Peer:
         """Decodes every frame of the clip into one array."""
         raise NotImplementedError
 
-    def decode_stream(self, path: str) -> int:
-        """Decodes every frame to RGB and frees it; returns the number of frames."""
+    def decode_pass(self, path: str, *, start: int, count: int) -> Any:
+        """Reads the clip from frame `start` to its end, `count` frames at a time.
+
+        It yields NumPy arrays, uint8 [n, H, W, 3], each with memory of its own. The last may have
+        fewer frames. A yardstick, which makes no arrays, returns the number of frames instead.
+        """
+        raise NotImplementedError
+
+    def decode_windows(self, path: str, *, count: int, step: int) -> Any:
+        """Yields arrays as `decode_pass` does, of `count` frames at each `step`-th frame.
+
+        A window that does not fit before the end of the clip is left out.
+        """
         raise NotImplementedError
 
     def decode_frames(self, path: str, indices: Sequence[int]) -> Any:
@@ -148,6 +159,34 @@ def read_raw_frames(path: str, pixel_format: str, width: int, height: int) -> An
 def first_tick(seconds: float, time_base: fractions.Fraction) -> int:
     """Returns `seconds` in units of `time_base`, rounded to the nearest."""
     return round(seconds / time_base)
+
+
+def windows(frames: int, count: int, step: int) -> range:
+    """Returns the first frames of the windows of a clip."""
+    return range(0, frames - count + 1, step)
+
+
+def gathered(frames: Iterable[Any], count: int) -> Iterator[Any]:
+    """Puts `count` frames, each an array [H, W, 3], into one array; the last may have fewer.
+
+    To fill an array frame by frame takes less time and memory than numpy.stack of a list.
+    """
+    import numpy as np
+
+    if count == 1:
+        yield from (frame[None] for frame in frames)
+        return
+    out, filled = None, 0
+    for frame in frames:
+        if filled == 0:
+            out = np.empty((count, *frame.shape), frame.dtype)
+        out[filled] = frame
+        filled += 1
+        if filled == count:
+            yield out
+            filled = 0
+    if filled:
+        yield out[:filled]
 
 
 def runs(indices: Sequence[int], reach: int) -> list[list[int]]:

@@ -10,9 +10,9 @@ from typing import Any
 from benchmarks.peers.base import Peer, read_bytes
 
 
-def _run(arguments: list[Any]) -> None:
+def _run(arguments: list[Any]) -> str:
     command = ["ffmpeg", "-nostdin", "-v", "error", "-y"] + [str(each) for each in arguments]
-    subprocess.run(command, check=True)
+    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
 
 
 class FfmpegCli(Peer):
@@ -27,9 +27,12 @@ class FfmpegCli(Peer):
         shown = subprocess.run(["ffmpeg", "-version"], check=True, capture_output=True, text=True)
         return shown.stdout.split()[2]
 
-    def decode_stream(self, path: str) -> int:
-        _run(["-i", path, "-map", "0:v:0", "-f", "null", "-"])
-        return -1  # its frame count is not used
+    def decode_pass(self, path: str, *, start: int, count: int) -> int:
+        if start:
+            raise NotImplementedError("it is measured from the first frame on")
+        progress = _run(["-progress", "pipe:1", "-i", path, "-map", "0:v:0", "-f", "null", "-"])
+        counts = [line for line in progress.splitlines() if line.startswith("frame=")]
+        return int(counts[-1].partition("=")[2])
 
     def encode_x264(
         self,

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from benchmarks.peers.base import runs
+from benchmarks.peers.base import runs, windows
 from benchmarks.peers.tf_data import TfDataClips
 
 # A frame this near is reached by decoding on, because a seek goes back to the key frame.
@@ -52,17 +52,25 @@ class OpenCV(TfDataClips):
             cv2.cvtColor(self._read(capture), cv2.COLOR_BGR2RGB, out[index])
         return out
 
-    def decode_stream(self, path: str) -> int:
+    def decode_pass(self, path: str, *, start: int, count: int) -> Iterator[Any]:
         capture = self._open(path)
-        total = 0
-        while True:
-            ok, frame = capture.read()
-            if not ok:
-                if total == 0:
-                    raise RuntimeError("VideoCapture.read() gave no frame")
-                return total
-            self._rgb(frame)
-            total += 1
+        for _ in range(start):
+            capture.grab()
+        ok, frame = capture.read()
+        while ok:
+            out, filled = self._np.empty((count, *frame.shape), self._np.uint8), 0
+            while ok and filled < count:
+                self._cv2.cvtColor(frame, self._cv2.COLOR_BGR2RGB, out[filled])
+                filled += 1
+                ok, frame = capture.read(frame)
+            yield out[:filled]
+
+    def decode_windows(self, path: str, *, count: int, step: int) -> Iterator[Any]:
+        capture = self._open(path)
+        frames = int(capture.get(self._cv2.CAP_PROP_FRAME_COUNT))
+        for start in windows(frames, count, step):
+            capture.set(self._cv2.CAP_PROP_POS_FRAMES, start)
+            yield self._np.stack([self._rgb(self._read(capture)) for _ in range(count)])
 
     def decode_frames(self, path: str, indices: Sequence[int]) -> Any:
         capture = self._open(path)

@@ -49,9 +49,6 @@ class TensorFlowIO(TfDataClips):
     def decode_full(self, path: str) -> Any:
         return self._decode(path).numpy()
 
-    def decode_stream(self, path: str) -> int:
-        return int(self._decode(path).shape[0])
-
     def decode_frames(self, path: str, indices: Sequence[int]) -> Any:
         return self._tf.gather(self._decode(path), list(indices)).numpy()
 

@@ -1,21 +1,21 @@
-"""tf_nvcodec: its ops, called eagerly on the bytes of the clip.
+"""tf_nvcodec: its ops, called eagerly on the bytes of the clip, and its readers of a path.
 
-An eager tensor is complete when the call returns.
+An eager tensor is complete when the call returns. A pass is read in two ways: by `iter_video`, and
+by `VideoDataset`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
 
 from benchmarks.peers.base import Peer, read_raw_frames
 
-# The frames of a range: two GOPs of the benchmark's clips, 0.6 GB of 1080p RGB.
-_RANGE = 100
+# The operations that take the path and need nothing prepared.
+_BY_PATH = ("dataset", "decode_pass", "decode_windows")
 
 
-class TfNvcodec(Peer):
-    name = "tf_nvcodec"
+class _TfNvcodec(Peer):
     environment = ""
     variables: ClassVar[dict[str, str]] = {
         "CUDA_VISIBLE_DEVICES": "-1",
@@ -23,10 +23,11 @@ class TfNvcodec(Peer):
     }
 
     def load(self) -> None:
+        import numpy as np
         import tensorflow as tf
         import tf_nvcodec as nvc
 
-        self._tf, self._nvc = tf, nvc
+        self._np, self._tf, self._nvc = np, tf, nvc
         nvc.build_info()  # opens the op library, which loads partly on first use
         self._inputs: dict[Any, Any] = {}
 
@@ -39,10 +40,14 @@ class TfNvcodec(Peer):
             own = "source tree"
         return f"{own}, TensorFlow {self._tf.__version__}"
 
+
+class TfNvcodec(_TfNvcodec):
+    name = "tf_nvcodec"
+
     def prepare(self, operation: str, arguments: dict[str, Any]) -> None:
         path = arguments["path"]
         self.iterator = None
-        if operation.startswith("dataset"):
+        if operation.startswith(_BY_PATH):
             return
         if operation == "encode_x264":
             self._inputs = {path: self._encode_input(**arguments)}
@@ -52,9 +57,9 @@ class TfNvcodec(Peer):
     def decode_full(self, path: str) -> Any:
         return self._nvc.decode_video(self._inputs[path], max_bytes=8 << 30).frames
 
-    def decode_stream(self, path: str) -> int:
-        total = int(self._nvc.probe(self._inputs[path]).num_frames)
-        return self.decode_ranges(path, range(0, total, _RANGE), _RANGE)
+    def decode_pass(self, path: str, *, start: int, count: int) -> Iterator[Any]:
+        for chunk in self._nvc.iter_video(path, frames=count, start=start):
+            yield self._np.asarray(chunk.frames)
 
     def decode_frames(self, path: str, indices: Sequence[int]) -> Any:
         return self._nvc.decode_frames_at(self._inputs[path], indices=indices).frames
@@ -178,3 +183,32 @@ class TfNvcodec(Peer):
             color_space="bt601",
         )
         return video.numpy()
+
+
+class TfNvcodecDataset(_TfNvcodec):
+    """VideoDataset as a reader of one video, whose clips follow each other or overlap."""
+
+    name = "tf_nvcodec VideoDataset"
+
+    def prepare(self, operation: str, arguments: dict[str, Any]) -> None:
+        self.iterator = None
+        if operation == "decode_pass":
+            info = self._nvc.probe(self._tf.io.read_file(arguments["path"]))
+            firsts = range(arguments["start"], int(info.num_frames), arguments["count"])
+            # A time a quarter into the frame is safe from rounding.
+            self._times = [(first + 0.25) / float(info.fps) for first in firsts]
+
+    def _clips(self, path: str, **how: Any) -> Iterator[Any]:
+        dataset = self._nvc.VideoDataset(path, index_cache=False, **how)
+        self.iterator = dataset.as_numpy_iterator()  # kept, as by `read_through`
+        return self.iterator
+
+    def decode_pass(self, path: str, *, start: int, count: int) -> Iterator[Any]:
+        # With clip_step, a dataset leaves out the frames behind the last whole clip. The clip that
+        # begins at a given time is padded instead, and its mask tells the video's own frames.
+        for clip in self._clips(path, clip_length=count, clip_at=self._times):
+            yield clip["frames"][: clip["mask"].sum()]
+
+    def decode_windows(self, path: str, *, count: int, step: int) -> Iterator[Any]:
+        for clip in self._clips(path, clip_length=count, clip_step=step):
+            yield clip["frames"]

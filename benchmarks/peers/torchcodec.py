@@ -2,20 +2,19 @@
 
 Both of its seek modes are measured: "exact" scans the packets first, as tf_nvcodec does;
 "approximate" trusts the container's header. Torch's tensors use huge pages, as NumPy's arrays do by
-default.
+default. A pass is read in two ways: by ranges, and frame by frame ("iteration").
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
 
-from benchmarks.peers.base import read_raw_frames
+from benchmarks.peers.base import Peer, gathered, read_raw_frames, windows
 from benchmarks.peers.tf_data import TfDataClips
 
 
-class TorchCodec(TfDataClips):
-    name = "torchcodec"
+class _TorchCodec(Peer):
     variables: ClassVar[dict[str, str]] = {"THP_MEM_ALLOC_ENABLE": "1"}
     seek_mode: ClassVar[str] = "exact"
     # Frame threads add latency: a short request is faster with two than with FFmpeg's own number.
@@ -46,11 +45,23 @@ class TorchCodec(TfDataClips):
             **options,
         )
 
+
+class TorchCodec(_TorchCodec, TfDataClips):
+    name = "torchcodec"
+
     def decode_full(self, path: str) -> Any:
         return self._open(path, self.threads).get_all_frames().data
 
-    def decode_stream(self, path: str) -> int:
-        return sum(1 for _ in self._open(path, self.threads))
+    def decode_pass(self, path: str, *, start: int, count: int) -> Iterator[Any]:
+        decoder = self._open(path, self.threads)
+        for first in range(start, len(decoder), count):
+            last = min(first + count, len(decoder))
+            yield decoder.get_frames_in_range(first, last).data.numpy()
+
+    def decode_windows(self, path: str, *, count: int, step: int) -> Iterator[Any]:
+        decoder = self._open(path, self.short_threads)
+        for start in windows(len(decoder), count, step):
+            yield decoder.get_frames_in_range(start, start + count).data.numpy()
 
     def decode_frames(self, path: str, indices: Sequence[int]) -> Any:
         return self._open(path, self.short_threads).get_frames_at(list(indices)).data
@@ -111,5 +122,17 @@ class TorchCodecApproximate(TorchCodec):
     name = "torchcodec approximate"
     seek_mode = "approximate"
     decode_full = TfDataClips.decode_full
-    decode_stream = TfDataClips.decode_stream
+    decode_pass = TfDataClips.decode_pass
+    decode_windows = TfDataClips.decode_windows
     encode_x264 = TfDataClips.encode_x264
+
+
+class TorchCodecIteration(_TorchCodec):
+    """torchcodec's decoder as an iterator, which gives one frame after the other."""
+
+    name = "torchcodec iteration"
+
+    def decode_pass(self, path: str, *, start: int, count: int) -> Iterator[Any]:
+        decoder = self._open(path, self.threads)
+        frames = (decoder[index].numpy() for index in range(start, len(decoder)))
+        yield from gathered(frames, count)
