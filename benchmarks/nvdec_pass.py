@@ -6,7 +6,7 @@ It needs a GPU with NVDEC and the clips of benchmarks/clips.py. On machines with
 names a folder with h264_1080p.mp4 and hevc_1080p.mp4. Figures are frames/s
 of all videos together:
 
-    rate        14 calls of decode_video at once, whole clips at 224x224 on the GPU: NVDEC's own rate
+    rate        14 calls of decode_video at once, whole clips at 224x224 on the GPU: NVDEC's rate
     clips       VideoDataset over 14 videos, consecutive clips of 16 at 224x224 in host memory
     chunks      14 iterators of iter_video at once, chunks of 16 at 224x224 on the GPU
     iterate     one iter_video, chunks of 64 RGB frames of full size on the GPU
