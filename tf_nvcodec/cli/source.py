@@ -61,9 +61,11 @@ class Source:
     def decode_range(
         self, positions: range, keywords: dict[str, Any], frame_bytes: int, budget: int
     ) -> Iterator[Block]:
-        """Yields blocks of the frames at `positions`, read in one pass, each of at most `budget`
-        bytes or one frame."""
-        size = max(1, budget // max(1, frame_bytes))
+        """Yields blocks of the frames at `positions`, read in one pass.
+
+        Two blocks are in memory at a time, each of at most half of `budget` bytes or one frame.
+        """
+        size = max(1, budget // max(1, 2 * frame_bytes))
         last = None
         left = len(positions)
         with about(self.path):
