@@ -122,6 +122,7 @@ void ClipPass::Run() {
 size_t ClipPass::RunFrom(size_t first) {
   const auto begin = std::chrono::steady_clock::now();
   const auto fail = [&](size_t place, const absl::Status& status, const char* stage) {
+    has_failed_ = true;
     Put(place, reader_.Failed(clips_[place], status, stage, cancelled_));
     return place + 1;
   };
@@ -130,9 +131,11 @@ size_t ClipPass::RunFrom(size_t first) {
   if (!video.ok()) return fail(first, video.status(), stage);
   const FrameIndex& index = *video->index;
 
+  // Behind an error, the next clip is tried alone: if all fail, none is selected again and again.
+  const size_t end = has_failed_ ? first + 1 : clips_.size();
   std::vector<Clip> selected;
   std::vector<Window> windows;
-  for (size_t place = first; place < clips_.size(); ++place) {
+  for (size_t place = first; place < end; ++place) {
     auto clip = reader_.Select(index, clips_[place]);
     if (!clip.ok() && place == first) return fail(first, clip.status(), "short");
     const bool goes_on = clip.ok() && IsAscending(clip->frames) &&
@@ -159,7 +162,7 @@ size_t ClipPass::RunFrom(size_t first) {
     const size_t place = first + window;
     Tensor batch = std::move(frames[window]);
     if (!result.status.ok()) {
-      fail(place, result.status, "decode");
+      Put(place, reader_.Failed(clips_[place], result.status, "decode", cancelled_));
     } else {
       Put(place, reader_.Succeeded(clips_[place], selected[window], index, std::move(batch),
                                    result.valid));
@@ -185,6 +188,7 @@ size_t ClipPass::RunFrom(size_t first) {
   const auto took = std::chrono::steady_clock::now() - begin;
   reader_.CountDecodeTime(std::chrono::nanoseconds(took).count() - pass.waited_ns());
   const size_t failed = first + pass.num_finished();
+  has_failed_ = !status.ok();
   if (status.ok() || failed == first + selected.size()) return first + selected.size();
   if (index.only_sample_table() && absl::IsAborted(status)) {
     wrong_index_ = video->index;

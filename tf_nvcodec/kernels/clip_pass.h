@@ -61,6 +61,7 @@ class ClipPass {
   FrameMemory& memory_;
   const Cancelled cancelled_;
   std::shared_ptr<const FrameIndex> wrong_index_;  // see VideoStore::Open
+  bool has_failed_ = false;  // the last clip ended its pass with an error
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;

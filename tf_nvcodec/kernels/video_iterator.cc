@@ -19,15 +19,16 @@ using ::tensorflow::Tensor;
 using ::tensorflow::TensorShape;
 using ::tensorflow::tstring;
 
-// Frames that may be decoded ahead of the consumer: in one chunk, or in several smaller ones.
-constexpr int64_t kFramesAhead = 64;
+// Frames that may be decoded ahead of the consumer: in one chunk, or in several smaller ones. With so
+// many, two GOPs of usual length can be decoded side by side.
+constexpr int64_t kFramesAhead = 96;
 constexpr auto kPollInterval = std::chrono::milliseconds(100);
 
 }  // namespace
 
 VideoIterator::VideoIterator(Arguments arguments)
     : arguments_(std::move(arguments)),
-      ahead_(static_cast<size_t>((kFramesAhead + arguments_.chunk - 1) / arguments_.chunk)),
+      ahead_(static_cast<size_t>(std::max<int64_t>(1, kFramesAhead / arguments_.chunk))),
       memory_(FrameMemory::Create(ahead_ + 1)) {
   const DecodeAttributes& decode = arguments_.decode;
   store_ = arguments_.is_file

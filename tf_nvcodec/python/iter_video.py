@@ -115,7 +115,7 @@ def iter_video(
     """Reads frames `start`, `start + stride`, ... below `stop` in one pass, in chunks.
 
     Each picture is decoded once, and the next chunk is decoded while you use the one you have. So
-    two chunks are in memory at a time, or 64 frames and the chunk that you have if chunks are
+    two chunks are in memory at a time, or 96 frames and the chunk that you have if chunks are
     smaller, however long the video is. The frames are those that `decode_video` gives. In a
     pipeline, use `VideoDataset`.
 
