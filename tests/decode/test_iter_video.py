@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import gc
+import gzip
 import io
 import os
 import random
+import tempfile
 import threading
 import zipfile
 from pathlib import Path
@@ -104,6 +106,10 @@ def sources(folder: Path) -> dict[str, Any]:
     unlinked.write(data)
     unlinked.flush()
     os.unlink(unlinked.name)
+    with gzip.open(folder / "clip.mp4.gz", "wb") as packed:
+        packed.write(data)
+    unflushed = tempfile.NamedTemporaryFile(buffering=len(data) + 1)  # noqa: SIM115
+    unflushed.write(data)
     moved = open(REAL, "rb")  # noqa: SIM115
     moved.seek(1000)
     return {
@@ -115,6 +121,8 @@ def sources(folder: Path) -> dict[str, Any]:
         "tensor": tf.io.read_file(str(REAL)),
         "file": moved,
         "file without a name": unlinked,
+        "file that is not flushed": unflushed,
+        "gzip": gzip.open(folder / "clip.mp4.gz"),
         "BytesIO": io.BytesIO(data),
         "GFile": tf.io.gfile.GFile(str(REAL), "rb"),
         "zip member": zipfile.ZipFile(folder / "a.zip").open("clip.mp4"),
@@ -216,6 +224,23 @@ def test_closing_early_frees_everything() -> None:
     assert threads() == before
     wanted = nvc.decode_video(REAL.read_bytes(), 0, 8)
     assert first.frames.numpy().tobytes() == wanted.frames.numpy().tobytes()
+
+
+def test_collecting_while_a_function_is_traced_closes_it() -> None:
+    list(nvc.iter_video(REAL, 8, 0, 8, num_threads=3))
+    gc.collect()
+    before = threads()
+    kept = [nvc.iter_video(REAL, 8, num_threads=3)]
+    next(kept[0])
+
+    @tf.function
+    def traced() -> tf.Tensor:
+        kept.clear()
+        gc.collect()
+        return tf.constant(1)
+
+    assert traced() == 1
+    assert threads() == before
 
 
 def test_closing_ends_a_wait_in_another_thread() -> None:

@@ -1,5 +1,6 @@
 #include "tf_nvcodec/kernels/clip_pass.h"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -110,6 +111,22 @@ void ClipPass::Put(size_t place, ClipResult result) {
   if (deliver) deliver(std::move(result));
 }
 
+// Returns how many clips may be in memory because they overlap.
+size_t ClipPass::MostOpen(const AVCodecParameters& codec) const {
+  constexpr int64_t kMostBytes = int64_t{2} << 30;
+  const int64_t clip = reader_.clip_length() * FrameBytesAtMost(reader_.decode(), codec);
+  return std::max(ahead_, static_cast<size_t>(kMostBytes / std::max<int64_t>(clip, 1)));
+}
+
+// Clips that nobody has got are read again with another index.
+void ClipPass::ForgetFrom(size_t place) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  for (auto found = waiting_.lower_bound(place); found != waiting_.end();) {
+    over_[found->first] = false;
+    found = waiting_.erase(found);
+  }
+}
+
 void ClipPass::Run() {
   size_t place = 0;
   while (place < clips_.size() && WaitForAsked(place)) {
@@ -131,8 +148,11 @@ size_t ClipPass::RunFrom(size_t first) {
   if (!video.ok()) return fail(first, video.status(), stage);
   const FrameIndex& index = *video->index;
 
-  // Behind an error, the next clip is tried alone: if all fail, none is selected again and again.
-  const size_t end = has_failed_ ? first + 1 : clips_.size();
+  // A clip that may be the cause of an error is read alone.
+  const bool alone = has_failed_ || !DecodesInOrder(index);
+  const size_t end = alone ? first + 1 : clips_.size();
+  const size_t most_open = MostOpen(*index.stream().codec);
+  size_t oldest = 0;  // the first window that reaches to the latest
   std::vector<Clip> selected;
   std::vector<Window> windows;
   for (size_t place = first; place < end; ++place) {
@@ -141,6 +161,8 @@ size_t ClipPass::RunFrom(size_t first) {
     const bool goes_on = clip.ok() && IsAscending(clip->frames) &&
                          (windows.empty() || Follows(windows.back(), clip->frames));
     if (!goes_on) break;
+    while (oldest < windows.size() && windows[oldest].back() < clip->frames.front()) ++oldest;
+    if (windows.size() - oldest >= most_open) break;
     windows.push_back(clip->frames);
     selected.push_back(*std::move(clip));
   }
@@ -192,9 +214,11 @@ size_t ClipPass::RunFrom(size_t first) {
   if (status.ok() || failed == first + selected.size()) return first + selected.size();
   if (index.only_sample_table() && absl::IsAborted(status)) {
     wrong_index_ = video->index;
+    ForgetFrom(failed);
     return failed;
   }
-  // The next clips may do better, as when a server was away for a while.
+  // The error may be another clip's, further ahead. So the clip is tried again alone.
+  if (selected.size() > 1) return failed;
   return WaitForAsked(failed) ? fail(failed, status, "decode") : clips_.size();
 }
 

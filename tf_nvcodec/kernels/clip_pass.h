@@ -52,6 +52,8 @@ class ClipPass {
   bool WaitForAsked(size_t place);
   bool IsOver(size_t place) const;
   void Put(size_t place, ClipResult result);
+  size_t MostOpen(const AVCodecParameters& codec) const;
+  void ForgetFrom(size_t place);
   void SetOver(size_t place);
   void StopNow();
 
@@ -61,7 +63,7 @@ class ClipPass {
   FrameMemory& memory_;
   const Cancelled cancelled_;
   std::shared_ptr<const FrameIndex> wrong_index_;  // see VideoStore::Open
-  bool has_failed_ = false;  // the last clip ended its pass with an error
+  bool has_failed_ = false;                        // the last pass ended with an error
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;

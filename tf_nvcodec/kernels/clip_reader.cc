@@ -167,8 +167,8 @@ ClipResult ClipReader::Read(const SeededClip& clip, Allocator* allocator,
 }
 
 // Applies on_error and pad="drop", and names the video and the clip.
-ClipResult ClipReader::Failed(const SeededClip& clip, const absl::Status& status,
-                              const char* stage, const Cancelled& cancelled) const {
+ClipResult ClipReader::Failed(const SeededClip& clip, const absl::Status& status, const char* stage,
+                              const Cancelled& cancelled) const {
   if (IsCancelled(cancelled)) return {status, {}, 0};
   std::string name = absl::StrCat("video ", clip.id.video);
   if (arguments_.names_are_files) {

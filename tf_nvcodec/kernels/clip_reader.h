@@ -32,8 +32,8 @@ struct ClipArguments {
   std::vector<int32_t> output_order;             // order of an element's parts; empty: Read's order
 };
 
-// Makes the tensor for `count` decoded frames of `clip` and the frames of zeros behind them. Returns
-// the address of the first.
+// Makes the tensor for `count` decoded frames of `clip` and the frames of zeros behind them.
+// Returns the address of the first.
 absl::StatusOr<void*> AllocateClip(const DecodeAttributes& decode, const Clip& clip,
                                    const FrameShape& shape, int64_t count,
                                    ::tensorflow::Allocator* allocator,
@@ -54,8 +54,8 @@ class ClipReader {
       : arguments_(*arguments), store_(*store), statistics_(*statistics) {}
 
   // Reads one clip by itself: its frames, pts, mask, video index, clip index, file name and the
-  // video's components. The element is empty if on_error or pad leaves this clip out. An error names
-  // the video and the clip.
+  // video's components. The element is empty if on_error or pad leaves this clip out. An error
+  // names the video and the clip.
   ClipResult Read(const SeededClip& clip, ::tensorflow::Allocator* allocator,
                   const Cancelled& cancelled) const;
 
@@ -74,6 +74,7 @@ class ClipReader {
                     const Cancelled& cancelled) const;
 
   const DecodeAttributes& decode() const { return arguments_.decode; }
+  int64_t clip_length() const { return arguments_.clips.length; }
   // The policy for damaged frames of a clip. A clip has a fixed length, so a clip with damaged
   // frames is left out as a whole unless they are repeated.
   OnError on_error() const;

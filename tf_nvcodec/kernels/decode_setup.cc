@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "tensorflow/core/framework/types.h"
 #include "tf_nvcodec/core/base/status.h"
 #include "tf_nvcodec/core/format/codec_table.h"
 #include "tf_nvcodec/kernels/fallback_log.h"
@@ -128,6 +129,19 @@ absl::Status ReadGeometry(OpKernelContext* context, int size_input, int crop_inp
   const bool has_crop = crop[0] != 0 || crop[1] != 0 || crop[2] != 0 || crop[3] != 0;
   if (has_crop) output->crop = Crop{crop[0], crop[1], crop[2], crop[3]};
   return absl::OkStatus();
+}
+
+int64_t FrameBytesAtMost(const DecodeAttributes& attributes, const AVCodecParameters& codec) {
+  const OutputSpec& output = attributes.output;
+  int64_t height = codec.height, width = codec.width;
+  if (output.height > 0) {
+    height = output.height;
+    width = output.width;
+  } else if (output.crop.has_value()) {
+    height = output.crop->height;
+    width = output.crop->width;
+  }
+  return height * width * 3 * ::tensorflow::DataTypeSize(attributes.dtype);
 }
 
 absl::StatusOr<std::vector<int64_t>> FramesInSlice(int64_t start, int64_t stop, int64_t stride,

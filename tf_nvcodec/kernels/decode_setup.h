@@ -40,8 +40,11 @@ struct DecodeAttributes {
 absl::Status ReadGeometry(::tensorflow::OpKernelContext* context, int size_input, int crop_input,
                           OutputSpec* output);
 
-// Returns the frames start, start + stride, ... below stop of a video of `count` frames, by Python's
-// slice rules: a negative position counts from the end.
+// Returns about how many bytes an output frame has, rounded up for most formats.
+int64_t FrameBytesAtMost(const DecodeAttributes& attributes, const AVCodecParameters& codec);
+
+// Returns the frames start, start + stride, ... below stop of a video of `count` frames, by
+// Python's slice rules: a negative position counts from the end.
 absl::StatusOr<std::vector<int64_t>> FramesInSlice(int64_t start, int64_t stop, int64_t stride,
                                                    int64_t count);
 

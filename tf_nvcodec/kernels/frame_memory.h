@@ -19,8 +19,8 @@ namespace nvc {
 class FrameMemory : public ::tensorflow::Allocator,
                     public std::enable_shared_from_this<FrameMemory> {
  public:
-  // Once `patient_from` blocks are in use, a new one waits a moment for one of them to come back (0:
-  // never). A loop that takes batch after batch frees one just after it has got the next.
+  // Once `patient_from` blocks are in use, a new one waits a moment for one of them to come back
+  // (0: never). A loop that takes batch after batch frees one just after it has got the next.
   static std::shared_ptr<FrameMemory> Create(size_t patient_from);
   ~FrameMemory() override;
 

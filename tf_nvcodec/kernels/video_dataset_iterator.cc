@@ -132,8 +132,7 @@ class Iterator : public DatasetIterator<VideoDataset> {
     std::shared_ptr<Request> request;
     do {
       TF_RETURN_IF_ERROR(Take(context, &request));
-    } while (request != nullptr && request->result.status.ok() &&
-             request->result.element.empty());
+    } while (request != nullptr && request->result.status.ok() && request->result.element.empty());
     DatasetStatistics& statistics = *dataset()->statistics();
     statistics.wait_ns += NanosSince(begin);
     CountActiveTime(begin);
@@ -198,6 +197,7 @@ class Iterator : public DatasetIterator<VideoDataset> {
       for (const auto& request : requests_) {
         if (!IsNoClip(*request)) position.pending.push_back(request->clip);
       }
+      position.pending.insert(position.pending.end(), again_.begin(), again_.end());
     }
     TF_RETURN_IF_ERROR(position.Write(prefix(), OrderShape(), writer));
     if (splits_ != nullptr) TF_RETURN_IF_ERROR(splits_->Save(SplitKey(), writer));
@@ -433,9 +433,8 @@ class Iterator : public DatasetIterator<VideoDataset> {
     auto running = std::make_unique<RunningPass>();
     {
       mutex_lock lock(*mutex_);
-      running->pass =
-          std::make_shared<ClipPass>(&dataset()->reader(), std::move(clips),
-                                     static_cast<size_t>(AheadInPass()), memory_.get());
+      running->pass = std::make_shared<ClipPass>(&dataset()->reader(), std::move(clips),
+                                                 static_cast<size_t>(AheadInPass()), memory_.get());
       latest_ = running.get();
       passes_.push_back(std::move(running));
       if (stopped_) latest_->pass->Stop();

@@ -19,17 +19,14 @@ using ::tensorflow::Tensor;
 using ::tensorflow::TensorShape;
 using ::tensorflow::tstring;
 
-// Frames that may be decoded ahead of the consumer: in one chunk, or in several smaller ones. With so
-// many, two GOPs of usual length can be decoded side by side.
-constexpr int64_t kFramesAhead = 96;
+// What may be decoded ahead of the consumer, unless one chunk is more: so many frames that two GOPs
+// of usual length can be decoded side by side.
+constexpr int64_t kFramesAhead = 96, kBytesAhead = int64_t{512} << 20;
 constexpr auto kPollInterval = std::chrono::milliseconds(100);
 
 }  // namespace
 
-VideoIterator::VideoIterator(Arguments arguments)
-    : arguments_(std::move(arguments)),
-      ahead_(static_cast<size_t>(std::max<int64_t>(1, kFramesAhead / arguments_.chunk))),
-      memory_(FrameMemory::Create(ahead_ + 1)) {
+VideoIterator::VideoIterator(Arguments arguments) : arguments_(std::move(arguments)) {
   const DecodeAttributes& decode = arguments_.decode;
   store_ = arguments_.is_file
                ? MakeFileStore(arguments_.video, arguments_.cache_directory, decode.max_pixels)
@@ -47,11 +44,17 @@ absl::StatusOr<std::unique_ptr<VideoIterator>> VideoIterator::Open(Arguments arg
         absl::StrCat("the iterator decodes ", iterator->total_, " frames, but max_frames is ", most,
                      "; choose a smaller range or raise max_frames")));
   }
+  const int64_t bytes =
+      FrameBytesAtMost(iterator->arguments_.decode, *iterator->video_.index->stream().codec);
+  const int64_t ahead = std::min(kFramesAhead, kBytesAhead / std::max<int64_t>(bytes, 1));
+  iterator->ahead_ = static_cast<size_t>(std::max<int64_t>(1, ahead / iterator->arguments_.chunk));
+  iterator->memory_ = FrameMemory::Create(iterator->ahead_ + 1);
   try {
     iterator->thread_ = std::thread([it = iterator.get()] { it->Run(); });
   } catch (const std::system_error& error) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("no thread to decode the video with: ", error.what()));
+    return iterator->Named(absl::ResourceExhaustedError(
+        absl::StrCat("there is no thread to decode the video with: ", error.what(),
+                     "; close other iterators or raise the limit of threads")));
   }
   return iterator;
 }
@@ -59,7 +62,7 @@ absl::StatusOr<std::unique_ptr<VideoIterator>> VideoIterator::Open(Arguments arg
 VideoIterator::~VideoIterator() {
   Stop();
   if (thread_.joinable()) thread_.join();
-  memory_->Close();
+  if (memory_ != nullptr) memory_->Close();
 }
 
 absl::Status VideoIterator::Named(const absl::Status& status) const {
@@ -68,8 +71,8 @@ absl::Status VideoIterator::Named(const absl::Status& status) const {
   if (!arguments_.is_file || absl::StrContains(status.message(), absl::string_view(name))) {
     return status;
   }
-  return absl::Status(status.code(), Utf8Text(absl::StrCat(absl::string_view(name), ": ",
-                                                           status.message())));
+  return absl::Status(status.code(),
+                      Utf8Text(absl::StrCat(absl::string_view(name), ": ", status.message())));
 }
 
 // Opens the video and divides the range into chunks.
@@ -90,34 +93,47 @@ absl::Status VideoIterator::OpenVideo(const FrameIndex* wrong, const Cancelled& 
 
 void VideoIterator::Run() {
   size_t first = 0;
+  bool alone = false;  // the next chunk may be the cause of an error
   absl::Status status;
-  bool again = true;
-  while (again) {
+  while (!stopped_ && first < windows_.size()) {
     size_t finished = 0;
-    status = RunFrom(first, &finished);
+    const bool was_alone = alone || !DecodesInOrder(*video_.index);
+    status = RunFrom(first, was_alone, &finished);
     first += finished;
-    again = absl::IsAborted(status) && video_.index->only_sample_table() && !stopped_;
-    if (!again) break;
-    // Decoding shows that the file's own table of frames is wrong.
-    const auto wrong = video_.index;
-    status = OpenVideo(wrong.get(), [this] { return stopped_.load(); });
-    again = status.ok();
+    alone = !status.ok();
+    if (status.ok()) continue;
+    if (absl::IsAborted(status) && video_.index->only_sample_table()) {
+      // Decoding shows that the file's own table of frames is wrong.
+      const auto wrong = video_.index;
+      status = OpenVideo(wrong.get(), [this] { return stopped_.load(); });
+      std::lock_guard<std::mutex> lock(mutex_);
+      ready_.erase(ready_.lower_bound(first), ready_.end());
+      if (!status.ok()) break;
+    } else if (was_alone) {
+      break;
+    }
   }
   std::lock_guard<std::mutex> lock(mutex_);
   end_ = status;
   changed_.notify_all();
 }
 
-absl::Status VideoIterator::RunFrom(size_t first, size_t* finished) {
-  if (first >= windows_.size()) return absl::OkStatus();
+// Decodes chunks from `first` on, or only that one. Sets `finished` to how many are ready.
+absl::Status VideoIterator::RunFrom(size_t first, bool alone, size_t* finished) {
+  {
+    std::unique_lock<std::mutex> lock(mutex_);
+    while (!stopped_ && first >= next_ + ahead_) changed_.wait(lock);
+    if (stopped_) return absl::CancelledError("the iterator over the video was closed");
+  }
   const DecodeAttributes& decode = arguments_.decode;
   const FrameIndex& index = *video_.index;
   const GpuStream* const gpu = arguments_.gpu.has_value() ? &*arguments_.gpu : nullptr;
-  NVC_ASSIGN_OR_RETURN(
-      const DecodeSetup setup,
-      SetUpDecoding(decode, gpu, index.stream(), [this] { return stopped_.load(); }));
+  NVC_ASSIGN_OR_RETURN(const DecodeSetup setup, SetUpDecoding(decode, gpu, index.stream(),
+                                                              [this] { return stopped_.load(); }));
   Allocator* const allocator = gpu == nullptr ? memory_.get() : arguments_.gpu_allocator;
-  std::vector<Tensor> frames(windows_.size() - first);
+  const auto begin = windows_.begin() + static_cast<int64_t>(first);
+  const std::vector<Window> windows(begin, alone ? begin + 1 : windows_.end());
+  std::vector<Tensor> frames(windows.size());
   WindowPass::Callbacks callbacks;
   callbacks.allocate = [&](size_t window, const FrameShape& shape,
                            int64_t count) -> absl::StatusOr<void*> {
@@ -134,11 +150,8 @@ absl::Status VideoIterator::RunFrom(size_t first, size_t* finished) {
   callbacks.finished = [&](size_t window, const WindowPass::Result& result) {
     Put(first + window, result, std::move(frames[window]));
   };
-  WindowPass pass(index, *video_.source,
-                  std::vector<Window>(windows_.begin() + static_cast<int64_t>(first),
-                                      windows_.end()),
-                  ahead_, decode.output, decode.on_error, setup.options,
-                  std::move(callbacks));
+  WindowPass pass(index, *video_.source, windows, ahead_, decode.output, decode.on_error,
+                  setup.options, std::move(callbacks));
   {
     std::lock_guard<std::mutex> lock(mutex_);
     first_ = first;
@@ -183,6 +196,7 @@ absl::StatusOr<VideoIterator::Chunk> VideoIterator::Next(const Cancelled& cancel
       absl::StatusOr<Chunk> chunk = std::move(found->second);
       ready_.erase(found);
       ++next_;
+      changed_.notify_all();
       if (!chunk.ok()) stopped_ = true;
       if (pass_ != nullptr) chunk.ok() ? pass_->Allow(next_ + ahead_ - first_) : pass_->Stop();
       // Every frame of the chunk was damaged and left out.

@@ -29,7 +29,7 @@ namespace nvc {
 class VideoIterator {
  public:
   struct Arguments {
-    DecodeAttributes decode;  // its output includes size and crop
+    DecodeAttributes decode;     // its output includes size and crop
     ::tensorflow::Tensor video;  // string [1]
     bool is_file = true;
     std::string cache_directory;
@@ -64,12 +64,12 @@ class VideoIterator {
   explicit VideoIterator(Arguments arguments);
   absl::Status OpenVideo(const FrameIndex* wrong, const Cancelled& cancelled);
   void Run();
-  absl::Status RunFrom(size_t first, size_t* finished);
+  absl::Status RunFrom(size_t first, bool alone, size_t* finished);
   void Put(size_t chunk, const WindowPass::Result& result, ::tensorflow::Tensor frames);
   absl::Status Named(const absl::Status& status) const;
 
   const Arguments arguments_;
-  const size_t ahead_;  // chunks that are decoded ahead of the consumer
+  size_t ahead_ = 1;  // chunks that are decoded ahead of the consumer
   DatasetStatistics statistics_;
   std::unique_ptr<VideoStore> store_;
   IndexedVideo video_;
@@ -80,11 +80,12 @@ class VideoIterator {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::atomic<bool> stopped_{false};
-  size_t next_ = 0;      // the chunk that the next call of Next gets
-  size_t first_ = 0;     // of the pass
+  size_t next_ = 0;   // the chunk that the next call of Next gets
+  size_t first_ = 0;  // of the pass
   WindowPass* pass_ = nullptr;
   std::map<size_t, absl::StatusOr<Chunk>> ready_;
-  std::optional<absl::Status> end_;  // of the pass: no chunks come any more but those that are ready
+  std::optional<absl::Status>
+      end_;  // of the pass: no chunks come any more but those that are ready
   std::thread thread_;
 };
 

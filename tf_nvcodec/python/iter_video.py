@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import stat
 import tempfile
@@ -61,7 +62,7 @@ class VideoIterator(Iterator["DecodedVideo | DecodedVideoWithValidity"]):
         self._dtype = dtype
         self._device = device
         self._return_valid = return_valid
-        self._close = weakref.finalize(self, _close, number)
+        self._close = weakref.finalize(self, _close, number, os.getpid())
 
     def __iter__(self) -> VideoIterator:
         return self
@@ -172,8 +173,12 @@ def iter_video(
     return VideoIterator(made.iterator, int(made.total), dtype, device, return_valid)
 
 
-def _close(number: tf.Tensor) -> None:
-    with tf.device("CPU:0"):
+def _close(number: tf.Tensor, process: int) -> None:
+    # A forked process has no decoding thread. And the garbage collector may call this while a
+    # function is being traced.
+    if os.getpid() != process:
+        return
+    with tf.init_scope(), tf.device("CPU:0"):
         loader.ops.video_iterator_close(iterator=number)
 
 
@@ -211,15 +216,22 @@ def _video_from(source: Any, until_open: contextlib.ExitStack) -> _Video:
 
 
 def _system_file(source: Any) -> _Video | None:
-    """Names an open regular file of the system: by its path, or if that is gone, by its number."""
+    """Names an open regular file of the system: by its path, or if that is gone, by its number.
+
+    Files that change the bytes on the way, as gzip does, have a number too, but are none.
+    """
+    file = getattr(source, "file", source)  # tempfile wraps its files
+    if not isinstance(getattr(file, "raw", file), io.FileIO):
+        return None
     try:
-        descriptor = source.fileno()
+        file.flush()  # what was written may still be in Python's buffer
+        descriptor = file.fileno()
         status = os.fstat(descriptor)
-    except (AttributeError, OSError, ValueError, TypeError):
+    except (OSError, ValueError):
         return None
     if not stat.S_ISREG(status.st_mode):
         return None
-    name = getattr(source, "name", None)
+    name = getattr(file, "name", None)
     with contextlib.suppress(OSError, ValueError):
         if isinstance(name, (str, bytes)) and os.path.samestat(status, os.stat(name)):
             return _Video(np.array(file_name(name), object), True, lasts=True)

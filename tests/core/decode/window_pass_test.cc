@@ -79,8 +79,8 @@ class Consumer {
     thread_.join();
   }
 
-  // Returns the window's result and puts its frames into `frames`. Returns the status of the pass if
-  // that ends first.
+  // Returns the window's result and puts its frames into `frames`. Returns the status of the pass
+  // if that ends first.
   WindowPass::Result Take(size_t window, std::vector<std::string>* frames) {
     pass_->Allow(window + ahead_);
     std::unique_lock<std::mutex> lock(mutex_);
@@ -181,9 +181,9 @@ TEST_P(WindowPassTest, RandomWindowsEqualTheReference) {
 
 TEST_P(WindowPassTest, EachPacketIsSentOnce) {
   std::map<int64_t, int> sent;
-  options_.factory.open = [&](const AVCodecParameters& codec, AVRational time_base,
-                              const DecoderOptions& options)
-      -> absl::StatusOr<std::unique_ptr<Decoder>> {
+  options_.factory.open =
+      [&](const AVCodecParameters& codec, AVRational time_base,
+          const DecoderOptions& options) -> absl::StatusOr<std::unique_ptr<Decoder>> {
     auto decoder = OpenSoftwareDecoder(codec, time_base, options);
     if (!decoder.ok()) return decoder.status();
     return std::make_unique<CountingDecoder>(std::move(decoder).value(), &sent);
@@ -257,9 +257,9 @@ TEST_P(WindowPassTest, DamageReachesOnlyWindowsWithDamagedFrames) {
 
 TEST_P(WindowPassTest, FramesThatNeverComeDoNotStopThePass) {
   // The decoder swallows a picture without an error.
-  options_.factory.open = [](const AVCodecParameters& codec, AVRational time_base,
-                             const DecoderOptions& options)
-      -> absl::StatusOr<std::unique_ptr<Decoder>> {
+  options_.factory.open =
+      [](const AVCodecParameters& codec, AVRational time_base,
+         const DecoderOptions& options) -> absl::StatusOr<std::unique_ptr<Decoder>> {
     class Swallows : public Decoder {
      public:
       explicit Swallows(std::unique_ptr<Decoder> decoder) : decoder_(std::move(decoder)) {}

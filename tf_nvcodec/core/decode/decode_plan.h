@@ -67,8 +67,8 @@ bool DependsOn(const FrameIndex& index, const Segment& segment, int frame, int p
 ThreadPlan PlanThreads(const std::vector<Segment>& segments, int num_threads,
                        int64_t lookahead = 0);
 
-// Returns how many segments are worth decoding side by side with at most `max_workers` decoders that
-// each decode as fast as they can, such as a GPU's.
+// Returns how many segments are worth decoding side by side with at most `max_workers` decoders
+// that each decode as fast as they can, such as a GPU's.
 int PlanWorkers(const std::vector<Segment>& segments, int max_workers, int64_t lookahead);
 
 }  // namespace nvc

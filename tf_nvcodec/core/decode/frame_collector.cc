@@ -123,6 +123,7 @@ absl::StatusOr<std::vector<bool>> FrameCollector::Finish(const FrameIndex& index
                                                          const DamagedFrames& damaged,
                                                          OnError on_error,
                                                          std::vector<size_t>* slots) {
+  converters_.Clear();  // they deliver their last frames
   std::vector<bool> valid(frames_.size(), true);
   size_t good = frames_.size();
   size_t first_good = 0;
@@ -143,7 +144,6 @@ absl::StatusOr<std::vector<bool>> FrameCollector::Finish(const FrameIndex& index
   if (!first_error.ok() && (on_error == OnError::kRaise || nothing_to_repeat || !allocated_)) {
     return first_error;
   }
-  converters_.Clear();
   slots->clear();
   if (on_error == OnError::kSkip) {
     for (size_t i = 0; i < valid.size(); ++i) {

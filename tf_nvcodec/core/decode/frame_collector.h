@@ -33,8 +33,8 @@ class FrameTarget {
   virtual absl::StatusOr<std::unique_ptr<FrameConverter>> NewConverter(const OutputSpec& output,
                                                                        const AVFrame& picture,
                                                                        int rotation) = 0;
-  // True when a frame is in its place as soon as Convert returns. Several batches can then share the
-  // target and its converters.
+  // True when a frame is in its place as soon as Convert returns. Several batches can then share
+  // the target and its converters.
   virtual bool IsImmediate() const { return false; }
   // Tells the target the batch's memory, before any frame is written to it.
   virtual void SetMemory(void* memory, size_t bytes) {}
@@ -111,6 +111,9 @@ class FrameCollector : public FrameSink {
   // batch has no such frame. Repeat copies it to the other places that it has in the batch.
   absl::StatusOr<void*> Place(int frame, const AVFrame& picture, const FrameShape& shape);
   absl::Status Repeat(int frame);
+
+  // Ends the batch without a result. Its memory may be freed afterwards.
+  void Discard() { converters_.Clear(); }
 
   // True after the first picture, which determines the shape of the batch.
   bool has_shape() const { return allocated_; }

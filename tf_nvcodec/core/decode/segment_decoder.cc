@@ -170,9 +170,9 @@ class SegmentRun {
     return Settle();
   }
 
-  // Settles the frames whose verdict is sure. A picture can show damage as late as it comes out, and
-  // a frame shown before it may refer to it. So a frame waits for all pictures that were sent before
-  // its own.
+  // Settles the frames whose verdict is sure. A picture can show damage as late as it comes out,
+  // and a frame shown before it may refer to it. So a frame waits for all pictures that were sent
+  // before its own.
   absl::Status Settle() {
     while (!stopped_ && !written_.empty()) {
       const auto [packet, frame] = *written_.begin();

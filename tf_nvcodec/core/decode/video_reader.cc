@@ -1,5 +1,6 @@
 #include "tf_nvcodec/core/decode/video_reader.h"
 
+#include <algorithm>
 #include <atomic>
 #include <mutex>
 #include <new>
@@ -123,7 +124,9 @@ class ReadRun {
       if (next >= todo_.size()) return;
       if (next + 1 == todo_.size()) WakeWaiting();
       const absl::Status status = DecodeStretch(todo_[next], state);
-      if (!IsSoftware() && !last_try_ && absl::IsResourceExhausted(status)) {
+      // A sink with little room may wait for these very frames, so that they can't be put back.
+      const bool can_wait = options_.lookahead == 0 && !last_try_;
+      if (!IsSoftware() && can_wait && absl::IsResourceExhausted(status)) {
         std::lock_guard<std::mutex> lock(mutex_);
         put_back_.push_back(todo_[next]);
         return;  // this also closes the worker's decoder
@@ -133,45 +136,66 @@ class ReadRun {
   }
 
   absl::Status DecodeStretch(const Stretch& stretch, WorkerState* state) {
-    const Segment* const begin = segments_.data() + stretch.begin;
-    const Segment* const end = segments_.data() + stretch.end;
-    bool is_new = stretch.begin + 1 == stretch.end && !last_try_;
-    while (true) {
-      Segment rest;
-      if (!is_new) rest = JoinSegments(index_, begin, end, done_);
-      const Segment& segment = is_new ? *begin : rest;
-      is_new = false;
-      if (segment.frames.empty()) return absl::OkStatus();
+    size_t at = stretch.begin;
+    size_t run = stretch.end - stretch.begin;  // segments to decode without a new start
+    while (at < stretch.end) {
+      const size_t end = std::min(at + run, stretch.end);
+      Segment joined;
+      const bool is_whole = end == at + 1 && !last_try_ && !IsPartlyDone(segments_[at]);
+      if (!is_whole)
+        joined = JoinSegments(index_, &segments_[at], &segments_[at] + (end - at), done_);
+      const Segment& segment = is_whole ? segments_[at] : joined;
+      if (segment.frames.empty()) {
+        at = end;
+        continue;
+      }
       if (options_.check_starts) {
         NVC_RETURN_IF_ERROR(CheckSyncSamples(index_, source_, {segment.frames[0]}));
       }
       // In one segment, a decoder of one thread can go on behind an error and tell what it damages.
-      const ErrorReports reports = !IsSoftware()                               ? ErrorReports::kLate
-                                   : state->threads == 1 && &segment == begin ? ErrorReports::kByPacket
-                                                                              : ErrorReports::kByFlag;
+      const ErrorReports reports = !IsSoftware()                     ? ErrorReports::kLate
+                                   : state->threads == 1 && is_whole ? ErrorReports::kByPacket
+                                                                     : ErrorReports::kByFlag;
       DamagedFrames causes;
       const auto decoded = DecodeFast(segment, state, reports, &causes);
-      // A sink with little room may wait for these very frames, so that they can't be put back.
-      const bool no_memory = !IsSoftware() && options_.lookahead > 0 && !decoded.ok() &&
-                             absl::IsResourceExhausted(decoded.status());
+      const bool no_memory =
+          !IsSoftware() && options_.lookahead > 0 && absl::IsResourceExhausted(decoded.status());
       if (!decoded.ok() && !no_memory) return decoded.status();
-      if (decoded.ok() && *decoded) return absl::OkStatus();
+      if (decoded.ok() && *decoded) {
+        at = end;
+        run *= 2;
+        continue;
+      }
       state->decoder.reset();
       if (!no_memory && options_.factory.before_decoding_again != nullptr) {
         NVC_RETURN_IF_ERROR(options_.factory.before_decoding_again(causes));
       }
-      // Only a software decoder of one thread tells which packet is to blame, so it decodes the
-      // segment again where the error may be.
       state->lease.End();
-      Segment undone;
-      for (const Segment* each = begin; undone.frames.empty(); ++each) {
-        undone = JoinSegments(index_, each, each + 1, done_);
-      }
-      NVC_ASSIGN_OR_RETURN(const auto careful, OpenSoftware(index_.CodecAt(undone.first_packet), 1));
-      NVC_RETURN_IF_ERROR(
-          Decode(undone, careful.get(), ErrorReports::kByPacket, *state, &causes).status());
-      if (!state->lease.Begin([this] { return failed_.load(); })) return absl::OkStatus();
+      NVC_RETURN_IF_ERROR(DecodeFirstAgain(end, *state, &at));
+      // More errors may follow soon. Each would end a long run.
+      run = 1;
+      if (at < stretch.end && !state->lease.Begin([this] { return failed_.load(); })) break;
     }
+    return absl::OkStatus();
+  }
+
+  bool IsPartlyDone(const Segment& segment) const {
+    return std::any_of(segment.frames.begin(), segment.frames.end(),
+                       [this](int frame) { return done_[static_cast<size_t>(frame)]; });
+  }
+
+  // Decodes the first segment from `at` on that is not done, with a software decoder of one thread:
+  // only that tells which packet is to blame. Sets `at` to the segment behind it, `end` at most.
+  absl::Status DecodeFirstAgain(size_t end, const WorkerState& state, size_t* at) {
+    Segment undone;
+    while (*at < end && undone.frames.empty()) {
+      undone = JoinSegments(index_, &segments_[*at], &segments_[*at] + 1, done_);
+      ++*at;
+    }
+    if (undone.frames.empty()) return absl::OkStatus();
+    NVC_ASSIGN_OR_RETURN(const auto careful, OpenSoftware(index_.CodecAt(undone.first_packet), 1));
+    DamagedFrames causes;
+    return Decode(undone, careful.get(), ErrorReports::kByPacket, state, &causes).status();
   }
 
   // Decodes with the decoder that the plan chose. See DecodeSegment for the result.

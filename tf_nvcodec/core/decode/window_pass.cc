@@ -8,6 +8,13 @@
 
 namespace nvc {
 
+bool DecodesInOrder(const FrameIndex& index) {
+  const auto& frames = index.frames();
+  return std::is_sorted(frames.begin(), frames.end(), [](const FrameEntry& a, const FrameEntry& b) {
+    return a.start_packet < b.start_packet;
+  });
+}
+
 bool IsAscending(const Window& window) { return std::is_sorted(window.begin(), window.end()); }
 
 bool Follows(const Window& a, const Window& b) {
@@ -64,8 +71,8 @@ WindowPass::WindowPass(const FrameIndex& index, const ByteSource& source,
   if (!shared_target_->IsImmediate()) {
     shared_target_.reset();
   } else {
-    shared_converters_ = std::make_unique<FrameConverters>(output_, index_.stream().rotation,
-                                                           shared_target_.get());
+    shared_converters_ =
+        std::make_unique<FrameConverters>(output_, index_.stream().rotation, shared_target_.get());
   }
   options_.cancelled = [this, cancelled = std::move(options_.cancelled)] {
     return stopped_ || IsCancelled(cancelled);
@@ -98,7 +105,7 @@ size_t WindowPass::num_finished() const {
 
 int64_t WindowPass::waited_ns() const {
   std::lock_guard<std::mutex> lock(mutex_);
-  return waited_ns_;
+  return waited_ns_ / workers_;
 }
 
 absl::Status WindowPass::Run() {
@@ -111,8 +118,10 @@ absl::Status WindowPass::Run() {
     if (wanted[i]) frames.push_back(static_cast<int64_t>(i));
   }
   if (frames.empty()) return absl::OkStatus();
-  const int64_t reach = windows_[std::min(ahead_, windows_.size()) - 1].back();
-  options_.lookahead = std::upper_bound(frames.begin(), frames.end(), reach) - frames.begin();
+  if (windows_.size() > 1) {
+    const int64_t reach = windows_[std::min(ahead_, windows_.size()) - 1].back();
+    options_.lookahead = std::upper_bound(frames.begin(), frames.end(), reach) - frames.begin();
+  }
   options_.check_starts = index_.only_sample_table();
   DamagedFrames damaged;
   return ReadFrames(index_, source_, frames, options_, this, &damaged);
@@ -216,6 +225,8 @@ void WindowPass::Finish(Open* window) {
     auto valid = window->collector.Finish(index_, window->damaged, on_error_, &result.slots);
     result.status = valid.status();
     if (valid.ok()) result.valid = std::move(valid).value();
+  } else {
+    window->collector.Discard();
   }
   {
     std::lock_guard<std::mutex> lock(mutex_);

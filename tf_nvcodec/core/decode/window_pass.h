@@ -22,8 +22,13 @@ namespace nvc {
 // The frames of a window by display index, in ascending order; a frame may repeat itself.
 using Window = std::vector<int64_t>;
 
-// True when a pass can go from window `a` to window `b`: both begin and end no later in `b`, and the
-// frames of each are in order.
+// True when the decoder reaches the frames of the whole video in the order in which they are shown.
+// In a video that was joined from parts with jumping times it may not. Then a pass of several
+// windows would wait for frames that are decoded later, so each pass must have one window alone.
+bool DecodesInOrder(const FrameIndex& index);
+
+// True when a pass can go from window `a` to window `b`: both begin and end no later in `b`, and
+// the frames of each are in order.
 bool Follows(const Window& a, const Window& b);
 bool IsAscending(const Window& window);
 
@@ -48,8 +53,9 @@ class WindowPass : private FrameSink {
     std::function<void(size_t window, Result result)> finished;
   };
 
-  // Each window must follow the one before. The caller allows about `ahead` windows that it has not
-  // got yet, at least 1. `index` and `source` must outlive the pass. The pass sets options.lookahead.
+  // Each window must follow the one before, and there is only one unless DecodesInOrder. The caller
+  // allows about `ahead` windows that it has not got yet, at least 1. `index` and `source` must
+  // outlive the pass. The pass sets options.lookahead.
   WindowPass(const FrameIndex& index, const ByteSource& source, std::vector<Window> windows,
              size_t ahead, const OutputSpec& output, OnError on_error, ReadOptions options,
              Callbacks callbacks);
@@ -64,12 +70,12 @@ class WindowPass : private FrameSink {
   void Stop();
 
   // Decodes all windows. Waits between windows until they are allowed. Returns an error that is not
-  // about single frames; the windows that did not finish then never do. Returns Aborted if the index
-  // is made of the sample table alone and decoding shows that it is wrong.
+  // about single frames; the windows that did not finish then never do. Returns Aborted if the
+  // index is made of the sample table alone and decoding shows that it is wrong.
   absl::Status Run();
   // The number of windows that have finished or were dropped without a gap from the first on.
   size_t num_finished() const;
-  // Nanoseconds that workers have waited for windows to be allowed.
+  // Nanoseconds that a worker has waited for windows to be allowed; a mean if there are several.
   int64_t waited_ns() const;
 
  private:
