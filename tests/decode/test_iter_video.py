@@ -9,6 +9,7 @@ import os
 import random
 import tempfile
 import threading
+import time
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -204,6 +205,14 @@ def threads() -> int:
     return len(os.listdir("/proc/self/task"))
 
 
+def comes_back_to(before: int) -> bool:
+    """Whether the number of threads falls to what it was. The kernel may list one a little longer."""
+    deadline = time.monotonic() + 10
+    while threads() > before and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return threads() <= before
+
+
 def test_closing_early_frees_everything() -> None:
     list(nvc.iter_video(REAL, 8, 0, 8, num_threads=3))  # starts TensorFlow's own threads
     gc.collect()
@@ -211,17 +220,17 @@ def test_closing_early_frees_everything() -> None:
     with nvc.iter_video(REAL, 8, num_threads=3) as made:
         first = next(made)
         assert threads() > before
-    assert threads() == before
+    assert comes_back_to(before)
     assert list(made) == []
     made = nvc.iter_video(REAL, 8, num_threads=3)
     next(made)
     made.close()
     made.close()
-    assert threads() == before
+    assert comes_back_to(before)
     made = nvc.iter_video(REAL, 8, num_threads=3)
     del made
     gc.collect()
-    assert threads() == before
+    assert comes_back_to(before)
     wanted = nvc.decode_video(REAL.read_bytes(), 0, 8)
     assert first.frames.numpy().tobytes() == wanted.frames.numpy().tobytes()
 
@@ -240,7 +249,7 @@ def test_collecting_while_a_function_is_traced_closes_it() -> None:
         return tf.constant(1)
 
     assert traced() == 1
-    assert threads() == before
+    assert comes_back_to(before)
 
 
 def test_closing_ends_a_wait_in_another_thread() -> None:
