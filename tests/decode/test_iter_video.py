@@ -206,7 +206,7 @@ def threads() -> int:
 
 
 def comes_back_to(before: int) -> bool:
-    """Whether the number of threads falls to what it was. The kernel may list one a little longer."""
+    """Whether the number of threads falls to `before`. The kernel may list one a little longer."""
     deadline = time.monotonic() + 10
     while threads() > before and time.monotonic() < deadline:
         time.sleep(0.05)
