@@ -25,8 +25,10 @@ OURS = peers.OURS
 
 
 def load(folder: Path) -> list[dict[str, Any]]:
-    """Loads the result documents in the order of SCRIPTS, then others in the folder."""
+    """Loads the claims' result documents in the order of SCRIPTS, then others in the folder."""
     documents = [json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))]
+    # A result without cases, as that of first_touch, measures the machine and is no claim.
+    documents = [document for document in documents if "cases" in document]
     order = {name: place for place, name in enumerate(SCRIPTS)}
     return sorted(documents, key=lambda document: order.get(document["name"], len(order)))
 

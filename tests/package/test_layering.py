@@ -49,6 +49,15 @@ def forbidden_includes(layer: str, source: str) -> list[str]:
     return bad
 
 
+def test_no_two_headers_define_one_class() -> None:
+    """The linker would keep one of the two, whose functions then work on the other's objects."""
+    found: dict[str, Path] = {}
+    for path in (path for layer in OWN for path in cpp_files(layer) if path.suffix == ".h"):
+        for name in re.findall(r"^(?:class|struct) (\w+)[^;]*\{$", path.read_text(), re.MULTILINE):
+            assert found.setdefault(name, path) == path, f"{name} is in {found[name]} and {path}"
+    assert len(found) > 100
+
+
 @pytest.mark.parametrize("layer", sorted(OWN))
 def test_includes_follow_the_layers(layer: str) -> None:
     for path in cpp_files(layer):

@@ -13,7 +13,7 @@ namespace nvc {
 using ::tensorflow::Tensor;
 
 ClipPass::ClipPass(const ClipReader* reader, std::vector<SeededClip> clips, size_t ahead,
-                   FrameMemory* memory)
+                   FrameAllocator* memory)
     : reader_(*reader),
       clips_(std::move(clips)),
       ahead_(ahead),

@@ -16,7 +16,7 @@
 #include "tf_nvcodec/core/clips/clip_cursor.h"
 #include "tf_nvcodec/core/decode/window_pass.h"
 #include "tf_nvcodec/kernels/clip_reader.h"
-#include "tf_nvcodec/kernels/frame_memory.h"
+#include "tf_nvcodec/kernels/frame_allocator.h"
 
 namespace nvc {
 
@@ -30,7 +30,7 @@ class ClipPass {
   // `clips` are of one video, in the order in which they will be asked for. The caller keeps about
   // `ahead` of them asked for and undelivered. `reader` and `memory` must outlive the pass.
   ClipPass(const ClipReader* reader, std::vector<SeededClip> clips, size_t ahead,
-           FrameMemory* memory);
+           FrameAllocator* memory);
 
   // Asks for a clip. Returns its place in the pass, or nullopt if it does not come behind the clips
   // asked for before. Clips that it passes over are not wanted any more.
@@ -60,7 +60,7 @@ class ClipPass {
   const ClipReader& reader_;
   const std::vector<SeededClip> clips_;
   const size_t ahead_;
-  FrameMemory& memory_;
+  FrameAllocator& memory_;
   const Cancelled cancelled_;
   std::shared_ptr<const FrameIndex> wrong_index_;  // see VideoStore::Open
   bool has_failed_ = false;                        // the last pass ended with an error

@@ -20,7 +20,7 @@
 #include "tf_nvcodec/core/base/status.h"
 #include "tf_nvcodec/core/clips/clip_cursor.h"
 #include "tf_nvcodec/kernels/clip_pass.h"
-#include "tf_nvcodec/kernels/frame_memory.h"
+#include "tf_nvcodec/kernels/frame_allocator.h"
 #include "tf_nvcodec/kernels/iterator_position.h"
 
 namespace nvc {
@@ -566,7 +566,7 @@ class Iterator : public DatasetIterator<VideoDataset> {
   int64_t num_calls_ = 0;
   int64_t to_skip_ = 0;  // clips that the walk still has to skip
   std::optional<std::chrono::steady_clock::time_point> active_since_;
-  const std::shared_ptr<FrameMemory> memory_ = FrameMemory::Create(/*patient_from=*/0);
+  const std::shared_ptr<FrameAllocator> memory_ = FrameAllocator::Create(/*patient_from=*/0);
   std::list<std::unique_ptr<RunningPass>> passes_;
   RunningPass* latest_ = nullptr;  // the pass that may have the next clip
   std::unique_ptr<::tensorflow::Thread> runner_;

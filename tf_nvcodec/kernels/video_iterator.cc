@@ -48,7 +48,7 @@ absl::StatusOr<std::unique_ptr<VideoIterator>> VideoIterator::Open(Arguments arg
       FrameBytesAtMost(iterator->arguments_.decode, *iterator->video_.index->stream().codec);
   const int64_t ahead = std::min(kFramesAhead, kBytesAhead / std::max<int64_t>(bytes, 1));
   iterator->ahead_ = static_cast<size_t>(std::max<int64_t>(1, ahead / iterator->arguments_.chunk));
-  iterator->memory_ = FrameMemory::Create(iterator->ahead_ + 1);
+  iterator->memory_ = FrameAllocator::Create(iterator->ahead_ + 1);
   try {
     iterator->thread_ = std::thread([it = iterator.get()] { it->Run(); });
   } catch (const std::system_error& error) {

@@ -20,7 +20,7 @@
 #include "tensorflow/core/framework/tensor.h"
 #include "tf_nvcodec/core/decode/window_pass.h"
 #include "tf_nvcodec/kernels/decode_setup.h"
-#include "tf_nvcodec/kernels/frame_memory.h"
+#include "tf_nvcodec/kernels/frame_allocator.h"
 #include "tf_nvcodec/kernels/gpu_stream.h"
 #include "tf_nvcodec/kernels/video_store.h"
 
@@ -75,7 +75,7 @@ class VideoIterator {
   IndexedVideo video_;
   std::vector<Window> windows_;  // the frames of each chunk
   int64_t total_ = 0;
-  std::shared_ptr<FrameMemory> memory_;
+  std::shared_ptr<FrameAllocator> memory_;
 
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -1,4 +1,4 @@
-#include "tf_nvcodec/kernels/frame_memory.h"
+#include "tf_nvcodec/kernels/frame_allocator.h"
 
 #include <algorithm>
 #include <chrono>
@@ -17,16 +17,16 @@ constexpr auto kPatience = std::chrono::milliseconds(2);
 
 }  // namespace
 
-std::shared_ptr<FrameMemory> FrameMemory::Create(size_t patient_from) {
-  return std::shared_ptr<FrameMemory>(new FrameMemory(patient_from));
+std::shared_ptr<FrameAllocator> FrameAllocator::Create(size_t patient_from) {
+  return std::shared_ptr<FrameAllocator>(new FrameAllocator(patient_from));
 }
 
-FrameMemory::~FrameMemory() {
+FrameAllocator::~FrameAllocator() {
   for (const Block& block : idle_) std::free(block.memory);
 }
 
 // The caller holds mutex_. A block may be a little too large, since clips may differ in length.
-void* FrameMemory::TakeIdle(size_t bytes) {
+void* FrameAllocator::TakeIdle(size_t bytes) {
   const auto fits = [bytes](const Block& block) {
     return block.bytes >= bytes && block.bytes - bytes <= bytes / 4;
   };
@@ -38,7 +38,7 @@ void* FrameMemory::TakeIdle(size_t bytes) {
   return memory;
 }
 
-void* FrameMemory::AllocateRaw(size_t alignment, size_t bytes) {
+void* FrameAllocator::AllocateRaw(size_t alignment, size_t bytes) {
   std::unique_lock<std::mutex> lock(mutex_);
   void* memory = TakeIdle(bytes);
   if (memory == nullptr && patient_from_ > 0 && in_use_.size() >= patient_from_) {
@@ -56,8 +56,8 @@ void* FrameMemory::AllocateRaw(size_t alignment, size_t bytes) {
   return memory;
 }
 
-void FrameMemory::DeallocateRaw(void* memory) {
-  std::shared_ptr<FrameMemory> last;  // destroyed without the lock
+void FrameAllocator::DeallocateRaw(void* memory) {
+  std::shared_ptr<FrameAllocator> last;  // destroyed without the lock
   std::lock_guard<std::mutex> lock(mutex_);
   const auto found = in_use_.find(memory);
   if (found == in_use_.end()) return;
@@ -72,7 +72,7 @@ void FrameMemory::DeallocateRaw(void* memory) {
   if (in_use_.empty()) last = std::move(self_);
 }
 
-void FrameMemory::Close() {
+void FrameAllocator::Close() {
   std::lock_guard<std::mutex> lock(mutex_);
   closed_ = true;
   for (const Block& block : idle_) std::free(block.memory);

@@ -1,7 +1,7 @@
 // Memory for batches of frames that is used again and again. Fresh pages cost more time than the
 // conversion of the frames that fill them.
-#ifndef TF_NVCODEC_KERNELS_FRAME_MEMORY_H_
-#define TF_NVCODEC_KERNELS_FRAME_MEMORY_H_
+#ifndef TF_NVCODEC_KERNELS_FRAME_ALLOCATOR_H_
+#define TF_NVCODEC_KERNELS_FRAME_ALLOCATOR_H_
 
 #include <condition_variable>
 #include <cstddef>
@@ -16,13 +16,13 @@
 namespace nvc {
 
 // The allocator of one source of batches. Thread-safe. Tensors may outlive the source.
-class FrameMemory : public ::tensorflow::Allocator,
-                    public std::enable_shared_from_this<FrameMemory> {
+class FrameAllocator : public ::tensorflow::Allocator,
+                    public std::enable_shared_from_this<FrameAllocator> {
  public:
   // Once `patient_from` blocks are in use, a new one waits a moment for one of them to come back
   // (0: never). A loop that takes batch after batch frees one just after it has got the next.
-  static std::shared_ptr<FrameMemory> Create(size_t patient_from);
-  ~FrameMemory() override;
+  static std::shared_ptr<FrameAllocator> Create(size_t patient_from);
+  ~FrameAllocator() override;
 
   std::string Name() override { return "tf_nvcodec_frames"; }
   void* AllocateRaw(size_t alignment, size_t bytes) override;
@@ -36,7 +36,7 @@ class FrameMemory : public ::tensorflow::Allocator,
     size_t bytes = 0;
   };
 
-  explicit FrameMemory(size_t patient_from) : patient_from_(patient_from) {}
+  explicit FrameAllocator(size_t patient_from) : patient_from_(patient_from) {}
   void* TakeIdle(size_t bytes);
 
   const size_t patient_from_;
@@ -45,9 +45,9 @@ class FrameMemory : public ::tensorflow::Allocator,
   bool closed_ = false;
   std::vector<Block> idle_;  // the longest idle first
   std::map<void*, size_t> in_use_;
-  std::shared_ptr<FrameMemory> self_;  // set while blocks are in use
+  std::shared_ptr<FrameAllocator> self_;  // set while blocks are in use
 };
 
 }  // namespace nvc
 
-#endif  // TF_NVCODEC_KERNELS_FRAME_MEMORY_H_
+#endif  // TF_NVCODEC_KERNELS_FRAME_ALLOCATOR_H_
