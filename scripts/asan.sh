@@ -27,5 +27,5 @@ trap 'rm -rf "$empty"' EXIT
 cd "$empty"
 "${sanitized[@]}" "$VENV/bin/python" -m pytest -c "$ROOT/pyproject.toml" --rootdir="$ROOT" \
   -n "${JOBS:-$(nproc)}" --maxprocesses 8 --dist loadfile -m "not slow" \
-  "$ROOT"/tests/decode/test_bad_input.py \
+  "$ROOT"/tests/decode/test_{bad_input,decode_clips}.py \
   "$ROOT"/tests/dataset/test_dataset_{checkpoint,contract,errors}.py "$@"

@@ -10,6 +10,7 @@ from tf_nvcodec.python.decode import (
     decode_frames_at,
     decode_video,
 )
+from tf_nvcodec.python.decode_clips import ClipOptions, DecodedClips, decode_clips
 from tf_nvcodec.python.decoder_pool import DecoderPoolStatistics, decoder_pool
 from tf_nvcodec.python.dlpack import DeviceFrames, from_dlpack
 from tf_nvcodec.python.encode import encode_video
@@ -18,7 +19,9 @@ from tf_nvcodec.python.probe import VideoInfo, probe
 from tf_nvcodec.python.video_index import VideoIndexReport, index_videos
 
 __all__ = [
+    "ClipOptions",
     "DecodeOptions",
+    "DecodedClips",
     "DecodedVideo",
     "DecodedVideoWithValidity",
     "DecoderPoolStatistics",
@@ -31,6 +34,7 @@ __all__ = [
     "VideoInfo",
     "VideoIterator",
     "build_info",
+    "decode_clips",
     "decode_frames_at",
     "decode_video",
     "decoder_pool",

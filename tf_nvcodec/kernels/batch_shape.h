@@ -7,6 +7,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "tensorflow/core/framework/tensor_shape.h"
+#include "tf_nvcodec/core/convert/frame_converter.h"
 #include "tf_nvcodec/core/format/frame_format.h"
 
 namespace nvc {

@@ -10,7 +10,9 @@ absl::Status ReadClipAttributes(::tensorflow::OpKernelConstruction* context, Cli
   std::string sampling, pad;
   NVC_RETURN_IF_ERROR(context->GetAttr("clip_length", &clips->length));
   NVC_RETURN_IF_ERROR(context->GetAttr("stride", &clips->stride));
-  NVC_RETURN_IF_ERROR(context->GetAttr("clip_step", &clips->step));
+  if (context->HasAttr("clip_step")) {
+    NVC_RETURN_IF_ERROR(context->GetAttr("clip_step", &clips->step));
+  }
   NVC_RETURN_IF_ERROR(context->GetAttr("clips_per_video", &clips->clips_per_video));
   NVC_RETURN_IF_ERROR(context->GetAttr("sampling", &sampling));
   NVC_RETURN_IF_ERROR(context->GetAttr("pad", &pad));

@@ -1,6 +1,7 @@
 #include "tensorflow/core/framework/common_shape_fns.h"
 #include "tensorflow/core/framework/op.h"
 #include "tensorflow/core/framework/shape_inference.h"
+#include "tf_nvcodec/ops/clip_attributes.h"
 #include "tf_nvcodec/ops/decode_attributes.h"
 
 namespace nvc {
@@ -36,12 +37,9 @@ absl::Status ClipCountsShape(InferenceContext* c) {
 }  // namespace
 
 #define NVC_CLIP_ATTRIBUTES                                                            \
-  Attr("clip_length: int = 16")                                                        \
-      .Attr("stride: int = 1")                                                         \
+  NVC_CLIP_CHOICE_ATTRIBUTES                                                           \
       .Attr("clip_step: int = 16")                                                     \
-      .Attr("clips_per_video: int = 1")                                                \
-      .Attr("sampling: {'all', 'uniform', 'random', 'center', 'start', 'at'} = 'all'") \
-      .Attr("pad: {'drop', 'zero', 'repeat', 'wrap'} = 'repeat'")
+      .Attr("sampling: {'all', 'uniform', 'random', 'center', 'start', 'at'} = 'all'")
 
 REGISTER_OP("VideoDataset")
     .Input("seed_dataset: variant")

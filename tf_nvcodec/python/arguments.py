@@ -49,6 +49,32 @@ def contents_from(value: Any, name: str = "contents") -> Any:
     return value
 
 
+def batch_of_contents(value: Any) -> Any:
+    """Returns `value` in a form that the ops accept as the contents of a batch, a string vector.
+
+    Raises:
+      TypeError: `value` is one video, or no strings.
+    """
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        raise TypeError("contents is one video: pass a batch of them, [contents]")
+    if isinstance(value, (tf.RaggedTensor, tf.SparseTensor)):
+        raise TypeError(
+            f"contents is a {type(value).__name__}: pass a string vector with a video each"
+        )
+    if not isinstance(value, (list, tuple)) or any(tf.is_tensor(video) for video in value):
+        return contents_from(value)
+    for place, video in enumerate(value):
+        if not isinstance(video, (bytes, bytearray, memoryview)):
+            what = type(video).__name__
+            raise TypeError(f"contents[{place}] is of type {what}, not bytes: pass bytes of files")
+    if not value:
+        return tf.constant([], tf.string)
+    # NumPy's own strings would lose zeros at their ends.
+    batch = np.empty(len(value), object)
+    batch[:] = [bytes(video) for video in value]
+    return batch
+
+
 def in_host_memory() -> contextlib.AbstractContextManager[Any]:
     """Places tensors on the CPU, where the kernels read all inputs but frames.
 

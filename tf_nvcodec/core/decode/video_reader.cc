@@ -4,6 +4,7 @@
 #include <atomic>
 #include <mutex>
 #include <new>
+#include <optional>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -293,8 +294,10 @@ absl::Status ReadFrames(const FrameIndex& index, const ByteSource& source,
   if (options.factory.open != nullptr) {
     return run.Run({PlanWorkers(segments, options.factory.max_workers, options.lookahead), 1});
   }
-  const ThreadGrant grant(options.num_threads);
-  return run.Run(PlanThreads(segments, grant.threads(), options.lookahead));
+  std::optional<ThreadGrant> grant;
+  if (!options.threads_are_granted) grant.emplace(options.num_threads);
+  const int threads = grant.has_value() ? grant->threads() : options.num_threads;
+  return run.Run(PlanThreads(segments, threads, options.lookahead));
 }
 
 }  // namespace nvc

@@ -60,6 +60,7 @@ struct DecoderFactory {
 
 struct ReadOptions {
   int num_threads = 0;     // 0: as many as cores are free
+  bool threads_are_granted = false;  // num_threads are of a ThreadGrant that the caller holds
   int64_t max_pixels = 0;  // limit of a coded picture; 0: none
   int64_t lookahead = 0;   // how many frames the sink has room for at a time; 0: all
   // Look at the packets where decoding starts, and return Aborted if one is no random access point.

@@ -118,7 +118,12 @@ absl::Status WindowPass::Run() {
     if (wanted[i]) frames.push_back(static_cast<int64_t>(i));
   }
   if (frames.empty()) return absl::OkStatus();
-  if (windows_.size() > 1) {
+  bool all_allowed = false;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    all_allowed = allowed_ == windows_.size();
+  }
+  if (!all_allowed) {
     const int64_t reach = windows_[std::min(ahead_, windows_.size()) - 1].back();
     options_.lookahead = std::upper_bound(frames.begin(), frames.end(), reach) - frames.begin();
   }

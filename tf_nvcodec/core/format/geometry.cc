@@ -1,5 +1,7 @@
 #include "tf_nvcodec/core/format/geometry.h"
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <utility>
 
@@ -44,6 +46,30 @@ absl::StatusOr<Geometry> MakeGeometry(const OutputSpec& output, int source_width
   if (geometry.flip_x) stored.left = source_width - stored.left - stored.width;
   if (geometry.flip_y) stored.top = source_height - stored.top - stored.height;
   return geometry;
+}
+
+Crop CenterCrop(const OutputSpec& output, int source_width, int source_height, int rotation,
+                double part) {
+  const bool turned = output.apply_rotation && (rotation == 90 || rotation == 270);
+  const int width = turned ? source_height : source_width;
+  const int height = turned ? source_width : source_height;
+  const double scale = part * std::min(static_cast<double>(height) / output.height,
+                                       static_cast<double>(width) / output.width);
+  // Packed formats have half as many chroma samples, so their crops are even.
+  const int multiple = Channels(output.pixel_format) == 0 ? 2 : 1;
+  const auto cut = [&](int wanted, int whole) {
+    const int side = static_cast<int>(std::lround(wanted * scale));
+    return std::max(multiple, std::min(side, whole) / multiple * multiple);
+  };
+  const auto before = [&](int side, int whole) {
+    return std::max(0, (whole - side) / 2 / multiple * multiple);
+  };
+  Crop crop;
+  crop.height = cut(output.height, height);
+  crop.width = cut(output.width, width);
+  crop.top = before(crop.height, height);
+  crop.left = before(crop.width, width);
+  return crop;
 }
 
 }  // namespace nvc

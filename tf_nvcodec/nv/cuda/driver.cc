@@ -47,6 +47,7 @@ absl::StatusOr<CudaDriver> LoadCuda() {
   NVC_RETURN_IF_ERROR(library.Resolve("cuMemcpyDtoHAsync_v2", &cuda.cuMemcpyDtoHAsync));
   NVC_RETURN_IF_ERROR(library.Resolve("cuMemcpyDtoDAsync_v2", &cuda.cuMemcpyDtoDAsync));
   NVC_RETURN_IF_ERROR(library.Resolve("cuMemcpy2DAsync_v2", &cuda.cuMemcpy2DAsync));
+  NVC_RETURN_IF_ERROR(library.Resolve("cuMemsetD8Async", &cuda.cuMemsetD8Async));
 
   NVC_RETURN_IF_ERROR(library.Resolve("cuStreamCreate", &cuda.cuStreamCreate));
   NVC_RETURN_IF_ERROR(library.Resolve("cuStreamDestroy_v2", &cuda.cuStreamDestroy));

@@ -70,6 +70,7 @@ struct CudaDriver {
   tcuMemcpyDtoHAsync_v2* cuMemcpyDtoHAsync = nullptr;
   tcuMemcpyDtoDAsync_v2* cuMemcpyDtoDAsync = nullptr;
   tcuMemcpy2DAsync_v2* cuMemcpy2DAsync = nullptr;
+  tcuMemsetD8Async* cuMemsetD8Async = nullptr;
 
   tcuStreamCreate* cuStreamCreate = nullptr;
   tcuStreamDestroy_v2* cuStreamDestroy = nullptr;

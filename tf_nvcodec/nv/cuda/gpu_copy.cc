@@ -155,6 +155,13 @@ absl::Status CopyOnDevice(GpuDevice* device, CUstream stream, CUdeviceptr to, CU
                        "copying a frame on the GPU");
 }
 
+absl::Status ZeroOnDevice(GpuDevice* device, CUstream stream, CUdeviceptr at, size_t bytes) {
+  const ScopedContext context(*device);
+  NVC_RETURN_IF_ERROR(context.status());
+  return device->Check(device->cuda().cuMemsetD8Async(at, 0, bytes, stream),
+                       "clearing frames on the GPU");
+}
+
 absl::Status CopyToHost(GpuDevice* device, CUstream stream, void* to, CUdeviceptr from,
                         size_t bytes) {
   return WithStaging(device, [&](Staging* staging) {

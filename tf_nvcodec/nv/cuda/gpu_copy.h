@@ -16,6 +16,9 @@ class GpuDevice;
 absl::Status CopyOnDevice(GpuDevice* device, CUstream stream, CUdeviceptr to, CUdeviceptr from,
                           size_t bytes);
 
+// Queues on `stream` that `bytes` bytes become 0, and does not wait.
+absl::Status ZeroOnDevice(GpuDevice* device, CUstream stream, CUdeviceptr at, size_t bytes);
+
 // Copies `bytes` bytes after the work on `stream` that writes `from`. `to` is host memory of any
 // kind and holds the bytes on return. The bytes go through page-locked memory in pieces, because a
 // direct copy to pageable memory is several times slower. Thread-safe.
