@@ -92,6 +92,9 @@ RECIPES: dict[str, tuple] = {
         + ["-keyint_min", "250", "-sc_threshold", "0", "-bf", "2"],
     ),
     "h264_1080p_hour": ("mp4", 24 * 3600, ["-c", "copy"]),
+    # nvdec_batch reads these: three GOPs of the 1080p clips.
+    "h264_1080p_6s": ("mp4", 3 * GOP, ["-c", "copy"]),
+    "hevc_1080p_6s": ("mp4", 3 * GOP, ["-c", "copy"]),
     # encode_x264 reads this: the source's own frames as raw planes.
     "raw_720p": (
         "yuv",
@@ -105,7 +108,11 @@ RECIPES: dict[str, tuple] = {
     ),
 }
 # Clips that are copies of another clip's packets, over and over.
-_LOOPED = {"h264_1080p_hour": "h264_1080p_low"}
+_LOOPED = {
+    "h264_1080p_hour": "h264_1080p_low",
+    "h264_1080p_6s": "h264_1080p",
+    "hevc_1080p_6s": "hevc_1080p",
+}
 
 
 def _add_first_frames() -> None:
