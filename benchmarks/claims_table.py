@@ -77,7 +77,7 @@ def _footer(documents: list[dict[str, Any]]) -> str:
     rounds = _span(document["rounds"] for document in documents)
     measured = [row for d in documents for case in d["cases"] for row in case["rows"]]
     if any(len(row.get("seconds", ())) == 1 for row in measured):
-        rounds += " rounds (memory, and peers 8 times slower than another: one round)"
+        rounds += " rounds (memory, and peers far behind the fastest: one round)"
     else:
         rounds += " rounds"
     dates = _span(document["machine"]["date"] for document in documents)

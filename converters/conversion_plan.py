@@ -26,6 +26,7 @@ from converters.tftrt.spec_for_model import (
     with_graph_batch,
 )
 from converters.util.child import run_in_child
+from converters.util.custom_ops import load_custom_ops
 from converters.util.errors import SpecError
 from converters.util.progress import Progress
 
@@ -98,6 +99,7 @@ def make_plan(
         # The conversion may be repeated from another folder: the record needs the whole path.
         table = os.path.abspath(spec.calibration_table)
         spec = dataclasses.replace(spec, calibration_table=table)
+    load_custom_ops(spec.imports, spec.op_libraries)
     opened, machine = _open(Path(source), kind, spec, context)
     spec = dataclasses.replace(_with_keys(spec, opened.renamed), tags=opened.tags)
     signatures, kept = _chosen(opened, spec)

@@ -24,7 +24,7 @@ if [[ "$TF" == "$DEFAULT_TF" ]]; then
 else
   # What depends on TensorFlow's version: the ops and what calls them, and the converters, which use
   # TensorFlow themselves and meet one without TF-TRT only here.
-  folders=("$ROOT"/tests/{decode,encode,dataset,package,converters})
+  folders=("$ROOT"/tests/{decode,encode,dataset,export,package,converters})
 fi
 
 empty="$(mktemp -d)"

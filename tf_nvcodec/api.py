@@ -14,6 +14,7 @@ from tf_nvcodec.python.decode_clips import ClipOptions, DecodedClips, decode_cli
 from tf_nvcodec.python.decoder_pool import DecoderPoolStatistics, decoder_pool
 from tf_nvcodec.python.dlpack import DeviceFrames, from_dlpack
 from tf_nvcodec.python.encode import encode_video
+from tf_nvcodec.python.export import ExportedModel, export_video_model
 from tf_nvcodec.python.iter_video import IterOptions, VideoIterator, iter_video
 from tf_nvcodec.python.probe import VideoInfo, probe
 from tf_nvcodec.python.video_index import VideoIndexReport, index_videos
@@ -26,6 +27,7 @@ __all__ = [
     "DecodedVideoWithValidity",
     "DecoderPoolStatistics",
     "DeviceFrames",
+    "ExportedModel",
     "IterOptions",
     "VideoDataset",
     "VideoDatasetOptions",
@@ -39,6 +41,7 @@ __all__ = [
     "decode_video",
     "decoder_pool",
     "encode_video",
+    "export_video_model",
     "from_dlpack",
     "index_videos",
     "is_available",

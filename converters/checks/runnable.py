@@ -21,6 +21,7 @@ from converters.inputs.calibration_data import Batch, InputSpec
 from converters.model.model_source import argument_names, graph_outputs, require_frozen
 from converters.model.trt_graph import LoadedGraph, engine_nodes, load_graph
 from converters.segments.segmenter import tftrt_is_compiled_in
+from converters.util.custom_ops import unknown_op
 from converters.util.errors import (
     ConverterError,
     ModelError,
@@ -171,7 +172,9 @@ def _load_saved(graph: LoadedGraph) -> dict[str, Runnable]:
 def load_error(path: str | os.PathLike[str], error: Exception) -> ConverterError:
     """The error to raise if TensorFlow cannot load a model."""
     return _engines_cannot_run(str(path), error) or ModelError(
-        f"{path} cannot be loaded: {error}. A file of it may be missing or cut off: export it again"
+        unknown_op(path, str(error))
+        or f"{path} cannot be loaded: {error}. A file of it may be missing or cut off: export it "
+        "again"
     )
 
 

@@ -13,7 +13,8 @@ from typing import NoReturn
 
 from converters.cli import calibrate, convert, doctor, extract_plan, inspect_model, verify
 from converters.cli.result import StdoutError, open_closed_streams, to_stdout
-from converters.cli.values import UsageError
+from converters.cli.values import UsageError, path
+from converters.util.custom_ops import load_custom_ops
 from converters.util.errors import ConverterError
 
 _COMMANDS = (convert, calibrate, inspect_model, verify, extract_plan, doctor)
@@ -68,7 +69,28 @@ def build_parser() -> argparse.ArgumentParser:
         added.add_argument("--json", action="store_true", help="print the result as JSON on stdout")
         added.add_argument("--debug", action="store_true", help="show the traceback of an error")
         added.set_defaults(run=command.run)
+        if command is not doctor:
+            _add_custom_ops(added.add_argument_group("ops that are not TensorFlow's own"))
     return parser
+
+
+def _add_custom_ops(group: argparse._ArgumentGroup) -> None:
+    group.add_argument(
+        "--import",
+        dest="imports",
+        action="append",
+        metavar="MODULE",
+        help="a Python module that registers ops of the model, such as tf_nvcodec; may be given "
+        "again",
+    )
+    group.add_argument(
+        "--op-library",
+        dest="op_libraries",
+        type=path,
+        action="append",
+        metavar="X.so",
+        help="an op library to load; may be given again",
+    )
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -92,6 +114,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(args: argparse.Namespace) -> int:
     try:
+        # convert and calibrate load them by the spec, whose faults come first.
+        if "imports" in args and "spec" not in args:
+            load_custom_ops(args.imports or (), args.op_libraries or ())
         code = int(args.run(args))
         with to_stdout():
             sys.stdout.flush()

@@ -21,6 +21,7 @@ from typing import Any
 
 from converters.model.graph_file import KERAS_SUFFIXES
 from converters.model.trt_graph import LoadedGraph, Signature, load_graph, refuse_checkpoint
+from converters.util.custom_ops import unknown_op
 from converters.util.errors import ModelError
 from converters.util.paths import require_local
 from converters.util.shapes import input_name
@@ -138,7 +139,8 @@ def export_graph(
     try:
         serve = graph_function(graph_def, {keys[n]: t for n, t in inputs.items()}, outputs)
     except (ValueError, TypeError, tf.errors.OpError) as error:
-        raise ModelError(f"the graph cannot be imported: {error}") from error
+        unknown = unknown_op("the graph", str(error))
+        raise ModelError(unknown or f"the graph cannot be imported: {error}") from error
     tf.saved_model.save(module, str(folder), signatures={DEFAULT_SIGNATURE: serve})
     return {name: key for name, key in keys.items() if name != key}
 
@@ -204,7 +206,8 @@ def _export_meta_graph(
         try:
             saver = v1.train.import_meta_graph(str(path), clear_devices=True)
         except (ValueError, KeyError, tf.errors.OpError) as error:
-            raise ModelError(f"{path} cannot be imported: {error}") from error
+            unknown = unknown_op(path, str(error))
+            raise ModelError(unknown or f"{path} cannot be imported: {error}") from error
         graph_def = graph.as_graph_def()
         inputs, results = _meta_graph_ends(loaded, graph_def, outputs, path)
         with v1.Session() as session:

@@ -21,6 +21,7 @@ from typing import Any
 
 from converters.model.trt_graph import ENGINE_OP, LoadedGraph
 from converters.util.child import child_environment
+from converters.util.custom_ops import load_custom_ops, loaded_custom_ops, unknown_op
 from converters.util.errors import UnavailableError
 
 # Only at this verbosity does the segmenter log which node it leaves out, and why.
@@ -105,13 +106,16 @@ def ask_segmenter(
             "options": asdict(options),
             "tags": None if tags is None else list(tags),
             "signature": signature,
+            "custom_ops": loaded_custom_ops(),
         }
         with open(log, "wb") as stderr:
             code = _run(job, options, stderr, folder)
         text = log.read_text("utf-8", "replace")
         if code != 0 or not result.is_file():
             raise UnavailableError(
-                f"TF-TRT's segmenter could not cut {path} (exit code {code}): {_last_lines(text)}"
+                unknown_op(path, text)
+                or f"TF-TRT's segmenter could not cut {path} (exit code {code}): "
+                f"{_last_lines(text)}"
             )
         graph = graph_pb2.GraphDef()
         graph.ParseFromString(result.read_bytes())
@@ -166,6 +170,7 @@ def _last_lines(text: str) -> str:
 def main(argument: str) -> None:
     """Does the job that `argument` describes as JSON, and writes the cut GraphDef."""
     job = json.loads(argument)
+    load_custom_ops(**job["custom_ops"])
     read = _saved_model if Path(job["path"]).is_dir() else _frozen_graph
     meta = read(job)
     denied = meta.collection_def["train_op"].node_list.value

@@ -58,6 +58,8 @@ class ConversionSpec:
       signatures: the signatures to convert. Default: all.
       tags: the MetaGraph of a SavedModel. Default ("serve",).
       outputs: the output tensors or nodes of a frozen graph.
+      imports: Python modules that register ops of the model, such as "tf_nvcodec".
+      op_libraries: files that `tf.load_op_library` loads for that.
       thresholds: the differences that verification allows. Default:
         `converters.compare.default_thresholds(precision)`.
     """
@@ -85,6 +87,8 @@ class ConversionSpec:
     signatures: Sequence[str] | None = None
     tags: Sequence[str] | None = None
     outputs: Sequence[str] | None = None
+    imports: Sequence[str] = ()
+    op_libraries: Sequence[str] = ()
     thresholds: Thresholds | None = None
 
     def resolved(self) -> ConversionSpec:

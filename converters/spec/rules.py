@@ -73,6 +73,8 @@ _PARSERS = {
     "signatures": values_of.names,
     "tags": values_of.names,
     "outputs": values_of.names,
+    "imports": values_of.modules,
+    "op_libraries": values_of.files,
     "thresholds": values_of.thresholds,
 }
 
@@ -84,7 +86,7 @@ def normalised(values: Mapping[str, Any]) -> tuple[dict[str, Any], list[Fault]]:
     for name, value in values.items():
         result[name] = None
         if value is None:
-            if name in ("op_denylist", "node_denylist"):
+            if name in ("op_denylist", "node_denylist", "imports", "op_libraries"):
                 result[name] = ()
             continue
         try:

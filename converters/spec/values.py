@@ -84,6 +84,19 @@ def node_names(value: Any) -> tuple[str, ...]:
     return tuple(dict.fromkeys(input_name(name) for name in _strings(value)))
 
 
+def modules(value: Any) -> tuple[str, ...]:
+    found = _strings(value)
+    for name in found:
+        if not all(part.isidentifier() for part in name.split(".")):
+            raise BadValueError(f"{name!r} is no Python module; write it as in an import statement")
+    return tuple(dict.fromkeys(found))
+
+
+def files(value: Any) -> tuple[str, ...]:
+    # The conversion may be repeated from another folder.
+    return tuple(dict.fromkeys(os.path.abspath(file) for file in _strings(value)))
+
+
 def path(value: Any) -> str:
     if not isinstance(value, (str, os.PathLike)) or not os.fspath(value):
         raise BadValueError("it is not a path")

@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from converters.util import errors, progress
+from converters.util.custom_ops import load_custom_ops, loaded_custom_ops
 from converters.util.errors import ConverterError, CrashError, OutputError
 
 # After Ctrl-C the child has this long to tidy up. A build inside TensorRT does not react, and is
@@ -60,9 +61,10 @@ def run_in_child(
     """Calls `job` with `kwargs` in a new process and returns its result; both must be JSON.
 
     `job` is a function at the top of a module, or "module:function". The child has this
-    process's sys.path and child_environment(). Its `Progress` is shown on this process's stderr;
-    everything else that it prints goes to the file `log`. When this process is interrupted or
-    ends, the child ends too. The caller removes what the child has half written (see new_output).
+    process's sys.path, custom ops and child_environment(). Its `Progress` is shown on this
+    process's stderr; everything else that it prints goes to the file `log`. When this process is
+    interrupted or ends, the child ends too. The caller removes what the child has half written
+    (see new_output).
 
     Raises:
       ConverterError: the child's own error, of the same class. If the child ends in another way,
@@ -85,6 +87,7 @@ def run_in_child(
                 "progress": sends.fileno(),
                 "terminal": sys.stderr is not None and sys.stderr.isatty(),
                 "parent": os.getpid(),
+                "custom_ops": loaded_custom_ops(),
             }
             try:
                 job_path.write_text(json.dumps(described), encoding="utf-8")
@@ -201,6 +204,7 @@ def run_job(job: Mapping[str, Any]) -> int:
     with _screen(job) as screen:
         progress.default_stream = screen
         try:
+            load_custom_ops(**job["custom_ops"])
             module, _, function = job["job"].partition(":")
             result = getattr(importlib.import_module(module), function)(**job["kwargs"])
             answer = {"result": result}

@@ -20,6 +20,7 @@ import tf_nvcodec as nvc
 from tf_nvcodec.cli import files, main
 
 # The console script's two lines, so that the tests run from a source tree too.
+COMMANDS = ["probe", "decode", "encode", "transcode", "preview", "export", "doctor"]
 SCRIPT = "import sys; sys.argv[0] = 'tf-nvcodec'; from tf_nvcodec.cli import main; sys.exit(main())"
 
 
@@ -64,7 +65,7 @@ def test_help_imports_no_tensorflow():
     assert "exit codes:" in done.stdout
 
 
-@pytest.mark.parametrize("command", ["probe", "decode", "encode", "transcode", "preview", "doctor"])
+@pytest.mark.parametrize("command", COMMANDS)
 def test_help_of_each_command(command, capsys):
     assert main([command, "--help"]) == 0
     assert command in capsys.readouterr().out
@@ -476,3 +477,29 @@ def test_transcode_from_a_clock_of_milliseconds(frames, tmp_path):
     video = nvc.decode_video(out.read_bytes())
     assert len(video.frames) == len(many)
     np.testing.assert_allclose(video.pts, np.arange(len(many)) * 1001 / 30000, atol=1e-6)
+
+
+def test_export(tmp_path, clip, capsys):
+    keras = tf.keras.Sequential([tf.keras.Input([8, 8, 3]), tf.keras.layers.Flatten()])
+    keras.add(tf.keras.layers.Dense(2))
+    network, model = str(tmp_path / "network.keras"), str(tmp_path / "model")
+    keras.save(network)
+    (tmp_path / "names.txt").write_text("cat\ndog\n")
+    options = ["--clips", "3", "--values=-1,1", "--labels", str(tmp_path / "names.txt")]
+    command = ["export", network, model, *options, "--top-k", "1", "--check", clip]
+    assert main(command) == 0
+    printed = capsys.readouterr().out
+    assert "3 x 1 frames of 8x8 from each video" in printed
+    assert "a fresh process gives the same for 1 videos" in printed
+    answer = tf.saved_model.load(model).signatures["serving_default"](
+        contents=tf.constant([Path(clip).read_bytes()])
+    )
+    assert answer["labels"].numpy()[0, 0] in (b"cat", b"dog")
+    assert main(command) == 1
+    assert "is not empty (--force replaces it)" in one_line_error(capsys)
+    assert main([*command, "--force", "--json", "--mean", "0.5"]) == 1
+    assert "value_range and mean / std both" in one_line_error(capsys)
+    assert main(["export", str(tmp_path / "none"), str(tmp_path / "new")]) == 1
+    assert "no SavedModel there" in one_line_error(capsys)
+    assert main(["export", network, model, "--values", "1"]) == 2
+    assert "--values needs two numbers" in one_line_error(capsys)

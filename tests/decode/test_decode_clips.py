@@ -158,8 +158,9 @@ def test_no_video_at_all(clips: Clips) -> None:
 def test_shapes_are_known_in_a_graph(clips: Clips) -> None:
     @tf.function(input_signature=[tf.TensorSpec([None], tf.string)])
     def run(contents: tf.Tensor) -> nvc.DecodedClips:
-        decoded = nvc.decode_clips(contents, 4, clips_per_video=3, size=(8, 9), mean=0.5, std=0.5,
-                                   dtype=tf.float32)
+        decoded = nvc.decode_clips(
+            contents, 4, clips_per_video=3, size=(8, 9), mean=0.5, std=0.5, dtype=tf.float32
+        )
         assert decoded.frames.shape.as_list() == [None, 3, 4, 8, 9, 3]
         assert decoded.pts.shape.as_list() == decoded.mask.shape.as_list() == [None, 3, 4]
         assert decoded.status.shape.as_list() == [None]

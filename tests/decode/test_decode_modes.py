@@ -6,6 +6,7 @@ import json
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -165,15 +166,19 @@ def long_work(clips: Clips) -> tf.Tensor:
 
 
 @pytest.mark.serial
+@pytest.mark.parametrize("batch", [False, True])
 @pytest.mark.parametrize(("threads", "delay"), [(1, 0.6), (4, 0.05)])
-def test_cancelling_stops_soon(clips: Clips, threads: int, delay: float) -> None:
+def test_cancelling_stops_soon(clips: Clips, threads: int, delay: float, batch: bool) -> None:
     """The test cancels one call early, while it indexes packets, and one call later, while it
     decodes frames."""
     contents = long_work(clips)
 
     @tf.function(input_signature=[tf.TensorSpec([], tf.string)])
     def decode(contents: tf.Tensor) -> tf.Tensor:
-        return nvc.decode_video(contents, size=(4, 4), num_threads=threads).frames
+        how: dict[str, Any] = {"size": (4, 4), "num_threads": threads}
+        if batch:
+            return nvc.decode_clips([contents] * 3, 1, clips_per_video=10_000, **how).frames
+        return nvc.decode_video(contents, **how).frames
 
     manager = cancellation.CancellationManager()
     cancellable = manager.get_cancelable_function(decode.get_concrete_function())

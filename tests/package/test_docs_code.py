@@ -127,6 +127,13 @@ def dataset(folder: Path) -> None:
     del scope, batch, worker
 
 
+def export(folder: Path) -> None:
+    scope: dict[str, Any] = {}
+    run("docs/export.md", scope)
+    assert scope["answer"]["labels"].numpy()[0, 0] in (b"cat", b"dog")
+    assert [bool(status) for status in scope["answer"]["status"].numpy()] == [False, True]
+
+
 def nvdec(folder: Path) -> None:
     # PyTorch need not be installed. This object takes an array by DLPack and returns it.
     torch = SimpleNamespace(from_dlpack=lambda frames: frames)
@@ -170,6 +177,7 @@ RUNS: dict[str, Callable[[Path], None]] = {
     "docs/decode.md": decode,
     "docs/dataset.md": dataset,
     "docs/encode.md": encode,
+    "docs/export.md": export,
     "docs/nvdec.md": nvdec,
     "docs/pynvvideocodec.md": compat,
     "docs/pynvvideocodec_encoding.md": compat_encoding,

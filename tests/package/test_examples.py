@@ -49,6 +49,14 @@ def test_saved_model(clips, tmp_path):
     assert len(lines) == 8
 
 
+@pytest.mark.slow
+def test_bytes_to_labels(tmp_path):
+    lines = run("bytes_to_labels.py", tmp_path).splitlines()
+    named = [line.split() for line in lines if ".mp4" in line]
+    assert len(named) == 6
+    assert all(name.startswith(label) for name, label in named), named
+
+
 def test_train(clips):
     clip = clips.path("h264.mp4")
     printed = run("train.py", clip, clip, "--steps", 3, "--batch-size", 2)

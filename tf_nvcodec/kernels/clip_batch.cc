@@ -189,9 +189,8 @@ absl::Status ClipBatch::DecodeRow(size_t row, int threads) {
         Clip clip, arguments_.clips.Select(index, i, HashMix(arguments_.seed, uint64_t{row})));
     clips.push_back(std::move(clip));
   }
-  NVC_ASSIGN_OR_RETURN(
-      DecodeSetup setup,
-      SetUpDecoding(decode, arguments_.gpu, index.stream(), arguments_.cancelled));
+  NVC_ASSIGN_OR_RETURN(DecodeSetup setup,
+                       SetUpDecoding(decode, arguments_.gpu, index.stream(), arguments_.cancelled));
   setup.options.num_threads = threads;
   setup.options.threads_are_granted = !may_use_nvdec();
 
@@ -213,8 +212,7 @@ absl::Status ClipBatch::DecodeRow(size_t row, int threads) {
     NVC_RETURN_IF_ERROR(DecodeTogether(row, index, source, output, setup, clips, together));
   }
   for (const size_t number : alone) {
-    NVC_RETURN_IF_ERROR(
-        DecodeAlone(row, index, source, output, setup, clips[number], number));
+    NVC_RETURN_IF_ERROR(DecodeAlone(row, index, source, output, setup, clips[number], number));
   }
   for (size_t number = 0; number < clips.size(); ++number) {
     const size_t begin = row * frames_of_row() + number * length() + clips[number].frames.size();
@@ -260,8 +258,7 @@ absl::Status ClipBatch::DecodeAlone(size_t row, const FrameIndex& index, const B
       output, index.stream().rotation, clip.frames,
       [&](const FrameShape& shape, int64_t) { return PlaceOf(row, number, shape); }, target.get());
   DamagedFrames damaged;
-  NVC_RETURN_IF_ERROR(
-      ReadFrames(index, source, clip.frames, setup.options, &collected, &damaged));
+  NVC_RETURN_IF_ERROR(ReadFrames(index, source, clip.frames, setup.options, &collected, &damaged));
   std::vector<size_t> slots;
   NVC_ASSIGN_OR_RETURN(const std::vector<bool> valid,
                        collected.Finish(index, damaged, on_damage(), &slots));
@@ -284,16 +281,17 @@ absl::StatusOr<void*> ClipBatch::PlaceOf(size_t row, size_t clip, const FrameSha
   NVC_RETURN_IF_ERROR(AllocateNow(shape));
   const bool same_size = shape.height == shape_.height && shape.width == shape_.width;
   if (!same_size) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "its frames have height ", shape.height, " and width ", shape.width,
-        ", but the first video of the batch has height ", shape_.height, " and width ",
-        shape_.width, "; pass size=(height, width) to bring all to one size"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("its frames have height ", shape.height, " and width ", shape.width,
+                     ", but the first video of the batch has height ", shape_.height, " and width ",
+                     shape_.width, "; pass size=(height, width) to bring all to one size"));
   }
   if (shape.bytes != shape_.bytes) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "its frames have ", shape.bytes, " bytes, but those of the first video of the batch ",
-        shape_.bytes, "; pass pixel_format=\"rgb\" or another than \"native\" to bring all to one "
-        "format"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("its frames have ", shape.bytes,
+                     " bytes, but those of the first video of the batch ", shape_.bytes,
+                     "; pass pixel_format=\"rgb\" or another than \"native\" to bring all to one "
+                     "format"));
   }
   return static_cast<uint8_t*>(memory_) + (row * frames_of_row() + clip * length()) * shape.bytes;
 }

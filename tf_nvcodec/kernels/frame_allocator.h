@@ -17,7 +17,7 @@ namespace nvc {
 
 // The allocator of one source of batches. Thread-safe. Tensors may outlive the source.
 class FrameAllocator : public ::tensorflow::Allocator,
-                    public std::enable_shared_from_this<FrameAllocator> {
+                       public std::enable_shared_from_this<FrameAllocator> {
  public:
   // Once `patient_from` blocks are in use, a new one waits a moment for one of them to come back
   // (0: never). A loop that takes batch after batch frees one just after it has got the next.

@@ -31,8 +31,8 @@ class DecodeClipsOp : public OpKernel {
     float center_crop = 0;
     OP_REQUIRES_OK(context, context->GetAttr("center_crop", &center_crop));
     OP_REQUIRES(context, center_crop >= 0 && center_crop <= 1,
-                absl::InvalidArgumentError(absl::StrCat(
-                    "center_crop must be above 0 and at most 1, got ", center_crop)));
+                absl::InvalidArgumentError(
+                    absl::StrCat("center_crop must be above 0 and at most 1, got ", center_crop)));
     arguments_.center_crop = center_crop;
   }
 
@@ -117,9 +117,9 @@ class DecodeClipsOp : public OpKernel {
     const int64_t limit = arguments.decode.max_frames;
     const int64_t most = limit > 0 ? std::min(limit, kMost) : kMost;
     if (count <= static_cast<double>(most)) return absl::OkStatus();
-    return absl::ResourceExhaustedError(absl::StrCat(
-        "the call decodes ", count, " frames, but max_frames is ", most,
-        "; pass fewer videos, fewer or shorter clips, or raise max_frames"));
+    return absl::ResourceExhaustedError(
+        absl::StrCat("the call decodes ", count, " frames, but max_frames is ", most,
+                     "; pass fewer videos, fewer or shorter clips, or raise max_frames"));
   }
 
   // Makes memory for the frames of all videos.

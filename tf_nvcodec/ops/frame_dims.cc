@@ -35,7 +35,7 @@ absl::Status ReadVector(InferenceContext* c, int input, const char* name, int co
 }  // namespace
 
 absl::Status FrameDims(InferenceContext* c, int size_input, int crop_input,
-                        std::vector<DimensionHandle>* dims) {
+                       std::vector<DimensionHandle>* dims) {
   int size[2], crop[4];
   bool size_known = false, crop_known = false;
   TF_RETURN_IF_ERROR(ReadVector(c, size_input, "size", 2, size, &size_known));

@@ -36,9 +36,8 @@ absl::Status ClipCountsShape(InferenceContext* c) {
 
 }  // namespace
 
-#define NVC_CLIP_ATTRIBUTES                                                            \
-  NVC_CLIP_CHOICE_ATTRIBUTES                                                           \
-      .Attr("clip_step: int = 16")                                                     \
+#define NVC_CLIP_ATTRIBUTES                              \
+  NVC_CLIP_CHOICE_ATTRIBUTES.Attr("clip_step: int = 16") \
       .Attr("sampling: {'all', 'uniform', 'random', 'center', 'start', 'at'} = 'all'")
 
 REGISTER_OP("VideoDataset")

@@ -62,10 +62,10 @@ def decode_clips(
 ) -> DecodedClips:
     """Decodes `clips_per_video` clips of `clip_length` frames from each video of a batch.
 
-    The clips are those that `VideoDataset` chooses. A server gets videos in batches, and one that is
-    broken must not spoil the others: it costs its own row only. The videos are decoded side by side:
-    on the CPU they share its cores, on a GPU its NVDEC engines. Each frame is written once, to its
-    place in the batch.
+    The clips are those that `VideoDataset` chooses. A server gets videos in batches, and one that
+    is broken must not spoil the others: it costs its own row only. The videos are decoded side by
+    side: on the CPU they share its cores, on a GPU its NVDEC engines. Each frame is written once,
+    to its place in the batch.
 
     For images instead of clips, pass clip_length=1: `clips_per_video` frames spread over the video.
 
@@ -91,9 +91,9 @@ def decode_clips(
         of `size`; it is cut out before the resize, so that the picture is not distorted. 1.0 takes
         all of it. 0.875 = 224 / 256 is what resizing the short side to 256 and cutting 224 pixels
         out of its middle gives. None takes the whole frame, and may distort it.
-      on_error: What a video does that can't be decoded. "skip" leaves it out, as DecodedClips.status
-        says. "repeat" does that only if it can't be read at all: a damaged frame is replaced by the
-        last good frame of its clip. "raise" fails the call.
+      on_error: What happens with a video that can't be decoded. "skip" leaves it out, and
+        `DecodedClips.status` says why. "repeat" does so only if it can't be read at all: it
+        replaces a damaged frame by the last good frame of its clip. "raise" fails the call.
       **options: The other options of `decode_video`. max_frames and max_bytes are for the whole
         batch.
 

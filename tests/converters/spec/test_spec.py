@@ -63,6 +63,8 @@ def test_the_defaults():
         "signatures": None,
         "tags": ("serve",),
         "outputs": None,
+        "imports": (),
+        "op_libraries": (),
         "thresholds": None,
     }
 

@@ -55,7 +55,8 @@ class WindowPass : private FrameSink {
 
   // Each window must follow the one before, and there is only one unless DecodesInOrder. The caller
   // allows about `ahead` windows that it has not got yet, at least 1. `index` and `source` must
-  // outlive the pass. The pass sets options.lookahead, which has no limit if all windows are allowed before Run.
+  // outlive the pass. The pass sets options.lookahead, which has no limit if all windows are
+  // allowed before Run.
   WindowPass(const FrameIndex& index, const ByteSource& source, std::vector<Window> windows,
              size_t ahead, const OutputSpec& output, OnError on_error, ReadOptions options,
              Callbacks callbacks);

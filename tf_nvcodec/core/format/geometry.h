@@ -22,8 +22,8 @@ struct Geometry {
 absl::StatusOr<Geometry> MakeGeometry(const OutputSpec& output, int source_width, int source_height,
                                       int rotation);
 
-// Returns the rectangle in the middle of the frame as shown that has the shape of the output's size:
-// `part` (above 0, at most 1) of the largest one. The output has a size.
+// Returns the rectangle in the middle of the frame as shown that has the shape of the output's
+// size: `part` (above 0, at most 1) of the largest one. The output has a size.
 Crop CenterCrop(const OutputSpec& output, int source_width, int source_height, int rotation,
                 double part);
 

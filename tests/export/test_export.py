@@ -1,0 +1,332 @@
+"""Exported models: bytes in, the network's outputs for each video out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from golden_clips import Clips
+
+import tf_nvcodec as nvc
+
+GARBAGE = b"this is no video"
+NAMES = ["h264.mp4", "hevc_open_gop.mkv", "av1.mp4"]
+SIDE = 24
+
+
+class Colors(tf.Module):
+    """A network of images: a linear layer on the mean colour, and the brightest sample."""
+
+    def __init__(self, dtype: tf.DType = tf.float32, shape: Any = (None, SIDE, SIDE, 3)) -> None:
+        super().__init__()
+        self.weights = tf.Variable(np.arange(15, dtype=np.float32).reshape(3, 5) / 7 - 1)
+        self.axes = [2, 3] if shape[-1] not in (1, 3) else [1, 2]
+        self.predict = tf.function(self._predict, input_signature=[tf.TensorSpec(shape, dtype)])
+
+    def _predict(self, frames: tf.Tensor) -> dict[str, tf.Tensor]:
+        frames = tf.cast(frames, tf.float32)
+        color = tf.reduce_mean(frames, self.axes)
+        return {
+            "logits": color @ self.weights[: color.shape[-1]],
+            "brightest": tf.reduce_max(frames, [1, 2, 3]),
+        }
+
+    @tf.function(input_signature=[tf.TensorSpec([None, SIDE, SIDE, 3])])
+    def __call__(self, frames: tf.Tensor) -> dict[str, tf.Tensor]:
+        return self._predict(frames)
+
+
+class Motion(tf.Module):
+    """A network of clips: how much each colour changes from frame to frame."""
+
+    def __init__(self, shape: Any) -> None:
+        super().__init__()
+        self.run = tf.function(self._run, input_signature=[tf.TensorSpec(shape)])
+        self.time = shape.index(4)
+
+    def _run(self, clips: tf.Tensor) -> tf.Tensor:
+        first = tf.gather(clips, tf.range(3), axis=self.time)
+        second = tf.gather(clips, tf.range(1, 4), axis=self.time)
+        return tf.reduce_mean(tf.abs(second - first), [1, 2, 3, 4])[:, None]
+
+
+@pytest.fixture
+def videos(clips: Clips) -> list[bytes]:
+    return [clips.data(NAMES[0]), GARBAGE, *(clips.data(name) for name in NAMES[1:])]
+
+
+def serve(folder: Path | str, contents: list[bytes]) -> dict[str, np.ndarray]:
+    model = tf.saved_model.load(str(folder))
+    answer = model.signatures["serving_default"](contents=tf.constant(contents, tf.string))
+    return {name: tensor.numpy() for name, tensor in answer.items()}
+
+
+def by_hand(contents: list[bytes], network: Callable[[Any], Any], **how: Any) -> list[Any]:
+    """Returns the network's outputs for the frames of each video, or None."""
+    outputs: list[Any] = []
+    for data in contents:
+        decoded = nvc.decode_clips([data], size=(SIDE, SIDE), dtype=tf.float32, **how)
+        outputs.append(None if decoded.status[0].numpy() else network(decoded.frames[0]))
+    return outputs
+
+
+@pytest.mark.parametrize("aggregate", ["none", "mean", "max"])
+def test_a_network_of_images(tmp_path: Path, videos: list[bytes], aggregate: str) -> None:
+    network = Colors()
+    made = nvc.export_video_model(
+        network, tmp_path / "model", clips_per_video=6, aggregate=aggregate, check=videos
+    )
+    assert (made.size, made.clip_length, made.clips_per_video) == ((SIDE, SIDE), 1, 6)
+    answer = serve(made.folder, videos)
+    for name, spec in made.outputs.items():
+        assert spec.dtype == tf.as_dtype(answer[name].dtype)
+        assert spec.shape.is_compatible_with(answer[name].shape)
+    assert set(made.outputs) == set(answer) == {"logits", "brightest", "pts", "status"}
+    wanted = by_hand(videos, lambda frames: network(frames[:, 0]), clip_length=1, clips_per_video=6)
+    combine = {"none": np.asarray, "mean": lambda x: x.mean(0), "max": lambda x: x.max(0)}
+    for row, want in enumerate(wanted):
+        assert bool(answer["status"][row]) == (want is None)
+        for name in ("logits", "brightest"):
+            if want is None:
+                assert not answer[name][row].any()
+                continue
+            expected = combine[aggregate](want[name].numpy())
+            np.testing.assert_allclose(answer[name][row], expected, rtol=1e-5, atol=1e-6)
+    frames = nvc.decode_clips(videos[:1], 1, clips_per_video=6, size=(8, 8))
+    np.testing.assert_array_equal(answer["pts"][0], frames.pts[0, :, 0])
+    assert made.differences is not None
+    assert set(made.differences) == {"logits", "brightest", "pts"}
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [(None, 4, SIDE, SIDE, 3), (None, 4, 3, SIDE, SIDE), (None, 3, 4, SIDE, SIDE)],
+    ids=["nthwc", "ntchw", "ncthw"],
+)
+def test_a_network_of_clips(tmp_path: Path, videos: list[bytes], shape: Any) -> None:
+    made = nvc.export_video_model(
+        Motion(shape).run, tmp_path / "model", clips_per_video=3, stride=2, aggregate="max"
+    )
+    assert made.clip_length == 4
+    reference = Motion((None, 4, SIDE, SIDE, 3)).run
+    wanted = by_hand(videos, reference, clip_length=4, clips_per_video=3, stride=2)
+    answer = serve(made.folder, videos)
+    for row, want in enumerate(wanted):
+        expected = 0 if want is None else want.numpy().max(0)
+        np.testing.assert_allclose(answer["output_0"][row], expected, rtol=1e-4, atol=1e-6)
+    assert answer["pts"].shape == (4, 3, 4)
+
+
+def test_padding_does_not_count(tmp_path: Path, clips: Clips) -> None:
+    data = clips.data("h264.mp4")
+    count = int(nvc.probe(data).num_frames)
+    how: dict[str, Any] = {"clip_length": count + 40, "clips_per_video": 1}
+    network = Colors()
+    nvc.export_video_model(network, tmp_path / "model", pad="zero", **how)
+    answer = serve(tmp_path / "model", [data])
+    frames = nvc.decode_video(data, size=(SIDE, SIDE), dtype=tf.float32).frames
+    expected = network(frames)["logits"].numpy().mean(0)
+    np.testing.assert_allclose(answer["logits"][0], expected, rtol=1e-5, atol=1e-6)
+
+
+def test_every_form_of_network(tmp_path: Path, videos: list[bytes]) -> None:
+    network = Colors()
+    tf.saved_model.save(network, str(tmp_path / "saved"), signatures=network.predict)
+    keras = tf.keras.Sequential(
+        [tf.keras.Input([SIDE, SIDE, 3]), tf.keras.layers.GlobalAveragePooling2D()]
+    )
+    keras.add(tf.keras.layers.Dense(5, use_bias=False))
+    keras.layers[-1].set_weights([network.weights.numpy()])
+    keras.save(tmp_path / "keras.keras")
+
+    weights = network.weights.numpy()
+
+    def plain(frames: Any) -> Any:
+        return tf.reduce_mean(frames, [1, 2]) @ weights
+
+    unspecified = tf.TensorSpec([None, SIDE, SIDE, 3])
+    forms: list[tuple[Any, dict[str, Any], str]] = [
+        (network, {}, "logits"),
+        (network.predict, {}, "logits"),
+        (str(tmp_path / "saved"), {}, "logits"),
+        (tf.saved_model.load(str(tmp_path / "saved")), {}, "logits"),
+        (keras, {}, "output_0"),
+        (tmp_path / "keras.keras", {}, "output_0"),
+        (plain, {"takes": unspecified}, "output_0"),
+        (plain, {"takes": tf.TensorSpec([None, None, None, 3]), "size": (SIDE, SIDE)}, "output_0"),
+    ]
+    first = None
+    for place, (form, how, output) in enumerate(forms):
+        nvc.export_video_model(form, tmp_path / str(place), clips_per_video=3, **how)
+        got = serve(tmp_path / str(place), videos)[output]
+        first = got if first is None else first
+        np.testing.assert_allclose(got, first, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "options", "low", "high"),
+    [
+        (tf.uint8, {}, 0, 255),
+        (tf.int32, {}, 0, 255),
+        (tf.float32, {}, 0, 1),
+        (tf.float32, {"value_range": (-1, 1)}, -1, 1),
+        (tf.float16, {"value_range": (0, 255)}, 0, 255),
+        (tf.bfloat16, {}, 0, 1),
+        (tf.float32, {"mean": [0.5, 0.25, 0.0], "std": [0.5, 0.5, 1.0]}, None, None),
+    ],
+    ids=str,
+)
+def test_values(
+    tmp_path: Path, videos: list[bytes], dtype: Any, options: Any, low: Any, high: Any
+) -> None:
+    network = Colors(dtype)
+    nvc.export_video_model(
+        network.predict, tmp_path / "model", clips_per_video=2, aggregate="none", **options
+    )
+    brightest = serve(tmp_path / "model", videos)["brightest"][0]
+    frames = nvc.decode_clips(videos[:1], 1, clips_per_video=2, size=(SIDE, SIDE)).frames[0, :, 0]
+    value = frames.numpy().astype(np.float64) / 255
+    if low is None:
+        value = (value - options["mean"]) / options["std"]
+    else:
+        value = low + value * (high - low)
+    expected = value.max((1, 2, 3))
+    np.testing.assert_allclose(brightest, expected, atol=0.01 * (1 if high is None else high))
+
+
+@pytest.mark.parametrize("shape", [(None, 3, SIDE, SIDE), (None, SIDE, SIDE, 1)], ids=str)
+def test_channels_first_and_gray(tmp_path: Path, videos: list[bytes], shape: Any) -> None:
+    network = Colors(shape=shape)
+    nvc.export_video_model(network.predict, tmp_path / "model", clips_per_video=2)
+    how: dict[str, Any] = {"pixel_format": "gray"} if shape[-1] == 1 else {"layout": "tchw"}
+    decoded = nvc.decode_clips(
+        videos[:1], 1, clips_per_video=2, size=(SIDE, SIDE), dtype=tf.float32, **how
+    )
+    expected = network.predict(decoded.frames[0, :, 0])["logits"].numpy().mean(0)
+    np.testing.assert_allclose(
+        serve(tmp_path / "model", videos)["logits"][0], expected, rtol=1e-5, atol=1e-6
+    )
+
+
+@pytest.mark.parametrize("as_file", [False, True])
+def test_labels(tmp_path: Path, videos: list[bytes], as_file: bool) -> None:
+    names = ["äpfel", "bananas", "cherries", "dates", "elderberries"]
+    labels: Any = names
+    if as_file:
+        labels = tmp_path / "names.txt"
+        labels.write_text("\n".join(names) + "\n", encoding="utf-8")
+    nvc.export_video_model(
+        Colors(), tmp_path / "model", labels=labels, top_k=3, label_output="logits", check=videos
+    )
+    if as_file:
+        labels.unlink()  # the model has its own
+        assert (tmp_path / "model" / "assets" / "names.txt").exists()
+    answer = serve(tmp_path / "model", videos)
+    for row in (0, 2, 3):
+        best = np.argsort(-answer["logits"][row], kind="stable")[:3]
+        assert [name.decode() for name in answer["labels"][row]] == [names[i] for i in best]
+        np.testing.assert_array_equal(answer["scores"][row], answer["logits"][row][best])
+    assert answer["labels"][1].tolist() == [b""] * 3
+
+
+def test_the_signature_on_frames(tmp_path: Path) -> None:
+    network = Colors()
+    nvc.export_video_model(network, tmp_path / "model")
+    frames = tf.random.stateless_uniform([7, SIDE, SIDE, 3], [1, 2])
+    answer = tf.saved_model.load(str(tmp_path / "model")).signatures["frames"](frames=frames)
+    np.testing.assert_allclose(answer["logits"], network(frames)["logits"], rtol=1e-5, atol=1e-6)
+
+
+def test_a_batch_without_a_video_that_can_be_read(tmp_path: Path) -> None:
+    nvc.export_video_model(Colors(), tmp_path / "model", aggregate="max")
+    answer = serve(tmp_path / "model", [GARBAGE, b""])
+    assert all(answer["status"])
+    assert not answer["logits"].any()
+    assert serve(tmp_path / "model", [])["logits"].shape == (0, 5)
+
+
+def reserved(frames: Any) -> Any:
+    return {"status": tf.reduce_mean(frames, [1, 2])}
+
+
+def integers(frames: Any) -> Any:
+    return tf.argmax(tf.reduce_mean(frames, [1, 2]), -1)
+
+
+IMAGES = tf.TensorSpec([None, SIDE, SIDE, 3])
+
+
+@pytest.mark.parametrize(
+    ("network", "arguments", "error", "says"),
+    [
+        ("no/such/model", {}, FileNotFoundError, "no SavedModel there"),
+        ("none.keras", {}, FileNotFoundError, "no such file"),
+        (7, {}, TypeError, "network must be .* got int"),
+        (integers, {}, ValueError, "does not say what it takes: pass takes="),
+        (integers, {"takes": tf.TensorSpec([None, 3])}, ValueError, "it must take numbers, images"),
+        (integers, {"takes": tf.TensorSpec([None, 8, 8, 7])}, ValueError, "no dimension has 3"),
+        (integers, {"takes": tf.TensorSpec([8, 8, 8, 3])}, ValueError, "batches of 8 only"),
+        (integers, {"takes": tf.TensorSpec([None, None, None, 3])}, ValueError, "any size: pass"),
+        (integers, {"takes": IMAGES}, ValueError, "needs floats, but output 'output_0' is int64"),
+        (reserved, {"takes": IMAGES}, ValueError, "has an output 'status'"),
+        (Colors(), {"size": (8, 8)}, ValueError, "size is .8, 8., but the network takes frames"),
+        (Colors(), {"aggregate": "sum"}, ValueError, "must be one of: none, mean, max"),
+        (Colors(), {"signature": "x", "labels": ["a"]}, ValueError, "label_output must name one"),
+        (Colors(), {"labels": ["a"], "label_output": "logits"}, ValueError, "1 labels, but"),
+        (Colors(), {"labels": ["a"], "label_output": "x"}, ValueError, "no output 'x', only: "),
+        (
+            Colors(),
+            {"labels": list("abcde"), "label_output": "logits", "top_k": 6},
+            ValueError,
+            "top_k must be from 1 to 5",
+        ),
+        (Colors(), {"value_range": (1, 0)}, ValueError, "black < white"),
+        (Colors(), {"value_range": (0, 1), "mean": 0.5}, ValueError, "both set the values"),
+        (Colors(tf.uint8).predict, {"value_range": (0, 1)}, ValueError, "has no meaning"),
+        (
+            Motion((None, 4, SIDE, SIDE, 3)).run,
+            {"clip_length": 5},
+            ValueError,
+            "takes clips of 4 frames",
+        ),
+        (Colors(), {"layout": "tchw"}, TypeError, "layout follows from the network"),
+        (Colors(), {"colour": 1}, TypeError, "unknown keyword 'colour'"),
+    ],
+)
+def test_wrong_arguments(
+    tmp_path: Path, network: Any, arguments: dict[str, Any], error: type[Exception], says: str
+) -> None:
+    with pytest.raises(error, match=says):
+        nvc.export_video_model(network, tmp_path / "model", **arguments)
+    assert not (tmp_path / "model").exists()
+
+
+def test_a_folder_is_kept(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("mine")
+    with pytest.raises(FileExistsError, match="pass overwrite=True"):
+        nvc.export_video_model(Colors(), tmp_path)
+    nvc.export_video_model(Colors(), tmp_path, overwrite=True)
+
+
+def test_integers_are_not_combined(tmp_path: Path, videos: list[bytes]) -> None:
+    nvc.export_video_model(
+        integers, tmp_path / "model", takes=IMAGES, aggregate="none", clips_per_video=3
+    )
+    assert serve(tmp_path / "model", videos)["output_0"].shape == (4, 3)
+
+
+def test_a_model_that_a_fresh_process_cannot_run(tmp_path: Path, videos: list[bytes]) -> None:
+    here = {"factor": 1.0}
+
+    def network(frames: Any) -> Any:
+        return tf.reduce_mean(frames, [1, 2]) * tf.py_function(
+            lambda: here["factor"], [], tf.float32
+        )
+
+    with pytest.raises(RuntimeError, match="does not run in a fresh process"):
+        nvc.export_video_model(network, tmp_path / "model", takes=IMAGES, check=videos)
+    assert not (tmp_path / "model").exists()

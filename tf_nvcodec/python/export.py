@@ -1,0 +1,350 @@
+"""A SavedModel that takes the bytes of videos: decoding and a network in one graph."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import tensorflow as tf
+from typing_extensions import TypeAlias, Unpack
+
+from tf_nvcodec.python.decode import TensorLike
+from tf_nvcodec.python.decode_clips import ClipOptions, decode_clips
+from tf_nvcodec.python.export_check import differences_in_a_fresh_process
+from tf_nvcodec.python.export_network import Network, Outputs, network_from
+
+Strings: TypeAlias = Sequence[str]
+
+# Outputs of the exported model that the network's own must not be called.
+_RESERVED = ("status", "pts", "labels", "scores")
+_AGGREGATES = ("none", "mean", "max")
+# Frames of a video that a network of images sees, and of a clip if the network does not say.
+_IMAGES, _CLIP = 16, 16
+
+
+class ExportedModel(NamedTuple):
+    """What `export_video_model` has written.
+
+    Attributes:
+      folder: The SavedModel.
+      size: (height, width) of the frames that the network gets.
+      clip_length: The frames of a clip, T.
+      clips_per_video: The clips of a video, K.
+      outputs: The shapes and dtypes of the outputs of "serving_default" by name.
+      differences: With `check`, how far each output of numbers is at most from the reference;
+        else None.
+    """
+
+    folder: str
+    size: tuple[int, int]
+    clip_length: int
+    clips_per_video: int
+    outputs: dict[str, tf.TensorSpec]
+    differences: dict[str, float] | None
+
+
+def export_video_model(
+    network: Any,
+    folder: str | os.PathLike[str],
+    *,
+    takes: tf.TensorSpec | None = None,
+    signature: str = "serving_default",
+    clip_length: int | None = None,
+    stride: int | float = 1,
+    fps: float | None = None,
+    clips_per_video: int | None = None,
+    sampling: str = "uniform",
+    pad: str = "repeat",
+    size: TensorLike | None = None,
+    center_crop: float | None = None,
+    value_range: tuple[float, float] | None = None,
+    aggregate: str = "mean",
+    labels: str | os.PathLike[str] | Strings | None = None,
+    top_k: int = 5,
+    label_output: str | None = None,
+    check: Sequence[bytes] | None = None,
+    overwrite: bool = False,
+    **options: Unpack[ClipOptions],
+) -> ExportedModel:
+    """Saves a model that decodes videos and runs a network on their frames.
+
+    The SavedModel has two signatures:
+
+    - "serving_default" takes `contents`, string [B], the bytes of B video files. It returns the
+      network's outputs for each video, `pts` (float64, seconds) and `status` (string [B]). A video
+      that can't be decoded has zeros and a status that says why; it does not disturb the others.
+    - "frames" takes frames as the network does and returns the network's outputs.
+
+    A process that loads the model needs `import tf_nvcodec` first. Where there is a GPU with NVDEC,
+    the frames are decoded on it and stay in its memory.
+
+    Args:
+      network: The folder of a SavedModel, also one with TensorRT engines; a `.keras` file; a Keras
+        model; a loaded SavedModel; a tf.Module or a function of one tensor. Its input is a batch of
+        images [N, H, W, C] or [N, C, H, W], or of clips [N, T, H, W, C], [N, T, C, H, W] or
+        [N, C, T, H, W]. Each output has the dimension N first.
+      folder: Where the SavedModel goes.
+      takes: Shape and dtype of the input, if the network does not say.
+      signature: The signature of a SavedModel to take.
+      clip_length: The frames of a clip. None is what the network's input says, else 16; 1 for a
+        network of images.
+      stride: As for `decode_clips`, and so are fps, sampling and pad.
+      fps: See stride.
+      clips_per_video: The clips of a video; None is one clip, or 16 frames for a network of images.
+      sampling: See stride.
+      pad: See stride.
+      size: (height, width) of the frames. None is what the network's input says.
+      center_crop: As for `decode_clips`.
+      value_range: The values of black and white in the frames, for a network with a float input.
+        None is (0, 1) unless mean and std say otherwise; (0, 255) and (-1, 1) are common.
+      aggregate: What becomes of the network's outputs for the frames or clips of a video: "mean" or
+        "max" over those that are not padding, or "none", which gives all, [B, K, ...].
+      labels: The names of the network's classes: a text file with one name a line, which becomes an
+        asset of the model, or a list. The model then also returns `labels` (string [B, top_k]) and
+        `scores` [B, top_k], the best first.
+      top_k: The number of labels.
+      label_output: The output whose last dimension is the classes. None is the only one.
+      check: The bytes of video files. A fresh process loads the model and runs it on them. Its
+        answers must be those of decoding and network one after the other in this process.
+      overwrite: Replace what is in the folder.
+      **options: The other options of `decode_clips`, such as mean, std, pixel_format="bgr",
+        resize_method or backend.
+
+    Returns:
+      An `ExportedModel`.
+
+    Raises:
+      FileNotFoundError: There is no such SavedModel or file.
+      FileExistsError: The folder is not empty.
+      TypeError: `network` is none of the above, or its input is no batch of images or clips.
+      ValueError: The network's input and the arguments contradict each other, something is not
+        known that neither tells, or an argument is none of its strings.
+      RuntimeError: The model does not load in a fresh process, or does not pass `check`.
+    """
+    if aggregate not in _AGGREGATES:
+        raise ValueError(f"aggregate is {aggregate!r}; it must be one of: {', '.join(_AGGREGATES)}")
+    for name in ("dtype", "layout"):
+        if name in options:
+            raise TypeError(f"{name} follows from the network's input, which `takes` describes")
+    target = os.fspath(folder)
+    existed = tf.io.gfile.exists(target)
+    if existed and not overwrite and tf.io.gfile.listdir(target):
+        raise FileExistsError(f"{target} is not empty: pass overwrite=True to replace it")
+    taken = network_from(network, takes, signature)
+    frame = taken.frame
+    height, width = _size(size, frame.height, frame.width)
+    length = _length(clip_length, taken)
+    count = clips_per_video or (_IMAGES if taken.of_images else 1)
+    how: dict[str, Any] = {
+        **options,
+        "clip_length": length,
+        "stride": stride,
+        "fps": fps,
+        "clips_per_video": count,
+        "sampling": sampling,
+        "pad": pad,
+        "size": (height, width),
+        "center_crop": center_crop,
+        "layout": "tchw" if frame.channels_first else "thwc",
+        **_values(frame, value_range, options),
+    }
+    model = _VideoModel(taken, how, aggregate)
+    if labels is not None:
+        model.name_classes(labels, top_k, label_output)
+    model.keep_variables()
+    serve = model.serve.get_concrete_function()
+    tf.saved_model.save(
+        model, target, signatures={"serving_default": model.serve, "frames": model.run}
+    )
+    outputs = {
+        name: tf.TensorSpec(tensor.shape, tensor.dtype, name)
+        for name, tensor in serve.structured_outputs.items()
+    }
+    differences = None
+    if check is not None:
+        try:
+            differences = differences_in_a_fresh_process(target, check, model.one_by_one(check))
+        except BaseException:
+            if not existed:
+                tf.io.gfile.rmtree(target)
+            raise
+    return ExportedModel(target, (height, width), length, count, outputs, differences)
+
+
+class _VideoModel(tf.Module):
+    """The exported functions and what they use."""
+
+    def __init__(self, network: Network, how: Mapping[str, Any], aggregate: str) -> None:
+        super().__init__()
+        self._call = network.call
+        self._kept = network.kept  # its variables and engines
+        self._frame = network.frame
+        self._of_images = network.of_images
+        self._how = dict(how)
+        self._aggregate = aggregate
+        self._names: tf.lookup.StaticHashTable | None = None
+        clip = [] if network.of_images else [self._how["clip_length"]]
+        frame = network.frame.shape(self._how["size"], clip)
+        self.run = tf.function(
+            self._run,
+            input_signature=[tf.TensorSpec([None, *frame], network.frame.dtype, "frames")],
+            autograph=False,
+        )
+        self.serve = tf.function(
+            self._serve,
+            input_signature=[tf.TensorSpec([None], tf.string, "contents")],
+            autograph=False,
+        )
+
+    def keep_variables(self) -> None:
+        """Saves the variables of a network that is a function, which has no attributes."""
+        self._held = list(self.run.get_concrete_function().variables)
+
+    def _run(self, frames: tf.Tensor) -> Outputs:
+        outputs = self._call(frames)
+        taken = sorted(set(outputs) & set(_RESERVED))
+        if taken:
+            raise ValueError(
+                f"the network has an output {taken[0]!r}, which the exported model uses itself: "
+                "wrap the network in a function that returns a dictionary with other names"
+            )
+        return outputs
+
+    def _serve(self, contents: tf.Tensor) -> Outputs:
+        decoded = decode_clips(contents, **self._how)
+        videos = tf.shape(contents)[0]
+        frames, mask, pts = decoded.frames, decoded.mask, decoded.pts
+        # From here on, a video has M images or clips.
+        if self._of_images:
+            count = self._how["clips_per_video"] * self._how["clip_length"]
+            mask, pts = (tf.reshape(each, [videos, count]) for each in (mask, pts))
+            frames = tf.reshape(frames, [videos * count, *frames.shape[3:]])
+        else:
+            count = self._how["clips_per_video"]
+            mask = tf.reduce_any(mask, -1)
+            frames = tf.reshape(frames, [videos * count, *frames.shape[2:]])
+        outputs = self._run(self._frame.arranged(frames, self._of_images))
+        results = {}
+        for name, output in outputs.items():
+            shape = tf.concat([[videos, count], tf.shape(output)[1:]], 0)
+            by_video = tf.reshape(output, shape)
+            if output.shape.rank is not None:
+                by_video = tf.ensure_shape(by_video, [None, count, *output.shape[1:]])
+            results[name] = _aggregated(name, by_video, mask, self._aggregate)
+        if self._names is not None:
+            results.update(self._best(results, decoded.status))
+        return {**results, "pts": pts, "status": decoded.status}
+
+    def one_by_one(self, contents: Sequence[bytes]) -> Outputs:
+        """Returns what `serve` must return. Each op runs by itself."""
+        return self._serve(tf.constant(list(contents), tf.string))
+
+    def name_classes(
+        self, labels: str | os.PathLike[str] | Strings, top_k: int, output: str | None
+    ) -> None:
+        """Makes the model return the names of the best classes."""
+        outputs = self.run.get_concrete_function().structured_outputs
+        if output is None and len(outputs) != 1:
+            raise ValueError(f"label_output must name one of the outputs: {', '.join(outputs)}")
+        if output is not None and output not in outputs:
+            raise ValueError(f"there is no output {output!r}, only: {', '.join(outputs)}")
+        self._label_output = next(iter(outputs)) if output is None else output
+        classes = outputs[self._label_output].shape[-1]
+        if isinstance(labels, (str, os.PathLike)):
+            self._labels = tf.saved_model.Asset(os.fspath(labels))
+            with tf.io.gfile.GFile(os.fspath(labels)) as file:
+                count = len(file.read().rstrip("\n").split("\n"))
+            names: Any = tf.lookup.TextFileInitializer(
+                self._labels.asset_path,
+                tf.int64,
+                tf.lookup.TextFileIndex.LINE_NUMBER,
+                tf.string,
+                tf.lookup.TextFileIndex.WHOLE_LINE,
+            )
+        else:
+            count = len(labels)
+            names = tf.lookup.KeyValueTensorInitializer(
+                tf.range(count, dtype=tf.int64), tf.constant(list(labels), tf.string)
+            )
+        if classes is not None and classes != count:
+            raise ValueError(
+                f"there are {count} labels, but output {self._label_output!r} has {classes} "
+                "classes: pass one label for each"
+            )
+        if not 1 <= top_k <= count:
+            raise ValueError(f"top_k must be from 1 to {count}, the number of labels; got {top_k}")
+        self._top_k = top_k
+        self._names = tf.lookup.StaticHashTable(names, default_value="")
+
+    def _best(self, results: Outputs, status: tf.Tensor) -> Outputs:
+        assert self._names is not None
+        best = tf.math.top_k(results[self._label_output], self._top_k)
+        names = self._names.lookup(tf.cast(best.indices, tf.int64))
+        ones = tf.ones([tf.rank(names) - 1], tf.int32)
+        decoded = tf.reshape(tf.equal(status, ""), tf.concat([tf.shape(status), ones], 0))
+        return {"labels": tf.where(decoded, names, ""), "scores": best.values}
+
+
+def _aggregated(name: str, outputs: tf.Tensor, mask: tf.Tensor, how: str) -> tf.Tensor:
+    """Returns one output of a video for its outputs [B, M, ...], of which `mask` [B, M] counts."""
+    ones = tf.ones([tf.rank(outputs) - 2], tf.int32)
+    mask = tf.reshape(mask, tf.concat([tf.shape(mask), ones], 0))
+    if how == "none":
+        return tf.where(mask, outputs, tf.zeros_like(outputs))
+    if not outputs.dtype.is_floating:
+        raise ValueError(
+            f"aggregate={how!r} needs floats, but output {name!r} is {outputs.dtype.name}: pass "
+            "aggregate='none'"
+        )
+    if how == "max":
+        largest = tf.reduce_max(tf.where(mask, outputs, outputs.dtype.min), 1)
+        return tf.where(tf.reduce_any(mask, 1), largest, tf.zeros([], outputs.dtype))
+    # Halves would lose digits in the sum.
+    exact = tf.float64 if outputs.dtype == tf.float64 else tf.float32
+    total = tf.reduce_sum(tf.where(mask, tf.cast(outputs, exact), tf.zeros([], exact)), 1)
+    counted = tf.maximum(tf.reduce_sum(tf.cast(mask, exact), 1), 1)
+    return tf.cast(total / counted, outputs.dtype)
+
+
+def _size(size: TensorLike | None, height: int | None, width: int | None) -> tuple[int, int]:
+    if size is None:
+        if height is None or width is None:
+            raise ValueError("the network takes frames of any size: pass size=(height, width)")
+        return height, width
+    wanted = tuple(int(side) for side in size)
+    for side, known in zip(wanted, (height, width)):
+        if known is not None and side != known:
+            raise ValueError(f"size is {wanted}, but the network takes frames of {(height, width)}")
+    return wanted[0], wanted[1]
+
+
+def _length(clip_length: int | None, network: Network) -> int:
+    if network.of_images:
+        return 1 if clip_length is None else clip_length
+    if clip_length is None:
+        return network.length or _CLIP
+    if network.length not in (None, clip_length):
+        raise ValueError(
+            f"clip_length is {clip_length}, but the network takes clips of {network.length} frames"
+        )
+    return clip_length
+
+
+def _values(
+    frame: Any, value_range: tuple[float, float] | None, options: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Returns dtype, pixel_format, mean and std of the decode."""
+    chosen: dict[str, Any] = {"dtype": frame.decoded_dtype}
+    if frame.channels == 1:
+        chosen["pixel_format"] = "gray"
+    if value_range is None:
+        return chosen
+    if options.get("mean") is not None or options.get("std") is not None:
+        raise ValueError("value_range and mean / std both set the values of the frames: pass one")
+    low, high = (float(value) for value in value_range)
+    if not low < high:
+        raise ValueError(f"value_range must be (black, white), black < white; got {value_range}")
+    if not frame.decoded_dtype.is_floating:
+        raise ValueError(f"the network takes {frame.dtype.name}, so value_range has no meaning")
+    return {**chosen, "mean": -low / (high - low), "std": 1 / (high - low)}
