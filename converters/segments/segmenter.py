@@ -124,7 +124,8 @@ def ask_segmenter(
 
 def _run(job: dict[str, Any], options: SegmenterOptions, stderr: Any, folder: str) -> int:
     root = str(Path(__file__).resolve().parents[2])
-    path = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")]))
+    # A json.py in the working folder is not meant.
+    path = os.pathsep.join([root, *(os.path.abspath(entry) for entry in sys.path if entry)])
     environment = {
         **child_environment(),
         **SEGMENTER_LOG,

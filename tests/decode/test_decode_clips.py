@@ -109,6 +109,37 @@ def test_the_first_readable_video_sets_the_size(clips: Clips) -> None:
         assert b"pass size=(height, width)" in decoded.status[2].numpy()
 
 
+def test_a_damaged_first_video_does_not_set_the_size(clips: Clips) -> None:
+    damaged, sound = clips.data("broken_h264.mp4"), clips.data("h264_rotate_90.mp4")
+    assert nvc.decode_video(damaged, 0, 1).frames.shape != nvc.decode_video(sound, 0, 1).frames.shape
+    decoded = nvc.decode_clips([damaged, sound, sound], 250)
+    assert [bool(status.numpy()) for status in decoded.status] == [True, False, False]
+    assert decoded.frames.shape[3:] == nvc.decode_video(sound, 0, 1).frames.shape[1:]
+    assert not decoded.frames[0].numpy().any()
+    alone = nvc.decode_clips([damaged], 250)
+    assert alone.frames.shape == (1, 1, 250, 0, 0, 3)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"crop": (0, 0, 10, 12)},
+        {"size": (8, 10), "pixel_format": "nv12"},
+        {"size": (8, 10), "pixel_format": "yuv420p"},
+        {"size": (7, 9), "pixel_format": "yuv444p"},
+        {"size": (8, 10), "pixel_format": "p010"},
+        {"size": (7, 9), "pixel_format": "gray", "dtype": tf.uint16},
+    ],
+    ids=str,
+)
+def test_a_known_shape_holds_without_a_video(clips: Clips, options: dict[str, Any]) -> None:
+    broken = nvc.decode_clips([GARBAGE], 2, **options)
+    sound = nvc.decode_clips([clips.data("h264.mp4")], 2, **options)
+    assert sound.status[0] == b""
+    assert broken.frames.shape == sound.frames.shape
+    assert not broken.frames.numpy().any()
+
+
 def test_too_short_without_padding(clips: Clips) -> None:
     decoded = nvc.decode_clips([clips.data("h264.mp4")], clip_length=999, pad="drop", size=(8, 8))
     assert b"999" in decoded.status[0].numpy()
@@ -182,6 +213,8 @@ def test_limits(clips: Clips) -> None:
         nvc.decode_clips(contents, 5, max_bytes=2879)
     with pytest.raises(tf.errors.ResourceExhaustedError, match="max_frames is 100000000"):
         nvc.decode_clips(contents, 1 << 20, clips_per_video=1 << 20, size=(8, 8), max_bytes=0)
+    with pytest.raises(tf.errors.ResourceExhaustedError, match="max_frames is 100000000"):
+        nvc.decode_clips([], 1 << 30, clips_per_video=1 << 30, size=(224, 224), max_bytes=0)
     refused = nvc.decode_clips(contents, 5, size=(8, 8), max_pixels=100)
     assert b"max_pixels" in refused.status[0].numpy()
 

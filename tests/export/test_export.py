@@ -293,6 +293,18 @@ IMAGES = tf.TensorSpec([None, SIDE, SIDE, 3])
             ValueError,
             "takes clips of 4 frames",
         ),
+        (Colors(), {"size": (8,)}, ValueError, "size must be .height, width."),
+        (Colors(), {"pixel_format": "gray"}, ValueError, "takes 3 channels: rgb or bgr"),
+        (Colors(), {"sampling": "start", "clips_per_video": 2}, ValueError, "clips_per_video"),
+        (Colors(), {"clips_per_video": 0}, ValueError, "clips_per_video must be at least 1"),
+        (Colors(), {"crop": (0, 0, 8, 8), "center_crop": 1.0}, ValueError, "no crop"),
+        (Colors(), {"labels": "no.txt", "label_output": "logits"}, FileNotFoundError, "no.txt"),
+        (
+            Colors(),
+            {"labels": ["a"], "label_output": "brightest"},
+            ValueError,
+            "no dimension of classes",
+        ),
         (Colors(), {"layout": "tchw"}, TypeError, "layout follows from the network"),
         (Colors(), {"colour": 1}, TypeError, "unknown keyword 'colour'"),
     ],
@@ -310,6 +322,33 @@ def test_a_folder_is_kept(tmp_path: Path) -> None:
     with pytest.raises(FileExistsError, match="pass overwrite=True"):
         nvc.export_video_model(Colors(), tmp_path)
     nvc.export_video_model(Colors(), tmp_path, overwrite=True)
+    assert not (tmp_path / "notes.txt").exists()
+    assert serve(tmp_path, [GARBAGE])["status"][0]
+
+
+@pytest.mark.parametrize("sampling", ["center", "start"])
+def test_neighbouring_frames(tmp_path: Path, clips: Clips, sampling: str) -> None:
+    made = nvc.export_video_model(Colors(), tmp_path / "model", sampling=sampling)
+    assert (made.clip_length, made.clips_per_video) == (16, 1)
+    assert serve(made.folder, [clips.data("h264.mp4")])["pts"].shape == (1, 16)
+
+
+def test_a_plain_function_with_a_branch_and_other_dtypes(tmp_path: Path, clips: Clips) -> None:
+    def network(frames: Any) -> Any:
+        color = tf.reduce_mean(frames, [1, 2])
+        if tf.reduce_mean(color) > 0.5:
+            color = 1 - color
+        return {"dark": color[:, 0] < 0.5, "half": tf.cast(color, tf.bfloat16)}
+
+    made = nvc.export_video_model(
+        network,
+        tmp_path / "model",
+        takes=IMAGES,
+        aggregate="none",
+        check=[clips.data("h264.mp4"), GARBAGE],
+    )
+    assert made.differences is not None
+    assert set(made.differences) == {"half", "pts"}
 
 
 def test_integers_are_not_combined(tmp_path: Path, videos: list[bytes]) -> None:
@@ -329,4 +368,4 @@ def test_a_model_that_a_fresh_process_cannot_run(tmp_path: Path, videos: list[by
 
     with pytest.raises(RuntimeError, match="does not run in a fresh process"):
         nvc.export_video_model(network, tmp_path / "model", takes=IMAGES, check=videos)
-    assert not (tmp_path / "model").exists()
+    assert not list(tmp_path.iterdir())

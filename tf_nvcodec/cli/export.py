@@ -110,7 +110,7 @@ def run(args: argparse.Namespace) -> int:
         except (TypeError, RuntimeError) as error:
             raise errors.CliError(args.network, " ".join(str(error).split())) from error
     if args.json:
-        shapes = {name: spec.shape.as_list() for name, spec in made.outputs.items()}
+        shapes = {name: _dims(spec) for name, spec in made.outputs.items()}
         print(json.dumps({**made._asdict(), "outputs": shapes}))
     elif not args.quiet:
         _summarize(args, made)
@@ -124,10 +124,14 @@ def _summarize(args: argparse.Namespace, made: Any) -> None:
         f"from each video"
     )
     for name, spec in made.outputs.items():
-        print(f"  {name:12} {spec.dtype.name} {spec.shape.as_list()}")
+        print(f"  {name:12} {spec.dtype.name} {_dims(spec) or 'of unknown shape'}")
     if made.differences is not None:
         largest = max(made.differences.values(), default=0.0)
         print(
             f"  a fresh process gives the same for {len(args.check)} videos (largest difference "
             f"{largest:.3g})"
         )
+
+
+def _dims(spec: Any) -> list[int | None] | None:
+    return None if spec.shape.rank is None else spec.shape.as_list()

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <new>
 #include <numeric>
+#include <optional>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -24,6 +25,30 @@ namespace {
 // How many videos are read side by side where NVDEC decodes: enough to keep the engines of the
 // largest GPUs busy while other videos begin and end.
 constexpr size_t kVideosOnNvdec = 16;
+
+// Returns the shape of the frames if the arguments alone tell it.
+std::optional<FrameShape> KnownShape(const OutputSpec& output) {
+  FrameShape shape{output.height, output.width, Channels(output.pixel_format), 0};
+  if (output.height == 0 && output.crop.has_value()) {
+    shape.height = output.crop->height;
+    shape.width = output.crop->width;
+  }
+  if (shape.height == 0 || output.pixel_format == PixelFormat::kNative) return std::nullopt;
+  const size_t pixels = static_cast<size_t>(shape.height) * static_cast<size_t>(shape.width);
+  switch (output.pixel_format) {
+    case PixelFormat::kNv12:
+    case PixelFormat::kYuv420p:
+      shape.bytes = pixels * 3 / 2;
+      break;
+    case PixelFormat::kYuv444p:
+    case PixelFormat::kP010:
+      shape.bytes = pixels * 3;
+      break;
+    default:
+      shape.bytes = pixels * static_cast<size_t>(shape.channels) * SampleSize(output.sample_type);
+  }
+  return shape;
+}
 
 }  // namespace
 
@@ -90,14 +115,9 @@ bool ClipBatch::may_use_nvdec() const {
 }
 
 absl::Status ClipBatch::Run() {
-  const OutputSpec& output = arguments_.decode.output;
-  const int channels = Channels(output.pixel_format);
-  if (output.height > 0 && channels > 0) {
-    FrameShape shape{output.height, output.width, channels, 0};
-    shape.bytes = static_cast<size_t>(shape.height) * static_cast<size_t>(shape.width) *
-                  static_cast<size_t>(channels) * SampleSize(output.sample_type);
+  if (const auto shape = KnownShape(arguments_.decode.output); shape.has_value()) {
     std::lock_guard<std::mutex> lock(mutex_);
-    NVC_RETURN_IF_ERROR(AllocateNow(shape));
+    NVC_RETURN_IF_ERROR(AllocateNow(*shape));
   }
   if (may_use_nvdec()) {
     RunRows(nullptr);
@@ -119,7 +139,7 @@ absl::Status ClipBatch::Run() {
     const size_t begin = row * frames_of_row();
     std::fill_n(own_ + begin, frames_of_row(), false);
     std::fill_n(pts_ + begin, frames_of_row(), 0.0);
-    if (memory_ != nullptr) NVC_RETURN_IF_ERROR(Zero(begin, frames_of_row()));
+    if (allocated_) NVC_RETURN_IF_ERROR(Zero(begin, frames_of_row()));
   }
   return absl::OkStatus();
 }
@@ -131,13 +151,18 @@ void ClipBatch::RunRows(Cores* cores) {
       size_t row = 0, videos = 1;
       {
         std::lock_guard<std::mutex> lock(mutex_);
-        if (stopped_ || next_ == statuses_.size() || (alone && memory_ != nullptr)) return;
+        if (stopped_ || next_ == statuses_.size() || (alone && allocated_)) return;
         if (!alone) videos = statuses_.size() - next_;
         row = next_++;
       }
       const int threads = cores == nullptr ? arguments_.decode.num_threads : cores->Take(videos);
-      RunRow(row, threads);
+      const bool decoded = RunRow(row, threads);
       if (cores != nullptr) cores->GiveBack(threads);
+      if (alone && !decoded) {
+        // It may have failed behind its first frames, whose shape does not count then.
+        std::lock_guard<std::mutex> lock(mutex_);
+        allocated_ = false;
+      }
     }
   };
   // The first video that can be decoded determines the shape, unless the arguments do. It is read
@@ -156,18 +181,20 @@ void ClipBatch::RunRows(Cores* cores) {
   helpers.finished = true;
 }
 
-void ClipBatch::RunRow(size_t row, int threads) {
+// Returns whether the row was decoded.
+bool ClipBatch::RunRow(size_t row, int threads) {
   absl::Status status;
   try {
     status = DecodeRow(row, threads);
   } catch (const std::bad_alloc&) {
     status = absl::ResourceExhaustedError("out of memory while decoding");
   }
-  if (status.ok()) return;
+  if (status.ok()) return true;
   statuses_[row] = status;
   const bool ends = arguments_.decode.on_error == OnError::kRaise;
   std::lock_guard<std::mutex> lock(mutex_);
   stopped_ = stopped_ || ends || !broken_.ok() || IsCancelled(arguments_.cancelled);
+  return false;
 }
 
 absl::Status ClipBatch::DecodeRow(size_t row, int threads) {
@@ -298,7 +325,7 @@ absl::StatusOr<void*> ClipBatch::PlaceOf(size_t row, size_t clip, const FrameSha
 
 // The caller holds mutex_.
 absl::Status ClipBatch::AllocateNow(const FrameShape& shape) {
-  if (memory_ != nullptr) return absl::OkStatus();
+  if (allocated_) return absl::OkStatus();
   const auto memory = allocate_(shape);
   if (!memory.ok()) {
     broken_ = memory.status();
@@ -307,6 +334,7 @@ absl::Status ClipBatch::AllocateNow(const FrameShape& shape) {
   }
   memory_ = *memory;
   shape_ = shape;
+  allocated_ = true;
   return absl::OkStatus();
 }
 

@@ -32,8 +32,10 @@ struct ClipBatchArguments {
 
 class ClipBatch {
  public:
-  // Returns memory for all frames of the batch, which are `shape` large. Called at most once, when
-  // the shape is known: from the arguments, or from the first video that can be decoded.
+  // Returns memory for all frames of the batch, which are `shape` large. Called when the shape is
+  // known: from the arguments, or from the first video that can be decoded. If a video turns out to
+  // be damaged behind its first frames, it is called again; the earlier memory is not used any
+  // more.
   using Allocate = std::function<absl::StatusOr<void*>(const FrameShape& shape)>;
 
   // `own` and `pts` are [videos, clips_per_video, length] and zeros: Run fills in which frames are
@@ -47,6 +49,8 @@ class ClipBatch {
   // what `allocate` returns, in any case.
   absl::Status Run();
 
+  // After Run: whether there is memory.
+  bool allocated() const { return allocated_; }
   // After Run: OK or why a video could not be decoded. Then its frames, own and pts are zeros.
   const std::vector<absl::Status>& statuses() const { return statuses_; }
 
@@ -55,7 +59,7 @@ class ClipBatch {
   struct Helpers;
 
   void RunRows(Cores* cores);
-  void RunRow(size_t row, int threads);
+  bool RunRow(size_t row, int threads);
   absl::Status DecodeRow(size_t row, int threads);
   absl::Status DecodeTogether(size_t row, const FrameIndex& index, const ByteSource& source,
                               const OutputSpec& output, const DecodeSetup& setup,
@@ -84,6 +88,7 @@ class ClipBatch {
   size_t next_ = 0;   // the first row that nobody has begun
   bool stopped_ = false;
   absl::Status broken_;  // an error of the whole batch
+  bool allocated_ = false;
   FrameShape shape_;
   void* memory_ = nullptr;
 };

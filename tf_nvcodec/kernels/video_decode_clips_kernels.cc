@@ -58,9 +58,7 @@ class DecodeClipsOp : public OpKernel {
     std::vector<absl::string_view> bytes;
     for (int64_t i = 0; i < videos; ++i) bytes.emplace_back(contents.vec<tstring>()(i));
     Tensor frames;
-    bool allocated = false;
     const auto allocate = [&](const FrameShape& shape) {
-      allocated = true;
       return Allocate(context, arguments, shape, videos, &frames);
     };
     const ClipSpec& clips = arguments.clips;
@@ -74,7 +72,7 @@ class DecodeClipsOp : public OpKernel {
     ClipBatch batch(arguments, std::move(bytes), allocate, mask->flat<bool>().data(),
                     pts->flat<double>().data());
     NVC_RETURN_IF_ERROR(batch.Run());
-    if (!allocated) {  // nothing could be decoded that has a shape
+    if (!batch.allocated()) {  // nothing could be decoded that has a shape
       const FrameShape none{0, 0, Channels(arguments.decode.output.pixel_format), 0};
       NVC_RETURN_IF_ERROR(Allocate(context, arguments, none, videos, &frames).status());
     }
@@ -109,7 +107,7 @@ class DecodeClipsOp : public OpKernel {
   }
 
   static absl::Status CheckCount(const ClipBatchArguments& arguments, int64_t videos) {
-    const double count = static_cast<double>(videos) *
+    const double count = static_cast<double>(std::max<int64_t>(videos, 1)) *
                          static_cast<double>(arguments.clips.clips_per_video) *
                          static_cast<double>(arguments.clips.length);
     // This many frames of the largest size still have a number of bytes.

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Mapping, Sequence
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import tensorflow as tf
@@ -128,14 +131,18 @@ def export_video_model(
         if name in options:
             raise TypeError(f"{name} follows from the network's input, which `takes` describes")
     target = os.fspath(folder)
-    existed = tf.io.gfile.exists(target)
-    if existed and not overwrite and tf.io.gfile.listdir(target):
+    if not overwrite and tf.io.gfile.isdir(target) and tf.io.gfile.listdir(target):
         raise FileExistsError(f"{target} is not empty: pass overwrite=True to replace it")
     taken = network_from(network, takes, signature)
     frame = taken.frame
     height, width = _size(size, frame.height, frame.width)
-    length = _length(clip_length, taken)
-    count = clips_per_video or (_IMAGES if taken.of_images else 1)
+    length, count = _length(clip_length, taken), clips_per_video
+    if count is None:
+        # Frames in the middle or at the beginning are neighbours: one clip.
+        neighbours = sampling in ("center", "start")
+        count = _IMAGES if taken.of_images and not neighbours else 1
+        if taken.of_images and neighbours and clip_length is None:
+            length = _IMAGES
     how: dict[str, Any] = {
         **options,
         "clip_length": length,
@@ -149,27 +156,57 @@ def export_video_model(
         "layout": "tchw" if frame.channels_first else "thwc",
         **_values(frame, value_range, options),
     }
+    _try(how)
     model = _VideoModel(taken, how, aggregate)
     if labels is not None:
         model.name_classes(labels, top_k, label_output)
     model.keep_variables()
-    serve = model.serve.get_concrete_function()
-    tf.saved_model.save(
-        model, target, signatures={"serving_default": model.serve, "frames": model.run}
-    )
     outputs = {
         name: tf.TensorSpec(tensor.shape, tensor.dtype, name)
-        for name, tensor in serve.structured_outputs.items()
+        for name, tensor in model.serve.get_concrete_function().structured_outputs.items()
     }
     differences = None
-    if check is not None:
-        try:
-            differences = differences_in_a_fresh_process(target, check, model.one_by_one(check))
-        except BaseException:
-            if not existed:
-                tf.io.gfile.rmtree(target)
-            raise
+    with _complete_folder(target, network) as unfinished:
+        tf.saved_model.save(
+            model, unfinished, signatures={"serving_default": model.serve, "frames": model.run}
+        )
+        if check is not None:
+            reference = model.one_by_one(check)
+            differences = differences_in_a_fresh_process(unfinished, check, reference)
     return ExportedModel(target, (height, width), length, count, outputs, differences)
+
+
+def _try(how: Mapping[str, Any]) -> None:
+    """Raises the errors of options that do not fit each other before anything is written."""
+    try:
+        decode_clips(tf.constant([], tf.string), **how)
+    except tf.errors.InvalidArgumentError as error:
+        raise ValueError(error.message) from None
+    except tf.errors.FailedPreconditionError:
+        pass  # the model may be for another machine, which has the GPU
+
+
+@contextlib.contextmanager
+def _complete_folder(target: str, network: Any) -> Iterator[str]:
+    """Gives a folder to write to, which takes the place of `target` at the end of the block. If the
+    block fails, `target` stays as it was."""
+    if "://" in target:  # there is no renaming in an object store
+        if tf.io.gfile.exists(target):
+            tf.io.gfile.rmtree(target)
+        yield target
+        return
+    if isinstance(network, (str, os.PathLike)) and os.path.realpath(network) == os.path.realpath(
+        target
+    ):
+        raise ValueError(f"{target} is the network itself: name another folder")
+    parent, name = os.path.split(os.path.abspath(target))
+    os.makedirs(parent, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=f".{name}.", dir=parent) as work:
+        unfinished = os.path.join(work, name)
+        yield unfinished
+        if os.path.isdir(target):
+            shutil.rmtree(target)
+        os.rename(unfinished, target)
 
 
 class _VideoModel(tf.Module):
@@ -233,7 +270,7 @@ class _VideoModel(tf.Module):
                 by_video = tf.ensure_shape(by_video, [None, count, *output.shape[1:]])
             results[name] = _aggregated(name, by_video, mask, self._aggregate)
         if self._names is not None:
-            results.update(self._best(results, decoded.status))
+            results.update(self._best(results, mask))
         return {**results, "pts": pts, "status": decoded.status}
 
     def one_by_one(self, contents: Sequence[bytes]) -> Outputs:
@@ -250,8 +287,15 @@ class _VideoModel(tf.Module):
         if output is not None and output not in outputs:
             raise ValueError(f"there is no output {output!r}, only: {', '.join(outputs)}")
         self._label_output = next(iter(outputs)) if output is None else output
-        classes = outputs[self._label_output].shape[-1]
+        shape = outputs[self._label_output].shape
+        if shape.rank is not None and shape.rank < 2:
+            raise ValueError(
+                f"output {self._label_output!r} has the shape {shape}, no dimension of classes"
+            )
+        classes = None if shape.rank is None else shape[-1]
         if isinstance(labels, (str, os.PathLike)):
+            if not tf.io.gfile.exists(os.fspath(labels)):
+                raise FileNotFoundError(f"{os.fspath(labels)}: no such file")
             self._labels = tf.saved_model.Asset(os.fspath(labels))
             with tf.io.gfile.GFile(os.fspath(labels)) as file:
                 count = len(file.read().rstrip("\n").split("\n"))
@@ -277,13 +321,14 @@ class _VideoModel(tf.Module):
         self._top_k = top_k
         self._names = tf.lookup.StaticHashTable(names, default_value="")
 
-    def _best(self, results: Outputs, status: tf.Tensor) -> Outputs:
+    def _best(self, results: Outputs, mask: tf.Tensor) -> Outputs:
         assert self._names is not None
         best = tf.math.top_k(results[self._label_output], self._top_k)
         names = self._names.lookup(tf.cast(best.indices, tf.int64))
-        ones = tf.ones([tf.rank(names) - 1], tf.int32)
-        decoded = tf.reshape(tf.equal(status, ""), tf.concat([tf.shape(status), ones], 0))
-        return {"labels": tf.where(decoded, names, ""), "scores": best.values}
+        counts = mask if self._aggregate == "none" else tf.reduce_any(mask, 1)
+        ones = tf.ones([tf.rank(names) - tf.rank(counts)], tf.int32)
+        counts = tf.reshape(counts, tf.concat([tf.shape(counts), ones], 0))
+        return {"labels": tf.where(counts, names, ""), "scores": best.values}
 
 
 def _aggregated(name: str, outputs: tf.Tensor, mask: tf.Tensor, how: str) -> tf.Tensor:
@@ -313,6 +358,8 @@ def _size(size: TensorLike | None, height: int | None, width: int | None) -> tup
             raise ValueError("the network takes frames of any size: pass size=(height, width)")
         return height, width
     wanted = tuple(int(side) for side in size)
+    if len(wanted) != 2:
+        raise ValueError(f"size must be (height, width), got {wanted}")
     for side, known in zip(wanted, (height, width)):
         if known is not None and side != known:
             raise ValueError(f"size is {wanted}, but the network takes frames of {(height, width)}")
@@ -336,8 +383,14 @@ def _values(
 ) -> dict[str, Any]:
     """Returns dtype, pixel_format, mean and std of the decode."""
     chosen: dict[str, Any] = {"dtype": frame.decoded_dtype}
-    if frame.channels == 1:
-        chosen["pixel_format"] = "gray"
+    fitting = ("gray",) if frame.channels == 1 else ("rgb", "bgr")
+    given = options.get("pixel_format")
+    if given is not None and given not in fitting:
+        raise ValueError(
+            f"pixel_format is {given!r}, but the network takes {frame.channels} channels: "
+            f"{' or '.join(fitting)}"
+        )
+    chosen["pixel_format"] = given or fitting[0]
     if value_range is None:
         return chosen
     if options.get("mean") is not None or options.get("std") is not None:

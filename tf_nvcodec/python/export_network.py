@@ -96,13 +96,16 @@ def network_from(network: Any, takes: tf.TensorSpec | None, signature: str) -> N
             "network must be the folder of a SavedModel, a .keras file, a Keras model, a tf.Module "
             f"or a function of one tensor; got {type(network).__name__}"
         )
-    return _described(lambda batch: _by_name(network(batch)), network, takes or _own_spec(network))
+    spec = takes or _own_spec(network)
+    # Plain Python may have an `if` or a loop over tensors.
+    function = network if hasattr(network, "get_concrete_function") else tf.function(network)
+    return _described(lambda batch: _by_name(function(batch)), network, spec)
 
 
 def _loaded(path: str) -> Any:
     if path.endswith((".keras", ".h5")):
         if not os.path.exists(path):
-            raise FileNotFoundError(f"{path}: no such file")
+            raise FileNotFoundError(f"{path}: no such file here (a Keras file must be local)")
         return tf.keras.models.load_model(path, compile=False)
     if not tf.saved_model.contains_saved_model(path):
         raise FileNotFoundError(f"{path}: no SavedModel there (a folder with saved_model.pb)")
