@@ -17,13 +17,13 @@ from __future__ import annotations
 import argparse
 import json
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 from benchmarks import machine
-from benchmarks.nvdec_decode import CODECS, RESULTS, gpu
+from benchmarks.nvdec_decode import CODECS, RESULTS, gpu, link_clips
 from benchmarks.nvdec_pass import median_rate
 from benchmarks.nvdec_peers import SIDE
 
@@ -115,13 +115,6 @@ def measure(path: str, videos: int, rounds: int) -> dict[str, float]:
     return found
 
 
-def link_clips(folder: Path, codecs: Sequence[str] = CODECS) -> None:
-    from benchmarks import clips
-
-    for codec in codecs:
-        (folder / f"{codec}_1080p_6s.mp4").symlink_to(clips.path(f"{codec}_1080p_6s"))
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.nvdec_batch")
     parser.add_argument("--clips", type=Path)
@@ -132,7 +125,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as made:
         folder = options.clips or Path(made)
         if options.clips is None:
-            link_clips(folder)
+            link_clips(folder, "_6s")
         found = {
             codec: measure(str(folder / f"{codec}_1080p_6s.mp4"), options.videos, options.rounds)
             for codec in CODECS

@@ -180,12 +180,13 @@ def gpu() -> str:
     return done.stdout.partition("\n")[0]
 
 
-def link_clips(folder: Path) -> None:
+def link_clips(folder: Path, suffix: str = "") -> None:
     """Makes the clips and links them by the names that --clips expects."""
     from benchmarks import clips
 
     for codec in CODECS:
-        (folder / f"{codec}_1080p.mp4").symlink_to(clips.path(f"{codec}_1080p"))
+        name = f"{codec}_1080p{suffix}"
+        (folder / f"{name}.mp4").symlink_to(clips.path(name))
 
 
 def would_be_lost(path: Path, peers: Sequence[str], on: str) -> str | None:

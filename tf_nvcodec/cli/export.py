@@ -60,12 +60,12 @@ def _add_frames(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--resize-method", choices=("nearest", "bilinear", "bicubic", "area"))
     group.add_argument(
         "--values",
-        type=values.numbers,
+        type=values.channel_values,
         metavar="BLACK,WHITE",
         help="of float frames (default 0,1), e.g. --values=-1,1",
     )
-    group.add_argument("--mean", type=values.numbers, metavar="R,G,B", help="subtracted")
-    group.add_argument("--std", type=values.numbers, metavar="R,G,B", help="the divisor")
+    group.add_argument("--mean", type=values.channel_values, metavar="R,G,B", help="subtracted")
+    group.add_argument("--std", type=values.channel_values, metavar="R,G,B", help="the divisor")
     group.add_argument("--pixel-format", choices=("rgb", "bgr", "gray"))
     group.add_argument("--backend", choices=("auto", "cpu", "nvdec"))
 

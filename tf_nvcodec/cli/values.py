@@ -80,17 +80,6 @@ def seconds(text: str) -> list[float]:
     return values
 
 
-def numbers(text: str) -> list[float]:
-    """ "0.485,0.456,0.406" -> a list."""
-    try:
-        found = [float(part) for part in text.split(",")]
-    except ValueError as error:
-        raise ArgumentTypeError(f"{text!r} is not a list of numbers like 0.5,0.5,0.5") from error
-    if not all(math.isfinite(number) for number in found):
-        raise ArgumentTypeError(f"{text!r} holds a number that is not finite")
-    return found
-
-
 def fps(text: str) -> float:
     """ "25", "29.97" or "30000/1001"."""
     try:

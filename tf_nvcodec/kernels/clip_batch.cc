@@ -106,10 +106,6 @@ size_t ClipBatch::frames_of_row() const {
   return static_cast<size_t>(arguments_.clips.clips_per_video) * length();
 }
 
-OnError ClipBatch::on_damage() const {
-  return arguments_.decode.on_error == OnError::kRepeat ? OnError::kRepeat : OnError::kRaise;
-}
-
 bool ClipBatch::may_use_nvdec() const {
   return arguments_.gpu != nullptr || arguments_.decode.backend == Backend::kNvdec;
 }
@@ -270,8 +266,8 @@ absl::Status ClipBatch::DecodeTogether(size_t row, const FrameIndex& index,
       failed = result.status;
     }
   };
-  WindowPass pass(index, source, std::move(windows), together.size(), output, on_damage(),
-                  setup.options, std::move(callbacks));
+  WindowPass pass(index, source, std::move(windows), together.size(), output,
+                  arguments_.decode.on_error_in_clip(), setup.options, std::move(callbacks));
   pass.Allow(together.size());
   NVC_RETURN_IF_ERROR(pass.Run());
   return failed;
@@ -287,8 +283,9 @@ absl::Status ClipBatch::DecodeAlone(size_t row, const FrameIndex& index, const B
   DamagedFrames damaged;
   NVC_RETURN_IF_ERROR(ReadFrames(index, source, clip.frames, setup.options, &collected, &damaged));
   std::vector<size_t> slots;
-  NVC_ASSIGN_OR_RETURN(const std::vector<bool> valid,
-                       collected.Finish(index, damaged, on_damage(), &slots));
+  NVC_ASSIGN_OR_RETURN(
+      const std::vector<bool> valid,
+      collected.Finish(index, damaged, arguments_.decode.on_error_in_clip(), &slots));
   Fill(row, number, clip, index, valid);
   return absl::OkStatus();
 }

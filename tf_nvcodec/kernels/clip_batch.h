@@ -72,7 +72,6 @@ class ClipBatch {
   absl::Status Zero(size_t first_frame, size_t count) const;
   void Fill(size_t row, size_t number, const Clip& clip, const FrameIndex& index,
             const std::vector<bool>& valid);
-  OnError on_damage() const;
   bool may_use_nvdec() const;
   size_t length() const { return static_cast<size_t>(arguments_.clips.length); }
   size_t frames_of_row() const;

@@ -191,7 +191,7 @@ size_t ClipPass::RunFrom(size_t first) {
     }
   };
   WindowPass pass(index, *video->source, std::move(windows), ahead_, decode.output,
-                  reader_.on_error(), setup->options, std::move(callbacks));
+                  decode.on_error_in_clip(), setup->options, std::move(callbacks));
   {
     std::lock_guard<std::mutex> lock(mutex_);
     for (size_t i = 0; i < selected.size(); ++i) {

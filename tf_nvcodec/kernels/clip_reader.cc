@@ -49,10 +49,6 @@ absl::StatusOr<void*> AllocateClip(const DecodeAttributes& decode, const Clip& c
   return base;
 }
 
-OnError ClipReader::on_error() const {
-  return arguments_.decode.on_error == OnError::kRepeat ? OnError::kRepeat : OnError::kRaise;
-}
-
 absl::StatusOr<IndexedVideo> ClipReader::Open(const SeededClip& clip, const Cancelled& cancelled,
                                               const char** stage, const FrameIndex* wrong) const {
   return store_.Open(clip.id.video, cancelled, &statistics_, stage, wrong);
@@ -82,7 +78,8 @@ absl::Status ClipReader::Decode(const IndexedVideo& video, const Clip& clip, All
     return absl::AbortedError(damaged.begin()->second.message());
   }
   std::vector<size_t> slots;
-  NVC_ASSIGN_OR_RETURN(*valid, collected.Finish(*video.index, damaged, on_error(), &slots));
+  NVC_ASSIGN_OR_RETURN(*valid,
+                       collected.Finish(*video.index, damaged, decode.on_error_in_clip(), &slots));
   return absl::OkStatus();
 }
 

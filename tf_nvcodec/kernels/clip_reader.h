@@ -75,9 +75,6 @@ class ClipReader {
 
   const DecodeAttributes& decode() const { return arguments_.decode; }
   int64_t clip_length() const { return arguments_.clips.length; }
-  // The policy for damaged frames of a clip. A clip has a fixed length, so a clip with damaged
-  // frames is left out as a whole unless they are repeated.
-  OnError on_error() const;
   void CountDecodeTime(int64_t nanoseconds) const { statistics_.decode_ns += nanoseconds; }
 
  private:

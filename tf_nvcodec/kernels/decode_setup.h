@@ -33,6 +33,12 @@ struct DecodeAttributes {
   // Reads the attributes from `context`. Returns FailedPrecondition if backend="nvdec" and this
   // machine has no usable NVDEC.
   absl::Status Read(::tensorflow::OpKernelConstruction* context);
+
+  // The policy for damaged frames of a clip. A clip has a fixed length, so a clip with damaged
+  // frames is left out as a whole unless they are repeated.
+  OnError on_error_in_clip() const {
+    return on_error == OnError::kRepeat ? OnError::kRepeat : OnError::kRaise;
+  }
 };
 
 // Reads input `size_input` ([height, width]) and input `crop_input` ([top, left, height, width])

@@ -1,6 +1,5 @@
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "tensorflow/core/framework/op.h"
 #include "tensorflow/core/framework/shape_inference.h"
 #include "tf_nvcodec/ops/clip_attributes.h"
