@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
+import child_script
 import pytest
 import tensorflow as tf
 
 from converters import ConversionSpec
 from converters.util.custom_ops import load_custom_ops, loaded_custom_ops
 from converters.util.errors import SpecError
-
-ROOT = Path(__file__).resolve().parents[3]
 
 
 @pytest.fixture(scope="module")
@@ -42,8 +40,9 @@ def verify(model: Path, *options: str) -> subprocess.CompletedProcess[str]:
     """Compares the model with itself in a process that has not imported tf_nvcodec."""
     command = [sys.executable, "-m", "converters", "verify", str(model), str(model)]
     command += ["--signature", "double", "--shape", "x:3x4", "--no-check-engines", *options]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])}
-    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    return subprocess.run(
+        command, env=child_script.environment(), capture_output=True, text=True, check=False
+    )
 
 
 def test_the_error_names_the_op_and_the_options(model: Path) -> None:
