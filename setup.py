@@ -127,6 +127,8 @@ setup(
         "gcs": ["tensorflow-io-gcs-filesystem"],
         "tensorrt": ["tensorrt==8.6.*; python_version < '3.11'"],
         "test": requirements("test"),
+        "triton": ["nvidia-pytriton==0.7.0"],
+        "tf-serving": ["tensorflow-serving-api"],
     },
     options={"build": {"build_base": str((BUILD / "setuptools").relative_to(ROOT))}},
     distclass=CompiledDistribution,

@@ -54,6 +54,14 @@ cc_library(
     includes = ["include"],
     deps = [":absl"],
 )
+
+# TensorFlow's C++ API and its kernels, for programs without Python.
+cc_library(
+    name = "cc",
+    srcs = ["libtensorflow_cc.so.2"],
+    linkopts = ["-Wl,--no-as-needed"],
+    deps = [":tensorflow"],
+)
 """
 
 _VERSION_BZL = """TENSORFLOW_VERSION = {version}
@@ -73,7 +81,7 @@ def _impl(rctx):
     if result.return_code != 0:
         fail_missing("TensorFlow of {}".format(path), result.stderr, cure.format(path))
     version, root = result.stdout.strip().split("\n")
-    for name in ["include", "libtensorflow_framework.so.2"]:
+    for name in ["include", "libtensorflow_cc.so.2", "libtensorflow_framework.so.2"]:
         if not rctx.path(root + "/" + name).exists:
             fail_missing("TensorFlow's {}".format(name), "not in {}".format(root), cure.format(path))
         rctx.symlink(root + "/" + name, name)

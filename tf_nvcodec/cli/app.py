@@ -11,13 +11,24 @@ import threading
 from collections.abc import Iterator, Sequence
 from typing import NoReturn
 
-from tf_nvcodec.cli import decode, doctor, encode, errors, export, preview, probe, transcode
+from tf_nvcodec.cli import (
+    decode,
+    deploy,
+    doctor,
+    encode,
+    errors,
+    export,
+    preview,
+    probe,
+    serve,
+    transcode,
+)
 from tf_nvcodec.cli.progress import has_abandoned_work
 from tf_nvcodec.cli.runtime import silence_tensorflow
 from tf_nvcodec.cli.streams import let_any_name_pass, open_closed_streams
 from tf_nvcodec.version import __version__
 
-_COMMANDS = (probe, decode, encode, transcode, preview, export, doctor)
+_COMMANDS = (probe, decode, encode, transcode, preview, export, deploy, serve, doctor)
 
 _EPILOG = """\
 exit codes:

@@ -1,0 +1,291 @@
+"""Models on a real Triton server: the one that the package nvidia-pytriton carries."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import child_script
+import numpy as np
+import pytest
+import served_models
+import triton
+from golden_clips import Clips
+
+import tf_nvcodec as nvc
+from tf_nvcodec.deploy.triton_repository import write_repository
+
+pytest.importorskip("pytriton")
+grpc = pytest.importorskip("tritonclient.grpc")
+http = pytest.importorskip("tritonclient.http")
+
+NAMES = ["h264.mp4", "hevc_open_gop.mkv", "av1.mp4", "vp9.webm"]
+GARBAGE = b"this is no video"
+SUPPORT = str(Path(__file__).resolve().parents[1] / "support")
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return served_models.export(tmp_path_factory.mktemp("exported") / "model")
+
+
+@pytest.fixture(scope="module")
+def server(
+    model: Path, tmp_path_factory: pytest.TempPathFactory, clips: Clips
+) -> Iterator[triton.Server]:
+    folder = tmp_path_factory.mktemp("served")
+    write_repository(
+        model,
+        folder / "models",
+        "colors",
+        batches=2,
+        max_megabytes=100,
+        warm_up=[clips.path("h264.mp4")],
+    )
+    # The same model beside something that crashes and hangs on certain requests.
+    write_repository(
+        model,
+        folder / "models",
+        "fragile",
+        batches=2,
+        timeout=1,
+        imports=["tf_nvcodec", "dies_on_poison"],
+    )
+    environment = child_script.environment()
+    path = os.pathsep.join([SUPPORT, environment["PYTHONPATH"]])
+    with triton.Server(folder / "models", folder / "log", PYTHONPATH=path) as started:
+        yield started
+
+
+@pytest.fixture
+def client(server: triton.Server) -> Any:
+    return grpc.InferenceServerClient(f"127.0.0.1:{server.grpc}")
+
+
+@pytest.fixture
+def videos(clips: Clips) -> list[bytes]:
+    return [clips.data(name) for name in NAMES]
+
+
+def infer(client: Any, contents: list[bytes], model: str = "colors", **options: Any) -> Any:
+    options.setdefault("client_timeout", 60)
+    return client.infer(model, triton.inputs(grpc, contents), **options)
+
+
+def check(answer: Any, want: dict[str, np.ndarray], row: int | None = None) -> None:
+    """Compares an answer with what the model says in this process, or with a row of that."""
+    rows = slice(None) if row is None else slice(row, row + 1)
+    for name, value in want.items():
+        got = answer.as_numpy(name)
+        if value.ndim == 1:  # Triton has no shape [B] with batches
+            got = got[:, 0]
+        if value.dtype == object:
+            assert got.tolist() == value[rows].tolist(), name
+        else:
+            np.testing.assert_allclose(got, value[rows], rtol=1e-5, err_msg=name)
+
+
+def test_grpc_and_http(server: triton.Server, client: Any, model: Path, videos: Any) -> None:
+    want = served_models.answers(model, videos)
+    check(infer(client, videos), want)
+    by_http = http.InferenceServerClient(f"127.0.0.1:{server.http}")
+    check(by_http.infer("colors", triton.inputs(http, videos)), want)
+    metadata = client.get_model_metadata("colors", as_json=True)
+    assert [each["name"] for each in metadata["inputs"]] == ["contents"]
+    assert 'nv_inference_request_success{model="colors",version="1"}' in server.get(
+        "/metrics", server.metrics
+    )
+
+
+def test_broken_videos_beside_good_ones(client: Any, model: Path, videos: Any) -> None:
+    large = nvc.encode_video(np.zeros([1, 4320, 7680, 3], np.uint8), 25.0).numpy()
+    contents = [videos[0], GARBAGE, videos[1][: len(videos[1]) // 3], large, b"", videos[2]]
+    want = served_models.answers(model, contents)
+    assert [bool(status) for status in want["status"]][:2] == [False, True]
+    check(infer(client, contents), want)
+    # The same as separate requests at the same time.
+    with ThreadPoolExecutor(len(contents)) as pool:
+        answers = list(pool.map(lambda data: infer(client, [data]), contents))
+    for row, answer in enumerate(answers):
+        check(answer, want, row)
+
+
+@pytest.mark.parametrize("clients", [1, 8, 32])
+def test_clients(client: Any, model: Path, videos: Any, clients: int) -> None:
+    want = served_models.answers(model, videos)
+    before = batches_of(client)
+
+    def ask(number: int) -> Any:
+        return infer(client, [videos[number % len(videos)]])
+
+    with ThreadPoolExecutor(clients) as pool:
+        answers = list(pool.map(ask, range(max(4, clients))))
+    for number, answer in enumerate(answers):
+        check(answer, want, number % len(videos))
+    if clients == 32:
+        formed = {size: count - before.get(size, 0) for size, count in batches_of(client).items()}
+        assert any(count for size, count in formed.items() if size > 1), formed
+
+
+def batches_of(client: Any) -> dict[int, int]:
+    """How many batches of each size the server has run."""
+    statistics = client.get_inference_statistics("colors").model_stats[0]
+    return {each.batch_size: each.compute_infer.count for each in statistics.batch_stats}
+
+
+def test_wrong_requests(client: Any, videos: Any) -> None:
+    tensor = grpc.InferInput("contents", [1, 1], "FP32")
+    tensor.set_data_from_numpy(np.zeros([1, 1], np.float32))
+    with pytest.raises(grpc.InferenceServerException, match="data-type"):
+        client.infer("colors", [tensor])
+    with pytest.raises(grpc.InferenceServerException, match="unexpected inference input 'video'"):
+        client.infer("colors", triton.inputs(grpc, videos[:1], "video"))
+    with pytest.raises(grpc.InferenceServerException, match="batch-size must be <= 8"):
+        infer(client, videos * 3)
+    with pytest.raises(grpc.InferenceServerException, match="this model takes 100000000"):
+        infer(client, [b"x" * 100_000_001])
+    assert infer(client, videos[:1]).as_numpy("status").tolist() == [[b""]]
+
+
+def test_the_process_dies_between_requests(
+    server: triton.Server, client: Any, model: Path, videos: Any
+) -> None:
+    want = served_models.answers(model, videos)
+    processes = server.model_processes()
+    assert len(processes) == 2
+    for process in processes:
+        os.kill(process, signal.SIGKILL)
+    check(infer(client, videos), want)
+    assert server.is_ready()
+    infer(client, videos[:1], "fragile")
+    restarted = server.model_processes()
+    assert len(restarted) == 2
+    assert not set(processes) & set(restarted)
+
+
+def test_a_request_that_crashes_takes_no_other_with_it(
+    client: Any, model: Path, videos: Any
+) -> None:
+    want = served_models.answers(model, videos[:1])
+
+    def ask(number: int) -> Any:
+        try:
+            return infer(client, [b"poison" if number == 5 else videos[0]], "fragile")
+        except grpc.InferenceServerException as error:
+            return error.message()
+
+    with ThreadPoolExecutor(12) as pool:
+        answers = list(pool.map(ask, range(12)))
+    for number, answer in enumerate(answers):
+        if number == 5:
+            assert "process died when it worked on this request" in answer
+        else:
+            check(answer, want)
+
+
+def test_a_cancelled_request(client: Any, videos: Any) -> None:
+    answered = threading.Event()
+    found: list[Any] = []
+
+    def done(result: Any, error: Any) -> None:
+        found.append(error)
+        answered.set()
+
+    call = client.async_infer("colors", triton.inputs(grpc, videos * 2), done)
+    call.cancel()
+    assert answered.wait(30)
+    assert "CANCELLED" in str(found[0].status())
+    assert infer(client, videos[:1]).as_numpy("status").tolist() == [[b""]]
+
+
+@pytest.mark.slow
+def test_a_request_that_hangs(client: Any, videos: Any) -> None:
+    begin = time.monotonic()
+    with pytest.raises(grpc.InferenceServerException, match="the model took more than 1 s"):
+        infer(client, [b"slow"], "fragile")
+    # One second, ten for the model to stop by itself.
+    assert 10 < time.monotonic() - begin < 40
+    assert infer(client, videos[:1], "fragile").as_numpy("status").tolist() == [[b""]]
+
+
+@pytest.mark.slow
+def test_a_video_of_60_megabytes(client: Any, clips: Clips) -> None:
+    # The demuxer reads the frames, and passes over the rest.
+    video = clips.data("h264.mp4")
+    padded = video + (60_000_000).to_bytes(4, "big") + b"free" + bytes(60_000_000 - 8)
+    small, large = infer(client, [video]), infer(client, [padded])
+    np.testing.assert_array_equal(small.as_numpy("color"), large.as_numpy("color"))
+    assert large.as_numpy("status").tolist() == [[b""]]
+
+
+@pytest.mark.slow
+def test_two_versions(model: Path, tmp_path: Path, videos: Any) -> None:
+    write_repository(model, tmp_path / "models", "colors")
+    poll = ("--model-control-mode=poll", "--repository-poll-secs=1")
+    with triton.Server(tmp_path / "models", tmp_path / "log", *poll) as server:
+        client = grpc.InferenceServerClient(f"127.0.0.1:{server.grpc}")
+        other = served_models.export(tmp_path / "other", pixel_format="bgr")
+        write_repository(other, tmp_path / "models", "colors")
+        deadline = time.monotonic() + 120
+        while not client.is_model_ready("colors", "2") and time.monotonic() < deadline:
+            check(infer(client, videos[:1]), served_models.answers(model, videos[:1]))
+        for version, folder in {"1": model, "2": other, "": other}.items():
+            want = served_models.answers(folder, videos[:1])
+            check(infer(client, videos[:1], model_version=version), want)
+
+
+def test_a_model_that_does_not_load(model: Path, tmp_path: Path) -> None:
+    write_repository(model, tmp_path / "models", "colors", imports=["no_such_module"])
+    with pytest.raises(RuntimeError, match="the model does not load: ModuleNotFoundError"):
+        triton.Server(tmp_path / "models", tmp_path / "log")
+
+
+@pytest.mark.serial
+def test_the_first_request_after_the_warm_up(
+    model: Path, tmp_path: Path, clips: Clips, videos: Any
+) -> None:
+    write_repository(model, tmp_path / "models", "colors", warm_up=[clips.path("h264.mp4")])
+    with triton.Server(tmp_path / "models", tmp_path / "log") as server:
+        client = grpc.InferenceServerClient(f"127.0.0.1:{server.grpc}")
+        seconds = []
+        for _ in range(20):
+            begin = time.perf_counter()
+            infer(client, videos[:1])
+            seconds.append(time.perf_counter() - begin)
+    # The first call also opens the client's connection.
+    assert seconds[0] < 2 * np.median(seconds[1:]) + 0.02, seconds
+
+
+@pytest.mark.slow
+@pytest.mark.serial
+@pytest.mark.timeout(900)
+def test_10000_requests_with_steady_memory(model: Path, tmp_path: Path) -> None:
+    write_repository(model, tmp_path / "models", "colors")
+    video = nvc.encode_video(np.zeros([8, 64, 64, 3], np.uint8), 25.0).numpy()
+    with triton.Server(tmp_path / "models", tmp_path / "log") as server:
+        clients = [grpc.InferenceServerClient(f"127.0.0.1:{server.grpc}") for _ in range(8)]
+        processes = [server.process.pid, *server.model_processes()]
+        assert len(processes) == 2
+
+        def ask(number: int) -> None:
+            infer(clients[number % 8], [video if number % 10 else GARBAGE])
+
+        peaks = []
+        with ThreadPoolExecutor(8) as pool:
+            for part in range(4):
+                list(pool.map(ask, range(part * 2500, part * 2500 + 2500)))
+                peaks.append(sum(map(resident_megabytes, processes)))
+        assert peaks[3] - peaks[0] < 60, peaks
+
+
+def resident_megabytes(process: int) -> float:
+    for line in Path(f"/proc/{process}/status").read_text().splitlines():
+        if line.startswith("VmRSS:"):
+            return int(line.split()[1]) / 1000
+    raise AssertionError(process)

@@ -1,0 +1,1 @@
+"""Folders that servers load: model repositories for Triton, and TensorFlow Serving's."""
