@@ -20,7 +20,19 @@ import numpy as np
 import tritonclient.grpc as triton
 from tqdm import tqdm
 
-SUFFIXES = {".mp4", ".m4v", ".mov", ".mkv", ".webm", ".avi", ".ts", ".h264", ".hevc", ".ivf", ".obu"}
+SUFFIXES = {
+    ".mp4",
+    ".m4v",
+    ".mov",
+    ".mkv",
+    ".webm",
+    ".avi",
+    ".ts",
+    ".h264",
+    ".hevc",
+    ".ivf",
+    ".obu",
+}
 # What another server, or the same one later, may answer.
 TEMPORARY = ("UNAVAILABLE", "DEADLINE_EXCEEDED", "INTERNAL", "RESOURCE_EXHAUSTED", "UNKNOWN")
 

@@ -18,7 +18,7 @@ import hashlib
 import logging
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Optional
+from typing import Any
 
 import apache_beam as beam
 import pyarrow as pa
@@ -53,7 +53,7 @@ class VideoModelHandler(ModelHandler[bytes, dict, Any]):
         return tf.saved_model.load(self._folder)
 
     def run_inference(
-        self, batch: Sequence[bytes], model: Any, inference_args: Optional[dict] = None
+        self, batch: Sequence[bytes], model: Any, inference_args: dict | None = None
     ) -> Iterable[dict]:
         import tensorflow as tf
 
@@ -122,7 +122,7 @@ def main(argv: list[str] | None = None) -> int:
     args, rest = parser.parse_known_args(argv)
     logging.getLogger("apache_beam").setLevel(logging.ERROR)
     # Beam's other runner for one machine wants a program from the network.
-    options = PipelineOptions([*([] if "--runner" in " ".join(rest) else ["--runner=FnApiRunner"]), *rest])
+    options = PipelineOptions(["--runner=FnApiRunner", *rest])
     if not FileSystems.exists(args.out):
         FileSystems.mkdirs(args.out)
     done = finished_paths(args.out)

@@ -14,7 +14,17 @@ case "${TESTS:-quick}" in
 esac
 JOBS="${JOBS:-$(nproc)}"
 
+# Triton's Python backend links libpython, without which Debian's interpreter comes.
+need_libpython() {
+  local version folder
+  read -r version folder < <("$VENV/bin/python" -c 'import sys, sysconfig
+print("%d.%d" % sys.version_info[:2], sysconfig.get_config_var("LIBDIR"))')
+  [[ -e "$folder/libpython$version.so.1.0" ]] || /sbin/ldconfig -p |
+    grep -q "libpython$version.so.1.0" || need "libpython$version"
+}
+
 need g++ pkg-config libgtest-dev libgmock-dev ffmpeg
+if [[ "$TF" == "$DEFAULT_TF" ]]; then need_libpython; fi
 say "test clips"
 "$VENV/bin/python" tests/golden/make_clips.py # some C++ tests look for them too
 

@@ -29,7 +29,7 @@ PAGES = [
     *sorted((ROOT / "docs").rglob("*.md")),
     ROOT / "benchmarks" / "README.md",
 ]
-LANGUAGES = {"", "sh", "bash", "py", "python", "python gpu"}
+LANGUAGES = {"", "sh", "bash", "py", "python", "python gpu", "dockerfile", "starlark"}
 SERVICE = "grpc://head:5050"
 
 
@@ -249,7 +249,7 @@ def test_what_commands_name_is_there(place, words, monkeypatch):
     elif Path(program).name == "python":
         assert words[1] == "my_script.py" or (ROOT / words[1]).is_file()
     else:
-        assert program in ("tf-nvcodec", "trt-convert")
+        assert program in ("tf-nvcodec", "trt-convert", "pip", "curl")
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/cli.md"])
@@ -262,6 +262,16 @@ def test_tf_nvcodec_runs(page, folder, capsys):
             build_parser().parse_args(words)
         else:
             assert main(words) == 0, (words, capsys.readouterr().err)
+
+
+@pytest.mark.parametrize("page", ["docs/deploy.md", "docs/export.md"])
+def test_tf_nvcodec_parses(page):
+    """These commands need a network or start a server; tests/deploy and tests/export run them."""
+    lines = [words for place, words in commands() if place.startswith(f"{page}:")]
+    lines = [words[1:] for words in lines if words[0] == "tf-nvcodec"]
+    assert lines
+    for words in lines:
+        build_parser().parse_args(words)
 
 
 def test_commands_of_the_service_parse():
