@@ -182,14 +182,18 @@ def test_the_process_dies_between_requests(
     assert not set(processes) & set(restarted)
 
 
-def test_a_request_that_crashes_takes_no_other_with_it(
-    client: Any, model: Path, videos: Any
+@pytest.mark.parametrize(
+    ("request_of", "says"),
+    [(b"poison", "process died when it worked on this request"), (b"wrong", "this one is wrong")],
+)
+def test_an_error_is_of_one_request(
+    client: Any, model: Path, videos: Any, request_of: bytes, says: str
 ) -> None:
     want = served_models.answers(model, videos[:1])
 
     def ask(number: int) -> Any:
         try:
-            return infer(client, [b"poison" if number == 5 else videos[0]], "fragile")
+            return infer(client, [request_of if number == 5 else videos[0]], "fragile")
         except grpc.InferenceServerException as error:
             return error.message()
 
@@ -197,7 +201,7 @@ def test_a_request_that_crashes_takes_no_other_with_it(
         answers = list(pool.map(ask, range(12)))
     for number, answer in enumerate(answers):
         if number == 5:
-            assert "process died when it worked on this request" in answer
+            assert says in answer
         else:
             check(answer, want)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -233,6 +234,54 @@ def test_labels(tmp_path: Path, videos: list[bytes], as_file: bool) -> None:
     assert answer["labels"][1].tolist() == [b""] * 3
 
 
+def test_calls_at_the_same_time_run_as_one_batch(tmp_path: Path, videos: list[bytes]) -> None:
+    class Counting(Colors):
+        """Counts how often the network runs."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.runs = tf.Variable(0, dtype=tf.int32, trainable=False)
+
+        @tf.function(input_signature=[tf.TensorSpec([None, SIDE, SIDE, 3])])
+        def __call__(self, frames: tf.Tensor) -> dict[str, tf.Tensor]:
+            runs = self.runs.assign_add(1)
+            count = tf.shape(frames)[0]
+            return {**self._predict(frames), "runs": tf.fill([count], tf.cast(runs, tf.float32))}
+
+    made = nvc.export_video_model(
+        Counting(),
+        tmp_path / "model",
+        batch_requests=8,
+        check=videos,
+        aggregate="max",
+        clips_per_video=2,
+        labels=list("abcde"),
+        label_output="logits",
+    )
+    plain = tmp_path / "plain"
+    nvc.export_video_model(Colors(), plain, aggregate="max", clips_per_video=2)
+    want = serve(plain, videos)["logits"]
+    assert made.outputs["logits"].shape.as_list() == [None, 5]
+    model = tf.saved_model.load(made.folder).signatures["serving_default"]
+
+    def ask(number: int) -> dict[str, np.ndarray]:
+        answer = model(contents=tf.constant([videos[number % len(videos)]]))
+        return {name: tensor.numpy() for name, tensor in answer.items()}
+
+    with ThreadPoolExecutor(32) as pool:
+        answers = list(pool.map(ask, range(64)))
+    for number, answer in enumerate(answers):
+        row = number % len(videos)
+        np.testing.assert_allclose(answer["logits"][0], want[row], rtol=1e-5, atol=1e-6)
+        assert bool(answer["status"][0]) == (row == 1)
+    runs = max(answer["runs"][0] for answer in answers)
+    assert runs < 48, "64 calls by 32 threads"
+    # More videos than a batch holds.
+    many = model(contents=tf.constant(videos * 5))
+    np.testing.assert_allclose(many["logits"], np.tile(want, [5, 1]), rtol=1e-5, atol=1e-6)
+    assert model(contents=tf.constant([], tf.string))["logits"].shape == (0, 5)
+
+
 def test_the_signature_on_frames(tmp_path: Path) -> None:
     network = Colors()
     nvc.export_video_model(network, tmp_path / "model")
@@ -305,6 +354,7 @@ IMAGES = tf.TensorSpec([None, SIDE, SIDE, 3])
             ValueError,
             "no dimension of classes",
         ),
+        (Colors(), {"batch_requests": -1}, ValueError, "must not be negative"),
         (Colors(), {"layout": "tchw"}, TypeError, "layout follows from the network"),
         (Colors(), {"colour": 1}, TypeError, "unknown keyword 'colour'"),
     ],

@@ -1,4 +1,4 @@
-"""Makes a served model's process crash, or hang, on certain requests, as a broken decoder would."""
+"""Makes a served model's process crash, hang or raise on certain requests, as bugs would."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import tensorflow as tf
 
-POISON, SLOW = b"poison", b"slow"
+POISON, SLOW, WRONG = b"poison", b"slow", b"wrong"
 
 _constant = tf.constant
 
@@ -19,6 +19,8 @@ def _watched(value: Any, *arguments: Any, **options: Any) -> Any:
         os.kill(os.getpid(), signal.SIGSEGV)
     if SLOW in list(value):
         time.sleep(600)
+    if WRONG in list(value):
+        raise tf.errors.InvalidArgumentError(None, None, "this one is wrong")
     return _constant(value, *arguments, **options)
 
 

@@ -32,6 +32,12 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
     group.add_argument("--top-k", type=values.positive, metavar="N", help="labels (default 5)")
     group.add_argument("--label-output", metavar="NAME", help="the output with the classes")
     group.add_argument(
+        "--batch-requests",
+        type=values.positive,
+        metavar="N",
+        help="run calls that come at the same time as one batch of up to N videos",
+    )
+    group.add_argument(
         "--check",
         type=values.path,
         action="append",
@@ -96,6 +102,7 @@ def run(args: argparse.Namespace) -> int:
         labels=args.labels,
         top_k=args.top_k,
         label_output=args.label_output,
+        batch_requests=args.batch_requests,
         check=contents or None,
         overwrite=args.force or None,
     )

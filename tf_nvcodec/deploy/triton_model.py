@@ -68,6 +68,7 @@ class ModelProcess:
         self._connection: Any = None
         self._pending: dict[int, Future[Any]] = {}
         self._sending = threading.Lock()
+        self._stopping = False
 
     def start(self) -> None:
         """Starts the process, if it does not run, and waits until the model is loaded.
@@ -136,6 +137,7 @@ class ModelProcess:
 
     def stop(self) -> None:
         """Ends the process."""
+        self._stopping = True
         with self._lock:
             process, connection = self._process, self._connection
         if connection is None or process is None:
@@ -174,6 +176,9 @@ class ModelProcess:
             print(f"the model's process ended with code {code}", file=sys.stderr, flush=True)
         for answer in lost.values():
             answer.set_exception(ProcessDiedError())
+        if not self._stopping:
+            with contextlib.suppress(ModelError):  # the next call tries again, and says it
+                self.start()
 
 
 class _Turns:

@@ -6,7 +6,7 @@ import contextlib
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import tensorflow as tf
@@ -24,6 +24,9 @@ _RESERVED = ("status", "pts", "labels", "scores")
 _AGGREGATES = ("none", "mean", "max")
 # Frames of a video that a network of images sees, and of a clip if the network does not say.
 _IMAGES, _CLIP = 16, 16
+# With batch_requests: the batches in work at a time, those that may wait before calls fail, and the
+# videos of a call, which is split.
+_BATCHES, _WAITING_BATCHES, _LARGEST_CALL = 4, 1000, 1 << 20
 
 
 class ExportedModel(NamedTuple):
@@ -66,6 +69,7 @@ def export_video_model(
     labels: str | os.PathLike[str] | Strings | None = None,
     top_k: int = 5,
     label_output: str | None = None,
+    batch_requests: int = 0,
     check: Sequence[bytes] | None = None,
     overwrite: bool = False,
     **options: Unpack[ClipOptions],
@@ -108,6 +112,10 @@ def export_video_model(
         `scores` [B, top_k], the best first.
       top_k: The number of labels.
       label_output: The output whose last dimension is the classes. None is the only one.
+      batch_requests: If it is not 0, calls of "serving_default" at the same time are run as one
+        batch of up to so many videos, by TensorFlow's BatchFunction; larger calls are split. It
+        helps a network that is faster with large batches, in a server that has no batcher of its
+        own. Such a call can't be cancelled, and an error is that of all calls of its batch.
       check: The bytes of video files. A fresh process loads the model and runs it on them. Its
         answers must be those of decoding and network one after the other in this process.
       overwrite: Replace what is in the folder.
@@ -157,7 +165,9 @@ def export_video_model(
         **_values(frame, value_range, options),
     }
     _try(how)
-    model = _VideoModel(taken, how, aggregate)
+    if batch_requests < 0:
+        raise ValueError(f"batch_requests must not be negative, got {batch_requests}")
+    model = _VideoModel(taken, how, aggregate, batch_requests)
     if labels is not None:
         model.name_classes(labels, top_k, label_output)
     model.keep_variables()
@@ -212,7 +222,9 @@ def _complete_folder(target: str, network: Any) -> Iterator[str]:
 class _VideoModel(tf.Module):
     """The exported functions and what they use."""
 
-    def __init__(self, network: Network, how: Mapping[str, Any], aggregate: str) -> None:
+    def __init__(
+        self, network: Network, how: Mapping[str, Any], aggregate: str, batch_requests: int
+    ) -> None:
         super().__init__()
         self._call = network.call
         self._kept = network.kept  # its variables and engines
@@ -229,7 +241,7 @@ class _VideoModel(tf.Module):
             autograph=False,
         )
         self.serve = tf.function(
-            self._serve,
+            self._in_batches(batch_requests) if batch_requests else self._serve,
             input_signature=[tf.TensorSpec([None], tf.string, "contents")],
             autograph=False,
         )
@@ -272,6 +284,33 @@ class _VideoModel(tf.Module):
         if self._names is not None:
             results.update(self._best(results, mask))
         return {**results, "pts": pts, "status": decoded.status}
+
+    def _in_batches(self, videos: int) -> Callable[[tf.Tensor], Outputs]:
+        """Returns `_serve` for calls of several threads, which run together."""
+        batched = tf.nondifferentiable_batch_function(
+            num_batch_threads=_BATCHES,
+            max_batch_size=_LARGEST_CALL,
+            # All sizes, because a batch is padded to the next of these: with videos to decode.
+            allowed_batch_sizes=list(range(1, videos + 1)),
+            batch_timeout_micros=0,
+            max_enqueued_batches=_WAITING_BATCHES,
+            enable_large_batch_splitting=True,
+        )(self._serve)
+
+        def serve(contents: tf.Tensor) -> Outputs:
+            specs = tf.function(self._serve, autograph=False).get_concrete_function(
+                tf.TensorSpec([None], tf.string)
+            )
+            shapes = {name: spec.shape for name, spec in specs.structured_outputs.items()}
+            # BatchFunction forgets the shapes, and gives [0] for no videos.
+            return {
+                name: tf.reshape(tensor, [tf.size(contents), *shapes[name][1:]])
+                if shapes[name].rank and shapes[name][1:].is_fully_defined()
+                else tensor
+                for name, tensor in batched(contents).items()
+            }
+
+        return serve
 
     def one_by_one(self, contents: Sequence[bytes]) -> Outputs:
         """Returns what `serve` must return. Each op runs by itself."""
