@@ -108,7 +108,7 @@ def finished_paths(folder: str) -> set[str]:
     for match in FileSystems.match([FileSystems.join(folder, "*.parquet")]):
         for metadata in match.metadata_list:
             with FileSystems.open(metadata.path) as file:
-                done.update(pq.read_table(file, columns=["path"])["path"].to_pylist())
+                done.update(pq.ParquetFile(file).read(["path"])["path"].to_pylist())
     return done
 
 
