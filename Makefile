@@ -1,10 +1,11 @@
-# make demo | test | test-slow | test-all | build | wheel | docs | asan | lint | format | bench | clean
+# make demo | test | test-slow | test-all | build | wheel | wheel-portable | docs | asan | lint
+# make format | bench | clean
 # TF=2.21.0 picks another TensorFlow, PYTHON=python3.10 the Python of its virtual environment.
 TF ?= 2.17.1
 PYTHON ?= python3
 export TF PYTHON
 
-.PHONY: help setup demo test test-slow test-all build wheel docs asan lint format bench clean
+.PHONY: help setup demo test test-slow test-all build wheel wheel-portable docs asan lint format bench clean
 
 help:
 	@sed -n '1,2s/^# //p' Makefile
@@ -29,6 +30,9 @@ build:
 
 wheel:
 	@scripts/wheel.sh
+
+wheel-portable:
+	@scripts/wheel_portable.sh
 
 docs:
 	@scripts/docs.sh

@@ -80,7 +80,9 @@ def next_minor(release: str) -> str:
 
 
 PYTHON, TENSORFLOW = tensorflow_python()
-BUILD = ROOT / "build" / TENSORFLOW
+# "portable" has an FFmpeg of its own inside; scripts/portable/ makes it.
+FLAVOUR = os.environ.get("FLAVOUR", "")
+BUILD = ROOT / "build" / (f"{TENSORFLOW}-{FLAVOUR}" if FLAVOUR else TENSORFLOW)
 
 
 class BuildWithBazel(build_py):
@@ -96,6 +98,18 @@ class BuildWithBazel(build_py):
         info = json.loads((BUILD / "build_info.json").read_text())
         info["revision"] = revision()
         (package / "build_info.json").write_text(json.dumps(info, indent=2) + "\n")
+        if FLAVOUR:
+            self.copy_licenses(package / "licenses")
+
+    def copy_licenses(self, folder: Path) -> None:
+        """Packs the licences and versions of the FFmpeg that is inside the library."""
+        made = subprocess.run(
+            [ROOT / "scripts" / "portable" / "ffmpeg.sh"],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        shutil.copytree(Path(made.stdout.strip()) / "licenses", folder, dirs_exist_ok=True)
 
 
 class PlatformWheel(bdist_wheel):

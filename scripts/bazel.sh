@@ -51,6 +51,10 @@ fi
 
 command="$1"
 shift
+ffmpeg=()
+if [[ -n "$FLAVOUR" ]]; then
+  ffmpeg=(--repo_env=TF_NVCODEC_STATIC_FFMPEG="$(scripts/portable/ffmpeg.sh)")
+fi
 quiet=()
 if [[ ! -t 2 ]]; then quiet=(--show_progress_rate_limit=15); fi
 case "$command" in
@@ -58,9 +62,9 @@ case "$command" in
     say "$BAZEL ($("$BAZEL" --version 2>/dev/null)), TensorFlow $TF" >&2
     set -- $(flags_for "$BAZEL") --symlink_prefix="$BUILD_DIR/bazel-" \
       --repo_env=TF_NVCODEC_PYTHON="$TF_NVCODEC_PYTHON" \
-      --repo_env=TF_NVCODEC_TF_VERSION="$TF" "${quiet[@]}" "$@"
+      --repo_env=TF_NVCODEC_TF_VERSION="$TF" "${ffmpeg[@]}" "${quiet[@]}" "$@"
     ;;
 esac
 mkdir -p "$BUILD_DIR"
 # Each TensorFlow has its own output base, so that changing to another and back compiles nothing.
-exec "$BAZEL" --output_base="$ROOT/build/bazel/$TF" --max_idle_secs=600 "$command" "$@"
+exec "$BAZEL" --output_base="$ROOT/build/bazel/$BUILD_NAME" --max_idle_secs=600 "$command" "$@"

@@ -6,9 +6,12 @@ DEFAULT_TF=2.17.1
 TF="${TF:-$DEFAULT_TF}"
 PYTHON="${PYTHON:-python3}"
 if [[ "$TF" == "$DEFAULT_TF" ]]; then VENV="$ROOT/.venv"; else VENV="$ROOT/.venv-$TF"; fi
-BUILD_DIR="$ROOT/build/$TF"
+# FLAVOUR=portable builds with an FFmpeg of its own inside (scripts/portable/), beside the usual build.
+FLAVOUR="${FLAVOUR:-}"
+BUILD_NAME="$TF${FLAVOUR:+-$FLAVOUR}"
+BUILD_DIR="$ROOT/build/$BUILD_NAME"
 LOG_DIR="$ROOT/build/log"
-export TF PYTHON
+export TF PYTHON FLAVOUR
 export PIP_DISABLE_PIP_VERSION_CHECK=1
 cd "$ROOT"
 

@@ -1,5 +1,6 @@
 #!/bin/bash
-# Makes the wheel for TensorFlow $TF in dist/$TF and writes its path to build/$TF/wheel.
+# Makes the wheel for TensorFlow $TF in dist/$TF and writes its path to build/$TF/wheel. With
+# FLAVOUR, both folders are called $TF-$FLAVOUR.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 scripts/venv.sh
@@ -12,8 +13,8 @@ key="$(hash_of "${sources[@]}")"
 if is_done "$stamp" "$key" && [[ -f "$(cat "$BUILD_DIR/wheel")" ]]; then exit 0; fi
 
 say "making the wheel"
-rm -rf "$ROOT/dist/$TF"
-TF_NVCODEC_PYTHON="$VENV/bin/python" logged "wheel-$TF" \
-  "$VENV/bin/python" -m pip wheel . --no-build-isolation --no-deps -w "dist/$TF"
-printf '%s' "$ROOT"/dist/"$TF"/*.whl >"$BUILD_DIR/wheel"
+rm -rf "$ROOT/dist/$BUILD_NAME"
+TF_NVCODEC_PYTHON="$VENV/bin/python" logged "wheel-$BUILD_NAME" \
+  "$VENV/bin/python" -m pip wheel . --no-build-isolation --no-deps -w "dist/$BUILD_NAME"
+printf '%s' "$ROOT"/dist/"$BUILD_NAME"/*.whl >"$BUILD_DIR/wheel"
 mark_done "$stamp" "$key"

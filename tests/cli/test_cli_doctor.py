@@ -53,8 +53,8 @@ def test_a_library_that_is_no_nvrtc_is_passed_over(monkeypatch: pytest.MonkeyPat
 
 
 def test_nvenc_encoders_are_named() -> None:
-    def find(name: bytes) -> int:
-        return int(name == b"h264_nvenc")
+    def find(name: str) -> bool:
+        return name == "h264_nvenc"
 
     finding = doctor_checks._codecs("NVENC encoders", doctor_checks._NVENC_ENCODERS, find, "mend")
     assert finding.status is Status.ABSENT

@@ -12,7 +12,7 @@ import child_script
 import pyarrow.parquet as pq
 import pytest
 import served_models
-import triton
+import triton_server
 from golden_clips import Clips
 
 from tf_nvcodec.deploy.triton_repository import write_repository
@@ -62,8 +62,8 @@ def test_two_servers_and_one_is_killed(model: Path, tmp_path: Path, folder: Path
     for copy in range(60):
         (folder / f"more_{copy}.mp4").write_bytes(contents["h264.mp4"])
     with (
-        triton.Server(tmp_path / "models", tmp_path / "a") as first,
-        triton.Server(tmp_path / "models", tmp_path / "b") as second,
+        triton_server.Server(tmp_path / "models", tmp_path / "a") as first,
+        triton_server.Server(tmp_path / "models", tmp_path / "b") as second,
     ):
         urls = [f"--url=127.0.0.1:{server.grpc}" for server in (first, second)]
 

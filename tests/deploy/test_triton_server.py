@@ -18,7 +18,7 @@ import child_script
 import numpy as np
 import pytest
 import served_models
-import triton
+import triton_server
 from golden_clips import Clips
 
 import tf_nvcodec as nvc
@@ -41,7 +41,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def server(
     model: Path, tmp_path_factory: pytest.TempPathFactory, clips: Clips
-) -> Iterator[triton.Server]:
+) -> Iterator[triton_server.Server]:
     folder = tmp_path_factory.mktemp("served")
     write_repository(
         model,
@@ -62,12 +62,12 @@ def server(
     )
     environment = child_script.environment()
     path = os.pathsep.join([SUPPORT, environment["PYTHONPATH"]])
-    with triton.Server(folder / "models", folder / "log", PYTHONPATH=path) as started:
+    with triton_server.Server(folder / "models", folder / "log", PYTHONPATH=path) as started:
         yield started
 
 
 @pytest.fixture
-def client(server: triton.Server) -> Any:
+def client(server: triton_server.Server) -> Any:
     return grpc.InferenceServerClient(f"127.0.0.1:{server.grpc}")
 
 
@@ -78,7 +78,7 @@ def videos(clips: Clips) -> list[bytes]:
 
 def infer(client: Any, contents: list[bytes], model: str = "colors", **options: Any) -> Any:
     options.setdefault("client_timeout", 60)
-    return client.infer(model, triton.inputs(grpc, contents), **options)
+    return client.infer(model, triton_server.inputs(grpc, contents), **options)
 
 
 def check(answer: Any, want: dict[str, np.ndarray], row: int | None = None) -> None:
@@ -94,11 +94,11 @@ def check(answer: Any, want: dict[str, np.ndarray], row: int | None = None) -> N
             np.testing.assert_allclose(got, value[rows], rtol=1e-5, err_msg=name)
 
 
-def test_grpc_and_http(server: triton.Server, client: Any, model: Path, videos: Any) -> None:
+def test_grpc_and_http(server: triton_server.Server, client: Any, model: Path, videos: Any) -> None:
     want = served_models.answers(model, videos)
     check(infer(client, videos), want)
     by_http = http.InferenceServerClient(f"127.0.0.1:{server.http}")
-    check(by_http.infer("colors", triton.inputs(http, videos)), want)
+    check(by_http.infer("colors", triton_server.inputs(http, videos)), want)
     # One video by curl: the body is the file.
     request = urllib.request.Request(
         f"http://127.0.0.1:{server.http}/v2/models/colors/infer",
@@ -158,7 +158,7 @@ def test_wrong_requests(client: Any, videos: Any) -> None:
     with pytest.raises(grpc.InferenceServerException, match="data-type"):
         client.infer("colors", [tensor])
     with pytest.raises(grpc.InferenceServerException, match="unexpected inference input 'video'"):
-        client.infer("colors", triton.inputs(grpc, videos[:1], "video"))
+        client.infer("colors", triton_server.inputs(grpc, videos[:1], "video"))
     with pytest.raises(grpc.InferenceServerException, match="batch-size must be <= 8"):
         infer(client, videos * 3)
     with pytest.raises(grpc.InferenceServerException, match="this model takes 1500000"):
@@ -167,7 +167,7 @@ def test_wrong_requests(client: Any, videos: Any) -> None:
 
 
 def test_the_process_dies_between_requests(
-    server: triton.Server, client: Any, model: Path, videos: Any
+    server: triton_server.Server, client: Any, model: Path, videos: Any
 ) -> None:
     want = served_models.answers(model, videos)
     processes = server.model_processes()
@@ -220,7 +220,10 @@ def test_a_cancelled_request_stops_the_work(client: Any, clips: Clips) -> None:
         answered.set()
 
     # With its two threads busy, the model takes no other request before it has let go of these.
-    calls = [client.async_infer("colors", triton.inputs(grpc, [video] * 8), done) for _ in range(2)]
+    calls = [
+        client.async_infer("colors", triton_server.inputs(grpc, [video] * 8), done)
+        for _ in range(2)
+    ]
     time.sleep(whole / 10)
     for call in calls:
         call.cancel()
@@ -257,7 +260,7 @@ def test_a_video_of_60_megabytes(client: Any, clips: Clips) -> None:
 def test_two_versions(model: Path, tmp_path: Path, videos: Any) -> None:
     write_repository(model, tmp_path / "models", "colors")
     poll = ("--model-control-mode=poll", "--repository-poll-secs=1")
-    with triton.Server(tmp_path / "models", tmp_path / "log", *poll) as server:
+    with triton_server.Server(tmp_path / "models", tmp_path / "log", *poll) as server:
         client = grpc.InferenceServerClient(f"127.0.0.1:{server.grpc}")
         other = served_models.export(tmp_path / "other", pixel_format="bgr")
         write_repository(other, tmp_path / "models", "colors")
@@ -272,7 +275,7 @@ def test_two_versions(model: Path, tmp_path: Path, videos: Any) -> None:
 def test_a_model_that_does_not_load(model: Path, tmp_path: Path) -> None:
     write_repository(model, tmp_path / "models", "colors", imports=["no_such_module"])
     with pytest.raises(RuntimeError, match="the model does not load: ModuleNotFoundError"):
-        triton.Server(tmp_path / "models", tmp_path / "log")
+        triton_server.Server(tmp_path / "models", tmp_path / "log")
 
 
 @pytest.mark.serial
@@ -280,7 +283,7 @@ def test_the_first_request_after_the_warm_up(
     model: Path, tmp_path: Path, clips: Clips, videos: Any
 ) -> None:
     write_repository(model, tmp_path / "models", "colors", warm_up=[clips.path("h264.mp4")])
-    with triton.Server(tmp_path / "models", tmp_path / "log") as server:
+    with triton_server.Server(tmp_path / "models", tmp_path / "log") as server:
         client = grpc.InferenceServerClient(f"127.0.0.1:{server.grpc}")
         seconds = []
         for _ in range(20):
@@ -297,7 +300,7 @@ def test_the_first_request_after_the_warm_up(
 def test_10000_requests_with_steady_memory(model: Path, tmp_path: Path) -> None:
     write_repository(model, tmp_path / "models", "colors")
     video = nvc.encode_video(np.zeros([8, 64, 64, 3], np.uint8), 25.0).numpy()
-    with triton.Server(tmp_path / "models", tmp_path / "log") as server:
+    with triton_server.Server(tmp_path / "models", tmp_path / "log") as server:
         clients = [grpc.InferenceServerClient(f"127.0.0.1:{server.grpc}") for _ in range(8)]
         processes = [server.process.pid, *server.model_processes()]
         assert len(processes) == 2

@@ -12,6 +12,7 @@ import platform
 import re
 import shutil
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,6 +23,7 @@ from tf_nvcodec.version import __version__
 _FFMPEG_CURE = "apt-get install -y ffmpeg"
 
 # FFmpeg's names of each codec; any one name of a row is enough.
+_FFMPEG_LIBRARIES = ("avformat", "avcodec", "avutil", "swscale")
 _DECODERS: dict[str, tuple[str, ...]] = {
     "H.264": ("h264",),
     "HEVC": ("hevc",),
@@ -34,7 +36,7 @@ _DECODERS: dict[str, tuple[str, ...]] = {
     "FFV1": ("ffv1",),
 }
 _ENCODERS: dict[str, tuple[str, ...]] = {
-    "H.264": ("libx264",),
+    "H.264": ("libx264", "libopenh264"),
     "HEVC": ("libx265",),
     "AV1": ("libsvtav1",),
     "VP9": ("libvpx-vp9",),
@@ -142,13 +144,22 @@ def _wanted_tensorflow() -> str:
 
 
 def _ffmpeg(build_info: dict[str, Any]) -> list[Finding]:
+    """Says what the op library says of its FFmpeg; without that, what the machine has."""
+    if "ffmpeg" in build_info:
+        ffmpeg = build_info["ffmpeg"]
+        where = "in the op library" if ffmpeg["linked"] == "static" else "shared libraries"
+        detail = f"{ffmpeg['release']} ({where}), {ffmpeg['license']}"
+        decoders, encoders = (ffmpeg[kind].split(",") for kind in ("decoders", "encoders"))
+        versions = [
+            Finding(f"lib{name}", Status.OK, build_info[f"lib{name}"]["run"])
+            for name in _FFMPEG_LIBRARIES
+        ]
+        found = [Finding("FFmpeg", Status.OK, detail), *versions]
+        return [*found, *_all_codecs(decoders.__contains__, encoders.__contains__)]
     findings = []
     libraries = {}
-    for name in ("avformat", "avcodec", "avutil", "swscale"):
-        # The op library says which version it runs with. Without the library, the system's is
-        # taken.
-        run = str(build_info.get(f"lib{name}", {}).get("run", ""))
-        soname = f"lib{name}.so.{run.split('.')[0]}" if run else ctypes.util.find_library(name)
+    for name in _FFMPEG_LIBRARIES:
+        soname = ctypes.util.find_library(name)
         library = _open_library(soname)
         if library is None:
             findings.append(
@@ -161,12 +172,28 @@ def _ffmpeg(build_info: dict[str, Any]) -> list[Finding]:
         findings.append(Finding(f"lib{name}", Status.OK, f"{version} ({soname})"))
     if "avcodec" in libraries:
         avcodec = libraries["avcodec"]
-        findings.append(_codecs("decoders", _DECODERS, avcodec.avcodec_find_decoder_by_name))
-        find_encoder = avcodec.avcodec_find_encoder_by_name
-        findings.append(_codecs("encoders", _ENCODERS, find_encoder))
-        cure = "an FFmpeg from 6.0 on, built with nv-codec-headers"
-        findings.append(_codecs("NVENC encoders", _NVENC_ENCODERS, find_encoder, cure))
+        findings += _all_codecs(
+            _by_name(avcodec.avcodec_find_decoder_by_name),
+            _by_name(avcodec.avcodec_find_encoder_by_name),
+        )
     return findings
+
+
+def _by_name(find: Any) -> Callable[[str], bool]:
+    find.restype = ctypes.c_void_p
+    find.argtypes = [ctypes.c_char_p]
+    return lambda name: bool(find(name.encode()))
+
+
+def _all_codecs(
+    has_decoder: Callable[[str], bool], has_encoder: Callable[[str], bool]
+) -> list[Finding]:
+    nvenc_cure = "an FFmpeg from 6.0 on, built with nv-codec-headers"
+    return [
+        _codecs("decoders", _DECODERS, has_decoder),
+        _codecs("encoders", _ENCODERS, has_encoder),
+        _codecs("NVENC encoders", _NVENC_ENCODERS, has_encoder, nvenc_cure),
+    ]
 
 
 def _open_library(soname: str | None) -> ctypes.CDLL | None:
@@ -181,14 +208,12 @@ def _open_library(soname: str | None) -> ctypes.CDLL | None:
 def _codecs(
     kind: str,
     wanted: dict[str, tuple[str, ...]],
-    find: Any,
+    has: Callable[[str], bool],
     cure: str = _FFMPEG_CURE + " (Debian's has them all)",
 ) -> Finding:
-    find.restype = ctypes.c_void_p
-    find.argtypes = [ctypes.c_char_p]
     present, lacking = [], []
     for codec, names in wanted.items():
-        name = next((n for n in names if find(n.encode())), None)
+        name = next((n for n in names if has(n)), None)
         if name is None:
             lacking.append(f"{codec} ({' or '.join(names)})")
         else:

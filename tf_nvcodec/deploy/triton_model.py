@@ -260,9 +260,13 @@ class TritonPythonModel:
 
     def execute(self, requests: list[Any]) -> None:
         self._free.acquire()
-        # Copies the inputs, which Triton takes back after this call.
-        taken = [_Request(request, self._inputs) for request in requests]
-        self._threads.submit(self._serve, taken)
+        try:
+            # Copies the inputs, which Triton takes back after this call.
+            taken = [_Request(request, self._inputs) for request in requests]
+            self._threads.submit(self._serve, taken)
+        except BaseException:  # Triton answers the requests with it
+            self._free.release()
+            raise
 
     def finalize(self) -> None:
         self._threads.shutdown()

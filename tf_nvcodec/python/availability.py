@@ -45,7 +45,8 @@ def build_info() -> dict[str, Any]:
 
     Returns:
       A dict with "version", "revision" (of git), "library" (a path), "compiler"; "tensorflow" and
-      FFmpeg's libraries, each {"build": version, "run": version}; "ffmpeg" (release and license);
+      FFmpeg's libraries, each {"build": version, "run": version}; "ffmpeg" (release, license,
+      linked: "shared" or "static", and the names of its decoders and encoders, with commas);
       and "gpu_libraries": for each library of the NVIDIA driver "loaded", or why it is not.
     """
     with tf.init_scope(), tf.device("CPU:0"):

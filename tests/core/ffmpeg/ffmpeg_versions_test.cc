@@ -8,6 +8,7 @@ namespace {
 
 using ::testing::ContainsRegex;
 using ::testing::MatchesRegex;
+using ::testing::Not;
 
 TEST(FfmpegVersionsTest, LoadedLibrariesHaveTheMajorVersionOfTheHeaders) {
   const auto versions = FfmpegLibraryVersions();
@@ -24,6 +25,12 @@ TEST(FfmpegVersionsTest, LoadedLibrariesHaveTheMajorVersionOfTheHeaders) {
 TEST(FfmpegVersionsTest, NamesTheReleaseAndTheLicense) {
   EXPECT_THAT(FfmpegRelease(), ContainsRegex("[0-9]+\\.[0-9]+"));
   EXPECT_THAT(FfmpegLicense(), ContainsRegex("GPL"));
+}
+
+TEST(FfmpegVersionsTest, ListsTheCodecsOfVideo) {
+  EXPECT_THAT(FfmpegVideoCodecs(false), ContainsRegex("(^|,)h264,"));
+  EXPECT_THAT(FfmpegVideoCodecs(true), ContainsRegex("(^|,)mjpeg(,|$)"));
+  EXPECT_THAT(FfmpegVideoCodecs(true), Not(ContainsRegex("(^|,)(aac|h264)(,|$)")));
 }
 
 }  // namespace

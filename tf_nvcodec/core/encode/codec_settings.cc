@@ -1,6 +1,8 @@
 #include "tf_nvcodec/core/encode/codec_settings.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstring>
 #include <iterator>
 #include <memory>
 #include <vector>
@@ -86,6 +88,9 @@ constexpr int kMinCuTreeWidth = 49;
 // frames come, and misses the call that wakes it if none come before it sleeps. x265 3.5 does this;
 // see its issue 540.
 constexpr int kX265FrameThreads = 1;
+
+// The default crf of x264.
+constexpr double kOpenH264Quality = 23;
 
 // The default of x264 and x265.
 constexpr int kNvencGop = 250;
@@ -207,6 +212,35 @@ void AppendQuality(const CodecTraits& traits, const EncodeOptions& options,
   }
 }
 
+// Settings of OpenH264, which stands in for x264. Its quantizer is on the same scale as x264's crf:
+// a constant one looks about as good as that crf, in a larger file.
+absl::StatusOr<CodecOptions> OpenH264Settings(const StreamSpec& stream,
+                                              const EncodeOptions& options) {
+  const auto lacks = [](absl::string_view argument, absl::string_view what) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        argument, ": this build encodes H.264 with OpenH264 instead of x264, and it has no ", what,
+        "; leave the argument out, or use a build with x264 or backend=\"nvenc\""));
+  };
+  if (!options.preset.empty()) return lacks("preset", "presets");
+  if (options.max_b_frames > 0) return lacks("bf", "B-frames");
+  CodecOptions settings;
+  if (options.bitrate != 0) {
+    settings.emplace_back("rc_mode", "bitrate");
+  } else {
+    const double quality = options.quality.value_or(kOpenH264Quality);
+    if (quality < 1) return lacks("crf", "lossless mode: the smallest crf is 1");
+    const std::string quantizer = absl::StrCat(static_cast<int>(std::lround(quality)));
+    settings.emplace_back("rc_mode", "quality");
+    settings.emplace_back("qmin", quantizer);
+    settings.emplace_back("qmax", quantizer);
+  }
+  for (const auto& [name, value] : options.codec_options) {
+    NVC_RETURN_IF_ERROR(CheckCodecOption(stream.encoder, "h264", name));
+    settings.emplace_back(name, value);
+  }
+  return settings;
+}
+
 }  // namespace
 
 bool ForcesKeyFrames(const EncodeOptions& options) {
@@ -257,6 +291,9 @@ absl::StatusOr<CodecOptions> MakeCodecSettings(const StreamSpec& stream,
                                                const EncodeOptions& options) {
   if (options.engine == EncodeEngine::kNvenc) return MakeNvencSettings(stream.encoder, options);
   const CodecTraits& traits = TraitsOf(options.codec);
+  if (std::strcmp(stream.encoder->name, "libopenh264") == 0) {
+    return OpenH264Settings(stream, options);
+  }
   CodecOptions settings;
   AppendQuality(traits, options, &settings);
   if (!options.preset.empty()) settings.emplace_back(traits.preset_option, options.preset);

@@ -125,6 +125,15 @@ absl::StatusOr<const AVCodec*> FindEncoder(const char* encoder) {
   return codec;
 }
 
+absl::StatusOr<const AVCodec*> FindSoftwareEncoder(EncodeCodec codec) {
+  const Encoding& encoding = *TraitsOf(codec).encoding;
+  if (encoding.stand_in != nullptr && avcodec_find_encoder_by_name(encoding.encoder) == nullptr) {
+    const AVCodec* const stand_in = avcodec_find_encoder_by_name(encoding.stand_in);
+    if (stand_in != nullptr) return stand_in;
+  }
+  return FindEncoder(encoding.encoder);
+}
+
 absl::Status CheckEncoderOptions(const char* encoder,
                                  const std::vector<std::pair<std::string, std::string>>& options) {
   NVC_ASSIGN_OR_RETURN(const AVCodec* const codec, FindEncoder(encoder));
@@ -145,8 +154,7 @@ absl::Status CheckEncoderOptions(const char* encoder,
 }
 
 absl::StatusOr<std::vector<AVPixelFormat>> StreamFormats(EncodeCodec codec) {
-  NVC_ASSIGN_OR_RETURN(const AVCodec* const encoder,
-                       FindEncoder(TraitsOf(codec).encoding->encoder));
+  NVC_ASSIGN_OR_RETURN(const AVCodec* const encoder, FindSoftwareEncoder(codec));
   std::vector<AVPixelFormat> formats;
   for (const AVPixelFormat writable : kWritable) {
     const AVPixelFormat* taken = encoder->pix_fmts;

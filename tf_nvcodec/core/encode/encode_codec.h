@@ -51,6 +51,9 @@ const CodecTraits& TraitsOf(EncodeCodec codec);
 // Returns Unimplemented when this machine's FFmpeg lacks the encoder.
 absl::StatusOr<const AVCodec*> FindEncoder(const char* encoder);
 
+// Returns the software encoder of a codec or, where FFmpeg lacks it, its stand-in.
+absl::StatusOr<const AVCodec*> FindSoftwareEncoder(EncodeCodec codec);
+
 // Checks that libavcodec's encoder has these options, by name and value. They may be options of its
 // own or of all encoders. It opens no encoder. Returns InvalidArgument, which names the first bad
 // option, and Unimplemented as FindEncoder does.

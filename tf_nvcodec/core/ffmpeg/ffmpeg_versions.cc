@@ -1,5 +1,6 @@
 #include "tf_nvcodec/core/ffmpeg/ffmpeg_versions.h"
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 
 extern "C" {
@@ -31,5 +32,20 @@ std::vector<LibraryVersion> FfmpegLibraryVersions() {
 std::string FfmpegRelease() { return av_version_info(); }
 
 std::string FfmpegLicense() { return avformat_license(); }
+
+bool FfmpegIsInside() {
+  return absl::StrContains(avcodec_configuration(), "--disable-shared");
+}
+
+std::string FfmpegVideoCodecs(bool encoders) {
+  std::string names;
+  void* place = nullptr;
+  while (const AVCodec* const codec = av_codec_iterate(&place)) {
+    if (codec->type != AVMEDIA_TYPE_VIDEO) continue;
+    if ((encoders ? av_codec_is_encoder(codec) : av_codec_is_decoder(codec)) == 0) continue;
+    absl::StrAppend(&names, names.empty() ? "" : ",", codec->name);
+  }
+  return names;
+}
 
 }  // namespace nvc

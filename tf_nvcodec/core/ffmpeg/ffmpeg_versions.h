@@ -16,6 +16,10 @@ std::vector<LibraryVersion> FfmpegLibraryVersions();
 std::string FfmpegRelease();
 // The license of the loaded libavformat, e.g. "GPL version 2 or later".
 std::string FfmpegLicense();
+// Whether FFmpeg is a part of this library, not a shared library of the machine.
+bool FfmpegIsInside();
+// FFmpeg's names of its decoders or encoders of video, with commas between them.
+std::string FfmpegVideoCodecs(bool encoders);
 
 }  // namespace nvc
 

@@ -88,6 +88,7 @@ struct NvdecDecoding {
 // How we encode to the codec. `encoder` is null for codecs that are only decoded.
 struct Encoding {
   const char* encoder = nullptr;        // FFmpeg's software encoder
+  const char* stand_in = nullptr;       // the one to take where FFmpeg has no `encoder`
   const char* nvenc_encoder = nullptr;  // FFmpeg's encoder on NVENC
   const char* raw_muxer = nullptr;      // FFmpeg's muxer of the elementary stream
   const char* containers = "";          // the other containers, by their names in the Python API
@@ -137,6 +138,7 @@ constexpr CodecFacts H264() {
   row.nvdec.has_fields = true;
   row.nvdec.tells_color = true;
   row.encoding.encoder = "libx264";
+  row.encoding.stand_in = "libopenh264";
   row.encoding.nvenc_encoder = "h264_nvenc";
   row.encoding.raw_muxer = "h264";
   row.encoding.containers = "mp4 mov mkv avi ts";
