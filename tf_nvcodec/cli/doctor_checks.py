@@ -21,6 +21,8 @@ from tf_nvcodec.nvrtc_folders import nvrtc_folders
 from tf_nvcodec.version import __version__
 
 _FFMPEG_CURE = "apt-get install -y ffmpeg"
+_SHARED_CURE = f"{_FFMPEG_CURE} (Debian's has them all)"
+_STATIC_CURE = "another wheel: of the flavour portable-gpl, or built against Debian's FFmpeg"
 
 # FFmpeg's names of each codec; any one name of a row is enough.
 _FFMPEG_LIBRARIES = ("avformat", "avcodec", "avutil", "swscale")
@@ -147,7 +149,8 @@ def _ffmpeg(build_info: dict[str, Any]) -> list[Finding]:
     """Says what the op library says of its FFmpeg; without that, what the machine has."""
     if "ffmpeg" in build_info:
         ffmpeg = build_info["ffmpeg"]
-        where = "in the op library" if ffmpeg["linked"] == "static" else "shared libraries"
+        inside = ffmpeg["linked"] == "static"
+        where = "in the op library" if inside else "shared libraries"
         detail = f"{ffmpeg['release']} ({where}), {ffmpeg['license']}"
         decoders, encoders = (ffmpeg[kind].split(",") for kind in ("decoders", "encoders"))
         versions = [
@@ -155,7 +158,8 @@ def _ffmpeg(build_info: dict[str, Any]) -> list[Finding]:
             for name in _FFMPEG_LIBRARIES
         ]
         found = [Finding("FFmpeg", Status.OK, detail), *versions]
-        return [*found, *_all_codecs(decoders.__contains__, encoders.__contains__)]
+        cure = _STATIC_CURE if inside else _SHARED_CURE
+        return [*found, *_all_codecs(decoders.__contains__, encoders.__contains__, cure)]
     findings = []
     libraries = {}
     for name in _FFMPEG_LIBRARIES:
@@ -175,6 +179,7 @@ def _ffmpeg(build_info: dict[str, Any]) -> list[Finding]:
         findings += _all_codecs(
             _by_name(avcodec.avcodec_find_decoder_by_name),
             _by_name(avcodec.avcodec_find_encoder_by_name),
+            _SHARED_CURE,
         )
     return findings
 
@@ -186,12 +191,12 @@ def _by_name(find: Any) -> Callable[[str], bool]:
 
 
 def _all_codecs(
-    has_decoder: Callable[[str], bool], has_encoder: Callable[[str], bool]
+    has_decoder: Callable[[str], bool], has_encoder: Callable[[str], bool], cure: str
 ) -> list[Finding]:
     nvenc_cure = "an FFmpeg from 6.0 on, built with nv-codec-headers"
     return [
-        _codecs("decoders", _DECODERS, has_decoder),
-        _codecs("encoders", _ENCODERS, has_encoder),
+        _codecs("decoders", _DECODERS, has_decoder, cure),
+        _codecs("encoders", _ENCODERS, has_encoder, cure),
         _codecs("NVENC encoders", _NVENC_ENCODERS, has_encoder, nvenc_cure),
     ]
 
@@ -209,7 +214,7 @@ def _codecs(
     kind: str,
     wanted: dict[str, tuple[str, ...]],
     has: Callable[[str], bool],
-    cure: str = _FFMPEG_CURE + " (Debian's has them all)",
+    cure: str,
 ) -> Finding:
     present, lacking = [], []
     for codec, names in wanted.items():
