@@ -34,7 +34,7 @@ SUFFIXES = {
     ".obu",
 }
 # What another server, or the same one later, may answer.
-TEMPORARY = ("UNAVAILABLE", "DEADLINE_EXCEEDED", "INTERNAL", "RESOURCE_EXHAUSTED", "UNKNOWN")
+TEMPORARY = ("UNAVAILABLE", "DEADLINE_EXCEEDED", "RESOURCE_EXHAUSTED")
 
 
 class Servers:
@@ -47,8 +47,12 @@ class Servers:
 
     def ask(self, path: Path) -> tuple[str, str]:
         """Returns the labels of a video, or what is wrong."""
+        try:
+            video = path.read_bytes()
+        except OSError as error:
+            return "", f"cannot be read: {error.strerror}"
         contents = triton.InferInput("contents", [1, 1], "BYTES")
-        contents.set_data_from_numpy(np.array([[path.read_bytes()]], object))
+        contents.set_data_from_numpy(np.array([[video]], object))
         first = next(self._turns)
         failed = ""
         for attempt in range(self._tries):

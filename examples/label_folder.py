@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-import logging
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -90,7 +89,11 @@ def to_row(answer: tuple[str, dict]) -> dict:
 
 
 def write(rows: Sequence[dict], folder: str) -> None:
-    """Writes a file whose name follows from its rows: a batch that Beam runs again replaces it."""
+    """Writes a file whose name follows from its rows.
+
+    If Beam runs the same batch again, its file is replaced. If it makes other batches then, some
+    videos have two rows: readers take one for each path.
+    """
     rows = sorted(rows, key=lambda row: row["path"])
     name = hashlib.sha256("\n".join(row["path"] for row in rows).encode()).hexdigest()[:24]
     path = FileSystems.join(folder, f"{name}.parquet")
@@ -120,7 +123,6 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--batch", type=int, default=8, help="videos that are decoded together")
     parser.add_argument("--rows", type=int, default=1000, help="of a Parquet file, at most")
     args, rest = parser.parse_known_args(argv)
-    logging.getLogger("apache_beam").setLevel(logging.ERROR)
     # Beam's other runner for one machine wants a program from the network.
     options = PipelineOptions(["--runner=FnApiRunner", *rest])
     if not FileSystems.exists(args.out):
@@ -131,7 +133,8 @@ def main(argv: list[str] | None = None) -> int:
         files = (
             pipeline
             | fileio.MatchFiles(args.pattern)
-            | "not yet labelled" >> beam.Filter(lambda file: file.path not in done)
+            | "not yet labelled" >> beam.Filter(lambda file, done: file.path not in done, done)
+            | beam.Reshuffle()  # shares the files among the workers
             | fileio.ReadMatches()
             | beam.FlatMap(read).with_outputs("unreadable", main="readable")
         )

@@ -8,10 +8,10 @@ scripts/setup.sh
 need g++ pkg-config libgtest-dev libgmock-dev ffmpeg
 scripts/bazel.sh test --config=asan //tests/...
 
-scripts/bazel.sh build --config=asan //tf_nvcodec:libtf_nvcodec.so //tf_nvcodec:build_info
+scripts/bazel.sh build --config=asan //tf_nvcodec:libtf_nvcodec.so //build_defs:build_info
 mkdir -p "$BUILD_DIR/asan"
-for file in libtf_nvcodec.so build_info.json; do
-  install -m 644 "$BUILD_DIR/bazel-bin/tf_nvcodec/$file" "$BUILD_DIR/asan/$file"
+for file in tf_nvcodec/libtf_nvcodec.so build_defs/build_info.json; do
+  install -m 644 "$BUILD_DIR/bazel-bin/$file" "$BUILD_DIR/asan/${file##*/}"
 done
 
 say "damaged inputs and datasets through the sanitized library"

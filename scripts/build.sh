@@ -18,8 +18,8 @@ if [[ -f "$BUILD_DIR/libtf_nvcodec.so" ]] && is_done "$stamp" "$key"; then exit 
 need g++ pkg-config libavformat-dev libavcodec-dev libavutil-dev libswscale-dev libffmpeg-nvenc-dev \
   libhwy-dev
 say "building libtf_nvcodec.so"
-scripts/bazel.sh build //tf_nvcodec:libtf_nvcodec.so //tf_nvcodec:build_info
-for file in libtf_nvcodec.so build_info.json; do
-  install -m 644 "$BUILD_DIR/bazel-bin/tf_nvcodec/$file" "$BUILD_DIR/$file"
+scripts/bazel.sh build //tf_nvcodec:libtf_nvcodec.so //build_defs:build_info
+for file in tf_nvcodec/libtf_nvcodec.so build_defs/build_info.json; do
+  install -m 644 "$BUILD_DIR/bazel-bin/$file" "$BUILD_DIR/${file##*/}"
 done
 mark_done "$stamp" "$key"

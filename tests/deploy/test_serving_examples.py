@@ -68,11 +68,12 @@ def test_two_servers_and_one_is_killed(model: Path, tmp_path: Path, folder: Path
         urls = [f"--url=127.0.0.1:{server.grpc}" for server in (first, second)]
 
         def kill_when_busy() -> None:
-            while "nv_inference_request_success{" not in first.get("/metrics", first.metrics):
-                time.sleep(0.05)
-            while 'nv_inference_request_success{model="colors",version="1"} 0' in first.get(
-                "/metrics", first.metrics
-            ):
+            success = 'nv_inference_request_success{model="colors",version="1"} '
+            deadline = time.monotonic() + 120
+            while time.monotonic() < deadline:
+                told = first.get("/metrics", first.metrics)
+                if success in told and f"{success}0" not in told:
+                    break
                 time.sleep(0.01)
             first.kill()
 

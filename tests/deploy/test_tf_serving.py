@@ -46,7 +46,7 @@ def test_warm_up_requests(model: Path, tmp_path: Path, clips: Clips) -> None:
     assert made == tmp_path / "colors" / "1"
     records = tf.data.TFRecordDataset(str(made / "assets.extra" / "tf_serving_warmup_requests"))
     served = tf.saved_model.load(str(made)).signatures["serving_default"]
-    for record, video in zip(records, videos, strict=True):
+    for record, video in zip(records, videos):
         request = prediction_log_pb2.PredictionLog.FromString(record.numpy()).predict_log.request
         assert (request.model_spec.name, request.model_spec.signature_name) == (
             "colors",
@@ -62,14 +62,17 @@ def test_configurations(model: Path, tmp_path: Path) -> None:
     write_servable(model, tmp_path, "a", base_path="/models/")
     write_servable(model, tmp_path, "b", max_batch=16, batches=3, queue_delay=2, version=5)
     assert write_servable(model, tmp_path, "b").name == "6"
-    assert models_of(tmp_path) == {"a": "/models/a", "b": str(tmp_path / "b")}
+    assert models_of(tmp_path) == {"a": "/models/a", "b": "/models/b"}
     assert (tmp_path / "batching_parameters.txt").read_text().splitlines()[:2] == [
-        "max_batch_size { value: 8 }",
-        "batch_timeout_micros { value: 0 }",
+        "max_batch_size { value: 16 }",
+        "batch_timeout_micros { value: 2000 }",
     ]
     assert not (tmp_path / "a" / "1" / "assets.extra").exists()
     with pytest.raises(FileExistsError, match="has a version 5 already"):
         write_servable(model, tmp_path, "b", version=5)
+    (tmp_path / "models.config").write_text("{")
+    with pytest.raises(ValueError, match="is no configuration of models"):
+        write_servable(model, tmp_path, "b")
     with pytest.raises(ValueError, match="at most 1000 warm-up requests"):
         write_servable(model, tmp_path, "b", warm_up=["x"] * 1001)
     with pytest.raises(ValueError, match="one input, of strings"):

@@ -65,9 +65,11 @@ def test_the_files_and_the_configuration(model: Path, tmp_path: Path, clips: Cli
     )
     assert made == tmp_path / "colors" / "1"
     assert {path.name for path in made.iterdir()} == {
+        "__pycache__",
         "model.py",
         "model_process.py",
         "model.savedmodel",
+        "version.json",
         "warm_up",
     }
     assert [path.read_bytes() for path in (made / "warm_up").iterdir()] == [clip.read_bytes()]
@@ -80,8 +82,12 @@ def test_the_files_and_the_configuration(model: Path, tmp_path: Path, clips: Cli
     (contents,) = config.input
     string = model_config_pb2.TYPE_STRING
     assert (contents.name, contents.data_type, list(contents.dims)) == ("contents", string, [1])
-    assert contents.HasField("reshape")
-    assert list(contents.reshape.shape) == []
+    assert not contents.HasField("reshape")
+    assert json.loads((made / "version.json").read_text()) == {
+        "signature": "serving_default",
+        "imports": ["tf_nvcodec", "more"],
+        "flat_inputs": ["contents"],
+    }
     outputs = {each.name: (each.data_type, list(each.dims)) for each in config.output}
     assert outputs == {
         "color": (model_config_pb2.TYPE_FP32, [3]),
@@ -91,11 +97,9 @@ def test_the_files_and_the_configuration(model: Path, tmp_path: Path, clips: Cli
         "status": (string, [1]),
     }
     assert {name: value.string_value for name, value in config.parameters.items()} == {
-        "signature": "serving_default",
         "batches": "2",
         "timeout": "20",
         "max_bytes": "2500000",
-        "imports": "tf_nvcodec more",
         "python": "/p",
     }
 
@@ -114,6 +118,21 @@ def test_versions(model: Path, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="have other inputs or outputs"):
         write_repository(other, tmp_path, "colors")
     assert write_repository(other, tmp_path, "other_name").name == "1"
+
+
+def test_settings_stay_unless_others_are_given(model: Path, tmp_path: Path) -> None:
+    write_repository(model, tmp_path, "colors", timeout=20, max_batch=4)
+    write_repository(model, tmp_path, "colors", batches=3)
+    config = config_of(tmp_path, "colors")
+    told = {name: value.string_value for name, value in config.parameters.items()}
+    assert (config.max_batch_size, told["timeout"], told["batches"]) == (4, "20", "3")
+
+
+def test_a_model_is_not_copied_into_itself(model: Path) -> None:
+    with pytest.raises(ValueError, match="would be copied into itself"):
+        write_repository(model, model, "a")
+    with pytest.raises(ValueError, match="would be copied into itself"):
+        write_repository(model, model.parent, model.name)
 
 
 def test_every_dtype_and_unknown_dimensions(tmp_path: Path) -> None:
@@ -135,6 +154,7 @@ def test_every_dtype_and_unknown_dimensions(tmp_path: Path) -> None:
         ({"name": ".."}, ValueError, "is no name"),
         ({"max_batch": 0}, ValueError, "max_batch must be positive, got 0"),
         ({"timeout": -1}, ValueError, "timeout must be positive"),
+        ({"timeout": float("nan")}, ValueError, "timeout must be positive"),
         ({"queue_delay": -1}, ValueError, "queue_delay must not be negative"),
         ({"version": 0}, ValueError, "version must be positive"),
         ({"signature": "x"}, ValueError, "no signature 'x', only: frames, serving_default"),
@@ -161,8 +181,9 @@ def test_wrong_arguments(
 def test_models_that_cannot_be_served(
     tmp_path: Path, shape: Any, dtype: tf.DType, says: str
 ) -> None:
+    made = save(tmp_path / "model", x=(shape, dtype))
     with pytest.raises(ValueError, match=says):
-        write_repository(save(tmp_path / "model", x=(shape, dtype)), tmp_path / "models", "m")
+        write_repository(made, tmp_path / "models", "m")
     with pytest.raises(FileNotFoundError, match="no SavedModel there"):
         write_repository(tmp_path / "nothing", tmp_path / "models", "m")
 
@@ -177,7 +198,8 @@ def test_the_command(model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[
     }
     config = config_of(tmp_path / "models", "colors")
     assert config.max_batch_size == 2
-    assert config.parameters["imports"].string_value == "tf_nvcodec more"
+    version = tmp_path / "models" / "colors" / "1" / "version.json"
+    assert json.loads(version.read_text())["imports"] == ["tf_nvcodec", "more"]
     assert config.parameters["python"].string_value == sys.executable
     assert main([*deploy, "--model-version", "1"]) == 1
     assert "has a version 1 already (give another --model-version)" in capsys.readouterr().err

@@ -56,7 +56,7 @@ def server(
         folder / "models",
         "fragile",
         batches=2,
-        timeout=1,
+        timeout=20,
         max_megabytes=1.5,
         imports=["tf_nvcodec", "dies_on_poison"],
     )
@@ -163,6 +163,11 @@ def test_wrong_requests(client: Any, videos: Any) -> None:
         infer(client, videos * 3)
     with pytest.raises(grpc.InferenceServerException, match="this model takes 1500000"):
         infer(client, [b"x" * 1_000_000, b"x" * 500_001], "fragile")
+    # A batch of nothing must not take the server down.
+    empty = grpc.InferInput("contents", [0, 1], "BYTES")
+    empty.set_data_from_numpy(np.empty([0, 1], object))
+    with pytest.raises(grpc.InferenceServerException):
+        client.infer("colors", [empty])
     assert infer(client, videos[:1]).as_numpy("status").tolist() == [[b""]]
 
 
@@ -206,6 +211,7 @@ def test_an_error_is_of_one_request(
             check(answer, want)
 
 
+@pytest.mark.serial
 def test_a_cancelled_request_stops_the_work(client: Any, clips: Clips) -> None:
     video = clips.data("bbb.mp4")
     begin = time.monotonic()
@@ -237,10 +243,10 @@ def test_a_cancelled_request_stops_the_work(client: Any, clips: Clips) -> None:
 @pytest.mark.slow
 def test_a_request_that_hangs(client: Any, videos: Any) -> None:
     begin = time.monotonic()
-    with pytest.raises(grpc.InferenceServerException, match="the model took more than 1 s"):
+    with pytest.raises(grpc.InferenceServerException, match="longer than its time limit"):
         infer(client, [b"slow"], "fragile")
-    # One second, ten for the model to stop by itself.
-    assert 10 < time.monotonic() - begin < 40
+    # 20 seconds, and ten for the model to stop by itself.
+    assert 28 < time.monotonic() - begin < 60
     assert infer(client, videos[:1], "fragile").as_numpy("status").tolist() == [[b""]]
 
 
@@ -285,13 +291,14 @@ def test_the_first_request_after_the_warm_up(
     write_repository(model, tmp_path / "models", "colors", warm_up=[clips.path("h264.mp4")])
     with triton_server.Server(tmp_path / "models", tmp_path / "log") as server:
         client = grpc.InferenceServerClient(f"127.0.0.1:{server.grpc}")
+        assert client.is_server_ready()  # opens the connection
         seconds = []
         for _ in range(20):
             begin = time.perf_counter()
             infer(client, videos[:1])
             seconds.append(time.perf_counter() - begin)
-    # The first call also opens the client's connection.
-    assert seconds[0] < 2 * np.median(seconds[1:]) + 0.02, seconds
+    # Without the warm-up it is some twenty times as long.
+    assert seconds[0] < 2 * max(seconds[1:]), seconds
 
 
 @pytest.mark.slow

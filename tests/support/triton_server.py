@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import socket
@@ -73,9 +74,9 @@ class Server:
 
     def kill(self) -> None:
         """Kills the server and the processes of its models."""
-        if self.process.poll() is None:
+        with contextlib.suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGKILL)
-            self.process.wait()
+        self.process.wait()
 
     def text(self) -> str:
         return self.log.read_text(errors="replace")

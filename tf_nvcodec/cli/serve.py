@@ -50,5 +50,9 @@ def run(args: argparse.Namespace) -> int:
         )
     except FileNotFoundError as error:
         raise errors.CliError("", str(error)) from error
+    except OSError as error:
+        raise errors.CliError(
+            str(error.filename), f"{error.strerror}", "set XDG_CACHE_HOME to a folder of yours"
+        ) from error
     sys.stdout.flush()
     os.execve(command.arguments[0], command.arguments, command.environment)

@@ -11,6 +11,7 @@ import importlib
 import json
 import os
 import pickle
+import signal
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -22,9 +23,14 @@ from typing import Any
 os.environ.setdefault("TF_FORCE_GPU_ALLOW_GROWTH", "true")
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
 
-import numpy as np
-import tensorflow as tf
-from tensorflow.python.eager.cancellation import CancellationManager
+try:
+    import numpy as np
+    import tensorflow as tf
+    from tensorflow.python.eager.cancellation import CancellationManager
+except Exception as error:
+    _cannot = f"{sys.executable} (--python) cannot import TensorFlow: {error}"
+else:
+    _cannot = ""
 
 
 class Model:
@@ -108,6 +114,13 @@ def _plain(tensor: Any) -> Any:
 def main() -> None:
     told = json.loads(sys.argv[1])
     connection = Connection(told["socket"])
+    # Whoever stops the server by its group of processes stops this one, too. It is the end of the
+    # connection that ends it, when the server has answered what it still has.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
+    if _cannot:
+        connection.send(_cannot)
+        return
     try:
         model = Model(told)
         model.warm_up(told["warm_up"])

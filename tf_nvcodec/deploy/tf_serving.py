@@ -33,10 +33,10 @@ def write_servable(
     *,
     signature: str = "serving_default",
     version: int | None = None,
-    max_batch: int = 8,
-    batches: int = 4,
-    queue_delay: float = 0.0,
     warm_up: Sequence[str | os.PathLike[str]] = (),
+    max_batch: int | None = None,
+    batches: int | None = None,
+    queue_delay: float | None = None,
     base_path: str | None = None,
 ) -> Path:
     """Adds a version of a model to a folder that `tensorflow_model_server` serves.
@@ -50,13 +50,14 @@ def write_servable(
       signature: The signature that the warm-up requests call.
       version: The version's number; None is one more than the highest there. The server keeps the
         two newest.
-      max_batch: The largest batch, in videos. The configuration is for all models of the folder.
-      batches: The batches in work at a time.
-      queue_delay: The milliseconds that a request may wait for others although a thread is free.
       warm_up: Video files to run before the version is served. The signature must have one input,
         of strings.
-      base_path: Where the server sees `folder`, such as "/models" in a container. None is its own
-        absolute path.
+      max_batch: The largest batch, in videos. This and the next two are for all models of the
+        folder. If all three are None, they stay as they are; at first, they are 8, 4 and 0.
+      batches: The batches in work at a time.
+      queue_delay: The milliseconds that a request may wait for others although a thread is free.
+      base_path: Where the server sees `folder`, such as "/models" in a container. None is where it
+        sees the other models, or the folder's absolute path.
 
     Returns:
       The folder of the version.
@@ -69,8 +70,10 @@ def write_servable(
     """
     _need_api()
     check_name(name)
-    check_positive(max_batch=max_batch, batches=batches)
-    check_delay(queue_delay)
+    keeps = max_batch is None and batches is None and queue_delay is None
+    batching = (max_batch or 8, 4 if batches is None else batches, queue_delay or 0.0)
+    check_positive(max_batch=8 if max_batch is None else max_batch, batches=batching[1])
+    check_delay(batching[2])
     if len(warm_up) > _MOST_REQUESTS:
         raise ValueError(f"TensorFlow Serving takes at most {_MOST_REQUESTS} warm-up requests")
     served = read_signature(model, signature)
@@ -82,7 +85,7 @@ def write_servable(
     versions = root / name
     versions.mkdir(parents=True, exist_ok=True)
     number = new_version(versions, version)
-    models = _models(root, name, base_path or os.path.abspath(root))
+    models = _models(root, name, base_path)
     # The server looks for new versions every second and must not see half of one.
     with tempfile.TemporaryDirectory(prefix=f".{name}.", dir=root) as work:
         made = Path(work, "model")
@@ -94,7 +97,8 @@ def write_servable(
                     writer.write(request)
         os.rename(made, versions / str(number))
     _replace(root / MODELS_CONFIG, models)
-    _replace(root / BATCHING, _batching(max_batch, batches, queue_delay))
+    if not (keeps and (root / BATCHING).exists()):
+        _replace(root / BATCHING, _batching(*batching))
     return versions / str(number)
 
 
@@ -111,15 +115,23 @@ def _prediction_log(name: str, signature: str, argument: str, content: bytes) ->
     return bytes(log.SerializeToString())
 
 
-def _models(root: Path, name: str, base_path: str) -> str:
+def _models(root: Path, name: str, base_path: str | None) -> str:
     """The configuration of all models of the folder."""
     from google.protobuf import text_format
     from tensorflow_serving.config import model_server_config_pb2
 
     server = model_server_config_pb2.ModelServerConfig()
     if (root / MODELS_CONFIG).exists():
-        text_format.Parse((root / MODELS_CONFIG).read_text(), server)
+        try:
+            text_format.Parse((root / MODELS_CONFIG).read_text(), server)
+        except text_format.ParseError as error:
+            raise ValueError(
+                f"{root / MODELS_CONFIG} is no configuration of models: {error}. Mend or remove it"
+            ) from None
     models = server.model_config_list.config
+    if base_path is None:
+        others = [os.path.dirname(each.base_path) for each in models]
+        base_path = others[0] if others else os.path.abspath(root)
     model = next((each for each in models if each.name == name), None) or models.add()
     model.name = name
     model.base_path = f"{base_path.rstrip('/')}/{name}"

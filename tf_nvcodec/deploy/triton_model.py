@@ -16,6 +16,7 @@ import contextlib
 import itertools
 import json
 import os
+import queue
 import shutil
 import socket
 import subprocess
@@ -31,15 +32,28 @@ from typing import Any
 import numpy as np
 import triton_python_backend_utils as pb_utils
 
-# How often a waiting thread looks whether its requests are cancelled, and how long a cancelled or
-# overdue batch may go on before the process is killed; seconds.
-_LOOK, _GRACE = 0.05, 10.0
+# How often a waiting thread looks whether its requests are cancelled; how long an overdue batch may
+# go on before the process is killed; how long a model may load; the first and the longest pause
+# before a model that did not load is loaded again. All are seconds.
+_LOOK, _GRACE, _LOAD, _PAUSE, _LONGEST_PAUSE = 0.05, 10.0, 3600.0, 1.0, 60.0
 # Names of TensorFlow's errors that are the request's own fault.
 _CALLERS_FAULT = ("InvalidArgumentError", "OutOfRangeError", "UnimplementedError")
 
 
 class ProcessDiedError(Exception):
     """The model's process is gone."""
+
+
+class NotLoadedError(Exception):
+    """The model does not load."""
+
+
+class StoppedError(Exception):
+    """The batch was cancelled, or took too long."""
+
+    def __init__(self, message: str, cancelled: bool) -> None:
+        super().__init__(message)
+        self.cancelled = cancelled
 
 
 class ModelError(Exception):
@@ -53,132 +67,192 @@ class ModelError(Exception):
 class ModelProcess:
     """Runs batches in a process with TensorFlow, and starts it again after it died.
 
+    One thread starts the process and receives its answers, another sends to it. So a caller waits
+    for nothing that it does not time itself.
+
     Args:
+      python: The interpreter.
       arguments: What model_process.py is told.
-      timeout: The seconds that a batch may take.
     """
 
-    def __init__(self, python: str, arguments: dict[str, Any], timeout: float) -> None:
-        self._command = [python, str(Path(__file__).with_name("model_process.py"))]
+    def __init__(self, python: str, arguments: dict[str, Any]) -> None:
+        self._python = python
         self._arguments = arguments
-        self._timeout = timeout
         self._numbers = itertools.count()
-        self._lock = threading.Lock()  # of what follows
+        self._changed = threading.Condition()  # guards what follows
         self._process: subprocess.Popen[bytes] | None = None
-        self._connection: Any = None
+        self._messages: queue.SimpleQueue[Any] | None = None  # to a process that is ready
         self._pending: dict[int, Future[Any]] = {}
-        self._sending = threading.Lock()
+        self._why_not = ""  # the model does not load
         self._stopping = False
+        self._keeper = threading.Thread(target=self._keep, daemon=True)
+        self._keeper.start()
 
-    def start(self) -> None:
-        """Starts the process, if it does not run, and waits until the model is loaded.
+    def wait_until_ready(self) -> None:
+        """Waits until the model is loaded. Raises NotLoadedError if it does not load."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._messages is not None or self._why_not)
+            if self._messages is None:
+                raise NotLoadedError(self._why_not)
 
-        Raises:
-          ModelError: The model does not load.
-        """
-        with self._lock:
-            if self._connection is not None:
-                return
-            ours, theirs = socket.socketpair()
-            with theirs:
-                told = json.dumps({**self._arguments, "socket": theirs.fileno()})
-                process = subprocess.Popen(
-                    [*self._command, told], pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL
-                )
-            connection = Connection(ours.detach())
-            try:
-                said = connection.recv()
-            except (EOFError, OSError):
-                said = f"its process ended with code {process.wait()}, see the server's log"
-            if said != "ready":
-                connection.close()
-                process.wait()
-                raise ModelError("FailedPreconditionError", f"the model does not load: {said}")
-            self._process, self._connection = process, connection
-            threading.Thread(target=self._receive, args=(process, connection), daemon=True).start()
-
-    def run(self, inputs: dict[str, Any], cancelled: Callable[[], bool]) -> dict[str, Any]:
+    def run(
+        self, inputs: dict[str, Any], cancelled: Callable[[], bool], seconds: float
+    ) -> dict[str, Any]:
         """Returns the outputs for a batch.
 
+        Args:
+          inputs: The arrays by name.
+          cancelled: Whether nobody waits for the outputs any more.
+          seconds: How long the batch may take. Time in which the process starts does not count.
+
         Raises:
-          ModelError: The model raised it, or the batch was cancelled or took too long.
-          ProcessDiedError: The process died; the next call starts another one.
+          ModelError: The model raised it.
+          NotLoadedError: The model does not load.
+          ProcessDiedError: The process died.
+          StoppedError: The batch was cancelled or is overdue.
         """
-        self.start()
-        number: int = next(self._numbers)
+        overdue = StoppedError("the model took longer than its time limit", cancelled=False)
+        no_more = StoppedError("the request was cancelled", cancelled=True)
         answer: Future[Any] = Future()
-        with self._lock:
-            process, connection = self._process, self._connection
-            if connection is None or process is None:
-                raise ProcessDiedError
-            self._pending[number] = answer
-        self._send(connection, number, inputs)
-        stopped = ""
-        deadline = time.monotonic() + self._timeout
-        while not wait([answer], _LOOK).done:
-            if stopped and time.monotonic() > deadline:
-                process.kill()
-            if not stopped:
+        with self._changed:
+            while self._messages is None:
+                if self._why_not or self._stopping:
+                    raise NotLoadedError(self._why_not or "the server stops")
                 if cancelled():
-                    stopped = "the request was cancelled"
-                elif time.monotonic() > deadline:
-                    stopped = f"the model took more than {self._timeout:g} s"
-                if stopped:
-                    deadline = time.monotonic() + _GRACE
-                    self._send(connection, number, None)
+                    raise no_more
+                self._changed.wait(_LOOK)
+            process, messages, number = self._process, self._messages, next(self._numbers)
+            self._pending[number] = answer
+        assert process is not None
+        messages.put((number, inputs))
+        deadline = time.monotonic() + seconds
+        stopped: StoppedError | None = None
+        while not wait([answer], _LOOK).done:
+            now = time.monotonic()
+            if stopped is None and (now > deadline or cancelled()):
+                stopped = overdue if now > deadline else no_more
+                messages.put((number, None))
+            if now > deadline + _GRACE:
+                process.kill()
         try:
             outputs: dict[str, Any] = answer.result()
         except (ModelError, ProcessDiedError):
-            if stopped:
-                kind = "CancelledError" if "cancelled" in stopped else "DeadlineExceededError"
-                raise ModelError(kind, stopped) from None
+            if stopped is not None:
+                raise stopped from None
             raise
         return outputs
 
     def stop(self) -> None:
         """Ends the process."""
-        self._stopping = True
-        with self._lock:
-            process, connection = self._process, self._connection
-        if connection is None or process is None:
-            return
-        with contextlib.suppress(OSError):
-            connection.send_bytes(b"")
-        try:
-            process.wait(_GRACE)
-        except subprocess.TimeoutExpired:
+        with self._changed:
+            self._stopping = True
+            if self._messages is not None:
+                self._messages.put(None)
+            self._changed.notify_all()
+        self._keeper.join(_GRACE)
+        with self._changed:
+            process = self._process
+        if process is not None:
             process.kill()
+        self._keeper.join(_GRACE)
 
-    def _send(self, connection: Any, number: int, inputs: Any) -> None:
+    def _keep(self) -> None:
+        """Starts the process as often as it ends."""
+        pause = _PAUSE
+        while not self._stopping:
+            ours, theirs = socket.socketpair()
+            connection = Connection(ours.detach())
+            with theirs:
+                told = json.dumps({**self._arguments, "socket": theirs.fileno()})
+                command = [self._python, str(Path(__file__).with_name("model_process.py")), told]
+                process = subprocess.Popen(
+                    command, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL
+                )
+            with self._changed:
+                self._process = process
+            said = self._load(process, connection)
+            if said == "ready":
+                pause = _PAUSE
+                self._receive(process, connection)
+            else:
+                with self._changed:
+                    self._why_not = f"the model does not load: {said}"
+                    self._changed.notify_all()
+            process.kill()
+            process.wait()
+            with self._changed:
+                self._process = None
+            connection.close()
+            if said != "ready":
+                with self._changed:
+                    self._changed.wait_for(lambda: self._stopping, pause)
+                pause = min(2 * pause, _LONGEST_PAUSE)
+
+    def _load(self, process: Any, connection: Any) -> str:
+        """Returns "ready", or why the model does not load."""
+        deadline = time.monotonic() + _LOAD
+        while not connection.poll(_LOOK):
+            if self._stopping or time.monotonic() > deadline:
+                process.kill()
         try:
-            with self._sending:
-                connection.send((number, inputs))
-        except OSError:
-            pass  # it died; _receive says so to all that wait
+            return str(connection.recv())
+        except (EOFError, OSError):
+            return (
+                f"{self._python} ended with code {process.wait()} before the model was loaded; "
+                "the server's log has more"
+            )
 
     def _receive(self, process: Any, connection: Any) -> None:
-        with contextlib.suppress(EOFError, OSError):
+        """Receives answers until the process ends, and fails what it has not answered."""
+        messages: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        sender = threading.Thread(
+            target=_send_all, args=(process, connection, messages), daemon=True
+        )
+        sender.start()
+        with self._changed:
+            self._messages, self._why_not = messages, ""
+            self._changed.notify_all()
+        try:
             while True:
                 number, outputs, failure = connection.recv()
-                with self._lock:
+                with self._changed:
                     answer = self._pending.pop(number)
                 if failure is None:
                     answer.set_result(outputs)
                 else:
                     answer.set_exception(ModelError(*failure))
+        except (EOFError, OSError):
+            pass
+        except Exception as error:  # such as an answer that this Python cannot read
+            _log(f"the answers of the model's process cannot be read: {error!r}")
+        with self._changed:
+            self._messages = None
+            lost, self._pending = self._pending, {}
         process.kill()
         code = process.wait()
-        with self._lock:
-            connection.close()
-            self._process = self._connection = None
-            lost, self._pending = self._pending, {}
-        if code:
-            print(f"the model's process ended with code {code}", file=sys.stderr, flush=True)
+        if not self._stopping:
+            _log(f"the model's process ended with code {code} and is started again")
         for answer in lost.values():
             answer.set_exception(ProcessDiedError())
-        if not self._stopping:
-            with contextlib.suppress(ModelError):  # the next call tries again, and says it
-                self.start()
+        # Only now may the connection be closed: sending to a dead process fails at once.
+        messages.put(None)
+        sender.join()
+
+
+def _send_all(process: Any, connection: Any, messages: queue.SimpleQueue[Any]) -> None:
+    """Sends messages until there is a None, which is the end."""
+    try:
+        for message in iter(messages.get, None):
+            connection.send(message)
+        connection.send_bytes(b"")
+    except Exception as error:
+        if not isinstance(error, OSError):  # else the process is gone
+            _log(f"a batch cannot be sent to the model's process: {error!r}")
+        process.kill()
+
+
+def _log(message: str) -> None:
+    print(message, file=sys.stderr, flush=True)
 
 
 class _Turns:
@@ -207,18 +281,23 @@ class _Turns:
 class _Request:
     """A request's inputs, and the way back to its client."""
 
-    def __init__(self, request: Any, names: list[str]) -> None:
+    def __init__(self, request: Any, names: list[str], flat: list[str], seconds: float) -> None:
         tensors = {name: pb_utils.get_input_tensor_by_name(request, name) for name in names}
         self.inputs = {name: tensor.as_numpy() for name, tensor in tensors.items()}
+        for name in flat:  # Triton has [B, 1] where the model has [B]
+            self.inputs[name] = self.inputs[name].reshape(-1)
         self.rows = len(next(iter(self.inputs.values())))
         self.bytes = sum(map(_bytes_of, self.inputs.values()))
+        self.seconds = seconds  # that it may take yet
         self._sender = request.get_response_sender()
 
     def is_cancelled(self) -> bool:
         return bool(self._sender.is_cancelled())
 
     def answer(self, outputs: dict[str, Any]) -> None:
-        tensors = [pb_utils.Tensor(name, _contiguous(value)) for name, value in outputs.items()]
+        tensors = [
+            pb_utils.Tensor(name, np.ascontiguousarray(value)) for name, value in outputs.items()
+        ]
         self._send(pb_utils.InferenceResponse(output_tensors=tensors))
 
     def fail(self, message: str, code: Any) -> None:
@@ -233,27 +312,32 @@ class TritonPythonModel:
 
     def initialize(self, args: dict[str, str]) -> None:
         config = json.loads(args["model_config"])
-        settings = {
-            name: value["string_value"] for name, value in config.get("parameters", {}).items()
-        }
-        self._inputs = [each["name"] for each in config["input"]]
-        self._max_bytes = int(settings["max_bytes"])
+        parameters = config.get("parameters", {})
+        settings = {name: value["string_value"] for name, value in parameters.items()}
         here = Path(__file__).resolve().parent
+        version = json.loads((here / "version.json").read_text())
+        self._inputs = [each["name"] for each in config["input"]]
+        self._flat = version["flat_inputs"]
+        self._max_bytes = int(settings["max_bytes"])
+        self._timeout = float(settings["timeout"])
         on_gpu = args["model_instance_kind"] == "GPU"
         batches = int(settings["batches"])
         self._process = ModelProcess(
             _python(settings["python"]),
             {
                 "model": str(here / "model.savedmodel"),
-                "signature": settings["signature"],
-                "imports": settings["imports"].split(),
+                "signature": version["signature"],
+                "imports": version["imports"],
                 "gpu": int(args["model_instance_device_id"]) if on_gpu else None,
                 "batches": batches,
                 "warm_up": sorted(map(str, (here / "warm_up").glob("*"))),
             },
-            float(settings["timeout"]),
         )
-        self._process.start()
+        try:
+            self._process.wait_until_ready()
+        except NotLoadedError:
+            self._process.stop()
+            raise
         self._turns = _Turns()
         self._free = threading.Semaphore(batches)
         self._threads = ThreadPoolExecutor(batches)
@@ -262,7 +346,9 @@ class TritonPythonModel:
         self._free.acquire()
         try:
             # Copies the inputs, which Triton takes back after this call.
-            taken = [_Request(request, self._inputs) for request in requests]
+            taken = [
+                _Request(request, self._inputs, self._flat, self._timeout) for request in requests
+            ]
             self._threads.submit(self._serve, taken)
         except BaseException:  # Triton answers the requests with it
             self._free.release()
@@ -284,7 +370,7 @@ class TritonPythonModel:
                         f"{self._max_bytes}",
                         pb_utils.TritonError.INVALID_ARG,
                     )
-            self._run(small, alone=False)
+            self._run(small)
         except Exception as error:  # a client must never wait for an answer that does not come
             for request in requests:
                 with contextlib.suppress(Exception):
@@ -292,8 +378,12 @@ class TritonPythonModel:
         finally:
             self._free.release()
 
-    def _run(self, requests: list[_Request], alone: bool) -> None:
-        """Answers requests as one batch. If that fails, each is tried by itself."""
+    def _run(self, requests: list[_Request], alone: bool = False, share: float = 1) -> None:
+        """Answers requests as one batch. If that fails, each is tried by itself.
+
+        `alone` keeps all others out of the process. A request may take this share of the time that
+        it has left, a batch half of it, so that there is time for trying each.
+        """
         left = []
         for request in requests:
             if request.is_cancelled():
@@ -306,40 +396,66 @@ class TritonPythonModel:
             name: np.concatenate([request.inputs[name] for request in left])
             for name in self._inputs
         }
+        seconds = left[0].seconds * (share if len(left) == 1 else 0.5)
+        for request in left:
+            request.seconds -= seconds
         try:
             with self._turns.turn(alone):
                 outputs = self._process.run(
-                    batch, lambda: all(request.is_cancelled() for request in left)
+                    batch, lambda: all(request.is_cancelled() for request in left), seconds
                 )
         except ProcessDiedError:
+            for request in left:
+                request.seconds += seconds
             if alone:
                 left[0].fail(
                     "the model's process died when it worked on this request; it is started again",
                     pb_utils.TritonError.INTERNAL,
                 )
-                return
-            # Another batch may have killed it. Whatever dies alone has done it itself.
+            else:  # another batch may have killed it, but what dies alone has done it itself
+                self._run_each(left, alone=True)
+        except NotLoadedError as error:
             for request in left:
-                self._run([request], alone=True)
+                request.fail(str(error), pb_utils.TritonError.UNAVAILABLE)
+        except StoppedError as error:
+            if len(left) > 1 and not error.cancelled:
+                self._run_each(left, alone)
+                return
+            codes = pb_utils.TritonError
+            for request in left:
+                request.fail(str(error), codes.CANCELLED if error.cancelled else codes.INTERNAL)
         except ModelError as error:
-            if len(left) > 1 and error.kind not in ("CancelledError", "FailedPreconditionError"):
-                for request in left:
-                    self._run([request], alone)
-                return
-            for request in left:
-                request.fail(str(error), _code(error.kind))
+            if len(left) > 1:
+                self._run_each(left, alone)
+            else:
+                left[0].fail(str(error), _code(error.kind))
         else:
-            start = 0
-            for request in left:
-                rows = slice(start, start + request.rows)
-                request.answer({name: value[rows] for name, value in outputs.items()})
-                start += request.rows
+            _answer(left, outputs)
+
+    def _run_each(self, requests: list[_Request], alone: bool) -> None:
+        for request in requests:
+            self._run([request], alone, share=1 / len(requests))
+
+
+def _answer(requests: list[_Request], outputs: dict[str, Any]) -> None:
+    """Gives each request its rows of the outputs."""
+    rows = sum(request.rows for request in requests)
+    for name, value in outputs.items():
+        if len(value) != rows:
+            # The rows could be those of another client.
+            raise ValueError(
+                f"the model's output {name!r} has {len(value)} rows for a batch of {rows}: it must "
+                "have one for each row of the inputs"
+            )
+    start = 0
+    for request in requests:
+        own = slice(start, start + request.rows)
+        request.answer({name: value[own] for name, value in outputs.items()})
+        start += request.rows
 
 
 def _code(kind: str) -> Any:
-    if kind == "CancelledError":
-        return pb_utils.TritonError.CANCELLED
-    if kind in ("ResourceExhaustedError", "DeadlineExceededError", "FailedPreconditionError"):
+    if kind == "ResourceExhaustedError":
         return pb_utils.TritonError.UNAVAILABLE
     if kind in _CALLERS_FAULT:
         return pb_utils.TritonError.INVALID_ARG
@@ -348,10 +464,6 @@ def _code(kind: str) -> Any:
 
 def _bytes_of(array: Any) -> int:
     return sum(map(len, array.flat)) if array.dtype == object else int(array.nbytes)
-
-
-def _contiguous(array: Any) -> Any:
-    return np.ascontiguousarray(array)
 
 
 def _python(named: str) -> str:

@@ -7,12 +7,13 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import tensorflow as tf
 
-from tf_nvcodec.deploy.signature import ServedTensor, read_signature
+from tf_nvcodec.deploy.signature import ServedSignature, ServedTensor, read_signature
 from tf_nvcodec.deploy.versions import (
     check_delay,
     check_name,
@@ -39,8 +40,20 @@ _TYPES = {
     tf.float64: "FP64",
     tf.string: "STRING",
 }
-_CONFIG = "config.pbtxt"
+_CONFIG, _SETTINGS = "config.pbtxt", "deploy.json"
 _HERE = Path(__file__).parent
+
+
+class _Settings(NamedTuple):
+    """What all versions of a model share, and its defaults."""
+
+    max_batch: int = 8
+    batches: int = 4
+    instances: int = 1
+    queue_delay: float = 0.0
+    timeout: float = 300.0
+    max_megabytes: float = 512.0
+    python: str = sys.executable
 
 
 def write_repository(
@@ -50,20 +63,23 @@ def write_repository(
     *,
     signature: str = "serving_default",
     version: int | None = None,
-    max_batch: int = 8,
-    batches: int = 4,
-    instances: int = 1,
-    queue_delay: float = 0.0,
-    timeout: float = 300.0,
-    max_megabytes: float = 512.0,
     warm_up: Sequence[str | os.PathLike[str]] = (),
     imports: Sequence[str] = ("tf_nvcodec",),
-    python: str = sys.executable,
+    max_batch: int | None = None,
+    batches: int | None = None,
+    instances: int | None = None,
+    queue_delay: float | None = None,
+    timeout: float | None = None,
+    max_megabytes: float | None = None,
+    python: str | None = None,
 ) -> Path:
     """Adds a version of a model to a repository that `tritonserver` serves.
 
     The model runs on Triton's Python backend, in a process of its own. One process answers many
     requests at a time. Triton's dynamic batcher makes batches of the requests that wait.
+
+    All versions share the settings from max_batch on. None is what they are now, or the default for
+    the first version.
 
     Args:
       model: The folder of a SavedModel, such as `export_video_model` writes. It is copied.
@@ -72,17 +88,17 @@ def write_repository(
       signature: The signature to serve. The first dimension of its tensors is the batch.
       version: The version's number; None is one more than the highest there. Triton serves the two
         newest.
-      max_batch: The largest batch, in videos.
-      batches: The batches that the process has in work at a time.
-      instances: The processes on each GPU, or on the CPU. Each has a copy of the model.
-      queue_delay: The milliseconds that a request may wait for others although a thread is free.
-      timeout: The seconds that a batch may take. Then its requests fail.
-      max_megabytes: The largest request, in 10^6 bytes.
       warm_up: Video files to run before the model says that it is ready. The signature must have
         one input, of strings.
       imports: Modules that the process imports before it loads the model, for their ops.
-      python: The Python that has TensorFlow and these modules. Where it does not exist, it is
-        the first python3 on PATH.
+      max_batch: The largest batch, in videos; 8.
+      batches: The batches that the process has in work at a time; 4.
+      instances: The processes on each GPU, or on the CPU; 1. Each has a copy of the model.
+      queue_delay: The milliseconds that a request may wait for others although a thread is free; 0.
+      timeout: The seconds that a request may take once it is in work; 300. Then it fails.
+      max_megabytes: The largest request, in 10^6 bytes; 512.
+      python: The Python that has TensorFlow and the modules; this one. Where it does not exist, it
+        is the first python3 on PATH.
 
     Returns:
       The folder of the version.
@@ -94,52 +110,74 @@ def write_repository(
         argument is out of range.
     """
     check_name(name)
-    check_positive(
-        max_batch=max_batch,
-        batches=batches,
-        instances=instances,
-        timeout=timeout,
-        max_megabytes=max_megabytes,
+    folder = Path(repository) / name
+    given: dict[str, Any] = {
+        "max_batch": max_batch,
+        "batches": batches,
+        "instances": instances,
+        "queue_delay": queue_delay,
+        "timeout": timeout,
+        "max_megabytes": max_megabytes,
+        "python": python,
+    }
+    settings = _settings_of(folder)._replace(
+        **{key: value for key, value in given.items() if value is not None}
     )
-    check_delay(queue_delay)
+    numbers = settings._asdict()
+    numbers.pop("python")
+    check_delay(numbers.pop("queue_delay"))
+    check_positive(**numbers)
     served = read_signature(model, signature)
     videos = warm_up_videos(warm_up, served)
-    config = _config(
-        name,
-        served.inputs,
-        served.outputs,
-        max_batch,
-        instances,
-        queue_delay,
-        {
-            "signature": signature,
-            "batches": str(batches),
-            "timeout": f"{timeout:g}",
-            "max_bytes": str(round(max_megabytes * 1e6)),
-            "imports": " ".join(imports),
-            "python": python,
-        },
-    )
-    folder = Path(repository) / name
-    folder.mkdir(parents=True, exist_ok=True)
+    config = _config(name, served, settings)
     _check_tensors(folder, config)
     number = new_version(folder, version)
-    # A server that polls the repository must not see half a version.
-    with tempfile.TemporaryDirectory(prefix=f".{name}.", dir=repository) as work:
-        made = Path(work, str(number))
-        made.mkdir()
-        shutil.copytree(model, made / "model.savedmodel")
-        shutil.copy(_HERE / "triton_model.py", made / "model.py")
-        shutil.copy(_HERE / "model_process.py", made)
-        (made / "warm_up").mkdir()
+    if Path(model).resolve() in [folder.resolve(), *folder.resolve().parents]:
+        raise ValueError(
+            f"{folder} is inside {os.fspath(model)}, which would be copied into itself"
+        )
+    Path(repository).mkdir(parents=True, exist_ok=True)
+    # A server that polls the repository must not see half a model, nor half a version.
+    with tempfile.TemporaryDirectory(prefix=f".{name}.", dir=_workplace(repository)) as work:
+        made = Path(work, name)
+        new = made / str(number)
+        shutil.copytree(model, new / "model.savedmodel")
+        shutil.copy(_HERE / "triton_model.py", new / "model.py")
+        shutil.copy(_HERE / "model_process.py", new)
+        # Python's folder of this name would change the version's, which a polling server loads
+        # again then. This file keeps Python from making it.
+        (new / "__pycache__").touch()
+        (new / "warm_up").mkdir()
         for place, video in enumerate(videos):
-            shutil.copy(video, made / "warm_up" / f"{place:03}{video.suffix}")
-        new_config = Path(work, _CONFIG)
-        new_config.write_text(config)
-        if not (folder / _CONFIG).exists() or (folder / _CONFIG).read_text() != config:
-            os.replace(new_config, folder / _CONFIG)
-        os.rename(made, folder / str(number))
+            shutil.copy(video, new / "warm_up" / f"{place:03}{video.suffix}")
+        flat = [tensor.name for tensor in served.inputs if not tensor.dims]
+        told = {"signature": signature, "imports": list(imports), "flat_inputs": flat}
+        (new / "version.json").write_text(json.dumps(told, indent=1) + "\n")
+        (made / _CONFIG).write_text(config)
+        (made / _SETTINGS).write_text(json.dumps(settings._asdict(), indent=1) + "\n")
+        if not folder.exists():
+            os.rename(made, folder)
+        else:
+            os.rename(new, folder / str(number))
+            if settings != _settings_of(folder) or not (folder / _CONFIG).exists():
+                os.replace(made / _CONFIG, folder / _CONFIG)
+                os.replace(made / _SETTINGS, folder / _SETTINGS)
     return folder / str(number)
+
+
+def _settings_of(folder: Path) -> _Settings:
+    path = folder / _SETTINGS
+    return _Settings(**json.loads(path.read_text())) if path.exists() else _Settings()
+
+
+def _workplace(repository: str | os.PathLike[str]) -> Path:
+    """Where to make a model before it is moved into the repository: beside that, for Triton takes
+    every folder in it for a model. If that is another file system, there is only the repository."""
+    folder = Path(repository).resolve()
+    beside = folder.parent
+    if os.access(beside, os.W_OK) and beside.stat().st_dev == folder.stat().st_dev:
+        return beside
+    return folder
 
 
 def _check_tensors(folder: Path, config: str) -> None:
@@ -158,33 +196,34 @@ def _tensor_lines(config: str) -> list[str]:
     return [line for line in config.splitlines() if line.startswith("  { name:")]
 
 
-def _config(
-    name: str,
-    inputs: Iterable[ServedTensor],
-    outputs: Iterable[ServedTensor],
-    max_batch: int,
-    instances: int,
-    queue_delay: float,
-    parameters: dict[str, str],
-) -> str:
-    delay = f" max_queue_delay_microseconds: {round(queue_delay * 1000)} " if queue_delay else " "
+def _config(name: str, served: ServedSignature, settings: _Settings) -> str:
+    delay = f" max_queue_delay_microseconds: {round(settings.queue_delay * 1000)} "
+    parameters = {
+        "batches": str(settings.batches),
+        "max_bytes": str(round(settings.max_megabytes * 1e6)),
+        "python": settings.python,
+        "timeout": f"{settings.timeout:g}",
+    }
     told = [
         f'parameters {{ key: "{key}" value: {{ string_value: {json.dumps(value)} }} }}'
-        for key, value in sorted(parameters.items())
+        for key, value in parameters.items()
     ]
+    # No reshape: Triton 2.51 crashes on an empty batch of an input that has one.
+    inputs = [_tensor(each, " dims: [ 1 ]") for each in served.inputs]
+    outputs = [_tensor(each, " dims: [ 1 ] reshape: { shape: [ ] }") for each in served.outputs]
     return "\n".join(
         [
             f"name: {json.dumps(name)}",
             'backend: "python"',
-            f"max_batch_size: {max_batch}",
+            f"max_batch_size: {settings.max_batch}",
             "input [",
-            ",\n".join(map(_tensor, inputs)),
+            ",\n".join(inputs),
             "]",
             "output [",
-            ",\n".join(map(_tensor, outputs)),
+            ",\n".join(outputs),
             "]",
-            f"dynamic_batching {{{delay}}}",
-            f"instance_group [ {{ count: {instances} }} ]",
+            f"dynamic_batching {{{delay if settings.queue_delay else ' '}}}",
+            f"instance_group [ {{ count: {settings.instances} }} ]",
             "version_policy { latest { num_versions: 2 } }",
             *told,
             "",
@@ -192,12 +231,11 @@ def _config(
     )
 
 
-def _tensor(tensor: ServedTensor) -> str:
+def _tensor(tensor: ServedTensor, flat: str) -> str:
+    """Describes an input or output; `flat` is for one that has no dimension beside the batch, which
+    Triton wants."""
     if tensor.dtype not in _TYPES:
         raise ValueError(f"{tensor.name!r} is {tensor.dtype.name}, which Triton does not have")
-    kind = f"  {{ name: {json.dumps(tensor.name)} data_type: TYPE_{_TYPES[tensor.dtype]}"
-    if not tensor.dims:
-        # Triton wants a dimension beside the batch.
-        return f"{kind} dims: [ 1 ] reshape: {{ shape: [ ] }} }}"
     dims = ", ".join(str(-1 if dim is None else dim) for dim in tensor.dims)
-    return f"{kind} dims: [ {dims} ] }}"
+    shape = f" dims: [ {dims} ]" if tensor.dims else flat
+    return f"  {{ name: {json.dumps(tensor.name)} data_type: TYPE_{_TYPES[tensor.dtype]}{shape} }}"

@@ -21,13 +21,13 @@ def check_name(name: str) -> None:
 def check_positive(**arguments: float) -> None:
     """Raises ValueError if one of the arguments is not positive."""
     for name, value in arguments.items():
-        if value <= 0:
+        if not value > 0:  # nor NaN
             raise ValueError(f"{name} must be positive, got {value}")
 
 
 def check_delay(queue_delay: float) -> None:
     """Raises ValueError if the delay is negative."""
-    if queue_delay < 0:
+    if not queue_delay >= 0:
         raise ValueError(f"queue_delay must not be negative, got {queue_delay}")
 
 
@@ -48,7 +48,9 @@ def warm_up_videos(paths: Sequence[str | os.PathLike[str]], served: ServedSignat
 
 
 def versions_of(folder: Path) -> list[int]:
-    """Returns the numbers of the versions in a model's folder."""
+    """Returns the numbers of the versions in a model's folder; none if there is no folder."""
+    if not folder.is_dir():
+        return []
     return [int(path.name) for path in folder.iterdir() if path.name.isdecimal()]
 
 
