@@ -192,8 +192,8 @@ absl::StatusOr<StreamSpec> ChooseStream(const FrameBatch& frames, const EncodeOp
   spec.width = frames.width;
   spec.height = frames.height;
   const bool nvenc = options.engine == EncodeEngine::kNvenc;
-  NVC_ASSIGN_OR_RETURN(spec.encoder, nvenc ? FindNvencEncoder(options.codec)
-                                           : FindSoftwareEncoder(options.codec));
+  NVC_ASSIGN_OR_RETURN(
+      spec.encoder, nvenc ? FindNvencEncoder(options.codec) : FindSoftwareEncoder(options.codec));
   NVC_ASSIGN_OR_RETURN(spec.format, ChooseFormat(frames, options));
   spec.encoder_format = nvenc ? NvencInputFormat(spec.format) : spec.format;
   if (options.codec == EncodeCodec::kH264 && IsRgb(spec.format)) {

@@ -33,9 +33,7 @@ std::string FfmpegRelease() { return av_version_info(); }
 
 std::string FfmpegLicense() { return avformat_license(); }
 
-bool FfmpegIsInside() {
-  return absl::StrContains(avcodec_configuration(), "--disable-shared");
-}
+bool FfmpegIsInside() { return absl::StrContains(avcodec_configuration(), "--disable-shared"); }
 
 std::string FfmpegVideoCodecs(bool encoders) {
   std::string names;
