@@ -18,6 +18,7 @@ import child_script
 import numpy as np
 import pytest
 import served_models
+import tensorflow as tf
 import triton_server
 from golden_clips import Clips
 
@@ -60,10 +61,25 @@ def server(
         max_megabytes=1.5,
         imports=["tf_nvcodec", "dies_on_poison"],
     )
+    write_repository(repeating(folder / "repeating"), folder / "models", "repeating", imports=[])
     environment = child_script.environment()
     path = os.pathsep.join([SUPPORT, environment["PYTHONPATH"]])
     with triton_server.Server(folder / "models", folder / "log", PYTHONPATH=path) as started:
         yield started
+
+
+def repeating(folder: Path) -> Path:
+    """Writes a model of numbers that repeats each row as often as it is told."""
+    module = tf.Module()
+    module.run = tf.function(
+        lambda x, times: {"y": tf.repeat(x, times, axis=0)},
+        input_signature=[
+            tf.TensorSpec([None, 2], tf.float32, "x"),
+            tf.TensorSpec([None], tf.int32, "times"),
+        ],
+    )
+    tf.saved_model.save(module, str(folder), module.run)
+    return folder
 
 
 @pytest.fixture
@@ -171,19 +187,38 @@ def test_wrong_requests(client: Any, videos: Any) -> None:
     assert infer(client, videos[:1]).as_numpy("status").tolist() == [[b""]]
 
 
+def test_several_inputs_of_numbers_and_a_wrong_number_of_rows(client: Any) -> None:
+    def ask(x: list[list[float]], times: list[int]) -> Any:
+        arrays = {"x": np.array(x, np.float32), "times": np.array(times, np.int32)[:, None]}
+        tensors = []
+        for name, kind in {"x": "FP32", "times": "INT32"}.items():
+            tensors.append(grpc.InferInput(name, list(arrays[name].shape), kind))
+            tensors[-1].set_data_from_numpy(arrays[name])
+        return client.infer("repeating", tensors, client_timeout=60).as_numpy("y").tolist()
+
+    assert ask([[1, 2], [3, 4]], [1, 1]) == [[1, 2], [3, 4]]
+    # Rows of one request must never be taken for those of another.
+    with pytest.raises(grpc.InferenceServerException, match="'y' has 3 rows for a batch of 2"):
+        ask([[1, 2], [3, 4]], [1, 2])
+    assert ask([[5, 6]], [1]) == [[5, 6]]
+
+
 def test_the_process_dies_between_requests(
     server: triton_server.Server, client: Any, model: Path, videos: Any
 ) -> None:
     want = served_models.answers(model, videos)
     processes = server.model_processes()
-    assert len(processes) == 2
+    assert len(processes) == 3
     for process in processes:
         os.kill(process, signal.SIGKILL)
     check(infer(client, videos), want)
     assert server.is_ready()
     infer(client, videos[:1], "fragile")
+    deadline = time.monotonic() + 60
+    while len(server.model_processes()) < 3 and time.monotonic() < deadline:
+        time.sleep(0.1)
     restarted = server.model_processes()
-    assert len(restarted) == 2
+    assert len(restarted) == 3
     assert not set(processes) & set(restarted)
 
 

@@ -160,8 +160,23 @@ class ModelProcess:
         """Starts the process as often as it ends."""
         pause = _PAUSE
         while not self._stopping:
-            ours, theirs = socket.socketpair()
-            connection = Connection(ours.detach())
+            try:
+                why_not = self._run_once()
+            except OSError as error:  # no such program, or no memory for another
+                why_not = f"{self._python}: {error}"
+            if not why_not:
+                pause = _PAUSE
+                continue
+            with self._changed:
+                self._why_not = f"the model does not load: {why_not}"
+                self._changed.notify_all()
+                self._changed.wait_for(lambda: self._stopping, pause)
+            pause = min(2 * pause, _LONGEST_PAUSE)
+
+    def _run_once(self) -> str:
+        """Starts the process and returns "" after its end, or why it does not load the model."""
+        ours, theirs = socket.socketpair()
+        with contextlib.closing(Connection(ours.detach())) as connection:
             with theirs:
                 told = json.dumps({**self._arguments, "socket": theirs.fileno()})
                 command = [self._python, str(Path(__file__).with_name("model_process.py")), told]
@@ -172,21 +187,12 @@ class ModelProcess:
                 self._process = process
             said = self._load(process, connection)
             if said == "ready":
-                pause = _PAUSE
                 self._receive(process, connection)
-            else:
-                with self._changed:
-                    self._why_not = f"the model does not load: {said}"
-                    self._changed.notify_all()
             process.kill()
             process.wait()
             with self._changed:
                 self._process = None
-            connection.close()
-            if said != "ready":
-                with self._changed:
-                    self._changed.wait_for(lambda: self._stopping, pause)
-                pause = min(2 * pause, _LONGEST_PAUSE)
+        return "" if said == "ready" else said
 
     def _load(self, process: Any, connection: Any) -> str:
         """Returns "ready", or why the model does not load."""
