@@ -10,6 +10,16 @@ _COPTS = [
     "-D_GLIBCXX_USE_CXX11_ABI=1",
 ]
 
+# The tests' own code: most of the compiler's time under sanitizers would go into GoogleTest's
+# templates. The code that they test keeps all checks.
+_TEST_COPTS = _COPTS + [
+    "-O1",
+    "-Wno-dangling-else",  # GoogleTest's macros under an if without braces
+] + select({
+    "//build_defs:asan": ["-fno-sanitize=undefined"],
+    "//conditions:default": [],
+})
+
 def nvc_cc_library(name, deps = [], copts = [], **kwargs):
     """A library of core/ or nv/. Of TensorFlow it has only absl."""
     native.cc_library(
@@ -96,8 +106,7 @@ def nvc_cc_test(name, deps = [], srcs = None, size = "small", **kwargs):
         name = name,
         size = size,
         srcs = srcs or [name + ".cc"],
-        # GoogleTest's macros cause this warning under an if without braces.
-        copts = _COPTS + ["-Wno-dangling-else"],
+        copts = _TEST_COPTS,
         linkstatic = True,
         deps = deps + ["@googletest//:gtest_main", "@tensorflow//:absl"],
         **kwargs
@@ -108,7 +117,7 @@ def nvc_cc_test_library(name, deps = [], **kwargs):
     native.cc_library(
         name = name,
         testonly = True,
-        copts = _COPTS + ["-Wno-dangling-else"],
+        copts = _TEST_COPTS,
         linkstatic = True,
         deps = deps + ["@googletest//:gtest_main", "@tensorflow//:absl"],
         **kwargs

@@ -44,7 +44,8 @@ ran=0
 failed=0
 run_pytest() { # its options...
   local code=0
-  "$VENV/bin/python" -m pytest -c "$ROOT/pyproject.toml" --rootdir="$ROOT" "${folders[@]}" "$@" ||
+  "$VENV/bin/python" -m pytest -c "$ROOT/pyproject.toml" --rootdir="$ROOT" \
+    --durations=20 --durations-min=4 "${folders[@]}" "$@" ||
     code=$?
   case "$code" in
     0) ran=1 ;;
