@@ -15,7 +15,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -23,13 +22,13 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from benchmarks import clips, machine
+from benchmarks.callers import figures, measure
 
 RESULTS = Path(__file__).parent / "results"
 CLIENTS = (1, 8, 32)
@@ -108,29 +107,6 @@ def in_process(folder: str, contents: bytes) -> Callable[[int], None]:
     return call
 
 
-def measure(call: Callable[[int], None], clients: int, requests: int) -> tuple[float, list[float]]:
-    """Returns the seconds of `requests` requests by so many clients, and of each."""
-
-    def ask(number: int) -> float:
-        began = time.perf_counter()
-        call(number % clients)
-        return time.perf_counter() - began
-
-    began = time.perf_counter()
-    with ThreadPoolExecutor(clients) as threads:
-        each = list(threads.map(ask, range(requests)))
-    return time.perf_counter() - began, each
-
-
-def figures(rounds: list[tuple[float, list[float]]]) -> dict[str, float]:
-    each = [1000 * seconds for _, some in rounds for seconds in some]
-    return {
-        "requests_per_s": statistics.median(len(some) / total for total, some in rounds),
-        "p50_ms": float(np.percentile(each, 50)),
-        "p99_ms": float(np.percentile(each, 99)),
-    }
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.serving")
     parser.add_argument("--clip", type=Path)
@@ -166,6 +142,7 @@ def main() -> None:
     one = found["1"]
     result = {
         "machine": machine.describe(),
+        "clip": (options.clip or clips.path("h264_1080p_6s")).stem,
         "network": options.network,
         "frames": FRAMES,
         "clients": found,

@@ -14,6 +14,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from converters.checks.runnable import signature_specs
+from converters.inputs.build_data import (
+    BuildBatch,
+    data_by_signature,
+    takes_strings,
+    write_build_batches,
+)
 from converters.int8.calibration_table import check_table_path
 from converters.int8.proof import without_build_log
 from converters.model.model_source import GRAPH_KINDS, ModelSource, kind_of
@@ -23,6 +30,7 @@ from converters.tftrt.spec_for_model import (
     cannot_convert,
     check_all_used,
     check_denied_ops,
+    fitting_shapes,
     with_graph_batch,
 )
 from converters.util.child import run_in_child
@@ -57,7 +65,9 @@ class ConversionPlan:
 
     `asked` is the user's spec and `spec` the final one, with every default filled in;
     `reason` says why it has its mode. `kept` are the signatures that stay native: "" where the
-    user did not name them, else the reason. `machine` is the environment as JSON.
+    user did not name them, else the reason. `building` has the batches to build with, a batch for
+    each set of shapes, of the signatures for which random values do not do. `machine` is the
+    environment as JSON.
     """
 
     source: ModelSource
@@ -66,6 +76,7 @@ class ConversionPlan:
     reason: str
     signatures: Mapping[str, Signature]
     kept: Mapping[str, str]
+    building: Mapping[str, tuple[BuildBatch, ...]]
     machine: Mapping[str, Any]
 
     @property
@@ -75,12 +86,18 @@ class ConversionPlan:
 
 
 def make_plan(
-    source: str | os.PathLike[str], asked: ConversionSpec, context: ConversionContext
+    source: str | os.PathLike[str],
+    asked: ConversionSpec,
+    context: ConversionContext,
+    build_data: Any = None,
+    calibration_data: Any = None,
 ) -> ConversionPlan:
-    """Opens the source and settles the spec for it.
+    """Opens the source, settles the spec for it, and reads the data to build with.
+
+    Signatures with strings that have no `build_data` are built with their calibration data.
 
     Raises:
-      SpecError: the spec contradicts itself, or does not fit the model.
+      SpecError: the spec contradicts itself, or does not fit the model, or the data is bad.
       ModelError: the source cannot be read.
       UnavailableError: TF-TRT, TensorRT or a GPU is missing.
     """
@@ -102,9 +119,12 @@ def make_plan(
     load_custom_ops(spec.imports, spec.op_libraries)
     opened, machine = _open(Path(source), kind, spec, context)
     spec = dataclasses.replace(_with_keys(spec, opened.renamed), tags=opened.tags)
-    signatures, kept = _chosen(opened, spec)
+    named = {name: opened.signature(name) for name in spec.signatures or opened.signatures}
+    check_all_used(spec, named)
+    building = _read_build_data(opened, spec, named, build_data, calibration_data, context)
+    signatures, kept = _chosen(opened, spec, named, building)
     spec = with_graph_batch(spec, asked.max_batch_size, signatures.values())
-    return ConversionPlan(opened, asked, spec, reason, signatures, kept, machine)
+    return ConversionPlan(opened, asked, spec, reason, signatures, kept, building, machine)
 
 
 def with_mode(spec: ConversionSpec, kind: str) -> tuple[ConversionSpec, str]:
@@ -163,26 +183,59 @@ def _with_keys(spec: ConversionSpec, renamed: Mapping[str, str]) -> ConversionSp
     )
 
 
+def _read_build_data(
+    source: ModelSource,
+    spec: ConversionSpec,
+    named: Mapping[str, Signature],
+    build_data: Any,
+    calibration_data: Any,
+    context: ConversionContext,
+) -> dict[str, tuple[BuildBatch, ...]]:
+    all_specs = signature_specs(str(source.saved_model), source.tags)
+    specs = {name: all_specs[name] for name in named}
+    data = build_data
+    if data is None:
+        if calibration_data is None or not any(map(takes_strings, specs.values())):
+            return {}
+        if hasattr(calibration_data, "__next__"):
+            raise SpecError(
+                "calibration_data can be read only once, and a signature with strings is also "
+                "built with it: give a function that makes it, a list, a dataset or files"
+            )
+        data = calibration_data
+        if isinstance(data, Mapping):
+            data = {name: data[name] for name in data if takes_strings(specs.get(name, {}))}
+    found: dict[str, tuple[BuildBatch, ...]] = {}
+    with context.progress.step("reading data to build with"):
+        for name, own in data_by_signature(data, specs).items():
+            folder = context.work / f"build_{len(found)}"
+            shapes = fitting_shapes(spec, named[name])
+            found[name] = write_build_batches(own, specs[name], shapes, folder)
+    return found
+
+
 def _chosen(
-    source: ModelSource, spec: ConversionSpec
+    source: ModelSource,
+    spec: ConversionSpec,
+    signatures: Mapping[str, Signature],
+    building: Mapping[str, Any],
 ) -> tuple[dict[str, Signature], dict[str, str]]:
     """The signatures to convert, and those that stay native with the reason.
 
     A signature that cannot be converted stays native. SpecError if the user named it, or if no
     other is left.
     """
-    named = spec.signatures or tuple(source.signatures)
-    signatures = {name: source.signature(name) for name in named}
-    check_all_used(spec, signatures)
     reasons = {}
     for name, signature in signatures.items():
-        why = cannot_convert(spec, signature, calibrated=_calibrates(spec))
+        why = cannot_convert(
+            spec, signature, calibrated=_calibrates(spec), has_values=name in building
+        )
         if why is not None:
             reasons[name] = why
     if reasons and (spec.signatures or len(reasons) == len(signatures)):
         hint = ". Signatures that are not named stay native" if spec.signatures else ""
         raise SpecError("; ".join(reasons.values()) + hint)
-    kept = dict.fromkeys((name for name in source.signatures if name not in named), "")
+    kept = dict.fromkeys((name for name in source.signatures if name not in signatures), "")
     return {n: s for n, s in signatures.items() if n not in reasons}, {**kept, **reasons}
 
 

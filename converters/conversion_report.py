@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,6 @@ from converters.checks.fresh_check import FreshReport
 from converters.checks.verification_report import VerificationReport
 from converters.conversion_plan import ConversionPlan
 from converters.conversion_stages import Built, Ranges
-from converters.inputs.data_sources import files_of
 from converters.int8.calibration_table import serialize_tables
 from converters.spec.conversion_spec import ConversionSpec
 from converters.util import record
@@ -58,8 +57,8 @@ class ConversionReport:
     converter of TF-TRT was taken. `calibration` is what proves INT8, or None. `renamed_inputs` are
     a graph's inputs whose names no signature can have, with the names that they got. `timings` are
     seconds by step; in a bisection they include every trial. `data_hash` has the SHA-256 of the
-    files that calibration and verification read, and of the calibration table. `settings` are the
-    variables TF_TRT_* that were set.
+    files that building, calibration and verification read, and of the calibration table. `settings`
+    are the variables TF_TRT_* that were set.
     """
 
     source: str
@@ -129,10 +128,11 @@ def report_of(
     fresh: FreshReport,
     folder: Path,
     output: Path,
-    verify_data: Any,
+    data_files: Mapping[str, Sequence[Path]],
     progress: Progress,
 ) -> ConversionReport:
-    """The report on the model in `folder`, which will be at `output`; `spec` built it."""
+    """The report on the model in `folder`, which will be at `output`; `spec` built it. `data_files`
+    are the user's files by the argument of `convert`."""
     engines = {engine.canonical_name: engine for engine in built.engines}
     signatures = [
         SignatureReport(
@@ -149,7 +149,7 @@ def report_of(
     return ConversionReport(
         source=str(plan.source.path),
         source_hash=record.source_hashes(plan.source.path),
-        data_hash=_data_hash(plan, ranges, built, folder, verify_data, progress),
+        data_hash=_data_hash(plan, ranges, built, folder, data_files, progress),
         settings=record.settings(),
         package_version=__version__,
         output=str(output),
@@ -176,17 +176,16 @@ def _data_hash(
     ranges: Ranges,
     built: Built,
     folder: Path,
-    verify_data: Any,
+    data_files: Mapping[str, Sequence[Path]],
     progress: Progress,
 ) -> dict[str, dict[str, str]]:
     """The SHA-256 of each file that data was read from, and of the calibration table that a
     repeated conversion reads: the one in `folder`, or the spec's."""
-    given = {"calibration_data": ranges.files, "verify_data": tuple(files_of(verify_data))}
     shown = progress.step("hashing the data's files")
-    with shown if any(given.values()) else contextlib.nullcontext():
+    with shown if any(data_files.values()) else contextlib.nullcontext():
         found = {
             name: {str(file): record.file_hash(file) for file in files}
-            for name, files in given.items()
+            for name, files in data_files.items()
         }
     path, tables = plan.spec.calibration_table, built.tables
     if (folder / record.TABLE).exists():

@@ -10,16 +10,18 @@ compare -> VerificationReport   the outputs against the native model's
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from converters.checks.fresh_check import FreshReport, fresh_check
+from converters.checks.fresh_check import FreshReport, Request, fresh_check
 from converters.checks.runnable import signature_specs
 from converters.checks.verify import VerificationReport, verify
 from converters.conversion_plan import ConversionContext, ConversionPlan
 from converters.inputs.batch_files import write_spool
-from converters.inputs.calibration_data import batches, known_count
+from converters.inputs.build_data import BuildBatch
+from converters.inputs.calibration_data import Batch, batches, known_count
 from converters.inputs.data_sources import files_of
 from converters.int8.calibration_table import CalibrationTable, read_tables, usable_table
 from converters.int8.proof import (
@@ -151,6 +153,11 @@ def build(
         "save": save,
         "allow_none": allow_none,
         "calibrated": ranges.graphs,
+        "building": {
+            name: [batch.file for batch in own]
+            for name, own in plan.building.items()
+            if name in plan.signatures
+        },
     }
     with environment_variables(_log_settings(spec) if context.child else {}):
         try:
@@ -179,7 +186,14 @@ def run_fresh(
     EngineError if that process builds an engine or runs a segment in TensorFlow, unless the spec
     saves no engines; or if its log does not tell.
     """
-    requests = [(name, shapes) for name, sets in built.shapes.items() for shapes in sets]
+    files = {
+        name: [(batch.shapes, batch.file) for batch in own] for name, own in plan.building.items()
+    }
+    requests = [
+        Request(name, shapes, next((f for s, f in files.get(name, ()) if s == shapes), None))
+        for name, sets in built.shapes.items()
+        for shapes in sets
+    ]
     with context.progress.step("running every shape in a fresh process"):
         report = fresh_check(folder, requests, plan.source.tags)
     if plan.spec.save_gpu_specific_engines:
@@ -203,9 +217,16 @@ def compare(
 ) -> VerificationReport:
     """Compares the outputs of the converted signatures with the native model's.
 
+    Signatures without `data` are compared on what they were built with, else on random inputs.
     With `fresh`, it also finds out whether engines serve the shapes of `data` that the fresh
     process did not run.
     """
+    if data is None and plan.building:
+        data = {
+            name: functools.partial(_read, own)
+            for name, own in plan.building.items()
+            if name in built.signatures
+        }
     served: dict[str, list[Mapping[str, Shape]]] = {name: [] for name in built.signatures}
     for run in fresh.runs if fresh else ():
         if not run.native:
@@ -225,6 +246,10 @@ def compare(
             check_engines=fresh is not None,
             served=served,
         )
+
+
+def _read(batches: Sequence[BuildBatch]) -> Iterator[Batch]:
+    return (batch.read() for batch in batches)
 
 
 def _tables(signatures: Mapping[str, Mapping[str, Any]]) -> dict[str, CalibrationTable]:

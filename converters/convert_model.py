@@ -51,6 +51,7 @@ def convert(
     output: str | os.PathLike[str],
     spec: ConversionSpec | None = None,
     *,
+    build_data: Any = None,
     calibration_data: Any = None,
     verify: bool = True,
     verify_data: Any = None,
@@ -72,10 +73,18 @@ def convert(
         otherwise; everything else by TrtGraphConverterV2.
       output: a folder that does not exist yet, unless `overwrite`.
       spec: what to convert to; None is ConversionSpec().
+      build_data: real values to build and check engines with, where random ones do not do, as for a
+        signature that takes the bytes of videos; what converters.calibration_data.batches takes.
+        The files of videos or images fit a signature with one input of strings. Each declared
+        shape gets a batch of the data's rows; without declared shapes, engines are built for the
+        shapes of the data's own batches. It is for the signatures with strings, or for all if there
+        is none, or a dict by signature.
       calibration_data: for INT8, what converters.calibration_data.batches takes; for several
         signatures a dict of such data by signature. The batches are kept in temporary files.
+        Signatures with strings are also built with it if there is no build_data.
       verify: whether outputs are compared. The run in a fresh process always happens.
-      verify_data: the inputs to compare on, like calibration_data; None takes random inputs.
+      verify_data: the inputs to compare on, like calibration_data; None takes those of build_data,
+        or random inputs.
       bisect: if outputs differ too much, finds the ops to keep out and converts without them. The
         report, conversion.json and denylist.json name them. This takes many conversions. If the
         spec's calibration table exists, engines get their ranges from it however they are cut,
@@ -108,13 +117,14 @@ def convert(
         source,
         [
             *([("the calibration table", table)] if table is not None else ()),
+            *(("of build_data", file) for file in files_of(build_data)),
             *(("of calibration_data", file) for file in files_of(calibration_data)),
             *(("of verify_data", file) for file in files_of(verify_data)),
         ],
     )
     with new_output(output, overwrite) as folder, tempfile.TemporaryDirectory(prefix=_WORK) as work:
         context = ConversionContext(Path(work), shown, child=child, shown=progress)
-        plan = make_plan(source, spec, context)
+        plan = make_plan(source, spec, context, build_data, calibration_data)
         ranges = read_ranges(plan, calibration_data, context)
         used, denied = plan.spec, None
         built = build(plan, used, ranges, folder, context)
@@ -144,9 +154,13 @@ def convert(
                 used = dataclasses.replace(used, calibration_table=table)
         if compared is not None:
             compared.raise_if_failed()
-        compared_on = verify_data if verify else None
+        data_files = {
+            "build_data": files_of(build_data),
+            "calibration_data": list(ranges.files),
+            "verify_data": files_of(verify_data) if verify else [],
+        }
         report = dataclasses.replace(
-            report_of(plan, used, ranges, built, fresh, folder, Path(output), compared_on, shown),
+            report_of(plan, used, ranges, built, fresh, folder, Path(output), data_files, shown),
             verification=compared,
             denylist=denied.to_json() if denied else None,
             seconds=time.monotonic() - began,
@@ -154,7 +168,13 @@ def convert(
         if denied is not None:
             denied.write(folder / DENYLIST)
         has_table = used.calibration_table is not None
-        arguments, missing = _repeated(calibration_data, verify_data, verify, has_table)
+        data = {
+            "build_data": build_data,
+            "calibration_data": calibration_data,
+            "verify_data": verify_data if verify else None,
+        }
+        arguments, missing = _repeated(data, has_table)
+        arguments += [] if verify else ["--no-verify"]
         arguments += [] if child else ["--no-child"]
         record.write_repeat_script(folder, source, arguments, missing)
         record.write_record(folder, report.to_json())
@@ -201,7 +221,7 @@ def calibrate(
     asked = dataclasses.replace(asked, precision="INT8", require_int8=None)
     with tempfile.TemporaryDirectory(prefix=_WORK) as work:
         context = ConversionContext(Path(work), Progress(progress), child=child, shown=progress)
-        plan = make_plan(source, asked, context)
+        plan = make_plan(source, asked, context, None, calibration_data)
         ranges = read_ranges(plan, calibration_data, context)
         tables = build(plan, plan.spec, ranges, Path(work), context, save=False).tables
         write_tables(table, tables, overwrite)
@@ -248,14 +268,11 @@ def _bisect(
     return without(found.op_denylist, found.node_denylist), found
 
 
-def _repeated(
-    calibration_data: Any, verify_data: Any, verify: bool, has_table: bool
-) -> tuple[list[str], str | None]:
+def _repeated(all_data: Mapping[str, Any], has_table: bool) -> tuple[list[str], str | None]:
     """Arguments for repeat.sh, or why the conversion cannot be repeated. A calibration table
     replaces the data that it was measured on."""
-    arguments = [] if verify else ["--no-verify"]
-    verify_data = verify_data if verify else None
-    for name, data in (("calibration_data", calibration_data), ("verify_data", verify_data)):
+    arguments: list[str] = []
+    for name, data in all_data.items():
         if data is None:
             continue
         paths = [data] if isinstance(data, (str, os.PathLike)) else data

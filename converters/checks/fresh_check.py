@@ -18,7 +18,7 @@ import time
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from converters.checks.runnable import FrozenGraph, Model, signature_specs
 from converters.model.trt_graph import engine_nodes, load_graph
@@ -39,6 +39,14 @@ LOG_ENGINES = {
     # The process that converted may still hold memory of the GPU.
     "TF_FORCE_GPU_ALLOW_GROWTH": "true",
 }
+
+
+class Request(NamedTuple):
+    """What to run; `file` holds a batch of these shapes, None takes random values."""
+
+    signature: str
+    shapes: Mapping[str, Shape]
+    file: str | None = None
 
 
 @dataclass(frozen=True)
@@ -89,10 +97,8 @@ class FreshReport:
         return asdict(self)
 
 
-def fresh_check(
-    folder: Path, requests: Sequence[tuple[str, Mapping[str, Shape]]], tags: Sequence[str] = ()
-) -> FreshReport:
-    """Runs (signature, shapes) one after the other in a new process, on random inputs.
+def fresh_check(folder: Path, requests: Sequence[Request], tags: Sequence[str] = ()) -> FreshReport:
+    """Runs the requests one after the other in a new process.
 
     Raises:
       ConverterError: the process crashed, or the model cannot be loaded or run.
@@ -104,7 +110,7 @@ def fresh_check(
                 run_requests,
                 {
                     "folder": str(folder),
-                    "requests": [[name, dict(shapes)] for name, shapes in requests],
+                    "requests": [[name, dict(shapes), file] for name, shapes, file in requests],
                     "tags": list(tags),
                 },
                 log,
@@ -119,7 +125,7 @@ def fresh_check(
         ShapeRun(
             name, dict(shapes), seconds, *(part[kind] for kind in ("engine", "built", "native"))
         )
-        for (name, shapes), seconds, part in zip(requests, times["runs"], parts)
+        for (name, shapes, _), seconds, part in zip(requests, times["runs"], parts)
     ]
     return FreshReport(times["import"], times["load"], tuple(runs))
 
@@ -143,6 +149,7 @@ def run_requests(folder: str, requests: list[list[Any]], tags: list[str]) -> dic
     import tensorflow as tf
 
     from converters.checks.runnable import load_signatures, signature_specs
+    from converters.inputs.batch_files import read_batch
     from converters.inputs.random_inputs import random_batches
 
     imported = time.monotonic()
@@ -151,9 +158,12 @@ def run_requests(folder: str, requests: list[list[Any]], tags: list[str]) -> dic
     loaded = time.monotonic()
     specs = signature_specs(folder, tags or None)
     seconds = []
-    for name, shapes in requests:
+    for name, shapes, file in requests:
         given = {key: tuple(shape) for key, shape in shapes.items()}
-        batch = next(random_batches(specs[name], 1, given, error=EngineError))
+        if file is None:
+            batch = next(random_batches(specs[name], 1, given, error=EngineError))
+        else:
+            batch = read_batch(Path(file))
         print(_MARK, name, file=sys.stderr, flush=True)
         start = time.monotonic()
         models[name](batch)
@@ -193,14 +203,14 @@ def engine_use(
         return EngineUse()
     notes = []
     partly = set()
-    requests: list[tuple[str, Mapping[str, Shape]]] = []
+    requests: list[Request] = []
     specs = signature_specs(model, tags)
     for name, sets in shapes.items():
         known = (served or {}).get(name, ())
         new = [given for given in sets if given not in known]
         if len(new) < len(sets):
             partly.add(name)
-        if any(spec.dtype.kind in "OSU" for spec in specs.get(name, {}).values()):
+        if new and any(spec.dtype.kind in "OSU" for spec in specs.get(name, {}).values()):
             notes.append(f"signature {name!r} takes strings: whether its engines ran is not known")
             continue
         if len(new) > MOST_SHAPES:
@@ -208,7 +218,7 @@ def engine_use(
                 f"signature {name!r}: of {len(new)} shapes, {MOST_SHAPES} were looked up in the "
                 "engines"
             )
-        requests += [(name, given) for given in new[:MOST_SHAPES]]
+        requests += [Request(name, given) for given in new[:MOST_SHAPES]]
     if not requests:
         return EngineUse(notes=tuple(notes))
     try:

@@ -24,6 +24,14 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
     add_spec(parser)
     group = parser.add_argument_group("checks")
     group.add_argument(
+        "--build-data",
+        type=values.data,
+        action="append",
+        metavar="DATA",
+        help="real inputs to build engines with and to check them on, as for --calibrate (default: "
+        "random). A signature that takes strings needs them",
+    )
+    group.add_argument(
         "--verify",
         action=argparse.BooleanOptionalAction,
         default=True,
@@ -35,7 +43,7 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
         type=values.data,
         action="append",
         metavar="DATA",
-        help="inputs to compare on, as for --calibrate (default: random)",
+        help="inputs to compare on, as for --calibrate (default: those of --build-data, or random)",
     )
     add_thresholds(group)
     group.add_argument(
@@ -64,7 +72,7 @@ def run(args: argparse.Namespace) -> int:
     for option, given in checks.items():
         if given and not args.verify:
             raise values.UsageError(f"argument {option}: not allowed with --no-verify")
-    spec = spec_from(args, random_inputs=args.verify_data is None)
+    spec = spec_from(args, random_inputs=args.verify_data is None and args.build_data is None)
     # Report faults in the options before TensorFlow is imported.
     spec.resolved()
     from converters.convert_model import convert
@@ -73,6 +81,7 @@ def run(args: argparse.Namespace) -> int:
         args.source,
         args.output,
         spec,
+        build_data=args.build_data,
         calibration_data=args.calibration_data,
         verify_data=args.verify_data,
         verify=args.verify,

@@ -113,7 +113,8 @@ def _add_int8(group: Any) -> None:
         type=values.data,
         action="append",
         metavar="DATA",
-        help=".npy or .npz files, or folders or patterns of them; may be given again",
+        help=".npy or .npz files, or folders or patterns of them, or the files of videos or images "
+        "where the model takes their bytes; may be given again",
     )
     group.add_argument("--calibration-batches", type=int, metavar="N", help="default: all")
     group.add_argument(

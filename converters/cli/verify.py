@@ -27,7 +27,8 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
         type=values.data,
         action="append",
         metavar="DATA",
-        help=".npy or .npz files, or folders or patterns of them (default: random inputs)",
+        help=".npy or .npz files, or folders or patterns of them, or the files of videos or images "
+        "where the model takes their bytes (default: random inputs)",
     )
     parser.add_argument("--batches", type=int, metavar="N", help="how many to compare")
     parser.add_argument("--batch-size", type=int, metavar="N", help="cut the data into batches")

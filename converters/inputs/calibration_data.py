@@ -74,30 +74,30 @@ def batches(
 
     A batch is an array (a model with one input), a sequence in the order of `input_names`, or a
     dict by name. `num_batches` are taken (None: all); it is an error if there are fewer.
-    `specs`: tf.TensorSpec by input name; with them shapes are checked, and dtypes are cast if no
-    value changes. `progress` is called after each batch. Verification uses this function too, with
-    its own `purpose` and `error`.
+    `specs`: tf.TensorSpec or InputSpec by input name; with them shapes are checked, and dtypes are
+    cast if no value changes. `progress` is called after each batch. Verification uses this function
+    too, with its own `purpose` and `error`.
 
     CalibrationError: no data, an infinite dataset without `num_batches`, the source raised
     (named by batch, the original as __cause__), an input missing or unknown, a shape or dtype
     that changes between batches or does not fit, an empty batch, a NaN or infinity.
     """
     names = [input_name(name) for name in input_names]
+    known = {input_name(name): InputSpec.of(spec) for name, spec in (specs or {}).items()}
     if num_batches is not None and num_batches < 1:
         raise error(f"{purpose}: {num_batches} batches were asked for; ask for at least 1, or None")
     try:
         source = raw_batches(
-            data, names, batch_size, drop_remainder=same_shape, limited=num_batches is not None
+            data,
+            names,
+            batch_size,
+            drop_remainder=same_shape,
+            limited=num_batches is not None,
+            strings=bool(known) and all(spec.dtype.kind == "O" for spec in known.values()),
         )
     except SourceError as cause:
         raise error(f"{purpose}: {cause}") from cause.__cause__
-    checks = _Checks(
-        names,
-        {input_name(name): InputSpec.of(spec) for name, spec in (specs or {}).items()},
-        same_shape,
-        check_finite,
-        error,
-    )
+    checks = _Checks(names, known, same_shape, check_finite, error)
     return _checked(source, checks, num_batches, progress, error, purpose)
 
 

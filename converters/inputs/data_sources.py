@@ -6,6 +6,9 @@ There are two kinds of source:
   cut into batches of `batch_size`, across the borders of files. The caller may ask to drop an
   incomplete last batch. Without a size, each array or file is one batch. An array of rank 0 holds
   no examples and goes into every batch as it is.
+
+If the model takes only one input of strings, any other file (a video, an image) is an example: its
+bytes.
 """
 
 from __future__ import annotations
@@ -26,6 +29,7 @@ import numpy as np
 RawBatch = Any
 T = TypeVar("T")
 PathLike = Union[str, "os.PathLike[str]"]
+_ARRAYS = (".npy", ".npz")
 
 
 class SourceError(Exception):
@@ -50,12 +54,14 @@ def raw_batches(
     batch_size: int | None = None,
     drop_remainder: bool = False,
     limited: bool = False,
+    strings: bool = False,
 ) -> Iterator[RawBatch]:
     """The batches of `data`, lazily. SourceError where `data` is of no known kind or no file.
 
-    `limited`: the caller stops by itself, so the dataset may be endless. Errors of the user's own
-    code pass through unchanged.
+    `limited`: the caller stops by itself, so the dataset may be endless. `strings`: the inputs are
+    strings. Errors of the user's own code pass through unchanged.
     """
+    as_bytes = strings and len(input_names) == 1
     if batch_size is not None and batch_size < 1:
         raise SourceError(f"batch_size is {batch_size}; it is at least 1")
     if data is None:
@@ -67,9 +73,9 @@ def raw_batches(
             raise SourceError("VideoFiles.paths is empty; give the paths of some video files")
         return _videos(data)
     if isinstance(data, (str, os.PathLike)):
-        return _cut(_files([data], input_names), batch_size, drop_remainder)
+        return _cut(_files([data], input_names, as_bytes), batch_size, drop_remainder)
     if _is_paths(data):
-        return _cut(_files(data, input_names), batch_size, drop_remainder)
+        return _cut(_files(data, input_names, as_bytes), batch_size, drop_remainder)
     if isinstance(data, Mapping):
         return _cut(iter([dict(data)]), batch_size, drop_remainder)
     if isinstance(data, np.ndarray) or _is_tensor(data):
@@ -82,7 +88,7 @@ def raw_batches(
             )
         return iter(eagerly(data.as_numpy_iterator))
     if callable(data):
-        return _called(data, input_names, batch_size, drop_remainder, limited)
+        return _called(data, input_names, batch_size, drop_remainder, limited, strings)
     if isinstance(data, Iterable):
         return _iterated(data)
     raise SourceError(
@@ -135,7 +141,8 @@ def files_of(data: Any) -> list[Path]:
     found: list[PathLike] = []
     for path in paths:
         with contextlib.suppress(SourceError, OSError):  # strings may be an input's values
-            found += [path] if isinstance(data, VideoFiles) else _expand(Path(path))
+            whole = isinstance(data, VideoFiles)
+            found += [path] if whole else _expand(Path(path), as_bytes=True)
     return [Path(os.path.abspath(path)) for path in found if os.path.isfile(path)]
 
 
@@ -149,11 +156,12 @@ def _called(
     batch_size: int | None,
     drop_remainder: bool,
     limited: bool,
+    strings: bool,
 ) -> Iterator[RawBatch]:
     made = data()
     if callable(made) and not isinstance(made, Iterable):
         raise SourceError("the data is a callable that gave a callable; it must give an iterable")
-    yield from raw_batches(made, input_names, batch_size, drop_remainder, limited)
+    yield from raw_batches(made, input_names, batch_size, drop_remainder, limited, strings)
 
 
 def _videos(videos: VideoFiles) -> Iterator[RawBatch]:
@@ -166,29 +174,36 @@ def _videos(videos: VideoFiles) -> Iterator[RawBatch]:
             raise SourceError(f"{os.fspath(path)}: loading the video failed: {error}") from error
 
 
-def _files(paths: Iterable[PathLike], input_names: Sequence[str]) -> Iterator[dict[str, Any]]:
+def _files(
+    paths: Iterable[PathLike], input_names: Sequence[str], as_bytes: bool
+) -> Iterator[dict[str, Any]]:
     """The arrays of each file by input name. Files are found now, read when they are needed."""
-    found = [file for path in paths for file in _expand(Path(path))]
+    found = [file for path in paths for file in _expand(Path(path), as_bytes)]
     return (_load(file, input_names) for file in found)
 
 
-def _expand(path: Path) -> list[Path]:
+def _expand(path: Path, as_bytes: bool) -> list[Path]:
+    """The files of a folder or pattern. `as_bytes`: also those that are no arrays."""
     if path.is_dir():
-        files = sorted(file for file in path.iterdir() if file.suffix in (".npy", ".npz"))
+        inside = sorted(file for file in path.iterdir() if not file.name.startswith("."))
+        files = [file for file in inside if file.suffix in _ARRAYS]
+        if not files and as_bytes:
+            files = [file for file in inside if file.is_file()]
         if not files:
             raise SourceError(f"{path}: the folder has no .npy or .npz file")
         return files
     if path.is_file():
-        if path.suffix not in (".npy", ".npz"):
+        if path.suffix not in _ARRAYS and not as_bytes:
             raise SourceError(
                 f"{path}: is neither .npy nor .npz; save arrays with numpy.savez, and give videos "
-                "as VideoFiles(paths, load)"
+                "as VideoFiles(paths, load). The files themselves fit only a model whose one input "
+                "is their bytes"
             )
         return [path]
     files = [Path(name) for name in sorted(glob.glob(str(path)))]
     if not files:
         raise SourceError(f"{path}: no such file, and no file fits it as a pattern")
-    return [file for name in files for file in _expand(name)]
+    return [file for name in files for file in _expand(name, as_bytes)]
 
 
 def _load(path: Path, input_names: Sequence[str]) -> dict[str, Any]:
@@ -196,11 +211,20 @@ def _load(path: Path, input_names: Sequence[str]) -> dict[str, Any]:
         name = _only(input_names, f"{path}: a .npy file")
         # Mapped, so that a file larger than memory can be used.
         return {name: _read(path, mmap_mode="r")}
+    if path.suffix not in _ARRAYS:
+        return {input_names[0]: np.array([_bytes(path)], object)}
     with _read(path) as archive:
         try:
             return {name: archive[name] for name in archive.files}
         except Exception as error:
             raise _unreadable(path, error) from error
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise SourceError(f"{path}: cannot be read: {error.strerror}") from error
 
 
 def _read(path: Path, **options: Any) -> Any:

@@ -14,7 +14,7 @@ from typing import Any
 from converters.checks.runnable import load_error
 from converters.environment.kernel_library import kernels_kept
 from converters.environment.tftrt_ready import require_tftrt
-from converters.inputs.batch_files import read_spool, spool_size
+from converters.inputs.batch_files import read_batch, read_spool, spool_size
 from converters.inputs.random_inputs import random_batches
 from converters.int8 import quantization
 from converters.int8.calibration_table import CalibrationTable, TablesBySignature
@@ -70,6 +70,7 @@ def convert_signatures(
     save: bool = True,
     allow_none: bool = False,
     calibrated: Mapping[str, Any] | None = None,
+    building: Mapping[str, Sequence[str]] | None = None,
 ) -> dict[str, Any]:
     """Converts each of `signatures` and saves them together; those `kept` stay unchanged.
 
@@ -82,6 +83,8 @@ def convert_signatures(
       calibrated: by signature, "calibrated" of an earlier answer, instead of `tables`. A signature
         whose engines need more ranges is calibrated with its batches, if it has some; no engine
         is built for their shape then, because the earlier conversion built none.
+      building: by signature, the files of the batches to build with (inputs/build_data.py). Other
+        signatures are built on random inputs.
 
     Returns:
       "signatures": by signature, the converter, its engines, how many nodes the frozen graph had,
@@ -91,6 +94,7 @@ def convert_signatures(
     shown = Progress(progress)
     job = _Job(saved_model, ConversionSpec.from_json(spec), shown, Path(folder))
     job.alone = len(signatures) == 1
+    job.building = {name: list(map(Path, files)) for name, files in (building or {}).items()}
     if tables is not None:
         parsed = {name: CalibrationTable.parse(text) for name, text in tables.items()}
         job.tables = TablesBySignature(parsed, job.alone)
@@ -134,6 +138,7 @@ class _Job:
         self.shapes_of_data = True  # calibration data also says which shapes to build
         self.alone = True  # no other signature is converted
         self.keep_kernels: Callable[[], bool] = lambda: False
+        self.building: dict[str, list[Path]] = {}
         self.node_names: set[str] = set()
         self.shapes: dict[str, list[dict[str, Shape]]] = {}
         self._prepared = False
@@ -165,7 +170,10 @@ class _Job:
         if data is not None and self.shapes_of_data:
             sample = next(iter(data()))
             calibration_shape = {key: tuple(value.shape) for key, value in sample.items()}
-        self.shapes[name] = shapes = declared_shapes(self.spec, signature, calibration_shape)
+        given = [read_batch(path) for path in self.building.get(name, ())]
+        shapes = [{key: tuple(value.shape) for key, value in batch.items()} for batch in given]
+        shapes = shapes or declared_shapes(self.spec, signature, calibration_shape)
+        self.shapes[name] = shapes
         found: Any
         if self.spec.mode == "static" or data is not None:
             self._prepare_building()
@@ -191,7 +199,7 @@ class _Job:
             found.convert(data, None if spool is None else spool_size(spool))
             if shapes and engine_nodes(found.graph_def):
                 self._prepare_building()  # not earlier: segmenting needs memory too
-                found.build(shapes, _random(signature, shapes))
+                found.build(shapes, given or _random(signature, shapes))
         self.node_names.update(found.node_names)
         engines = engine_nodes(found.graph_def)
         if self.spec.precision == "INT8" and not self.spec.use_calibration:

@@ -35,18 +35,23 @@ def declared_shapes(
     return found
 
 
-def cannot_convert(spec: ConversionSpec, signature: Signature, *, calibrated: bool) -> str | None:
+def cannot_convert(
+    spec: ConversionSpec, signature: Signature, *, calibrated: bool, has_values: bool = False
+) -> str | None:
     """Why the signature must stay native, with the cure; None if it can be converted.
 
-    `calibrated`: the signature has calibration batches, which also give it shapes.
+    `calibrated`: the signature has calibration batches, which also give it shapes. `has_values`: it
+    has batches to build with.
     """
+    if has_values:
+        return None
     odd = [name for name, info in signature.inputs.items() if info.dtype in _NO_NUMBERS]
     if odd:
         dtype = signature.inputs[odd[0]].dtype
         return (
             f"signature {signature.name!r} has the input {odd[0]!r} of type {dtype}. Such "
-            "values cannot be generated to build and check engines: export a signature that takes "
-            "the tensor made of it (decoded images, ids), or convert other signatures (--signature)"
+            "values cannot be generated to build and check engines: pass some as build_data "
+            "(--build-data clip.mp4), or convert other signatures (--signature)"
         )
     if calibrated or _sets(spec, signature, None) is not None:
         return None
@@ -80,7 +85,7 @@ def _sets(
     spec: ConversionSpec, signature: Signature, calibration: Mapping[str, Shape] | None
 ) -> list[dict[str, Shape]] | None:
     """Like declared_shapes, but None if nothing says which shapes to build."""
-    if sets := _fitting(spec, signature):
+    if sets := fitting_shapes(spec, signature):
         return sets
     if calibration is not None:
         return [dict(calibration)]
@@ -97,7 +102,7 @@ def _sets(
     return [] if spec.allow_build_at_runtime else None
 
 
-def _fitting(spec: ConversionSpec, signature: Signature) -> list[dict[str, Shape]]:
+def fitting_shapes(spec: ConversionSpec, signature: Signature) -> list[dict[str, Shape]]:
     """The spec's sets that fit the signature. Other sets may be for another signature whose inputs
     have the same names. Ranges fit as a whole or not at all."""
     sets = spec.build_order(signature.inputs)
@@ -140,7 +145,7 @@ def check_all_used(spec: ConversionSpec, signatures: Mapping[str, Signature]) ->
             fitting = [s for s in named if _misfit(s, shapes) is None]
         else:
             named = [s for s in signatures.values() if set(s.inputs) <= names]
-            fitting = [s for s in named if _fitting(spec, s)]
+            fitting = [s for s in named if fitting_shapes(spec, s)]
         if names - set().union(*(s.inputs for s in fitting)):
             misfits = [misfit for s in named if (misfit := _misfit(s, shapes)) is not None]
             if misfits:

@@ -18,7 +18,11 @@ SCRIPT = "repeat.sh"
 LOG = "conversion.log"
 TABLE = "calibration.calib_table"
 # The options of `trt-convert convert` that name data, by the argument of `convert`.
-DATA_OPTIONS = {"calibration_data": "--calibrate", "verify_data": "--verify-data"}
+DATA_OPTIONS = {
+    "build_data": "--build-data",
+    "calibration_data": "--calibrate",
+    "verify_data": "--verify-data",
+}
 # The files and folders that make up a SavedModel; TensorFlow reads nothing else in its folder.
 SAVED_MODEL_NAMES = (
     *("saved_model.pb", "saved_model.pbtxt", "fingerprint.pb", "keras_metadata.pb"),

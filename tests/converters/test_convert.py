@@ -318,7 +318,7 @@ def test_the_report_tells_what_the_fresh_process_built(
     tmp_path: Path, tftrt: Mapping[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def built(folder: Path, requests: Any, tags: Any) -> FreshReport:
-        runs = tuple(ShapeRun(n, shapes, 9.0, ("e",), ("e",), ()) for n, shapes in requests)
+        runs = tuple(ShapeRun(n, shapes, 9.0, ("e",), ("e",), ()) for n, shapes, _ in requests)
         return FreshReport(0.1, 0.1, runs)
 
     monkeypatch.setattr("converters.conversion_stages.fresh_check", built)

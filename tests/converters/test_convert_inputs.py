@@ -67,7 +67,7 @@ def test_what_cannot_be_converted_stays_native(tmp_path: Path, tftrt: Mapping[st
     assert [s.converter for s in report.signatures] == ["copy", "copy", "native"]
     # If the user names a signature that cannot be converted, the error tells the cure.
     for name, given, text in (
-        ("words", ranges, "'names' of type string.*export a signature that takes the tensor"),
+        ("words", ranges, "'names' of type string.*pass some as build_data"),
         ("pair", ranges, r"shape_ranges: \['x'\] are not the inputs of a signature to convert"),
     ):
         named = ConversionSpec(shape_ranges=given, signatures=["scores", name][name == "pair" :])
@@ -76,6 +76,50 @@ def test_what_cannot_be_converted_stays_native(tmp_path: Path, tftrt: Mapping[st
     with pytest.raises(SpecError, match="'pair' has open shapes.*not named stay native"):
         named = ConversionSpec(shape_ranges=ranges, signatures=["scores", "pair"])
         here(tmp_path / "model", tmp_path / "no", named)
+
+
+def test_strings_with_data_to_build_with(tmp_path: Path, tftrt: Mapping[str, Any]) -> None:
+    module = Words()
+    signatures = {name: getattr(module, name) for name in ("scores", "words")}
+    tf.saved_model.save(module, str(tmp_path / "model"), signatures=signatures)
+    clips = tmp_path / "clips"
+    clips.mkdir()
+    for name, contents in {"a.mp4": b"a", "b.mp4": b"bbb", "c.png": b"cc"}.items():
+        (clips / name).write_bytes(contents)
+    # A folder's files are examples; each declared shape gets a batch of them.
+    spec = ConversionSpec(input_shapes=[SHAPES, {"names": (4,)}, {"names": (2,)}])
+    report = here(tmp_path / "model", tmp_path / "out", spec, build_data=str(clips))
+    assert {s.name: s.converter for s in report.signatures} == {"scores": "copy", "words": "copy"}
+    (scores,) = [run.shapes for run in report.fresh.runs if run.signature == "scores"]
+    words = [run.shapes for run in report.fresh.runs if run.signature == "words"]
+    assert scores == SHAPES and words == [{"names": (4,)}, {"names": (2,)}]
+    compared = {output.signature: output.difference for output in report.verification.outputs}
+    assert compared["words"].count == 6 and compared["words"].equal == 1
+    record = json.loads((tmp_path / "out" / "conversion.json").read_text())
+    assert sorted(map(Path, record["data_hash"]["build_data"])) == sorted(clips.iterdir())
+    script = (tmp_path / "out" / "repeat.sh").read_text()
+    assert f"--build-data {clips}" in script
+    # Without declared shapes, the data's own; by signature, too; calibration data serves as well.
+    own = {"words": [np.array([b"x", b"yy"]), np.array([b"z"]), np.array([b"w", b"v"])]}
+    spec = ConversionSpec(input_shapes=SHAPES)
+    report = here(tmp_path / "model", tmp_path / "own", spec, build_data=own)
+    words = [run.shapes for run in report.fresh.runs if run.signature == "words"]
+    assert words == [{"names": (2,)}, {"names": (1,)}]
+    spec = ConversionSpec("INT8", signatures=["words"], require_int8=False)
+    files = [str(clips / "*.mp4"), str(clips / "c.png")]
+    report = here(tmp_path / "model", tmp_path / "int8", spec, calibration_data=files)
+    assert [run.shapes for run in report.fresh.runs] == [{"names": (1,)}]
+    (spool,) = tftrt["calls"][-1]["calibration"].values()
+    assert spool.endswith("calibration_0")
+    for options, text in (
+        ({"build_data": {"words": own["words"], "pair": []}}, "signature 'pair', which is not"),
+        ({"build_data": []}, "build_data: the data is empty"),
+        ({"build_data": str(tmp_path / "no.mp4")}, "no.mp4: no such file"),
+        ({"build_data": [np.zeros(3)]}, "is float64, the model takes string"),
+    ):
+        with pytest.raises(SpecError, match=text):
+            spec = ConversionSpec(input_shapes=SHAPES)
+            here(tmp_path / "model", tmp_path / "no", spec, **options)
 
 
 def frozen_graph(path: Path, shape: list[int | None], scope: str = "") -> Path:
@@ -173,7 +217,7 @@ class Engines:
     def check(self, folder: Path, requests: Any, tags: Any) -> FreshReport:
         self.asked += requests
         runs = []
-        for name, shapes in requests:
+        for name, shapes, _ in requests:
             ran = shapes["x"] in self.served
             engines, native = (("one",), ()) if ran else ((), ("one",))
             runs.append(ShapeRun(name, shapes, 0.1, engines, (), native))
@@ -189,7 +233,7 @@ def test_data_that_no_engine_serves(
     engines = Engines(monkeypatch)
     with pytest.raises(VerificationError, match="proves nothing of the engines"):
         here(source, tmp_path / "out", spec, verify_data=[X[:5], X[:6]], bisect=True)
-    assert [shapes["x"] for _, shapes in engines.asked] == [(5, 3), (6, 3)]
+    assert [shapes["x"] for _, shapes, _ in engines.asked] == [(5, 3), (6, 3)]
     assert len(tftrt["calls"]) == 1  # There was no bisection.
     assert left_in(tmp_path) == ["model"]
     # The fresh process has run the declared shapes, so the comparison does not run them again.

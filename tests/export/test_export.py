@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -13,6 +14,7 @@ import tensorflow as tf
 from golden_clips import Clips
 
 import tf_nvcodec as nvc
+from tf_nvcodec.python.export_check import differences_in_a_fresh_process
 
 GARBAGE = b"this is no video"
 NAMES = ["h264.mp4", "hevc_open_gop.mkv", "av1.mp4"]
@@ -298,8 +300,8 @@ def test_a_batch_without_a_video_that_can_be_read(tmp_path: Path) -> None:
     assert serve(tmp_path / "model", [])["logits"].shape == (0, 5)
 
 
-def reserved(frames: Any) -> Any:
-    return {"status": tf.reduce_mean(frames, [1, 2])}
+def named(name: str) -> Any:
+    return lambda frames: {name: tf.reduce_mean(frames, [1, 2])}
 
 
 def integers(frames: Any) -> Any:
@@ -321,7 +323,13 @@ IMAGES = tf.TensorSpec([None, SIDE, SIDE, 3])
         (integers, {"takes": tf.TensorSpec([8, 8, 8, 3])}, ValueError, "batches of 8 only"),
         (integers, {"takes": tf.TensorSpec([None, None, None, 3])}, ValueError, "any size: pass"),
         (integers, {"takes": IMAGES}, ValueError, "needs floats, but output 'output_0' is int64"),
-        (reserved, {"takes": IMAGES}, ValueError, "has an output 'status'"),
+        (named("status"), {"takes": IMAGES}, ValueError, "has an output 'status'"),
+        (
+            named("scores"),  # a name that is free without labels
+            {"takes": IMAGES, "labels": list("rgb")},
+            ValueError,
+            "has an output 'scores'",
+        ),
         (Colors(), {"size": (8, 8)}, ValueError, "size is .8, 8., but the network takes frames"),
         (Colors(), {"aggregate": "sum"}, ValueError, "must be one of: none, mean, max"),
         (Colors(), {"signature": "x", "labels": ["a"]}, ValueError, "label_output must name one"),
@@ -419,3 +427,33 @@ def test_a_model_that_a_fresh_process_cannot_run(tmp_path: Path, videos: list[by
     with pytest.raises(RuntimeError, match="does not run in a fresh process"):
         nvc.export_video_model(network, tmp_path / "model", takes=IMAGES, check=videos)
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("logged", "says"),
+    [
+        ("Building a new TensorRT engine for {} with input shapes: [[32,8]]", "builds {} again"),
+        ("Executing native segment: {}", "TensorFlow runs instead of {}: .* no engine for this"),
+    ],
+)
+def test_engines_that_did_not_run(tmp_path: Path, monkeypatch: Any, logged: str, says: str) -> None:
+    """The log of a process on a GPU, where a network's engines are for other batches."""
+    log = [
+        "2026-11-26 10:00:00.1: I tensorflow/compiler/tf2tensorrt/kernels/trt_engine_op.cc:922] ",
+        "Executing TRT engine: TRTEngineOp_000_000",
+        f"{logged.format('PartitionedCall/TRTEngineOp_000_001')}",
+    ]
+    answers = tmp_path / "run"
+
+    def run(command: list[str], **how: Any) -> subprocess.CompletedProcess[str]:
+        assert "trt_engine_op=1" in how["env"]["TF_CPP_VMODULE"]
+        np.savez(command[-1], output_0=np.zeros([1, 3]))
+        answers.touch()
+        return subprocess.CompletedProcess(command, 0, "", "\n".join(log))
+
+    monkeypatch.setattr(subprocess, "run", run)
+    with pytest.raises(RuntimeError, match=says.format("TRTEngineOp_000_001")):
+        differences_in_a_fresh_process("model", [b"video"], {"output_0": np.zeros([1, 3])})
+    assert answers.exists()
+    del log[-1]
+    assert differences_in_a_fresh_process("model", [b"video"], {"output_0": np.zeros([1, 3])})

@@ -19,8 +19,8 @@ from tf_nvcodec.python.export_network import Network, Outputs, network_from
 
 Strings: TypeAlias = Sequence[str]
 
-# Outputs of the exported model that the network's own must not be called.
-_RESERVED = ("status", "pts", "labels", "scores")
+# Outputs of the exported model that the network's own must not be called, without and with labels.
+_RESERVED, _RESERVED_FOR_LABELS = ("status", "pts"), ("labels", "scores")
 _AGGREGATES = ("none", "mean", "max")
 # Frames of a video that a network of images sees, and of a clip if the network does not say.
 _IMAGES, _CLIP = 16, 16
@@ -252,12 +252,7 @@ class _VideoModel(tf.Module):
 
     def _run(self, frames: tf.Tensor) -> Outputs:
         outputs = self._call(frames)
-        taken = sorted(set(outputs) & set(_RESERVED))
-        if taken:
-            raise ValueError(
-                f"the network has an output {taken[0]!r}, which the exported model uses itself: "
-                "wrap the network in a function that returns a dictionary with other names"
-            )
+        _require_free(outputs, _RESERVED)
         return outputs
 
     def _serve(self, contents: tf.Tensor) -> Outputs:
@@ -321,6 +316,7 @@ class _VideoModel(tf.Module):
     ) -> None:
         """Makes the model return the names of the best classes."""
         outputs = self.run.get_concrete_function().structured_outputs
+        _require_free(outputs, _RESERVED_FOR_LABELS)
         if output is None and len(outputs) != 1:
             raise ValueError(f"label_output must name one of the outputs: {', '.join(outputs)}")
         if output is not None and output not in outputs:
@@ -368,6 +364,15 @@ class _VideoModel(tf.Module):
         ones = tf.ones([tf.rank(names) - tf.rank(counts)], tf.int32)
         counts = tf.reshape(counts, tf.concat([tf.shape(counts), ones], 0))
         return {"labels": tf.where(counts, names, ""), "scores": best.values}
+
+
+def _require_free(outputs: Mapping[str, Any], names: Strings) -> None:
+    taken = sorted(set(outputs) & set(names))
+    if taken:
+        raise ValueError(
+            f"the network has an output {taken[0]!r}, which the exported model uses itself: wrap "
+            "the network in a function that returns a dictionary with other names"
+        )
 
 
 def _aggregated(name: str, outputs: tf.Tensor, mask: tf.Tensor, how: str) -> tf.Tensor:

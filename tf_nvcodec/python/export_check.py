@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -16,6 +17,12 @@ import tensorflow as tf
 # How far an output may be from the reference, as a part of its largest value. Another order of
 # adding changes the last digits of a float32.
 _TOLERANCE = 1e-3
+# What TensorFlow's engines log, each with the name of an engine.
+_LOG_ENGINES = ("trt_engine_op=1", "trt_engine_resource_ops=1")
+_BUILT = re.compile(r"Building a new TensorRT engine for (\S+)")
+_NATIVE = re.compile(r"Executing native segment: (\S+)")
+# A line of TensorFlow's log, such as "2026-11-26 10:00:00.123456: I tensorflow/...".
+_LOG_LINE = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+: )?[IWEF]\d{0,4} ?.*\.cc:\d+\]")
 _PACKAGE = Path(__file__).resolve().parents[2]
 
 _LOAD_AND_RUN = """
@@ -41,7 +48,8 @@ def differences_in_a_fresh_process(
     """Returns the largest difference of each output of numbers from `reference`.
 
     Raises:
-      RuntimeError: The model does not load or run, or an output differs.
+      RuntimeError: The model does not load or run, an output differs, or a TensorRT engine of the
+        network did not do its work.
     """
     answers = _answers(folder, contents)
     missing = sorted(set(reference) ^ set(answers))
@@ -68,6 +76,22 @@ def differences_in_a_fresh_process(
     return found
 
 
+def _require_engines(log: str) -> None:
+    """Raises if an engine was built or left its work to TensorFlow, which takes seconds or gives up
+    the speed, and changes no output."""
+    for pattern, what in (
+        (_BUILT, "TensorRT builds {} again instead of loading it"),
+        (_NATIVE, "TensorFlow runs instead of {}"),
+    ):
+        names = sorted({name.split("/")[-1] for name in pattern.findall(log)})
+        if names:
+            raise RuntimeError(
+                f"in a fresh process, {what.format(', '.join(names))}: the network has no engine "
+                "for this number of frames or clips at a time. Convert it for the batches that it "
+                "gets (clips_per_video of each video for clips; for images, times clip_length)"
+            )
+
+
 def _plain(values: np.ndarray) -> np.ndarray:
     """Returns the values as the child writes them: NumPy's files know no bfloat16."""
     if values.dtype.kind in "OS":
@@ -84,13 +108,21 @@ def _answers(folder: str, contents: Sequence[bytes]) -> dict[str, Any]:
         paths = [str(_PACKAGE), *filter(None, [os.environ.get("PYTHONPATH")])]
         done = subprocess.run(
             [sys.executable, "-c", _LOAD_AND_RUN, folder, str(videos), str(answers)],
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+            env={
+                **os.environ,
+                "PYTHONPATH": os.pathsep.join(paths),
+                "TF_CPP_MIN_LOG_LEVEL": "0",
+                "TF_CPP_VMODULE": ",".join(
+                    filter(None, [os.environ.get("TF_CPP_VMODULE"), *_LOG_ENGINES])
+                ),
+            },
             capture_output=True,
             text=True,
             check=False,
         )
         if done.returncode:
-            said = "\n".join(done.stderr.strip().splitlines()[-3:])
+            lines = [line for line in done.stderr.splitlines() if not _LOG_LINE.match(line)]
+            said = "\n".join("\n".join(lines).strip().splitlines()[-3:])
             cure = ""
             if tf.config.list_physical_devices("GPU"):
                 cure = (
@@ -98,5 +130,6 @@ def _answers(folder: str, contents: Sequence[bytes]) -> dict[str, Any]:
                     "TF_FORCE_GPU_ALLOW_GROWTH=true"
                 )
             raise RuntimeError(f"the model does not run in a fresh process: {said}{cure}")
+        _require_engines(done.stderr)
         with np.load(answers) as arrays:
             return dict(arrays)

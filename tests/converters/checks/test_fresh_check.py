@@ -66,7 +66,7 @@ def serves(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
     def check(folder: Path, requests: Sequence[Any], tags: Any) -> FreshReport:
         runs = []
-        for name, shapes in requests:
+        for name, shapes, _ in requests:
             ran = shapes["x"][0] in batches
             part = events(LOG)[0 if ran else 1]
             runs.append(ShapeRun(name, shapes, 0.1, part["engine"], part["built"], part["native"]))

@@ -33,6 +33,7 @@ def test_convert_without_options(calls, capsys):
     assert (source, output) == ("in", "out")
     assert spec == ConversionSpec()
     assert given == {
+        "build_data": None,
         "calibration_data": None,
         "verify_data": None,
         "verify": True,
@@ -54,10 +55,12 @@ def test_every_option_of_convert(calls, spec_of, capsys):
         --calibration-table t.calib_table
         --signature s1 --signature s2 --tag serve --tag gpu --output out:0
         --threshold max_abs=0.5 --threshold top1=none
-        --verify --verify-data v.npz --bisect --overwrite --no-child --json --quiet
+        --build-data c.mp4 --verify --verify-data v.npz --bisect --overwrite --no-child
+        --json --quiet
     """
     spec = spec_of(*options.split())
     assert calls["convert"][1] == {
+        "build_data": ["c.mp4"],
         "calibration_data": ["a.npz", "b.npz"],
         "verify_data": ["v.npz"],
         "verify": True,

@@ -10,7 +10,7 @@ import pytest
 
 from converters import ConversionSpec
 from converters.checks.fresh_check import FreshReport, ShapeRun, fresh_check
-from converters.inputs.batch_files import read_spool
+from converters.inputs.batch_files import read_batch, read_spool
 from converters.model.trt_graph import load_graph
 from converters.tftrt import engine_job
 from converters.tftrt.spec_for_model import declared_shapes
@@ -34,6 +34,7 @@ def tftrt(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
         for name in arguments["signatures"]:
             spool = arguments["calibration"].get(name)
             batches = list(read_spool(spool)()) if spool else []
+            building = [read_batch(Path(file)) for file in arguments["building"].get(name, ())]
             shape = {key: value.shape for key, value in batches[0].items()} if batches else None
             found[name] = {
                 "converter": "copy",
@@ -43,7 +44,8 @@ def tftrt(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
                 if batches or arguments["tables"]
                 else {},
                 "calibrated": {"signature": name},
-                "shapes": declared_shapes(spec, loaded.signatures[name], shape),
+                "shapes": [{key: value.shape for key, value in b.items()} for b in building]
+                or declared_shapes(spec, loaded.signatures[name], shape),
             }
         if arguments["save"]:
             chosen = result["model"](spec) if callable(result["model"]) else result["model"]
@@ -58,7 +60,7 @@ def tftrt(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 
     # A real fresh process takes seconds to import TensorFlow, and few tests need one.
     def fresh(folder: Path, requests: Any, tags: Any) -> FreshReport:
-        runs = tuple(ShapeRun(name, shapes, 0.1, (), (), ()) for name, shapes in requests)
+        runs = tuple(ShapeRun(name, shapes, 0.1, (), (), ()) for name, shapes, _ in requests)
         return FreshReport(0.1, 0.1, runs)
 
     monkeypatch.setattr("converters.conversion_stages.fresh_check", fresh)

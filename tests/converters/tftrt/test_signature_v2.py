@@ -9,6 +9,7 @@ from typing import Any
 import gpu_models
 import pytest
 
+import tf_nvcodec as nvc
 from converters import ConversionSpec
 from converters.int8.calibration_table import CalibrationTable, TablesBySignature
 from converters.model.trt_graph import EngineNode, engine_nodes
@@ -68,6 +69,16 @@ def scales_of(engine: EngineNode, scale: float) -> dict[str, float]:
     to a node. The name of such a layer begins with that of the engine."""
     added = f"{engine.canonical_name}/{engine.node_names[0]}-shuffle"
     return dict.fromkeys((*engine.node_names, added), scale)
+
+
+def test_a_model_of_bytes_has_its_network_in_an_engine(model: Path, tmp_path: Path) -> None:
+    network = gpu_models.save_cnn(tmp_path / "network")
+    nvc.export_video_model(network, tmp_path / "bytes", clips_per_video=4)
+    made = converted(tmp_path / "bytes", "serving_default")
+    assert "VideoDecodeClips" in {node.op for node in made.graph_def.node}
+    inside = [engine.node_names for engine in engine_nodes(made.graph_def)]
+    network_ops = [name.rpartition("/")[2] for name in max(inside, key=len)]
+    assert network_ops.count("Relu") == 3 and network_ops[-2:] == ["MatMul", "Softmax"]
 
 
 def test_each_conversions_engines_have_names_of_their_own(model: Path) -> None:
