@@ -90,6 +90,15 @@ def r3d18() -> Any:
     return tf.keras.Model(given, layers.Dense(400)(layers.GlobalAveragePooling3D()(x)))
 
 
+def serving(model: Any, spec: Any) -> Any:
+    import tensorflow as tf
+
+    def serve(frames: Any) -> dict[str, Any]:
+        return {"scores": model(frames, training=False)}
+
+    return tf.function(serve, input_signature=[spec])
+
+
 def prepare(folder: Path, only: list[str]) -> None:
     """Writes each network and its conversion; both networks are converted at the same time."""
     import tensorflow as tf
@@ -100,13 +109,10 @@ def prepare(folder: Path, only: list[str]) -> None:
         model = r3d18() if name == "r3d18" else tf.keras.applications.ResNet50(weights=None)
         network = NETWORKS[name]
         frame = [WANTED] * network.clip + [network.side, network.side, 3]
-        serve = tf.function(
-            lambda frames, model=model: {"scores": model(frames, training=False)},
-            input_signature=[tf.TensorSpec([None, *frame], tf.float32, "frames")],
-        )
+        spec = tf.TensorSpec([None, *frame], tf.float32, "frames")
         module = tf.Module()
-        module.model, module.serve = model, serve
-        tf.saved_model.save(module, str(folder / f"{name}_native"), signatures=serve)
+        module.model, module.serve = model, serving(model, spec)
+        tf.saved_model.save(module, str(folder / f"{name}_native"), signatures=module.serve)
         command = [sys.executable, "-m", "converters", "convert", str(folder / f"{name}_native")]
         command += [str(folder / name), "--precision", "fp16", "--overwrite", *network.options]
         with open(folder / f"{name}.log", "wb") as log:
@@ -259,9 +265,9 @@ def targets(network: str, codec: str, rows: dict[str, Any]) -> list[dict[str, An
         rate = {name: one["requests_per_s"] for name, one in row.items()}
         ours = max(rate["tf_nvcodec"], rate.get("batched", 0))
         parts = min(rate["decoding"], max(rate["network"], rate.get("batched", 0)))
-        peers = max(rate[name] for name in ("PyNvVideoCodec", "PyAV") if name in rate)
+        peers = max((rate[n] for n in ("PyNvVideoCodec", "PyAV") if n in rate), default=0)
         where = f"{network}, {codec}, {callers} callers"
-        pairs = [(f"{where}: the best peer", ours / peers, 1.0)]
+        pairs = [(f"{where}: the best peer", ours / peers, 1.0)] if peers else []
         if int(callers) >= SHARE_FROM:
             pairs.append((f"{where}: {SHARE} of the slower part", ours / parts, SHARE))
         if (network, codec, callers) == ("resnet50", "h264", "1"):
