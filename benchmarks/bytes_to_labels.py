@@ -11,10 +11,9 @@ ffmpeg, --clips names a folder with h264_1080p_6s.mp4 and hevc_1080p_6s.mp4. A r
     r3d18       a clip of 16 frames of 112x112 from the middle, through a 3D ResNet of 18 layers
 
 Callers are threads of one process that make one request after the other. For each network and
-codec, these take turns:
+codec, these take turns (--batch-requests exports with that option):
 
     tf_nvcodec       export_video_model's SavedModel
-    batched          the same with batch_requests (r3d18)
     decoding         the same decoding without the network
     network          the network alone, on frames in GPU memory
     PyNvVideoCodec   its SimpleDecoder, reused for the next file, DLPack, tf.image.resize, the
@@ -128,17 +127,19 @@ def prepare(folder: Path, only: list[str]) -> None:
 class Ways:
     """Calls for one network; each method returns a function of the caller's number."""
 
-    def __init__(self, models: Path, name: str, work: str) -> None:
+    def __init__(self, models: Path, name: str, work: str, batch_requests: int) -> None:
         import tensorflow as tf
         import tf_nvcodec as nvc
 
         self.tf, self.nvc = tf, nvc
         self.network = NETWORKS[name]
-        self._engines = str(models / name)
-        loaded = tf.saved_model.load(self._engines)
-        self._loaded = loaded
-        self._run = loaded.signatures["serving_default"]
-        self._work = work
+        # A process can load engines once, so another one exports.
+        exported = f"{work}/{name}"
+        how = f"batch_requests={batch_requests}"
+        code = f"nvc.export_video_model({str(models / name)!r}, {exported!r}, {how})"
+        subprocess.run([sys.executable, "-c", f"import tf_nvcodec as nvc; {code}"], check=True)
+        self._model = tf.saved_model.load(exported)
+        self._run = self._model.signatures["frames"]
         indices = range(FRAMES_OF_A_VIDEO)
         if self.network.clip:
             first = (FRAMES_OF_A_VIDEO - WANTED) // 2
@@ -147,16 +148,12 @@ class Ways:
             self._indices = [i * (FRAMES_OF_A_VIDEO - 1) // (WANTED - 1) for i in range(WANTED)]
         self._size = (self.network.side, self.network.side)
 
-    def ours(self, path: Path, batched: int = 0) -> Call:
-        folder = f"{self._work}/{self.network.side}_{batched}"
-        if not os.path.exists(folder):
-            self.nvc.export_video_model(self._engines, folder, batch_requests=batched)
-        model = self.tf.saved_model.load(folder)
-        serve, contents = model.signatures["serving_default"], path.read_bytes()
+    def ours(self, path: Path) -> Call:
+        serve, contents = self._model.signatures["serving_default"], path.read_bytes()
 
         def call(_: int) -> None:
             answer = serve(contents=self.tf.constant([contents]))
-            assert not answer["status"].numpy()[0] and model is not None
+            assert not answer["status"].numpy()[0]
             answer["scores"].numpy()
 
         return call
@@ -259,12 +256,11 @@ def take_turns(
 
 
 def targets(network: str, codec: str, rows: dict[str, Any]) -> list[dict[str, Any]]:
-    """Compares the better of our two ways with the slower part and with the peers."""
+    """Compares ours with the slower part and with the peers."""
     found = []
     for callers, row in rows.items():
         rate = {name: one["requests_per_s"] for name, one in row.items()}
-        ours = max(rate["tf_nvcodec"], rate.get("batched", 0))
-        parts = min(rate["decoding"], max(rate["network"], rate.get("batched", 0)))
+        ours, parts = rate["tf_nvcodec"], min(rate["decoding"], rate["network"])
         peers = max((rate[n] for n in ("PyNvVideoCodec", "PyAV") if n in rate), default=0)
         where = f"{network}, {codec}, {callers} callers"
         pairs = [(f"{where}: the best peer", ours / peers, 1.0)] if peers else []
@@ -283,6 +279,7 @@ def main() -> None:
     parser.add_argument("--networks", default=",".join(NETWORKS))
     parser.add_argument("--codecs", default=",".join(CODECS))
     parser.add_argument("--clips", type=Path)
+    parser.add_argument("--batch-requests", type=int, default=0, metavar="N")
     parser.add_argument("--seconds", type=float, default=2.0, help="of a turn, about")
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--results", type=Path, default=RESULTS)
@@ -302,12 +299,10 @@ def main() -> None:
         if options.clips is None:
             link_clips(folder, "_6s")
         for name in networks:
-            ways = Ways(options.models, name, made)
+            ways = Ways(options.models, name, made, options.batch_requests)
             for codec in options.codecs.split(","):
                 path = folder / f"{codec}_1080p_6s.mp4"
                 calls = {"tf_nvcodec": ways.ours(path)}
-                if ways.network.clip:
-                    calls["batched"] = ways.ours(path, BATCHED)
                 calls.update({"decoding": ways.decoding(path), "network": ways.alone(path)})
                 for peer, make in (("PyNvVideoCodec", ways.pynv), ("PyAV", ways.pyav)):
                     try:
@@ -321,14 +316,17 @@ def main() -> None:
                     rates = {way: round(one["requests_per_s"], 1) for way, one in row.items()}
                     print(name, codec, callers, json.dumps(rates), flush=True)
                 met += targets(name, codec, rows)
-                _write(options.results, found, met)
+                _write(options.results, options.batch_requests, found, met)
 
 
-def _write(results: Path, found: dict[str, Any], met: list[dict[str, Any]]) -> None:
+def _write(
+    results: Path, batch_requests: int, found: dict[str, Any], met: list[dict[str, Any]]
+) -> None:
     result = {
         "machine": {**machine.describe(), "gpu": gpu()},
         "frames_of_a_video": FRAMES_OF_A_VIDEO,
         "frames_wanted": WANTED,
+        "batch_requests": batch_requests,
         "networks": found,
         "targets": met,
     }
