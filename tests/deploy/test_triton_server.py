@@ -324,16 +324,23 @@ def test_the_first_request_after_the_warm_up(
     model: Path, tmp_path: Path, clips: Clips, videos: Any
 ) -> None:
     write_repository(model, tmp_path / "models", "colors", warm_up=[clips.path("h264.mp4")])
-    with triton_server.Server(tmp_path / "models", tmp_path / "log") as server:
-        client = grpc.InferenceServerClient(f"127.0.0.1:{server.grpc}")
-        assert client.is_server_ready()  # opens the connection
-        seconds = []
-        for _ in range(20):
-            begin = time.perf_counter()
-            infer(client, videos[:1])
-            seconds.append(time.perf_counter() - begin)
-    # Without the warm-up it is some twenty times as long.
-    assert seconds[0] < 2 * max(seconds[1:]), seconds
+
+    def seconds_of_requests() -> list[float]:
+        with triton_server.Server(tmp_path / "models", tmp_path / "log") as server:
+            client = grpc.InferenceServerClient(f"127.0.0.1:{server.grpc}")
+            assert client.is_server_ready()  # opens the connection
+            seconds = []
+            for _ in range(20):
+                begin = time.perf_counter()
+                infer(client, videos[:1])
+                seconds.append(time.perf_counter() - begin)
+            return seconds
+
+    # Without the warm-up it is some twenty times as long. Other work on the machine may hit it once.
+    tried: list[list[float]] = []
+    while not tried or tried[-1][0] >= 2 * max(tried[-1][1:]):
+        assert len(tried) < 3, tried
+        tried.append(seconds_of_requests())
 
 
 @pytest.mark.slow
