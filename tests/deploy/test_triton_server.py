@@ -336,7 +336,7 @@ def test_the_first_request_after_the_warm_up(
                 seconds.append(time.perf_counter() - begin)
             return seconds
 
-    # Without the warm-up it is some twenty times as long. Other work on the machine may hit it once.
+    # Without the warm-up it is some twenty times as long. Other work may disturb one measurement.
     tried: list[list[float]] = []
     while not tried or tried[-1][0] >= 2 * max(tried[-1][1:]):
         assert len(tried) < 3, tried
