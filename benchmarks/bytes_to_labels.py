@@ -213,7 +213,7 @@ class Ways:
                     output_color_type=PyNvVideoCodec.OutputColorType.RGB,
                 )
             frames = own.decoder.get_batch_frames_by_index(self._indices)
-            tensors = [tf.experimental.dlpack.from_dlpack(f.__dlpack__()) for f in frames]
+            tensors = [tf.experimental.dlpack.from_dlpack(f.__dlpack__(stream=1)) for f in frames]
             with tf.device("/GPU:0"):
                 self._scores(prepared(tf.stack(tensors)))
 
@@ -245,7 +245,13 @@ def take_turns(
 ) -> dict[str, dict[str, float]]:
     found: dict[str, list[Any]] = {name: [] for name in ways}
     counts = {}
-    for name, call in ways.items():
+    for name, call in list(ways.items()):
+        try:
+            call(0)
+        except Exception as error:
+            print(f"{name} fails and is left out: {error}", file=sys.stderr)
+            del ways[name], found[name]
+            continue
         took, _ = measure(call, callers, callers)  # once for each, to warm up and to know its pace
         took, _ = measure(call, callers, callers)
         counts[name] = callers * max(1, round(seconds / took))
