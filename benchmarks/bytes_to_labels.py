@@ -36,31 +36,25 @@ from typing import Any, NamedTuple
 
 from benchmarks import machine
 from benchmarks.callers import figures, measure
-from benchmarks.nvdec_decode import CODECS, RESULTS, gpu, link_clips
+from benchmarks.nvdec_batch import FRAMES_OF_A_VIDEO, SPREAD, WANTED
+from benchmarks.nvdec_decode import CODECS, RESULTS, clips_folder, gpu
 
 CALLERS = (1, 4, 8, 16, 32)
-FRAMES_OF_A_VIDEO, WANTED = 150, 16
 SHARE, SHARE_FROM = 0.95, 8
 # One caller's requests/s with ResNet50 and H.264 are to be 2.5 times those of a model made by hand.
 ONE_CALLER = 2.5 * 12.7
-BATCHED = 8
 
 
 class Network(NamedTuple):
     side: int
     clip: bool  # a request is one clip, not images
-    shape: str  # of a request, for trt-convert
-    options: tuple[str, ...]
+    options: tuple[str, ...]  # of trt-convert
 
 
 NETWORKS = {
-    "resnet50": Network(224, False, "frames:16x224x224x3", ("--shape", "frames:16x224x224x3")),
-    "r3d18": Network(
-        112,
-        True,
-        "frames:1x16x112x112x3",
-        ("--range", f"frames:1x16x112x112x3..{BATCHED}x16x112x112x3"),
-    ),
+    "resnet50": Network(224, False, ("--shape", "frames:16x224x224x3")),
+    # All that --batch-requests 8 may send.
+    "r3d18": Network(112, True, ("--range", "frames:1x16x112x112x3..8x16x112x112x3")),
 }
 Call = Callable[[int], None]
 
@@ -140,12 +134,9 @@ class Ways:
         subprocess.run([sys.executable, "-c", f"import tf_nvcodec as nvc; {code}"], check=True)
         self._model = tf.saved_model.load(exported)
         self._run = self._model.signatures["frames"]
-        indices = range(FRAMES_OF_A_VIDEO)
-        if self.network.clip:
-            first = (FRAMES_OF_A_VIDEO - WANTED) // 2
-            self._indices = list(indices[first : first + WANTED])
-        else:
-            self._indices = [i * (FRAMES_OF_A_VIDEO - 1) // (WANTED - 1) for i in range(WANTED)]
+        first = (FRAMES_OF_A_VIDEO - WANTED) // 2
+        middle = list(range(first, first + WANTED))
+        self._indices = middle if self.network.clip else SPREAD
         self._size = (self.network.side, self.network.side)
 
     def ours(self, path: Path) -> Call:
@@ -245,13 +236,7 @@ def take_turns(
 ) -> dict[str, dict[str, float]]:
     found: dict[str, list[Any]] = {name: [] for name in ways}
     counts = {}
-    for name, call in list(ways.items()):
-        try:
-            call(0)
-        except Exception as error:
-            print(f"{name} fails and is left out: {error}", file=sys.stderr)
-            del ways[name], found[name]
-            continue
+    for name, call in ways.items():
         took, _ = measure(call, callers, callers)  # once for each, to warm up and to know its pace
         took, _ = measure(call, callers, callers)
         counts[name] = callers * max(1, round(seconds / took))
@@ -300,21 +285,21 @@ def main() -> None:
         tf.config.experimental.set_memory_growth(each, True)
     found: dict[str, Any] = {}
     met: list[dict[str, Any]] = []
-    with tempfile.TemporaryDirectory() as made:
-        folder = options.clips or Path(made)
-        if options.clips is None:
-            link_clips(folder, "_6s")
+    with clips_folder(options.clips, "_6s") as folder, tempfile.TemporaryDirectory() as work:
         for name in networks:
-            ways = Ways(options.models, name, made, options.batch_requests)
+            ways = Ways(options.models, name, work, options.batch_requests)
             for codec in options.codecs.split(","):
                 path = folder / f"{codec}_1080p_6s.mp4"
                 calls = {"tf_nvcodec": ways.ours(path)}
                 calls.update({"decoding": ways.decoding(path), "network": ways.alone(path)})
                 for peer, make in (("PyNvVideoCodec", ways.pynv), ("PyAV", ways.pyav)):
                     try:
-                        calls[peer] = make(path)
-                    except ImportError as error:
-                        print(f"{peer} is absent: {error}", file=sys.stderr)
+                        call = make(path)
+                        call(0)
+                    except Exception as error:  # a peer may fail in any way
+                        print(f"{peer} is left out: {error}", file=sys.stderr)
+                    else:
+                        calls[peer] = call
                 rows = found.setdefault(name, {}).setdefault(codec, {})
                 for callers in CALLERS:
                     row = take_turns(calls, callers, options.seconds, options.rounds)

@@ -16,18 +16,19 @@ from __future__ import annotations
 
 import argparse
 import json
-import tempfile
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 from benchmarks import machine
-from benchmarks.nvdec_decode import CODECS, RESULTS, gpu, link_clips
+from benchmarks.nvdec_decode import CODECS, RESULTS, clips_folder, gpu
 from benchmarks.nvdec_pass import median_rate
 from benchmarks.nvdec_peers import SIDE
 
 FRAMES_OF_A_VIDEO, WANTED = 150, 16
+# The frames that decode_clips takes.
+SPREAD = [i * (FRAMES_OF_A_VIDEO - 1) // (WANTED - 1) for i in range(WANTED)]
 THREADS, CALLERS = 16, 2
 BATCHES = (1, 2, 4, 8, 16, 32)
 TARGET, TARGET_BATCH = 0.95, 8
@@ -46,12 +47,10 @@ class Ours:
         self._tf, self._nvc, self._videos = tf, nvc, videos
         self._contents = tf.io.read_file(path)
         self._last = tf.function(lambda frames: tf.reshape(frames, [-1])[-1])
-        # The frames that decode_clips takes.
-        self._indices = [i * (FRAMES_OF_A_VIDEO - 1) // (WANTED - 1) for i in range(WANTED)]
 
     def _frames_at(self, contents: Any) -> Any:
         return self._nvc.decode_frames_at(
-            contents, self._indices, size=(SIDE, SIDE), backend="nvdec"
+            contents, SPREAD, size=(SIDE, SIDE), backend="nvdec"
         ).frames
 
     def rate(self) -> int:
@@ -122,10 +121,7 @@ def main() -> None:
     parser.add_argument("--videos", type=int, default=64, help="a multiple of 32")
     parser.add_argument("--results", type=Path, default=RESULTS)
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as made:
-        folder = options.clips or Path(made)
-        if options.clips is None:
-            link_clips(folder, "_6s")
+    with clips_folder(options.clips, "_6s") as folder:
         found = {
             codec: measure(str(folder / f"{codec}_1080p_6s.mp4"), options.videos, options.rounds)
             for codec in CODECS

@@ -189,6 +189,17 @@ def link_clips(folder: Path, suffix: str = "") -> None:
         (folder / f"{name}.mp4").symlink_to(clips.path(name))
 
 
+@contextlib.contextmanager
+def clips_folder(given: Path | None, suffix: str = "") -> Iterator[Path]:
+    """Gives the folder that --clips names, else a temporary one with links to the clips."""
+    if given is not None:
+        yield given
+        return
+    with tempfile.TemporaryDirectory() as made:
+        link_clips(Path(made), suffix)
+        yield Path(made)
+
+
 def would_be_lost(path: Path, peers: Sequence[str], on: str) -> str | None:
     """Returns why older results must not be overwritten, or None."""
     if not path.exists():
@@ -215,7 +226,7 @@ def table(results: dict[str, dict[str, Any]]) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--clips", help="folder of the 1080p clips")
+    parser.add_argument("--clips", type=Path, help="folder of the 1080p clips")
     parser.add_argument("--peers", default=",".join(PEERS))
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--limit", type=float, default=390, help="seconds for all peers together")
@@ -225,19 +236,15 @@ def main() -> None:
     options = parser.parse_args()
     if options.job:
         figures = int(options.figures)
-        job(options.job, options.codec, options.clips, options.rounds, figures)
+        job(options.job, options.codec, str(options.clips), options.rounds, figures)
         return
     names = options.peers.split(",")
     options.results.mkdir(parents=True, exist_ok=True)
     path = options.results / "nvdec_decode.json"
     if lost := would_be_lost(path, names, gpu()):
         parser.error(f"{path} has {lost}: choose another --results")
-    with contextlib.ExitStack() as stack:
-        folder = options.clips
-        if folder is None:
-            folder = stack.enter_context(tempfile.TemporaryDirectory())
-            link_clips(Path(folder))
-        run(names, folder, path, options.rounds, options.limit)
+    with clips_folder(options.clips) as folder:
+        run(names, str(folder), path, options.rounds, options.limit)
 
 
 def run(names: Sequence[str], folder: str, path: Path, rounds: int, limit_s: float) -> None:

@@ -20,7 +20,6 @@ import json
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -28,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import machine
-from benchmarks.nvdec_decode import CODECS, FRAMES, RESULTS, gpu, link_clips
+from benchmarks.nvdec_decode import CODECS, FRAMES, RESULTS, clips_folder, gpu
 from benchmarks.nvdec_peers import PEERS, SIDE
 
 VIDEOS, CLIP, CHUNK = 14, 16, 64
@@ -138,10 +137,7 @@ def main() -> None:
         fps = median_rate(lambda: peer.whole(options.peer), options.rounds)
         print(json.dumps({"version": peer.version(), "fps": fps}))
         return
-    with tempfile.TemporaryDirectory() as made:
-        folder = options.clips or Path(made)
-        if options.clips is None:
-            link_clips(folder)
+    with clips_folder(options.clips) as folder:
         found = measure(folder, options.rounds)
     result = {
         "machine": {**machine.describe(), "gpu": gpu()},

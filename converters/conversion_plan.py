@@ -14,13 +14,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from converters.checks.runnable import signature_specs
-from converters.inputs.build_data import (
-    BuildBatch,
-    data_by_signature,
-    takes_strings,
-    write_build_batches,
-)
+from converters.checks.runnable import input_specs
+from converters.inputs.build_data import BuildData, write_build_batches
+from converters.inputs.by_signature import build_data_of, takes_strings
+from converters.inputs.data_sources import read_once
 from converters.int8.calibration_table import check_table_path
 from converters.int8.proof import without_build_log
 from converters.model.model_source import GRAPH_KINDS, ModelSource, kind_of
@@ -65,9 +62,8 @@ class ConversionPlan:
 
     `asked` is the user's spec and `spec` the final one, with every default filled in;
     `reason` says why it has its mode. `kept` are the signatures that stay native: "" where the
-    user did not name them, else the reason. `building` has the batches to build with, a batch for
-    each set of shapes, of the signatures for which random values do not do. `machine` is the
-    environment as JSON.
+    user did not name them, else the reason. `building` has the batches to build with of
+    those `signatures` for which random values do not do. `machine` is the environment as JSON.
     """
 
     source: ModelSource
@@ -76,7 +72,7 @@ class ConversionPlan:
     reason: str
     signatures: Mapping[str, Signature]
     kept: Mapping[str, str]
-    building: Mapping[str, tuple[BuildBatch, ...]]
+    building: Mapping[str, BuildData]
     machine: Mapping[str, Any]
 
     @property
@@ -121,7 +117,7 @@ def make_plan(
     spec = dataclasses.replace(_with_keys(spec, opened.renamed), tags=opened.tags)
     named = {name: opened.signature(name) for name in spec.signatures or opened.signatures}
     check_all_used(spec, named)
-    building = _read_build_data(opened, spec, named, build_data, calibration_data, context)
+    building = _read_build_data(spec, named, build_data, calibration_data, context)
     signatures, kept = _chosen(opened, spec, named, building)
     spec = with_graph_batch(spec, asked.max_batch_size, signatures.values())
     return ConversionPlan(opened, asked, spec, reason, signatures, kept, building, machine)
@@ -184,30 +180,28 @@ def _with_keys(spec: ConversionSpec, renamed: Mapping[str, str]) -> ConversionSp
 
 
 def _read_build_data(
-    source: ModelSource,
     spec: ConversionSpec,
     named: Mapping[str, Signature],
     build_data: Any,
     calibration_data: Any,
     context: ConversionContext,
-) -> dict[str, tuple[BuildBatch, ...]]:
-    all_specs = signature_specs(str(source.saved_model), source.tags)
-    specs = {name: all_specs[name] for name in named}
+) -> dict[str, BuildData]:
+    specs = {name: input_specs(signature) for name, signature in named.items()}
     data = build_data
     if data is None:
         if calibration_data is None or not any(map(takes_strings, specs.values())):
             return {}
-        if hasattr(calibration_data, "__next__"):
+        data = calibration_data
+        if isinstance(data, Mapping):
+            data = {name: data[name] for name in data if takes_strings(specs.get(name, {}))}
+        if read_once(data):
             raise SpecError(
                 "calibration_data can be read only once, and a signature with strings is also "
                 "built with it: give a function that makes it, a list, a dataset or files"
             )
-        data = calibration_data
-        if isinstance(data, Mapping):
-            data = {name: data[name] for name in data if takes_strings(specs.get(name, {}))}
-    found: dict[str, tuple[BuildBatch, ...]] = {}
+    found: dict[str, BuildData] = {}
     with context.progress.step("reading data to build with"):
-        for name, own in data_by_signature(data, specs).items():
+        for name, own in build_data_of(data, specs).items():
             folder = context.work / f"build_{len(found)}"
             shapes = fitting_shapes(spec, named[name])
             found[name] = write_build_batches(own, specs[name], shapes, folder)

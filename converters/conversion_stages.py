@@ -10,18 +10,17 @@ compare -> VerificationReport   the outputs against the native model's
 from __future__ import annotations
 
 import dataclasses
-import functools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from converters.checks.fresh_check import FreshReport, Request, fresh_check
-from converters.checks.runnable import signature_specs
+from converters.checks.runnable import input_specs
 from converters.checks.verify import VerificationReport, verify
 from converters.conversion_plan import ConversionContext, ConversionPlan
 from converters.inputs.batch_files import write_spool
-from converters.inputs.build_data import BuildBatch
-from converters.inputs.calibration_data import Batch, batches, known_count
+from converters.inputs.by_signature import calibration_data_of
+from converters.inputs.calibration_data import batches, known_count
 from converters.inputs.data_sources import files_of
 from converters.int8.calibration_table import CalibrationTable, read_tables, usable_table
 from converters.int8.proof import (
@@ -153,11 +152,7 @@ def build(
         "save": save,
         "allow_none": allow_none,
         "calibrated": ranges.graphs,
-        "building": {
-            name: [batch.file for batch in own]
-            for name, own in plan.building.items()
-            if name in plan.signatures
-        },
+        "building": {name: own.folder for name, own in plan.building.items()},
     }
     with environment_variables(_log_settings(spec) if context.child else {}):
         try:
@@ -186,14 +181,10 @@ def run_fresh(
     EngineError if that process builds an engine or runs a segment in TensorFlow, unless the spec
     saves no engines; or if its log does not tell.
     """
-    files = {
-        name: [(batch.shapes, batch.file) for batch in own] for name, own in plan.building.items()
-    }
-    requests = [
-        Request(name, shapes, next((f for s, f in files.get(name, ()) if s == shapes), None))
-        for name, sets in built.shapes.items()
-        for shapes in sets
-    ]
+    requests = []
+    for name, sets in built.shapes.items():
+        own = plan.building.get(name)
+        requests += [Request(name, shapes, own.file_of(shapes) if own else None) for shapes in sets]
     with context.progress.step("running every shape in a fresh process"):
         report = fresh_check(folder, requests, plan.source.tags)
     if plan.spec.save_gpu_specific_engines:
@@ -222,11 +213,7 @@ def compare(
     process did not run.
     """
     if data is None and plan.building:
-        data = {
-            name: functools.partial(_read, own)
-            for name, own in plan.building.items()
-            if name in built.signatures
-        }
+        data = {name: own.batches for name, own in plan.building.items()}
     served: dict[str, list[Mapping[str, Shape]]] = {name: [] for name in built.signatures}
     for run in fresh.runs if fresh else ():
         if not run.native:
@@ -246,10 +233,6 @@ def compare(
             check_engines=fresh is not None,
             served=served,
         )
-
-
-def _read(batches: Sequence[BuildBatch]) -> Iterator[Batch]:
-    return (batch.read() for batch in batches)
 
 
 def _tables(signatures: Mapping[str, Mapping[str, Any]]) -> dict[str, CalibrationTable]:
@@ -282,11 +265,11 @@ def _with_room(spec: ConversionSpec) -> ConversionSpec:
 
 def _write_batches(plan: ConversionPlan, data: Any, context: ConversionContext) -> dict[str, str]:
     """Writes the calibration batches to files; the folder of each signature's."""
-    source, most = plan.source, plan.spec.calibration_batches
-    specs = signature_specs(str(source.saved_model), source.tags)
-    inputs = {name: sorted(specs[name]) for name in plan.signatures}
+    most = plan.spec.calibration_batches
+    specs = {name: input_specs(signature) for name, signature in plan.signatures.items()}
+    inputs = {name: sorted(own) for name, own in specs.items()}
     folders: dict[str, str] = {}
-    for name, own in _by_signature(data, inputs):
+    for name, own in calibration_data_of(data, inputs):
         if own is None:  # the data of the signature before it
             folders[name] = folders[next(reversed(folders))]
             continue
@@ -297,22 +280,3 @@ def _write_batches(plan: ConversionPlan, data: Any, context: ConversionContext) 
             write_spool(folder, found)
         folders[name] = str(folder)
     return folders
-
-
-def _by_signature(data: Any, inputs: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, Any]]:
-    """(signature, its data); None for the same as before, when one source serves them all."""
-    if isinstance(data, Mapping) and set(data) & set(inputs):
-        for name in inputs:
-            if name not in data:
-                raise CalibrationError(f"calibration_data has nothing for signature {name!r}")
-            yield name, data[name]
-        return
-    first = next(iter(inputs))
-    other = [name for name in inputs if inputs[name] != inputs[first]]
-    if other:
-        raise CalibrationError(
-            f"signatures {first!r} and {other[0]!r} have different inputs: give calibration_data "
-            f"as a dict by signature ({', '.join(map(repr, inputs))}), or name one in signatures"
-        )
-    for name in inputs:
-        yield name, data if name == first else None

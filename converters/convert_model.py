@@ -25,7 +25,7 @@ from converters.conversion_stages import (
     run_fresh,
 )
 from converters.denylist_search import Denylist, find_denylist
-from converters.inputs.data_sources import files_of
+from converters.inputs.data_sources import files_of, read_once
 from converters.int8.calibration_table import CalibrationTable, check_table_path, write_tables
 from converters.model.trt_graph import load_graph
 from converters.spec.conversion_spec import ConversionSpec
@@ -106,20 +106,23 @@ def convert(
             f"spec is a {type(spec).__name__}: give a ConversionSpec (ConversionSpec.from_json "
             "makes one of a dict)"
         )
-    if bisect and verify_data is not None and _read_once(verify_data):
+    if bisect and verify_data is not None and read_once(verify_data):
         raise SpecError(
             "verify_data can be read only once, and bisect compares many times: give a function "
             "that makes it, a list, a dataset or files"
         )
     table = spec.calibration_table
+    data = {
+        "build_data": build_data,
+        "calibration_data": calibration_data,
+        "verify_data": verify_data,
+    }
     check_apart(
         output,
         source,
         [
             *([("the calibration table", table)] if table is not None else ()),
-            *(("of build_data", file) for file in files_of(build_data)),
-            *(("of calibration_data", file) for file in files_of(calibration_data)),
-            *(("of verify_data", file) for file in files_of(verify_data)),
+            *((f"of {name}", file) for name, own in data.items() for file in files_of(own)),
         ],
     )
     with new_output(output, overwrite) as folder, tempfile.TemporaryDirectory(prefix=_WORK) as work:
@@ -156,8 +159,8 @@ def convert(
             compared.raise_if_failed()
         data_files = {
             "build_data": files_of(build_data),
-            "calibration_data": list(ranges.files),
-            "verify_data": files_of(verify_data) if verify else [],
+            "calibration_data": ranges.files,
+            "verify_data": files_of(verify_data) if verify else (),
         }
         report = dataclasses.replace(
             report_of(plan, used, ranges, built, fresh, folder, Path(output), data_files, shown),
@@ -168,13 +171,7 @@ def convert(
         if denied is not None:
             denied.write(folder / DENYLIST)
         has_table = used.calibration_table is not None
-        data = {
-            "build_data": build_data,
-            "calibration_data": calibration_data,
-            "verify_data": verify_data if verify else None,
-        }
-        arguments, missing = _repeated(data, has_table)
-        arguments += [] if verify else ["--no-verify"]
+        arguments, missing = _repeated(data, verify, has_table)
         arguments += [] if child else ["--no-child"]
         record.write_repeat_script(folder, source, arguments, missing)
         record.write_record(folder, report.to_json())
@@ -228,13 +225,6 @@ def calibrate(
     return CalibrationReport(os.fspath(table), tables)
 
 
-def _read_once(data: Any) -> bool:
-    """Whether the data, or that of a signature, is an iterator: it can be read only once."""
-    if isinstance(data, Mapping):
-        return any(map(_read_once, data.values()))
-    return hasattr(data, "__next__")
-
-
 def _bisect(
     plan: ConversionPlan, ranges: Ranges, folder: Path, data: Any, context: ConversionContext
 ) -> tuple[ConversionSpec, Denylist]:
@@ -268,12 +258,14 @@ def _bisect(
     return without(found.op_denylist, found.node_denylist), found
 
 
-def _repeated(all_data: Mapping[str, Any], has_table: bool) -> tuple[list[str], str | None]:
+def _repeated(
+    all_data: Mapping[str, Any], verify: bool, has_table: bool
+) -> tuple[list[str], str | None]:
     """Arguments for repeat.sh, or why the conversion cannot be repeated. A calibration table
     replaces the data that it was measured on."""
-    arguments: list[str] = []
+    arguments = [] if verify else ["--no-verify"]
     for name, data in all_data.items():
-        if data is None:
+        if data is None or (name == "verify_data" and not verify):
             continue
         paths = [data] if isinstance(data, (str, os.PathLike)) else data
         if not isinstance(paths, (list, tuple)) or not all(

@@ -210,7 +210,7 @@ def engine_use(
         new = [given for given in sets if given not in known]
         if len(new) < len(sets):
             partly.add(name)
-        if new and any(spec.dtype.kind in "OSU" for spec in specs.get(name, {}).values()):
+        if new and any(spec.is_string for spec in specs.get(name, {}).values()):
             notes.append(f"signature {name!r} takes strings: whether its engines ran is not known")
             continue
         if len(new) > MOST_SHAPES:

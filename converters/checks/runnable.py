@@ -19,7 +19,7 @@ import numpy.typing as npt
 from converters.environment.facts import cuda
 from converters.inputs.calibration_data import Batch, InputSpec
 from converters.model.model_source import argument_names, graph_outputs, require_frozen
-from converters.model.trt_graph import LoadedGraph, engine_nodes, load_graph
+from converters.model.trt_graph import LoadedGraph, Signature, engine_nodes, load_graph
 from converters.segments.segmenter import tftrt_is_compiled_in
 from converters.util.custom_ops import unknown_op
 from converters.util.errors import (
@@ -130,12 +130,13 @@ def _saved_model(path: str | os.PathLike[str], tags: Sequence[str] | None) -> Lo
 
 
 def _saved_specs(graph: LoadedGraph) -> dict[str, dict[str, InputSpec]]:
+    return {name: input_specs(signature) for name, signature in graph.signatures.items()}
+
+
+def input_specs(signature: Signature) -> dict[str, InputSpec]:
     return {
-        name: {
-            key: InputSpec(info.shape, numpy_dtype(info.dtype))
-            for key, info in signature.inputs.items()
-        }
-        for name, signature in graph.signatures.items()
+        name: InputSpec(info.shape, numpy_dtype(info.dtype))
+        for name, info in signature.inputs.items()
     }
 
 

@@ -36,7 +36,7 @@ from converters.model.trt_graph import engine_nodes, load_graph
 from converters.spec.thresholds import Thresholds, default_thresholds
 from converters.util.child import run_in_child
 from converters.util.errors import VerificationDataError, VerificationError
-from converters.util.shapes import Shape, ShapeSet, format_shape_set, input_name
+from converters.util.shapes import Shape, ShapeSet, format_shape_set, input_name, shapes_of
 
 __all__ = ["FrozenGraph", "OutputResult", "VerificationReport", "verify"]
 
@@ -181,7 +181,7 @@ def _bounds(
 def _noted(source: Iterator[Batch], seen: list[dict[str, Shape]]) -> Iterator[Batch]:
     """Passes the batches on and adds their shapes to `seen`, each set once."""
     for batch in source:
-        shapes = {name: tuple(value.shape) for name, value in batch.items()}
+        shapes = shapes_of(batch)
         if shapes not in seen:
             seen.append(shapes)
         yield batch

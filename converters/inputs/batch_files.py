@@ -31,28 +31,26 @@ def read_batch(path: Path) -> dict[str, Any]:
     return found
 
 
-_CURE = "Calibration batches are kept there: set TMPDIR to a folder with room, or give fewer"
-
-
-def write_spool(folder: Path, batches: Iterable[Batch]) -> int:
-    """Writes each batch as a file of `folder` and returns how many there were."""
+def write_spool(folder: Path, batches: Iterable[Batch], what: str = "Calibration batches") -> int:
+    """Writes each batch as a file of `folder` and returns how many there were. `what` they are, for
+    the error of a full disk."""
+    cure = f"{what} are kept there: set TMPDIR to a folder with room, or give fewer"
     folder.mkdir(parents=True)
     count = 0
     for count, batch in enumerate(batches, 1):
-        write_batch(folder / f"{count:06d}.batch", batch, _CURE)
+        write_batch(folder / f"{count:06d}.batch", batch, cure)
     return count
 
 
-def spool_size(folder: str) -> int:
-    """How many batches `write_spool` wrote there."""
-    return sum(1 for _ in Path(folder).glob("*.batch"))
+def spool_files(folder: str) -> list[Path]:
+    """The files that `write_spool` wrote there, in the batches' order."""
+    return sorted(Path(folder).glob("*.batch"))
 
 
 def read_spool(folder: str) -> Callable[[], Iterator[Batch]]:
     """A function that gives the batches of `write_spool` in their order."""
 
     def batches() -> Iterator[Batch]:
-        for path in sorted(Path(folder).glob("*.batch")):
-            yield read_batch(path)
+        yield from map(read_batch, spool_files(folder))
 
     return batches

@@ -13,54 +13,26 @@ from typing import Any
 
 import numpy as np
 
-from converters.inputs.batch_files import read_batch, write_batch
+from converters.inputs.batch_files import read_spool, spool_files, write_spool
 from converters.inputs.calibration_data import Batch, InputSpec, batches
 from converters.util.errors import SpecError
-from converters.util.shapes import Shape, format_shape
-
-_CURE = "Batches to build with are kept there: set TMPDIR to a folder with room"
+from converters.util.shapes import Shape, format_shape, shapes_of
 
 
 @dataclasses.dataclass(frozen=True)
-class BuildBatch:
-    """The shapes of a batch, and the file that holds it."""
+class BuildData:
+    """Batches to build with: a file of `folder` for each set of `shapes`, in their order."""
 
-    shapes: Mapping[str, Shape]
-    file: str
+    folder: str
+    shapes: tuple[Mapping[str, Shape], ...]
 
-    def read(self) -> Batch:
-        return read_batch(Path(self.file))
+    def batches(self) -> Iterator[Batch]:
+        return read_spool(self.folder)()
 
-
-def data_by_signature(data: Any, inputs: Mapping[str, Mapping[str, InputSpec]]) -> dict[str, Any]:
-    """The data of each signature that gets some, where `data` may be a dict by signature.
-
-    Other data goes to the signatures with strings, which have no other values; if there are none,
-    to all.
-
-    Raises:
-      SpecError: the signatures that would share the data have different inputs.
-    """
-    if isinstance(data, Mapping) and set(data) & set(inputs):
-        unknown = sorted(set(data) - set(inputs))
-        if unknown:
-            raise SpecError(
-                f"build_data has the signature {unknown[0]!r}, which is not converted; there are: "
-                f"{', '.join(inputs)}"
-            )
-        return dict(data)
-    chosen = [name for name, specs in inputs.items() if takes_strings(specs)] or list(inputs)
-    for name in chosen[1:]:
-        if set(inputs[name]) != set(inputs[chosen[0]]):
-            raise SpecError(
-                f"signatures {chosen[0]!r} and {name!r} have different inputs: give build_data as "
-                f"a dict by signature, or name one in signatures (--signature)"
-            )
-    return dict.fromkeys(chosen, data)
-
-
-def takes_strings(specs: Mapping[str, InputSpec]) -> bool:
-    return any(spec.dtype.kind == "O" for spec in specs.values())
+    def file_of(self, shapes: Mapping[str, Shape]) -> str | None:
+        """The file of the batch with these shapes; None if there is none."""
+        files = zip(self.shapes, spool_files(self.folder))
+        return next((str(file) for own, file in files if own == shapes), None)
 
 
 def write_build_batches(
@@ -68,7 +40,7 @@ def write_build_batches(
     specs: Mapping[str, InputSpec],
     declared: Sequence[Mapping[str, Shape]],
     folder: Path,
-) -> tuple[BuildBatch, ...]:
+) -> BuildData:
     """Writes a batch for each set of shapes that engines are built for.
 
     `declared` are these sets. Their batches are made of the data's rows along the first axis, which
@@ -87,24 +59,15 @@ def write_build_batches(
         error=SpecError,
         purpose="build_data",
     )
-    made = _of_shapes(found, declared) if declared else _one_of_each_shape(found)
-    folder.mkdir(parents=True)
-    written = []
-    for index, batch in enumerate(made):
-        path = folder / f"{index:03d}.batch"
-        write_batch(path, batch, _CURE)
-        written.append(BuildBatch(_shapes(batch), str(path)))
-    return tuple(written)
-
-
-def _shapes(batch: Batch) -> dict[str, Shape]:
-    return {name: tuple(value.shape) for name, value in batch.items()}
+    made = list(_of_shapes(found, declared) if declared else _one_of_each_shape(found))
+    write_spool(folder, made, "Batches to build with")
+    return BuildData(str(folder), tuple(map(shapes_of, made)))
 
 
 def _one_of_each_shape(found: Iterable[Batch]) -> Iterator[Batch]:
     kept: list[Batch] = []
     for batch in found:
-        if all(_shapes(batch) != _shapes(other) for other in kept):
+        if all(shapes_of(batch) != shapes_of(other) for other in kept):
             kept.append(batch)
     # The order in which a converter builds declared shapes, too.
     yield from sorted(kept, key=lambda batch: -sum(value.size for value in batch.values()))

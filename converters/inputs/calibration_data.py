@@ -44,6 +44,10 @@ class InputSpec:
             return cls(None, dtype)
         return cls(tuple(None if dim in (None, -1) else int(dim) for dim in spec.shape), dtype)
 
+    @property
+    def is_string(self) -> bool:
+        return self.dtype.kind in "OSU"
+
     def takes(self, shape: Sequence[int]) -> bool:
         return self.shape is None or (
             len(self.shape) == len(shape)
@@ -93,7 +97,7 @@ def batches(
             batch_size,
             drop_remainder=same_shape,
             limited=num_batches is not None,
-            strings=bool(known) and all(spec.dtype.kind == "O" for spec in known.values()),
+            strings=bool(known) and all(spec.is_string for spec in known.values()),
         )
     except SourceError as cause:
         raise error(f"{purpose}: {cause}") from cause.__cause__

@@ -130,6 +130,13 @@ def known_count(
     return None
 
 
+def read_once(data: Any) -> bool:
+    """Whether the data, or that of a signature, is an iterator: it can be read only once."""
+    if isinstance(data, Mapping):
+        return any(map(read_once, data.values()))
+    return hasattr(data, "__next__")
+
+
 def files_of(data: Any) -> list[Path]:
     """The files that `data` names, also in a dict by signature; none if it is made of objects."""
     if isinstance(data, Mapping):
@@ -141,8 +148,7 @@ def files_of(data: Any) -> list[Path]:
     found: list[PathLike] = []
     for path in paths:
         with contextlib.suppress(SourceError, OSError):  # strings may be an input's values
-            whole = isinstance(data, VideoFiles)
-            found += [path] if whole else _expand(Path(path), as_bytes=True)
+            found += [path] if isinstance(data, VideoFiles) else _expand(Path(path), True)
     return [Path(os.path.abspath(path)) for path in found if os.path.isfile(path)]
 
 

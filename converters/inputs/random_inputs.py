@@ -43,7 +43,7 @@ def random_batches(
     if int_range[0] >= int_range[1]:
         raise error(f"int_range is {int_range}; the first is lower than the second")
     for name, spec in known.items():
-        if spec.dtype.kind in "OSU":
+        if spec.is_string:
             raise error(
                 f"input {name!r} takes strings, of which there are no sensible random ones: pass "
                 "data (a dataset, a generator or a .npz file), or leave its signature out "

@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from converters.checks.runnable import load_error
+from converters.checks.runnable import input_specs, load_error
 from converters.environment.kernel_library import kernels_kept
 from converters.environment.tftrt_ready import require_tftrt
-from converters.inputs.batch_files import read_batch, read_spool, spool_size
+from converters.inputs.batch_files import read_spool, spool_files
 from converters.inputs.random_inputs import random_batches
 from converters.int8 import quantization
 from converters.int8.calibration_table import CalibrationTable, TablesBySignature
@@ -32,7 +32,7 @@ from converters.util.child import environment_variables
 from converters.util.errors import EngineError
 from converters.util.paths import as_file_name
 from converters.util.progress import Progress
-from converters.util.shapes import Shape
+from converters.util.shapes import Shape, shapes_of
 
 # TF-TRT writes to this file which ops it left out, and why.
 LEFT_OUT = "left_out.{signature}.csv"
@@ -70,7 +70,7 @@ def convert_signatures(
     save: bool = True,
     allow_none: bool = False,
     calibrated: Mapping[str, Any] | None = None,
-    building: Mapping[str, Sequence[str]] | None = None,
+    building: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
     """Converts each of `signatures` and saves them together; those `kept` stay unchanged.
 
@@ -83,7 +83,7 @@ def convert_signatures(
       calibrated: by signature, "calibrated" of an earlier answer, instead of `tables`. A signature
         whose engines need more ranges is calibrated with its batches, if it has some; no engine
         is built for their shape then, because the earlier conversion built none.
-      building: by signature, the files of the batches to build with (inputs/build_data.py). Other
+      building: by signature, the folder of the batches to build with (inputs/build_data.py). Other
         signatures are built on random inputs.
 
     Returns:
@@ -94,7 +94,7 @@ def convert_signatures(
     shown = Progress(progress)
     job = _Job(saved_model, ConversionSpec.from_json(spec), shown, Path(folder))
     job.alone = len(signatures) == 1
-    job.building = {name: list(map(Path, files)) for name, files in (building or {}).items()}
+    job.building = building or {}
     if tables is not None:
         parsed = {name: CalibrationTable.parse(text) for name, text in tables.items()}
         job.tables = TablesBySignature(parsed, job.alone)
@@ -138,7 +138,7 @@ class _Job:
         self.shapes_of_data = True  # calibration data also says which shapes to build
         self.alone = True  # no other signature is converted
         self.keep_kernels: Callable[[], bool] = lambda: False
-        self.building: dict[str, list[Path]] = {}
+        self.building: Mapping[str, str] = {}
         self.node_names: set[str] = set()
         self.shapes: dict[str, list[dict[str, Shape]]] = {}
         self._prepared = False
@@ -168,10 +168,9 @@ class _Job:
         data = read_spool(spool) if spool is not None else None
         calibration_shape = None
         if data is not None and self.shapes_of_data:
-            sample = next(iter(data()))
-            calibration_shape = {key: tuple(value.shape) for key, value in sample.items()}
-        given = [read_batch(path) for path in self.building.get(name, ())]
-        shapes = [{key: tuple(value.shape) for key, value in batch.items()} for batch in given]
+            calibration_shape = shapes_of(next(iter(data())))
+        given = list(read_spool(self.building[name])()) if name in self.building else []
+        shapes = [shapes_of(batch) for batch in given]
         shapes = shapes or declared_shapes(self.spec, signature, calibration_shape)
         self.shapes[name] = shapes
         found: Any
@@ -196,7 +195,7 @@ class _Job:
                 edit=self._edit,
                 tables=self._tables_of(name),
             )
-            found.convert(data, None if spool is None else spool_size(spool))
+            found.convert(data, None if spool is None else len(spool_files(spool)))
             if shapes and engine_nodes(found.graph_def):
                 self._prepare_building()  # not earlier: segmenting needs memory too
                 found.build(shapes, given or _random(signature, shapes))
@@ -276,11 +275,4 @@ def _calibrated(graph_def: Any) -> dict[str, Any] | None:
 
 
 def _random(signature: Signature, shapes: Sequence[Mapping[str, Shape]]) -> Iterator[Any]:
-    from converters.checks.runnable import numpy_dtype
-    from converters.inputs.calibration_data import InputSpec
-
-    specs = {
-        name: InputSpec(info.shape, numpy_dtype(info.dtype))
-        for name, info in signature.inputs.items()
-    }
-    return random_batches(specs, len(shapes), shapes, error=EngineError)
+    return random_batches(input_specs(signature), len(shapes), shapes, error=EngineError)

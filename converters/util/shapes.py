@@ -17,6 +17,11 @@ ShapeSet = Mapping[str, Shape]
 MAX_ELEMENTS = 2**31 - 1
 
 
+def shapes_of(batch: Mapping[str, Any]) -> dict[str, Shape]:
+    """The shape of each array of a batch."""
+    return {name: tuple(value.shape) for name, value in batch.items()}
+
+
 @dataclass(frozen=True)
 class ShapeRange:
     """The shapes from `min` to `max`, both included, dimension by dimension.

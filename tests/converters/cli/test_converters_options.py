@@ -189,12 +189,16 @@ def test_outputs_of_graphs(monkeypatch, models):
     assert seen == [["y"]]
 
 
+def test_a_repeated_conversion_that_does_not_verify():
+    assert _repeated({"verify_data": "x.npz"}, False, False) == (["--no-verify"], None)
+
+
 def test_the_data_of_a_repeated_conversion(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     data = {"build_data": ["a.mp4"], "calibration_data": None, "verify_data": "x.npz"}
     options = ["--build-data", str(tmp_path / "a.mp4"), "--verify-data", str(tmp_path / "x.npz")]
-    assert _repeated(data, False) == (options, None)
-    arguments, missing = _repeated({**data, "build_data": [[0.5]]}, False)
+    assert _repeated(data, True, False) == (options, None)
+    arguments, missing = _repeated({**data, "build_data": [[0.5]]}, True, False)
     assert not arguments and "build_data was a Python object" in missing
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -171,8 +172,6 @@ def test_requests_run_together_in_engines(tmp_path: Path) -> None:
 
 def by_threads(folder: Path, contents: list[bytes]) -> np.ndarray:
     """The scores of each video, asked for by eight threads."""
-    from concurrent.futures import ThreadPoolExecutor
-
     model = tf.saved_model.load(str(folder))
     serve = model.signatures["serving_default"]
 

@@ -10,10 +10,11 @@ import pytest
 
 from converters import ConversionSpec
 from converters.checks.fresh_check import FreshReport, ShapeRun, fresh_check
-from converters.inputs.batch_files import read_batch, read_spool
+from converters.inputs.batch_files import read_spool
 from converters.model.trt_graph import load_graph
 from converters.tftrt import engine_job
 from converters.tftrt.spec_for_model import declared_shapes
+from converters.util.shapes import shapes_of
 
 
 @pytest.fixture
@@ -34,8 +35,8 @@ def tftrt(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
         for name in arguments["signatures"]:
             spool = arguments["calibration"].get(name)
             batches = list(read_spool(spool)()) if spool else []
-            building = [read_batch(Path(file)) for file in arguments["building"].get(name, ())]
-            shape = {key: value.shape for key, value in batches[0].items()} if batches else None
+            built = arguments["building"].get(name)
+            shape = shapes_of(batches[0]) if batches else None
             found[name] = {
                 "converter": "copy",
                 "engines": list(result["engines"]),
@@ -44,8 +45,9 @@ def tftrt(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
                 if batches or arguments["tables"]
                 else {},
                 "calibrated": {"signature": name},
-                "shapes": [{key: value.shape for key, value in b.items()} for b in building]
-                or declared_shapes(spec, loaded.signatures[name], shape),
+                "shapes": [shapes_of(batch) for batch in read_spool(built)()]
+                if built
+                else declared_shapes(spec, loaded.signatures[name], shape),
             }
         if arguments["save"]:
             chosen = result["model"](spec) if callable(result["model"]) else result["model"]
