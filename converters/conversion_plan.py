@@ -16,7 +16,7 @@ from typing import Any
 
 from converters.checks.runnable import input_specs
 from converters.inputs.build_data import BuildData, write_build_batches
-from converters.inputs.by_signature import build_data_of, takes_strings
+from converters.inputs.by_signature import build_data_of, is_by_signature, takes_strings
 from converters.inputs.data_sources import read_once
 from converters.int8.calibration_table import check_table_path
 from converters.int8.proof import without_build_log
@@ -192,8 +192,10 @@ def _read_build_data(
         if calibration_data is None or not any(map(takes_strings, specs.values())):
             return {}
         data = calibration_data
-        if isinstance(data, Mapping):
+        if is_by_signature(data, specs):
             data = {name: data[name] for name in data if takes_strings(specs.get(name, {}))}
+            if not data:
+                return {}
         if read_once(data):
             raise SpecError(
                 "calibration_data can be read only once, and a signature with strings is also "

@@ -13,6 +13,11 @@ def takes_strings(specs: Mapping[str, InputSpec]) -> bool:
     return any(spec.is_string for spec in specs.values())
 
 
+def is_by_signature(data: Any, signatures: Collection[str]) -> bool:
+    """A dict of one batch has the inputs' names instead."""
+    return isinstance(data, Mapping) and bool(set(data) & set(signatures))
+
+
 def build_data_of(data: Any, inputs: Mapping[str, Mapping[str, InputSpec]]) -> dict[str, Any]:
     """The data to build with of each signature that gets some.
 
@@ -23,7 +28,7 @@ def build_data_of(data: Any, inputs: Mapping[str, Mapping[str, InputSpec]]) -> d
       SpecError: the data is for a signature that is not converted, or the signatures that would
         share the data have different inputs.
     """
-    if isinstance(data, Mapping) and set(data) & set(inputs):
+    if is_by_signature(data, inputs):
         unknown = sorted(set(data) - set(inputs))
         if unknown:
             raise SpecError(
@@ -40,7 +45,7 @@ def calibration_data_of(
     data: Any, inputs: Mapping[str, Collection[str]]
 ) -> Iterator[tuple[str, Any]]:
     """(signature, its data); None for the same as before, when one source serves them all."""
-    if isinstance(data, Mapping) and set(data) & set(inputs):
+    if is_by_signature(data, inputs):
         for name in inputs:
             if name not in data:
                 raise CalibrationError(f"calibration_data has nothing for signature {name!r}")

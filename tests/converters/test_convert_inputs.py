@@ -111,6 +111,14 @@ def test_strings_with_data_to_build_with(tmp_path: Path, tftrt: Mapping[str, Any
     assert [run.shapes for run in report.fresh.runs] == [{"names": (1,)}]
     (spool,) = tftrt["calls"][-1]["calibration"].values()
     assert spool.endswith("calibration_0")
+    # A dict of calibration data: one batch by input, or by signature.
+    by_input = {"names": np.array([b"x", b"y"])}
+    report = here(tmp_path / "model", tmp_path / "batch", spec, calibration_data=by_input)
+    assert [run.shapes for run in report.fresh.runs] == [{"names": (2,)}]
+    spec = ConversionSpec("INT8", input_shapes=SHAPES, require_int8=False)
+    scores = {"scores": [np.ones(SHAPES["x"], np.float32)]}
+    report = here(tmp_path / "model", tmp_path / "scores", spec, calibration_data=scores)
+    assert {s.name: s.converter for s in report.signatures} == {"scores": "copy", "words": "native"}
     for options, text in (
         ({"build_data": {"words": own["words"], "pair": []}}, "signature 'pair', which is not"),
         ({"build_data": []}, "build_data: the data is empty"),
