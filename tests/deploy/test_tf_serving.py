@@ -68,6 +68,14 @@ def test_configurations(model: Path, tmp_path: Path) -> None:
         "batch_timeout_micros { value: 2000 }",
     ]
     assert not (tmp_path / "a" / "1" / "assets.extra").exists()
+    (tmp_path / "other").mkdir()
+    sized = tmp_path / "sized"
+    shutil.copytree(model, sized)
+    (sized / "assets.extra").mkdir()
+    (sized / "assets.extra" / "tf_nvcodec_batches.json").write_text('{"largest_batch": 5}')
+    write_servable(sized, tmp_path / "other", "c")
+    text = (tmp_path / "other" / "batching_parameters.txt").read_text()
+    assert text.startswith("max_batch_size { value: 5 }")
     with pytest.raises(FileExistsError, match="has a version 5 already"):
         write_servable(model, tmp_path, "b", version=5)
     (tmp_path / "models.config").write_text("{")

@@ -13,6 +13,7 @@ import tensorflow as tf
 from golden_clips import Clips
 from google.protobuf import text_format
 
+import tf_nvcodec as nvc
 from tf_nvcodec.cli.app import main
 from tf_nvcodec.deploy.triton_repository import write_repository
 
@@ -126,6 +127,35 @@ def test_settings_stay_unless_others_are_given(model: Path, tmp_path: Path) -> N
     config = config_of(tmp_path, "colors")
     told = {name: value.string_value for name, value in config.parameters.items()}
     assert (config.max_batch_size, told["timeout"], told["batches"]) == (4, "20", "3")
+
+
+def test_batches_of_the_size_that_suits_the_model(model: Path, tmp_path: Path) -> None:
+    ours = tmp_path / "model"
+    nvc.export_video_model(
+        lambda frames: tf.reduce_mean(frames, [1, 2]),
+        ours,
+        takes=tf.TensorSpec([None, 8, 8, 3]),
+        clips_per_video=2,
+        network_batches=[6, 32],
+    )
+    write_repository(ours, tmp_path, "first")
+    assert config_of(tmp_path, "first").max_batch_size == 16
+    # A conversion after the export knows better, and the user best.
+    made = {"name": "serving_default", "shapes": [{"contents": [5]}]}
+    record = {"spec": {"explicit_batch": False}, "signatures": [made]}
+    (ours / "conversion.json").write_text(json.dumps(record))
+    write_repository(ours, tmp_path, "second")
+    assert config_of(tmp_path, "second").max_batch_size == 5
+    write_repository(ours, tmp_path, "third", max_batch=2)
+    assert config_of(tmp_path, "third").max_batch_size == 2
+    # What the first version had stays.
+    write_repository(ours, tmp_path, "third")
+    assert config_of(tmp_path, "third").max_batch_size == 2
+    write_repository(model, tmp_path, "any")
+    assert config_of(tmp_path, "any").max_batch_size == 8
+    (ours / "conversion.json").write_text("[]")
+    with pytest.raises(ValueError, match="no record of a conversion"):
+        write_repository(ours, tmp_path, "none")
 
 
 def test_a_model_is_not_copied_into_itself(model: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -14,6 +15,7 @@ import tensorflow as tf
 from golden_clips import Clips
 
 import tf_nvcodec as nvc
+from tf_nvcodec.python.engine_batches import engine_batches, largest_batch
 from tf_nvcodec.python.export_check import differences_in_a_fresh_process
 
 GARBAGE = b"this is no video"
@@ -254,7 +256,7 @@ def test_calls_at_the_same_time_run_as_one_batch(tmp_path: Path, videos: list[by
         Counting(),
         tmp_path / "model",
         batch_requests=8,
-        check=videos,
+        check=videos[:1],
         aggregate="max",
         clips_per_video=2,
         labels=list("abcde"),
@@ -282,6 +284,99 @@ def test_calls_at_the_same_time_run_as_one_batch(tmp_path: Path, videos: list[by
     many = model(contents=tf.constant(videos * 5))
     np.testing.assert_allclose(many["logits"], np.tile(want, [5, 1]), rtol=1e-5, atol=1e-6)
     assert model(contents=tf.constant([], tf.string))["logits"].shape == (0, 5)
+
+
+class OfSomeBatches(Colors):
+    """A network whose batch must be one of `sizes`, as that of TensorRT engines."""
+
+    def __init__(self, *sizes: int) -> None:
+        super().__init__()
+        self.sizes = tf.constant(sizes)
+
+    @tf.function(input_signature=[tf.TensorSpec([None, SIDE, SIDE, 3])])
+    def predict_some(self, frames: tf.Tensor) -> dict[str, tf.Tensor]:
+        known = tf.reduce_any(self.sizes == tf.shape(frames)[0])
+        with tf.control_dependencies([tf.debugging.Assert(known, [tf.shape(frames)])]):
+            return self._predict(frames)
+
+
+def converted(network: OfSomeBatches, folder: Path, **spec: Any) -> Path:
+    """Saves a network with a record as a conversion leaves it."""
+    tf.saved_model.save(network, str(folder), signatures=network.predict_some)
+    shapes = [{"frames": [size, SIDE, SIDE, 3]} for size in network.sizes.numpy().tolist()]
+    made = {"name": "serving_default", "converter": "TrtGraphConverterV2", "shapes": shapes}
+    settings = {"explicit_batch": True, "profile_strategy": "Optimal", **spec}
+    (folder / "conversion.json").write_text(json.dumps({"spec": settings, "signatures": [made]}))
+    return folder
+
+
+def test_batches_that_fit_the_engines(tmp_path: Path, videos: list[bytes]) -> None:
+    network = converted(OfSomeBatches(4, 10), tmp_path / "network")
+    made = nvc.export_video_model(network, tmp_path / "model", clips_per_video=3, check=videos)
+    assert made.batch_requests == 3, "the engines take 10 frames, a video has 3"
+    nvc.export_video_model(Colors(), tmp_path / "plain", clips_per_video=3)
+    # 1, 2 and 3 videos are 3, 6 and 9 frames, and 7 videos are more than a batch.
+    for count in (1, 2, 3, 7):
+        some = (videos * 2)[:count]
+        want = serve(tmp_path / "plain", some)
+        got = serve(made.folder, some)
+        np.testing.assert_allclose(got["logits"], want["logits"], rtol=1e-5, atol=1e-6)
+        assert got["status"].tolist() == want["status"].tolist()
+    assert largest_batch(made.folder, "serving_default", "contents") == 3
+
+
+def test_batches_that_are_given_or_not_minded(tmp_path: Path, videos: list[bytes]) -> None:
+    owner = OfSomeBatches(8)
+    network = owner.predict_some
+    how: dict[str, Any] = {"clips_per_video": 3}
+    made = nvc.export_video_model(network, tmp_path / "model", network_batches=[8], **how)
+    assert made.batch_requests == 2
+    assert not serve(made.folder, videos[:1])["status"][0]
+    # Off: the batch is filled all the same, and larger calls are not split.
+    made = nvc.export_video_model(
+        network, tmp_path / "off", network_batches=[8], batch_requests=0, **how
+    )
+    assert made.batch_requests == 0
+    assert not serve(made.folder, videos[:1])["status"][0]
+    with pytest.raises(tf.errors.InvalidArgumentError, match="assertion failed"):
+        serve(made.folder, videos[:3])
+    saved = converted(OfSomeBatches(2), tmp_path / "small")
+    with pytest.raises(ValueError, match="batches of up to 2, but a video is a batch of 3"):
+        nvc.export_video_model(saved, tmp_path / "no", **how)
+    with pytest.raises(ValueError, match="engines take batches of up to 8, which is 2 videos"):
+        nvc.export_video_model(
+            network, tmp_path / "no", network_batches=[8], batch_requests=3, **how
+        )
+    assert nvc.export_video_model(saved, tmp_path / "any", network_batches=[], **how)
+    (saved / "conversion.json").write_text("{}")
+    with pytest.raises(ValueError, match="no record of a conversion.*convert the model again"):
+        nvc.export_video_model(saved, tmp_path / "no", **how)
+
+
+@pytest.mark.parametrize(
+    ("spec", "built", "sizes", "filled"),
+    [
+        # An engine with an implicit batch serves smaller ones.
+        ({"explicit_batch": False, "profile_strategy": None}, (8, 4), (1, 4, 8), {3: 3, 9: 9}),
+        ({"profile_strategy": "Range"}, (8, 2), (2, 8), {1: 2, 2: 2, 5: 5, 8: 8, 9: 9}),
+        ({"profile_strategy": "Range+Optimal"}, (8, 2), (2, 8), {1: 2, 5: 5}),
+        ({}, (8, 2), (2, 8), {0: 2, 1: 2, 3: 8, 8: 8, 9: 9}),
+    ],
+)
+def test_the_batches_of_a_conversion(
+    tmp_path: Path,
+    spec: dict[str, Any],
+    built: tuple[int, ...],
+    sizes: tuple[int, ...],
+    filled: dict[int, int],
+) -> None:
+    folder = converted(OfSomeBatches(*built), tmp_path / "network", **spec)
+    found = engine_batches(folder, "serving_default", "frames")
+    assert found is not None
+    assert found.sizes == sizes
+    for size, full in filled.items():
+        assert found.filled(tf.constant(size)).numpy() == full
+    assert engine_batches(folder, "other", "frames") is None
 
 
 def test_the_signature_on_frames(tmp_path: Path) -> None:
@@ -363,6 +458,7 @@ IMAGES = tf.TensorSpec([None, SIDE, SIDE, 3])
             "no dimension of classes",
         ),
         (Colors(), {"batch_requests": -1}, ValueError, "must not be negative"),
+        (Colors(), {"network_batches": [0, 4]}, ValueError, "must be positive, got 0"),
         (Colors(), {"layout": "tchw"}, TypeError, "layout follows from the network"),
         (Colors(), {"colour": 1}, TypeError, "unknown keyword 'colour'"),
     ],

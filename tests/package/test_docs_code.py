@@ -134,6 +134,19 @@ def export(folder: Path) -> None:
     assert [bool(status) for status in scope["answer"]["status"].numpy()] == [False, True]
 
 
+def train_to_serve(folder: Path) -> None:
+    random = np.random.default_rng(1)
+    for name in ("train/cat/1.mp4", "train/dog/1.mp4"):
+        frames = random.integers(0, 255, (30, 64, 64, 3), np.uint8)
+        (folder / name).parent.mkdir(parents=True)
+        (folder / name).write_bytes(nvc.encode_video(frames).numpy())
+    scope: dict[str, Any] = {}
+    run("docs/train_to_serve.md", scope)
+    assert scope["made"].clip_length == 8
+    assert scope["answer"]["labels"].numpy()[0, 0] in (b"cat", b"dog")
+    assert [bool(status) for status in scope["answer"]["status"].numpy()] == [False, True]
+
+
 def nvdec(folder: Path) -> None:
     # PyTorch need not be installed. This object takes an array by DLPack and returns it.
     torch = SimpleNamespace(from_dlpack=lambda frames: frames)
@@ -178,6 +191,7 @@ RUNS: dict[str, Callable[[Path], None]] = {
     "docs/dataset.md": dataset,
     "docs/encode.md": encode,
     "docs/export.md": export,
+    "docs/train_to_serve.md": train_to_serve,
     "docs/nvdec.md": nvdec,
     "docs/pynvvideocodec.md": compat,
     "docs/pynvvideocodec_encoding.md": compat_encoding,

@@ -65,7 +65,10 @@ def _add_model(parser: argparse.ArgumentParser, folder: str) -> None:
     )
     group = parser.add_argument_group("batches")
     group.add_argument(
-        "--max-batch", type=values.positive, metavar="N", help="videos in one (default 8)"
+        "--max-batch",
+        type=values.positive,
+        metavar="N",
+        help="videos in one (default: what MODEL's engines take, or 8)",
     )
     group.add_argument(
         "--batches", type=values.positive, metavar="N", help="in work at a time (default 4)"

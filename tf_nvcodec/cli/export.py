@@ -33,9 +33,16 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
     group.add_argument("--label-output", metavar="NAME", help="the output with the classes")
     group.add_argument(
         "--batch-requests",
-        type=values.positive,
+        type=values.count,
         metavar="N",
-        help="run calls that come at the same time as one batch of up to N videos",
+        help="run calls that come at the same time as one batch of up to N videos (default: as "
+        "many as NETWORK's engines take, 0 without engines)",
+    )
+    group.add_argument(
+        "--network-batches",
+        type=values.integers,
+        metavar="N,N",
+        help="fill NETWORK's batches up to the next of these sizes (default: those of its engines)",
     )
     group.add_argument(
         "--check",
@@ -103,6 +110,7 @@ def run(args: argparse.Namespace) -> int:
         top_k=args.top_k,
         label_output=args.label_output,
         batch_requests=args.batch_requests,
+        network_batches=args.network_batches,
         check=contents or None,
         overwrite=args.force or None,
     )

@@ -18,6 +18,7 @@ from tf_nvcodec.deploy.versions import (
     new_version,
     warm_up_videos,
 )
+from tf_nvcodec.python.engine_batches import largest_batch
 
 MODELS_CONFIG = "models.config"
 BATCHING = "batching_parameters.txt"
@@ -53,7 +54,8 @@ def write_servable(
       warm_up: Video files to run before the version is served. The signature must have one input,
         of strings.
       max_batch: The largest batch, in videos. This and the next two are for all models of the
-        folder. If all three are None, they stay as they are; at first, they are 8, 4 and 0.
+        folder. If all three are None, they stay as they are; at first, they are what the model's
+        engines take or 8, 4 and 0.
       batches: The batches in work at a time.
       queue_delay: The milliseconds that a request may wait for others although a thread is free.
       base_path: Where the server sees `folder`, such as "/models" in a container. None is where it
@@ -71,12 +73,14 @@ def write_servable(
     _need_api()
     check_name(name)
     keeps = max_batch is None and batches is None and queue_delay is None
-    batching = (max_batch or 8, 4 if batches is None else batches, queue_delay or 0.0)
-    check_positive(max_batch=8 if max_batch is None else max_batch, batches=batching[1])
+    served = read_signature(model, signature)
+    if max_batch is None:
+        max_batch = largest_batch(model, signature, served.inputs[0].name) or 8
+    batching = (max_batch, 4 if batches is None else batches, queue_delay or 0.0)
+    check_positive(max_batch=max_batch, batches=batching[1])
     check_delay(batching[2])
     if len(warm_up) > _MOST_REQUESTS:
         raise ValueError(f"TensorFlow Serving takes at most {_MOST_REQUESTS} warm-up requests")
-    served = read_signature(model, signature)
     requests = [
         _prediction_log(name, signature, served.inputs[0].name, video.read_bytes())
         for video in warm_up_videos(warm_up, served)

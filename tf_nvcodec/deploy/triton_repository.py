@@ -22,6 +22,7 @@ from tf_nvcodec.deploy.versions import (
     versions_of,
     warm_up_videos,
 )
+from tf_nvcodec.python.engine_batches import largest_batch
 
 # The names of dtypes in Triton's configuration. The model's process casts bfloat16.
 _TYPES = {
@@ -91,7 +92,7 @@ def write_repository(
       warm_up: Video files to run before the model says that it is ready. The signature must have
         one input, of strings.
       imports: Modules that the process imports before it loads the model, for their ops.
-      max_batch: The largest batch, in videos; 8.
+      max_batch: The largest batch, in videos; what the model's engines take, or 8.
       batches: The batches that the process has in work at a time; 4.
       instances: The processes on each GPU, or on the CPU; 1. Each has a copy of the model.
       queue_delay: The milliseconds that a request may wait for others although a thread is free; 0.
@@ -120,14 +121,18 @@ def write_repository(
         "max_megabytes": max_megabytes,
         "python": python,
     }
-    settings = _settings_of(folder)._replace(
+    served = read_signature(model, signature)
+    settings = _settings_of(folder)
+    if settings is None:
+        largest = largest_batch(model, signature, served.inputs[0].name)
+        settings = _Settings() if largest is None else _Settings(max_batch=largest)
+    settings = settings._replace(
         **{key: value for key, value in given.items() if value is not None}
     )
     numbers = settings._asdict()
     numbers.pop("python")
     check_delay(numbers.pop("queue_delay"))
     check_positive(**numbers)
-    served = read_signature(model, signature)
     videos = warm_up_videos(warm_up, served)
     config = _config(name, served, settings)
     _check_tensors(folder, config)
@@ -165,9 +170,9 @@ def write_repository(
     return folder / str(number)
 
 
-def _settings_of(folder: Path) -> _Settings:
+def _settings_of(folder: Path) -> _Settings | None:
     path = folder / _SETTINGS
-    return _Settings(**json.loads(path.read_text())) if path.exists() else _Settings()
+    return _Settings(**json.loads(path.read_text())) if path.exists() else None
 
 
 def _workplace(repository: str | os.PathLike[str]) -> Path:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import shutil
 import tempfile
@@ -14,6 +15,7 @@ from typing_extensions import TypeAlias, Unpack
 
 from tf_nvcodec.python.decode import TensorLike
 from tf_nvcodec.python.decode_clips import ClipOptions, decode_clips
+from tf_nvcodec.python.engine_batches import BATCHES_FILE, EngineBatches
 from tf_nvcodec.python.export_check import differences_in_a_fresh_process
 from tf_nvcodec.python.export_network import Network, Outputs, network_from
 
@@ -37,6 +39,7 @@ class ExportedModel(NamedTuple):
       size: (height, width) of the frames that the network gets.
       clip_length: The frames of a clip, T.
       clips_per_video: The clips of a video, K.
+      batch_requests: The videos of calls at the same time that run as one batch; 0 is none.
       outputs: The shapes and dtypes of the outputs of "serving_default" by name.
       differences: With `check`, how far each output of numbers is at most from the reference;
         else None.
@@ -46,6 +49,7 @@ class ExportedModel(NamedTuple):
     size: tuple[int, int]
     clip_length: int
     clips_per_video: int
+    batch_requests: int
     outputs: dict[str, tf.TensorSpec]
     differences: dict[str, float] | None
 
@@ -69,7 +73,8 @@ def export_video_model(
     labels: str | os.PathLike[str] | Strings | None = None,
     top_k: int = 5,
     label_output: str | None = None,
-    batch_requests: int = 0,
+    batch_requests: int | None = None,
+    network_batches: Sequence[int] | None = None,
     check: Sequence[bytes] | None = None,
     overwrite: bool = False,
     **options: Unpack[ClipOptions],
@@ -115,7 +120,12 @@ def export_video_model(
       batch_requests: If it is not 0, calls of "serving_default" at the same time are run as one
         batch of up to so many videos, by TensorFlow's BatchFunction; larger calls are split. It
         helps a network that is faster with large batches, in a server that has no batcher of its
-        own. Such a call can't be cancelled, and an error is that of all calls of its batch.
+        own. Such a call can't be cancelled, and an error is that of all calls of its batch. None is
+        as many videos as the network's TensorRT engines take, and 0 for a network without engines.
+      network_batches: The batches that the network takes, in images or clips. A batch is filled
+        with zeros up to the next of these sizes; larger ones stay as they are. None is what its
+        engines were built for, if `network` is a folder that `trt-convert convert` has written; an
+        empty list is any.
       check: The bytes of video files. A fresh process loads the model and runs it on them. Its
         answers must be those of decoding and network one after the other in this process.
       overwrite: Replace what is in the folder.
@@ -130,7 +140,8 @@ def export_video_model(
       FileExistsError: The folder is not empty.
       TypeError: `network` is none of the above, or its input is no batch of images or clips.
       ValueError: The network's input and the arguments contradict each other, something is not
-        known that neither tells, or an argument is none of its strings.
+        known that neither tells, an argument is none of its strings, or the network's engines do
+        not take the frames of one video.
       RuntimeError: The model does not load in a fresh process, or does not pass `check`.
     """
     if aggregate not in _AGGREGATES:
@@ -165,9 +176,11 @@ def export_video_model(
         **_values(frame, value_range, options),
     }
     _try(how)
-    if batch_requests < 0:
-        raise ValueError(f"batch_requests must not be negative, got {batch_requests}")
-    model = _VideoModel(taken, how, aggregate, batch_requests)
+    batches = _batches(network_batches, taken.batches)
+    # Images or clips of a video.
+    items = count * length if taken.of_images else count
+    together = _together(batch_requests, batches, items)
+    model = _VideoModel(taken, how, aggregate, batches, together)
     if labels is not None:
         model.name_classes(labels, top_k, label_output)
     model.keep_variables()
@@ -180,10 +193,50 @@ def export_video_model(
         tf.saved_model.save(
             model, unfinished, signatures={"serving_default": model.serve, "frames": model.run}
         )
-        if check is not None:
+        _write_largest_batch(unfinished, together or (batches.largest // items if batches else 0))
+        if check:
             reference = model.one_by_one(check)
             differences = differences_in_a_fresh_process(unfinished, check, reference)
-    return ExportedModel(target, (height, width), length, count, outputs, differences)
+    return ExportedModel(target, (height, width), length, count, together, outputs, differences)
+
+
+def _batches(given: Sequence[int] | None, known: EngineBatches | None) -> EngineBatches | None:
+    if given is None:
+        return known
+    sizes = sorted({int(size) for size in given})
+    if sizes and sizes[0] < 1:
+        raise ValueError(f"network_batches must be positive, got {sizes[0]}")
+    return EngineBatches(tuple(sizes), False) if sizes else None
+
+
+def _together(batch_requests: int | None, batches: EngineBatches | None, items: int) -> int:
+    """Returns how many videos of calls at the same time run as one batch."""
+    if batch_requests is not None and batch_requests < 0:
+        raise ValueError(f"batch_requests must not be negative, got {batch_requests}")
+    if batches is None:
+        return batch_requests or 0
+    most = batches.largest // items
+    if most == 0:
+        raise ValueError(
+            f"the network's engines take batches of up to {batches.largest}, but a video is a "
+            f"batch of {items}: convert the network with a shape for {items}, or choose fewer "
+            "frames. network_batches=[] runs such batches in TensorFlow, without the engines"
+        )
+    if batch_requests is not None and batch_requests > most:
+        raise ValueError(
+            f"batch_requests is {batch_requests}, but the network's engines take batches of up to "
+            f"{batches.largest}, which is {most} videos"
+        )
+    return most if batch_requests is None else batch_requests
+
+
+def _write_largest_batch(folder: str, videos: int) -> None:
+    """Tells `tf-nvcodec deploy` which batches suit the model."""
+    if videos:
+        path = os.path.join(folder, BATCHES_FILE)
+        tf.io.gfile.makedirs(os.path.dirname(path))
+        with tf.io.gfile.GFile(path, "w") as file:
+            file.write(json.dumps({"largest_batch": videos}) + "\n")
 
 
 def _try(how: Mapping[str, Any]) -> None:
@@ -223,7 +276,12 @@ class _VideoModel(tf.Module):
     """The exported functions and what they use."""
 
     def __init__(
-        self, network: Network, how: Mapping[str, Any], aggregate: str, batch_requests: int
+        self,
+        network: Network,
+        how: Mapping[str, Any],
+        aggregate: str,
+        batches: EngineBatches | None,
+        together: int,
     ) -> None:
         super().__init__()
         self._call = network.call
@@ -232,6 +290,7 @@ class _VideoModel(tf.Module):
         self._of_images = network.of_images
         self._how = dict(how)
         self._aggregate = aggregate
+        self._batches = batches
         self._names: tf.lookup.StaticHashTable | None = None
         clip = [] if network.of_images else [self._how["clip_length"]]
         frame = network.frame.shape(self._how["size"], clip)
@@ -241,7 +300,7 @@ class _VideoModel(tf.Module):
             autograph=False,
         )
         self.serve = tf.function(
-            self._in_batches(batch_requests) if batch_requests else self._serve,
+            self._in_batches(together) if together else self._serve,
             input_signature=[tf.TensorSpec([None], tf.string, "contents")],
             autograph=False,
         )
@@ -254,6 +313,18 @@ class _VideoModel(tf.Module):
         outputs = self._call(frames)
         _require_free(outputs, _RESERVED)
         return outputs
+
+    def _run_filled(self, frames: tf.Tensor) -> Outputs:
+        """Runs the network on a batch of a size that it has an engine for."""
+        if self._batches is None:
+            return self._run(frames)
+        count = tf.shape(frames)[0]
+        with tf.device("/CPU:0"):  # where shapes are, so that no kernel waits for the GPU
+            missing = self._batches.filled(count) - count
+            paddings = tf.pad(tf.reshape(missing, [1, 1]), [[0, frames.shape.rank - 1], [1, 0]])
+        full = tf.ensure_shape(tf.pad(frames, paddings), [None, *frames.shape[1:]])
+        outputs = self._run(full)
+        return {name: output[:count] for name, output in outputs.items()}
 
     def _serve(self, contents: tf.Tensor) -> Outputs:
         decoded = decode_clips(contents, **self._how)
@@ -268,7 +339,7 @@ class _VideoModel(tf.Module):
             count = self._how["clips_per_video"]
             mask = tf.reduce_any(mask, -1)
             frames = tf.reshape(frames, [videos * count, *frames.shape[2:]])
-        outputs = self._run(self._frame.arranged(frames, self._of_images))
+        outputs = self._run_filled(self._frame.arranged(frames, self._of_images))
         results = {}
         for name, output in outputs.items():
             shape = tf.concat([[videos, count], tf.shape(output)[1:]], 0)
@@ -308,8 +379,9 @@ class _VideoModel(tf.Module):
         return serve
 
     def one_by_one(self, contents: Sequence[bytes]) -> Outputs:
-        """Returns what `serve` must return. Each op runs by itself."""
-        return self._serve(tf.constant(list(contents), tf.string))
+        """Returns what `serve` must return. Each video and each op runs by itself."""
+        answers = [self._serve(tf.constant([video], tf.string)) for video in contents]
+        return {name: tf.concat([one[name] for one in answers], 0) for name in answers[0]}
 
     def name_classes(
         self, labels: str | os.PathLike[str] | Strings, top_k: int, output: str | None

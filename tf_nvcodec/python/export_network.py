@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 import tensorflow as tf
 from typing_extensions import TypeAlias
 
+from tf_nvcodec.python.engine_batches import EngineBatches, engine_batches
+
 Outputs: TypeAlias = "dict[str, tf.Tensor]"
 
 _CHANNELS = (1, 3)
@@ -66,6 +68,7 @@ class Network(NamedTuple):
       frame: What a frame is.
       of_images: Whether it takes images; else it takes clips.
       length: The frames of a clip; None if it takes any number.
+      batches: What its TensorRT engines take; None if it has none, or they are not known.
     """
 
     call: Callable[[tf.Tensor], Outputs]
@@ -73,6 +76,7 @@ class Network(NamedTuple):
     frame: Frame
     of_images: bool
     length: int | None
+    batches: EngineBatches | None = None
 
 
 def network_from(network: Any, takes: tf.TensorSpec | None, signature: str) -> Network:
@@ -83,14 +87,19 @@ def network_from(network: Any, takes: tf.TensorSpec | None, signature: str) -> N
       TypeError: It is none of those forms.
       ValueError: Its input is not known, or is no batch of images or clips.
     """
+    folder = None
     if isinstance(network, (str, os.PathLike)):
-        network = _loaded(os.fspath(network))
+        folder = os.fspath(network)
+        network = _loaded(folder)
     if _is_keras(network):
         found = takes or _keras_input(network)
         return _described(lambda batch: _by_name(network(batch, training=False)), network, found)
     signatures = getattr(network, "signatures", None)
     if signatures:
-        return _of_signature(network, signatures, signature, takes)
+        found, argument = _of_signature(network, signatures, signature, takes)
+        if folder is not None:
+            found = found._replace(batches=engine_batches(folder, signature, argument))
+        return found
     if not callable(network):
         raise TypeError(
             "network must be the folder of a SavedModel, a .keras file, a Keras model, a tf.Module "
@@ -132,7 +141,10 @@ def _keras_input(model: Any) -> tf.TensorSpec | None:
     return tf.TensorSpec(inputs[0].shape, inputs[0].dtype)
 
 
-def _of_signature(loaded: Any, signatures: Any, name: str, takes: tf.TensorSpec | None) -> Network:
+def _of_signature(
+    loaded: Any, signatures: Any, name: str, takes: tf.TensorSpec | None
+) -> tuple[Network, str]:
+    """Returns the network and the name of its input."""
     if name not in signatures:
         raise ValueError(f"the network has no signature {name!r}, only: {', '.join(signatures)}")
     function = signatures[name]
@@ -143,7 +155,11 @@ def _of_signature(loaded: Any, signatures: Any, name: str, takes: tf.TensorSpec 
             "frames alone"
         )
     ((argument, spec),) = inputs.items()
-    return _described(lambda batch: _by_name(function(**{argument: batch})), loaded, takes or spec)
+
+    def call(batch: tf.Tensor) -> Outputs:
+        return _by_name(function(**{argument: batch}))
+
+    return _described(call, loaded, takes or spec), argument
 
 
 def _own_spec(network: Any) -> tf.TensorSpec | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -137,15 +138,18 @@ def test_engines_inside_an_export_are_proved(tmp_path: Path) -> None:
     # A process can load engines once, so each export has its own.
     report = exported_by_a_child(tmp_path / "engines", tmp_path / "bytes", videos[:1])
     assert report.returncode == 0, report.stderr[-3000:]
-    # Two videos are 8 frames, and an engine serves its own batch and smaller ones.
-    report = exported_by_a_child(tmp_path / "engines", tmp_path / "two", videos[:2])
+    # The engine is for one video: calls with more are split.
+    report = exported_by_a_child(tmp_path / "engines", tmp_path / "split", videos)
+    assert report.returncode == 0, report.stderr[-3000:]
+    whole = "batch_requests=0"
+    report = exported_by_a_child(tmp_path / "engines", tmp_path / "two", videos[:2], whole)
     assert report.returncode != 0
     assert "TensorFlow runs instead of TRTEngineOp" in report.stderr
     assert not (tmp_path / "two").exists()
 
 
 def exported_by_a_child(
-    network: Path, folder: Path, videos: list[bytes]
+    network: Path, folder: Path, videos: list[bytes], *options: str
 ) -> subprocess.CompletedProcess[str]:
     videos_folder = folder.with_suffix(".videos")
     videos_folder.mkdir()
@@ -153,16 +157,24 @@ def exported_by_a_child(
         (videos_folder / f"{index}").write_bytes(video)
     code = "import pathlib, sys, tf_nvcodec as nvc; network, folder, videos, count = sys.argv[1:]; "
     code += "check = [p.read_bytes() for p in sorted(pathlib.Path(videos).iterdir())]; "
-    code += "nvc.export_video_model(network, folder, clips_per_video=int(count), check=check)"
+    arguments = ", ".join(["clips_per_video=int(count)", "check=check", *options])
+    code += f"nvc.export_video_model(network, folder, {arguments})"
     command = [sys.executable, "-c", code, str(network), str(folder), str(videos_folder)]
     return subprocess.run([*command, str(FRAMES)], capture_output=True, text=True, check=False)
 
 
 def test_requests_run_together_in_engines(tmp_path: Path) -> None:
     network = saved(tmp_path / "network")
-    shapes = [{"frames": (FRAMES * count, 64, 64, 3)} for count in (1, 2, 3)]
-    convert(network, tmp_path / "engines", ConversionSpec("FP16", input_shapes=shapes))
-    made = export(tmp_path / "engines", tmp_path / "bytes", batch_requests=3)
+    # Profiles for 1 and 3 videos alone: a batch of 2 is filled up.
+    shapes = [{"frames": (FRAMES * count, 64, 64, 3)} for count in (1, 3)]
+    spec = ConversionSpec("FP16", input_shapes=shapes, profile_strategy="Optimal")
+    convert(network, tmp_path / "engines", spec)
+    videos = [data(name) for name in NAMES]
+    report = exported_by_a_child(tmp_path / "engines", tmp_path / "checked", videos[:2])
+    assert report.returncode == 0, report.stderr[-3000:]
+    made = export(tmp_path / "engines", tmp_path / "bytes")
+    note = json.loads((made / "assets.extra" / "tf_nvcodec_batches.json").read_text())
+    assert note == {"largest_batch": 3}
     native = export(network, tmp_path / "native")
     contents = np.array([data(name) for name in NAMES], object)
     want = run(native, contents=contents)["scores"]
