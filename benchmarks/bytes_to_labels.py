@@ -11,7 +11,7 @@ ffmpeg, --clips names a folder with h264_1080p_6s.mp4 and hevc_1080p_6s.mp4. A r
     r3d18       a clip of 16 frames of 112x112 from the middle, through a 3D ResNet of 18 layers
 
 Callers are threads of one process that make one request after the other. For each network and
-codec, these take turns (--batch-requests exports with that option):
+codec, these take turns (--batch-requests exports with that option; 0 is no batcher):
 
     tf_nvcodec       export_video_model's SavedModel
     decoding         the same decoding without the network
@@ -93,27 +93,38 @@ def serving(model: Any, spec: Any) -> Any:
 
 
 def prepare(folder: Path, only: list[str]) -> None:
-    """Writes each network and its conversion; both networks are converted at the same time."""
+    """Writes the networks and their conversions."""
     import tensorflow as tf
 
-    folder.mkdir(parents=True, exist_ok=True)
-    running = []
+    networks = {}
     for name in only:
         model = r3d18() if name == "r3d18" else tf.keras.applications.ResNet50(weights=None)
         network = NETWORKS[name]
         frame = [WANTED] * network.clip + [network.side, network.side, 3]
+        networks[name] = (model, frame, list(network.options))
+    convert_networks(folder, networks)
+
+
+def convert_networks(folder: Path, networks: dict[str, tuple[Any, list[int], list[str]]]) -> None:
+    """Writes each Keras model and, all at the same time, its conversion to FP16. With a model go
+    the shape of a frame or clip and options of trt-convert."""
+    import tensorflow as tf
+
+    folder.mkdir(parents=True, exist_ok=True)
+    running = []
+    for name, (model, frame, options) in networks.items():
         spec = tf.TensorSpec([None, *frame], tf.float32, "frames")
         module = tf.Module()
         module.model, module.serve = model, serving(model, spec)
         tf.saved_model.save(module, str(folder / f"{name}_native"), signatures=module.serve)
         command = [sys.executable, "-m", "converters", "convert", str(folder / f"{name}_native")]
-        command += [str(folder / name), "--precision", "fp16", "--overwrite", *network.options]
+        command += [str(folder / name), "--precision", "fp16", "--overwrite", *options]
         with open(folder / f"{name}.log", "wb") as log:
             environment = {**os.environ, "TF_FORCE_GPU_ALLOW_GROWTH": "true"}
             running.append(
                 subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT, env=environment)
             )
-    for name, process in zip(only, running):
+    for name, process in zip(networks, running):
         if process.wait():
             sys.exit(f"{name} was not converted:\n" + (folder / f"{name}.log").read_text()[-3000:])
 

@@ -1,13 +1,16 @@
 """Measures what Triton adds to a model that takes video, beside the same model in this process.
 
     python -m benchmarks.serving [--clip FILE] [--network resnet50] [--requests 64] [--rounds 3]
+    python -m benchmarks.serving --engines FOLDER --network resnet50_engines
 
 It needs the packages of requirements/serving.txt. The model decodes 16 frames spread over 6 s of
 1080p H.264, the clip of benchmarks/clips.py or --clip, and runs a network of keras.applications
 with random weights on them; with --network mean, it takes their mean colour, so the requests
-themselves weigh more. `tf-nvcodec deploy triton` and `serve` put it on a server. Clients ask by
-gRPC from threads of this process, each with one video a request, as the threads do that call the
-model without a server. The two take turns, round by round. Figures are requests/s and milliseconds.
+themselves weigh more. --engines names a network that `trt-convert` has converted, such as
+benchmarks/bytes_to_labels.py prepares. `tf-nvcodec deploy triton` and `serve` put the model on a
+server. Clients ask by gRPC from threads of this process, each with one video a request, as the
+threads do that call the model without a server. The two take turns, round by round. Figures are
+requests/s and milliseconds.
 """
 
 from __future__ import annotations
@@ -37,7 +40,12 @@ TARGET, TARGET_CLIENTS = 0.9, 32
 PORTS = {"http": 18000, "grpc": 18001, "metrics": 18002}
 
 
-def export(folder: str, network: str) -> None:
+def export(folder: str, network: str, engines: Path | None) -> None:
+    if engines is not None:
+        # A process can load engines once, so another one exports.
+        code = f"nvc.export_video_model({str(engines)!r}, {folder!r})"
+        subprocess.run([sys.executable, "-c", f"import tf_nvcodec as nvc; {code}"], check=True)
+        return
     import tensorflow as tf
     import tf_nvcodec as nvc
 
@@ -110,7 +118,10 @@ def in_process(folder: str, contents: bytes) -> Callable[[int], None]:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.serving")
     parser.add_argument("--clip", type=Path)
-    parser.add_argument("--network", default="resnet50", choices=("resnet50", "mobilenet", "mean"))
+    parser.add_argument("--network", default="resnet50", help="resnet50, mobilenet or mean")
+    parser.add_argument("--engines", type=Path, help="this network instead")
+    parser.add_argument("--max-batch", type=int, help="of `tf-nvcodec deploy`")
+    parser.add_argument("--batches", type=int, help="likewise")
     parser.add_argument("--requests", type=int, default=64)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--results", type=Path, default=RESULTS)
@@ -121,8 +132,9 @@ def main() -> None:
 
     with tempfile.TemporaryDirectory() as made:
         model, repository = f"{made}/model", f"{made}/models"
-        export(model, options.network)
-        write_repository(model, repository, "measured")
+        export(model, options.network, options.engines)
+        sizes = {"max_batch": options.max_batch, "batches": options.batches}
+        write_repository(model, repository, "measured", **sizes)
         with served(repository):
             ways = {"triton": by_client(contents), "in process": in_process(model, contents)}
             for call in ways.values():
@@ -144,6 +156,7 @@ def main() -> None:
         "machine": machine.describe(),
         "clip": (options.clip or clips.path("h264_1080p_6s")).stem,
         "network": options.network,
+        **sizes,
         "frames": FRAMES,
         "clients": found,
         "ratios": ratios,
