@@ -1,8 +1,7 @@
 """The project's C++ rules: the compiler flags, and which kind of unit may depend on which."""
 
-_COPTS = [
+_ALL_COPTS = [
     "-std=c++17",
-    "-O3",
     "-Wall",
     "-Wextra",
     "-Wno-unused-parameter",
@@ -10,9 +9,15 @@ _COPTS = [
     "-D_GLIBCXX_USE_CXX11_ABI=1",
 ]
 
+# The checks of sanitizers leave little to optimize, and compile slowly.
+_COPTS = _ALL_COPTS + select({
+    "//build_defs:asan": ["-O1"],
+    "//conditions:default": ["-O3"],
+})
+
 # The tests' own code: most of the compiler's time under sanitizers would go into GoogleTest's
 # templates. The code that they test keeps all checks.
-_TEST_COPTS = _COPTS + [
+_TEST_COPTS = _ALL_COPTS + [
     "-O1",
     "-Wno-dangling-else",  # GoogleTest's macros under an if without braces
 ] + select({
@@ -20,10 +25,43 @@ _TEST_COPTS = _COPTS + [
     "//conditions:default": [],
 })
 
-def nvc_cc_library(name, deps = [], copts = [], **kwargs):
+# Files that are compiled as one: more would leave cores without work.
+_JOINED_FILES = 12
+
+def _join(name, srcs, apart):
+    """Joins the sources of a folder: the headers of TensorFlow, absl and GoogleTest take most of the
+    compiler's time, and are read once then. The anonymous namespaces of the files become one, so
+    names in them must differ.
+
+    Args:
+      name: The rule's name.
+      srcs: Its sources and headers.
+      apart: Sources that are compiled by themselves.
+
+    Returns:
+      The sources to compile, and those that they include.
+    """
+    together = [src for src in srcs if src.endswith(".cc") and src not in apart]
+    parts = (len(together) + _JOINED_FILES - 1) // _JOINED_FILES
+    compiled = [src for src in srcs if src not in together]
+    for part in range(parts):
+        joined = "{}_joined_{}".format(name, part)
+        native.genrule(
+            name = joined,
+            srcs = together[part::parts],
+            outs = [joined + ".cc"],
+            cmd = "for file in $(SRCS); do echo \"#include \\\"$$file\\\"\"; done > $@",
+        )
+        compiled.append(joined + ".cc")
+    return compiled, together
+
+def nvc_cc_library(name, srcs = [], apart = [], deps = [], copts = [], **kwargs):
     """A library of core/ or nv/. Of TensorFlow it has only absl."""
+    compiled, included = _join(name, srcs, apart)
     native.cc_library(
         name = name,
+        srcs = compiled,
+        textual_hdrs = included,
         copts = _COPTS + copts,
         linkstatic = True,  # symbols are hidden, so nothing can be linked dynamically
         deps = deps + ["@tensorflow//:absl"],
@@ -71,9 +109,11 @@ def nvc_op_kernel(name, srcs, deps = [], **kwargs):
 
     They are linked as a whole, because only static initialisers refer to them.
     """
+    compiled, included = _join(name, srcs, [])
     native.cc_library(
         name = name,
-        srcs = srcs,
+        srcs = compiled,
+        textual_hdrs = included,
         alwayslink = True,
         copts = _COPTS,
         linkstatic = True,
@@ -100,23 +140,32 @@ def nvc_op_library(name, deps, **kwargs):
         **kwargs
     )
 
-def nvc_cc_test(name, deps = [], srcs = None, size = "small", **kwargs):
+def nvc_cc_test(name, deps = [], srcs = None, apart = [], size = "small", **kwargs):
     """A GoogleTest of a unit that needs only absl of TensorFlow."""
+    compiled, included = _join(name, srcs or [name + ".cc"], apart)
+    native.cc_library(
+        name = name + "_sources",
+        testonly = True,
+        textual_hdrs = included,
+    )
     native.cc_test(
         name = name,
         size = size,
-        srcs = srcs or [name + ".cc"],
+        srcs = compiled,
         copts = _TEST_COPTS,
         linkstatic = True,
-        deps = deps + ["@googletest//:gtest_main", "@tensorflow//:absl"],
+        deps = deps + [name + "_sources", "@googletest//:gtest_main", "@tensorflow//:absl"],
         **kwargs
     )
 
-def nvc_cc_test_library(name, deps = [], **kwargs):
+def nvc_cc_test_library(name, srcs = [], deps = [], **kwargs):
     """A library that several tests share."""
+    compiled, included = _join(name, srcs, [])
     native.cc_library(
         name = name,
         testonly = True,
+        srcs = compiled,
+        textual_hdrs = included,
         copts = _TEST_COPTS,
         linkstatic = True,
         deps = deps + ["@googletest//:gtest_main", "@tensorflow//:absl"],

@@ -14,7 +14,7 @@ using ::tensorflow::data::IteratorStateWriter;
 
 constexpr char kNext[] = "clip_split_next";
 constexpr char kEpoch[] = "clip_split_epoch";
-constexpr char kSeed[] = "clip_split_seed";
+constexpr char kSplitSeed[] = "clip_split_seed";
 
 }  // namespace
 
@@ -47,7 +47,7 @@ absl::Status ClipSplitProvider::Save(std::function<std::string(std::string)> ful
   std::lock_guard<std::mutex> lock(mutex_);
   TF_RETURN_IF_ERROR(writer->WriteScalar(full_name(kNext), next_));
   TF_RETURN_IF_ERROR(writer->WriteScalar(full_name(kEpoch), epoch_));
-  return writer->WriteScalar(full_name(kSeed), static_cast<int64_t>(seed_));
+  return writer->WriteScalar(full_name(kSplitSeed), static_cast<int64_t>(seed_));
 }
 
 absl::Status ClipSplitProvider::Restore(std::function<std::string(std::string)> full_name,
@@ -55,7 +55,7 @@ absl::Status ClipSplitProvider::Restore(std::function<std::string(std::string)> 
   int64_t next = 0, epoch = 0, seed = 0;
   TF_RETURN_IF_ERROR(reader->ReadScalar(full_name(kNext), &next));
   TF_RETURN_IF_ERROR(reader->ReadScalar(full_name(kEpoch), &epoch));
-  TF_RETURN_IF_ERROR(reader->ReadScalar(full_name(kSeed), &seed));
+  TF_RETURN_IF_ERROR(reader->ReadScalar(full_name(kSplitSeed), &seed));
   if (next < 0 || next > num_units_ || epoch < 0) {
     return absl::InvalidArgumentError(absl::StrCat("the saved split ", next, " of epoch ", epoch,
                                                    " is outside this dataset of ", num_units_,

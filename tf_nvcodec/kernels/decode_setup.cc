@@ -70,7 +70,9 @@ absl::StatusOr<std::vector<int32_t>> ReadVector(OpKernelContext* context, int in
   return std::vector<int32_t>(values.data(), values.data() + count);
 }
 
-void OnTheCpu(const std::string& why) { LogFallback("decodes on the CPU, not with NVDEC", why); }
+void DecodesOnTheCpu(const std::string& why) {
+  LogFallback("decodes on the CPU, not with NVDEC", why);
+}
 
 int64_t ClampToSlice(int64_t position, int64_t count) {
   if (position < 0) position += count;
@@ -180,10 +182,11 @@ absl::StatusOr<DecodeSetup> SetUpDecoding(const DecodeAttributes& attributes, co
     decoder = nullptr;
     why_not = std::string(Nvrtc::Get().status().message());
   }
-  if (!why_not.empty()) OnTheCpu(why_not);
+  if (!why_not.empty()) DecodesOnTheCpu(why_not);
   if (decoder != nullptr) {
     setup.quota = std::make_unique<NvdecQuota>(*decoder, attributes.num_threads);
-    setup.options.factory = DecodeOnGpu(decoder, attributes.backend, setup.quota.get(), OnTheCpu);
+    setup.options.factory =
+        DecodeOnGpu(decoder, attributes.backend, setup.quota.get(), DecodesOnTheCpu);
   }
   if (gpu != nullptr) {
     setup.new_target = [on = *gpu] { return std::make_unique<DeviceTarget>(on.device, on.stream); };

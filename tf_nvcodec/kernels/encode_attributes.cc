@@ -12,7 +12,7 @@ namespace {
 using ::tensorflow::DataType;
 using ::tensorflow::OpKernelConstruction;
 
-absl::StatusOr<SampleType> SampleTypeOf(DataType dtype) {
+absl::StatusOr<SampleType> FrameSampleType(DataType dtype) {
   switch (dtype) {
     case ::tensorflow::DT_UINT8:
       return SampleType::kUint8;
@@ -61,7 +61,7 @@ absl::Status ReadColors(OpKernelConstruction* context, EncodeOptions* options) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<EncodeOptions> ReadOptions(OpKernelConstruction* context) {
+absl::StatusOr<EncodeOptions> ReadEncodeOptions(OpKernelConstruction* context) {
   EncodeOptions options;
   NVC_ASSIGN_OR_RETURN(const std::string codec, Attribute<std::string>(context, "codec"));
   NVC_ASSIGN_OR_RETURN(options.codec, ParseEncodeCodec(codec));
@@ -90,10 +90,10 @@ absl::Status EncodeAttributes::Read(OpKernelConstruction* context) {
   NVC_ASSIGN_OR_RETURN(const std::string format, Attribute<std::string>(context, "input_format"));
   NVC_ASSIGN_OR_RETURN(input_format, ParsePixelFormat(format));
   NVC_ASSIGN_OR_RETURN(const DataType dtype, Attribute<DataType>(context, "T"));
-  NVC_ASSIGN_OR_RETURN(sample_type, SampleTypeOf(dtype));
+  NVC_ASSIGN_OR_RETURN(sample_type, FrameSampleType(dtype));
   NVC_ASSIGN_OR_RETURN(const std::string name, Attribute<std::string>(context, "backend"));
   NVC_ASSIGN_OR_RETURN(backend, ParseEncodeBackend(name));
-  NVC_ASSIGN_OR_RETURN(options, ReadOptions(context));
+  NVC_ASSIGN_OR_RETURN(options, ReadEncodeOptions(context));
   if (backend == EncodeBackend::kNvenc) options.engine = EncodeEngine::kNvenc;
   return options.Validate();
 }

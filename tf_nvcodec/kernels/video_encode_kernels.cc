@@ -38,7 +38,9 @@ class TstringBytes : public GrowingBytes {
   tstring* bytes_;
 };
 
-void OnTheCpu(const std::string& why) { LogFallback("encodes on the CPU, not with NVENC", why); }
+void EncodesOnTheCpu(const std::string& why) {
+  LogFallback("encodes on the CPU, not with NVENC", why);
+}
 
 class EncodeOp : public OpKernel {
  public:
@@ -63,7 +65,7 @@ class EncodeOp : public OpKernel {
     Tensor copy;  // of frames in GPU memory that the CPU encodes
     NVC_ASSIGN_OR_RETURN(const EncodeEngines engines, Engines(context, &copy));
     return EncodeWith(engines, attributes_.backend, frames, timing, attributes_.options,
-                      StepCancelled(context), &bytes, OnTheCpu);
+                      StepCancelled(context), &bytes, EncodesOnTheCpu);
   }
 
   // Returns the engines that may encode. They use the memory of `copy`, which must outlive them.

@@ -21,7 +21,7 @@ const FrameIndex& IndexOf(const std::string& bytes) {
   return *index;
 }
 
-const FrameIndex& Real() {
+const FrameIndex& RealIndex() {
   static const FrameIndex& index = IndexOf(RealClip());
   return index;
 }
@@ -121,7 +121,7 @@ void CheckSelect(const ClipSpec& spec, const FrameIndex& index, int64_t clip, in
 
 class ClipSpecTest : public ::testing::TestWithParam<bool> {
  protected:
-  static const FrameIndex& Index() { return GetParam() ? Real() : Short(); }
+  static const FrameIndex& Index() { return GetParam() ? RealIndex() : Short(); }
 };
 INSTANTIATE_TEST_SUITE_P(Videos, ClipSpecTest, ::testing::Bool());
 

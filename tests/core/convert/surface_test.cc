@@ -51,13 +51,13 @@ int Read(const std::vector<uint8_t>& bytes, const SurfaceLayout& layout, int pla
   return layout.sample_bytes == 1 ? bytes[at] : bytes[at] | bytes[at + 1] << 8;
 }
 
-struct Case {
+struct SurfaceCase {
   AVPixelFormat samples;
   SurfaceFormat format;
   int planes;
 };
 
-class SurfaceTest : public testing::TestWithParam<Case> {};
+class SurfaceTest : public testing::TestWithParam<SurfaceCase> {};
 
 TEST_P(SurfaceTest, EverySampleIsWhereItBelongs) {
   for (const auto& [width, height] : {std::pair(16, 8), std::pair(7, 5), std::pair(1, 1)}) {
@@ -100,22 +100,22 @@ TEST_P(SurfaceTest, EverySampleIsWhereItBelongs) {
 
 INSTANTIATE_TEST_SUITE_P(
     Formats, SurfaceTest,
-    testing::Values(Case{AV_PIX_FMT_YUV420P, SurfaceFormat::kNv12, 2},
-                    Case{AV_PIX_FMT_YUVJ420P, SurfaceFormat::kNv12, 2},
-                    Case{AV_PIX_FMT_YUVA420P, SurfaceFormat::kNv12, 2},
-                    Case{AV_PIX_FMT_NV12, SurfaceFormat::kNv12, 2},
-                    Case{AV_PIX_FMT_NV21, SurfaceFormat::kNv12, 2},
-                    Case{AV_PIX_FMT_GRAY8, SurfaceFormat::kNv12, 2},
-                    Case{AV_PIX_FMT_YUV420P10LE, SurfaceFormat::kP016, 2},
-                    Case{AV_PIX_FMT_YUV420P12LE, SurfaceFormat::kP016, 2},
-                    Case{AV_PIX_FMT_YUV420P16LE, SurfaceFormat::kP016, 2},
-                    Case{AV_PIX_FMT_P010LE, SurfaceFormat::kP016, 2},
-                    Case{AV_PIX_FMT_GRAY12LE, SurfaceFormat::kP016, 2},
-                    Case{AV_PIX_FMT_YUV422P, SurfaceFormat::kNv16, 2},
-                    Case{AV_PIX_FMT_YUV422P10LE, SurfaceFormat::kP216, 2},
-                    Case{AV_PIX_FMT_YUV444P, SurfaceFormat::kYuv444, 3},
-                    Case{AV_PIX_FMT_YUV444P10LE, SurfaceFormat::kYuv444In16, 3},
-                    Case{AV_PIX_FMT_YUV444P12LE, SurfaceFormat::kYuv444In16, 3}));
+    testing::Values(SurfaceCase{AV_PIX_FMT_YUV420P, SurfaceFormat::kNv12, 2},
+                    SurfaceCase{AV_PIX_FMT_YUVJ420P, SurfaceFormat::kNv12, 2},
+                    SurfaceCase{AV_PIX_FMT_YUVA420P, SurfaceFormat::kNv12, 2},
+                    SurfaceCase{AV_PIX_FMT_NV12, SurfaceFormat::kNv12, 2},
+                    SurfaceCase{AV_PIX_FMT_NV21, SurfaceFormat::kNv12, 2},
+                    SurfaceCase{AV_PIX_FMT_GRAY8, SurfaceFormat::kNv12, 2},
+                    SurfaceCase{AV_PIX_FMT_YUV420P10LE, SurfaceFormat::kP016, 2},
+                    SurfaceCase{AV_PIX_FMT_YUV420P12LE, SurfaceFormat::kP016, 2},
+                    SurfaceCase{AV_PIX_FMT_YUV420P16LE, SurfaceFormat::kP016, 2},
+                    SurfaceCase{AV_PIX_FMT_P010LE, SurfaceFormat::kP016, 2},
+                    SurfaceCase{AV_PIX_FMT_GRAY12LE, SurfaceFormat::kP016, 2},
+                    SurfaceCase{AV_PIX_FMT_YUV422P, SurfaceFormat::kNv16, 2},
+                    SurfaceCase{AV_PIX_FMT_YUV422P10LE, SurfaceFormat::kP216, 2},
+                    SurfaceCase{AV_PIX_FMT_YUV444P, SurfaceFormat::kYuv444, 3},
+                    SurfaceCase{AV_PIX_FMT_YUV444P10LE, SurfaceFormat::kYuv444In16, 3},
+                    SurfaceCase{AV_PIX_FMT_YUV444P12LE, SurfaceFormat::kYuv444In16, 3}));
 
 TEST(SurfaceLayoutTest, Nv12OfEvenSizeHasNoGaps) {
   const auto layout = SurfaceLayout::Of(AV_PIX_FMT_YUV420P, SurfaceColor::kNative, 1920, 1080);

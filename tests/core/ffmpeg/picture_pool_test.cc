@@ -16,8 +16,8 @@
 namespace nvc {
 namespace {
 
-constexpr size_t kPlenty = size_t{64} << 20;
-constexpr auto kLong = std::chrono::hours(1);
+constexpr size_t kManyBytes = size_t{64} << 20;
+constexpr auto kLongWait = std::chrono::hours(1);
 
 int GetBuffer(AVCodecContext* context, AVFrame* frame, int) {
   return static_cast<PicturePool*>(context->opaque)->GetBuffer(context, frame);
@@ -51,7 +51,7 @@ class PicturePoolTest : public ::testing::Test {
   }
 
   AvCodecContextPtr context_ = OpenH264();
-  BlockCache cache_{kPlenty, kLong};
+  BlockCache cache_{kManyBytes, kLongWait};
 };
 
 bool HasOnly(uint8_t value, const AVFrame& frame) {
@@ -212,7 +212,7 @@ TEST_F(PicturePoolTest, EveryClipDecodesToTheSamePictures) {
       EXPECT_EQ(Decode(clip, threads, &pool), expected) << path << ", " << threads << " threads";
       pictures += expected.size();
     }
-    EXPECT_LE(cache_.idle_bytes(), kPlenty);
+    EXPECT_LE(cache_.idle_bytes(), kManyBytes);
   }
   EXPECT_GE(pictures, 60u);
 }

@@ -7,6 +7,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/core/index/index_of.h"
 #include "tests/core/testing/decoded_hashes.h"
 #include "tests/core/testing/golden_corpus.h"
 #include "tests/core/testing/index_checks.h"
@@ -16,11 +17,6 @@ namespace nvc {
 namespace {
 
 using ::testing::HasSubstr;
-
-FrameIndex IndexOf(const std::string& bytes) {
-  const MemorySource source(bytes);
-  return FrameIndex::Build(source, {}, nullptr).value();
-}
 
 bool KeepsPackets(const FrameIndex& index) {
   return std::any_of(index.packets().begin(), index.packets().end(),

@@ -4,19 +4,13 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/core/index/index_of.h"
 #include "tests/core/testing/test_media.h"
 
 namespace nvc {
 namespace {
 
 using ::testing::HasSubstr;
-
-FrameIndex IndexOf(absl::string_view bytes) {
-  const MemorySource source(bytes);
-  auto index = FrameIndex::Build(source, {}, nullptr);
-  EXPECT_TRUE(index.ok()) << index.status();
-  return std::move(index).value();
-}
 
 TEST(FrameIndexTest, CountsAndTimesEveryFrame) {
   const FrameIndex index = IndexOf(BFramesClip());

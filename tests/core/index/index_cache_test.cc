@@ -13,6 +13,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/core/index/index_of.h"
 #include "tests/core/testing/index_checks.h"
 #include "tests/core/testing/test_media.h"
 #include "tf_nvcodec/core/index/frame_index_io.h"
@@ -22,11 +23,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using ::testing::HasSubstr;
-
-FrameIndex IndexOf(absl::string_view bytes) {
-  const MemorySource source(bytes);
-  return FrameIndex::Build(source, {}, nullptr).value();
-}
 
 class IndexCacheTest : public ::testing::Test {
  protected:

@@ -10,8 +10,8 @@
 namespace nvc {
 namespace {
 
-constexpr uint8_t kUntouched = 0xa5;
-constexpr int kMargin = 96;
+constexpr uint8_t kUnwritten = 0xa5;
+constexpr int kRoom = 96;
 
 template <typename T>
 std::vector<T> RandomRow(int count, int depth, uint32_t seed) {
@@ -38,8 +38,8 @@ std::vector<uint8_t> RunKernels(const Row& row, bool stream, Chroma chroma, Plan
   const std::vector<T> cr = RandomRow<T>(chroma_count, row.depth, 3);
   ChromaTerms terms(row.count);
   chroma(factors, cb.data(), cr.data(), row.log2, row.count, &terms);
-  const int stride = (row.count + 31) / 32 * 32 + kMargin;
-  std::vector<uint8_t> out(7 * stride + 32, kUntouched);
+  const int stride = (row.count + 31) / 32 * 32 + kRoom;
+  std::vector<uint8_t> out(7 * stride + 32, kUnwritten);
   uint8_t* at = out.data() + (32 - reinterpret_cast<uintptr_t>(out.data()) % 32) % 32;
   const size_t lead = at - out.data();
   uint8_t* const planes[3] = {at, at + stride, at + 2 * stride};
@@ -72,7 +72,7 @@ TEST(YuvRgbRowsTest, VectorsGiveTheSameBitsAtEveryWidth) {
                 << count << " " << depth << " " << log2;
           }
         }
-        ASSERT_EQ(expected[3 * count + 3 * ((count + 31) / 32 * 32 + kMargin)], kUntouched);
+        ASSERT_EQ(expected[3 * count + 3 * ((count + 31) / 32 * 32 + kRoom)], kUnwritten);
       }
     }
   }

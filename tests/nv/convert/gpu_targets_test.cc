@@ -48,9 +48,9 @@ GpuDevice* DeviceWithStreams() {
 }
 
 // A frame as a GPU's decoder returns it.
-class DecodedFrame {
+class LazyFrame {
  public:
-  DecodedFrame(GpuDevice* device, uint32_t seed)
+  LazyFrame(GpuDevice* device, uint32_t seed)
       : software_(AV_PIX_FMT_YUV420P, kWidth, kHeight, seed), host_(software_.frame(), 4) {
     for (int i = 0; i < 3; ++i) {
       picture_.planes[i] = reinterpret_cast<CUdeviceptr>(host_.planes[i].data());
@@ -92,7 +92,7 @@ class GpuTargetsTest : public ::testing::Test {
  protected:
   GpuTargetsTest() : device_(DeviceWithStreams()) {
     for (uint32_t seed = 1; seed <= 3; ++seed) {
-      frames_.push_back(std::make_unique<DecodedFrame>(device_, seed));
+      frames_.push_back(std::make_unique<LazyFrame>(device_, seed));
     }
   }
   ~GpuTargetsTest() override {
@@ -105,7 +105,7 @@ class GpuTargetsTest : public ::testing::Test {
   }
 
   GpuDevice* const device_;
-  std::vector<std::unique_ptr<DecodedFrame>> frames_;
+  std::vector<std::unique_ptr<LazyFrame>> frames_;
   Bytes batch_ = Bytes(4 * kBytes, 0xa5);
 };
 
@@ -200,11 +200,11 @@ TEST_F(GpuTargetsTest, FailuresAtTheEndAreReported) {
 TEST_F(GpuTargetsTest, OutOfMemoryForAFrame) {
   // Uses new devices, for which no download buffers are kept yet.
   GpuDevice* const device = DeviceWithStreams();
-  DecodedFrame decoded(device, 5);
+  LazyFrame decoded(device, 5);
   DownloadTarget target(device);
   ASSERT_TRUE(target.NewConverter(Native(), decoded.frame(), 0).ok());
   GpuDevice* const other = DeviceWithStreams();
-  DecodedFrame on_other(other, 5);
+  LazyFrame on_other(other, 5);
   DownloadTarget full(other);
   lazy_cuda::FailNext("cuMemAlloc", 2);
   const absl::Status status = full.NewConverter(Native(), on_other.frame(), 0).status();

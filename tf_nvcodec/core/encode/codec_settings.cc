@@ -166,7 +166,7 @@ void OwnParams(const StreamSpec& stream, const EncodeOptions& options, CodecOpti
 
 // Returns the frame rate for rate control. SVT-AV1 shifts the numerator by 8 bits and takes rates
 // under 1 for 0.
-AVRational EncoderRate(AVRational rate, const CodecTraits& traits) {
+AVRational RateControlFps(AVRational rate, const CodecTraits& traits) {
   if (av_q2d(rate) < traits.min_fps) rate = {static_cast<int>(traits.min_fps), 1};
   av_reduce(&rate.num, &rate.den, rate.num, rate.den, 1 << 20);
   return rate;
@@ -319,7 +319,7 @@ void ApplyContextSettings(const StreamSpec& stream, const FrameTiming& timing,
                           const EncodeOptions& options, AVCodecContext* context) {
   const CodecTraits& traits = TraitsOf(options.codec);
   context->time_base = timing.time_base();
-  context->framerate = EncoderRate(timing.frame_rate(), traits);
+  context->framerate = RateControlFps(timing.frame_rate(), traits);
   context->bit_rate = options.bitrate;
   if (options.engine == EncodeEngine::kNvenc) {
     context->gop_size = GopSize(options, options.gop > 0 ? options.gop : kNvencGop);

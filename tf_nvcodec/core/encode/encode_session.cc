@@ -12,14 +12,14 @@ namespace nvc {
 namespace {
 
 constexpr int kMaxRatePart = 1 << 20;
-constexpr double kMaxFps = 1000;
+constexpr double kMaxSessionFps = 1000;
 
 absl::Status CheckFrameRate(AVRational rate, const CodecTraits& traits) {
   const bool whole =
       rate.num > 0 && rate.den > 0 && rate.num <= kMaxRatePart && rate.den <= kMaxRatePart;
   const double fps = whole ? av_q2d(rate) : 0;
   const double least = traits.min_fps > 0 ? traits.min_fps : 1e-3;
-  const double most = traits.max_fps < kMaxFps ? traits.max_fps : kMaxFps;
+  const double most = traits.max_fps < kMaxSessionFps ? traits.max_fps : kMaxSessionFps;
   if (whole && fps >= least && fps <= most) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat("codec ", traits.name, " takes ", least, " to ", most,

@@ -73,7 +73,7 @@ std::string NvencPreset(EncodeCodec codec, absl::string_view preset) {
 namespace {
 
 // Options that an argument of the API sets, besides those in codec_settings.cc.
-constexpr std::pair<absl::string_view, absl::string_view> kArguments[] = {
+constexpr std::pair<absl::string_view, absl::string_view> kNvencArguments[] = {
     {"cq", "crf"},
     {"gpu", "backend"},
     {"cbr", "options[\"rc\"]"},
@@ -97,7 +97,7 @@ absl::Status CheckNamed(const AVCodec* encoder, const std::string& option,
 
 absl::Status CheckOption(const AVCodec* encoder, const EncodeOptions& options,
                          const std::string& name) {
-  for (const auto& [option, argument] : kArguments) {
+  for (const auto& [option, argument] : kNvencArguments) {
     if (name != option) continue;
     return absl::InvalidArgumentError(
         absl::StrCat("options[\"", name, "\"] sets the same as ", argument, "; give that instead"));

@@ -20,12 +20,8 @@ extern "C" {
 namespace nvc {
 namespace {
 
-constexpr unsigned kBlockWidth = 64, kBlockHeight = 4;
+constexpr unsigned kRowBlockWidth = 64, kRowBlockHeight = 4;
 constexpr size_t kPitchMultiple = 256;  // in bytes; a multiple of every load of the colour kernel
-
-unsigned Blocks(int size, unsigned block) {
-  return (static_cast<unsigned>(size) + block - 1) / block;
-}
 
 struct Plane {
   int samples, rows;
@@ -115,9 +111,9 @@ class GpuBobConverter : public FrameConverter {
       to += pitch * static_cast<size_t>(planes[i].rows);
       void* arguments[] = {&params};
       status = device_->Check(
-          device_->cuda().cuLaunchKernel(kernel_, Blocks(params.samples, kBlockWidth),
-                                         Blocks(params.rows, kBlockHeight), 1, kBlockWidth,
-                                         kBlockHeight, 1, 0, stream_, arguments, nullptr),
+          device_->cuda().cuLaunchKernel(kernel_, Blocks(params.samples, kRowBlockWidth),
+                                         Blocks(params.rows, kRowBlockHeight), 1, kRowBlockWidth,
+                                         kRowBlockHeight, 1, 0, stream_, arguments, nullptr),
           "starting the deinterlacing kernel");
     }
     // After a failure too: kernels launched before it still read the picture.

@@ -147,10 +147,6 @@ namespace {
 constexpr unsigned kBlockWidth = 32, kBlockHeight = 8, kSmallBlockHeight = 2;
 constexpr int64_t kFewThreads = 132 * 2048 / 2;
 
-unsigned Blocks(int size, unsigned block) {
-  return (static_cast<unsigned>(size) + block - 1) / block;
-}
-
 class GpuFrameConverter : public FrameConverter {
  public:
   GpuFrameConverter(GpuDevice* device, CUstream stream, const SourceSpec& source,

@@ -13,6 +13,11 @@
 
 namespace nvc {
 
+// Returns the number of blocks of threads for `size` threads.
+inline unsigned Blocks(int size, unsigned block) {
+  return (static_cast<unsigned>(size) + block - 1) / block;
+}
+
 // Returns false only if the kernel says that `address` is not readable. The driver dereferences
 // handles unchecked, so code checks a handle from outside with this first. A readable address may
 // still not be what the caller meant.

@@ -19,10 +19,6 @@ namespace {
 
 constexpr unsigned kBlockWidth = 64, kBlockHeight = 4;
 
-unsigned Blocks(int samples, int shift, unsigned block) {
-  return (static_cast<unsigned>(AV_CEIL_RSHIFT(samples, shift)) + block - 1) / block;
-}
-
 }  // namespace
 
 absl::Status GpuToPlanes::Launch(const GpuDevice& device, CUfunction kernel, void* params,
@@ -31,11 +27,11 @@ absl::Status GpuToPlanes::Launch(const GpuDevice& device, CUfunction kernel, voi
   const ScopedContext context(device);
   NVC_RETURN_IF_ERROR(context.status());
   void* arguments[] = {params};
-  return device.Check(
-      device.cuda().cuLaunchKernel(kernel, Blocks(frame.width, chroma_shift, kBlockWidth),
-                                   Blocks(frame.height, chroma_shift, kBlockHeight), 1, kBlockWidth,
-                                   kBlockHeight, 1, 0, stream, arguments, nullptr),
-      doing);
+  return device.Check(device.cuda().cuLaunchKernel(
+                          kernel, Blocks(AV_CEIL_RSHIFT(frame.width, chroma_shift), kBlockWidth),
+                          Blocks(AV_CEIL_RSHIFT(frame.height, chroma_shift), kBlockHeight), 1,
+                          kBlockWidth, kBlockHeight, 1, 0, stream, arguments, nullptr),
+                      doing);
 }
 
 namespace {
