@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from converters.checks.verify import verify
     from converters.convert_model import calibrate, convert
     from converters.environment.doctor import doctor
+    from converters.measure.benchmark import benchmark
     from converters.plans.extract_plan import extract_plans
     from converters.report.inspect_model import inspect_model
     from converters.spec.conversion_spec import ConversionSpec
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
         ConverterError,
         CrashError,
         EngineError,
+        MeasureError,
         ModelError,
         NotInt8Error,
         OutputError,
@@ -40,6 +42,7 @@ __all__ = [
     "ConverterError",
     "CrashError",
     "EngineError",
+    "MeasureError",
     "ModelError",
     "NotInt8Error",
     "OutputError",
@@ -49,6 +52,7 @@ __all__ = [
     "UnavailableError",
     "VerificationDataError",
     "VerificationError",
+    "benchmark",
     "calibrate",
     "convert",
     "doctor",
@@ -62,6 +66,7 @@ __all__ = [
 _ELSEWHERE = {
     "ConversionSpec": "spec.conversion_spec",
     "ShapeRange": "util.shapes",
+    "benchmark": "measure.benchmark",
     "calibrate": "convert_model",
     "convert": "convert_model",
     "doctor": "environment.doctor",

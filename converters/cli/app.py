@@ -11,13 +11,21 @@ import threading
 from collections.abc import Iterator, Sequence
 from typing import NoReturn
 
-from converters.cli import calibrate, convert, doctor, extract_plan, inspect_model, verify
+from converters.cli import (
+    benchmark,
+    calibrate,
+    convert,
+    doctor,
+    extract_plan,
+    inspect_model,
+    verify,
+)
 from converters.cli.result import StdoutError, open_closed_streams, to_stdout
 from converters.cli.values import UsageError, path
 from converters.util.custom_ops import load_custom_ops
 from converters.util.errors import ConverterError
 
-_COMMANDS = (convert, calibrate, inspect_model, verify, extract_plan, doctor)
+_COMMANDS = (convert, calibrate, inspect_model, verify, benchmark, extract_plan, doctor)
 
 # The packages that commands import when they run, and what to install for each.
 _PACKAGES = {
@@ -33,8 +41,8 @@ HUNG_UP = 129
 _EPILOG = """\
 exit codes:
   0    done
-  1    the message on stderr names the input, the cause and the cure; or the models differ, or
-       doctor found something missing
+  1    the message on stderr names the input, the cause and the cure; or the models differ, no
+       cell of benchmark is within the latency, or doctor found something missing
   2    wrong options
   130  stopped by Ctrl-C; 143 by SIGTERM, 129 by the end of the terminal. No half-written output
        is left.

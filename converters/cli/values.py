@@ -71,6 +71,18 @@ def size(text: str) -> int:
 
 
 @_shown
+def counts(text: str) -> tuple[int, ...]:
+    """ "1,8,32" as numbers of at least 1, each once."""
+    parts = text.split(",")
+    if not all(part.isascii() and part.isdigit() and int(part) for part in parts):
+        raise ValueError(f"{text!r} is no list of numbers from 1: write them as in 1,8,32")
+    found = tuple(map(int, parts))
+    if len(set(found)) < len(found):
+        raise ValueError(f"{text!r} has a number twice")
+    return found
+
+
+@_shown
 def tensor_range(text: str) -> tuple[str, tuple[float, float]]:
     """ "conv/Relu:0=-1,6" as a name and its ends."""
     name, _, ends = text.rpartition("=")

@@ -24,19 +24,19 @@ class Device:
         self._driver = _load()
         self._allocated: list[int] = []
         self._stream = ctypes.c_void_p()
-        self._call("cuInit", 0)
+        self.call("cuInit", 0)
         self._device = ctypes.c_int()
-        self._call("cuDeviceGet", ctypes.byref(self._device), index)
+        self.call("cuDeviceGet", ctypes.byref(self._device), index)
         context = ctypes.c_void_p()
-        self._call("cuDevicePrimaryCtxRetain", ctypes.byref(context), self._device)
+        self.call("cuDevicePrimaryCtxRetain", ctypes.byref(context), self._device)
         self._context = context
-        self._call("cuCtxSetCurrent", context)
-        self._call("cuStreamCreate", ctypes.byref(self._stream), 0)
+        self.call("cuCtxSetCurrent", context)
+        self.call("cuStreamCreate", ctypes.byref(self._stream), 0)
 
     @property
     def name(self) -> str:
         text = ctypes.create_string_buffer(256)
-        self._call("cuDeviceGetName", text, len(text), self._device)
+        self.call("cuDeviceGetName", text, len(text), self._device)
         return text.value.decode("utf-8", "replace")
 
     @property
@@ -46,21 +46,30 @@ class Device:
 
     def use(self) -> None:
         """Makes the device current for this thread."""
-        self._call("cuCtxSetCurrent", self._context)
+        self.call("cuCtxSetCurrent", self._context)
 
     def allocate(self, size: int) -> int:
-        """The address of `size` bytes of device memory."""
+        """The address of `size` bytes of device memory; `free` gives them back."""
+        address = self.allocate_unowned(size)
+        self._allocated.append(address)
+        return address
+
+    def allocate_unowned(self, size: int) -> int:
+        """The same, for a caller who gives it back with `free_unowned`."""
         address = ctypes.c_uint64()
         # A tensor can be empty, but the driver does not allocate 0 bytes.
-        self._call("cuMemAlloc_v2", ctypes.byref(address), ctypes.c_size_t(max(size, 1)))
-        self._allocated.append(address.value)
+        self.call("cuMemAlloc_v2", ctypes.byref(address), ctypes.c_size_t(max(size, 1)))
         return address.value
+
+    def free_unowned(self, address: int) -> None:
+        """Gives back what `allocate_unowned` gave."""
+        self.call("cuMemFree_v2", ctypes.c_uint64(address))
 
     def upload(self, array: NDArray[Any]) -> int:
         """The address of a copy of `array`, which is C-contiguous, in device memory."""
         address = self.allocate(array.nbytes)
         if array.nbytes:
-            self._call(
+            self.call(
                 "cuMemcpyHtoD_v2",
                 ctypes.c_uint64(address),
                 ctypes.c_void_p(array.ctypes.data),
@@ -72,7 +81,7 @@ class Device:
         """A new array with the values at `address`."""
         array = np.empty(shape, dtype)
         if array.nbytes:
-            self._call(
+            self.call(
                 "cuMemcpyDtoH_v2",
                 ctypes.c_void_p(array.ctypes.data),
                 ctypes.c_uint64(address),
@@ -82,12 +91,12 @@ class Device:
 
     def wait(self) -> None:
         """Waits until all work in the stream is done."""
-        self._call("cuStreamSynchronize", self._stream)
+        self.call("cuStreamSynchronize", self._stream)
 
     def free(self) -> None:
         """Gives all memory back."""
         while self._allocated:
-            self._call("cuMemFree_v2", ctypes.c_uint64(self._allocated.pop()))
+            self.free_unowned(self._allocated.pop())
 
     def close(self) -> None:
         """Gives the memory, the stream and the context back; a second call does nothing."""
@@ -95,11 +104,12 @@ class Device:
             return
         self.use()
         self.free()
-        self._call("cuStreamDestroy_v2", self._stream)
-        self._call("cuDevicePrimaryCtxRelease_v2", self._device)
+        self.call("cuStreamDestroy_v2", self._stream)
+        self.call("cuDevicePrimaryCtxRelease_v2", self._device)
         self._context = ctypes.c_void_p()
 
-    def _call(self, name: str, *arguments: Any) -> None:
+    def call(self, name: str, *arguments: Any) -> None:
+        """Calls a function of the driver; UnavailableError names it and why it failed."""
         code = getattr(self._driver, name)(*arguments)
         if code:
             text = ctypes.c_char_p()

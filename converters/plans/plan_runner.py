@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,16 @@ _NUMPY_TYPES = {
     "BOOL": np.bool_,
     "UINT8": np.uint8,
 }
+
+
+@dataclass
+class Placed:
+    """Where a request's tensors are: `addresses` of all bindings, in the plan's order with an
+    implicit batch. `results` are the outputs: (address, shape, dtype) on the GPU, or an array."""
+
+    batch: int = 0  # implicit
+    addresses: dict[str, int] = field(default_factory=dict)
+    results: dict[str, Any] = field(default_factory=dict)
 
 
 class PlanRunner(contextlib.AbstractContextManager["PlanRunner"]):
@@ -46,7 +57,7 @@ class PlanRunner(contextlib.AbstractContextManager["PlanRunner"]):
     ) -> None:
         self._what = "the plan" if isinstance(plan, bytes) else str(plan)
         data = plan if isinstance(plan, bytes) else _read(Path(plan))
-        self._trt = _tensorrt()
+        self._trt = import_tensorrt()
         self._logger = _logger(self._trt)
         # TensorRT takes the device that is current when it loads.
         self._device = Device(device)
@@ -82,6 +93,10 @@ class PlanRunner(contextlib.AbstractContextManager["PlanRunner"]):
     def dtype(self, name: str) -> np.dtype[Any]:
         """The NumPy type of an input or output."""
         return _numpy_type(self._engine.get_tensor_dtype(self._binding(name)))
+
+    def shape(self, name: str) -> tuple[int, ...]:
+        """The shape of an input or output: -1 where it may differ; without an implicit batch."""
+        return tuple(self._engine.get_tensor_shape(self._binding(name)))
 
     def profiles(self) -> list[dict[str, tuple[tuple[int, ...], ...]]]:
         """Each optimization profile: (min, opt, max) by input; empty with implicit batch."""
@@ -128,7 +143,7 @@ class PlanRunner(contextlib.AbstractContextManager["PlanRunner"]):
     def _load(self, data: bytes) -> Any:
         # TF-TRT's engines can use TensorRT's own plugins (non-maximum suppression).
         self._trt.init_libnvinfer_plugins(self._logger, "")
-        runtime = self._trt.Runtime(self._logger)
+        runtime = self._made_runtime()
         self._runtime = runtime  # must live as long as its engines
         built = plan_header(data).tensorrt_version
         # TensorRT 8.6 does not check the version in the header.
@@ -142,6 +157,9 @@ class PlanRunner(contextlib.AbstractContextManager["PlanRunner"]):
                 "TensorRT and on the kind of GPU that built it: convert the model again here."
             )
         return engine
+
+    def _made_runtime(self) -> Any:
+        return self._trt.Runtime(self._logger)
 
     def _said(self) -> str:
         return " ".join(self._logger.messages) or "TensorRT gave no reason."
@@ -176,42 +194,53 @@ class PlanRunner(contextlib.AbstractContextManager["PlanRunner"]):
         return arrays
 
     def _run_explicit(self, arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+        placed = self._place_explicit(arrays)
+        if not self._context.execute_async_v3(self._device.stream):
+            raise PlanError(f"{self._what} failed to run: {self._said()}")
+        self._device.wait()
+        return self._downloaded(placed.results)
+
+    def _place_explicit(self, arrays: Mapping[str, NDArray[Any]]) -> Placed:
+        """Uploads the inputs and makes room for the outputs of an explicit batch."""
         self._choose_profile(arrays)
         context, host = self._context, self._trt.TensorLocation.HOST
         on_host = {b for b in self._bindings if self._engine.get_tensor_location(b) == host}
+        placed = Placed()
         for binding, array in arrays.items():
             if binding not in on_host and not context.set_input_shape(binding, array.shape):
                 raise self._refused(binding, array)
-            address = array.ctypes.data if binding in on_host else self._device.upload(array)
-            context.set_tensor_address(binding, address)
+            placed.addresses[binding] = (
+                array.ctypes.data if binding in on_host else self._device.upload(array)
+            )
+            context.set_tensor_address(binding, placed.addresses[binding])
         missing = context.infer_shapes()
         if missing:
             raise PlanError(f"{self._what}: no shape is known of {', '.join(missing)}")
-        results: dict[str, Any] = {}
         for binding in self._bindings:
             if self._is_input(binding):
                 continue
             shape = tuple(context.get_tensor_shape(binding))
             dtype = _numpy_type(self._engine.get_tensor_dtype(binding))
             if binding in on_host:
-                results[binding] = np.zeros(shape, dtype)
-                context.set_tensor_address(binding, results[binding].ctypes.data)
+                result = np.zeros(shape, dtype)
+                placed.results[binding] = result
+                placed.addresses[binding] = result.ctypes.data
             else:
                 size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
                 address = self._device.allocate(size)
-                context.set_tensor_address(binding, address)
-                results[binding] = (address, shape, dtype)
-        if not context.execute_async_v3(self._device.stream):
-            raise PlanError(f"{self._what} failed to run: {self._said()}")
-        self._device.wait()
-        return {
-            self._name(binding): self._device.download(*found)
-            if isinstance(found, tuple)
-            else found
-            for binding, found in results.items()
-        }
+                placed.addresses[binding] = address
+                placed.results[binding] = (address, shape, dtype)
+            context.set_tensor_address(binding, placed.addresses[binding])
+        return placed
 
     def _run_implicit(self, arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+        placed = self._place_implicit(arrays)
+        if not self._context.execute(placed.batch, list(placed.addresses.values())):
+            raise PlanError(f"{self._what} failed to run: {self._said()}")
+        return self._downloaded(placed.results)
+
+    def _place_implicit(self, arrays: Mapping[str, NDArray[Any]]) -> Placed:
+        """Uploads the inputs and makes room for the outputs of an implicit batch."""
         batches = {array.shape[0] if array.ndim else 0 for array in arrays.values()}
         batch = batches.pop() if len(batches) == 1 else 0
         if not 1 <= batch <= self._engine.max_batch_size:
@@ -220,22 +249,29 @@ class PlanRunner(contextlib.AbstractContextManager["PlanRunner"]):
                 f"{self._what} takes one batch from 1 to {self._engine.max_batch_size} for all "
                 f"inputs, not {shapes}"
             )
-        addresses, results = [], {}
+        placed = Placed(batch)
         for i in range(self._engine.num_bindings):
             binding = self._engine.get_binding_name(i)
             shape = tuple(self._engine.get_binding_shape(i))
             if self._engine.binding_is_input(i):
                 if arrays[binding].shape[1:] != shape:
                     raise self._refused(binding, arrays[binding])
-                addresses.append(self._device.upload(arrays[binding]))
+                placed.addresses[binding] = self._device.upload(arrays[binding])
                 continue
             dtype = _numpy_type(self._engine.get_binding_dtype(i))
             size = batch * int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
-            addresses.append(self._device.allocate(size))
-            results[binding] = (addresses[-1], (batch, *shape), dtype)
-        if not self._context.execute(batch, addresses):
-            raise PlanError(f"{self._what} failed to run: {self._said()}")
-        return {self._name(b): self._device.download(*found) for b, found in results.items()}
+            address = self._device.allocate(size)
+            placed.addresses[binding] = address
+            placed.results[binding] = (address, (batch, *shape), dtype)
+        return placed
+
+    def _downloaded(self, results: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
+        return {
+            self._name(binding): self._device.download(*found)
+            if isinstance(found, tuple)
+            else found
+            for binding, found in results.items()
+        }
 
     def _choose_profile(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """The first profile that takes the shapes, as TF-TRT chooses."""
@@ -285,7 +321,8 @@ def _numpy_type(dtype: Any) -> np.dtype[Any]:
     return np.dtype(_NUMPY_TYPES[dtype.name])
 
 
-def _tensorrt() -> Any:
+def import_tensorrt() -> Any:
+    """TensorRT's Python package; UnavailableError says how to install it."""
     try:
         import tensorrt
     except (ImportError, OSError) as error:

@@ -23,27 +23,33 @@ def html_report(report: ReportData) -> str:
     body = [
         _header(report, title),
         _cards(report),
-        _section("Compute nodes", _share(report)),
+        section("Compute nodes", _share(report)),
     ]
     if report.engines:
-        body.append(_section("Engines", f'<div class="panel scroll">{_engines(report)}</div>'))
-    body.append(_section("Graph", _graphs(report)))
+        body.append(section("Engines", f'<div class="panel scroll">{_engines(report)}</div>'))
+    body.append(section("Graph", _graphs(report)))
     if report.left_out:
         left = f'<div class="panel scroll">{_left_out(report)}</div>'
-        body.append(_section("Left out", left))
+        body.append(section("Left out", left))
     body += [
-        _section("Outside, but no compute", _plumbing(report)),
-        _section("Notes", _notes(report)),
+        section("Outside, but no compute", _plumbing(report)),
+        section("Notes", _notes(report)),
     ]
+    return page(f"{title}: TensorRT engines", "".join(body))
+
+
+def page(title: str, body: str) -> str:
+    """A whole page around `body`, in the style of all reports."""
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escape(title)}: TensorRT engines</title>\n<style>{STYLE}</style>\n</head>\n"
-        f"<body>\n<main>\n{''.join(body)}\n</main>\n</body>\n</html>\n"
+        f"<title>{escape(title)}</title>\n<style>{STYLE}</style>\n</head>\n"
+        f"<body>\n<main>\n{body}\n</main>\n</body>\n</html>\n"
     )
 
 
-def _section(title: str, content: str) -> str:
+def section(title: str, content: str) -> str:
+    """A part of the page with a heading; nothing without content."""
     return f"<section>\n<h2>{escape(title)}</h2>\n{content}\n</section>\n" if content else ""
 
 
@@ -79,6 +85,11 @@ def _cards(report: ReportData) -> str:
     if not report.forecast:
         size = bytes_text(sum(plan.size for plan in plans))
         cards.insert(2, (size, f"in {len(plans)} plan{'' if len(plans) == 1 else 's'}"))
+    return cards_row(cards)
+
+
+def cards_row(cards: Iterable[tuple[str, str]]) -> str:
+    """Figures with what they are, side by side."""
     made = (f'<div class="card"><b>{escape(n)}</b><span>{escape(t)}</span></div>' for n, t in cards)
     return f'<div class="cards">\n{"".join(made)}\n</div>\n'
 
@@ -140,7 +151,7 @@ def _engines(report: ReportData) -> str:
                 f'<td class="mono tensors">{_lines((built_text(engine) or "-").split("; "))}</td>',
             ]
         rows.append(f"<tr>{''.join(cells)}</tr>")
-    return _table(heads, rows)
+    return table(heads, rows)
 
 
 def _lines(texts: Iterable[str]) -> str:
@@ -205,7 +216,7 @@ def _left_out(report: ReportData) -> str:
             f"<td>{escape(group.reason)}{_details(_nodes_of(group), group.nodes)}</td>"
             f'<td class="small">{escape(group.source)}</td></tr>'
         )
-    return _table(["Op", "Nodes", "Why", "Reason", "From"], rows)
+    return table(["Op", "Nodes", "Why", "Reason", "From"], rows)
 
 
 def _nodes_of(group: LeftOutOp) -> str:
@@ -223,7 +234,8 @@ def _details(summary_text: str, names: Iterable[str]) -> str:
     )
 
 
-def _table(heads: list[str], rows: list[str]) -> str:
+def table(heads: list[str], rows: list[str]) -> str:
+    """A table of rows that are HTML already; the heads are text."""
     head = "".join(f"<th>{escape(text)}</th>" for text in heads)
     body = "\n".join(rows)
     return f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody>\n</table>"

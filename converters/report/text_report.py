@@ -35,7 +35,7 @@ def text_report(report: ReportData) -> str:
         ]
         lines.append(f"signature {name}: {ways[0]} -> {ways[1]}")
     if report.engines:
-        lines += ["", *_table(_engine_rows(report))]
+        lines += ["", *table_lines(_engine_rows(report))]
         for engine in report.engines:
             lines += [f"  {engine.name}: {ops_text(engine.ops)}"]
             lines += [f"  {engine.name}: {problem}" for problem in engine.problems]
@@ -44,7 +44,7 @@ def text_report(report: ReportData) -> str:
         rows = [("op", "nodes", "why", "reason")]
         for group in report.left_out_ops:
             rows.append((group.op, str(group.count), group.category, group.reason))
-        lines += _table(rows)
+        lines += table_lines(rows)
         for group in report.left_out_ops:
             names = ", ".join(group.nodes[:_MOST_NODES])
             more = group.count - _MOST_NODES
@@ -120,7 +120,7 @@ def _engine_rows(report: ReportData) -> list[tuple[str, ...]]:
     return rows
 
 
-def _table(rows: Sequence[Sequence[str]]) -> list[str]:
+def table_lines(rows: Sequence[Sequence[str]]) -> list[str]:
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     return [
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows

@@ -45,6 +45,10 @@ class VerificationDataError(VerificationError):
     """The data to compare on is bad, which says nothing about the models."""
 
 
+class MeasureError(ConverterError):
+    """What is to be measured does not fit the model: a shape, the data, or a count."""
+
+
 class PlanError(ConverterError):
     """A file of engines or a plan is damaged, is for another GPU, or is not the whole model."""
 

@@ -142,7 +142,7 @@ def test_converters_import_tensorflow_within_functions_only() -> None:
 # from its own folder and from those before it.
 CONVERTERS = (
     *("util", "spec", "model", "inputs", "int8", "environment", "segments", "checks", "tftrt"),
-    *("report", "plans", "", "cli"),
+    *("report", "plans", "measure", "", "cli"),
 )
 
 

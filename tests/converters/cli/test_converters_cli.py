@@ -24,7 +24,7 @@ from converters.util.shapes import ShapeRange
 
 pytest_plugins = ["recorded_cli"]  # fixture calls
 
-COMMANDS = ["convert", "calibrate", "inspect", "verify", "extract-plan", "doctor"]
+COMMANDS = ["convert", "calibrate", "inspect", "verify", "benchmark", "extract-plan", "doctor"]
 
 
 def test_convert_without_options(calls, capsys):

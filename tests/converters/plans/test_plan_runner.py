@@ -22,7 +22,7 @@ RANGE = [[1, 4], [8, 4], [8, 4]]
 
 @pytest.fixture(autouse=True)
 def runtime(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plan_runner, "_tensorrt", lambda: made_up_runtime)
+    monkeypatch.setattr(plan_runner, "import_tensorrt", lambda: made_up_runtime)
     monkeypatch.setattr(plan_runner, "Device", Memory)
 
 
