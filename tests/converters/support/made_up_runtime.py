@@ -1,7 +1,8 @@
 """Stands in for TensorRT's Python package and the CUDA driver. A plan is JSON, and running it
 doubles the numbers.
 
-Only what PlanRunner calls is here. It has the names of TensorRT 8.6 and fails in the same ways.
+Only what PlanRunner and PlanRequests call is here. It has the names of TensorRT 8.6 and fails in
+the same ways.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ class Memory:
 
     def __init__(self, index: int = 0) -> None:
         self.arrays: dict[int, np.ndarray] = {}
+        self.owned: list[int] = []
         self.closed = False
         Memory.open_devices += 1
 
@@ -37,9 +39,16 @@ class Memory:
         assert not self.closed
 
     def allocate(self, size: int) -> int:
+        self.owned.append(self.allocate_unowned(size))
+        return self.owned[-1]
+
+    def allocate_unowned(self, size: int) -> int:
         array = np.zeros(max(size, 1), np.uint8)
         self.arrays[array.ctypes.data] = array
         return int(array.ctypes.data)
+
+    def free_unowned(self, address: int) -> None:
+        del self.arrays[address]
 
     def upload(self, array: np.ndarray) -> int:
         address = self.allocate(array.nbytes)
@@ -55,12 +64,54 @@ class Memory:
         pass
 
     def free(self) -> None:
-        self.arrays.clear()
+        while self.owned:
+            self.free_unowned(self.owned.pop())
 
     def close(self) -> None:
         if not self.closed:
             Memory.open_devices -= 1
         self.closed = True
+
+
+class Event:
+    """Stands in for an event. An event that is recorded later has a time 0.25 ms later."""
+
+    now = 0.0
+    open_events = 0
+
+    def __init__(self, device: Memory) -> None:
+        self.time: float | None = None
+        Event.open_events += 1
+
+    def record(self) -> None:
+        Event.now += 0.25
+        self.time = Event.now
+
+    def wait(self) -> None:
+        assert self.time is not None
+
+    def ms_since(self, earlier: Event) -> float:
+        assert self.time is not None and earlier.time is not None
+        return self.time - earlier.time
+
+    def close(self) -> None:
+        Event.open_events -= 1
+
+
+class PageLocked:
+    """Stands in for page-locked memory, whose copies are done at once."""
+
+    def __init__(self, device: Memory, shape: tuple[int, ...], dtype: Any) -> None:
+        self.array = np.zeros(shape, dtype)
+
+    def copy_from(self, address: int) -> None:
+        ctypes.memmove(self.array.ctypes.data, address, self.array.nbytes)
+
+    def copy_to(self, address: int) -> None:
+        ctypes.memmove(address, self.array.ctypes.data, self.array.nbytes)
+
+    def close(self) -> None:
+        pass
 
 
 class DataType(enum.Enum):
@@ -90,7 +141,13 @@ class ILogger:
         raise NotImplementedError
 
 
+class IGpuAllocator:
+    pass
+
+
 __version__ = "8.6.0"
+# What an engine and a context take from the runtime's allocator, in bytes.
+WEIGHTS, SCRATCH = 1000, 300
 _NUMPY = {"FLOAT": np.float32, "HALF": np.float16, "INT32": np.int32}
 
 
@@ -102,6 +159,7 @@ def init_libnvinfer_plugins(logger: ILogger, namespace: str) -> bool:
 class Runtime:
     def __init__(self, logger: ILogger) -> None:
         self._logger = logger
+        self.gpu_allocator: Any = None
 
     def deserialize_cuda_engine(self, data: bytes) -> Any:
         values = json.loads(data[len(HEADER) :] or b"{}")
@@ -109,21 +167,32 @@ class Runtime:
             self._logger.log(ILogger.Severity.INFO, "this is not an error")
             self._logger.log(ILogger.Severity.ERROR, values["refuse"])
             return None
-        return Engine(values)
+        return Engine(values, self.gpu_allocator)
 
 
 class Engine:
     """An engine made of a plan's values. These have "profiles" [[min, opt, max], ...] for x, or
     "implicit" [dims...] and "max_batch"."""
 
-    def __init__(self, values: dict[str, Any]) -> None:
+    def __init__(self, values: dict[str, Any], allocator: Any = None) -> None:
         self.values = values
+        self.allocator = allocator
+        self.memory = allocator.allocate(WEIGHTS, 256, 0) if allocator else 0
         self.has_implicit_batch_dimension = "implicit" in values
         self.max_batch_size = values.get("max_batch", 1)
         self.num_io_tensors = self.num_bindings = 2
         self.num_optimization_profiles = len(values.get("profiles", []))
 
+    def __del__(self) -> None:
+        if self.allocator:
+            assert self.allocator.deallocate(self.memory)
+
     def create_execution_context(self) -> Any:
+        if self.allocator:
+            # A context takes more for a moment, and gives it back.
+            for address in [self.allocator.allocate(SCRATCH, 256, 0) for _ in range(2)]:
+                self.allocator.deallocate(address)
+            self.allocator.allocate(SCRATCH, 256, 0)
         return None if self.values.get("no_context") else Context(self)
 
     def get_tensor_name(self, i: int) -> str:
@@ -191,6 +260,10 @@ class Context:
         assert self.shape is not None
         self._double(self.shape, *self.addresses.values())
         return not self.engine.values.get("fail")
+
+    def execute_async(self, batch: int, bindings: list[int], stream: int) -> bool:
+        assert stream == Memory.stream
+        return self.execute(batch, bindings)
 
     def execute(self, batch: int, bindings: list[int]) -> bool:
         self._double((batch, *self.engine.get_binding_shape(0)), *bindings)
