@@ -134,7 +134,7 @@ def benchmark(
       PlanError: a plan cannot be loaded here, or does not take a shape.
       UnavailableError: TensorRT, TF-TRT or a GPU is needed and missing.
     """
-    _check(concurrency, batch_sizes, queued, seconds, warm_up, max_latency_ms, inputs)
+    _check(concurrency, batch_sizes, queued, seconds, warm_up, max_latency_ms, inputs, seed)
     if data is not None and shapes is not None:
         raise MeasureError("shapes are of random inputs; give shapes or data, not both")
     sets = [shapes] if isinstance(shapes, Mapping) else list(shapes or ())
@@ -212,9 +212,12 @@ def _check(
     warm_up: float,
     max_latency_ms: float | None,
     inputs: str,
+    seed: int,
 ) -> None:
     if inputs not in INPUTS:
         raise MeasureError(f"inputs is {inputs!r}; it is one of {', '.join(INPUTS)}")
+    if seed < 0:
+        raise MeasureError(f"seed is {seed}; it cannot be negative")
     counts = {"concurrency": concurrency, "batch_sizes": batch_sizes, "queued": [queued]}
     for name, values in counts.items():
         if values is not None and (not values or min(values) < 1):

@@ -38,17 +38,12 @@ class Latency:
 @dataclass(frozen=True)
 class MemoryUse:
     """In bytes: `loaded` after the model was loaded, `held` between requests of this cell, `peak`
-    during them. `source` says whose memory that is."""
+    at most from the cell's warm-up to its end. `source` says whose memory that is."""
 
     source: str
     loaded: int
     held: int
     peak: int
-
-    @property
-    def activations(self) -> int:
-        """What the requests take beside the memory that is held between them."""
-        return max(0, self.peak - self.held)
 
 
 @dataclass(frozen=True)

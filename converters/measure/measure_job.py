@@ -89,14 +89,14 @@ class _Measured:
 
     def _begin(self, cell: int) -> None:
         callers = self._cells[cell]["callers"]
+        if self._memory:
+            self._target.reset_peak()
         self._target.prepare(self._batches(cell), callers, self._queued, self._inputs)
         if self._first_request_s is None:
             began = time.perf_counter()
             self._target.begin(0)
             self._target.finish(0, self._target.send(0))
             self._first_request_s = time.perf_counter() - began
-        if self._memory:
-            self._target.reset_peak()
         self._current = cell
 
     def _batches(self, cell: int) -> list[Any]:

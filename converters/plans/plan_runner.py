@@ -96,7 +96,9 @@ class PlanRunner(contextlib.AbstractContextManager["PlanRunner"]):
 
     def shape(self, name: str) -> tuple[int, ...]:
         """The shape of an input or output: -1 where it may differ; without an implicit batch."""
-        return tuple(self._engine.get_tensor_shape(self._binding(name)))
+        engine, binding = self._engine, self._binding(name)
+        shape = engine.get_binding_shape if self._implicit else engine.get_tensor_shape
+        return tuple(shape(binding))
 
     def profiles(self) -> list[dict[str, tuple[tuple[int, ...], ...]]]:
         """Each optimization profile: (min, opt, max) by input; empty with implicit batch."""

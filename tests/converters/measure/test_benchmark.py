@@ -150,6 +150,7 @@ def test_models_that_are_no_saved_model(here: None, tmp_path: Path) -> None:
         ({"seconds": float("inf")}, MeasureError, "seconds is inf"),
         ({"warm_up": -1.0}, MeasureError, "warm_up is -1.0"),
         ({"max_latency_ms": 0.0}, MeasureError, "max_latency_ms is 0.0"),
+        ({"seed": -1}, MeasureError, "seed is -1"),
         ({"inputs": "disk"}, MeasureError, "inputs is 'disk'; it is one of device, host"),
     ],
 )

@@ -30,7 +30,6 @@ def test_figures_are_of_all_rounds_together() -> None:
 
 def test_json_gives_the_figures_back() -> None:
     use = MemoryUse("the process", 10, 20, 50)
-    assert use.activations == 30
     for figures in (
         Figures.of([Turn(1.0, [1.0, 2.0], [0.5, 0.6])], 4, use),
         Figures.of([Turn(1.0, [1.0, 2.0])], 4),
