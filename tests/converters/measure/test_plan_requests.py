@@ -85,6 +85,19 @@ def test_requests_take_the_batches_in_turn(tmp_path: Path, inputs: str, implicit
     requests.close()
 
 
+def test_inputs_on_the_host_are_copied_by_each_request(plan: Path) -> None:
+    for inputs, copies in (("host", True), ("device", False)):
+        requests = PlanRequests(str(plan), {}, count_memory=False)
+        requests.prepare([batch(0)], 1, 1, inputs)
+        caller = requests._callers[0]
+        for memory, _ in caller._slots[0].inputs:
+            memory.array[...] = 7.0
+        ticket = requests.send(0)
+        wanted = np.full((2, 4), 14.0) if copies else 2 * batch(0)[X]
+        np.testing.assert_array_equal(caller.results(ticket)[Y], wanted)
+        requests.close()
+
+
 def test_more_requests_in_flight_than_batches(plan: Path) -> None:
     requests = PlanRequests(str(plan), {}, count_memory=False)
     requests.prepare([batch(0)], 1, 4, "device")
