@@ -9,13 +9,14 @@ from __future__ import annotations
 import contextlib
 import math
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from converters.checks.fresh_check import Request, fresh_check
 from converters.inputs.batch_files import spool_files, write_spool
+from converters.inputs.calibration_data import Batch
 from converters.measure.benchmark_data import BenchmarkData, Cell, FirstResult
 from converters.measure.benchmark_page import benchmark_page
 from converters.measure.benchmark_text import benchmark_text
@@ -59,7 +60,7 @@ class BenchmarkReport(BenchmarkData):
 
 
 @dataclass(frozen=True)
-class _Planned:
+class _Wanted:
     """A cell to measure: its batches are in `folder`."""
 
     shapes: Mapping[str, Shape]
@@ -145,19 +146,14 @@ def benchmark(
         if original is not None:
             subjects[ORIGINAL] = open_subject(original, work / ORIGINAL, signature, tags, outputs)
             _check_same_inputs(subjects)
-        plans = []
-        specs = subjects[MODEL].specs
-        for number, batches in enumerate(cell_batches(specs, sets, batch_sizes or (), data, seed)):
-            folder = work / f"cell{number}"
-            write_spool(folder, batches, "The batches of a benchmark")
-            found = shapes_of(batches[0])
-            plans += [_Planned(found, str(folder), callers) for callers in concurrency]
+        batches = cell_batches(subjects[MODEL].specs, sets, batch_sizes or (), data, seed)
+        wanted = _wanted(batches, concurrency, work)
         notes = []
         for subject in subjects.values():
-            notes += _engines_run(subject, plans, shown)
+            notes += _engines_run(subject, wanted, shown)
         stack.enter_context(environment_variables(_ENVIRONMENT))
         shared = {
-            "cells": [plan.job() for plan in plans],
+            "cells": [cell.job() for cell in wanted],
             "queued": queued,
             "inputs": inputs,
             "memory": memory,
@@ -171,15 +167,15 @@ def benchmark(
             with shown.step(f"loading {subject.given}"):
                 takers[role] = stack.enter_context(TurnTaker(measure, job, own))
                 facts[role] = takers[role].start()
-        with shown.step("measuring", total=len(plans) * len(takers) * (1 + ROUNDS)) as step:
-            for number, plan in enumerate(plans):
-                step.note(f"{format_shape_set(plan.shapes)}, callers: {plan.callers}")
-                for command in _commands(number, plan, queued, seconds, warm_up):
+        with shown.step("measuring", total=len(wanted) * len(takers) * (1 + ROUNDS)) as step:
+            for number, cell in enumerate(wanted):
+                step.note(f"{format_shape_set(cell.shapes)}, callers: {cell.callers}")
+                for command in _commands(number, cell, queued, seconds, warm_up):
                     for taker in takers.values():
                         taker.turn(**command)
                         step.advance()
             results = {role: taker.end() for role, taker in takers.items()}
-    cells = _cells(plans, results)
+    cells = _cells(wanted, results)
     few = [cell for cell in cells if cell.model.requests < _ENOUGH_FOR_P99]
     if few:
         notes.append(
@@ -242,12 +238,25 @@ def _check_same_inputs(subjects: Mapping[str, Subject]) -> None:
         )
 
 
-def _engines_run(subject: Subject, plans: Sequence[_Planned], shown: Progress) -> list[str]:
+def _wanted(
+    cells: Iterable[Sequence[Batch]], concurrency: Sequence[int], work: Path
+) -> list[_Wanted]:
+    """Each cell with each number of callers; the batches go into files of `work`."""
+    wanted = []
+    for number, batches in enumerate(cells):
+        folder = work / f"cell{number}"
+        write_spool(folder, batches, "The batches of a benchmark")
+        shapes = shapes_of(batches[0])
+        wanted += [_Wanted(shapes, str(folder), callers) for callers in concurrency]
+    return wanted
+
+
+def _engines_run(subject: Subject, wanted: Sequence[_Wanted], shown: Progress) -> list[str]:
     """Notes about engines that are built at the first request. EngineError if TensorFlow runs in
     place of an engine. The log that tells costs time, so this has a process of its own."""
     if not subject.has_engines:
         return []
-    files = {plan.folder: (plan.shapes, spool_files(plan.folder)[0]) for plan in plans}
+    files = {cell.folder: (cell.shapes, spool_files(cell.folder)[0]) for cell in wanted}
     requests = [Request(subject.signature, given, str(file)) for given, file in files.values()]
     with shown.step(f"looking which engines of {subject.given} run"):
         report = fresh_check(Path(subject.path), requests, subject.tags or ())
@@ -271,27 +280,27 @@ def _engines_run(subject: Subject, plans: Sequence[_Planned], shown: Progress) -
 
 
 def _commands(
-    number: int, plan: _Planned, queued: int, seconds: float, warm_up: float
+    number: int, cell: _Wanted, queued: int, seconds: float, warm_up: float
 ) -> list[dict[str, Any]]:
     """The warm-up and the rounds of one cell."""
-    warm = {"cell": number, "seconds": warm_up, "least": plan.callers * queued, "warm_up": True}
+    warm = {"cell": number, "seconds": warm_up, "least": cell.callers * queued, "warm_up": True}
     least = -(-LEAST_REQUESTS // ROUNDS)
     turn = {"cell": number, "seconds": seconds / ROUNDS, "least": least, "warm_up": False}
     return [warm, *[turn] * ROUNDS]
 
 
-def _cells(plans: Sequence[_Planned], results: Mapping[str, Any]) -> tuple[Cell, ...]:
+def _cells(wanted: Sequence[_Wanted], results: Mapping[str, Any]) -> tuple[Cell, ...]:
     figures = {
         role: [Figures.from_json(values) for values in found["cells"]]
         for role, found in results.items()
     }
     return tuple(
         Cell(
-            plan.shapes,
-            plan.items,
-            plan.callers,
+            cell.shapes,
+            cell.items,
+            cell.callers,
             figures[MODEL][number],
             figures[ORIGINAL][number] if ORIGINAL in figures else None,
         )
-        for number, plan in enumerate(plans)
+        for number, cell in enumerate(wanted)
     )
