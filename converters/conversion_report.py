@@ -15,6 +15,10 @@ from converters.checks.verification_report import VerificationReport
 from converters.conversion_plan import ConversionPlan
 from converters.conversion_stages import Built, Ranges
 from converters.int8.calibration_table import serialize_tables
+from converters.model.flat_graph import flatten_signature
+from converters.model.trt_graph import ENGINE_OP, LoadedGraph, load_graph
+from converters.segments import segment_rules
+from converters.segments.exclusions import compute_count
 from converters.spec.conversion_spec import ConversionSpec
 from converters.util import record
 from converters.util.progress import Progress
@@ -25,26 +29,29 @@ from converters.util.shapes import Shape, format_shape_set
 class SignatureReport:
     """One signature. `converter` is TF-TRT's class, or "native" for a signature that was kept.
 
-    Of the frozen graph's `nodes`, `nodes_in_engines` run in TensorRT. `shapes` are those that
-    engines were built for. `reason` says why it stayed native, if the user did not ask for that.
+    Of the converted graph's `compute_nodes`, `compute_nodes_in_engines` run in TensorRT; nodes that
+    only hold, pass on or order values do not count. `shapes` are those that engines were built for.
+    `reason` says why it stayed native, if the user did not ask for that.
     """
 
     name: str
     converter: str
     engines: tuple[str, ...] = ()
-    nodes: int = 0
-    nodes_in_engines: int = 0
+    compute_nodes: int = 0
+    compute_nodes_in_engines: int = 0
     shapes: tuple[Mapping[str, Shape], ...] = ()
     reason: str = ""
 
     def __str__(self) -> str:
         if self.converter == "native":
             return f"{self.name}: kept as it is" + (f", since {self.reason}" if self.reason else "")
-        share = 100 * self.nodes_in_engines / max(self.nodes, 1)
+        share = 100 * self.compute_nodes_in_engines / max(self.compute_nodes, 1)
         shapes = "; ".join(map(format_shape_set, self.shapes)) or "none built"
+        count = len(self.engines)
         return (
-            f"{self.name}: {len(self.engines)} engines with {self.nodes_in_engines} of "
-            f"{self.nodes} nodes ({share:.0f} %), by {self.converter}; shapes {shapes}"
+            f"{self.name}: {count} {'engine' if count == 1 else 'engines'} with "
+            f"{self.compute_nodes_in_engines} of {self.compute_nodes} compute nodes "
+            f"({share:.0f} %), by {self.converter}; shapes {shapes}"
         )
 
 
@@ -133,14 +140,13 @@ def report_of(
 ) -> ConversionReport:
     """The report on the model in `folder`, which will be at `output`; `spec` built it. `data_files`
     are the user's files by the argument of `convert`."""
-    engines = {engine.canonical_name: engine for engine in built.engines}
+    counts = _compute_nodes(built, load_graph(folder, plan.source.tags))
     signatures = [
         SignatureReport(
             name,
             found["converter"],
             tuple(found["engines"]),
-            found["nodes"],
-            sum(len(engines[engine].node_names) for engine in found["engines"]),
+            *counts[name],
             tuple(found["shapes"]),
         )
         for name, found in built.signatures.items()
@@ -169,6 +175,19 @@ def report_of(
         timings=tuple(progress.timings),
         renamed_inputs=plan.source.renamed,
     )
+
+
+def _compute_nodes(built: Built, loaded: LoadedGraph) -> dict[str, tuple[int, int]]:
+    """By signature, the compute nodes of the converted graph and those of them in engines, as
+    `inspect` counts them."""
+    engines = {engine.canonical_name: engine for engine in built.engines}
+    found = {}
+    for name, signature in built.signatures.items():
+        inside = sum(compute_count(engines[engine].ops) for engine in signature["engines"])
+        graph = flatten_signature(loaded, name)
+        outside = [node for node in graph.nodes.values() if node.op != ENGINE_OP]
+        found[name] = inside + len(segment_rules.computing(graph, outside)), inside
+    return found
 
 
 def _data_hash(

@@ -16,7 +16,7 @@ from converters.model.trt_graph import (
 )
 from converters.report.report_data import EngineReport, PlanReport, TensorReport
 from converters.segments import segment_rules
-from converters.segments.exclusions import PLUMBING
+from converters.segments.exclusions import PLUMBING, compute_count
 from converters.segments.segment_rules import Segment
 from converters.segments.segmenter import SegmenterOptions
 from converters.util.errors import PlanError
@@ -108,7 +108,7 @@ def _engine(
         batch="implicit" if engine.implicit_batch else "explicit",
         device=engine.device,
         nodes=len(engine.node_names),
-        compute_nodes=sum(n for op, n in engine.ops.items() if op not in PLUMBING),
+        compute_nodes=compute_count(engine.ops),
         ops=engine.ops,
         node_names=engine.node_names,
         inputs=tuple(

@@ -271,7 +271,7 @@ def _report(
     left_out = [
         LeftOut(node.name, node.op, part.graph.signature, *_why(reasons, node, part))
         for part in parts
-        for node in _compute(part)
+        for node in segment_rules.computing(part.graph, part.outside())
     ]
     unknown = sum(part.rules.unknown_shapes for part in parts)
     if unknown and any(out.source == exclusions.RULE for out in left_out):
@@ -305,12 +305,6 @@ def _report(
 
 def _why(reasons: Reasons, node: FlatNode, part: _Part) -> tuple[str, str, str]:
     return reasons.of(node, part.graph.signature, part.rules, part.log)
-
-
-def _compute(part: _Part) -> list[FlatNode]:
-    """The nodes outside that compute something: no plumbing, nothing that is folded away."""
-    folded = segment_rules.constants(part.graph)
-    return [n for n in part.outside() if n.op not in PLUMBING and n.name not in folded]
 
 
 def _count(nodes: Sequence[FlatNode]) -> NodeCount:

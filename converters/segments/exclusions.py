@@ -88,6 +88,11 @@ class SegmenterLog:
         return bool(self.excluded or self.too_small or self.over_limit or self.failed)
 
 
+def compute_count(ops: Mapping[str, int]) -> int:
+    """How many of these nodes, counted by op type, compute something."""
+    return sum(count for op, count in ops.items() if op not in PLUMBING)
+
+
 @lru_cache(maxsize=1)
 def op_rules() -> Mapping[str, OpRule]:
     """The op types that TF-TRT 2.17 converts, from the checked-in table."""

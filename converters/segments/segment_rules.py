@@ -8,7 +8,7 @@ attributes, nor what graph optimizations change before.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -101,6 +101,13 @@ def constants(graph: FlatGraph) -> set[str]:
         if holds_value or (node.inputs and all(node_of(t) in found for t in node.inputs)):
             found.add(node.name)
     return found
+
+
+def computing(graph: FlatGraph, nodes: Iterable[FlatNode]) -> list[FlatNode]:
+    """Those of the graph's `nodes` that compute something: no plumbing, nothing that is folded
+    away."""
+    folded = constants(graph)
+    return [node for node in nodes if node.op not in PLUMBING and node.name not in folded]
 
 
 def _reason(

@@ -87,9 +87,9 @@ def convert_signatures(
         signatures are built on random inputs.
 
     Returns:
-      "signatures": by signature, the converter, its engines, how many nodes the frozen graph had,
-      calibration tables by engine, "calibrated" (a CalibratedGraph as JSON, or None), and the
-      shapes that were built; "timings": (step, seconds).
+      "signatures": by signature, the converter, its engines, calibration tables by engine,
+      "calibrated" (a CalibratedGraph as JSON, or None), and the shapes that were built; "timings":
+      (step, seconds).
     """
     shown = Progress(progress)
     job = _Job(saved_model, ConversionSpec.from_json(spec), shown, Path(folder))
@@ -116,7 +116,6 @@ def convert_signatures(
         name: {
             "converter": found.converter,
             "engines": [engine.canonical_name for engine in engine_nodes(found.graph_def)],
-            "nodes": len(found.node_names),
             "tables": {engine: text for engine, text in found.tables().items() if text},
             "calibrated": _calibrated(found.graph_def),
             "shapes": [dict(shapes) for shapes in job.shapes[name]],

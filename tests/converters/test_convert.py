@@ -15,12 +15,20 @@ import pytest
 import tensorflow as tf
 from copied_models import SHAPES, Model, X, here, keras_file, left_in, save
 
-from converters import ConversionSpec, __version__, calibrate, convert
+from converters import (
+    ConversionSpec,
+    ShapeRange,
+    __version__,
+    calibrate,
+    convert,
+    inspect_model,
+)
 from converters.checks.fresh_check import FreshReport, ShapeRun
 from converters.denylist_search import Denylist
 from converters.inputs.batch_files import read_spool, write_spool
 from converters.inputs.calibration_data import VideoFiles
 from converters.model.model_source import freeze
+from converters.model.trt_graph import engine_nodes, load_graph
 from converters.tftrt import engine_job
 from converters.tftrt.save_converted import save_converted
 from converters.util.errors import (
@@ -34,6 +42,8 @@ from converters.util.errors import (
 from converters.util.record import file_hash
 
 pytest_plugins = ["copied_tftrt"]  # fixture tftrt
+
+CONVERTED = Path(__file__).resolve().parents[1] / "golden" / "converted"
 
 
 def test_what_is_left(tmp_path: Path, tftrt: Mapping[str, Any], in_a_fresh_process: None) -> None:
@@ -56,6 +66,33 @@ def test_what_is_left(tmp_path: Path, tftrt: Mapping[str, Any], in_a_fresh_proce
     assert str(source) in script.read_text()
     assert "serving_default" in str(report)
     assert left_in(tmp_path) == ["model", "out"]
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("fp16_explicit", "1 engine with 9 of 9 compute nodes (100 %), by "),
+        ("fp16_gap", "2 engines with 19 of 20 compute nodes (95 %), by "),
+    ],
+)
+def test_the_summary_counts_compute_nodes(
+    name: str, said: str, tmp_path: Path, tftrt: dict[str, Any]
+) -> None:
+    """Constants and identities are in no engine, even if TensorRT runs the whole model."""
+    tftrt["model"] = CONVERTED / name
+    tftrt["engines"] = [
+        engine.canonical_name for engine in engine_nodes(load_graph(CONVERTED / name).graph_def)
+    ]
+    source = CONVERTED / "native" / {"fp16_explicit": "cnn", "fp16_gap": "gap"}[name]
+    spec = ConversionSpec(
+        "FP16", shape_ranges={"image": ShapeRange((1, 16, 16, 3), (8, 16, 16, 3))}
+    )
+    report = here(source, tmp_path / "out", spec, verify=False)
+    assert f"serving_default: {said}" in str(report)
+    seen = inspect_model(tmp_path / "out", ask=False)
+    (signature,) = report.signatures
+    assert signature.compute_nodes_in_engines == seen.converted_compute
+    assert signature.compute_nodes == seen.converted_compute + len(seen.left_out)
 
 
 def test_a_graph_is_converted_in_static_mode(tmp_path: Path, tftrt: Mapping[str, Any]) -> None:

@@ -40,7 +40,6 @@ def tftrt(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
             found[name] = {
                 "converter": "copy",
                 "engines": list(result["engines"]),
-                "nodes": 1,
                 "tables": {"TRTEngineOp_000_000": "TRT-8600-EntropyCalibration2\nx: 3c010a14\n"}
                 if batches or arguments["tables"]
                 else {},
@@ -62,7 +61,8 @@ def tftrt(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 
     # A real fresh process takes seconds to import TensorFlow, and few tests need one.
     def fresh(folder: Path, requests: Any, tags: Any) -> FreshReport:
-        runs = tuple(ShapeRun(name, shapes, 0.1, (), (), ()) for name, shapes, _ in requests)
+        ran = tuple(result["engines"])
+        runs = tuple(ShapeRun(name, shapes, 0.1, ran, (), ()) for name, shapes, _ in requests)
         return FreshReport(0.1, 0.1, runs)
 
     monkeypatch.setattr("converters.conversion_stages.fresh_check", fresh)
