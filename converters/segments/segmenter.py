@@ -127,8 +127,7 @@ def _run(job: dict[str, Any], options: SegmenterOptions, stderr: Any, folder: st
     # A json.py in the working folder is not meant.
     path = os.pathsep.join([root, *(os.path.abspath(entry) for entry in sys.path if entry)])
     environment = {
-        **child_environment(),
-        **SEGMENTER_LOG,
+        **child_environment(**SEGMENTER_LOG),
         "PYTHONPATH": path,
         # No memory of a GPU that someone else is using; the segmenter needs none.
         "CUDA_VISIBLE_DEVICES": "",

@@ -42,6 +42,10 @@ def tunables() -> str:
     return os.environ["GLIBC_TUNABLES"]
 
 
+def modules() -> str:
+    return os.environ["TF_CPP_VMODULE"]
+
+
 def show_progress(enabled: bool | None) -> None:
     progress = Progress(enabled)
     with progress.step("building", total=2) as step:

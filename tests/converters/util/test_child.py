@@ -15,7 +15,7 @@ import child_jobs
 import pytest
 from processes import is_running, wait_for
 
-from converters.util.child import run_in_child
+from converters.util.child import child_environment, environment_variables, run_in_child
 from converters.util.errors import ConverterError, CrashError, EngineError
 
 SUPPORT = Path(__file__).resolve().parents[1] / "support"
@@ -121,6 +121,29 @@ def test_a_bug_shows_its_traceback(job, says):
         run_in_child(job, {})
     assert says in str(caught.value)
     assert type(caught.value) is ConverterError
+
+
+@pytest.mark.parametrize(
+    ("user_s", "together"),
+    [
+        (None, "segment=1,trt_engine_op=1"),
+        ("", "segment=1,trt_engine_op=1"),
+        ("convert_nodes=2,op=1", "segment=1,trt_engine_op=1,convert_nodes=2,op=1"),
+        ("segment=3", "segment=3,trt_engine_op=1"),
+        ("segment=0,trt_engine_op=", "segment=1,trt_engine_op=1"),
+        # TensorFlow would take "op,segment" for one module.
+        ("op,segment=2", "segment=2,trt_engine_op=1,op="),
+    ],
+)
+def test_the_user_s_modules_log_too(user_s, together, monkeypatch):
+    monkeypatch.delenv("TF_CPP_VMODULE", raising=False)
+    if user_s is not None:
+        monkeypatch.setenv("TF_CPP_VMODULE", user_s)
+    ours = {"TF_CPP_VMODULE": "segment=1,trt_engine_op=1"}
+    with environment_variables(ours):
+        assert run_in_child(child_jobs.modules, {}) == together
+    assert os.environ.get("TF_CPP_VMODULE") == user_s
+    assert child_environment(**ours)["TF_CPP_VMODULE"] == together
 
 
 def test_a_job_must_be_importable():
