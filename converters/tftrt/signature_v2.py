@@ -258,8 +258,8 @@ def serialize_engines(signature: SignatureV2, folder: str, save_plans: bool) -> 
             if save_plans and not signature._spec.allow_build_at_runtime:
                 raise EngineError(
                     f"signature {signature.name!r}: {name} was never run while engines were built "
-                    "(a branch that the inputs did not take?): give input_shapes or data that "
-                    "reach it, or allow_build_at_runtime=True"
+                    "(a branch that the inputs did not take?): give build_data (--build-data) "
+                    "whose values reach it, or allow_build_at_runtime=True (--build-at-runtime)"
                 ) from error
             continue
         cached = signature._spec.maximum_cached_engines

@@ -8,13 +8,15 @@ from typing import Any
 
 import gpu_models
 import pytest
+import tensorflow as tf
 
 import tf_nvcodec as nvc
 from converters import ConversionSpec
 from converters.int8.calibration_table import CalibrationTable, TablesBySignature
 from converters.model.trt_graph import EngineNode, engine_nodes
 from converters.segments.segmenter import tftrt_is_compiled_in
-from converters.tftrt.signature_v2 import SignatureV2
+from converters.tftrt.signature_v2 import SignatureV2, serialize_engines
+from converters.util.errors import EngineError
 from converters.util.progress import Progress
 
 pytestmark = pytest.mark.skipif(
@@ -88,6 +90,23 @@ def test_each_conversions_engines_have_names_of_their_own(model: Path) -> None:
     assert len(suffixes) == 4, names
     for signature, name in zip(made, names):
         assert name in {node.name for node in signature.function.graph.as_graph_def().node}
+
+
+def test_an_engine_that_never_ran_is_cured_by_build_data(
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tensorflow.compiler.tf2tensorrt.ops import gen_trt_ops
+
+    def not_there(**_: Any) -> None:
+        raise tf.errors.NotFoundError(None, None, "Resource TF-TRT/TRTEngineOp does not exist")
+
+    monkeypatch.setattr(gen_trt_ops, "serialize_trt_resource", not_there)
+    signature = converted(model, "scores", "FP16")
+    name = engine_of(signature).canonical_name
+    with pytest.raises(EngineError, match=f"'scores': {name} was never run") as caught:
+        serialize_engines(signature, str(tmp_path), save_plans=True)
+    assert "give build_data (--build-data)" in str(caught.value)
+    assert "calibration" not in str(caught.value)
 
 
 def test_tables_of_an_earlier_conversion_go_to_their_engines(model: Path) -> None:
