@@ -30,7 +30,7 @@ class SignatureReport:
     """One signature. `converter` is TF-TRT's class, or "native" for a signature that was kept.
 
     Of the converted graph's `compute_nodes`, `compute_nodes_in_engines` run in TensorRT; nodes that
-    only hold, pass on or order values do not count. `shapes` are those that engines were built for.
+    only hold, pass on or order values do not count. `shapes` are those that the engines serve.
     `reason` says why it stayed native, if the user did not ask for that.
     """
 

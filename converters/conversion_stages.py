@@ -76,7 +76,7 @@ class Built:
 
     @property
     def shapes(self) -> dict[str, list[dict[str, Shape]]]:
-        """The shapes that engines were built for, by signature."""
+        """The shapes that engines were built to serve, by signature."""
         return {
             name: [{key: tuple(dims) for key, dims in shapes.items()} for shapes in found["shapes"]]
             for name, found in self.signatures.items()

@@ -62,10 +62,11 @@ def convert(
 ) -> ConversionReport:
     """Converts a model, proves the result, and leaves it in `output`, or leaves nothing.
 
-    The result is a SavedModel with all signatures of the source, and engines for every declared
-    shape. The folder also has conversion.json, repeat.sh, conversion.log and TF-TRT's reasons for
-    what it left out. Before `output` appears, a fresh process has loaded the model and run each
-    shape by the saved engines alone, and the outputs were compared with the native model's.
+    The result is a SavedModel with all signatures of the source, and engines that serve every
+    declared shape. The folder also has conversion.json, repeat.sh, conversion.log and TF-TRT's
+    reasons for what it left out. Before `output` appears, a fresh process has loaded the model and
+    run each shape by the saved engines alone, and the outputs were compared with the native
+    model's.
 
     Args:
       source: a SavedModel, a frozen graph (.pb), a MetaGraph (.meta) beside its checkpoint, or a
@@ -76,8 +77,8 @@ def convert(
       build_data: real values to build and check engines with, where random ones do not do, as for a
         signature that takes the bytes of videos; what converters.calibration_data.batches takes.
         The files of videos or images fit a signature with one input of strings. Each declared
-        shape gets a batch of the data's rows; without declared shapes, engines are built for the
-        shapes of the data's own batches. It is for the signatures with strings, or for all if there
+        shape gets a batch of the data's rows; without declared shapes, engines serve the shapes of
+        the data's own batches. It is for the signatures with strings, or for all if there
         is none, or a dict by signature.
       calibration_data: for INT8, what converters.calibration_data.batches takes; for several
         signatures a dict of such data by signature. The batches are kept in temporary files.

@@ -41,7 +41,7 @@ def write_build_batches(
     declared: Sequence[Mapping[str, Shape]],
     folder: Path,
 ) -> BuildData:
-    """Writes a batch for each set of shapes that engines are built for.
+    """Writes a batch for each set of shapes that engines are to serve.
 
     `declared` are these sets. Their batches are made of the data's rows along the first axis, which
     repeat if there are too few. Without declared sets there is one for each shape of the data's own

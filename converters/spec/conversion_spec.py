@@ -26,7 +26,9 @@ class ConversionSpec:
       precision: "FP32" (default), "FP16" or "INT8", in any case.
       mode: "dynamic" (default): engines by shape, in files beside the graph. "static": one plan
         for each engine inside the graph, as TrtGraphConverter (V1) makes it.
-      input_shapes: one set of shapes, or several; an engine is built for each.
+      input_shapes: one set of shapes, or several. Engines are built that serve all of them: with
+        implicit batch one for the largest of the sets that differ in the batch alone, with explicit
+        batch one with a profile for each set.
       shape_ranges: a range for each input, instead of input_shapes; takes explicit batch.
       profile_strategy: "Range", "Optimal" or "Range+Optimal"; only with explicit batch. Default:
         "Optimal" for input_shapes; for shape_ranges "Range", or "Range+Optimal" where an `opt`

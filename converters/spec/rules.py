@@ -154,9 +154,10 @@ def is_explicit(values: Mapping[str, Any]) -> bool:
 
 
 def engines_needed(values: Mapping[str, Any]) -> int:
-    """Engines that the cache of each TRTEngineOp must hold so that none is evicted.
+    """The most engines that the cache of each TRTEngineOp may have to hold.
 
-    With explicit batch one engine holds all profiles, in static mode the graph holds one plan.
+    With explicit batch one engine holds all profiles, in static mode the graph holds one plan. With
+    implicit batch, sets that differ in the batch alone share an engine.
     """
     if is_explicit(values) or values["mode"] == "static":
         return 1
@@ -302,7 +303,7 @@ def _cache_faults(values: Mapping[str, Any]) -> list[Fault]:
     cached, needed = values["maximum_cached_engines"], engines_needed(values)
     if cached is None or cached >= needed:
         return []
-    why = f"{needed} shape sets are to be built, and a full cache throws engines away"
+    why = f"{needed} shape sets may need an engine each, and a full cache throws engines away"
     return [Fault("maximum_cached_engines", cached, (f"{needed} and more",), why)]
 
 

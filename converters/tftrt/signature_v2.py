@@ -78,8 +78,8 @@ class SignatureV2:
             self._check_tables()
 
     def build(self, shapes: Sequence[Mapping[str, Shape]], batches: Iterable[Batch]) -> None:
-        """Runs each batch once, which builds the engines for its shapes. `shapes` describes the
-        batches."""
+        """Runs each batch once, which builds the engines that its shapes lack. `shapes` describes
+        the batches."""
         trt = self._trt
         if not any(True for _ in self._nodes()):
             return

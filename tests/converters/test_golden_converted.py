@@ -49,6 +49,15 @@ def test_inspection(name: str) -> None:
         assert engine.name in str(report)
 
 
+def test_a_smaller_batch_has_no_engine_of_its_own() -> None:
+    """The pages say so of implicit batch: the engine of the largest batch serves the others."""
+    name = "fp32_two_shapes"
+    assert [shapes["image"][0] for shapes in MADE[name]["spec"]["input_shapes"]] == [1, 8]
+    (engine,) = inspect_model(CONVERTED / name, ask=False).engines
+    assert engine.batch == "implicit"
+    assert [plan.input_shapes for plan in engine.plans] == [((8, 16, 16, 3),)]
+
+
 @pytest.mark.parametrize("name", ENGINES)
 def test_page_and_events(name: str, tmp_path: Path) -> None:
     command = ["inspect", str(CONVERTED / name), "--original", str(source_of(name)), "--no-ask"]
