@@ -154,7 +154,7 @@ def build(
         "calibrated": ranges.graphs,
         "building": {name: own.folder for name, own in plan.building.items()},
     }
-    with environment_variables(_log_settings(spec) if context.child else {}):
+    with environment_variables(_log_settings() if context.child else {}):
         try:
             done = context.run("convert_signatures", arguments, log)
         except (CalibrationError, EngineError) as error:
@@ -243,11 +243,12 @@ def _tables(signatures: Mapping[str, Mapping[str, Any]]) -> dict[str, Calibratio
     }
 
 
-def _log_settings(spec: ConversionSpec) -> dict[str, str]:
-    """Variables with which TensorFlow logs what the stages read: segments, builds and layers."""
+def _log_settings() -> dict[str, str]:
+    """Variables with which TensorFlow logs what is read: segments, builds, and what TensorRT times
+    and takes."""
     settings = {**SEGMENTER_LOG, "TF_FORCE_GPU_ALLOW_GROWTH": "true"}
-    more = [LOG_BUILDS, LOG_LAYERS] if spec.precision == "INT8" else [LOG_BUILDS]
-    settings["TF_CPP_VMODULE"] = ",".join([settings["TF_CPP_VMODULE"], *more])
+    modules = (settings["TF_CPP_VMODULE"], LOG_BUILDS, LOG_LAYERS)
+    settings["TF_CPP_VMODULE"] = ",".join(modules)
     return settings
 
 

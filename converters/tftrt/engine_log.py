@@ -1,4 +1,4 @@
-"""Shows each engine while it is built, for progress. Only TensorFlow's log tells about engines.
+"""Shows each engine while it is built, and what TensorRT times for it. Only TensorFlow's log tells.
 
 In a child process the log is the file that stderr goes to. If stderr is no file, or the log has no
 such lines (TensorFlow's default), nothing is shown.
@@ -27,6 +27,11 @@ _ENDED = re.compile(r"(Added new engine to cache of|Engine creation for) (\S+?)(
 # Lines of V1's graph pass: the number of engines, then each engine when it is built.
 _COUNTED = re.compile(r"Number of TensorRT candidate segments: (\d+)$")
 _REPLACED = re.compile(r"(Replaced|Cannot replace) segment \d+ consisting of (\d+) nodes by (\w+)")
+# Lines of TensorRT, logged with int8.proof.LOG_LAYERS. It times the kernels of one layer after the
+# other, for each profile anew.
+_PROFILE = re.compile(r"Constructing optimization profile number \d+ \[(\d+)/(\d+)\]")
+_TIMES = "TensorRT times kernels"
+_LAYER = "=============== Computing costs for "
 
 
 class EngineLines:
@@ -36,18 +41,46 @@ class EngineLines:
         self._began: dict[str, float] = {}
         self._count = self._total = 0
         self._last = time.monotonic()
+        self._timing, self._since = "", self._last
+        self._layers = self._before = 0
+
+    @property
+    def busy(self) -> tuple[str, float]:
+        """What TensorRT is timing, how far it is, and since when; ("", ...) for nothing known."""
+        if not self._timing:
+            return "", self._since
+        name = next(iter(self._began)) + ": " if len(self._began) == 1 else ""
+        before = f", {self._before} in the profile before" if self._before else ""
+        layers = f" ({self._layers} layers so far{before})" if self._layers else ""
+        return f"{name}{self._timing}{layers}", self._since
+
+    def _times(self, what: str, layers_before: int = 0) -> None:
+        self._timing, self._since = what, time.monotonic()
+        self._layers, self._before = 0, layers_before
 
     def feed(self, line: str) -> str | None:
         """The note to show for the line, with the seconds that an engine took; None for no note."""
+        if _LAYER in line:
+            self._timing = self._timing or _TIMES
+            self._layers += 1
+            return None
+        if match := _PROFILE.search(line):
+            profile, profiles = match[1], match[2]
+            several = profiles != "1"
+            what = f"{_TIMES} for profile {profile} of {profiles}" if several else _TIMES
+            self._times(what, self._layers if profile != "1" else 0)
+            return what if several else None
         now = time.monotonic()
         if match := _BEGUN.search(line):
             name = match[1].split("/")[-1]
             self._began[name] = now
+            self._times(_TIMES)
             return f"{name} for {match[2]} ..."
         if match := _ENDED.search(line):
             name = match[2].split("/")[-1]
             if name not in self._began:
                 return None
+            self._times("")
             how = "built in" if match[1].startswith("Added") else "failed after"
             return f"{name}: {how} {now - self._began.pop(name):.1f} s"
         if match := _COUNTED.search(line):
@@ -55,6 +88,7 @@ class EngineLines:
             return f"{self._total} to build"
         if match := _REPLACED.search(line):
             self._count += 1
+            self._times("")
             how = "built in" if match[1] == "Replaced" else "failed after"
             seconds, self._last = now - self._last, now
             return (
@@ -95,6 +129,7 @@ def _own_log() -> int | None:
 
 def _watch(log: int, step: Step, over: threading.Event) -> None:
     lines, begun = EngineLines(), b""
+    busy = lines.busy  # what the step itself says holds until the log tells more
     with open(log, "rb") as file:
         while True:
             last = over.wait(_POLL_S)  # then read once more what came before the end
@@ -102,5 +137,8 @@ def _watch(log: int, step: Step, over: threading.Event) -> None:
             for line in whole:
                 if note := lines.feed(line.decode("utf-8", "replace")):
                     step.note(note)
+            if busy != lines.busy:
+                busy = lines.busy
+                step.busy(*busy)
             if last:
                 return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -18,6 +19,8 @@ from converters.tftrt.spec_for_model import nodes_to_keep_out
 from converters.util.errors import CalibrationError, EngineError, NotInt8Error
 from converters.util.progress import Progress
 from converters.util.shapes import Shape, format_shape_set
+
+_ALL_PROFILES = "TensorRT times kernels for each profile of each engine"
 
 Batches = Callable[[], Iterable[Batch]]
 Tables = Callable[[Any], Mapping[str, CalibrationTable]]
@@ -83,13 +86,22 @@ class SignatureV2:
         trt = self._trt
         if not any(True for _ in self._nodes()):
             return
-        with self._progress.step(f"{self.name}: building engines", len(shapes)) as step:
+        # With explicit batch the shapes only make profiles: all engines are built after the last.
+        explicit = bool(self._spec.explicit_batch)
+        total = None if explicit else len(shapes)
+        with self._progress.step(f"{self.name}: building engines", total) as step:
 
             def inputs() -> Iterator[Batch]:
                 for described, batch in zip(shapes, self._called(batches)):
-                    step.note(format_shape_set(described))
+                    shown = format_shape_set(described)
+                    step.note(f"profiles get {shown}" if explicit else shown)
+                    step.busy(shown, time.monotonic())
                     yield batch
-                    step.advance()
+                    if not explicit:
+                        step.advance()
+                if explicit:
+                    step.note(_ALL_PROFILES)
+                    step.busy(_ALL_PROFILES, time.monotonic())
 
             with engines_shown(step):
                 trt.build(inputs)

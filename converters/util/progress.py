@@ -75,6 +75,7 @@ class Step:
         self._count = 0
         self._began = self._spoke = time.monotonic()
         self._seconds: float | None = None
+        self._busy, self._busy_since = "", self._began
         self._bar: Any = None
         self._over = threading.Event()
 
@@ -96,6 +97,12 @@ class Step:
         """A line about the step, such as the engine that is being built."""
         self._say(text)
 
+    def busy(self, text: str, since: float) -> None:
+        """What the step is doing, and since when (time.monotonic); "" for nothing that is known. It
+        is shown with its seconds while the step says nothing else."""
+        with self._progress._lock:
+            self._busy, self._busy_since = text, since
+
     def _begin(self) -> None:
         if self._progress._silent:
             return
@@ -107,7 +114,7 @@ class Step:
                 total=self._total,
                 desc=self._name,
                 file=self._progress._stream,
-                bar_format="{desc} " + count + "{elapsed}",
+                bar_format="{desc} " + count + "{elapsed}{postfix}",
                 dynamic_ncols=True,
                 leave=False,
             )
@@ -131,14 +138,20 @@ class Step:
                 if self._over.is_set():
                     return
                 if self._bar is not None:
+                    self._bar.set_postfix_str(self._doing(), refresh=False)
                     self._bar.refresh()
                 elif time.monotonic() - self._spoke >= _STILL_RUNNING_S:
-                    self._say(self._counted() or "still running")
+                    known = "; ".join(filter(None, (self._counted(), self._doing())))
+                    self._say(known or "still running")
 
     def _counted(self) -> str:
         if not self._count:
             return ""
         return f"{self._count}" if self._total is None else f"{self._count} of {self._total}"
+
+    def _doing(self) -> str:
+        seconds = time.monotonic() - self._busy_since
+        return f"{self._busy}, {seconds:.0f} s" if self._busy else ""
 
     def _say(self, text: str) -> None:
         with self._progress._lock:

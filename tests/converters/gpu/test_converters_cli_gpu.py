@@ -51,6 +51,18 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def test_progress_names_the_profile_that_tensorrt_times(folder: Path, tmp_path: Path) -> None:
+    """A strategy of both has a profile for each of the two shapes, and one from min to max."""
+    sizes = ("--range", "image:1x16x16x3..8x16x16x3", "--profile-strategy", "Range+Optimal")
+    out = tmp_path / "out"
+    said = trt_convert("convert", folder / "cnn", out, "--no-verify", *sizes).stderr
+    assert "TensorRT times kernels for each profile of each engine" in said
+    for profile in (1, 2, 3):
+        assert f"TensorRT times kernels for profile {profile} of 3" in said
+    # TensorRT's many thousand lines are not kept.
+    assert "Computing costs for" not in (out / "conversion.log").read_text()
+
+
 def test_convert_is_repeated_by_its_script(folder: Path, tmp_path: Path) -> None:
     again = trt_convert("convert", folder / "cnn", folder / "out", "--shape", SHAPE, code=1)
     assert "exists already" in again.stderr

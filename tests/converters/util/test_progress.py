@@ -65,6 +65,12 @@ def test_a_long_step_says_that_it_lives(monkeypatch):
         step.advance()
         while stream.getvalue().count("1 of 3") < 2:
             time.sleep(0.005)
+        step.busy("timing kernels", time.monotonic() - 60)
+        while not re.search(r"building: 1 of 3; timing kernels, 6\d s\n", stream.getvalue()):
+            time.sleep(0.005)
+        step.busy("", time.monotonic())
+        while not stream.getvalue().endswith("building: 1 of 3\n"):
+            time.sleep(0.005)
     assert lines(stream)[-1] == "[    T s] building: done in T s"
 
 
@@ -73,7 +79,10 @@ def test_bars_on_a_terminal():
     shown = Progress(stream=stream)
     with shown.step("calibrating", total=4) as step:
         step.advance(4)
+        step.busy("timing kernels", time.monotonic() - 60)
         step._bar.refresh()
+        while not re.search(r"4/4 00:\d\d, timing kernels, 6\d s", stream.getvalue()):
+            time.sleep(0.005)
     text = stream.getvalue()
     assert re.search(r"\rcalibrating [█#]+ 4/4 00:0\d", text)
     assert re.search(r"\[ +\d+\.\d s\] calibrating: done in \d+\.\d s\n$", text)
