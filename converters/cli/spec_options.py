@@ -135,7 +135,8 @@ def _add_int8(group: Any) -> None:
         type=values.tensor_range,
         action="append",
         metavar="TENSOR=MIN,MAX",
-        help="the range of a tensor, with --no-calibration; may be given again",
+        help="the range of a tensor, instead of the one that calibration measures, or with "
+        "--no-calibration beside the graph's quantize nodes; may be given again",
     )
 
 
@@ -198,12 +199,12 @@ def spec_from(args: argparse.Namespace, random_inputs: bool = False) -> Conversi
         given["input_shapes"] = None
     elif "input_shapes" in given and "shape_ranges" not in given:
         given["shape_ranges"] = None
-    # So do other precisions and the fields of INT8, and calibration and custom ranges.
+    # So do other precisions and the fields of INT8.
     unused: tuple[str, ...] = ()
     if given.get("precision", "INT8") != "INT8":
         unused = INT8_FIELDS
     elif getattr(args, "calibration_data", None):
-        unused = ("use_calibration", "custom_ranges")
+        unused = ("use_calibration",)
     elif given.get("use_calibration") is False:
         unused = ("calibration_batches", "calibration_table")
     for name in unused:

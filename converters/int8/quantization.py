@@ -144,18 +144,26 @@ def insert_ranges(
     explicit = quantize_mode(result) == "explicit"
     graph = NodeTensors(result.node)
     existing = nodes_of("", result.node, "explicit" if explicit else "dynamic_range")
-    wanted: dict[str, float] = {}
-    for name, limits in ranges.items():
-        tensor = _named_tensor(name, graph, graph_def)
-        if tensor in wanted:
-            raise SpecError(f"custom_ranges: {name!r} and {shown(tensor)!r} are one tensor")
+    wanted = amax_by_tensor(graph_def, ranges)
+    for name, tensor in zip(ranges, wanted):
         _check_unquantized(name, tensor, graph, existing)
-        wanted[tensor] = _amax(name, limits)
     if spread and not explicit:
         wanted = _spread(wanted, graph, existing)
     for tensor, amax in wanted.items():
         _insert(result, graph, tensor, amax, explicit)
     return result
+
+
+def amax_by_tensor(graph_def: Any, ranges: Mapping[str, tuple[float, float]]) -> dict[str, float]:
+    """The ranges of insert_ranges by NodeTensors' names, in their order; SpecError as there."""
+    graph = NodeTensors(graph_def.node)
+    found: dict[str, float] = {}
+    for name, limits in ranges.items():
+        tensor = _named_tensor(name, graph, graph_def)
+        if tensor in found:
+            raise SpecError(f"custom_ranges: {name!r} and {shown(tensor)!r} are one tensor")
+        found[tensor] = _amax(name, limits)
+    return found
 
 
 def _quantize_node(node: Any, function: str, graph: NodeTensors, mode: str) -> QuantizeNode:

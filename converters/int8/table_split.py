@@ -1,4 +1,5 @@
-"""Gives the ranges of calibration tables to engines that are cut differently.
+"""Calibration tables and the tensors of the graph: ranges for engines that are cut differently, and
+the user's own ranges in place of measured ones.
 
 A bisection keeps ops out of TensorRT, which splits an engine or leaves none. The scales in its
 table are still valid: TF-TRT names a tensor after the node that produces it, and an engine's inputs
@@ -11,15 +12,16 @@ maps them to the engines of another cut. Tensors that TensorRT numbers itself ("
 from __future__ import annotations
 
 import dataclasses
+import difflib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from converters.int8.calibration_table import CalibrationTable, in_segment
+from converters.int8.calibration_table import STEPS, CalibrationTable, in_segment
 from converters.int8.missing_ranges import COMPUTE_OPS, MissingRange
 from converters.int8.node_tensors import NodeTensors, shown
 from converters.model.trt_graph import ENGINE_OP, EngineNode, engine_node, engine_nodes
-from converters.util.errors import CalibrationError
+from converters.util.errors import CalibrationError, SpecError, listed
 
 _NUMBERED = re.compile(r"\(Unnamed Layer\* \d+\)")
 # The values of the output are those of the first input, each of them.
@@ -123,6 +125,65 @@ class CalibratedGraph:
         )
 
 
+def check_ranges(graph_def: Any, ranges: Iterable[str]) -> None:
+    """SpecError for a tensor of `ranges` that a converted graph does not have, before anything is
+    measured: TensorFlow's optimizer merges ops."""
+    _refuse_lost(ranges, list(_engines(graph_def)), graph_def, inside=True)
+
+
+def with_ranges(
+    graph_def: Any, tables: Mapping[str, CalibrationTable], ranges: Mapping[str, float]
+) -> dict[str, CalibrationTable]:
+    """The tables of a converted graph's engines, with `ranges` (amax by tensor of the graph) in
+    place of what was measured. A tensor outside of engines needs no range.
+
+    SpecError: a tensor is in an engine whose table lacks it, or not in the graph.
+    """
+    found = dict(tables)
+    left = dict.fromkeys(ranges)
+    engines = list(_engines(graph_def))
+    for engine in engines:
+        table = tables.get(engine.facts.canonical_name)
+        if table is None:
+            continue
+        wanted = {engine.origin(tensor): tensor for tensor in ranges}
+        tensors = {line: engine.tensor(line) for line in table.scales}
+        scales = dict(table.scales)
+        replaced: dict[float, float] = {}
+        for line, tensor in tensors.items():
+            given = None if tensor is None else wanted.get(engine.source(tensor))
+            if given is not None:
+                left.pop(given, None)
+                old, scales[line] = scales[line], ranges[given] / STEPS
+                replaced[old] = max(scales[line], replaced.get(old, 0.0))
+        for line, tensor in tensors.items():
+            # A layer that a converter adds to move values has the very scale of what it moves.
+            if tensor is None:
+                scales[line] = replaced.get(scales[line], scales[line])
+        found[engine.facts.canonical_name] = dataclasses.replace(table, scales=scales)
+    _refuse_lost(left, engines, graph_def, inside=False)
+    return found
+
+
+def _refuse_lost(
+    ranges: Iterable[str], engines: Sequence[_Engine], graph_def: Any, inside: bool
+) -> None:
+    """SpecError for a tensor that is neither outside of the engines nor, with `inside`, in one."""
+    nodes = [node for engine in engines for node in engine.inside.nodes.values()]
+    own = {node.name for node in nodes if node.op != "Const"}
+    there = {node.name for node in graph_def.node}.union(*(e.around.nodes for e in engines))
+    there |= own if inside else set()
+    lost = [shown(tensor) for tensor in ranges if tensor.rpartition(":")[0] not in there]
+    if lost:
+        near = difflib.get_close_matches(lost[0], sorted(own), n=3, cutoff=0.4)
+        hint = f" Near it are {', '.join(map(repr, near))}." if near else ""
+        raise SpecError(
+            f"custom_ranges: {listed(list(map(repr, lost)))}: the converted engines have no range "
+            "of that name; TensorFlow's optimizer may have merged the op with the one behind it."
+            f"{hint} Name another tensor, or leave this one out"
+        )
+
+
 class _Engine:
     """An engine in the graph or function body `around` it. Tensors go by NodeTensors' names."""
 
@@ -154,8 +215,17 @@ class _Engine:
     def source(self, tensor: str) -> str:
         """Follows a tensor of the segment to the tensor that its values come from: in the segment,
         in the graph around it, or in another engine."""
-        engine: _Engine | None = self
-        graph = self.inside
+        return self._followed(tensor, self.inside)
+
+    def origin(self, tensor: str) -> str:
+        """Like `source`, of a tensor that is anywhere in the graph around or in its engines."""
+        for engine in self.siblings.values():
+            if engine.inside.producer(tensor) is not None:
+                return engine.source(tensor)
+        return self._followed(tensor, self.around)
+
+    def _followed(self, tensor: str, graph: NodeTensors) -> str:
+        engine: _Engine | None = self if graph is self.inside else None
         while True:
             node = graph.producer(tensor)
             if node is None:

@@ -44,10 +44,11 @@ class ConversionSpec:
       op_denylist: op types, such as "Relu", to keep out of engines.
       node_denylist: names of nodes to keep out of engines.
       use_calibration: INT8 only. Default True. False takes the ranges from quantize nodes in the
-        graph and from custom_ranges.
+        graph and from custom_ranges alone.
       calibration_batches: how many batches of the data to use. Default: all.
       calibration_table: a file to read the ranges from if it exists, else to write them to.
-      custom_ranges: (min, max) by tensor name; INT8 with use_calibration=False only.
+      custom_ranges: INT8 only: (min, max) by tensor name. With calibration they take the place of
+        what is measured for these tensors, or read from calibration_table.
       require_int8: INT8 only: whether it is an error if TensorRT takes no INT8 kernel. (TensorRT
         takes the fastest kernel of any precision.) Default True. The build log tells, and only a
         child process has one: without a child the default is False, and True is an error.

@@ -212,12 +212,6 @@ def _int8_faults(values: Mapping[str, Any]) -> list[Fault]:
             if values[name]:
                 faults.append(Fault(name, True, (None, False), why))
         return faults
-    if values["use_calibration"] is not False and values["custom_ranges"] is not None:
-        why = (
-            "TF-TRT would set them and calibrate the same tensors, so that each had two ranges and "
-            "the table only one; choose use_calibration=False, or leave them out and calibrate"
-        )
-        faults.append(Fault("custom_ranges", values["custom_ranges"], (None,), why))
     if values["use_calibration"] is False:
         why = "there is no calibration with use_calibration=False"
         for name in ("calibration_batches", "calibration_table"):

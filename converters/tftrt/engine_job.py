@@ -5,6 +5,7 @@ Arguments and results are JSON, so that these functions can run in a child proce
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -17,19 +18,19 @@ from converters.environment.tftrt_ready import require_tftrt
 from converters.inputs.batch_files import read_spool, spool_files
 from converters.inputs.random_inputs import random_batches
 from converters.int8 import quantization
-from converters.int8.calibration_table import CalibrationTable, TablesBySignature
+from converters.int8.calibration_table import CalibrationTable, TablesBySignature, match_tables
 from converters.int8.missing_ranges import missing_in_engines, require_ranges
 from converters.int8.proof import check_quantize_nodes_fit
-from converters.int8.table_split import CalibratedGraph
+from converters.int8.table_split import CalibratedGraph, check_ranges, with_ranges
 from converters.model.model_source import freeze, open_source
 from converters.model.trt_graph import Signature, engine_nodes, load_graph
 from converters.spec.conversion_spec import ConversionSpec
 from converters.tftrt.save_converted import save_converted
 from converters.tftrt.signature_v1 import SignatureV1
-from converters.tftrt.signature_v2 import SignatureV2, Tables, serialize_engines
+from converters.tftrt.signature_v2 import Batches, SignatureV2, Tables, serialize_engines
 from converters.tftrt.spec_for_model import check_denied_nodes, declared_shapes
 from converters.util.child import environment_variables
-from converters.util.errors import EngineError
+from converters.util.errors import CalibrationError, EngineError
 from converters.util.paths import as_file_name
 from converters.util.progress import Progress
 from converters.util.shapes import Shape, shapes_of
@@ -140,6 +141,7 @@ class _Job:
         self.building: Mapping[str, str] = {}
         self.node_names: set[str] = set()
         self.shapes: dict[str, list[dict[str, Shape]]] = {}
+        self._ranges: dict[str, float] = {}  # custom ones for the tables of the signature at hand
         self._prepared = False
         self._saved_model = saved_model
         self._progress = progress
@@ -186,15 +188,13 @@ class _Job:
             )
             found.convert()
         else:
-            found = SignatureV2(
-                self._saved_model,
-                name,
-                self.spec,
-                self._progress,
-                edit=self._edit,
-                tables=self._tables_of(name),
-            )
-            found.convert(data, None if spool is None else len(spool_files(spool)))
+            count = None if spool is None else len(spool_files(spool))
+            tables = self._tables_of(name)
+            if self.spec.custom_ranges and self.spec.use_calibration:
+                tables = self._with_custom_ranges(name, tables, data, count)
+                data = count = None  # `tables` measures
+            found = self._signature_v2(name, tables)
+            found.convert(data, count)
             if shapes and engine_nodes(found.graph_def):
                 self._prepare_building()  # not earlier: segmenting needs memory too
                 found.build(shapes, given or _random(signature, shapes))
@@ -210,6 +210,41 @@ class _Job:
             )
         self._converted[name] = found
         return found
+
+    def _signature_v2(self, name: str, tables: Tables | None) -> SignatureV2:
+        spec, progress = self.spec, self._progress
+        return SignatureV2(self._saved_model, name, spec, progress, edit=self._edit, tables=tables)
+
+    def _with_custom_ranges(
+        self, name: str, known: Tables | None, data: Batches | None, count: int | None
+    ) -> Tables:
+        """The tables that are `known` or measured, with the custom ranges in them.
+
+        TensorRT builds an engine as soon as it has measured. So another conversion measures, whose
+        engines are thrown away.
+        """
+
+        def tables(graph_def: Any) -> Mapping[str, CalibrationTable]:
+            check_ranges(graph_def, self._ranges)
+            engines = engine_nodes(graph_def)
+            found = None
+            with contextlib.suppress(CalibrationError) if data else contextlib.nullcontext():
+                found = known(graph_def) if known else None
+            if found is None and engines:
+                found = match_tables(self._measured(name, data or tuple, count), engines)
+            return with_ranges(graph_def, found or {}, self._ranges)
+
+        return tables
+
+    def _measured(self, name: str, data: Batches, count: int | None) -> dict[str, CalibrationTable]:
+        signature = self._signature_v2(name, None)
+        signature.convert(data, count)
+        if self.spec.explicit_batch:  # it is calibrated when it is built
+            first = next(iter(data()))
+            signature.build([shapes_of(first)], [first])
+        tables = signature.tables()
+        signature.discard()
+        return {engine: CalibrationTable.parse(text) for engine, text in tables.items()}
 
     def _tables_of(self, name: str) -> Tables | None:
         if name in self.calibrated:
@@ -258,12 +293,15 @@ class _Job:
         return digest.hexdigest()
 
     def _edit(self, graph_def: Any) -> None:
-        """Puts custom ranges into the frozen graph as quantize nodes, and checks all such
-        nodes: INT8 without calibration needs some, and nothing else may have any that change the
-        precision."""
+        """Puts custom ranges into the frozen graph as quantize nodes, or keeps them for calibration
+        tables. Checks all quantize nodes: INT8 without calibration needs some, and nothing else may
+        have any that change the precision."""
         check_quantize_nodes_fit(graph_def, self.spec)
-        if self.spec.custom_ranges:
-            graph_def.CopyFrom(quantization.insert_ranges(graph_def, self.spec.custom_ranges))
+        ranges = self.spec.custom_ranges
+        if ranges and self.spec.use_calibration:
+            self._ranges = quantization.amax_by_tensor(graph_def, ranges)
+        elif ranges:
+            graph_def.CopyFrom(quantization.insert_ranges(graph_def, ranges))
         if self.spec.precision == "INT8" and not self.spec.use_calibration:
             quantization.check_quantize_nodes(graph_def)
 

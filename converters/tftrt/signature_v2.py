@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -127,6 +129,15 @@ class SignatureV2:
         found = engine_nodes(self.graph_def)
         return {engine.canonical_name: engine.calibration_table for engine in found}
 
+    def discard(self) -> None:
+        """Frees the engines, which live in the process, of a signature that is not saved."""
+        import tensorflow as tf
+
+        with tempfile.TemporaryDirectory() as folder:
+            for node in self._nodes():
+                with contextlib.suppress(tf.errors.NotFoundError):
+                    _take_engines(node.name.split("/")[-1], f"{folder}/engines", False)
+
     def finish(self) -> None:
         """Prepares the function for saving: it builds no engine when it runs, unless the spec
         allows that, and it has no native segments if the spec wants none."""
@@ -250,7 +261,6 @@ def serialize_engines(signature: SignatureV2, folder: str, save_plans: bool) -> 
     import os
 
     import tensorflow as tf
-    from tensorflow.compiler.tf2tensorrt.ops import gen_trt_ops
     from tensorflow.python.compiler.tensorrt import trt_convert
 
     resources: dict[str, Any] = {}
@@ -260,12 +270,7 @@ def serialize_engines(signature: SignatureV2, folder: str, save_plans: bool) -> 
             continue
         path = os.path.join(folder, f"trt-serialized-engine.{name}")
         try:
-            gen_trt_ops.serialize_trt_resource(
-                resource_name=name,
-                filename=path,
-                delete_resource=True,
-                save_gpu_specific_engines=save_plans,
-            )
+            _take_engines(name, path, save_plans)
         except tf.errors.NotFoundError as error:
             if save_plans and not signature._spec.allow_build_at_runtime:
                 raise EngineError(
@@ -277,3 +282,15 @@ def serialize_engines(signature: SignatureV2, folder: str, save_plans: bool) -> 
         cached = signature._spec.maximum_cached_engines
         resources[name] = trt_convert._TRTEngineResource(name, path, cached)
     return resources
+
+
+def _take_engines(name: str, path: str, save_plans: bool) -> None:
+    """Moves the engines of one TRTEngineOp from the process into a file."""
+    from tensorflow.compiler.tf2tensorrt.ops import gen_trt_ops
+
+    gen_trt_ops.serialize_trt_resource(
+        resource_name=name,
+        filename=path,
+        delete_resource=True,
+        save_gpu_specific_engines=save_plans,
+    )

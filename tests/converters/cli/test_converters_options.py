@@ -130,6 +130,8 @@ def test_options_over_an_int8_spec(spec_of, tmp_path, fields, options):
     found = spec_of("--spec", str(path), *options).resolved()
     assert found.precision == ("FP16" if "fp16" in options else "INT8")
     assert found.use_calibration is ("--calibrate" in options)
+    kept = fields.get("custom_ranges") if found.precision == "INT8" else None
+    assert found.custom_ranges == kept
 
 
 VERIFY = ["verify", "a", "b"]

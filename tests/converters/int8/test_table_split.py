@@ -7,16 +7,18 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+from converters.inputs.batch_files import write_spool
 from converters.int8.calibration_table import CalibrationTable
-from converters.int8.table_split import CalibratedGraph
+from converters.int8.table_split import CalibratedGraph, check_ranges, with_ranges
 from converters.model.trt_graph import engine_nodes, load_graph, trt_nodes
 from converters.segments.segmenter import SegmenterOptions, ask_segmenter, tftrt_is_compiled_in
 from converters.spec.conversion_spec import ConversionSpec
 from converters.tftrt import engine_job
 from converters.tftrt.signature_v2 import _converter_class
-from converters.util.errors import CalibrationError
+from converters.util.errors import CalibrationError, SpecError
 
 graph_pb2 = pytest.importorskip("tensorflow.core.framework.graph_pb2")
 
@@ -338,6 +340,90 @@ def test_without_tables_no_engine_is_looked_into(monkeypatch: pytest.MonkeyPatch
     assert CalibratedGraph.of(chain(("E_0", "a", None))) is None
 
 
+def changed(
+    graph: Any, tables: Mapping[str, CalibrationTable], ranges: Mapping[str, float]
+) -> dict[str, dict[str, float]]:
+    """Returns the ranges that differ from those in `tables`, by engine."""
+    found = with_ranges(graph, tables, ranges)
+    assert set(found) == set(tables)
+    return {
+        name: {line: amax for line, amax in made.ranges().items() if amax != before.ranges()[line]}
+        for name, before in tables.items()
+        if (made := found[name]) != before
+    }
+
+
+NORM = f"{PREFIX}batch_normalization_1/batchnorm/mul_1"
+
+
+@pytest.mark.parametrize(
+    ("tensor", "lines"),
+    [
+        (f"{PREFIX}re_lu_1/Relu", [f"{PREFIX}re_lu_1/Relu"]),
+        # TF-TRT transposes the image for the convolution, which must see the range.
+        ("image", ["TensorRTInputPH_0", f"{NORM}-0-TransposeNHWCToNCHW-LayoutOptimizer"]),
+        (
+            f"{PREFIX}global_average_pooling2d_1/Mean",
+            [
+                f"{PREFIX}global_average_pooling2d_1/Mean",
+                "(Unnamed Layer* 8) [Shuffle]_output",
+            ],
+        ),
+        (f"{PREFIX}dense_1/Softmax", ["TensorRTOutputPH_0"]),
+    ],
+)
+def test_custom_ranges_take_the_place_of_measured_ones(
+    golden: Any, table: CalibrationTable, tensor: str, lines: list[str]
+) -> None:
+    (name,) = (found.canonical_name for found in engine_nodes(golden))
+    ranges = {f"{tensor}:0": 6.0}
+    assert changed(golden, {name: table}, ranges) == {name: dict.fromkeys(lines, 6.0)}
+    # A table that has them already, in its text, takes them again.
+    text = with_ranges(golden, {name: table}, ranges)[name].serialize()
+    written = CalibrationTable.parse(text)
+    assert with_ranges(golden, {name: written}, ranges)[name].serialize() == text
+    again = changed(golden, {name: written}, {f"{tensor}:0": 2.0})
+    assert again == {name: dict.fromkeys(lines, 2.0)}
+
+
+def test_custom_ranges_in_two_engines() -> None:
+    """TensorFlow computes "b" and moves it to "same", which the second engine takes."""
+    between: Nodes = [("b", "Relu", ("E_0",)), ("same", "Reshape", ("b", "shape"))]
+    graph = halves(between)
+    lines = ("TensorRTInputPH_0", "TensorRTInputPH_1", "TensorRTOutputPH_0")
+    both = {name: CalibrationTable(HEADER, dict.fromkeys(lines, 1.0)) for name in ("E_0", "E_1")}
+    assert changed(graph, both, {"a:0": 254.0}) == {"E_0": {"TensorRTOutputPH_0": 254.0}}
+    for tensor in ("b:0", "same:0"):
+        assert changed(graph, both, {tensor: 254.0}) == {"E_1": {"TensorRTInputPH_1": 254.0}}
+    assert changed(graph, both, {"x:0": 254.0, "y:0": 508.0}) == {
+        "E_0": {"TensorRTInputPH_0": 254.0, "TensorRTInputPH_1": 508.0},
+        "E_1": {"TensorRTInputPH_0": 508.0},
+    }
+    # Without the second engine, no engine has the tensor, and TensorFlow needs no range.
+    assert changed(graph, {"E_0": both["E_0"]}, {"b:0": 254.0}) == {}
+    with pytest.raises(SpecError, match="custom_ranges: 'c': the converted engines have no range"):
+        with_ranges(graph, both, {"c:0": 254.0})  # E_1's table lacks it
+    check_ranges(graph, ["a:0", "b:0", "c:0", "x:0"])
+    with pytest.raises(SpecError, match="custom_ranges: 'z': the converted engines have no range"):
+        check_ranges(graph, ["a:0", "z:0"])
+
+
+def test_a_custom_range_of_what_tensorflow_merged(golden: Any, table: CalibrationTable) -> None:
+    """The optimizer puts the normalization into the convolution, which then has its name."""
+    (name,) = (found.canonical_name for found in engine_nodes(golden))
+    merged = f"{PREFIX}conv2d_1/convolution"
+    for refuses in (
+        lambda: with_ranges(golden, {name: table}, {f"{merged}:0": 1.0}),
+        lambda: check_ranges(golden, [f"{merged}:0"]),
+    ):
+        with pytest.raises(
+            SpecError, match=f"custom_ranges: '{merged}': .* Near it are '"
+        ) as error:
+            refuses()
+        assert "merged_input" not in str(error.value)  # a constant
+    check_ranges(golden, [f"{NORM}:0"])
+
+
 class Signature:
     """Stands in for TF-TRT: its conversion gives the golden model's engine."""
 
@@ -383,6 +469,128 @@ def test_a_conversion_tells_and_takes_the_graph_s_ranges(
     engine_job.convert_signatures(**arguments, calibrated=told)
     engine_job.convert_signatures(**{**arguments, "tables": None})
     assert Signature.asked == [{name: other}, {name: table}, None]
+
+
+class Measuring(Signature):
+    """Stands in for TF-TRT: it calibrates when it converts, or with explicit batch when it builds,
+    unless it is given tables."""
+
+    did: list[Any]
+
+    def __init__(self, *args: Any, tables: Any, edit: Any, **options: Any) -> None:
+        self.node_names, self._tables, self._edit = [], tables, edit
+        self._explicit, self._data = args[2].explicit_batch, None
+
+    def convert(self, data: Any, count: int | None) -> None:
+        frozen = graph_pb2.GraphDef()
+        add_nodes(frozen.node, [(f"{PREFIX}re_lu_1/Relu", "Relu", ("image",)), IMAGE])
+        self._edit(frozen)
+        self._data = data
+        if not self._explicit:
+            self._ranges()
+
+    def build(self, shapes: Any, batches: Any) -> None:
+        self.did.append(("build", *(shape["image"] for shape in shapes)))
+        assert len(list(batches)) == len(shapes)
+        if self._explicit:
+            self._ranges()
+
+    def _ranges(self) -> None:
+        if self._tables is not None:
+            (table,) = self._tables(self.graph_def).values()
+            self.did.append(table)
+        else:
+            assert len(list(self._data())) == 2
+            self.did.append("measure")
+
+    def tables(self) -> dict[str, str]:
+        engines = engine_nodes(self.graph_def)
+        return {found.canonical_name: found.calibration_table for found in engines}
+
+    def discard(self) -> None:
+        self.did.append("discard")
+
+
+IMAGE = ("image", "Placeholder", ())
+
+
+def job_of(spec: ConversionSpec, folder: Path) -> dict[str, Any]:
+    """Returns arguments of convert_signatures, with two calibration batches of four images."""
+    write_spool(folder / "spool", [{"image": np.zeros((4, 16, 16, 3), np.float32)}] * 2)
+    return {
+        "saved_model": str(CONVERTED / "native" / "cnn"),
+        "folder": str(folder),
+        "spec": spec.resolved().to_json(),
+        "signatures": ["serving_default"],
+        "kept": [],
+        "calibration": {"serving_default": str(folder / "spool")},
+        "tables": None,
+        "progress": False,
+        "save": False,
+    }
+
+
+@pytest.mark.parametrize("explicit", [False, True], ids=["implicit", "explicit"])
+@pytest.mark.parametrize("known", ["nothing", "a table", "a table that lacks one"])
+def test_engines_are_built_by_custom_ranges_and_measured_ones(
+    known: str,
+    explicit: bool,
+    golden: Any,
+    table: CalibrationTable,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(Measuring, "graph_def", golden, raising=False)
+    monkeypatch.setattr(Measuring, "did", [], raising=False)
+    monkeypatch.setattr(engine_job, "SignatureV2", Measuring)
+    relu = f"{PREFIX}re_lu_1/Relu"
+    spec = ConversionSpec(
+        "INT8",
+        input_shapes=[{"image": (n, 16, 16, 3)} for n in (8, 1)],
+        custom_ranges={relu: (-1.0, 6.0)},
+        explicit_batch=explicit,
+    )
+    lacks = {"scales": f"{HEADER}\n", "tables": [], "segments": [], "ranged": [NORM]}
+    measures = known != "a table"
+    job = job_of(spec, tmp_path)
+    if known == "a table":
+        job.update(calibration={}, tables={"": table.serialize()})
+    elif known == "a table that lacks one":
+        job.update(calibrated={"serving_default": lacks})
+    engine_job.convert_signatures(**job)
+    (name,) = (found.canonical_name for found in engine_nodes(golden))
+    (made,) = [one for one in Measuring.did if isinstance(one, CalibrationTable)]
+    ranges = {f"{relu}:0": 6.0}
+    assert made.serialize() == with_ranges(golden, {name: table}, ranges)[name].serialize()
+    assert made != table
+    built = [("build", (8, 16, 16, 3), (1, 16, 16, 3))]
+    # Explicit batch is calibrated while it is built, which needs only the shape of the data.
+    own = [("build", (4, 16, 16, 3))] if explicit else []
+    measured = [*own, "measure", "discard"] if measures else []
+    if explicit:
+        assert Measuring.did == [*built, *measured, made]
+    else:
+        assert Measuring.did == [*measured, made, *built]
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("relu_7", "the frozen graph has no tensor 'relu_7'"),
+        (f"{PREFIX}re_lu_1/Relu", "the converted engines have no range of that name"),
+    ],
+    ids=["not in the model", "not in the converted model"],
+)
+def test_a_custom_range_must_fit_before_anything_is_measured(
+    name: str, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Measuring, "graph_def", halves(), raising=False)
+    monkeypatch.setattr(Measuring, "did", [], raising=False)
+    monkeypatch.setattr(engine_job, "SignatureV2", Measuring)
+    spec = ConversionSpec("INT8", custom_ranges={name: (0.0, 6.0)})
+    with pytest.raises(SpecError, match=f"custom_ranges: .*{says}"):
+        engine_job.convert_signatures(**job_of(spec, tmp_path))
+    assert Measuring.did == []
 
 
 @pytest.mark.parametrize("has_data", [False, True])

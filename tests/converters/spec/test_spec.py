@@ -269,16 +269,6 @@ def test_what_is_filled_in(fields, expected):
             "there is no calibration with use_calibration=False",
         ),
         (
-            {"precision": "INT8", "custom_ranges": {"x": (0, 1)}},
-            "custom_ranges=",
-            "each had two ranges and the table only one; choose use_calibration=False",
-        ),
-        (
-            {"precision": "INT8", "use_calibration": True, "custom_ranges": {"x": (0, 1)}},
-            "custom_ranges=",
-            "choose use_calibration=False",
-        ),
-        (
             {"save_gpu_specific_engines": False},
             "save_gpu_specific_engines=False",
             "would always run in TensorFlow",
@@ -299,6 +289,14 @@ def test_each_fault_names_the_field_the_value_and_the_reason(fields, field, reas
     (fault,) = faults_of(**fields)
     assert fault.startswith(field)
     assert reason in fault
+
+
+def test_custom_ranges_go_with_calibration_and_without():
+    for use in (None, True, False):
+        fields = {"use_calibration": use, "custom_ranges": {"x:0": (-1, 6)}}
+        spec = ConversionSpec("INT8", **fields).resolved()
+        assert spec.custom_ranges == {"x:0": (-1.0, 6.0)}
+        assert spec.use_calibration is (use is not False)
 
 
 def test_all_faults_come_at_once():

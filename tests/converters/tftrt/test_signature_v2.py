@@ -15,6 +15,7 @@ from converters import ConversionSpec
 from converters.int8.calibration_table import CalibrationTable, TablesBySignature
 from converters.model.trt_graph import EngineNode, engine_nodes
 from converters.segments.segmenter import tftrt_is_compiled_in
+from converters.tftrt import engine_job
 from converters.tftrt.signature_v2 import SignatureV2, serialize_engines
 from converters.util.errors import EngineError
 from converters.util.progress import Progress
@@ -23,6 +24,7 @@ pytestmark = pytest.mark.skipif(
     not tftrt_is_compiled_in(), reason="this TensorFlow has no TF-TRT inside"
 )
 
+HEADER = "TRT-8600-EntropyCalibration2"
 SIGNATURES = ("scores", "features")
 
 
@@ -113,7 +115,7 @@ def test_tables_of_an_earlier_conversion_go_to_their_engines(model: Path) -> Non
     tables = {}
     for scale, signature in enumerate(SIGNATURES, start=1):
         engine = engine_of(converted(model, signature))
-        table = CalibrationTable("TRT-8600-EntropyCalibration2", scales_of(engine, float(scale)))
+        table = CalibrationTable(HEADER, scales_of(engine, float(scale)))
         tables[engine.canonical_name] = table
     given = TablesBySignature(tables, alone=False)
     for scale, name in enumerate(SIGNATURES, start=1):
@@ -123,3 +125,30 @@ def test_tables_of_an_earlier_conversion_go_to_their_engines(model: Path) -> Non
         engine = engine_of(made)
         found = CalibrationTable.parse(engine.calibration_table).scales
         assert found == scales_of(engine, float(scale))
+
+
+def test_a_conversion_measures_within_another(
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only a GPU can measure: here the inner conversion gets a table of its own cut."""
+    name = "scores"
+    relu = next(n for n in engine_of(converted(model, name)).node_names if n.endswith("Relu"))
+    spec = ConversionSpec("INT8", custom_ranges={relu: (0.0, 254.0)}, explicit_batch=False)
+    job = engine_job._Job(str(model), spec.resolved(), Progress(False), tmp_path)
+
+    def measured(signature: str, *_: Any) -> dict[str, CalibrationTable]:
+        def table(graph_def: Any) -> dict[str, CalibrationTable]:
+            (engine,) = engine_nodes(graph_def)
+            scales = {**scales_of(engine, 1.0), relu: 3.0}
+            return {engine.canonical_name: CalibrationTable(HEADER, scales)}
+
+        inner = job._signature_v2(signature, table)
+        inner.convert(None, None)
+        return {engine: CalibrationTable.parse(text) for engine, text in inner.tables().items()}
+
+    monkeypatch.setattr(job, "_measured", measured)
+    made = job._signature_v2(name, job._with_custom_ranges(name, None, None, None))
+    made.convert(None, None)
+    engine = engine_of(made)
+    found = CalibrationTable.parse(engine.calibration_table).scales
+    assert found == {**scales_of(engine, 1.0), relu: 2.0}
