@@ -106,10 +106,10 @@ def by_client(contents: bytes) -> Callable[[int], None]:
 def in_process(folder: str, contents: bytes) -> Callable[[int], None]:
     import tensorflow as tf
 
-    model = tf.saved_model.load(folder).signatures["serving_default"]
+    model = tf.saved_model.load(folder)  # the engines live as long as this object
 
     def call(client: int) -> None:
-        answer = model(contents=tf.constant([contents]))
+        answer = model.signatures["serving_default"](contents=tf.constant([contents]))
         assert not answer["status"].numpy()[0]
 
     return call

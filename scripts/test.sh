@@ -32,9 +32,9 @@ folders=("$ROOT/tests")
 if [[ "$TF" == "$DEFAULT_TF" ]]; then
   if [[ "${TESTS:-quick}" != slow ]]; then scripts/bazel.sh test //tests/...; fi
 else
-  # What depends on TensorFlow's version: the ops and what calls them, and the converters, which use
-  # TensorFlow themselves and meet one without TF-TRT only here.
-  folders=("$ROOT"/tests/{decode,encode,dataset,export,package,converters})
+  # What depends on TensorFlow's version: the ops and what calls them, and the converters' words to
+  # a user whose TensorFlow has no TF-TRT.
+  folders=("$ROOT"/tests/{decode,encode,dataset,export} "$ROOT"/tests/converters/{cli,environment})
 fi
 
 empty="$(mktemp -d)"
