@@ -325,21 +325,6 @@ def test_batches_that_fit_the_engines(tmp_path: Path, videos: list[bytes]) -> No
     assert largest_batch(made.folder, "serving_default", "contents") == 3
 
 
-def test_a_signature_keeps_the_engines(tmp_path: Path, videos: list[bytes]) -> None:
-    """They are a resource that no op refers to, as this table here."""
-    network = Colors()
-    network.trt_engine_resources = {
-        "engine": tf.lookup.StaticHashTable(tf.lookup.KeyValueTensorInitializer([1], [2]), 0)
-    }
-    tf.saved_model.save(network, str(tmp_path / "network"), signatures=network.predict)
-    for options in ({}, {"batch_requests": 2}):
-        folder = tmp_path / f"model{len(options)}"
-        nvc.export_video_model(tmp_path / "network", folder, check=videos[:1], **options)
-        for signature in tf.saved_model.load(str(folder)).signatures.values():
-            held = [tensor for tensor in signature.captured_inputs if tensor.dtype == tf.resource]
-            assert len(held) == 2, "the weights and the engine"
-
-
 def test_batches_that_are_given_or_not_minded(tmp_path: Path, videos: list[bytes]) -> None:
     owner = OfSomeBatches(8)
     network = owner.predict_some

@@ -286,8 +286,6 @@ class _VideoModel(tf.Module):
         super().__init__()
         self._call = network.call
         self._kept = network.kept  # its variables and engines
-        # TensorFlow's name for what a conversion by TF-TRT has saved beside its functions.
-        self._engines = list(getattr(network.kept, "trt_engine_resources", {}).values())
         self._frame = network.frame
         self._of_images = network.of_images
         self._how = dict(how)
@@ -312,9 +310,6 @@ class _VideoModel(tf.Module):
         self._held = list(self.run.get_concrete_function().variables)
 
     def _run(self, frames: tf.Tensor) -> Outputs:
-        for engines in self._engines:
-            # The signature keeps what it captures, also for a program that keeps nothing else.
-            tf.identity(engines.resource_handle)
         outputs = self._call(frames)
         _require_free(outputs, _RESERVED)
         return outputs
