@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import machine
-from benchmarks.bytes_to_labels import convert_networks
+from benchmarks.bytes_to_labels import convert_networks, export_elsewhere
 from benchmarks.callers import figures, measure
 from benchmarks.nvdec_decode import RESULTS, clips_folder, gpu
 
@@ -54,8 +54,7 @@ class Served:
 
     def __init__(self, network: Path, folder: str, clip: Path, options: str) -> None:
         how = f'clips_per_video=1, sampling="center", clip_length=1, {options}'
-        code = f"nvc.export_video_model({str(network)!r}, {folder!r}, {how})"
-        subprocess.run([sys.executable, "-c", f"import tf_nvcodec as nvc; {code}"], check=True)
+        export_elsewhere(network, folder, how)
         command = [sys.executable, "-m", "benchmarks.batched_requests", folder, "--serve"]
         self._process = subprocess.Popen(
             [*command, str(clip)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True

@@ -129,6 +129,12 @@ def convert_networks(folder: Path, networks: dict[str, tuple[Any, list[int], lis
             sys.exit(f"{name} was not converted:\n" + (folder / f"{name}.log").read_text()[-3000:])
 
 
+def export_elsewhere(network: Path, folder: str, options: str = "") -> None:
+    """Calls export_video_model in another process: a process can load engines once."""
+    code = f"nvc.export_video_model({str(network)!r}, {folder!r}, {options})"
+    subprocess.run([sys.executable, "-c", f"import tf_nvcodec as nvc; {code}"], check=True)
+
+
 class Ways:
     """Calls for one network; each method returns a function of the caller's number."""
 
@@ -138,11 +144,8 @@ class Ways:
 
         self.tf, self.nvc = tf, nvc
         self.network = NETWORKS[name]
-        # A process can load engines once, so another one exports.
         exported = f"{work}/{name}"
-        how = f"batch_requests={batch_requests}"
-        code = f"nvc.export_video_model({str(models / name)!r}, {exported!r}, {how})"
-        subprocess.run([sys.executable, "-c", f"import tf_nvcodec as nvc; {code}"], check=True)
+        export_elsewhere(models / name, exported, f"batch_requests={batch_requests}")
         self._model = tf.saved_model.load(exported)
         self._run = self._model.signatures["frames"]
         first = (FRAMES_OF_A_VIDEO - WANTED) // 2

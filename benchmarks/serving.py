@@ -31,6 +31,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks import clips, machine
+from benchmarks.bytes_to_labels import export_elsewhere
 from benchmarks.callers import figures, measure
 
 RESULTS = Path(__file__).parent / "results"
@@ -42,9 +43,7 @@ PORTS = {"http": 18000, "grpc": 18001, "metrics": 18002}
 
 def export(folder: str, network: str, engines: Path | None) -> None:
     if engines is not None:
-        # A process can load engines once, so another one exports.
-        code = f"nvc.export_video_model({str(engines)!r}, {folder!r})"
-        subprocess.run([sys.executable, "-c", f"import tf_nvcodec as nvc; {code}"], check=True)
+        export_elsewhere(engines, folder)
         return
     import tensorflow as tf
     import tf_nvcodec as nvc

@@ -60,8 +60,7 @@ def engine_batches(
     if not tf.io.gfile.exists(path):
         return None
     try:
-        with tf.io.gfile.GFile(path) as file:
-            record = json.load(file)
+        record = _read(path)
         found = [one for one in record["signatures"] if one["name"] == signature]
         shapes = [shapes[argument] for one in found for shapes in one["shapes"]]
         return _batches(record["spec"], [int(dims[0]) for dims in shapes])
@@ -69,6 +68,11 @@ def engine_batches(
         raise ValueError(
             f"{path} is no record of a conversion ({error!r}): convert the model again"
         ) from None
+
+
+def _read(path: str) -> Any:
+    with tf.io.gfile.GFile(path) as file:
+        return json.load(file)
 
 
 def _batches(spec: Mapping[str, Any], built: Sequence[int]) -> EngineBatches | None:
@@ -96,7 +100,6 @@ def largest_batch(model: str | os.PathLike[str], signature: str, argument: str) 
     if not tf.io.gfile.exists(path):
         return None
     try:
-        with tf.io.gfile.GFile(path) as file:
-            return int(json.load(file)["largest_batch"])
+        return int(_read(path)["largest_batch"])
     except (KeyError, TypeError, ValueError) as error:
         raise ValueError(f"{path} can't be read ({error!r}): export the model again") from None

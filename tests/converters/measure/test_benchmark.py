@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import importlib.util
 import json
-from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,23 +16,11 @@ from copied_models import keras_file, save, session_graph
 from converters import MeasureError, ModelError, UnavailableError, benchmark
 from converters.checks.fresh_check import FreshReport, ShapeRun
 from converters.measure import benchmark as module
-from converters.measure import subject, turns
+from converters.measure import subject
 from converters.measure.subject import is_plan, open_subject
 from converters.util.errors import EngineError
 
 QUICK: dict[str, Any] = {"seconds": 0.05, "warm_up": 0.0, "progress": False}
-
-
-@pytest.fixture
-def here(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Runs jobs in this process, in a thread. A failed test must not kill what it runs in."""
-
-    def run(job: Callable[..., Any], kwargs: Mapping[str, Any]) -> Any:
-        return job(**json.loads(json.dumps(kwargs)))
-
-    monkeypatch.setattr(turns, "run_in_child", run)
-    monkeypatch.setattr(subject, "run_in_child", run)
-    monkeypatch.setattr(turns.os, "killpg", lambda *_: None)
 
 
 @pytest.fixture(scope="module")

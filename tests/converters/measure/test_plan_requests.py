@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 from collections import deque
-from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ import pytest
 from made_up_runtime import SCRATCH, WEIGHTS, Event, Memory, PageLocked, made_up_plan
 
 from converters import MeasureError, PlanError, benchmark
-from converters.measure import plan_requests, subject, turns
+from converters.measure import plan_requests
 from converters.measure.callers import run_turn
 from converters.measure.plan_requests import PlanRequests
 from converters.plans import plan_runner
@@ -47,18 +46,6 @@ def plan(tmp_path: Path) -> Path:
     path = tmp_path / "engine.plan"
     path.write_bytes(made_up_plan(profiles=[RANGE]))
     return path
-
-
-@pytest.fixture
-def here(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Runs jobs in this process, where TensorRT is made up."""
-
-    def run(job: Callable[..., Any], kwargs: Mapping[str, Any]) -> Any:
-        return job(**json.loads(json.dumps(kwargs)))
-
-    monkeypatch.setattr(turns, "run_in_child", run)
-    monkeypatch.setattr(subject, "run_in_child", run)
-    monkeypatch.setattr(turns.os, "killpg", lambda *_: None)
 
 
 def batch(start: int, rows: int = 2) -> dict[str, np.ndarray]:
