@@ -7,6 +7,7 @@ from typing import Any
 
 from converters.cli import values
 from converters.cli.result import add_quiet, show
+from converters.cli.spec_options import add_graph_choice, add_random_inputs
 from converters.util.paths import check_outside
 
 
@@ -26,10 +27,7 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
     _add_requests(parser.add_argument_group("what to ask"))
     _add_measuring(parser.add_argument_group("how to measure"))
     parser.add_argument("--signature", metavar="NAME", help="default serving_default, or the only")
-    parser.add_argument("--tag", dest="tags", action="append", metavar="TAG")
-    parser.add_argument(
-        "--output", dest="outputs", action="append", metavar="NAME", help="of graphs"
-    )
+    add_graph_choice(parser)
     parser.add_argument("--html", type=values.path, metavar="FILE", help="write a page of its own")
     parser.add_argument(
         "--overwrite", action="store_true", help="replace the FILE of --html if it exists"
@@ -39,14 +37,7 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
 
 
 def _add_requests(group: Any) -> None:
-    group.add_argument(
-        "--shape",
-        dest="shapes",
-        type=values.shape_set,
-        action="append",
-        metavar="INPUT:32x224x224x3[,INPUT:...]",
-        help="of random inputs; may be given again",
-    )
+    add_random_inputs(group)
     group.add_argument(
         "--batch",
         dest="batch_sizes",
@@ -61,7 +52,6 @@ def _add_requests(group: Any) -> None:
         metavar="DATA",
         help="as for verify; requests take the first 8 batches in turn (default: random inputs)",
     )
-    group.add_argument("--seed", type=int, default=0, help="of random inputs")
     group.add_argument(
         "--inputs",
         choices=("device", "host"),

@@ -160,6 +160,27 @@ def _add_model(group: Any) -> None:
     )
 
 
+def add_random_inputs(parser: Any) -> None:
+    """Adds the shapes and the seed of random inputs to run a model on."""
+    parser.add_argument(
+        "--shape",
+        dest="shapes",
+        type=values.shape_set,
+        action="append",
+        metavar="INPUT:32x224x224x3[,INPUT:...]",
+        help="of random inputs; may be given again",
+    )
+    parser.add_argument("--seed", type=int, default=0, help="of random inputs")
+
+
+def add_graph_choice(parser: argparse.ArgumentParser) -> None:
+    """Adds which MetaGraph of a SavedModel to take, and which outputs of a graph."""
+    parser.add_argument("--tag", dest="tags", action="append", metavar="TAG")
+    parser.add_argument(
+        "--output", dest="outputs", action="append", metavar="NAME", help="of graphs"
+    )
+
+
 def add_thresholds(group: Any) -> None:
     group.add_argument(
         "--threshold",

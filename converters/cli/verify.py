@@ -10,7 +10,7 @@ from typing import Any
 
 from converters.cli import values
 from converters.cli.result import add_quiet, progress_of, show
-from converters.cli.spec_options import add_thresholds
+from converters.cli.spec_options import add_graph_choice, add_random_inputs, add_thresholds
 from converters.spec.rules import PRECISIONS
 
 
@@ -32,20 +32,9 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
     )
     parser.add_argument("--batches", type=int, metavar="N", help="how many to compare")
     parser.add_argument("--batch-size", type=int, metavar="N", help="cut the data into batches")
-    parser.add_argument(
-        "--shape",
-        dest="shapes",
-        type=values.shape_set,
-        action="append",
-        metavar="INPUT:32x224x224x3[,INPUT:...]",
-        help="of random inputs; may be given again",
-    )
-    parser.add_argument("--seed", type=int, default=0, help="of random inputs")
+    add_random_inputs(parser)
     parser.add_argument("--signature", dest="signatures", action="append", metavar="NAME")
-    parser.add_argument("--tag", dest="tags", action="append", metavar="TAG")
-    parser.add_argument(
-        "--output", dest="outputs", action="append", metavar="NAME", help="of graphs"
-    )
+    add_graph_choice(parser)
     parser.add_argument(
         "--precision", type=str.upper, choices=PRECISIONS, help="whose thresholds to take"
     )
