@@ -71,6 +71,8 @@ class PlanCaller(PlanRunner):
             place = self._place_implicit if self.implicit_batch else self._place_explicit
             placed = place(arrays)
             on_gpu = {b: a for b, a in arrays.items() if placed.addresses[b] != a.ctypes.data}
+            for binding, array in on_gpu.items():
+                self._device.write(placed.addresses[binding], array)
             outputs = [
                 (PageLocked(self._device, shape, dtype), address)
                 for address, shape, dtype in filter(_on_gpu, placed.results.values())
@@ -93,7 +95,7 @@ class PlanCaller(PlanRunner):
         for memory, address in slot.inputs:
             memory.copy_to(address)
         slot.begun.record()
-        if not self._enqueued(slot.placed):
+        if not self._start(slot.placed):
             raise PlanError(f"{self._what} failed to run: {self._said()}")
         slot.done.record()
         for memory, address in slot.outputs:
@@ -141,14 +143,11 @@ class PlanCaller(PlanRunner):
         self.weight_bytes = self.allocator.current if self._counts else 0
         return engine
 
-    def _enqueued(self, placed: Placed) -> bool:
-        if self.implicit_batch:
-            addresses = list(placed.addresses.values())
-            return bool(self._context.execute_async(placed.batch, addresses, self._device.stream))
-        if len(self._slots) > 1:
+    def _start(self, placed: Placed) -> bool:
+        if len(self._slots) > 1 and not self.implicit_batch:
             for binding, address in placed.addresses.items():
                 self._context.set_tensor_address(binding, address)
-        return bool(self._context.execute_async_v3(self._device.stream))
+        return super()._start(placed)
 
 
 class PlanRequests:

@@ -21,6 +21,7 @@ class Device:
     """A GPU. `close` gives its memory back."""
 
     def __init__(self, index: int = 0) -> None:
+        self.index = index
         self._driver = _load()
         self._allocated: list[int] = []
         self._stream = ctypes.c_void_p()
@@ -65,9 +66,8 @@ class Device:
         """Gives back what `allocate_unowned` gave."""
         self.call("cuMemFree_v2", ctypes.c_uint64(address))
 
-    def upload(self, array: NDArray[Any]) -> int:
-        """The address of a copy of `array`, which is C-contiguous, in device memory."""
-        address = self.allocate(array.nbytes)
+    def write(self, address: int, array: NDArray[Any]) -> None:
+        """Copies `array`, which is C-contiguous, to device memory."""
         if array.nbytes:
             self.call(
                 "cuMemcpyHtoD_v2",
@@ -75,7 +75,6 @@ class Device:
                 ctypes.c_void_p(array.ctypes.data),
                 ctypes.c_size_t(array.nbytes),
             )
-        return address
 
     def download(self, address: int, shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
         """A new array with the values at `address`."""
@@ -89,9 +88,19 @@ class Device:
             )
         return array
 
+    def copy(self, to: int, source: int, size: int) -> None:
+        """Puts a copy from device memory to device memory into the stream."""
+        if size:
+            arguments = ctypes.c_uint64(to), ctypes.c_uint64(source), ctypes.c_size_t(size)
+            self.call("cuMemcpyDtoDAsync_v2", *arguments, self._stream)
+
     def wait(self) -> None:
         """Waits until all work in the stream is done."""
         self.call("cuStreamSynchronize", self._stream)
+
+    def wait_for_all(self) -> None:
+        """Waits until all work on the GPU is done, in other streams of this process too."""
+        self.call("cuCtxSynchronize")
 
     def free(self) -> None:
         """Gives all memory back."""

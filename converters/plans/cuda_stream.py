@@ -1,9 +1,12 @@
-"""Work in a device's stream: copies that the host need not wait for, and events that time it."""
+"""Work in a device's stream: copies that the host need not wait for, events that time it, and
+graphs that repeat it."""
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -69,3 +72,48 @@ class PageLocked:
         if self.array.nbytes:
             size, stream = ctypes.c_size_t(self.array.nbytes), ctypes.c_void_p(self._device.stream)
             self._device.call(name, to, source, size, stream)
+
+
+# Only this thread's calls are captured: other threads may allocate memory meanwhile.
+_CAPTURE_OF_THIS_THREAD = 1
+
+
+class Graph:
+    """The work that `capture` put into the device's stream, to be repeated by one call.
+
+    It reads and writes the same addresses each time.
+    """
+
+    def __init__(self, device: Device) -> None:
+        self._device = device
+        self._graph = ctypes.c_void_p()
+
+    @contextlib.contextmanager
+    def capture(self) -> Iterator[None]:
+        """In a `with` block, the stream's work is kept and not done."""
+        device, stream = self._device, ctypes.c_void_p(self._device.stream)
+        captured = ctypes.c_void_p()
+        device.call("cuStreamBeginCapture_v2", stream, _CAPTURE_OF_THIS_THREAD)
+        try:
+            try:
+                yield
+            finally:
+                # A stream stays useless until its capture ends.
+                device.call("cuStreamEndCapture", stream, ctypes.byref(captured))
+            no_flags = ctypes.c_uint64(0)
+            device.call(
+                "cuGraphInstantiateWithFlags", ctypes.byref(self._graph), captured, no_flags
+            )
+        finally:
+            if captured:
+                device.call("cuGraphDestroy", captured)
+
+    def launch(self) -> None:
+        """Puts the work into the stream."""
+        self._device.call("cuGraphLaunch", self._graph, ctypes.c_void_p(self._device.stream))
+
+    def close(self) -> None:
+        """Gives the graph back."""
+        if self._graph:
+            self._device.call("cuGraphExecDestroy", self._graph)
+            self._graph = ctypes.c_void_p()

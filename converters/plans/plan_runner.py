@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from converters.model.engine_file import plan_header
 from converters.plans.cuda_driver import Device
+from converters.plans.cuda_stream import Graph, PageLocked
+from converters.plans.gpu_tensor import GpuTensor, OutputMemory, SharedTensor, is_shared, share
 from converters.util.errors import PlanError, UnavailableError
 from converters.util.shapes import format_shape
 
@@ -36,11 +37,39 @@ class Placed:
     results: dict[str, Any] = field(default_factory=dict)
 
 
+@dataclass
+class _Prepared:
+    """The memory of requests whose tensors have the same shapes. `key` says which these are."""
+
+    key: object
+    placed: Placed
+    page_locked: dict[str, PageLocked] = field(default_factory=dict)
+    ran: bool = False
+    graph: Graph | None = None
+
+    def close(self) -> None:
+        if self.graph is not None:
+            self.graph.close()
+        for memory in self.page_locked.values():
+            memory.close()
+
+
 class PlanRunner(contextlib.AbstractContextManager["PlanRunner"]):
     """A plan, loaded and ready to run on a GPU.
 
-    `names` maps the plan's bindings (TensorRTInputPH_0, ...) to the names that `run` uses for
-    inputs and outputs; other bindings keep their own names. Use it in a `with` block, or close it.
+    It has one execution context, one stream, and memory that is kept while requests have the same
+    shapes. One thread may use it at a time; `PlanPool` serves several.
+
+    Args:
+      plan: A plan, or the path of its file.
+      names: The names that `run` uses for bindings (TensorRTInputPH_0, ...); other bindings keep
+        their own names.
+      device: The GPU.
+      cuda_graphs: Whether the second request of the same shapes records a CUDA graph, which later
+        ones repeat. The host then starts one graph and not each kernel, which pays where kernels
+        are short. A plan that TensorRT cannot record runs as before; `graph_error` says why.
+
+    Use it in a `with` block, or close it.
 
     Raises:
       UnavailableError: TensorRT's Python package, the driver or the GPU is not here.
@@ -54,9 +83,14 @@ class PlanRunner(contextlib.AbstractContextManager["PlanRunner"]):
         *,
         names: Mapping[str, str] | None = None,
         device: int = 0,
+        cuda_graphs: bool = False,
     ) -> None:
+        self.graph_error = ""
+        self._records = cuda_graphs
+        self._prepared: _Prepared | None = None
+        self._output_memory: OutputMemory | None = None
         self._what = "the plan" if isinstance(plan, bytes) else str(plan)
-        data = plan if isinstance(plan, bytes) else _read(Path(plan))
+        data = plan if isinstance(plan, bytes) else read_plan(Path(plan))
         self._trt = import_tensorrt()
         self._logger = _logger(self._trt)
         # TensorRT takes the device that is current when it loads.
@@ -116,30 +150,49 @@ class PlanRunner(contextlib.AbstractContextManager["PlanRunner"]):
             for profile in range(self._engine.num_optimization_profiles)
         ]
 
-    def run(self, inputs: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-        """Runs the plan once. Arrays have full shapes, the batch first, and the plan's types.
+    def run(self, inputs: Mapping[str, Any], *, on_gpu: bool = False) -> dict[str, Any]:
+        """Runs the plan once.
+
+        Args:
+          inputs: For each name an array, or a tensor in the memory of this GPU: an object with
+            `__dlpack__`, such as PyTorch's, or a DLPack capsule, which
+            `tf.experimental.dlpack.to_dlpack` makes. They have full shapes, the batch first, and
+            the plan's types.
+          on_gpu: Whether outputs stay in the GPU's memory.
+
+        Returns:
+          For each output a NumPy array, or a `GpuTensor` with `on_gpu`.
 
         Raises:
-          PlanError: an input is missing or unknown, or the plan does not take its type or shape.
-            The message names the input and what the plan takes.
+          PlanError: An input is missing or unknown, is on another GPU, or the plan does not take
+            its type or shape. The message names the input and what the plan takes.
         """
         self._device.use()
-        arrays = self._checked(inputs)
-        try:
-            run = self._run_implicit if self._implicit else self._run_explicit
-            return run(arrays)
-        finally:
-            self._device.free()
+        values = self._checked(inputs)
+        prepared = self._prepare(values)
+        for binding, value in values.items():
+            address = prepared.placed.addresses[binding]
+            if isinstance(value, SharedTensor):
+                self._device.copy(address, value.address, value.nbytes)
+            elif address != value.ctypes.data:
+                memory = self._page_locked(prepared, binding, value.shape, value.dtype)
+                memory.array[...] = value
+                memory.copy_to(address)
+        self._enqueue(prepared)
+        outputs = self._outputs_on_gpu if on_gpu else self._outputs_on_host
+        return outputs(prepared)
 
     def __exit__(self, *error: object) -> None:
         self.close()
 
     def close(self) -> None:
-        """Gives the GPU's memory back."""
+        """Gives the GPU's memory back, but for outputs that are still used."""
+        self._forget()
         # TensorRT's objects must be released in this order, before the GPU memory that they use.
         self._context = None
         self._engine = None
         self._runtime = None
+        self._output_memory = None
         self._device.close()
 
     def _load(self, data: bytes) -> Any:
@@ -178,42 +231,135 @@ class PlanRunner(contextlib.AbstractContextManager["PlanRunner"]):
     def _is_input(self, binding: str) -> bool:
         return bool(self._engine.get_tensor_mode(binding) == self._trt.TensorIOMode.INPUT)
 
-    def _checked(self, inputs: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    def _checked(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
         wanted = self.inputs
         if set(inputs) != set(wanted):
             raise PlanError(
                 f"{self._what} takes the inputs {', '.join(wanted)}, "
                 f"not {', '.join(sorted(inputs)) or 'none'}"
             )
-        arrays = {}
-        for name, value in inputs.items():
-            array = np.ascontiguousarray(value)
-            if array.dtype != self.dtype(name):
+        found = {}
+        for name, given in inputs.items():
+            shared = is_shared(given)
+            value = share(name, given, self._device) if shared else np.ascontiguousarray(given)
+            if value.dtype != self.dtype(name):
                 raise PlanError(
-                    f"{self._what} takes {self.dtype(name)} for {name!r}, not {array.dtype}"
+                    f"{self._what} takes {self.dtype(name)} for {name!r}, not {value.dtype}"
                 )
-            arrays[self._binding(name)] = array
-        return arrays
+            found[self._binding(name)] = value
+        return found
 
-    def _run_explicit(self, arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-        placed = self._place_explicit(arrays)
-        if not self._context.execute_async_v3(self._device.stream):
+    def _prepare(self, values: Mapping[str, Any]) -> _Prepared:
+        """The memory for these inputs, which is the last request's if the shapes are the same."""
+        key = [(binding, value.shape) for binding, value in values.items()]
+        last = self._prepared
+        if last is not None and last.key == key and not self._on_host():
+            return last
+        self._forget()
+        place = self._place_implicit if self._implicit else self._place_explicit
+        self._prepared = _Prepared(key, place(values))
+        return self._prepared
+
+    def _forget(self) -> None:
+        if self._prepared is not None:
+            self._device.use()
+            self._device.wait()
+            self._prepared.close()
+            self._prepared = None
+        self._device.free()
+
+    def _page_locked(
+        self, prepared: _Prepared, binding: str, shape: tuple[int, ...], dtype: np.dtype[Any]
+    ) -> PageLocked:
+        if binding not in prepared.page_locked:
+            prepared.page_locked[binding] = PageLocked(self._device, shape, dtype)
+        return prepared.page_locked[binding]
+
+    def _on_host(self) -> set[str]:
+        """The bindings whose values TensorRT reads or writes on the host: shapes."""
+        if self._implicit:
+            return set()
+        host = self._trt.TensorLocation.HOST
+        return {b for b in self._bindings if self._engine.get_tensor_location(b) == host}
+
+    def _enqueue(self, prepared: _Prepared) -> None:
+        """Puts the plan's work into the stream."""
+        if prepared.graph is None and self._records and prepared.ran and not self.graph_error:
+            prepared.graph = self._recorded(prepared.placed)
+        if prepared.graph is not None:
+            prepared.graph.launch()
+        elif not self._start(prepared.placed):
             raise PlanError(f"{self._what} failed to run: {self._said()}")
-        self._device.wait()
-        return self._downloaded(placed.results)
+        prepared.ran = True
 
-    def _place_explicit(self, arrays: Mapping[str, NDArray[Any]]) -> Placed:
-        """Uploads the inputs and makes room for the outputs of an explicit batch."""
+    def _recorded(self, placed: Placed) -> Graph | None:
+        """A graph of the plan's work, or None and `graph_error`."""
+        graph = Graph(self._device)
+        try:
+            with graph.capture():
+                started = self._start(placed)
+        except UnavailableError as error:
+            self.graph_error = " ".join([str(error), *self._logger.messages])
+            return None
+        if not started:
+            graph.close()
+            self.graph_error = self._said()
+            return None
+        return graph
+
+    def _start(self, placed: Placed) -> bool:
+        stream = self._device.stream
+        if self._implicit:
+            addresses = list(placed.addresses.values())
+            return bool(self._context.execute_async(placed.batch, addresses, stream))
+        return bool(self._context.execute_async_v3(stream))
+
+    def _outputs_on_host(self, prepared: _Prepared) -> dict[str, Any]:
+        results = prepared.placed.results
+        copied = {}
+        for binding, found in results.items():
+            if isinstance(found, tuple):
+                address, shape, dtype = found
+                copied[binding] = self._page_locked(prepared, binding, shape, dtype)
+                copied[binding].copy_from(address)
+        self._device.wait()
+        return {
+            self._name(binding): copied[binding].array.copy() if binding in copied else found
+            for binding, found in results.items()
+        }
+
+    def _outputs_on_gpu(self, prepared: _Prepared) -> dict[str, Any]:
+        if self._output_memory is None:
+            # The runner may be closed before its outputs.
+            self._output_memory = OutputMemory(self._device.index)
+        outputs: dict[str, Any] = {}
+        for binding, found in prepared.placed.results.items():
+            if isinstance(found, tuple):
+                address, shape, dtype = found
+                tensor = GpuTensor(self._output_memory, shape, dtype)
+                self._device.copy(tensor.address, address, tensor.nbytes)
+                found = tensor  # noqa: PLW2901
+            outputs[self._name(binding)] = found
+        self._device.wait()
+        return outputs
+
+    def _place_explicit(self, arrays: Mapping[str, Any]) -> Placed:
+        """Makes room for the inputs and outputs of an explicit batch."""
         self._choose_profile(arrays)
-        context, host = self._context, self._trt.TensorLocation.HOST
-        on_host = {b for b in self._bindings if self._engine.get_tensor_location(b) == host}
+        context, on_host = self._context, self._on_host()
         placed = Placed()
         for binding, array in arrays.items():
-            if binding not in on_host and not context.set_input_shape(binding, array.shape):
-                raise self._refused(binding, array)
-            placed.addresses[binding] = (
-                array.ctypes.data if binding in on_host else self._device.upload(array)
-            )
+            if binding in on_host:
+                if isinstance(array, SharedTensor):
+                    raise PlanError(
+                        f"TensorRT reads {self._name(binding)!r} on the host: give an array of "
+                        "NumPy, not a tensor on the GPU"
+                    )
+                placed.addresses[binding] = array.ctypes.data
+            else:
+                if not context.set_input_shape(binding, array.shape):
+                    raise self._refused(binding, array)
+                placed.addresses[binding] = self._device.allocate(array.nbytes)
             context.set_tensor_address(binding, placed.addresses[binding])
         missing = context.infer_shapes()
         if missing:
@@ -235,15 +381,9 @@ class PlanRunner(contextlib.AbstractContextManager["PlanRunner"]):
             context.set_tensor_address(binding, placed.addresses[binding])
         return placed
 
-    def _run_implicit(self, arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-        placed = self._place_implicit(arrays)
-        if not self._context.execute(placed.batch, list(placed.addresses.values())):
-            raise PlanError(f"{self._what} failed to run: {self._said()}")
-        return self._downloaded(placed.results)
-
-    def _place_implicit(self, arrays: Mapping[str, NDArray[Any]]) -> Placed:
-        """Uploads the inputs and makes room for the outputs of an implicit batch."""
-        batches = {array.shape[0] if array.ndim else 0 for array in arrays.values()}
+    def _place_implicit(self, arrays: Mapping[str, Any]) -> Placed:
+        """Makes room for the inputs and outputs of an implicit batch."""
+        batches = {array.shape[0] if array.shape else 0 for array in arrays.values()}
         batch = batches.pop() if len(batches) == 1 else 0
         if not 1 <= batch <= self._engine.max_batch_size:
             shapes = ", ".join(format_shape(array.shape) for array in arrays.values())
@@ -258,7 +398,7 @@ class PlanRunner(contextlib.AbstractContextManager["PlanRunner"]):
             if self._engine.binding_is_input(i):
                 if arrays[binding].shape[1:] != shape:
                     raise self._refused(binding, arrays[binding])
-                placed.addresses[binding] = self._device.upload(arrays[binding])
+                placed.addresses[binding] = self._device.allocate(arrays[binding].nbytes)
                 continue
             dtype = _numpy_type(self._engine.get_binding_dtype(i))
             size = batch * int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
@@ -267,15 +407,7 @@ class PlanRunner(contextlib.AbstractContextManager["PlanRunner"]):
             placed.results[binding] = (address, (batch, *shape), dtype)
         return placed
 
-    def _downloaded(self, results: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
-        return {
-            self._name(binding): self._device.download(*found)
-            if isinstance(found, tuple)
-            else found
-            for binding, found in results.items()
-        }
-
-    def _choose_profile(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+    def _choose_profile(self, arrays: Mapping[str, Any]) -> None:
         """The first profile that takes the shapes, as TF-TRT chooses."""
         for number, profile in enumerate(self.profiles()):
             if all(
@@ -297,7 +429,7 @@ class PlanRunner(contextlib.AbstractContextManager["PlanRunner"]):
         )
         raise PlanError(f"no profile of {self._what} takes {given}; it takes {taken}")
 
-    def _refused(self, binding: str, array: NDArray[Any]) -> PlanError:
+    def _refused(self, binding: str, array: Any) -> PlanError:
         shape = tuple(self._engine.get_tensor_shape(binding))
         return PlanError(
             f"{self._what} does not take {format_shape(array.shape)} for "
@@ -309,7 +441,7 @@ def _minor(version: str) -> list[str]:
     return version.split(".")[:2]
 
 
-def _read(path: Path) -> bytes:
+def read_plan(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:

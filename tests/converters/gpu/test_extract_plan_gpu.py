@@ -6,15 +6,20 @@ from __future__ import annotations
 import gc
 import json
 import os
+import statistics
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import gpu_conversions
 import gpu_models
 import numpy as np
 import pytest
+import tensorflow as tf
 
 from converters import ConversionSpec, ShapeRange, convert, extract_plans, inspect_model
 from converters.model.engine_file import plan_header
+from converters.plans.plan_pool import PlanPool
 from converters.plans.plan_runner import PlanRunner
 from converters.util.errors import PlanError
 
@@ -69,6 +74,55 @@ def test_a_whole_model_runs_without_tensorflow(explicit: Path, tmp_path: Path) -
             runner.run({"image": images(9)})
         with pytest.raises(PlanError, match="takes float32"):
             runner.run({"image": images(1).astype(np.float64)})
+
+
+def test_tensors_stay_on_the_gpu_and_graphs_repeat_the_work(explicit: Path, tmp_path: Path) -> None:
+    (plan,) = extract_plans(explicit, tmp_path / "plans", compare=False).plans
+    path = tmp_path / "plans" / plan.file
+    with PlanRunner(path) as plain, PlanRunner(path, cuda_graphs=True) as graphs:
+        (x,), (y,) = plain.inputs, plain.outputs
+        for batch, shift in ((8, 0), (8, 1), (8, 2), (3, 0), (3, 1), (8, 3)):
+            image = images(batch) + np.float32(shift)
+            wanted = plain.run({x: image})[y]
+            np.testing.assert_array_equal(graphs.run({x: image})[y], wanted)
+            with tf.device("GPU:0"):
+                tensor = tf.constant(image) * 1.0
+            capsule = tf.experimental.dlpack.to_dlpack(tensor)
+            found = graphs.run({x: capsule}, on_gpu=True)[y]
+            np.testing.assert_array_equal(found.numpy(), wanted)
+            shared = tf.experimental.dlpack.from_dlpack(found.__dlpack__())
+            assert "GPU" in shared.device
+            np.testing.assert_array_equal(shared.numpy(), wanted)
+        assert graphs.graph_error == "" and graphs._prepared.graph is None  # new shapes came last
+        graphs.run({x: image})
+        graphs.run({x: image})
+        assert graphs._prepared.graph is not None
+    del found
+    np.testing.assert_array_equal(shared.numpy(), wanted)  # the runner is closed
+
+
+def test_a_graph_is_not_slower_and_contexts_run_side_by_side(
+    explicit: Path, tmp_path: Path
+) -> None:
+    (plan,) = extract_plans(explicit, tmp_path / "plans", compare=False).plans
+    path = tmp_path / "plans" / plan.file
+    image = images(8)
+    with PlanRunner(path) as plain, PlanRunner(path, cuda_graphs=True) as graphs:
+        (x,), (y,) = plain.inputs, plain.outputs
+        seconds: dict[str, list[float]] = {"plain": [], "graphs": []}
+        for number in range(2000):
+            for name, runner in (("plain", plain), ("graphs", graphs)):
+                began = time.perf_counter()
+                runner.run({x: image})
+                if number >= 100:
+                    seconds[name].append(time.perf_counter() - began)
+    medians = {name: 1e6 * statistics.median(found) for name, found in seconds.items()}
+    print(f"median microseconds of a request: {medians}")
+    assert medians["graphs"] < 1.1 * medians["plain"]
+    with PlanPool(path, contexts=4) as pool, ThreadPoolExecutor(8) as threads:
+        wanted = pool.run({x: image})[y]
+        found = list(threads.map(lambda _: pool.run({x: image})[y], range(400)))
+    assert all(np.array_equal(value, wanted) for value in found)
 
 
 def test_the_header_of_a_real_plan_tells_its_version(explicit: Path, tmp_path: Path) -> None:

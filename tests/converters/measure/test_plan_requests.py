@@ -5,19 +5,22 @@ from __future__ import annotations
 
 import json
 from collections import deque
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import made_up_runtime
 import numpy as np
 import pytest
-from made_up_runtime import SCRATCH, WEIGHTS, Event, Memory, PageLocked, made_up_plan
+from made_up_driver import Driver
+from made_up_runtime import SCRATCH, WEIGHTS, made_up_plan
 
 from converters import MeasureError, PlanError, benchmark
 from converters.measure import plan_requests
 from converters.measure.callers import run_turn
 from converters.measure.plan_requests import PlanRequests
 from converters.plans import plan_runner
+from converters.plans.cuda_driver import Device
 from converters.plans.extract_plan import PLANS_FILE
 
 X, Y = "TensorRTInputPH_0", "TensorRTOutputPH_0"
@@ -26,19 +29,12 @@ QUICK: dict[str, Any] = {"seconds": 0.05, "warm_up": 0.0, "progress": False}
 
 
 @pytest.fixture(autouse=True)
-def runtime(monkeypatch: pytest.MonkeyPatch) -> None:
+def runtime(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     for module in (plan_runner, plan_requests):
         monkeypatch.setattr(module, "import_tensorrt", lambda: made_up_runtime)
-    monkeypatch.setattr(plan_runner, "Device", Memory)
-    monkeypatch.setattr(plan_requests, "Event", Event)
-    monkeypatch.setattr(plan_requests, "PageLocked", PageLocked)
-
-
-@pytest.fixture(autouse=True)
-def nothing_stays_open(runtime: None) -> object:
-    Memory.open_devices = Event.open_events = 0
+    driver = Driver.installed(monkeypatch)
     yield
-    assert Memory.open_devices == Event.open_events == 0
+    assert driver.is_empty()
 
 
 @pytest.fixture
@@ -67,7 +63,7 @@ def test_requests_take_the_batches_in_turn(tmp_path: Path, inputs: str, implicit
     for number in range(7):
         flying.append(requests.send(1))
         ticket = flying.popleft()
-        assert requests.finish(1, ticket) == 0.25
+        assert requests.finish(1, ticket) == 1.5
         np.testing.assert_array_equal(caller.results(ticket)[Y], 2 * batches[number % 3][X])
     requests.close()
 
@@ -116,7 +112,7 @@ def test_a_gpu_without_memory(plan: Path) -> None:
     from converters.measure.counting_allocator import counting_allocator
     from converters.util.errors import UnavailableError
 
-    class Full(Memory):
+    class Full(Device):
         def allocate_unowned(self, size: int) -> int:
             raise UnavailableError("out of memory")
 

@@ -1,90 +1,20 @@
-"""Events and page-locked memory, with a driver of paper: what it is called with, and that all is
-given back."""
+"""Events, page-locked memory and graphs, with a driver of paper: what it is called with, and that
+all is given back."""
 
 from __future__ import annotations
 
-import ctypes
-from typing import Any
-
 import numpy as np
 import pytest
+from made_up_driver import Driver
 
-from converters.plans import cuda_driver
 from converters.plans.cuda_driver import Device
-from converters.plans.cuda_stream import Event, PageLocked
+from converters.plans.cuda_stream import Event, Graph, PageLocked
 from converters.util.errors import UnavailableError
-
-STREAM = 7
-
-
-class Driver:
-    """Stands in for libcuda.so.1. Its device memory is host memory, and its events are numbers."""
-
-    def __init__(self) -> None:
-        self.held: dict[int, Any] = {}
-        self.events: dict[int, float] = {}
-        self.now = 0.0
-
-    def __getattr__(self, name: str) -> Any:
-        if name in ("cuMemAlloc_v2", "cuMemAllocHost_v2"):
-            return self._allocate
-        if name in ("cuMemFree_v2", "cuMemFreeHost"):
-            return lambda address: self.held.pop(address.value) and 0
-        if name in ("cuMemcpyDtoHAsync_v2", "cuMemcpyHtoDAsync_v2"):
-            return self._copy
-        assert name.startswith("cu"), name
-        return lambda *_: 0
-
-    def cuStreamCreate(self, stream: Any, flags: int) -> int:  # noqa: N802
-        stream._obj.value = STREAM
-        return 0
-
-    def cuDevicePrimaryCtxRetain(self, context: Any, device: Any) -> int:  # noqa: N802
-        context._obj.value = 1
-        return 0
-
-    def cuEventCreate(self, event: Any, flags: int) -> int:  # noqa: N802
-        event._obj.value = 100 + len(self.events)
-        self.events[event._obj.value] = 0.0
-        return 0
-
-    def cuEventRecord(self, event: Any, stream: Any) -> int:  # noqa: N802
-        assert stream.value == STREAM
-        self.now += 1.5
-        self.events[event.value] = self.now
-        return 0
-
-    def cuEventElapsedTime(self, elapsed: Any, earlier: Any, later: Any) -> int:  # noqa: N802
-        elapsed._obj.value = self.events[later.value] - self.events[earlier.value]
-        return 0
-
-    def cuEventDestroy_v2(self, event: Any) -> int:  # noqa: N802
-        del self.events[event.value]
-        return 0
-
-    def cuGetErrorString(self, code: int, text: Any) -> int:  # noqa: N802
-        text._obj.value = b"out of memory"
-        return 0
-
-    def _allocate(self, address: Any, size: Any) -> int:
-        if size.value > 1 << 30:
-            return 2
-        memory = (ctypes.c_uint8 * size.value)()
-        address._obj.value = ctypes.addressof(memory)
-        self.held[address._obj.value] = memory
-        return 0
-
-    def _copy(self, to: Any, source: Any, size: Any, stream: Any) -> int:
-        assert stream.value == STREAM
-        ctypes.memmove(to.value, source.value, size.value)
-        return 0
 
 
 @pytest.fixture
 def driver(monkeypatch: pytest.MonkeyPatch) -> Driver:
-    driver = Driver()
-    monkeypatch.setattr(cuda_driver, "_load", lambda: driver)
-    return driver
+    return Driver.installed(monkeypatch)
 
 
 def test_copies_there_and_back(driver: Driver) -> None:
@@ -141,4 +71,41 @@ def test_no_memory_is_an_error_with_the_drivers_words(driver: Driver) -> None:
     device = Device()
     with pytest.raises(UnavailableError, match="cuMemAllocHost_v2 failed: out of memory"):
         PageLocked(device, (1 << 31,), np.uint8)
+    device.close()
+
+
+def test_a_graph_repeats_what_the_stream_was_given(driver: Driver) -> None:
+    device = Device()
+    source, target = (PageLocked(device, (3,), np.int32) for _ in range(2))
+    address = device.allocate(12)
+    graph = Graph(device)
+    with graph.capture():
+        source.copy_to(address)
+        target.copy_from(address)
+    for number in (5, 6):
+        source.array[...] = number
+        assert (target.array != number).all()
+        graph.launch()
+        assert (target.array == number).all()
+    graph.close()
+    for memory in (source, target):
+        memory.close()
+    device.close()
+    assert not driver.held and not driver.graphs
+
+
+def test_a_capture_that_fails_ends(driver: Driver) -> None:
+    device = Device()
+    graph = Graph(device)
+    with pytest.raises(KeyError), graph.capture():
+        raise KeyError
+    assert driver.captured is None
+    driver.refuses_graphs = True
+    with (
+        pytest.raises(UnavailableError, match="cuGraphInstantiateWithFlags failed"),
+        graph.capture(),
+    ):
+        pass
+    assert driver.captured is None and not driver.graphs
+    graph.close()
     device.close()

@@ -4,33 +4,35 @@ TensorRT and the GPU. test_extract_plan_gpu.py uses real ones."""
 from __future__ import annotations
 
 import ctypes
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import made_up_runtime
 import numpy as np
 import pytest
-from made_up_runtime import Memory, made_up_plan
+from made_up_driver import Driver
+from made_up_runtime import made_up_plan
 
-from converters.plans import cuda_driver, plan_runner
+from converters.plans import cuda_driver, gpu_tensor, plan_runner
 from converters.plans.plan_compare import _differences, random_inputs
+from converters.plans.plan_pool import PlanPool
 from converters.plans.plan_runner import PlanRunner
 from converters.util.errors import PlanError, UnavailableError
 
 X, Y = "TensorRTInputPH_0", "TensorRTOutputPH_0"
+LOAD = cuda_driver._load
 RANGE = [[1, 4], [8, 4], [8, 4]]
 
 
 @pytest.fixture(autouse=True)
-def runtime(monkeypatch: pytest.MonkeyPatch) -> None:
+def driver(monkeypatch: pytest.MonkeyPatch) -> Iterator[Driver]:
     monkeypatch.setattr(plan_runner, "import_tensorrt", lambda: made_up_runtime)
-    monkeypatch.setattr(plan_runner, "Device", Memory)
-
-
-@pytest.fixture(autouse=True)
-def nothing_stays_open(runtime: None) -> object:
-    Memory.open_devices = 0
-    yield
-    assert Memory.open_devices == 0
+    driver = Driver.installed(monkeypatch)
+    yield driver
+    assert driver.is_empty()
 
 
 def array(*shape: int, dtype: str = "float32") -> np.ndarray:
@@ -80,6 +82,165 @@ def test_tensors_on_the_host_stay_there() -> None:
         # TensorRT reads this shape from the values, which are on the host.
         runner._context.shape = (2, 4)
         np.testing.assert_array_equal(runner.run({X: array(2, 4)})[Y], 2 * array(2, 4))
+
+
+def test_requests_of_the_same_shapes_use_the_same_memory(driver: Driver) -> None:
+    with PlanRunner(made_up_plan(profiles=[RANGE])) as runner:
+        first = runner.run({X: array(2, 4)})[Y]
+        held = set(driver.held)
+        again = runner.run({X: array(2, 4) + 1})[Y]
+        assert set(driver.held) == held
+        np.testing.assert_array_equal(first, 2 * array(2, 4))  # not the memory of the second
+        np.testing.assert_array_equal(again, 2 * array(2, 4) + 2)
+        runner.run({X: array(3, 4)})
+        assert len(driver.held) == len(held)  # the old shapes' memory is given back
+
+
+@pytest.mark.parametrize("values", [{"profiles": [RANGE]}, {"implicit": [4], "max_batch": 8}])
+def test_a_graph_repeats_requests_of_the_same_shapes(driver: Driver, values: Any) -> None:
+    with PlanRunner(made_up_plan(**values), cuda_graphs=True) as runner:
+        for rows, shift, graphs in ((2, 0, 0), (2, 1, 1), (2, 2, 1), (3, 0, 0), (3, 1, 1)):
+            given = array(rows, 4) + shift
+            np.testing.assert_array_equal(runner.run({X: given})[Y], 2 * given)
+            assert len(driver.graphs) == graphs
+        assert runner.graph_error == ""
+
+
+@pytest.mark.parametrize("refused_by", ["TensorRT", "driver"])
+def test_a_plan_that_no_graph_can_record_runs(driver: Driver, refused_by: str) -> None:
+    driver.refuses_graphs = refused_by == "driver"
+    plan = made_up_plan(profiles=[RANGE], no_graph=refused_by == "TensorRT")
+    with PlanRunner(plan, cuda_graphs=True) as runner:
+        for shift in range(4):
+            given = array(2, 4) + shift
+            np.testing.assert_array_equal(runner.run({X: given})[Y], 2 * given)
+        assert {"TensorRT": "gave no reason", "driver": "out of memory"}[
+            refused_by
+        ] in runner.graph_error
+
+
+class Tensor:
+    """An array that is given as a tensor on GPU 0, as PyTorch gives one."""
+
+    def __init__(self, values: np.ndarray, device: tuple[int, int] = (2, 0)) -> None:
+        self.values, self.device, self.streams = values, device, []
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self.device
+
+    def __dlpack__(self, stream: int) -> Any:
+        self.streams.append(stream)
+        return capsule(self.values, self.device)
+
+
+def capsule(values: np.ndarray, device: tuple[int, int] = (2, 0)) -> Any:
+    """NumPy's own capsule, with another device."""
+    made = values.__dlpack__()
+    address = ctypes.pythonapi.PyCapsule_GetPointer
+    address.argtypes, address.restype = [ctypes.py_object, ctypes.c_char_p], ctypes.c_void_p
+    fields = (ctypes.c_int32 * 2).from_address(address(made, b"dltensor") + 8)
+    fields[:] = device
+    return made
+
+
+def test_tensors_on_the_gpu_are_inputs(driver: Driver) -> None:
+    with PlanRunner(made_up_plan(profiles=[RANGE])) as runner:
+        tensor = Tensor(array(2, 4) + 1)
+        np.testing.assert_array_equal(runner.run({X: tensor})[Y], 2 * array(2, 4) + 2)
+        assert tensor.streams == [7]
+        np.testing.assert_array_equal(runner.run({X: capsule(array(2, 4))})[Y], 2 * array(2, 4))
+        assert driver.copied["cuMemcpyDtoDAsync_v2"] == 2 * 32
+        assert "cuMemcpyHtoDAsync_v2" not in driver.copied
+
+
+@pytest.mark.parametrize(
+    ("tensor", "match"),
+    [
+        (Tensor(array(2, 4), (2, 1)), "is on DLPack's device 2:1; the plan runs on GPU 0"),
+        (capsule(array(2, 4), (1, 0)), "is on DLPack's device 1:0"),
+        (Tensor(array(4, 2).T), "not one after the other"),
+        (Tensor(array(2, 4, dtype="float16")), "takes float32 for .*, not float16"),
+        (Tensor(array(9, 4)), "no profile"),
+    ],
+)
+def test_tensors_that_do_not_fit_are_refused(tensor: Any, match: str) -> None:
+    with PlanRunner(made_up_plan(profiles=[RANGE])) as runner:
+        with pytest.raises(PlanError, match=match):
+            runner.run({X: tensor})
+        assert runner.run({X: array(1, 4)})[Y].shape == (1, 4)
+
+
+def test_outputs_stay_on_the_gpu_and_outlive_the_runner(driver: Driver) -> None:
+    with PlanRunner(made_up_plan(profiles=[RANGE])) as runner:
+        first, second = (runner.run({X: array(2, 4) + shift}, on_gpu=True)[Y] for shift in (0, 1))
+        assert runner.run({X: second})[Y][0, 0] == 4
+    assert (first.shape, first.dtype) == ((2, 4), np.float32)
+    np.testing.assert_array_equal(first.numpy(), 2 * array(2, 4))
+    np.testing.assert_array_equal(second.numpy(), 2 * array(2, 4) + 2)
+    interface = second.__cuda_array_interface__
+    assert (interface["shape"], interface["typestr"], interface["version"]) == ((2, 4), "<f4", 3)
+    # A consumer calls the deleter, as the protocol says; a capsule that nobody takes calls it too.
+    unused = first.__dlpack__()
+    taken = Taken(second.__dlpack__())
+    del first, second
+    assert len(driver.held) == 2
+    del unused
+    assert len(driver.held) == 1
+    taken.deleter(taken.address)
+    assert not driver.held
+
+
+def test_a_deleter_that_is_called_after_python_ended_does_nothing(driver: Driver) -> None:
+    with PlanRunner(made_up_plan(profiles=[RANGE])) as runner:
+        tensor = runner.run({X: array(2, 4)}, on_gpu=True)[Y]
+    unused = tensor.__dlpack__()
+    gpu_tensor._leave_to_the_system()
+    taken = Taken(unused)
+    taken.deleter(taken.address)
+    assert taken.address in gpu_tensor._held
+    gpu_tensor._held.clear()
+    del tensor
+
+
+class Taken:
+    """What a consumer of DLPack keeps of a capsule."""
+
+    def __init__(self, taken: Any) -> None:
+        get = ctypes.pythonapi.PyCapsule_GetPointer
+        get.argtypes, get.restype = [ctypes.py_object, ctypes.c_char_p], ctypes.c_void_p
+        rename = ctypes.pythonapi.PyCapsule_SetName
+        rename.argtypes = [ctypes.py_object, ctypes.c_char_p]
+        self.address = get(taken, b"dltensor")
+        rename(taken, b"used_dltensor")
+        # The deleter is the last pointer of a DLManagedTensor, behind 56 bytes.
+        deleter = ctypes.c_void_p.from_address(self.address + 56).value
+        self.deleter = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(deleter)
+
+
+def test_threads_run_side_by_side(driver: Driver) -> None:
+    together = threading.Barrier(3)
+    with PlanPool(made_up_plan(profiles=[RANGE]), contexts=3, names={X: "x", Y: "y"}) as pool:
+        assert (pool.inputs, pool.outputs) == (("x",), ("y",))
+        for runner in pool._runners:
+            started = runner._start
+            runner._start = lambda placed, started=started: (together.wait(20), started(placed))[1]
+
+        def ask(number: int) -> bool:
+            given = array(2, 4) + number
+            return np.array_equal(pool.run({"x": given})["y"], 2 * given)
+
+        with ThreadPoolExecutor(3) as threads:
+            assert all(threads.map(ask, range(12)))
+        with pytest.raises(PlanError, match="not z"):
+            pool.run({"z": array(1, 4)})
+        assert driver.contexts == 3
+    pool.close()
+    with pytest.raises(PlanError, match="the pool is closed"):
+        pool.run({"x": array(1, 4)})
+    with pytest.raises(ValueError, match="at least 1, not 0"):
+        PlanPool(made_up_plan(profiles=[RANGE]), contexts=0)
+    with pytest.raises(PlanError, match="cannot run"):
+        PlanPool(made_up_plan(profiles=[RANGE], no_context=True), contexts=2)
 
 
 def test_arrays_that_are_no_c_arrays_are_copied() -> None:
@@ -145,13 +306,14 @@ def test_a_missing_plan_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_machine_without_a_driver_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cuda_driver, "_load", LOAD)
     monkeypatch.setattr(cuda_driver, "_LIBRARY", "libcuda_of_nobody.so.1")
     with pytest.raises(UnavailableError, match="no NVIDIA driver is here"):
         cuda_driver.Device()
 
 
 def test_errors_of_the_driver_are_told_in_its_words(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Driver:
+    class Broken:
         def cuInit(self, flags: int) -> int:  # noqa: N802
             return 999
 
@@ -159,7 +321,7 @@ def test_errors_of_the_driver_are_told_in_its_words(monkeypatch: pytest.MonkeyPa
             ctypes.cast(text, ctypes.POINTER(ctypes.c_char_p))[0] = b"out of luck"
             return 0
 
-    monkeypatch.setattr(cuda_driver, "_load", Driver)
+    monkeypatch.setattr(cuda_driver, "_load", Broken)
     with pytest.raises(UnavailableError, match=r"cuInit failed: out of luck \(error 999\)"):
         cuda_driver.Device()
 

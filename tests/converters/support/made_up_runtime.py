@@ -1,5 +1,5 @@
-"""Stands in for TensorRT's Python package and the CUDA driver. A plan is JSON, and running it
-doubles the numbers.
+"""Stands in for TensorRT's Python package, on the driver of made_up_driver.py. A plan is JSON, and
+running it doubles the numbers.
 
 Only what PlanRunner and PlanRequests call is here. It has the names of TensorRT 8.6 and fails in
 the same ways.
@@ -13,6 +13,7 @@ import json
 from typing import Any
 
 import numpy as np
+from made_up_driver import STREAM, Driver
 
 HEADER = b"ftrt" + bytes(20) + bytes([8, 6, 0, 12])
 
@@ -20,98 +21,6 @@ HEADER = b"ftrt" + bytes(20) + bytes([8, 6, 0, 12])
 def made_up_plan(**values: Any) -> bytes:
     """Returns a plan with the input "x" and the output "y", which is twice the input."""
     return HEADER + json.dumps(values).encode()
-
-
-class Memory:
-    """Stands in for a device. Its memory is host memory."""
-
-    open_devices = 0
-    name = "a GPU of paper"
-    stream = 7
-
-    def __init__(self, index: int = 0) -> None:
-        self.arrays: dict[int, np.ndarray] = {}
-        self.owned: list[int] = []
-        self.closed = False
-        Memory.open_devices += 1
-
-    def use(self) -> None:
-        assert not self.closed
-
-    def allocate(self, size: int) -> int:
-        self.owned.append(self.allocate_unowned(size))
-        return self.owned[-1]
-
-    def allocate_unowned(self, size: int) -> int:
-        array = np.zeros(max(size, 1), np.uint8)
-        self.arrays[array.ctypes.data] = array
-        return int(array.ctypes.data)
-
-    def free_unowned(self, address: int) -> None:
-        del self.arrays[address]
-
-    def upload(self, array: np.ndarray) -> int:
-        address = self.allocate(array.nbytes)
-        ctypes.memmove(address, array.ctypes.data, array.nbytes)
-        return address
-
-    def download(self, address: int, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
-        found = np.empty(shape, dtype)
-        ctypes.memmove(found.ctypes.data, address, found.nbytes)
-        return found
-
-    def wait(self) -> None:
-        pass
-
-    def free(self) -> None:
-        while self.owned:
-            self.free_unowned(self.owned.pop())
-
-    def close(self) -> None:
-        if not self.closed:
-            Memory.open_devices -= 1
-        self.closed = True
-
-
-class Event:
-    """Stands in for an event. An event that is recorded later has a time 0.25 ms later."""
-
-    now = 0.0
-    open_events = 0
-
-    def __init__(self, device: Memory) -> None:
-        self.time: float | None = None
-        Event.open_events += 1
-
-    def record(self) -> None:
-        Event.now += 0.25
-        self.time = Event.now
-
-    def wait(self) -> None:
-        assert self.time is not None
-
-    def ms_since(self, earlier: Event) -> float:
-        assert self.time is not None and earlier.time is not None
-        return self.time - earlier.time
-
-    def close(self) -> None:
-        Event.open_events -= 1
-
-
-class PageLocked:
-    """Stands in for page-locked memory, whose copies are done at once."""
-
-    def __init__(self, device: Memory, shape: tuple[int, ...], dtype: Any) -> None:
-        self.array = np.zeros(shape, dtype)
-
-    def copy_from(self, address: int) -> None:
-        ctypes.memmove(self.array.ctypes.data, address, self.array.nbytes)
-
-    def copy_to(self, address: int) -> None:
-        ctypes.memmove(address, self.array.ctypes.data, self.array.nbytes)
-
-    def close(self) -> None:
-        pass
 
 
 class DataType(enum.Enum):
@@ -192,7 +101,6 @@ class Engine:
             # A context takes more for a moment, and gives it back.
             for address in [self.allocator.allocate(SCRATCH, 256, 0) for _ in range(2)]:
                 self.allocator.deallocate(address)
-            self.allocator.allocate(SCRATCH, 256, 0)
         return None if self.values.get("no_context") else Context(self)
 
     def get_tensor_name(self, i: int) -> str:
@@ -230,12 +138,17 @@ class Engine:
 class Context:
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
+        self.memory = engine.allocator.allocate(SCRATCH, 256, 0) if engine.allocator else 0
         self.shape: tuple[int, ...] | None = None
         self.addresses: dict[str, int] = {}
         self.profile = 0
 
+    def __del__(self) -> None:
+        if self.memory:
+            self.engine.allocator.deallocate(self.memory)
+
     def set_optimization_profile_async(self, profile: int, stream: int) -> bool:
-        assert stream == Memory.stream
+        assert stream == STREAM
         self.profile = profile
         return True
 
@@ -257,16 +170,17 @@ class Context:
         return True
 
     def execute_async_v3(self, stream: int) -> bool:
-        assert self.shape is not None
-        self._double(self.shape, *self.addresses.values())
-        return not self.engine.values.get("fail")
+        assert self.shape is not None and stream == STREAM
+        return self._enqueue(self.shape, *self.addresses.values())
 
     def execute_async(self, batch: int, bindings: list[int], stream: int) -> bool:
-        assert stream == Memory.stream
-        return self.execute(batch, bindings)
+        assert stream == STREAM
+        return self._enqueue((batch, *self.engine.get_binding_shape(0)), *bindings)
 
-    def execute(self, batch: int, bindings: list[int]) -> bool:
-        self._double((batch, *self.engine.get_binding_shape(0)), *bindings)
+    def _enqueue(self, shape: tuple[int, ...], source: int, target: int) -> bool:
+        if Driver.current.captured is not None and self.engine.values.get("no_graph"):
+            return False
+        Driver.current.enqueue(lambda: self._double(shape, source, target))
         return not self.engine.values.get("fail")
 
     def _double(self, shape: tuple[int, ...], source: int, target: int) -> None:

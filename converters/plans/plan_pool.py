@@ -1,0 +1,84 @@
+"""A plan for several threads at once."""
+
+from __future__ import annotations
+
+import contextlib
+import queue
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from converters.plans.plan_runner import PlanRunner, read_plan
+from converters.util.errors import PlanError
+
+
+class PlanPool(contextlib.AbstractContextManager["PlanPool"]):
+    """A plan that threads run side by side, each call in an execution context and a stream of its
+    own.
+
+    TensorRT 8.6 gives an optimization profile to one context at a time. So the pool loads the plan
+    once for each context: the weights take `contexts` times the memory.
+
+    Args:
+      plan: A plan, or the path of its file.
+      contexts: How many calls run at once; more of them wait.
+      names, device, cuda_graphs: As for `PlanRunner`.
+
+    Raises:
+      ValueError: `contexts` is less than 1.
+      UnavailableError, PlanError: As `PlanRunner`.
+    """
+
+    def __init__(
+        self,
+        plan: bytes | str | Path,
+        *,
+        contexts: int = 2,
+        names: Mapping[str, str] | None = None,
+        device: int = 0,
+        cuda_graphs: bool = False,
+    ) -> None:
+        if contexts < 1:
+            raise ValueError(f"contexts must be at least 1, not {contexts}")
+        data = plan if isinstance(plan, bytes) else read_plan(Path(plan))
+        self._free: queue.SimpleQueue[PlanRunner] = queue.SimpleQueue()
+        with contextlib.ExitStack() as opened:
+            self._runners = [
+                opened.enter_context(
+                    PlanRunner(data, names=names, device=device, cuda_graphs=cuda_graphs)
+                )
+                for _ in range(contexts)
+            ]
+            self._opened = opened.pop_all()
+        for runner in self._runners:
+            self._free.put(runner)
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The names that `run` wants arrays for."""
+        return self._runners[0].inputs
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """The names that `run` gives."""
+        return self._runners[0].outputs
+
+    def run(self, inputs: Mapping[str, Any], *, on_gpu: bool = False) -> dict[str, Any]:
+        """As `PlanRunner.run`, from any thread. It waits while all contexts are at work."""
+        if not self._runners:
+            raise PlanError("the pool is closed")
+        runner = self._free.get()
+        try:
+            return runner.run(inputs, on_gpu=on_gpu)
+        finally:
+            self._free.put(runner)
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Waits for calls that run, and gives the GPU's memory back. Nothing may be run after."""
+        runners, self._runners = self._runners, []
+        for _ in runners:
+            self._free.get()
+        self._opened.close()
