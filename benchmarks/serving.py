@@ -11,6 +11,9 @@ benchmarks/bytes_to_labels.py prepares. `tf-nvcodec deploy triton` and `serve` p
 server. Clients ask by gRPC from threads of this process, each with one video a request, as the
 threads do that call the model without a server. The two take turns, round by round. Figures are
 requests/s and milliseconds.
+
+What a request costs beyond the model depends on its size. So one client also sends bytes of several
+sizes that are no video, which the model answers at once.
 """
 
 from __future__ import annotations
@@ -37,6 +40,7 @@ from benchmarks.callers import figures, measure
 RESULTS = Path(__file__).parent / "results"
 CLIENTS = (1, 8, 32)
 FRAMES, SIDE = 16, 224
+NO_VIDEO_MEGABYTES = (0, 1, 8)
 TARGET, TARGET_CLIENTS = 0.9, 32
 PORTS = {"http": 18000, "grpc": 18001, "metrics": 18002}
 
@@ -86,7 +90,7 @@ def _ready() -> bool:
         return False
 
 
-def by_client(contents: bytes) -> Callable[[int], None]:
+def by_client(contents: bytes, is_video: bool = True) -> Callable[[int], None]:
     """Returns a call of the server; each client has a connection of its own."""
     import tritonclient.grpc as triton
 
@@ -97,21 +101,34 @@ def by_client(contents: bytes) -> Callable[[int], None]:
         tensor = triton.InferInput("contents", [1, 1], "BYTES")
         tensor.set_data_from_numpy(np.array([[contents]], object))
         answer = connections[client].infer("measured", [tensor])
-        assert not answer.as_numpy("status")[0, 0]
+        assert bool(answer.as_numpy("status")[0, 0]) != is_video
 
     return call
 
 
-def in_process(folder: str, contents: bytes) -> Callable[[int], None]:
+def in_process(model: Any, contents: bytes, is_video: bool = True) -> Callable[[int], None]:
     import tensorflow as tf
-
-    model = tf.saved_model.load(folder)  # the engines live as long as this object
 
     def call(client: int) -> None:
         answer = model.signatures["serving_default"](contents=tf.constant([contents]))
-        assert not answer["status"].numpy()[0]
+        assert bool(answer["status"].numpy()[0]) != is_video
 
     return call
+
+
+def added_by_size(model: Any, rounds: int) -> dict[str, float]:
+    """The median milliseconds that a request takes longer than the model, by its megabytes."""
+    added = {}
+    for megabytes in NO_VIDEO_MEGABYTES:
+        contents = bytes(megabytes * 1_000_000 or 1)
+        ways = {
+            "triton": by_client(contents, False),
+            "in process": in_process(model, contents, False),
+        }
+        times = {name: [measure(call, 1, 20) for _ in range(rounds)] for name, call in ways.items()}
+        p50 = {name: figures(some)["p50_ms"] for name, some in times.items()}
+        added[str(megabytes)] = p50["triton"] - p50["in process"]
+    return added
 
 
 def main() -> None:
@@ -127,6 +144,7 @@ def main() -> None:
     options = parser.parse_args()
     contents = (options.clip or clips.path("h264_1080p_6s")).read_bytes()
 
+    import tensorflow as tf
     from tf_nvcodec.deploy.triton_repository import write_repository
 
     with tempfile.TemporaryDirectory() as made:
@@ -135,7 +153,8 @@ def main() -> None:
         sizes = {"max_batch": options.max_batch, "batches": options.batches}
         write_repository(model, repository, "measured", **sizes)
         with served(repository):
-            ways = {"triton": by_client(contents), "in process": in_process(model, contents)}
+            loaded = tf.saved_model.load(model)  # the engines live as long as this object
+            ways = {"triton": by_client(contents), "in process": in_process(loaded, contents)}
             for call in ways.values():
                 measure(call, max(CLIENTS), max(CLIENTS))
             found: dict[str, dict[str, dict[str, float]]] = {}
@@ -146,6 +165,7 @@ def main() -> None:
                         rounds[name].append(measure(ways[name], clients, options.requests))
                 found[str(clients)] = {name: figures(some) for name, some in rounds.items()}
                 print(clients, json.dumps(found[str(clients)]), flush=True)
+            added = added_by_size(loaded, options.rounds)
     ratios = {
         clients: row["triton"]["requests_per_s"] / row["in process"]["requests_per_s"]
         for clients, row in found.items()
@@ -160,6 +180,7 @@ def main() -> None:
         "clients": found,
         "ratios": ratios,
         "ms_added_to_one_request": one["triton"]["p50_ms"] - one["in process"]["p50_ms"],
+        "ms_added_by_megabytes_of_no_video": added,
         "targets": [
             {
                 "target": f"{TARGET_CLIENTS} clients: {TARGET} of the model in process",
