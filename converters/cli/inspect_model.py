@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from converters.cli import values
-from converters.cli.result import show
+from converters.cli.result import show, to_stdout
 from converters.util.paths import check_outside
 
 
@@ -25,6 +25,11 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
         "--ask",
         action=argparse.BooleanOptionalAction,
         help="ask TF-TRT's segmenter why ops were left out (default: where this TensorFlow has it)",
+    )
+    parser.add_argument(
+        "--advice",
+        action="store_true",
+        help="also print what to change in the model: node, reason, cure and source",
     )
     parser.add_argument("--html", type=values.path, metavar="FILE", help="write a page of its own")
     parser.add_argument(
@@ -55,4 +60,7 @@ def run(args: argparse.Namespace) -> int:
     if args.events is not None:
         write_event_files(report, args.events, args.original)
     show(args, report)
+    if args.advice and not args.json:  # the JSON has it anyway
+        with to_stdout():
+            print(f"\n{report.advice_text()}")
     return 0

@@ -8,7 +8,7 @@ from pathlib import PurePath
 
 from converters.report.graph_boxes import ops_text
 from converters.report.graph_svg import MOST_BOXES, drawing_svg, engine_colour
-from converters.report.report_data import EngineReport, LeftOutOp, ReportData
+from converters.report.report_data import EngineReport, ReportData
 from converters.report.text_report import SOURCES, built_text, bytes_text, summary, tensors_text
 from converters.segments.segment_rules import shape_text
 
@@ -31,6 +31,8 @@ def html_report(report: ReportData) -> str:
     if report.left_out:
         left = f'<div class="panel scroll">{_left_out(report)}</div>'
         body.append(section("Left out", left))
+    if report.advice:
+        body.append(section("Advice", f'<div class="panel scroll">{_advice(report)}</div>'))
     body += [
         section("Outside, but no compute", _plumbing(report)),
         section("Notes", _notes(report)),
@@ -213,14 +215,25 @@ def _left_out(report: ReportData) -> str:
         rows.append(
             f'<tr><td class="name">{escape(group.op)}</td><td class="bar">{bar}</td>'
             f'<td><span class="tag why">{escape(group.category)}</span></td>'
-            f"<td>{escape(group.reason)}{_details(_nodes_of(group), group.nodes)}</td>"
+            f"<td>{escape(group.reason)}{_details(_nodes_text(group.count), group.nodes)}</td>"
             f'<td class="small">{escape(group.source)}</td></tr>'
         )
     return table(["Op", "Nodes", "Why", "Reason", "From"], rows)
 
 
-def _nodes_of(group: LeftOutOp) -> str:
-    return "its node" if group.count == 1 else f"its {group.count} nodes"
+def _advice(report: ReportData) -> str:
+    rows = [
+        f'<tr><td class="name">{escape(advice.rule)}</td>'
+        f"<td>{escape(advice.reason)}{_details(_nodes_text(len(advice.nodes)), advice.nodes)}</td>"
+        f"<td>{escape(advice.cure)}</td>"
+        f'<td class="small">{escape(advice.source)}</td></tr>'
+        for advice in report.advice
+    ]
+    return table(["Rule", "Why", "Cure", "Source"], rows)
+
+
+def _nodes_text(count: int) -> str:
+    return "its node" if count == 1 else f"its {count} nodes"
 
 
 def _details(summary_text: str, names: Iterable[str]) -> str:

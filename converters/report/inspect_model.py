@@ -14,11 +14,12 @@ from typing import Any
 
 from converters.model.flat_graph import FlatGraph, FlatNode, flatten
 from converters.model.trt_graph import ENGINE_OP, LoadedGraph, engine_nodes, load_graph
+from converters.report.advice import advise
 from converters.report.engine_reports import engines_of, foreseen
 from converters.report.graph_boxes import draw
 from converters.report.html_report import html_report
 from converters.report.report_data import EngineReport, LeftOut, NodeCount, ReportData
-from converters.report.text_report import text_report
+from converters.report.text_report import advice_text, text_report
 from converters.segments import exclusions, segment_rules
 from converters.segments.exclusions import PLUMBING, SegmenterLog
 from converters.segments.reasons import Reasons, Record, find_record, options_of
@@ -33,7 +34,11 @@ from converters.util.errors import UnavailableError
 
 
 class ModelReport(ReportData):
-    """What inspect_model found; str() is the text report."""
+    """What inspect_model found; str() is the text report, without the advice."""
+
+    def advice_text(self) -> str:
+        """What to change in the model, as text."""
+        return advice_text(self)
 
     def to_html(self) -> str:
         """The report as one page that needs no other file."""
@@ -87,8 +92,16 @@ def inspect_model(
     graphs = distinct(flatten(loaded))
     if any(node.op == ENGINE_OP for graph in graphs for node in graph.nodes.values()):
         before = None if original is None else load_graph(original, tags)
-        return _converted(loaded, graphs, kept, options, before, ask)
-    return _forecast(loaded, graphs, kept, options_of(kept, options), ask)
+        report = _converted(loaded, graphs, kept, options, before, ask)
+        found = {engine.precision for engine in report.engines}
+        precision = next((name for name in ("INT8", "FP16") if name in found), "FP32")
+        # With the ops of each engine that still has them.
+        graphs = distinct(flatten(loaded, native=True))
+    else:
+        chosen = options_of(kept, options)
+        report = _forecast(loaded, graphs, kept, chosen, ask)
+        precision = chosen.precision
+    return replace(report, advice=advise(graphs, report, precision))
 
 
 def distinct(graphs: list[FlatGraph]) -> list[FlatGraph]:

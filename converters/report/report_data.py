@@ -13,6 +13,8 @@ engines                list, see EngineReport
 left_out               list of nodes: node, op, signature, category, reason, source
 left_out_ops           the same by op and reason, with counts, most frequent first
 plumbing               op -> count of nodes outside that hold, pass on or order values
+advice                 list of what to change in the model: rule, signature, nodes, reason, cure,
+                       source; see converters.report.advice
 notes                  sentences about what is unknown or wrong
 
 Unknown dimensions are null, and so is a shape of unknown rank. Sizes are bytes.
@@ -115,6 +117,18 @@ class LeftOutOp:
 
 
 @dataclass(frozen=True)
+class Advice:
+    """What a rule of converters.report.advice found, with the document that the rule is from."""
+
+    rule: str
+    signature: str  # "" where it is of all signatures
+    nodes: tuple[str, ...]
+    reason: str
+    cure: str
+    source: str
+
+
+@dataclass(frozen=True)
 class Box:
     """One thing to draw: an engine, a node or a group of nodes."""
 
@@ -153,6 +167,7 @@ class ReportData:
     left_out: tuple[LeftOut, ...]
     plumbing: Mapping[str, int]
     notes: tuple[str, ...]
+    advice: tuple[Advice, ...] = ()
     drawings: tuple[Drawing, ...] = field(default=(), compare=False)
 
     @property

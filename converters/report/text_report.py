@@ -46,15 +46,29 @@ def text_report(report: ReportData) -> str:
             rows.append((group.op, str(group.count), group.category, group.reason))
         lines += table_lines(rows)
         for group in report.left_out_ops:
-            names = ", ".join(group.nodes[:_MOST_NODES])
-            more = group.count - _MOST_NODES
-            lines.append(f"  {group.op}: {names}" + (f", {more} more" if more > 0 else ""))
+            lines.append(f"  {group.op}: {_names(group.nodes)}")
         sources = dict.fromkeys(SOURCES[out.source] for out in report.left_out)
         lines.append(f"reasons: {'; '.join(sources)}")
     if report.plumbing:
         held = ", ".join(f"{op} {count}" for op, count in report.plumbing.items())
         lines += ["", f"outside, but no compute: {held}"]
     lines += [f"note: {note}" for note in report.notes]
+    return "\n".join(lines)
+
+
+def advice_text(report: ReportData) -> str:
+    """The advice in plain text: each rule's nodes, reason, cure and source."""
+    if not report.advice:
+        return "advice: no rule found anything to change"
+    lines = ["advice:"]
+    for advice in report.advice:
+        where = f"{advice.signature}: " if len(report.signatures) > 1 and advice.signature else ""
+        lines += [
+            f"  {advice.rule}: {where}{_names(advice.nodes)}",
+            f"    why: {advice.reason}",
+            f"    cure: {advice.cure}",
+            f"    source: {advice.source}",
+        ]
     return "\n".join(lines)
 
 
@@ -118,6 +132,11 @@ def _engine_rows(report: ReportData) -> list[tuple[str, ...]]:
             )
         )
     return rows
+
+
+def _names(nodes: Sequence[str]) -> str:
+    more = len(nodes) - _MOST_NODES
+    return ", ".join(nodes[:_MOST_NODES]) + (f", {more} more" if more > 0 else "")
 
 
 def table_lines(rows: Sequence[Sequence[str]]) -> list[str]:

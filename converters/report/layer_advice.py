@@ -1,0 +1,189 @@
+"""Rules about layers that run in TensorRT, but not as fast as they could."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from converters.model.flat_graph import FlatNode, node_of
+from converters.report.advice_subject import BATCHING, LAYERS, TENSOR_CORES, Found, Subject
+from converters.report.advised_graph import CONVOLUTIONS, MATRIX_PRODUCTS, AdvisedGraph
+
+# Elements that Tensor Cores take at once: FP32 runs as TF32.
+ALIGNMENT: Mapping[str, int] = {"FP32": 4, "FP16": 8, "INT8": 32}
+# The number of classes is the task's. A last layer of fewer outputs costs next to nothing.
+SMALL_HEAD = 256
+LARGE_K = 128
+# TensorRT's own limit.
+_MOST_K = 3840
+_REDUCTIONS = ("Mean", "Sum", "Max", "Min", "Prod")
+
+
+def channels(subject: Subject) -> Iterator[Found]:
+    """Convolutions whose channels Tensor Cores must pad."""
+    for graph in subject.graphs:
+        sizes = {}
+        for node in graph.computing(*CONVOLUTIONS):
+            # A convolution's gradient has the filter in the same place; its channels swap.
+            kernel = graph.shape(node.inputs[1]) if len(node.inputs) > 1 else None
+            if kernel is not None and len(kernel) > 3:
+                pair = kernel[-2], kernel[-1]
+                sizes[node.name] = pair[::-1] if "Backprop" in node.op else pair
+        yield from _misaligned(subject, graph, sizes, "input", "output channels")
+
+
+def matrices(subject: Subject) -> Iterator[Found]:
+    """Matrix products of K and N that Tensor Cores must pad: [M, K] by [K, N]."""
+    for graph in subject.graphs:
+        sizes = {}
+        for node in graph.computing(*MATRIX_PRODUCTS):
+            if len(node.inputs) == 2:
+                sizes[node.name] = _inner_and_columns(node, graph)
+        yield from _misaligned(subject, graph, sizes, "inner", "outer elements (K and N)")
+
+
+def batch_of_one(subject: Subject) -> Iterator[Found]:
+    """FP16 or INT8 engines, or a model, for a batch of one only."""
+    report = subject.report
+    if report.forecast:
+        for graph in subject.graphs:
+            shapes = [shape for t in graph.graph.inputs.values() if (shape := graph.shape(t))]
+            if shapes and all(shape[0] == 1 for shape in shapes):
+                nodes = tuple(map(node_of, graph.graph.inputs.values()))
+                yield _one(graph.signature, nodes, "the model takes a batch of 1 only")
+        return
+    for engine in report.engines:
+        if engine.precision == "FP32" or not engine.plans:
+            continue
+        batches = {shape[0] for plan in engine.plans for shape in plan.input_shapes if shape}
+        if batches == {1}:
+            text = f"{engine.name} is built in {engine.precision} for a batch of 1 only"
+            yield _one(engine.signatures[0], (engine.name,), text)
+
+
+def gather_axis(subject: Subject) -> Iterator[Found]:
+    """Gathering along another axis than the first."""
+    for graph, node in _converted(subject, "GatherV2"):
+        axis = graph.value(node.inputs[2]) if len(node.inputs) > 2 else None
+        if axis is not None and axis.size == 1 and int(axis.reshape(())) != 0:
+            yield Found(
+                graph.signature,
+                (node.name,),
+                f"it gathers along axis {int(axis.reshape(()))}; TensorRT fuses no Gather, and its "
+                "fastest is along axis 0",
+                "gather along axis 0 of a tensor that is laid out so",
+                LAYERS,
+            )
+
+
+def large_top_k(subject: Subject) -> Iterator[Found]:
+    """TopK of many elements."""
+    for graph, node in _converted(subject, "TopKV2"):
+        k = graph.value(node.inputs[1]) if len(node.inputs) > 1 else None
+        if k is not None and k.size == 1 and int(k.reshape(())) > LARGE_K:
+            yield Found(
+                graph.signature,
+                (node.name,),
+                f"k is {int(k.reshape(()))}: TensorRT's TopK is fast for small k, and takes "
+                f"{_MOST_K} at most",
+                "drop low scores by a threshold before, and take fewer",
+                LAYERS,
+            )
+
+
+def reduced_axes(subject: Subject) -> Iterator[Found]:
+    """Reductions over axes that are not the last ones."""
+    for graph, node in _converted(subject, *_REDUCTIONS):
+        axes = graph.value(node.inputs[1]) if len(node.inputs) > 1 else None
+        shape = graph.shape(node.inputs[0]) if node.inputs else None
+        if axes is None or shape is None or not axes.size:
+            continue
+        rank = len(shape)
+        reduced = sorted(int(axis) % rank for axis in axes.reshape(-1))
+        tail = list(range(rank - len(reduced), rank))
+        # TF-TRT turns pictures to channels first, where the spatial axes are the last.
+        spatial = rank > 3 and reduced == list(range(1, rank - 1))
+        # A mean over the batch is the training mode's.
+        if reduced != tail and not spatial and reduced[0] != 0:
+            yield Found(
+                graph.signature,
+                (node.name,),
+                f"it reduces the axes {', '.join(map(str, reduced))} of {rank}: TensorRT reads "
+                "memory in order only if the last axes are reduced",
+                "lay the tensor out so that the reduced axes are the last ones",
+                LAYERS,
+            )
+
+
+def _misaligned(
+    subject: Subject,
+    graph: AdvisedGraph,
+    sizes: Mapping[str, tuple[int | None, int | None]],
+    first: str,
+    second: str,
+) -> Iterator[Found]:
+    """Layers of equal sizes together. `sizes` are what a layer reads and what it gives."""
+    precision = subject.precision.upper()
+    if subject.report.forecast and precision == "FP32":
+        precision = "FP16"  # FP32 is a forecast's default, and nobody's choice
+    step = ALIGNMENT[precision]
+    fed = graph.behind(graph.is_weighted)
+    read = graph.before(graph.is_weighted)
+    groups: dict[tuple[int, int], list[str]] = {}
+    for name, (reads, gives) in sizes.items():
+        if reads is None or gives is None or 1 in (reads, gives):
+            continue  # a product with a vector has no use for Tensor Cores
+        # What the model's inputs have is not the designer's choice: the channels of a picture.
+        own = reads % step != 0 and name in fed
+        head = name not in read and gives < SMALL_HEAD
+        if own or (gives % step != 0 and not head):
+            groups.setdefault((reads, gives), []).append(name)
+    for (reads, gives), names in groups.items():
+        padded = -reads % step + reads, -gives % step + gives
+        waste = 1 - reads * gives / (padded[0] * padded[1])
+        yield Found(
+            graph.signature,
+            tuple(names),
+            f"{reads} {first} and {gives} {second}: {precision} Tensor Cores take multiples of "
+            f"{step}, so TensorRT pads to {padded[0]} and {padded[1]} "
+            f"({100 * waste:.0f} % of the work is on zeros), or does without them",
+            f"make them {padded[0]} and {padded[1]} in the model: the capacity costs no time",
+            TENSOR_CORES,
+        )
+
+
+def _inner_and_columns(node: FlatNode, graph: AdvisedGraph) -> tuple[int | None, int | None]:
+    """K and N of [M, K] by [K, N]."""
+    left, right = map(graph.shape, node.inputs)
+    attributes = node.definition.attr
+    batched = node.op.startswith("Batch")
+    turned = [
+        name in attributes and attributes[name].b
+        for name in (("adj_x", "adj_y") if batched else ("transpose_a", "transpose_b"))
+    ]
+    inner = columns = None
+    if right is not None and len(right) > 1:
+        inner, columns = (right[-1], right[-2]) if turned[1] else (right[-2], right[-1])
+    if inner is None and left is not None and len(left) > 1:
+        inner = left[-2] if turned[0] else left[-1]
+    return inner, columns
+
+
+def _converted(subject: Subject, *ops: str) -> Iterator[tuple[AdvisedGraph, FlatNode]]:
+    """The nodes of these ops that are in engines."""
+    out = {o.node for o in subject.report.left_out}
+    for graph in subject.graphs:
+        for node in graph.computing(*ops):
+            if node.name not in out:
+                yield graph, node
+
+
+def _one(signature: str, nodes: tuple[str, ...], text: str) -> Found:
+    return Found(
+        signature,
+        nodes,
+        f"{text}: FP16 and INT8 gain most where many items are computed at once, and a batch of 1 "
+        "leaves most of a GPU idle",
+        "serve larger batches (--shape, and a server that collects requests), or measure whether "
+        "the lower precision pays at all",
+        BATCHING,
+    )
