@@ -9,6 +9,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from converters.checks.labels import verify_labels
     from converters.checks.verify import verify
     from converters.convert_model import calibrate, convert
     from converters.environment.doctor import doctor
@@ -59,6 +60,7 @@ __all__ = [
     "extract_plans",
     "inspect_model",
     "verify",
+    "verify_labels",
 ]
 
 # Where each name is; errors hold the others. No module of this folder has the name of a function:
@@ -73,6 +75,7 @@ _ELSEWHERE = {
     "extract_plans": "plans.extract_plan",
     "inspect_model": "report.inspect_model",
     "verify": "checks.verify",
+    "verify_labels": "checks.labels",
 }
 
 

@@ -94,7 +94,7 @@ class InChildren(ModelPair):
         self.native_specs = dict(signature_specs(native, tags))
         self.converted_specs = dict(signature_specs(converted, tags))
         models = {"native": native, "converted": converted}
-        self._models = {role: _described(model) for role, model in models.items()}
+        self._models = {role: described(model) for role, model in models.items()}
         self._tags = None if tags is None else list(tags)
         self._folder = Path(tempfile.mkdtemp(prefix="verify-"))
 
@@ -138,7 +138,7 @@ def run_model(
     folder: str,
 ) -> None:
     """The child's side: reads each signature's batches and writes the model's outputs."""
-    loaded = load_signatures(FrozenGraph(**model) if "outputs" in model else model["path"], tags)
+    loaded = load_signatures(model_of(model), tags)
     for number, (signature, count) in enumerate(counts.items()):
         for index in range(count):
             batch = read_batch(_batch_file(Path(folder), "input", number, index))
@@ -150,8 +150,13 @@ def _batch_file(folder: Path, role: str, signature: int, index: int) -> Path:
     return folder / f"{role}-{signature}-{index}"
 
 
-def _described(model: Model) -> dict[str, Any]:
-    """The model as JSON, for run_model."""
+def model_of(described: Mapping[str, Any]) -> Model:
+    """The model that `described` has made JSON of, in a child process."""
+    return FrozenGraph(**described) if "outputs" in described else described["path"]
+
+
+def described(model: Model) -> dict[str, Any]:
+    """The model as JSON, for the job of a child process."""
     if isinstance(model, FrozenGraph):
         inputs = None if model.inputs is None else list(model.inputs)
         path = os.path.abspath(os.fspath(model.path))

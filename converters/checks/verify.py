@@ -105,7 +105,7 @@ def verify(
     if not isinstance(thresholds, Thresholds):
         thresholds = thresholds or {}
         Thresholds.from_json(thresholds)  # raises on a fault before the models are loaded
-        precision = precision or _precision_of(converted, tags)
+        precision = precision or precision_of(converted, tags)
     sets, own_sets = _shape_sets(shapes)
     results: list[OutputResult] = []
     sources: dict[str, Iterator[Batch]] = {}
@@ -307,7 +307,7 @@ def _batches(
     )
 
 
-def _precision_of(model: Model, tags: Sequence[str] | None) -> str:
+def precision_of(model: Model, tags: Sequence[str] | None) -> str:
     """The coarsest precision of the model's engines; FP32 where it has none."""
     if isinstance(model, FrozenGraph):
         graph = load_graph(os.fspath(model.path))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -79,6 +80,27 @@ def counts(text: str) -> tuple[int, ...]:
     found = tuple(map(int, parts))
     if len(set(found)) < len(found):
         raise ValueError(f"{text!r} has a number twice")
+    return found
+
+
+@_shown
+def numbers(text: str) -> tuple[float, ...]:
+    """ "0.485,0.456,0.406" as numbers."""
+    try:
+        return tuple(map(float, text.split(",")))
+    except ValueError:
+        raise ValueError(f"{text!r} is no list of numbers: write them as in 0.5,1") from None
+
+
+@_shown
+def points(text: str) -> float:
+    """ "0.5" as a number from 0; "none" is infinite."""
+    try:
+        found = math.inf if text == "none" else float(text)
+    except ValueError:
+        found = math.nan
+    if not found >= 0:
+        raise ValueError(f"{text!r} is no number of points from 0, nor none")
     return found
 
 

@@ -313,7 +313,7 @@ def test_an_engine_without_tftrt_is_explained(tmp_path: Path) -> None:
 
     with pytest.raises(ConverterError, match="TRTEngineOp|TensorRT engines|cannot be loaded"):
         verify(path.parent, path.parent)
-    assert verify_module._precision_of(str(path.parent), None) == "INT8"
+    assert verify_module.precision_of(str(path.parent), None) == "INT8"
 
 
 def test_the_precision_is_read_from_the_engines(native: str) -> None:

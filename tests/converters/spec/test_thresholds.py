@@ -228,7 +228,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> str:
 @pytest.fixture(params=["INT8", "FP16"])
 def precision(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Sets the precision that verify finds in the engines. The model of these tests has none."""
-    monkeypatch.setattr(verify_module, "_precision_of", lambda *_: request.param)
+    monkeypatch.setattr(verify_module, "precision_of", lambda *_: request.param)
     return str(request.param)
 
 

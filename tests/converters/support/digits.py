@@ -12,16 +12,32 @@ from converters.model.trt_graph import load_graph
 TRAINING = 1397
 
 
-def pictures_and_labels() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Returns the images and labels for training, then 400 images and labels for the test. Images
-    are float32 [n, 16, 16, 1] in 0 to 1."""
-    from sklearn.datasets import load_digits  # Only the tests on a GPU need scikit-learn.
+def pictures_and_labels(
+    training: int = TRAINING,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Returns the images and labels for training, then those of the other digits for the test: 400
+    of 1797. Images are float32 [n, 16, 16, 1] in 0 to 1."""
+    from sklearn.datasets import load_digits  # Not needed by those who import this module.
 
     data = load_digits()
     pictures = (data.images / 16).astype(np.float32).repeat(2, 1).repeat(2, 2)[..., None]
     order = np.random.default_rng(1).permutation(len(pictures))
     pictures, labels = pictures[order], data.target[order]
-    return pictures[:TRAINING], labels[:TRAINING], pictures[TRAINING:], labels[TRAINING:]
+    return pictures[:training], labels[:training], pictures[training:], labels[training:]
+
+
+def train(pictures: np.ndarray, labels: np.ndarray) -> tf.keras.Model:
+    """Returns a small trained network of digits, in seconds. Its channels suit Tensor Cores."""
+    tf.keras.utils.set_random_seed(0)
+    image = tf.keras.Input((16, 16, 1), name="image")
+    x = tf.keras.layers.Conv2D(32, 3, 2, padding="same", activation="relu")(image)
+    x = tf.keras.layers.Conv2D(32, 3, 2, padding="same", use_bias=False)(x)
+    x = tf.keras.layers.ReLU()(tf.keras.layers.BatchNormalization(momentum=0.8)(x))
+    x = tf.keras.layers.Flatten()(x)
+    model = tf.keras.Model(image, tf.keras.layers.Dense(10, activation="softmax")(x))
+    model.compile(tf.keras.optimizers.Adam(0.003), "sparse_categorical_crossentropy")
+    model.fit(pictures, labels, 32, epochs=12, verbose=0)
+    return model
 
 
 def input_of(folder: Path) -> str:
