@@ -39,6 +39,12 @@ other steps continue. The exit code is 1 unless everything was measured.
     python -m benchmarks.tftrt_convert --merge part0,part1 --results all
 
 puts the rows of several runs into one file. tftrt_table.py makes Markdown of it.
+
+    python -m benchmarks.tftrt_convert --models guide --precisions FP16 --batches 8 \\
+        --peers native,converters --results guide
+
+converts the TF-TRT guide's other networks once each. `tftrt_table.py --overview` makes one table of
+them, with the nodes in engines.
 """
 
 from __future__ import annotations
@@ -60,7 +66,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from benchmarks.tftrt_jobs import NATIVE, PEERS, USUAL
+from benchmarks.tftrt_jobs import BATCHES, GUIDE, NATIVE, PEERS, USUAL
 from benchmarks.tftrt_results import FILE, Results, complete, merge
 
 RESULTS = Path(__file__).resolve().parent / "results" / "h200"
@@ -95,7 +101,14 @@ class Runner:
     A GPU of None means all GPUs that this process sees.
     """
 
-    def __init__(self, gpu: str | None, cores: Sequence[int], deadline: float | None) -> None:
+    def __init__(
+        self,
+        gpu: str | None,
+        cores: Sequence[int],
+        deadline: float | None,
+        batches: Sequence[int] = BATCHES,
+    ) -> None:
+        self._batches = list(batches)
         self.name = "" if gpu is None else f"GPU {gpu}: "
         self._gpu = gpu
         self._cores = ",".join(map(str, cores))
@@ -109,7 +122,8 @@ class Runner:
         environment = {**os.environ, "TF_FORCE_GPU_ALLOW_GROWTH": "true"}
         if self._gpu is not None:
             environment["CUDA_VISIBLE_DEVICES"] = self._gpu
-        python = [sys.executable, "-m", "benchmarks.tftrt_jobs", job, json.dumps(arguments)]
+        given = json.dumps({**arguments, "batches": self._batches})
+        python = [sys.executable, "-m", "benchmarks.tftrt_jobs", job, given]
         try:
             done = subprocess.run(
                 ["taskset", "-c", self._cores, *python],
@@ -332,7 +346,18 @@ def say(text: str) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     split = {"type": lambda text: text.split(",")}
-    parser.add_argument("--models", default="ResNet50,MobileNetV2,VGG16,InceptionV3", **split)
+    parser.add_argument(
+        "--models",
+        default="ResNet50,MobileNetV2,VGG16,InceptionV3",
+        help=f"of keras.applications; guide stands for {','.join(GUIDE)}",
+        **split,
+    )
+    parser.add_argument(
+        "--batches",
+        type=lambda text: sorted(map(int, text.split(",")), reverse=True),
+        default=BATCHES,
+        help="of requests; engines are built for them (default: 32,8,1)",
+    )
     parser.add_argument("--precisions", default="FP32,FP16,INT8", **split)
     parser.add_argument("--peers", default=",".join(USUAL), **split)
     parser.add_argument("--rounds", type=int, default=10)
@@ -350,6 +375,7 @@ def main() -> int:
         help="measures nothing, but puts the rows of these folders of results into --results",
     )
     options = parser.parse_args()
+    models = [name for m in options.models for name in (GUIDE if m == "guide" else [m])]
     if unknown := set(options.peers) - set(PEERS):
         parser.error(f"no peer named {', '.join(unknown)}; there are {', '.join(PEERS)}")
     if options.convert_only and options.work is None:
@@ -362,13 +388,13 @@ def main() -> int:
         return 0
     deadline = None if options.budget is None else _BEGAN + options.budget
     cores = shares(sorted(os.sched_getaffinity(0)), len(options.gpus))
-    runners = [Runner(gpu, own, deadline) for gpu, own in zip(options.gpus, cores)]
+    runners = [Runner(gpu, own, deadline, options.batches) for gpu, own in zip(options.gpus, cores)]
     with contextlib.ExitStack() as stack:
         work = options.work or Path(stack.enter_context(tempfile.TemporaryDirectory()))
         work.mkdir(parents=True, exist_ok=True)
         results = Results(options.results / FILE, runners[0]("machine"))
         run = Measurement(results, work.resolve(), options.peers, options.rounds, options.resume)
-        cases = cases_of(options.models, options.precisions, deadline is None)
+        cases = cases_of(models, options.precisions, deadline is None)
         run.run(cases, runners, options.at_once, options.convert_only)
     for text, what in (("not measured, out of time", run.left), ("failed", run.failed)):
         if what:

@@ -4,6 +4,8 @@ Each job runs in a process of its own, so that no peer warms caches for another.
 function in PEERS that writes a SavedModel.
 
     python -m benchmarks.tftrt_jobs JOB ARGUMENTS      # JSON in, a line of JSON out
+
+The arguments of each job may have `batches`, the largest first, in place of BATCHES.
 """
 
 from __future__ import annotations
@@ -19,7 +21,11 @@ from pathlib import Path
 from typing import Any
 
 BATCHES = (32, 8, 1)
-SIZES = {"InceptionV3": 299}
+SIZES = {"InceptionV3": 299, "NASNetLarge": 331}
+# The networks of the TF-TRT guide's tables that keras.applications has, beside those that
+# tftrt_convert.py measures by default.
+GUIDE = ("MobileNet", "NASNetMobile", "NASNetLarge", "ResNet50V2", "VGG19")
+STATISTICS_BATCH = 8  # that the normalizations of untrained networks go by
 CALIBRATION_BATCHES = 4
 OURS, STOCK, NATIVE = "converters", "TF-TRT", "native"
 AGAIN = "TF-TRT again"  # a second build, for which TensorRT may choose other kernels
@@ -155,14 +161,17 @@ def job_export(model: str, source: str) -> None:
         for layer in network.layers:
             if isinstance(layer, tf.keras.layers.BatchNormalization):
                 layer.momentum = 0.0
-        network(images(Path(source), BATCHES[1]), training=True)
+        network(images(Path(source), STATISTICS_BATCH), training=True)
         part = _afresh(Path(source))
         network.export(str(part), verbose=False)
     part.rename(source)
 
 
 def job_convert(peer: str, source: str, out: str, precision: str) -> dict[str, Any]:
-    """Converts into `out` (native: nothing); returns `convert_s` and the seconds of its steps."""
+    """Converts into `out` (native: nothing).
+
+    Returns `convert_s`, the seconds of its steps, and how much of the model is in engines.
+    """
     import tensorflow as tf
 
     if peer not in (OURS, ENGINES):  # these two need the GPU's memory in their child
@@ -173,10 +182,24 @@ def job_convert(peer: str, source: str, out: str, precision: str) -> dict[str, A
     began = time.monotonic()
     steps = PEERS[peer](Path(source), part, precision)
     seconds = time.monotonic() - began
+    found: dict[str, Any] = {"convert_s": round(seconds, 3)}
     if part.exists():
         part.rename(out)
-    found = {"convert_s": round(seconds, 3)}
+        found.update(in_engines(Path(out)))
     return {**found, "steps": {n: round(s, 3) for n, s in steps.items()}} if steps else found
+
+
+def in_engines(model: Path) -> dict[str, int]:
+    """Returns the number of engines, the compute nodes in them, and all compute nodes."""
+    from converters.report.inspect_model import inspect_model
+
+    report = inspect_model(model, ask=False)
+    inside = report.converted_compute
+    return {
+        "engines": len(report.engines),
+        "nodes_in_engines": inside,
+        "nodes": inside + len(report.left_out),
+    }
 
 
 def name_in(function: Any) -> str:
@@ -257,4 +280,6 @@ def job_machine() -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    print(json.dumps(globals()[f"job_{sys.argv[1]}"](**json.loads(sys.argv[2]))))
+    given = json.loads(sys.argv[2])
+    BATCHES = tuple(given.pop("batches", BATCHES))
+    print(json.dumps(globals()[f"job_{sys.argv[1]}"](**given)))

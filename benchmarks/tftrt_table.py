@@ -1,6 +1,7 @@
 """Prints the results of tftrt_convert.py as Markdown, a table for each network.
 
 python -m benchmarks.tftrt_table benchmarks/results/h200/tftrt_convert.json
+python -m benchmarks.tftrt_table --overview 8 guide/tftrt_convert.json     # a row for each network
 """
 
 from __future__ import annotations
@@ -26,6 +27,38 @@ def tables(rows: list[Row]) -> str:
     """
     models = dict.fromkeys(row["model"] for row in rows)
     return "\n\n".join(_table(model, [r for r in rows if r["model"] == model]) for model in models)
+
+
+def overview(rows: list[Row], batch: str) -> str:
+    """Returns Markdown with a row for each network and precision that this package converted:
+    what is in engines, and the latency at one batch. "-" was not measured.
+    """
+    heads = ["network", "precision", "nodes in engines", "engines", "native, ms", "converted, ms"]
+    heads += ["faster", "converting, s"]
+    lines = [heads, ["---", "---", *["---:"] * (len(heads) - 2)]]
+    native = {(r["model"], r["precision"]): r for r in rows if r["peer"] == NATIVE}
+    for row in rows:
+        if row["peer"] != OURS:
+            continue
+        before = native.get((row["model"], row["precision"]), {})
+        known = "nodes" in row
+        line = [
+            row["model"],
+            row["precision"],
+            f"{row['nodes_in_engines']} of {row['nodes']}" if known else "-",
+            str(row["engines"]) if known else "-",
+            _number(before.get("latency_ms", {}).get(batch), 2),
+            _number(row.get("latency_ms", {}).get(batch), 2),
+            _number(row.get("speed_up", {}).get(batch), 1),
+            _number(row.get("convert_s"), 0),
+        ]
+        failed = [cell if cell != "-" else "failed" for cell in line]
+        lines.append(failed if "error" in row else line)
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _number(value: float | None, digits: int) -> str:
+    return "-" if value is None else f"{value:.{digits}f}"
 
 
 def _table(model: str, rows: list[Row]) -> str:
@@ -86,4 +119,7 @@ def _cells(
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("file", type=Path)
-    print(tables(json.loads(parser.parse_args().file.read_text())["rows"]))
+    parser.add_argument("--overview", metavar="BATCH", help="one table, for requests of this batch")
+    options = parser.parse_args()
+    found = json.loads(options.file.read_text())["rows"]
+    print(overview(found, options.overview) if options.overview else tables(found))
