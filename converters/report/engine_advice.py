@@ -10,12 +10,15 @@ from converters.report.advised_graph import AdvisedGraph
 from converters.report.mode_advice import is_learning_phase
 from converters.report.report_data import LeftOut
 from converters.segments import exclusions
+from converters.segments.segment_rules import tensor_dtype
 
 LEAST_SHARE = 0.9
 # An engine of fewer compute nodes than this, beside larger ones, is small.
 SMALL_ENGINE = 10
 SMALL_SHARE = 0.05
 _MOST_NAMED = 3
+# TF-TRT takes each of these in many ops.
+_TAKEN_TYPES = ("float32", "float16", "int32", "bool", "")
 
 _LOOPS = ("While", "StatelessWhile", "LoopCond")
 _BRANCHES = ("If", "StatelessIf", "Case", "StatelessCase", "Switch")
@@ -83,6 +86,7 @@ def engines_cut(subject: Subject) -> Iterator[Found]:
             for name in out.keys() & behind & before
             if out[name].category not in _NOT_CUTS
             and out[name].op not in (*_LOOPS, *_BRANCHES)
+            and not out[name].op.startswith("TensorList")  # what a loop reads and writes
             and name in graph.graph.nodes
         ]
         for (op, reason), nodes in _grouped(cutting, graph):
@@ -118,13 +122,20 @@ def data_types(subject: Subject) -> Iterator[Found]:
     """Nodes that TF-TRT would take if their data had another type."""
     out = [o for o in subject.report.left_out if o.category == exclusions.DTYPE]
     for graph in subject.graphs:
-        own = [o for o in out if o.node in graph.graph.nodes and o.signature == graph.signature]
+        own = [
+            o
+            for o in out
+            if o.node in graph.graph.nodes
+            and o.signature == graph.signature
+            and tensor_dtype(f"{o.node}:0", graph.graph) not in _TAKEN_TYPES
+        ]
         for (op, reason), nodes in _grouped(own, graph):
             yield Found(
                 graph.signature,
                 nodes,
                 f"{op} is in no engine: {reason}",
-                "cast at the model's inputs, and compute in float32 and int32",
+                "cast at the model's inputs, and compute in float32 and int32 (tf.argmax takes "
+                "output_type=tf.int32)",
                 f"{TFTRT}, its table of types",
             )
 
@@ -137,8 +148,8 @@ def small_segments(subject: Subject) -> Iterator[Found]:
             yield Found(
                 graph.signature,
                 nodes,
-                f"{len(nodes)} nodes that TensorRT could run are in segments smaller than "
-                "minimum_segment_size, because other ops cut them off",
+                "TensorRT could run this, but other ops cut it off in segments smaller than "
+                "minimum_segment_size",
                 "remove the ops around them that are left out; a smaller minimum_segment_size "
                 "makes engines that cost more than they save",
                 GUIDE,
@@ -175,7 +186,7 @@ def engine_limit(subject: Subject) -> Iterator[Found]:
             yield Found(
                 graph.signature,
                 nodes,
-                f"{len(nodes)} nodes are in segments beyond TF-TRT's limit of engines",
+                "TensorRT could run this, but its segments are beyond TF-TRT's limit of engines",
                 "remove the ops that cut the graph into so many segments, or raise "
                 "TF_TRT_MAX_ALLOWED_ENGINES",
                 f"{TFTRT}, its segmenter",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 
 from converters.model.flat_graph import FlatNode, node_of
@@ -25,10 +26,13 @@ def channels(subject: Subject) -> Iterator[Found]:
         for node in graph.computing(*CONVOLUTIONS):
             # A convolution's gradient has the filter in the same place; its channels swap.
             kernel = graph.shape(node.inputs[1]) if len(node.inputs) > 1 else None
-            if kernel is not None and len(kernel) > 3:
+            # After pooling to one point, as in squeeze and excitation, there is next to no work.
+            sides = (graph.shape(f"{node.name}:0") or ())[1:-1]
+            point = bool(sides) and all(side == 1 for side in sides)
+            if kernel is not None and len(kernel) > 3 and not point:
                 pair = kernel[-2], kernel[-1]
                 sizes[node.name] = pair[::-1] if "Backprop" in node.op else pair
-        yield from _misaligned(subject, graph, sizes, "input", "output channels")
+        yield from _misaligned(subject, graph, sizes, "input channels", "output channels")
 
 
 def matrices(subject: Subject) -> Iterator[Found]:
@@ -38,7 +42,7 @@ def matrices(subject: Subject) -> Iterator[Found]:
         for node in graph.computing(*MATRIX_PRODUCTS):
             if len(node.inputs) == 2:
                 sizes[node.name] = _inner_and_columns(node, graph)
-        yield from _misaligned(subject, graph, sizes, "inner", "outer elements (K and N)")
+        yield from _misaligned(subject, graph, sizes, "inner elements (K)", "columns (N)")
 
 
 def batch_of_one(subject: Subject) -> Iterator[Found]:
@@ -100,8 +104,8 @@ def reduced_axes(subject: Subject) -> Iterator[Found]:
         rank = len(shape)
         reduced = sorted(int(axis) % rank for axis in axes.reshape(-1))
         tail = list(range(rank - len(reduced), rank))
-        # TF-TRT turns pictures to channels first, where the spatial axes are the last.
-        spatial = rank > 3 and reduced == list(range(1, rank - 1))
+        # Pooling: TF-TRT turns pictures to channels first, where the pooled axes are the last.
+        spatial = rank > 2 and reduced == list(range(1, rank - 1))
         # A mean over the batch is the training mode's.
         if reduced != tail and not spatial and reduced[0] != 0:
             yield Found(
@@ -133,20 +137,23 @@ def _misaligned(
         if reads is None or gives is None or 1 in (reads, gives):
             continue  # a product with a vector has no use for Tensor Cores
         # What the model's inputs have is not the designer's choice: the channels of a picture.
-        own = reads % step != 0 and name in fed
-        head = name not in read and gives < SMALL_HEAD
-        if own or (gives % step != 0 and not head):
-            groups.setdefault((reads, gives), []).append(name)
-    for (reads, gives), names in groups.items():
-        padded = -reads % step + reads, -gives % step + gives
-        waste = 1 - reads * gives / (padded[0] * padded[1])
+        odd_first = reads if reads % step and name in fed else 0
+        small_head = name not in read and gives < SMALL_HEAD
+        odd_second = gives if gives % step and not small_head else 0
+        if odd_first or odd_second:
+            groups.setdefault((odd_first, odd_second), []).append(name)
+    for odd, names in groups.items():
+        shown = [(size, what) for size, what in zip(odd, (first, second)) if size]
+        padded = [-size % step + size for size, _ in shown]
+        work = math.prod(size / up for (size, _), up in zip(shown, padded))
+        to = " and ".join(map(str, padded))
         yield Found(
             graph.signature,
             tuple(names),
-            f"{reads} {first} and {gives} {second}: {precision} Tensor Cores take multiples of "
-            f"{step}, so TensorRT pads to {padded[0]} and {padded[1]} "
-            f"({100 * waste:.0f} % of the work is on zeros), or does without them",
-            f"make them {padded[0]} and {padded[1]} in the model: the capacity costs no time",
+            f"{' and '.join(f'{size} {what}' for size, what in shown)}: {precision} Tensor Cores "
+            f"take multiples of {step}, so TensorRT pads to {to} ({100 * (1 - work):.0f} % of the "
+            "work is on zeros), or does without them",
+            f"make them {to} in the model: the capacity costs no time",
             TENSOR_CORES,
         )
 

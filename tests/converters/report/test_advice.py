@@ -18,6 +18,7 @@ from converters.segments.segmenter import SegmenterOptions
 
 tf = pytest.importorskip("tensorflow")
 ROOT = Path(__file__).resolve().parents[3]
+CONVERTED = ROOT / "tests" / "golden" / "converted"
 layers = tf.keras.layers
 
 
@@ -89,6 +90,8 @@ def test_odd_channels_are_named_with_their_waste(tmp_path: Path) -> None:
     x = layers.Conv2D(50, 3, name="odd_middle")(x)
     x = layers.Conv2DTranspose(64, 2, name="up")(x)
     x = layers.DepthwiseConv2D(3, name="depthwise")(x)
+    squeezed = layers.Conv2D(6, 1)(layers.GlobalAveragePooling2D(keepdims=True)(x))
+    x = x * layers.Conv2D(64, 1, activation="sigmoid")(squeezed)
     x = layers.Conv2D(64, 3, name="even")(x)
     made = layers.Dense(1001, name="head")(layers.GlobalAveragePooling2D()(x))
     report = inspect_model(exported(tmp_path, image, made), ask=False)
@@ -99,9 +102,10 @@ def test_odd_channels_are_named_with_their_waste(tmp_path: Path) -> None:
         ["up_1"],
     ]
     # 30 of 32 times 50 of 56.
-    assert "30 input and 50 output" in advice[1].reason and "16 %" in advice[1].reason
+    assert "30 input channels and 50 output" in advice[1].reason and "16 %" in advice[1].reason
     assert "32 and 56" in advice[1].cure
-    assert "50 input and 64 output" in advice[2].reason
+    assert advice[2].reason.startswith("50 input channels: ")
+    assert advice[0].reason.startswith("30 output channels: ")  # 3 are the picture's
     assert "1001" in only(report, "tensor-core-matrices").reason
     as_int8 = inspect_model(report.path, ask=False, options=SegmenterOptions("INT8"))
     assert "multiples of 32" in found(as_int8, "tensor-core-channels")[0].reason
@@ -118,8 +122,8 @@ def test_matrix_products_go_by_k_and_n(tmp_path: Path) -> None:
     report = report_of(tmp_path, compute, [None, 100], [None, 8, 12])
     advice = {a.nodes: a.reason for a in found(report, "tensor-core-matrices")}
     assert set(advice) == {("first",), ("turned",), ("both",)}
-    assert "20 inner and 96 outer" in advice[("turned",)]
-    assert "8 inner and 12 outer" in advice[("both",)]
+    assert "20 inner elements (K): " in advice[("turned",)]
+    assert "12 columns (N): " in advice[("both",)]
 
 
 def test_training_mode_is_found_in_keras_layers(tmp_path: Path) -> None:
@@ -213,12 +217,14 @@ def test_slow_layers(tmp_path: Path) -> None:
     def compute(x: Any) -> Any:
         x = tf.nn.relu(tf.gather(x, [1, 0, 2], axis=2, name="third"))
         x = tf.nn.relu(tf.gather(x, [0], axis=0, name="first"))
+        pooled = tf.reduce_mean(x, axis=[1, 2], name="pooled")
         x = tf.reduce_max(x, axis=1, name="middle")
-        x = tf.reduce_mean(x, axis=-1, keepdims=True, name="tail") + tf.zeros([1, 512])
+        x = tf.reduce_mean(x, axis=-1, name="tail") * pooled[:, :1]
+        x = tf.tile(x, [1, 200])
         many, few = tf.math.top_k(x, 300, name="many"), tf.math.top_k(x, 5, name="few")
         return tf.nn.relu(many.values) + tf.nn.relu(few.values[:, :1])
 
-    report = report_of(tmp_path, compute, [None, 16, 8])
+    report = report_of(tmp_path, compute, [None, 512, 512, 8])
     assert only(report, "gather-axis").nodes == ("third",)
     assert "axis 2" in only(report, "gather-axis").reason
     assert only(report, "reduced-axes").nodes == ("middle",)
@@ -247,6 +253,11 @@ def test_engines_are_looked_into(tmp_path: Path) -> None:
     maker.node("Identity", "y", ["TRTEngineOp_0"])
     report = inspect_model(maker.write(tmp_path / "g.pb"), ask=False)
     assert only(report, "training-batch-norm").nodes == ("TRTEngineOp_0/normal",)
+    # The filters of a frozen segment are its constants. INT8 takes 32 channels.
+    first, second = inspect_model(CONVERTED / "int8", ask=False).advice
+    assert first.rule == second.rule == "tensor-core-channels"
+    assert first.reason.startswith("16 output channels: INT8 Tensor Cores take multiples of 32")
+    assert second.reason.startswith("16 input channels: INT8")
 
 
 def test_every_form_has_the_advice(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
