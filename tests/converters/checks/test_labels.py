@@ -11,7 +11,9 @@ from typing import Any, Callable
 import digits
 import numpy as np
 import pytest
+import served_models
 
+import tf_nvcodec as nvc
 from converters.checks import labels
 from converters.checks.label_report import Hits, LabelReport
 from converters.checks.labels import ranks_of, verify_labels
@@ -20,7 +22,6 @@ from converters.inputs.labelled_data import LabelledData
 from converters.util.errors import ModelError, VerificationDataError, VerificationError
 
 tf = pytest.importorskip("tensorflow")
-pytest.importorskip("sklearn")
 TESTED = 1000
 
 
@@ -297,3 +298,19 @@ def test_options_that_contradict(
 ) -> None:
     assert main(["verify", "native", "converted", *options]) == 2
     assert said in capsys.readouterr().err
+
+
+def test_videos_with_labels(tmp_path: Path, here: None) -> None:
+    model = served_models.export(tmp_path / "model")
+    for label, name in enumerate(("1 red", "2 green", "3 blue")):
+        for number in range(2):
+            frames = np.zeros([4, 32, 48, 3], np.uint8)
+            frames[..., label] = 200 + 20 * number
+            video = tmp_path / "videos" / name / f"{number}.mp4"
+            video.parent.mkdir(parents=True, exist_ok=True)
+            video.write_bytes(nvc.encode_video(frames, fps=25).numpy())
+    (tmp_path / "videos" / "3 blue" / "broken.mp4").write_bytes(b"this is no video")
+    data = tmp_path / "videos"
+    report = verify_labels(model, model, data, scores="color", batch_size=2)
+    # The model gives zeros for the broken one.
+    assert (report.examples, report.native_hits) == (7, Hits(6, None))
