@@ -82,6 +82,8 @@ def test_damaged_weights_are_seen(trained: Trained, here: None) -> None:
     assert report.native_hits.top1 - report.converted_hits.top1 == (before.sum() - after.sum())
     assert (report.lost, report.gained) == ((before & ~after).sum(), (after & ~before).sum())
     assert before.sum() - after.sum() > 20  # two points
+    fifth = [int(trained.right(trained.damaged_scores, k).sum()) for k in (4, 5)]
+    assert report.converted_hits.top5 == fifth[1] > fifth[0]
     assert report.max_drop == 1.0 and not report.passed
     with pytest.raises(VerificationError, match="top1 drops by .* 1 are allowed"):
         report.raise_if_failed()
