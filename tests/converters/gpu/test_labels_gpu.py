@@ -78,5 +78,5 @@ def test_digits_are_still_recognised(
 def test_shapes_without_an_engine_prove_nothing(trained: Digits, tmp_path: Path) -> None:
     out = converted(trained, tmp_path / "out", "FP16", "explicit", batch=8)
     report: LabelReport = verify_labels(trained.model, out, trained.data, batch_size=BATCH)
-    assert report.native_hits == report.converted_hits and not report.passed
+    assert not report.passed
     assert "no engine serves" in report.failures()[0]
