@@ -32,6 +32,7 @@ from converters.int8.proof import (
     without_layers,
 )
 from converters.model.trt_graph import EngineNode, engine_nodes, load_graph
+from converters.report.layers_record import layers_of_log, write_layers
 from converters.segments.segmenter import SEGMENTER_LOG
 from converters.spec.conversion_spec import ConversionSpec
 from converters.tftrt.engine_log import LOG_BUILDS
@@ -166,7 +167,10 @@ def build(
         (folder / record.LOG).write_text(without_layers(build_log), encoding="utf-8")
     if not save:
         return Built(signatures)
-    engines = engine_nodes(load_graph(folder, plan.source.tags).graph_def)
+    loaded = load_graph(folder, plan.source.tags)
+    engines = engine_nodes(loaded.graph_def)
+    if build_log is not None:
+        write_layers(folder, layers_of_log(build_log, loaded, engines))
     made = {engine for found in signatures.values() for engine in found["engines"]}
     check_precision(spec, engines, made)
     proof = prove_int8(spec, engines, _tables(signatures), build_log)

@@ -63,10 +63,10 @@ def convert(
     """Converts a model, proves the result, and leaves it in `output`, or leaves nothing.
 
     The result is a SavedModel with all signatures of the source, and engines that serve every
-    declared shape. The folder also has conversion.json, repeat.sh, conversion.log and TF-TRT's
-    reasons for what it left out. Before `output` appears, a fresh process has loaded the model and
-    run each shape by the saved engines alone, and the outputs were compared with the native
-    model's.
+    declared shape. The folder also has conversion.json, repeat.sh, conversion.log, layers.json with
+    the layers of each engine, and TF-TRT's reasons for what it left out. Before `output` appears, a
+    fresh process has loaded the model and run each shape by the saved engines alone, and the
+    outputs were compared with the native model's.
 
     Args:
       source: a SavedModel, a frozen graph (.pb), a MetaGraph (.meta) beside its checkpoint, or a

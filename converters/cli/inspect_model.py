@@ -31,6 +31,11 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
         action="store_true",
         help="also print what to change in the model: node, reason, cure and source",
     )
+    parser.add_argument(
+        "--layers",
+        action="store_true",
+        help="show the layers of each engine: what TensorRT fused, and in which type it computes",
+    )
     parser.add_argument("--html", type=values.path, metavar="FILE", help="write a page of its own")
     parser.add_argument(
         "--overwrite", action="store_true", help="replace the FILE of --html if it exists"
@@ -52,7 +57,9 @@ def run(args: argparse.Namespace) -> int:
         check_new(args.html, args.overwrite)
     if args.events is not None:
         check_folder(args.events, args.model, args.original)
-    report = inspect_model(args.model, args.original, tags=args.tags, ask=args.ask)
+    report = inspect_model(
+        args.model, args.original, tags=args.tags, ask=args.ask, layers=args.layers
+    )
     if args.html is not None:
         # A path need not be UTF-8.
         page = report.to_html().encode("utf-8", "backslashreplace")

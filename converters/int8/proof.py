@@ -2,8 +2,7 @@
 
 If ranges are missing, TF-TRT makes FP16 engines instead of INT8, often without a line in the log.
 The proof of INT8 is TensorRT's build log, which has the type that each layer reads
-("Layer(CaskConvolution): conv + relu, Tactic: 0x.., x (Int8[32,64:4,56,56]) -> y (Int8[...])"). A
-finished plan keeps only the names of layers.
+(model/engine_layers.py). A finished plan keeps only the names of layers.
 
 Quantize nodes in the graph also change the precision. One QuantizeAndDequantizeV2, even on the
 denylist, makes TF-TRT set INT8 and turn calibration off. The other quantize nodes are converted at
@@ -21,6 +20,7 @@ from typing import Any
 
 from converters.int8.calibration_table import CalibrationTable
 from converters.int8.quantization import CONVERTED_OPS, EXPLICIT_OP
+from converters.model.engine_layers import parse_layer
 from converters.model.trt_graph import EngineNode
 from converters.spec.conversion_spec import ConversionSpec
 from converters.util.errors import EngineError, NotInt8Error, SpecError, listed
@@ -28,7 +28,6 @@ from converters.util.errors import EngineError, NotInt8Error, SpecError, listed
 # For TF_CPP_VMODULE: with it TensorFlow's log includes TensorRT's own, which lists the layers.
 LOG_LAYERS = "trt_logger=3"
 
-_LAYER = re.compile(r"Layer\((\w+)\): (.*), Tactic: \w+, (.*) -> (.*)$")
 _TRT_LINE = re.compile(r"trt_logger\.cc:\d+\]")
 # Layers that move and hold values and compute nothing.
 _PASSIVE = ("Reformat", "Constant", "NoOp", "Shuffle", "ShuffleV2")
@@ -41,9 +40,9 @@ def layers(log: str) -> list[tuple[str, bool]]:
     """(name, whether it reads INT8) of every computing layer of every engine in a build log."""
     found = []
     for line in log.splitlines():
-        match = _LAYER.search(line)
-        if match and match[1] not in _PASSIVE and not _ONLY_CONVERTS.fullmatch(match[2]):
-            found.append((match[2], "(Int8[" in match[3]))
+        layer = parse_layer(line)
+        if layer and layer.kind not in _PASSIVE and not _ONLY_CONVERTS.fullmatch(layer.name):
+            found.append((layer.name, any(tensor.dtype == "Int8" for tensor in layer.inputs)))
     return found
 
 
@@ -52,7 +51,7 @@ def without_layers(log: str) -> str:
     kept = [
         line
         for line in log.splitlines()
-        if not (_LAYER.search(line) or (_TRT_LINE.search(line) and " I " in line[:40]))
+        if not (parse_layer(line) or (_TRT_LINE.search(line) and " I " in line[:40]))
         and re.match(r"\d{4}-|\[|\w+Error|Traceback|WARNING|  ", line)
     ]
     return "\n".join(kept) + "\n"

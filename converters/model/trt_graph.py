@@ -47,8 +47,7 @@ class EngineNode:
     output_dtypes: tuple[str, ...]
     input_shapes: tuple[PartialShape, ...]
     output_shapes: tuple[PartialShape, ...]
-    ops: Mapping[str, int]  # how many of each op type the native segment has, or had
-    node_names: tuple[str, ...]  # of the native segment
+    node_ops: Mapping[str, str]  # the nodes that the native segment has, or had, by their names
     plan: bytes
     calibration_table: str
     use_calibration: bool
@@ -59,6 +58,16 @@ class EngineNode:
     profile_strategy: str  # "" in implicit batch mode
     allow_build: bool
     device: str
+
+    @property
+    def ops(self) -> dict[str, int]:
+        """How many of each op type the native segment has, or had."""
+        return dict(sorted(Counter(self.node_ops.values()).items()))
+
+    @property
+    def node_names(self) -> tuple[str, ...]:
+        """The nodes of the native segment."""
+        return tuple(self.node_ops)
 
 
 @dataclass(frozen=True)
@@ -167,8 +176,7 @@ def engine_node(node: Any, where: str, functions: Mapping[str, Any]) -> EngineNo
         output_dtypes=tuple(map(dtype_name, attr["OutT"].list.type)),
         input_shapes=tuple(map(partial_shape, attr["input_shapes"].list.shape)),
         output_shapes=tuple(map(partial_shape, attr["output_shapes"].list.shape)),
-        ops=dict(sorted(Counter(op for _, op in nodes).items())),
-        node_names=tuple(name for name, _ in nodes),
+        node_ops=dict(nodes),
         # In dynamic engines of TensorFlow 1 this attribute holds the segment, not a plan.
         plan=attr["serialized_segment"].s if static else b"",
         calibration_table=attr["calibration_data"].s.decode("utf-8", "replace"),

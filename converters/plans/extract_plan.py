@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from converters.checks.runnable import recorded_gpus, require_same_gpu
-from converters.model.engine_file import plan_hash, plan_header, read_engine_file
+from converters.model.engine_file import plan_hash, plan_header
 from converters.model.flat_graph import FlatGraph, FlatNode, flatten
 from converters.model.trt_graph import ENGINE_OP, EngineNode, LoadedGraph, engine_nodes, load_graph
 from converters.plans.plan_compare import (
@@ -20,7 +20,8 @@ from converters.plans.plan_compare import (
     excluded_nodes,
     why_not_whole,
 )
-from converters.report.engine_reports import static_shapes
+from converters.report.engine_reports import stored_plans
+from converters.report.layers_record import read_layers, write_layers
 from converters.util.errors import ModelError, PlanError, SpecError, UnavailableError
 from converters.util.outputs import new_output
 from converters.util.paths import check_apart
@@ -105,7 +106,8 @@ def extract_plans(
     overwrite: bool = False,
     tolerance: float = 0.0,
 ) -> ExtractedPlans:
-    """Writes every plan of a converted model into the folder `out`, with plans.json.
+    """Writes every plan of a converted model into the folder `out`, with plans.json, and with
+    layers.json if the model has it.
 
     Args:
       model: a SavedModel folder (V2's plans are its assets) or a frozen graph (V1 static mode).
@@ -138,6 +140,7 @@ def extract_plans(
     plans, data, notes = _plans(loaded, graphs)
     if not plans:
         raise PlanError(f"{loaded.path} has no plan to extract: {'; '.join(notes) or 'no engine'}")
+    layers = read_layers(loaded.path if loaded.path.is_dir() else loaded.path.parent)
     made = ExtractedPlans(
         str(loaded.path),
         str(out),
@@ -149,6 +152,8 @@ def extract_plans(
     with new_output(out, overwrite) as folder:
         for plan in plans:
             (folder / plan.file).write_bytes(data[plan.file])
+        hashes = {plan.sha256 for plan in plans}
+        write_layers(folder, [one for one in layers if one.sha256 in hashes])
         made = _compared(made, loaded, folder, compare, tolerance)
         text = json.dumps(made.to_json(), indent=2) + "\n"
         (folder / PLANS_FILE).write_text(text, encoding="utf-8")
@@ -193,7 +198,7 @@ def _plans(
     plans, data, notes = [], {}, []
     for name, places in placed.items():
         engine = engines[name]
-        stored = _stored(loaded, engine)
+        stored = [(one.input_shapes, one.plan) for one in stored_plans(loaded, engine)]
         if not stored:
             notes.append(f"{name} has no saved plan")
         node, graph = places[0]
@@ -224,15 +229,6 @@ def _plans(
                 )
             )
     return plans, data, notes
-
-
-def _stored(loaded: LoadedGraph, engine: EngineNode) -> list[tuple[tuple[Shape, ...], bytes]]:
-    if engine.static:
-        return [(static_shapes(engine), engine.plan)] if engine.plan else []
-    path = loaded.engine_file(engine)
-    if path is None:
-        return []
-    return [(e.input_shapes, e.plan) for e in read_engine_file(path, allow_empty=True)]
 
 
 def _max_batch(engine: EngineNode, shapes: tuple[Shape, ...]) -> int | None:

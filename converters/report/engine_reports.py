@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 
-from converters.model.engine_file import plan_hash, plan_header, read_engine_file
+from converters.model.engine_file import StoredEngine, plan_hash, plan_header, read_engine_file
 from converters.model.flat_graph import FlatGraph, FlatNode, node_of
 from converters.model.trt_graph import (
     ENGINE_OP,
@@ -41,8 +41,18 @@ def engines_of(loaded: LoadedGraph, graphs: list[FlatGraph]) -> list[EngineRepor
     return list(found.values())
 
 
-def static_shapes(engine: EngineNode) -> tuple[Shape, ...]:
-    """The shapes that a static engine was built for: its batch is max_batch_size."""
+def stored_plans(loaded: LoadedGraph, engine: EngineNode) -> list[StoredEngine]:
+    """The engine's plans, in the graph or in the model's assets; PlanError if the file is damaged.
+
+    A static engine has one, whose batch is max_batch_size.
+    """
+    if engine.static:
+        return [StoredEngine(_static_shapes(engine), engine.plan)] if engine.plan else []
+    path = loaded.engine_file(engine)
+    return [] if path is None else read_engine_file(path, allow_empty=True)
+
+
+def _static_shapes(engine: EngineNode) -> tuple[Shape, ...]:
     return tuple(
         tuple(engine.max_batch_size if dim is None else dim for dim in shape or ())
         for shape in engine.input_shapes
@@ -134,24 +144,21 @@ def _engine(
 
 
 def _plans(loaded: LoadedGraph, engine: EngineNode) -> tuple[list[PlanReport], list[str]]:
-    if engine.static:
-        if engine.plan:
-            return [_plan(engine.plan, static_shapes(engine))], []
-        return [], ["it is static but holds no plan"]
-    path = loaded.engine_file(engine)
     try:
-        stored = [] if path is None else read_engine_file(path, allow_empty=True)
+        stored = stored_plans(loaded, engine)
     except PlanError as error:
         return [], [str(error)]
     problems = []
-    if not stored:
+    if not stored and engine.static:
+        problems.append("it is static but holds no plan")
+    elif not stored:
         instead = (
             "TensorFlow builds it at the first request"
             if engine.allow_build
             else "building at run time is off, so its native segment runs"
         )
         problems.append(f"no plan is saved: {instead}")
-    if len(stored) > engine.max_cached_engines > 0:
+    if not engine.static and len(stored) > engine.max_cached_engines > 0:
         problems.append(
             f"{len(stored)} plans but a cache of {engine.max_cached_engines}: loading evicts some"
         )

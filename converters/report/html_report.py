@@ -9,7 +9,16 @@ from pathlib import PurePath
 from converters.report.graph_boxes import ops_text
 from converters.report.graph_svg import MOST_BOXES, drawing_svg, engine_colour
 from converters.report.report_data import EngineReport, ReportData
-from converters.report.text_report import SOURCES, built_text, bytes_text, summary, tensors_text
+from converters.report.text_report import (
+    LAYER_HEADS,
+    SOURCES,
+    built_text,
+    bytes_text,
+    layer_rows,
+    layers_title,
+    summary,
+    tensors_text,
+)
 from converters.segments.segment_rules import shape_text
 
 _CATEGORY_COLOURS = 6
@@ -27,7 +36,7 @@ def html_report(report: ReportData) -> str:
     ]
     if report.engines:
         body.append(section("Engines", f'<div class="panel scroll">{_engines(report)}</div>'))
-    body.append(section("Graph", _graphs(report)))
+    body += [section("Layers", _layers(report)), section("Graph", _graphs(report))]
     if report.left_out:
         left = f'<div class="panel scroll">{_left_out(report)}</div>'
         body.append(section("Left out", left))
@@ -140,7 +149,7 @@ def _engines(report: ReportData) -> str:
             f'<td class="bar">{_bar(count, engine.compute_nodes / most, colour)}'
             f'<div class="small">{escape(ops_text(engine.ops))}</div>'
             f"{_details('all ops', _op_names(engine))}</td>",
-            f"<td>{_tag(engine.precision)} {_tag(engine.mode)} {_tag(engine.batch + ' batch')}"
+            f"<td>{tag(engine.precision)} {tag(engine.mode)} {tag(engine.batch + ' batch')}"
             f"{_settings(engine)}</td>",
             f'<td class="mono tensors">{_lines(ins)}<br>\u2192 {_lines(outs)}</td>',
         ]
@@ -165,8 +174,9 @@ def _bar(text: str, share: float, colour: str) -> str:
     return f'{escape(text)}<div class="track">{fill}</div>'
 
 
-def _tag(text: str) -> str:
-    return f'<span class="tag">{escape(text)}</span>'
+def tag(text: str, classes: str = "tag") -> str:
+    """A word with a border around it."""
+    return f'<span class="{classes}">{escape(text)}</span>'
 
 
 def _settings(engine: EngineReport) -> str:
@@ -192,6 +202,23 @@ def _problems(engine: EngineReport) -> str:
 def _op_names(engine: EngineReport) -> list[str]:
     ops = sorted(engine.ops.items(), key=lambda item: (-item[1], item[0]))
     return [f"{op} \u00d7{count}" for op, count in ops]
+
+
+def _layers(report: ReportData) -> str:
+    heads = [head[:1].upper() + head[1:] for head in LAYER_HEADS]
+    parts = []
+    for plan in report.layers:
+        rows = []
+        for layer, (kind, precision, ops, nodes) in zip(plan.layers, layer_rows(plan)):
+            mark = f" {tag('format', 'tag why')}" if layer.changes_format else ""
+            rows.append(
+                f'<tr><td class="mono" title="{escape(layer.name)}">{escape(kind)}{mark}</td>'
+                f"<td>{tag(precision)}</td><td>{escape(ops)}</td>"
+                f'<td class="mono">{_lines(nodes.split(" + "))}</td></tr>'
+            )
+        title = f"<h3>{escape(layers_title(plan))}</h3>"
+        parts.append(f'<div class="panel scroll">{title}{table(heads, rows)}</div>')
+    return "\n".join(parts)
 
 
 def _graphs(report: ReportData) -> str:

@@ -18,6 +18,7 @@ from converters.report.advice import advise
 from converters.report.engine_reports import engines_of, foreseen
 from converters.report.graph_boxes import draw
 from converters.report.html_report import html_report
+from converters.report.layers_record import require_layers
 from converters.report.report_data import EngineReport, LeftOut, NodeCount, ReportData
 from converters.report.text_report import advice_text, text_report
 from converters.segments import exclusions, segment_rules
@@ -30,7 +31,7 @@ from converters.segments.segmenter import (
     tftrt_is_compiled_in,
     why_not_asked,
 )
-from converters.util.errors import UnavailableError
+from converters.util.errors import ModelError, UnavailableError
 
 
 class ModelReport(ReportData):
@@ -70,6 +71,7 @@ def inspect_model(
     *,
     options: SegmenterOptions | None = None,
     ask: bool | None = None,
+    layers: bool = False,
 ) -> ModelReport:
     """Reads the model at `path` (SavedModel folder, frozen .pb, .meta) and reports on it.
 
@@ -82,9 +84,11 @@ def inspect_model(
       ask: whether to ask TF-TRT's segmenter, in a child process, for reasons that are not recorded.
         That takes about 15 s for each signature. None asks if this TensorFlow has TF-TRT inside
         and the unconverted model is given. Otherwise the rules give the reasons.
+      layers: whether the report has the layers of each engine: what TensorRT fused, and in which
+        type it computes. `convert` keeps them in layers.json.
 
     Raises:
-      ModelError: a model or the record cannot be read.
+      ModelError: a model or the record cannot be read, or `layers` is True and there are none.
       UnavailableError: `ask` is True and TF-TRT's segmenter cannot be asked.
     """
     loaded = load_graph(path, tags)
@@ -92,12 +96,19 @@ def inspect_model(
     graphs = distinct(flatten(loaded))
     if any(node.op == ENGINE_OP for graph in graphs for node in graph.nodes.values()):
         before = None if original is None else load_graph(original, tags)
-        report = _converted(loaded, graphs, kept, options, before, ask)
+        # Known before the segmenter is asked, which takes time.
+        known = require_layers(loaded) if layers else ()
+        report = replace(_converted(loaded, graphs, kept, options, before, ask), layers=known)
         found = {engine.precision for engine in report.engines}
         precision = next((name for name in ("INT8", "FP16") if name in found), "FP32")
         # With the ops of each engine that still has them.
         graphs = distinct(flatten(loaded, native=True))
     else:
+        if layers:
+            raise ModelError(
+                f"{loaded.path} is not converted, so that it has no layers of TensorRT: convert it "
+                "with `trt-convert convert`, and inspect the result"
+            )
         chosen = options_of(kept, options)
         report = _forecast(loaded, graphs, kept, chosen, ask)
         precision = chosen.precision

@@ -15,6 +15,7 @@ left_out_ops           the same by op and reason, with counts, most frequent fir
 plumbing               op -> count of nodes outside that hold, pass on or order values
 advice                 list of what to change in the model: rule, signature, nodes, reason, cure,
                        source; see converters.report.advice
+layers                 of each plan, if they were asked for; see PlanLayers
 notes                  sentences about what is unknown or wrong
 
 Unknown dimensions are null, and so is a shape of unknown rank. Sizes are bytes.
@@ -28,6 +29,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from converters.model.engine_layers import LayerTensor
 from converters.model.trt_graph import PartialShape, Signature
 from converters.util.shapes import Shape
 
@@ -90,6 +92,37 @@ class EngineReport:
     @property
     def plan_bytes(self) -> int:
         return sum(plan.size for plan in self.plans)
+
+
+@dataclass(frozen=True)
+class LayerReport:
+    """A layer, with the TensorFlow nodes that it computes and their ops.
+
+    `kind` and `tactic` are TensorRT's names of the layer and of its kernel. `precision` is what it
+    reads and writes, in TensorRT's words. `changes_format` marks layers that only bring a tensor
+    into another type or another order in memory.
+    """
+
+    name: str
+    kind: str
+    precision: str
+    changes_format: bool
+    nodes: tuple[str, ...]
+    ops: tuple[str, ...]
+    tactic: str
+    inputs: tuple[LayerTensor, ...]
+    outputs: tuple[LayerTensor, ...]
+
+
+@dataclass(frozen=True)
+class PlanLayers:
+    """The layers of one plan."""
+
+    engine: str
+    precision: str
+    input_shapes: tuple[Shape, ...]
+    sha256: str
+    layers: tuple[LayerReport, ...]
 
 
 @dataclass(frozen=True)
@@ -169,6 +202,7 @@ class ReportData:
     notes: tuple[str, ...]
     advice: tuple[Advice, ...] = ()
     drawings: tuple[Drawing, ...] = field(default=(), compare=False)
+    layers: tuple[PlanLayers, ...] = ()
 
     @property
     def converted_compute(self) -> int:

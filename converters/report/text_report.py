@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from converters.report.graph_boxes import ops_text
-from converters.report.report_data import EngineReport, ReportData, TensorReport
+from converters.report.report_data import EngineReport, PlanLayers, ReportData, TensorReport
 from converters.segments.segment_rules import shape_text
 from converters.util.shapes import format_shape
 
@@ -39,6 +39,8 @@ def text_report(report: ReportData) -> str:
         for engine in report.engines:
             lines += [f"  {engine.name}: {ops_text(engine.ops)}"]
             lines += [f"  {engine.name}: {problem}" for problem in engine.problems]
+    for plan in report.layers:
+        lines += ["", layers_title(plan), *table_lines([LAYER_HEADS, *layer_rows(plan)])]
     if report.left_out:
         lines += ["", f"left out: {nodes_text(len(report.left_out))}"]
         rows = [("op", "nodes", "why", "reason")]
@@ -111,6 +113,32 @@ def built_text(engine: EngineReport) -> str:
 def tensors_text(tensors: Iterable[TensorReport]) -> list[str]:
     """Inputs or outputs of an engine, each as "float32 ?x8"."""
     return [f"{tensor.dtype} {shape_text(tensor.shape)}".strip() for tensor in tensors]
+
+
+LAYER_HEADS = ("layer", "type", "ops", "TensorFlow nodes, or the layer's name")
+
+
+def layers_title(plan: PlanLayers) -> str:
+    """Which plan it is, and how many layers it has."""
+    shapes = ", ".join(map(format_shape, plan.input_shapes))
+    copies = sum(layer.changes_format for layer in plan.layers)
+    return (
+        f"{plan.engine} ({plan.precision}), built for {shapes}: {len(plan.layers)} layers, "
+        f"{copies} of them change{'s' if copies == 1 else ''} the format"
+    )
+
+
+def layer_rows(plan: PlanLayers) -> list[tuple[str, ...]]:
+    """A row of each layer; TensorRT calls one that changes a tensor's format Reformat."""
+    return [
+        (
+            layer.kind,
+            layer.precision,
+            " + ".join(layer.ops) or "-",
+            " + ".join(layer.nodes) or layer.name,
+        )
+        for layer in plan.layers
+    ]
 
 
 def _engine_rows(report: ReportData) -> list[tuple[str, ...]]:

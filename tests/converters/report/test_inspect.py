@@ -355,7 +355,7 @@ def test_the_json_form_has_its_keys(tmp_path: Path) -> None:
     assert set(values) == {
         *("schema", "path", "kind", "tags", "tensorflow_version", "signatures", "forecast"),
         *("reasons_from", "nodes_before", "before_from", "nodes_after", "engines", "left_out"),
-        *("plumbing", "notes", "advice", "share_converted", "left_out_ops"),
+        *("plumbing", "notes", "advice", "share_converted", "left_out_ops", "layers"),
     }
     assert values["schema"] == 1
     assert values["share_converted"] == pytest.approx(13 / 14)
