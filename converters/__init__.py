@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from converters.convert_model import calibrate, convert
     from converters.environment.doctor import doctor
     from converters.measure.benchmark import benchmark
+    from converters.measure.profile import profile
     from converters.plans.extract_plan import extract_plans
     from converters.report.inspect_model import inspect_model
     from converters.spec.conversion_spec import ConversionSpec
@@ -59,6 +60,7 @@ __all__ = [
     "doctor",
     "extract_plans",
     "inspect_model",
+    "profile",
     "verify",
     "verify_labels",
 ]
@@ -74,6 +76,7 @@ _ELSEWHERE = {
     "doctor": "environment.doctor",
     "extract_plans": "plans.extract_plan",
     "inspect_model": "report.inspect_model",
+    "profile": "measure.profile",
     "verify": "checks.verify",
     "verify_labels": "checks.labels",
 }

@@ -18,6 +18,7 @@ from converters.cli import (
     doctor,
     extract_plan,
     inspect_model,
+    profile,
     verify,
 )
 from converters.cli.result import StdoutError, open_closed_streams, to_stdout
@@ -25,7 +26,7 @@ from converters.cli.values import UsageError, path
 from converters.util.custom_ops import load_custom_ops
 from converters.util.errors import ConverterError
 
-_COMMANDS = (convert, calibrate, inspect_model, verify, benchmark, extract_plan, doctor)
+_COMMANDS = (convert, calibrate, inspect_model, verify, benchmark, profile, extract_plan, doctor)
 
 # The packages that commands import when they run, and what to install for each.
 _PACKAGES = {

@@ -23,7 +23,8 @@ from converters.measure.benchmark_text import benchmark_text
 from converters.measure.cells import cell_batches
 from converters.measure.figures import Figures
 from converters.measure.measure_job import measure
-from converters.measure.subject import PathLike, Subject, open_subject
+from converters.measure.model_requests import ENGINES_ALONE
+from converters.measure.subject import PathLike, Subject, check_same_inputs, open_subject
 from converters.measure.turns import TurnTaker
 from converters.util.child import environment_variables
 from converters.util.errors import EngineError, MeasureError
@@ -37,13 +38,6 @@ ROUNDS = 5
 LEAST_REQUESTS = 20
 # With fewer requests the 99th percentile is the slowest of them.
 _ENOUGH_FOR_P99 = 100
-
-_ENVIRONMENT = {
-    # Two models that are compared share a GPU.
-    "TF_FORCE_GPU_ALLOW_GROWTH": "true",
-    # A request without an engine fails, instead of being measured.
-    "TF_TRT_ALLOW_ENGINE_NATIVE_SEGMENT_EXECUTION": "0",
-}
 
 
 @dataclass(frozen=True)
@@ -145,13 +139,13 @@ def benchmark(
         subjects = {MODEL: open_subject(model, work / MODEL, signature, tags, outputs)}
         if original is not None:
             subjects[ORIGINAL] = open_subject(original, work / ORIGINAL, signature, tags, outputs)
-            _check_same_inputs(subjects)
+            check_same_inputs(subjects[MODEL], subjects[ORIGINAL])
         batches = cell_batches(subjects[MODEL].specs, sets, batch_sizes or (), data, seed)
         wanted = _wanted(batches, concurrency, work)
         notes = []
         for subject in subjects.values():
             notes += _engines_run(subject, wanted, shown)
-        stack.enter_context(environment_variables(_ENVIRONMENT))
+        stack.enter_context(environment_variables(ENGINES_ALONE))
         shared = {
             "cells": [cell.job() for cell in wanted],
             "queued": queued,
@@ -225,17 +219,6 @@ def _check(
             raise MeasureError(f"{name} is {value}; it is a finite number above 0")
     if not (math.isfinite(warm_up) and warm_up >= 0):
         raise MeasureError(f"warm_up is {warm_up}; it is a finite number of seconds, at least 0")
-
-
-def _check_same_inputs(subjects: Mapping[str, Subject]) -> None:
-    model, original = subjects[MODEL], subjects[ORIGINAL]
-    if set(model.specs) != set(original.specs):
-        raise MeasureError(
-            f"{model.given} takes {', '.join(model.specs)}, and {original.given} takes "
-            f"{', '.join(original.specs)}: they get the same batches, so their inputs need the "
-            "same names. Name another signature (signature=, --signature), or keep plans.json "
-            "beside a plan, which has the signature's names"
-        )
 
 
 def _wanted(

@@ -9,7 +9,25 @@ from typing import Any
 from converters.inputs.calibration_data import Batch
 from converters.measure import host_memory
 
+# Environment variables of processes that run a model.
+ENGINES_ALONE = {
+    # Two models that are compared share a GPU.
+    "TF_FORCE_GPU_ALLOW_GROWTH": "true",
+    # A request without an engine fails, instead of being measured.
+    "TF_TRT_ALLOW_ENGINE_NATIVE_SEGMENT_EXECUTION": "0",
+}
 _DISALLOWED = "User disallowed engine native segment execution"
+
+
+def why_no_engine(error: Exception, shapes: str) -> str | None:
+    """Says why a request failed, where TensorFlow would have run instead of an engine."""
+    if _DISALLOWED not in str(error):
+        return None
+    return (
+        f"no engine serves {shapes}: TensorFlow would run instead of TensorRT, and its time says "
+        "nothing of the engines. Give a shape that the model was converted for (--shape, --batch), "
+        "or convert it for this one"
+    )
 
 
 class ModelRequests:
@@ -79,14 +97,8 @@ class ModelRequests:
         return host_memory.peak()
 
     def explained(self, error: Exception, shapes: str) -> str | None:
-        """Says why a request failed, where TensorFlow would have run instead of an engine."""
-        if _DISALLOWED not in str(error):
-            return None
-        return (
-            f"no engine serves {shapes}: TensorFlow would run instead of TensorRT, and its time "
-            "says nothing of the engines. Give a shape that the model was converted for (--shape, "
-            "--batch), or convert it for this one"
-        )
+        """As why_no_engine."""
+        return why_no_engine(error, shapes)
 
     def close(self) -> None:
         self._batches = []

@@ -78,6 +78,17 @@ def open_subject(
     return Subject(str(path), "model", folder, name, specs[name], own_tags, bool(engines))
 
 
+def check_same_inputs(model: Subject, original: Subject) -> None:
+    """MeasureError if the two cannot get the same batches."""
+    if set(model.specs) != set(original.specs):
+        raise MeasureError(
+            f"{model.given} takes {', '.join(model.specs)}, and {original.given} takes "
+            f"{', '.join(original.specs)}: they get the same batches, so their inputs need the "
+            "same names. Name another signature (signature=, --signature), or keep plans.json "
+            "beside a plan, which has the signature's names"
+        )
+
+
 def is_plan(path: PathLike) -> bool:
     """Whether the file is a TensorRT plan, by its name or its first bytes."""
     path = Path(path)

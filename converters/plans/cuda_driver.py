@@ -107,6 +107,16 @@ class Device:
         while self._allocated:
             self.free_unowned(self._allocated.pop())
 
+    def start_profiler(self) -> None:
+        """Where a tool such as Nsight Systems records only between start and stop, it starts."""
+        self.use()
+        self.call("cuProfilerStart")
+
+    def stop_profiler(self) -> None:
+        """Ends what `start_profiler` began."""
+        self.wait()
+        self.call("cuProfilerStop")
+
     def close(self) -> None:
         """Gives the memory, the stream and the context back; a second call does nothing."""
         if not self._context:

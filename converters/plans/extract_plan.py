@@ -140,7 +140,7 @@ def extract_plans(
     plans, data, notes = _plans(loaded, graphs)
     if not plans:
         raise PlanError(f"{loaded.path} has no plan to extract: {'; '.join(notes) or 'no engine'}")
-    layers = read_layers(loaded.path if loaded.path.is_dir() else loaded.path.parent)
+    layers = read_layers(loaded.path)
     made = ExtractedPlans(
         str(loaded.path),
         str(out),

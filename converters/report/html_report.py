@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from html import escape
 from pathlib import PurePath
 
@@ -118,17 +118,24 @@ def _share(report: ReportData) -> str:
         (category, count, f"var(--c{i % _CATEGORY_COLOURS})")
         for i, (category, count) in enumerate(report.categories.items())
     ]
+    shown = [(name, str(count), count / total, colour) for name, count, colour in pieces]
+    return stacked_bar("shares of compute nodes", shown)
+
+
+def stacked_bar(label: str, pieces: Sequence[tuple[str, str, float, str]]) -> str:
+    """One bar of pieces side by side, each (name, text, share, colour), with a legend."""
     bar = "".join(
-        f'<i style="width:{100 * count / total:.2f}%;background:{colour}" '
-        f'title="{escape(name)}: {count}"></i>'
-        for name, count, colour in pieces
+        f'<i style="width:{100 * share:.2f}%;background:{colour}" '
+        f'title="{escape(name)}: {escape(text)}"></i>'
+        for name, text, share, colour in pieces
     )
     legend = "".join(
-        f'<li><span class="swatch" style="background:{colour}"></span>{escape(name)}: {count}</li>'
-        for name, count, colour in pieces
+        f'<li><span class="swatch" style="background:{colour}"></span>{escape(name)}: '
+        f"{escape(text)}</li>"
+        for name, text, _, colour in pieces
     )
     return (
-        f'<div class="panel"><div class="stack" role="img" aria-label="shares of compute nodes">'
+        f'<div class="panel"><div class="stack" role="img" aria-label="{escape(label)}">'
         f'{bar}</div><ul class="legend">{legend}</ul></div>'
     )
 
@@ -146,7 +153,7 @@ def _engines(report: ReportData) -> str:
         ins, outs = tensors_text(engine.inputs), tensors_text(engine.outputs)
         cells = [
             f'<td class="name">{swatch}{escape(engine.name)}{_problems(engine)}</td>',
-            f'<td class="bar">{_bar(count, engine.compute_nodes / most, colour)}'
+            f'<td class="bar">{share_bar(count, engine.compute_nodes / most, colour)}'
             f'<div class="small">{escape(ops_text(engine.ops))}</div>'
             f"{_details('all ops', _op_names(engine))}</td>",
             f"<td>{tag(engine.precision)} {tag(engine.mode)} {tag(engine.batch + ' batch')}"
@@ -157,7 +164,7 @@ def _engines(report: ReportData) -> str:
             size = bytes_text(engine.plan_bytes) if engine.plans else "none"
             versions = sorted({p.tensorrt_version or "version unknown" for p in engine.plans})
             cells += [
-                f'<td class="bar">{_bar(size, engine.plan_bytes / largest, colour)}'
+                f'<td class="bar">{share_bar(size, engine.plan_bytes / largest, colour)}'
                 f'<div class="small">{escape(", ".join(versions))}</div></td>',
                 f'<td class="mono tensors">{_lines((built_text(engine) or "-").split("; "))}</td>',
             ]
@@ -169,7 +176,8 @@ def _lines(texts: Iterable[str]) -> str:
     return "<br>".join(map(escape, texts))
 
 
-def _bar(text: str, share: float, colour: str) -> str:
+def share_bar(text: str, share: float, colour: str) -> str:
+    """A text above a bar whose length is the share."""
     fill = f'<i style="width:{100 * share:.1f}%;background:{colour}"></i>' if share else ""
     return f'{escape(text)}<div class="track">{fill}</div>'
 
@@ -238,7 +246,7 @@ def _left_out(report: ReportData) -> str:
     most = max(group.count for group in report.left_out_ops)
     rows = []
     for group in report.left_out_ops:
-        bar = _bar(str(group.count), group.count / most, colours[group.category])
+        bar = share_bar(str(group.count), group.count / most, colours[group.category])
         rows.append(
             f'<tr><td class="name">{escape(group.op)}</td><td class="bar">{bar}</td>'
             f'<td><span class="tag why">{escape(group.category)}</span></td>'

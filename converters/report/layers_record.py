@@ -74,12 +74,12 @@ def write_layers(folder: Path, plans: Iterable[PlanLayers]) -> None:
         (folder / LAYERS_FILE).write_text(text, encoding="utf-8")
 
 
-def read_layers(folder: Path) -> tuple[PlanLayers, ...]:
-    """What layers.json of the folder has; empty without the file.
+def read_layers(model: Path) -> tuple[PlanLayers, ...]:
+    """What layers.json has, in the folder that is the model, or beside a file; empty without it.
 
     ModelError: it is damaged, or of a later version.
     """
-    path = folder / LAYERS_FILE
+    path = (model if model.is_dir() else model.parent) / LAYERS_FILE
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
         if found["schema"] != LAYERS_SCHEMA:
@@ -110,8 +110,7 @@ def _layer(values: Mapping[str, Any]) -> LayerReport:
 
 def require_layers(loaded: LoadedGraph) -> tuple[PlanLayers, ...]:
     """The layers of a converted model. ModelError says how to get them if the model has none."""
-    folder = loaded.path if loaded.path.is_dir() else loaded.path.parent
-    found = read_layers(folder)
+    found = read_layers(loaded.path)
     if not found:
         raise ModelError(
             f"{loaded.path} has no {LAYERS_FILE}, so that the layers of its engines are not known: "

@@ -5,36 +5,25 @@ from __future__ import annotations
 
 import json
 from collections import deque
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import made_up_runtime
 import numpy as np
 import pytest
-from made_up_driver import Driver
 from made_up_runtime import SCRATCH, WEIGHTS, made_up_plan
 
 from converters import MeasureError, PlanError, benchmark
-from converters.measure import plan_requests
 from converters.measure.callers import run_turn
 from converters.measure.plan_requests import PlanRequests
-from converters.plans import plan_runner
 from converters.plans.cuda_driver import Device
 from converters.plans.extract_plan import PLANS_FILE
 
 X, Y = "TensorRTInputPH_0", "TensorRTOutputPH_0"
 RANGE = [[1, 4], [8, 4], [8, 4]]
+pytestmark = pytest.mark.usefixtures("runtime")
+
 QUICK: dict[str, Any] = {"seconds": 0.05, "warm_up": 0.0, "progress": False}
-
-
-@pytest.fixture(autouse=True)
-def runtime(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    for module in (plan_runner, plan_requests):
-        monkeypatch.setattr(module, "import_tensorrt", lambda: made_up_runtime)
-    driver = Driver.installed(monkeypatch)
-    yield
-    assert driver.is_empty()
 
 
 @pytest.fixture

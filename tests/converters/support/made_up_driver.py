@@ -15,7 +15,8 @@ STREAM = 7
 
 class Driver:
     """The functions that cuda_driver.py and cuda_stream.py call. `held`, `events`, `graphs` and
-    `contexts` are what nobody has given back; `copied` counts bytes by function."""
+    `contexts` are what nobody has given back; `copied` counts bytes by function; `recorded` is what a
+    tool for profiling would see."""
 
     # The one that made_up_runtime.py puts its work into.
     current: Driver
@@ -28,6 +29,7 @@ class Driver:
         self.refuses_graphs = False
         self.contexts = 0
         self.copied: dict[str, int] = {}
+        self.recorded: list[str] = []
         self.now = 0.0
 
     @classmethod
@@ -122,6 +124,14 @@ class Driver:
         assert stream.value == STREAM
         for work in self.graphs[graph.value]:
             work()
+        return 0
+
+    def cuProfilerStart(self) -> int:  # noqa: N802
+        self.recorded.append("start")
+        return 0
+
+    def cuProfilerStop(self) -> int:  # noqa: N802
+        self.recorded.append("stop")
         return 0
 
     def cuGetErrorString(self, code: int, text: Any) -> int:  # noqa: N802
