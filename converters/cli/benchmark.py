@@ -6,9 +6,8 @@ import argparse
 from typing import Any
 
 from converters.cli import values
-from converters.cli.result import add_quiet, show
+from converters.cli.result import add_page, add_quiet, check_page, show, write_page
 from converters.cli.spec_options import add_graph_choice, add_random_inputs
-from converters.util.paths import check_outside
 
 
 def add_parser(commands: Any) -> argparse.ArgumentParser:
@@ -28,10 +27,7 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
     _add_measuring(parser.add_argument_group("how to measure"))
     parser.add_argument("--signature", metavar="NAME", help="default serving_default, or the only")
     add_graph_choice(parser)
-    parser.add_argument("--html", type=values.path, metavar="FILE", help="write a page of its own")
-    parser.add_argument(
-        "--overwrite", action="store_true", help="replace the FILE of --html if it exists"
-    )
+    add_page(parser)
     add_quiet(parser)
     return parser
 
@@ -96,12 +92,8 @@ def run(args: argparse.Namespace) -> int:
     if args.shapes is not None and args.data is not None:
         raise values.UsageError("argument --shape: it is of random inputs; not allowed with --data")
     from converters.measure.benchmark import benchmark
-    from converters.util.outputs import check_new, write_new
 
-    if args.html is not None:
-        for model in (args.model, *([args.original] if args.original else ())):
-            check_outside(args.html, model)
-        check_new(args.html, args.overwrite)
+    check_page(args)
     report = benchmark(
         args.model,
         args.original,
@@ -121,7 +113,6 @@ def run(args: argparse.Namespace) -> int:
         seed=args.seed,
         progress=False if args.quiet else None,
     )
-    if args.html is not None:
-        write_new(args.html, report.to_html().encode("utf-8", "backslashreplace"), args.overwrite)
+    write_page(args, report)
     show(args, report)
     return 1 if args.max_latency_ms is not None and report.best is None else 0

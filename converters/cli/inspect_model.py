@@ -6,8 +6,7 @@ import argparse
 from typing import Any
 
 from converters.cli import values
-from converters.cli.result import show, to_stdout
-from converters.util.paths import check_outside
+from converters.cli.result import add_page, check_page, show, to_stdout, write_page
 
 
 def add_parser(commands: Any) -> argparse.ArgumentParser:
@@ -36,10 +35,7 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
         action="store_true",
         help="show the layers of each engine: what TensorRT fused, and in which type it computes",
     )
-    parser.add_argument("--html", type=values.path, metavar="FILE", help="write a page of its own")
-    parser.add_argument(
-        "--overwrite", action="store_true", help="replace the FILE of --html if it exists"
-    )
+    add_page(parser)
     parser.add_argument(
         "--events", type=values.path, metavar="FOLDER", help="write the graph for TensorBoard"
     )
@@ -49,21 +45,14 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
 def run(args: argparse.Namespace) -> int:
     from converters.report.event_files import check_folder, write_event_files
     from converters.report.inspect_model import inspect_model
-    from converters.util.outputs import check_new, write_new
 
-    if args.html is not None:
-        for model in [args.model, *([args.original] if args.original else ())]:
-            check_outside(args.html, model)
-        check_new(args.html, args.overwrite)
+    check_page(args)
     if args.events is not None:
         check_folder(args.events, args.model, args.original)
     report = inspect_model(
         args.model, args.original, tags=args.tags, ask=args.ask, layers=args.layers
     )
-    if args.html is not None:
-        # A path need not be UTF-8.
-        page = report.to_html().encode("utf-8", "backslashreplace")
-        write_new(args.html, page, args.overwrite)
+    write_page(args, report)
     if args.events is not None:
         write_event_files(report, args.events, args.original)
     show(args, report)

@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from converters.cli import values
-from converters.cli.result import add_quiet, show
+from converters.cli.result import add_page, add_quiet, check_page, show, write_page
 from converters.cli.spec_options import add_graph_choice, add_random_inputs
 from converters.util.paths import check_outside
 
@@ -48,10 +48,7 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
         metavar="FOLDER",
         help="also write a trace of requests in TensorFlow, for TensorBoard's profiler",
     )
-    parser.add_argument("--html", type=values.path, metavar="FILE", help="write a page of its own")
-    parser.add_argument(
-        "--overwrite", action="store_true", help="replace the FILE of --html if it exists"
-    )
+    add_page(parser)
     add_quiet(parser)
     return parser
 
@@ -64,14 +61,10 @@ def run(args: argparse.Namespace) -> int:
     if args.shapes is not None and args.data is not None:
         raise values.UsageError("argument --shape: it is of random inputs; not allowed with --data")
     from converters.measure.profile import profile
-    from converters.util.outputs import check_new, write_new
 
-    outputs = [path for path in (args.html, args.trace) if path is not None]
-    for path in outputs:
-        for model in (args.model, *([args.original] if args.original else ())):
-            check_outside(path, model)
-    if args.html is not None:
-        check_new(args.html, args.overwrite)
+    check_page(args)
+    if args.trace is not None:
+        check_outside(args.trace, args.model)
     report = profile(
         args.model,
         args.original,
@@ -85,7 +78,6 @@ def run(args: argparse.Namespace) -> int:
         seed=args.seed,
         progress=False if args.quiet else None,
     )
-    if args.html is not None:
-        write_new(args.html, report.to_html().encode("utf-8", "backslashreplace"), args.overwrite)
+    write_page(args, report)
     show(args, report)
     return 0

@@ -11,11 +11,38 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
+from converters.cli import values
+from converters.util.outputs import check_new, write_new
+from converters.util.paths import check_outside
 from converters.util.progress import Progress
 
 
 def add_quiet(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--quiet", "-q", action="store_true", help="no progress, no summary")
+
+
+def add_page(parser: argparse.ArgumentParser) -> None:
+    """Adds where the report goes as HTML."""
+    parser.add_argument("--html", type=values.path, metavar="FILE", help="write a page of its own")
+    parser.add_argument(
+        "--overwrite", action="store_true", help="replace the FILE of --html if it exists"
+    )
+
+
+def check_page(args: argparse.Namespace) -> None:
+    """OutputError if the page cannot be written; before anything runs."""
+    if args.html is not None:
+        for model in (args.model, *([args.original] if args.original else ())):
+            check_outside(args.html, model)
+        check_new(args.html, args.overwrite)
+
+
+def write_page(args: argparse.Namespace, report: Any) -> None:
+    """Writes the report's page if it was asked for."""
+    if args.html is not None:
+        # A path need not be UTF-8.
+        page = report.to_html().encode("utf-8", "backslashreplace")
+        write_new(args.html, page, args.overwrite)
 
 
 def progress_of(args: argparse.Namespace) -> Progress:

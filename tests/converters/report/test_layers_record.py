@@ -8,12 +8,15 @@ import re
 import shutil
 from dataclasses import asdict
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from recorded_layers import CONVERTED, build_log, layer_names, plan_of
 
-from converters import ModelError, extract_plans, inspect_model
+from converters import ConversionSpec, ModelError, extract_plans, inspect_model
 from converters.cli import main
+from converters.conversion_stages import Ranges, build
 from converters.model.engine_file import plan_hash
 from converters.model.trt_graph import engine_nodes, load_graph
 from converters.report.layers_record import (
@@ -23,6 +26,7 @@ from converters.report.layers_record import (
     require_layers,
     write_layers,
 )
+from converters.util.progress import Progress
 
 
 def with_layers(folder: Path, model: str = "fp16_explicit", dtype: str = "Half") -> Path:
@@ -62,6 +66,29 @@ def test_a_plan_has_the_layers_of_its_own_shapes(tmp_path: Path) -> None:
     (found,) = layers_of_log(log, loaded, engines)
     assert found.input_shapes == ((8, 16, 16, 3),)
     assert found.layers[1].precision == "Half"
+
+
+@pytest.mark.parametrize("logged", [True, False])
+def test_converting_leaves_them_beside_the_model(tmp_path: Path, logged: bool) -> None:
+    """A conversion in this process (--no-child) has no log."""
+    (engine,) = engine_nodes(load_graph(CONVERTED / "fp16_explicit").graph_def)
+
+    def run(job: str, arguments: Any, log: Path) -> Any:
+        shutil.copytree(CONVERTED / "fp16_explicit", arguments["folder"], dirs_exist_ok=True)
+        if logged:
+            plan = plan_of(CONVERTED / "fp16_explicit", engine)
+            log.write_text(build_log(layer_names(plan), "Half"))
+        return {"signatures": {}, "timings": []}
+
+    source = SimpleNamespace(saved_model=tmp_path, tags=("serve",))
+    plan: Any = SimpleNamespace(source=source, signatures={}, kept=(), building={})
+    context: Any = SimpleNamespace(
+        work=tmp_path, shown=False, child=False, run=run, progress=Progress(False)
+    )
+    folder = tmp_path / "out"
+    build(plan, ConversionSpec("FP16").resolved(), Ranges(), folder, context)
+    assert (folder / LAYERS_FILE).exists() == logged
+    assert [len(found.layers) for found in read_layers(folder)] == ([10] if logged else [])
 
 
 def test_what_is_written_is_read(tmp_path: Path) -> None:
