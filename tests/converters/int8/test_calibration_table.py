@@ -222,7 +222,7 @@ def engine(name: str, *nodes: str, precision: str = "INT8", segment: bool = True
         "canonical_name": name,
         "precision": precision,
         "has_segment": segment,
-        "node_names": nodes,
+        "node_ops": dict.fromkeys(nodes, "Relu"),
     }
     return EngineNode(**values)
 

@@ -24,6 +24,7 @@ from made_up_driver import Driver
 from made_up_runtime import made_up_plan
 from recorded_layers import CONVERTED, build_log, layer_names, plan_of
 from recorded_profile import engine, recorded_profile
+from trt_graphs import SEGMENTED
 
 from converters import EngineError, MeasureError, OutputError, PlanError, profile
 from converters.cli.app import build_parser
@@ -34,6 +35,7 @@ from converters.measure.engine_inputs import write_engine_inputs
 from converters.measure.plan_profile import profile_plans
 from converters.measure.profile_data import LayerProfile, compared
 from converters.model.engine_file import plan_hash
+from converters.model.flat_graph import flatten
 from converters.model.trt_graph import engine_nodes, load_graph
 from converters.report.layers_record import layers_of_log, write_layers
 from converters.report.report_data import PlanLayers
@@ -183,6 +185,29 @@ def test_what_an_engine_gets(tmp_path: Path) -> None:
     inputs = read_batch(Path(found["batch"]))
     assert list(inputs) == [X]
     np.testing.assert_array_equal(inputs[X], image)
+
+
+def test_each_input_of_an_engine(tmp_path: Path) -> None:
+    """A model of TrtGraphConverterV2, whose engine is in a function that a function calls."""
+    model = SEGMENTED / "whole"
+    specs = load_graph(model).signatures["serving_default"].inputs
+    random = np.random.default_rng(0)
+    batch = {
+        name: random.normal(size=(2, *info.shape[1:])).astype(np.float32)
+        for name, info in specs.items()
+        if info.shape is not None
+    }
+    write_batch(tmp_path / "batch", batch, "")
+    request = [str(tmp_path / "batch"), str(tmp_path)]
+    (found,) = write_engine_inputs(str(model), None, "serving_default", *request)
+    inputs = read_batch(Path(found["batch"]))
+    (graph,) = flatten(load_graph(model))
+    (node,) = (node for node in graph.nodes.values() if node.op == "TRTEngineOp")
+    names = {tensor: name for name, tensor in graph.inputs.items()}
+    assert len(node.inputs) == len(inputs) == 2
+    for number, tensor in enumerate(node.inputs):
+        wanted = batch[names[tensor]]
+        np.testing.assert_array_equal(inputs[f"TensorRTInputPH_{number}"], wanted)
 
 
 def test_an_engine_that_does_not_serve_what_it_gets(
