@@ -61,7 +61,7 @@ def test_layers_of_a_plan(plan: Path, here: None) -> None:
     assert [layer.share for layer in report.engines[0].layers] == [4 / 18, 3 / 18, 11 / 18]
     assert [layer.changes_format for layer in report.engines[0].layers] == [False, True, False]
     assert [layer.nodes for layer in report.engines[0].layers] == [("a",), ("b",), ()]
-    assert report.engines[0].request_ms == 0.25 and report.engines[0].layers_ms == 18.0
+    assert report.engines[0].request_ms == 1.5 and report.engines[0].layers_ms == 18.0
     assert report.engines[0].shapes == report.shapes == {X: (2, 4)}
     assert (report.device, report.library) == ("a GPU of paper", "TensorRT 8.6.0")
     (note,) = report.notes

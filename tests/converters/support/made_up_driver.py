@@ -15,8 +15,8 @@ STREAM = 7
 
 class Driver:
     """The functions that cuda_driver.py and cuda_stream.py call. `held`, `events`, `graphs` and
-    `contexts` are what nobody has given back; `copied` counts bytes by function; `recorded` is what a
-    tool for profiling would see."""
+    `contexts` are what nobody has given back; `copied` counts bytes by function; `recorded` is what
+    a tool for profiling would see."""
 
     # The one that made_up_runtime.py puts its work into.
     current: Driver
