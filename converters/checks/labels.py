@@ -56,7 +56,8 @@ def verify_labels(
     """Measures top-1 and top-5 of both models; the report says whether too much is lost.
 
     Args:
-      native, converted: as for `verify`, but no functions.
+      native: the model before conversion, as for `verify`, but no function.
+      converted: the model after it, likewise.
       data: labelled examples, or a path of them; see LabelledData.
       signature: which to run; None takes serving_default, or the only one.
       scores: the output with a score for each class [N, classes]; None takes the only one of that

@@ -55,7 +55,8 @@ class LabelledData:
         .npz files.
       label_offset: is added to each label. 1 for a network whose class 0 is the background, if the
         data has none; -1 the other way round.
-      image_key, label_key: the features of tf.Example in TFRecord files.
+      image_key: the feature of tf.Example with the encoded picture, in TFRecord files.
+      label_key: the feature with its label.
       images: how pictures become values.
     """
 

@@ -66,7 +66,7 @@ class Layer:
 @dataclass(frozen=True)
 class BuiltLayers:
     """The layers of one engine that was built. `input_shapes` are None where the log does not tell:
-    engines of V1, and those that calibration builds."""
+    engines of V1, those that calibration builds, and those for ranges of shapes."""
 
     engine: str
     input_shapes: tuple[Shape, ...] | None
@@ -94,7 +94,7 @@ def _tensors(text: str) -> tuple[LayerTensor, ...]:
 def built_layers(log: str) -> list[BuiltLayers]:
     """The engines of a build log, in the order in which TensorRT finished them."""
     found: list[BuiltLayers] = []
-    shapes: dict[str, tuple[Shape, ...]] = {}  # by engine, of the build under way
+    shapes: dict[str, tuple[Shape, ...] | None] = {}  # by engine, of the build under way
     layers: list[Layer] | None = None
     for line in [*log.splitlines(), ""]:
         layer = None if layers is None else parse_layer(line)
@@ -105,11 +105,19 @@ def built_layers(log: str) -> list[BuiltLayers]:
             found.append(_built(layers, shapes))
         layers = [] if line.endswith(_BLOCK) else None
         if match := _BEGUN.search(line):
-            shapes[match[1].rpartition("/")[2]] = tuple(map(tuple, json.loads(match[2])))
+            shapes[match[1].rpartition("/")[2]] = _input_shapes(match[2])
     return found
 
 
-def _built(layers: Iterable[Layer], shapes: dict[str, tuple[Shape, ...]]) -> BuiltLayers:
+def _input_shapes(text: str) -> tuple[Shape, ...] | None:
+    """The shapes of "[[8,16,16,3]]"; None for those with a range, "[[?,16,16,3]]"."""
+    try:
+        return tuple(map(tuple, json.loads(text)))
+    except ValueError:
+        return None
+
+
+def _built(layers: Iterable[Layer], shapes: dict[str, tuple[Shape, ...] | None]) -> BuiltLayers:
     own = tuple(layers)
     names = (match[1] for layer in own for match in [_ENGINE.search(layer.name)] if match)
     engine = next(names, next(reversed(shapes), ""))

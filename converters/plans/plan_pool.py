@@ -22,7 +22,9 @@ class PlanPool(contextlib.AbstractContextManager["PlanPool"]):
     Args:
       plan: A plan, or the path of its file.
       contexts: How many calls run at once; more of them wait.
-      names, device, cuda_graphs: As for `PlanRunner`.
+      names: As for `PlanRunner`.
+      device: The GPU.
+      cuda_graphs: As for `PlanRunner`.
 
     Raises:
       ValueError: `contexts` is less than 1.

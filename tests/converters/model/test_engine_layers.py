@@ -131,6 +131,14 @@ def test_an_engine_of_v1_gets_its_last_name_later() -> None:
     assert layers_of_plan([built], "TRTEngineOp_000_0001", ((8, 4),), b"") == ()
 
 
+def test_an_engine_for_a_range_of_shapes() -> None:
+    engine = "TRTEngineOp_000_000"
+    log = build_log([f"{engine}/conv:CONVOLUTION"], "Half", f"PartitionedCall/{engine}", "[[?,4]]")
+    (built,) = built_layers(log)
+    assert (built.engine, built.input_shapes) == (engine, None)
+    assert layers_of_plan([built], engine, ((8, 4),), b"") == built.layers
+
+
 def test_names_in_the_plan_tell_builds_apart() -> None:
     engine = "TRTEngineOp_000_000"
     log = "".join(build_log([f"{engine}/{part}:CONVOLUTION"], "Float") for part in ("a", "b"))
