@@ -95,13 +95,29 @@ def test_asking_for_nothing_new_is_nothing() -> None:
         assert encoder.Reconfigure(encoder.GetEncodeReconfigureParams())
 
 
-@pytest.mark.parametrize("name", ["multiPass", "vbvInitialDelay"])
-def test_what_has_no_effect_is_warned_of(name: str) -> None:
-    encoder = nvc.CreateEncoder(WIDTH, HEIGHT, "NV12", True, bitrate="1M")
-    wanted = encoder.GetEncodeReconfigureParams()
-    setattr(wanted, name, 1)
-    with pytest.warns(nvc.IgnoredParameterWarning, match=f"{name} has no effect"):
-        encoder.Reconfigure(wanted)
+def halve(encoder: nvc.PyNvEncoder) -> nvc.EncodeReconfigureParams:
+    """Halves the bitrate as the guide's sample does; a buffer has the bits of one frame."""
+    params = encoder.GetEncodeReconfigureParams()
+    params.averageBitrate = int(params.averageBitrate / 2)
+    params.vbvBufferSize = int(params.averageBitrate * params.frameRateDen / params.frameRateNum)
+    params.vbvInitialDelay = params.vbvBufferSize
+    encoder.Reconfigure(params)
+    return params
+
+
+def test_the_sample_of_the_guide_halves_the_bitrate() -> None:
+    encoder = nvc.CreateEncoder(WIDTH, HEIGHT, "NV12", True, rc="cbr")
+    with pytest.warns(nvc.IgnoredParameterWarning, match="vbvInitialDelay has no effect"):
+        params = halve(encoder)
+    assert (params.averageBitrate, params.vbvBufferSize) == (5_000_000, 5_000_000 // 30)
+    assert encoder.GetEncodeReconfigureParams() == params
+
+
+@pytest.mark.parametrize("params", [{}, {"tuning_info": "lossless"}])
+def test_the_sample_of_the_guide_needs_a_bitrate(params: dict[str, str]) -> None:
+    encoder = nvc.CreateEncoder(WIDTH, HEIGHT, "NV12", True, **params)
+    with pytest.raises(nvc.PyNvVCExceptionUnsupported, match='constqp: create.*rc "cbr"'):
+        halve(encoder)
 
 
 @pytest.mark.parametrize(
@@ -111,6 +127,9 @@ def test_what_has_no_effect_is_warned_of(name: str) -> None:
         ({"codec": "av1", "bitrate": "1M"}, {"averageBitrate": 500_000}, "svtav1.*can't change"),
         ({"codec": "h264"}, {"averageBitrate": 500_000}, "averageBitrate=500000.*rc constqp"),
         ({"bitrate": "1M"}, {"rateControlMode": 0}, "rateControlMode=0.*rc constqp"),
+        ({"bitrate": "1M"}, {"multiPass": 1}, "multiPass=1: passes stay"),
+        ({"bitrate": "1M"}, {"vbvInitialDelay": 1}, "vbvInitialDelay=1: .* filled only once"),
+        ({"bitrate": "1M"}, {"vbvInitialDelay": 2**30}, "vbvInitialDelay=.* is above"),
         ({"bitrate": "1M"}, {"rateControlMode": 9}, "rateControlMode must be of"),
         ({"bitrate": "1M"}, {"averageBitrate": 0}, "averageBitrate must be at least 1000"),
         ({"bitrate": "1M"}, {"averageBitrate": -1}, "averageBitrate must be a whole number"),

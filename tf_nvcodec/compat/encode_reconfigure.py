@@ -64,6 +64,19 @@ def reconfigure_params(values: EncodeParameters) -> EncodeReconfigureParams:
     )
 
 
+def _check_initial_delay(wanted: EncodeReconfigureParams, resized: bool) -> None:
+    """Refuses another start of the same VBV buffer, and warns about that of a resized one."""
+    start, size = wanted.vbvInitialDelay, wanted.vbvBufferSize
+    if start > size:
+        raise InvalidValueError(f"vbvInitialDelay={start} is above the vbvBufferSize of {size}")
+    why = "the VBV buffer is filled only once, at the start of the stream"
+    if not resized:
+        raise PyNvVCExceptionUnsupported(
+            f"vbvInitialDelay={start}: {why}: create another encoder, with vbvinit"
+        )
+    ignore("vbvInitialDelay", f"{why}; the new vbvBufferSize holds")
+
+
 def rate_of(
     now: EncodeReconfigureParams, wanted: EncodeReconfigureParams, codec: str
 ) -> Rate | None:
@@ -77,19 +90,24 @@ def rate_of(
         if not isinstance(value, int) or not least <= value < 2**31:
             raise InvalidValueError(f"{name} must be a whole number from {least} on; got {value!r}")
     changed = [name for name, value in vars(wanted).items() if value != getattr(now, name)]
-    if "multiPass" in changed:
-        ignore("multiPass", "passes stay as they were at the start")
-    if "vbvInitialDelay" in changed:
-        ignore("vbvInitialDelay", "the VBV buffer is filled only once, at the start")
-    changed = [name for name in changed if name not in ("multiPass", "vbvInitialDelay")]
-    if not changed:
-        return None
     constant = NV_ENC_PARAMS_RC_MODE.CONSTQP
     if constant in (now.rateControlMode, wanted.rateControlMode):
+        # Half of no bitrate is no bitrate, so this is an error even if nothing changes.
+        what = f"{changed[0]}={getattr(wanted, changed[0])}" if changed else "Reconfigure"
         raise PyNvVCExceptionUnsupported(
-            f"{changed[0]}={getattr(wanted, changed[0])}: an encoder of codec {codec} can't begin "
-            "or cease to control its rate, nor change anything with rc constqp: create another one"
+            f"{what}: an encoder of codec {codec} can't begin or cease to control its rate, nor "
+            'change anything with rc constqp: create one with a bitrate, or with rc "cbr" or "vbr"'
         )
+    if "multiPass" in changed:
+        raise PyNvVCExceptionUnsupported(
+            f"multiPass={wanted.multiPass}: passes stay as they were at the start: create another "
+            "encoder, with multipass"
+        )
+    if "vbvInitialDelay" in changed:
+        _check_initial_delay(wanted, "vbvBufferSize" in changed)
+        changed.remove("vbvInitialDelay")
+    if not changed:
+        return None
     if wanted.rateControlMode not in _MODES.values():
         raise InvalidValueError(
             f"rateControlMode must be of NV_ENC_PARAMS_RC_MODE; got {wanted.rateControlMode}"

@@ -200,11 +200,16 @@ class PyNvEncoder(Single):
         """Changes bitrate, VBV buffer and frame rate from the next frame on, in the same stream.
 
         libx264 can do this, and NVENC, which starts a new group of pictures. libx265 and SVT-AV1
-        cannot, and no encoder can enter or leave rc constqp.
+        cannot, and no encoder can enter or leave rc constqp. With rc constqp, which an encoder
+        without a bitrate has, any call is an error.
 
         Raises:
           InvalidValueError: A value is not allowed.
           PyNvVCExceptionUnsupported: The encoder cannot change the value in a running stream.
+
+        Warns:
+          IgnoredParameterWarning: `vbvInitialDelay` changes with `vbvBufferSize`, as in the guide's
+            sample. The new size holds; the start of the buffer is past.
         """
         with self._guard.turn():
             self._check_open()
