@@ -51,6 +51,8 @@ def test_the_table_has_every_parameter_of_the_guide() -> None:
         ("multipass", "fullres", "multipass", "fullres"),
         ("bf", "3", "b_frames", 3),
         ("gop", "30", "gop", 30),
+        ("gop", [30, 30, 30], "gop", 30),
+        ("gpuid", 1, "gpu", 1),
         ("idrperiod", 60, "gop", 60),
         ("temporalaq", True, "temporal_aq", 1),
         ("lookahead", "16", "lookahead", 16),

@@ -51,6 +51,9 @@ def test_format_shape_and_repr(
     assert (array.shape, array.dtype) == (shape, dtype)
     assert np.dtype(frame.dtype) == dtype
     assert tuple(step * array.itemsize for step in frame.strides) == array.strides
+    # Some versions of PyNvVideoCodec have these as methods.
+    assert (frame.shape(), frame.strides()) == (frame.shape, frame.strides)
+    assert np.dtype(frame.dtype()) == dtype
     assert frame.getPTS() == frame.timestamp
     luma = planes_of(frame)[0]
     np.testing.assert_array_equal(array[: len(luma)], luma)

@@ -23,6 +23,11 @@ from surface_checks import raw_bytes
 import tf_nvcodec.compat as nvc
 
 
+def test_enumerations_by_the_extension_modules_name() -> None:
+    assert nvc._PyNvVideoCodec.cudaVideoCodec.HEVC is nvc.cudaVideoCodec.HEVC
+    assert nvc._PyNvVideoCodec.Pixel_Format is nvc.Pixel_Format
+
+
 def test_packets_of_a_file(clips: Clips, tmp_path: Path) -> None:
     assert run_here(PACKETS, clips.path("h264.avi")) == ["True 160 96", "48 True"]
 

@@ -12,6 +12,8 @@ import pytest
 from compat_streams import HEIGHT, WIDTH, Stream, nv12_frames, write_nv12
 from guide_scripts import run_here
 
+import tf_nvcodec.compat as nvc
+
 COUNT = 48
 SIZE = (WIDTH, HEIGHT)
 
@@ -46,6 +48,19 @@ def test_a_raw_file_to_an_elementary_stream(codec: str, raw: Path, tmp_path: Pat
     frames = decoded(path, codec)
     assert len(frames) == COUNT
     assert np.abs(frames.astype(int) - np.stack(nv12_frames(COUNT))).mean() < 6
+
+
+def test_arguments_of_the_guides_tables() -> None:
+    params = {"gpuid": 0, "width": WIDTH, "height": HEIGHT, "format": "NV12"}
+    params.update({"usecpuinputbuffer": True, "gop": [2, 2, 2], "max_res": [3840, 2160]})
+    with pytest.warns(nvc.IgnoredParameterWarning, match="max_res has no effect: on the CPU"):
+        encoder = nvc.CreateEncoder(**params)
+    data = b"".join(encoder.Encode(frame) for frame in nv12_frames(5)) + encoder.EndEncode()
+    assert Stream(data, "h264").key_frames == [0, 2, 4]
+    with pytest.raises(ValueError, match="gop must be a whole number .* a list that repeats it"):
+        nvc.CreateEncoder(WIDTH, HEIGHT, "NV12", True, gop=[2, 3, 2])
+    with pytest.raises(ValueError, match="gpu_id is given twice"):
+        nvc.CreateEncoder(WIDTH, HEIGHT, "NV12", True, gpuid=0, gpu_id=1)
 
 
 def test_tensors_as_frames(raw: Path, tmp_path: Path) -> None:

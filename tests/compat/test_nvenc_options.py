@@ -106,7 +106,9 @@ def test_one_slice_is_what_libavcodec_asks_for() -> None:
 
 
 def test_slices_are_not_passed_on() -> None:
-    with pytest.raises(nvc.PyNvVCExceptionUnsupported, match="slice::mode=3: libavcodec"):
+    with pytest.raises(
+        nvc.PyNvVCExceptionUnsupported, match="slice::mode=3 with slice::data=4: libavcodec"
+    ):
         options(slice={"mode": 3, "data": 4})
 
 

@@ -6,6 +6,8 @@ A script written for PyNvVideoCodec changes only this line. docs/pynvvideocodec.
 differs.
 """
 
+import sys
+
 from tf_nvcodec.compat.decoder import CreateDecoder, PyNvDecoder
 from tf_nvcodec.compat.decoder_caps import GetDecoderCaps
 from tf_nvcodec.compat.demuxer import CreateDemuxer, PyNvDemuxer
@@ -85,3 +87,7 @@ __all__ = [
     "cudaVideoCodec",
     "cudaVideoSurfaceFormat",
 ]
+
+# Scripts reach enumerations through the name of PyNvVideoCodec's extension module too, as in
+# nvc._PyNvVideoCodec.cudaVideoCodec.H264.
+_PyNvVideoCodec = sys.modules[__name__]

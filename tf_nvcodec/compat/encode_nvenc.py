@@ -54,8 +54,10 @@ def options_for(parameters: EncodeParameters) -> dict[str, str]:
       PyNvVCExceptionUnsupported: libavcodec does not pass a parameter on to NVENC.
     """
     if parameters.slices is not None and parameters.slices != (3, 1):
+        mode, data = parameters.slices
         raise PyNvVCExceptionUnsupported(
-            f"slice::mode={parameters.slices[0]}: libavcodec has NVENC make one slice of a picture"
+            f"slice::mode={mode} with slice::data={data}: libavcodec has NVENC make one slice "
+            "of a picture, which is mode 3 with data 1"
         )
     options = {
         "preset": f"p{parameters.preset}",

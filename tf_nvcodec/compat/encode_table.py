@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from tf_nvcodec.compat.encode_values import (
     Bits,
     Choice,
+    Distance,
     FrameRate,
     Kind,
     Quantisers,
@@ -133,7 +134,7 @@ PARAMETERS: tuple[Parameter, ...] = (
         nvenc_text="with rc vbr, P's for all; else ignored",
     ),
     _row(
-        *("gop", Whole(1, _ANY_COUNT), "idrperiod, or 250", "frames from I frame to I frame"),
+        *("gop", Distance(1, _ANY_COUNT), "idrperiod, or 250", "frames from I frame to I frame"),
         ("g",),
         mapped("keyint, closed, without scene cuts: every I frame of it is an IDR frame"),
     ),
@@ -181,7 +182,9 @@ PARAMETERS: tuple[Parameter, ...] = (
         *(("multipass",), _ONE_PASS),
     ),
     _row(
-        *("bf", Whole(0, 16), "the preset's; 0 for low latency", "B-frames in a row", ("bf",)),
+        *("bf", Whole(0, 16), "the preset's; 0 for low latency"),
+        "B-frames in a row: 0 is IPP, 1 IBP, 2 IBBP; PyNvVideoCodec's guide counts one more",
+        ("bf",),
         mapped("bframes, b-adapt 0: always as many"),
         mapped("0: pred-struct 1; others are ignored: the pyramid decides"),
         nvenc_text="unset: 2 of h264, 0 of others",
@@ -266,8 +269,9 @@ PARAMETERS: tuple[Parameter, ...] = (
 
 BY_NAME = {parameter.name: parameter for parameter in PARAMETERS}
 
-# PyNvVideoCodec 2 has these other names.
+# PyNvVideoCodec 2 has these other names, and its guide has gpuid.
 ALIASES = {
+    "gpuid": "gpu_id",
     "slice_mode": "slice::mode",
     "slice_data": "slice::data",
     "num_unit_in_ticks": "timingInfo::num_unit_in_ticks",

@@ -70,6 +70,19 @@ class Whole:
 
 
 @dataclass(frozen=True)
+class Distance(Whole):
+    """A number of frames. PyNvVideoCodec's guide also allows a list of three, without a meaning;
+    such a list must have three equal numbers."""
+
+    def allowed(self, codec: str) -> str:
+        return f"{super().allowed(codec)}, or a list that repeats it"
+
+    def parse(self, value: Any, codec: str) -> int | None:
+        numbers = {super(Distance, self).parse(item, codec) for item in _items(value)}
+        return numbers.pop() if len(numbers) == 1 else None
+
+
+@dataclass(frozen=True)
 class Bits:
     """A number of bits. K and M are 1024 and 1024 * 1024, as in PyNvVideoCodec."""
 

@@ -49,6 +49,24 @@ _free = declare("frame_free", [ctypes.c_void_p], None)
 _get_info = declare("frame_get_info", [ctypes.c_void_p, ctypes.POINTER(_FrameInfo)], None)
 
 
+class _Shape(tuple[int, ...]):
+    """A tuple that returns itself as a plain one when called: `frame.shape` and `frame.shape()`."""
+
+    __slots__ = ()
+
+    def __call__(self) -> tuple[int, ...]:
+        return tuple(self)
+
+
+class _Dtype(str):
+    """A str that returns itself as a plain one when called: `frame.dtype` and `frame.dtype()`."""
+
+    __slots__ = ()
+
+    def __call__(self) -> str:
+        return str(self)
+
+
 class CAIMemoryView:
     """The memory of a frame or of a plane on a GPU, with CUDA's array interface.
 
@@ -105,6 +123,9 @@ class DecodedFrame(Single):
       strides: The distance between neighbours along each dimension, in samples. Rows of NV12, P016,
         NV16 and P216 have an even number of samples, whatever W is.
       dtype: "|u1", or "<u2" for the 16-bit formats, whose samples are in the high bits.
+
+    PyNvVideoCodec has shape, strides and dtype as attributes in some versions and as methods in
+    others. Both work here.
     """
 
     def __init__(self, handle: Handle) -> None:
@@ -117,16 +138,16 @@ class DecodedFrame(Single):
         self.format = Pixel_Format(self._info.format)
 
     @property
-    def shape(self) -> tuple[int, ...]:
-        return tuple(self._info.shape[: self._info.num_dims])
+    def shape(self) -> _Shape:
+        return _Shape(self._info.shape[: self._info.num_dims])
 
     @property
-    def strides(self) -> tuple[int, ...]:
-        return tuple(self._info.strides[: self._info.num_dims])
+    def strides(self) -> _Shape:
+        return _Shape(self._info.strides[: self._info.num_dims])
 
     @property
-    def dtype(self) -> str:
-        return "|u1" if self._info.sample_bytes == 1 else "<u2"
+    def dtype(self) -> _Dtype:
+        return _Dtype("|u1" if self._info.sample_bytes == 1 else "<u2")
 
     @property
     def decoder_stream_event(self) -> int:
@@ -180,7 +201,7 @@ class DecodedFrame(Single):
                 "cuda()"
             )
         shape, strides = [*self.shape, 1], [*self.strides, 1]
-        return [CAIMemoryView(shape, strides, self.dtype, self._info.data, self)]
+        return [CAIMemoryView(shape, strides, self.dtype(), self._info.data, self)]
 
     def _views(self) -> list[CAIMemoryView]:
         views = []
@@ -188,7 +209,7 @@ class DecodedFrame(Single):
             shape = [plane.height, plane.width, plane.channels]
             row = plane.stride // self._info.sample_bytes
             views.append(
-                CAIMemoryView(shape, [row, plane.channels, 1], self.dtype, plane.data, self)
+                CAIMemoryView(shape, [row, plane.channels, 1], self.dtype(), plane.data, self)
             )
         return views
 
@@ -236,9 +257,9 @@ class DecodedFrame(Single):
         size = self._info.sample_bytes
         return {
             "version": 3,
-            "shape": self.shape,
+            "shape": self.shape(),
             "strides": tuple(step * size for step in self.strides),
-            "typestr": self.dtype,
+            "typestr": self.dtype(),
             "data": (self._info.data, False),
         }
 
