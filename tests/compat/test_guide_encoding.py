@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 
 import guide_encoding_scripts as guide
+import guide_framework_scripts
 import numpy as np
 import pytest
 from compat_streams import HEIGHT, WIDTH, Stream, nv12_frames, write_nv12
@@ -34,6 +35,11 @@ def mp4(raw: Path, tmp_path: Path) -> Path:
 def decoded(path: Path, codec: str) -> np.ndarray:
     planes = np.frombuffer(Stream(path.read_bytes(), codec).file.planes("nv12"), np.uint8)
     return planes.reshape(-1, HEIGHT * 3 // 2, WIDTH)
+
+
+def nv12_of(path: Path) -> bytes:
+    ask = ["ffmpeg", "-v", "error", "-i", str(path), "-f", "rawvideo", "-pix_fmt", "nv12", "-"]
+    return subprocess.run(ask, capture_output=True, check=True).stdout
 
 
 def ffprobe(path: Path, *ask: str) -> dict:
@@ -112,8 +118,14 @@ def test_decode_and_encode_again(mp4: Path, tmp_path: Path) -> None:
     run_here(guide.AGAIN, mp4, path)
     again = decoded(path, "hevc")
     assert len(again) == COUNT
-    ask = ["ffmpeg", "-v", "error", "-i", str(mp4), "-f", "rawvideo", "-pix_fmt", "nv12", "-"]
-    assert again.tobytes() == subprocess.run(ask, capture_output=True, check=True).stdout
+    assert again.tobytes() == nv12_of(mp4)
+
+
+def test_frames_as_tensors_of_pytorch_and_back(mp4: Path, tmp_path: Path) -> None:
+    pytest.importorskip("torch", reason="PyTorch is not installed: pip install torch")
+    path = tmp_path / "output.h264"
+    run_here(guide_framework_scripts.TORCH, mp4, path)
+    assert decoded(path, "h264").tobytes() == nv12_of(mp4)
 
 
 def test_segments_from_a_list(mp4: Path, tmp_path: Path) -> None:
