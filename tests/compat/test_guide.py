@@ -10,6 +10,7 @@ from golden_clips import Clips
 from guide_scripts import (
     AHEAD,
     ANY_FRAME,
+    ERRORS,
     FROM_MEMORY,
     INTO_TENSORFLOW,
     LOW_LATENCY,
@@ -65,6 +66,12 @@ def test_into_tensorflow(clips: Clips, tmp_path: Path) -> None:
 def test_any_frame(clips: Clips, tmp_path: Path) -> None:
     said = run_here(ANY_FRAME, clips.path("h264.mp4"))
     assert said == ["48 h264 6 (96, 160, 3)", "25 10 RGB"]
+
+
+@pytest.mark.parametrize("name", ["broken_h264.ts", "broken_vp9.webm"])
+def test_errors_by_their_kind(clips: Clips, name: str) -> None:
+    (kind,) = run_here(ERRORS, clips.path(name))
+    assert kind == "Decoding error"
 
 
 def test_decoding_ahead(clips: Clips, tmp_path: Path) -> None:

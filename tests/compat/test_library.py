@@ -57,7 +57,8 @@ def test_threads_have_their_own_errors() -> None:
         (9, (nvc.PyNvVCExceptionUnsupported,)),
         (11, (nvc.PyNvVCException, IndexError)),
         (12, (nvc.PyNvVCExceptionUnsupported, RuntimeError)),
-        (15, (nvc.PyNvVCException,)),
+        (13, (nvc.PyNvVCException,)),
+        (15, (nvc.PyNvVCExceptionDecode,)),
     ],
 )
 def test_codes_become_the_exceptions_that_users_expect(
@@ -67,6 +68,13 @@ def test_codes_become_the_exceptions_that_users_expect(
     assert str(error) == "why"
     for kind in kinds:
         assert isinstance(error, kind)
+
+
+def test_an_error_of_cuda_is_told_by_the_drivers_name() -> None:
+    """nv/cuda/driver.cc writes messages in this form."""
+    error = errors.of_status(13, "cuMemAlloc: CUDA_ERROR_ILLEGAL_ADDRESS, an illegal address")
+    assert type(error) is nvc.PyNvVCExceptionCuda
+    assert type(errors.of_status(13, "why")) is nvc.PyNvVCException
 
 
 def test_what_has_a_handle_is_not_copied(clips: Clips, tmp_path: Path) -> None:

@@ -142,6 +142,23 @@ print(count)
 """
 
 
+ERRORS = """
+import sys
+demuxer = nvc.CreateDemuxer(filename=sys.argv[1])
+decoder = nvc.CreateDecoder(gpuid=0, codec=demuxer.GetNvCodecId())
+try:
+    for packet in demuxer:
+        for frame in decoder.Decode(packet):
+            frame.getPTS()
+except nvc.PyNvVCExceptionCuda as e:
+    print("CUDA error")
+except nvc.PyNvVCExceptionDecode as e:
+    print("Decoding error")
+except nvc.PyNvVCExceptionUnsupported as e:
+    print("Unsupported feature")
+"""
+
+
 def run_here(script: str, *arguments: object) -> list[str]:
     """Runs a script in this process and returns the lines that it prints."""
     said = io.StringIO()

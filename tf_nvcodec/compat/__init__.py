@@ -33,7 +33,12 @@ from tf_nvcodec.compat.enums import (
     cudaVideoCodec,
     cudaVideoSurfaceFormat,
 )
-from tf_nvcodec.compat.errors import PyNvVCException, PyNvVCExceptionUnsupported
+from tf_nvcodec.compat.errors import (
+    PyNvVCException,
+    PyNvVCExceptionCuda,
+    PyNvVCExceptionDecode,
+    PyNvVCExceptionUnsupported,
+)
 from tf_nvcodec.compat.frame import CAIMemoryView, DecodedFrame
 from tf_nvcodec.compat.muxer import MEDIA_FORMAT, FFmpegMuxer, GetMediaFormat
 from tf_nvcodec.compat.packet import PacketData
@@ -76,6 +81,8 @@ __all__ = [
     "PyNvDemuxer",
     "PyNvEncoder",
     "PyNvVCException",
+    "PyNvVCExceptionCuda",
+    "PyNvVCExceptionDecode",
     "PyNvVCExceptionUnsupported",
     "ScannedStreamMetadata",
     "SimpleDecoder",

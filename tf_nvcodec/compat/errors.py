@@ -1,4 +1,4 @@
-"""The exceptions of this package: PyNvVideoCodec's two, and those that Python users expect."""
+"""The exceptions of this package: PyNvVideoCodec's, and those that Python users expect."""
 
 from __future__ import annotations
 
@@ -9,6 +9,14 @@ class PyNvVCException(RuntimeError):
 
 class PyNvVCExceptionUnsupported(PyNvVCException):
     """This machine, this GPU or this build cannot do it."""
+
+
+class PyNvVCExceptionDecode(PyNvVCException):
+    """The video is damaged."""
+
+
+class PyNvVCExceptionCuda(PyNvVCException):
+    """A call of CUDA's driver failed; the message has its CUDA_ERROR_..."""
 
 
 class InvalidValueError(PyNvVCException, ValueError):
@@ -29,9 +37,13 @@ _BY_CODE = {
     9: PyNvVCExceptionUnsupported,  # FAILED_PRECONDITION
     11: IndexRangeError,  # OUT_OF_RANGE
     12: PyNvVCExceptionUnsupported,  # UNIMPLEMENTED
+    15: PyNvVCExceptionDecode,  # DATA_LOSS
 }
 
 
 def of_status(code: int, message: str) -> PyNvVCException:
     """Returns the exception for absl's status `code`."""
-    return _BY_CODE.get(code, PyNvVCException)(message)
+    kind = _BY_CODE.get(code, PyNvVCException)
+    if kind is PyNvVCException and "CUDA_ERROR_" in message:  # the driver's names of its errors
+        kind = PyNvVCExceptionCuda
+    return kind(message)
