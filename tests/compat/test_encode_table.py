@@ -80,7 +80,7 @@ BAD = {
     "constqp": [-1, 52, [28, 31], [28, 31, 60], "a,b,c"],
     "qmin": [-1, 52],
     "gop": [0, 1.5, "many"],
-    "tuning_info": ["hq", 1],
+    "tuning_info": ["hq", "ultra_high_quality", 1],
     "preset": ["P0", "P8", "slow", 4],
     "maxbitrate": ["x", 1],
     "vbvinit": ["x", 1],

@@ -147,6 +147,10 @@ def test_a_frame_that_can_not_be(frame: object, message: str) -> None:
     ("width", "height", "fmt", "codec", "message"),
     [
         (WIDTH, HEIGHT, "RGB24", "h264", 'format must be one of NV12.*; got "RGB24"'),
+        *(
+            (WIDTH, HEIGHT, fmt, "h264", f'format must be one of NV12.*; got "{fmt}"')
+            for fmt in ("YV12", "ARGB10", "ABGR10", "NV16", "P210")
+        ),
         (WIDTH, HEIGHT, None, "h264", "format must be a name"),
         (0, HEIGHT, "NV12", "h264", "width must be a whole number from 1 to 65536; got 0"),
         (WIDTH, "4", "NV12", "h264", "height must be"),
