@@ -90,7 +90,7 @@ def test_what_libavcodec_can_not_tell_nvenc_is_a_reason(
         assert stream(slice={"mode": 3, "data": 2})
         assert stream(slice={"mode": 3, "data": 2})
     assert len(caplog.records) == 1
-    assert "slice::mode=3: libavcodec has NVENC make one" in caplog.records[0].getMessage()
+    assert "slice::data=2: libavcodec has NVENC make one" in caplog.records[0].getMessage()
     with pytest.raises(nvc.PyNvVCExceptionUnsupported, match='backend="nvenc": slice::mode=3'):
         stream(slice={"mode": 3, "data": 2}, backend="nvenc")
 

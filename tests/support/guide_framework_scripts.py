@@ -5,7 +5,9 @@ A script prints what it did. Frames go to a file in their planes' order, without
 
 # Defines save(views, out): copies planes on a GPU, whose rows may have a pitch, into a file.
 SAVE = """
+import sys
 import numpy as np
+import pycuda.driver as cuda
 
 def save(views, out):
     for view in views:
@@ -21,15 +23,22 @@ def save(views, out):
         out.write(plane.tobytes())
 """
 
+# Continues the block in which nv_dmx and nv_dec are made.
+LOOP = """
+    count = 0
+    with open(sys.argv[2], "wb") as out:
+        for packet in nv_dmx:
+            for frame in nv_dec.Decode(packet):
+                save(frame.cuda(), out)
+                count += 1
+    print(count, frame.shape())
+    del frame, nv_dec, cuda_stream
+"""
+
 # Decodes in the GPU's primary context, on a stream of pycuda's.
 PRIMARY_CONTEXT = (
-    """
-import sys
-import pycuda.driver as cuda
-"""
-    + SAVE
-    + """
-cuda.init()
+    SAVE
+    + """cuda.init()
 cuda_ctx = cuda.Device(0).retain_primary_context()
 cuda_ctx.push()
 try:
@@ -43,27 +52,17 @@ try:
         usedevicememory=True,
         latency=nvc.DisplayDecodeLatencyType.NATIVE,
     )
-    count = 0
-    with open(sys.argv[2], "wb") as out:
-        for packet in nv_dmx:
-            for frame in nv_dec.Decode(packet):
-                save(frame.cuda(), out)
-                count += 1
-    print(count, frame.shape())
-finally:
+"""
+    + LOOP
+    + """finally:
     cuda_ctx.pop()
 """
 )
 
 # Decodes in a context of the script's own. The decoder and its frames go before the context.
 OWN_CONTEXT = (
-    """
-import sys
-import pycuda.driver as cuda
-"""
-    + SAVE
-    + """
-cuda.init()
+    SAVE
+    + """cuda.init()
 cuda_ctx = cuda.Device(0).make_context()
 try:
     cuda_stream = cuda.Stream()
@@ -71,15 +70,9 @@ try:
     nv_dec = nvc.CreateDecoder(
         0, nv_dmx.GetNvCodecId(), cuda_ctx.handle, cuda_stream.handle, True
     )
-    count = 0
-    with open(sys.argv[2], "wb") as out:
-        for packet in nv_dmx:
-            for frame in nv_dec.Decode(packet):
-                save(frame.cuda(), out)
-                count += 1
-    print(count, frame.shape())
-    del frame, nv_dec, cuda_stream
-finally:
+"""
+    + LOOP
+    + """finally:
     cuda_ctx.pop()
     cuda_ctx.detach()
 """
