@@ -1,11 +1,11 @@
 # make demo | test | test-slow | test-all | build | wheel | wheel-portable | docs | asan | lint
-# make format | bench | clean
+# make fuzz MINUTES=2 [TARGET=name] | format | bench | clean
 # TF=2.21.0 picks another TensorFlow, PYTHON=python3.10 the Python of its virtual environment.
 TF ?= 2.17.1
 PYTHON ?= python3
 export TF PYTHON
 
-.PHONY: help setup demo test test-slow test-all build wheel wheel-portable docs asan lint format bench clean
+.PHONY: help setup demo test test-slow test-all build wheel wheel-portable docs asan fuzz lint format bench clean
 
 help:
 	@sed -n '1,2s/^# //p' Makefile
@@ -39,6 +39,9 @@ docs:
 
 asan:
 	@scripts/asan.sh
+
+fuzz:
+	@MINUTES="$(MINUTES)" TARGET="$(TARGET)" scripts/fuzz.sh
 
 lint:
 	@scripts/lint.sh

@@ -171,3 +171,16 @@ def nvc_cc_test_library(name, srcs = [], deps = [], **kwargs):
         deps = deps + ["@googletest//:gtest_main", "@tensorflow//:absl"],
         **kwargs
     )
+
+def nvc_cc_fuzzer(name, srcs, deps, **kwargs):
+    """A program of tests/fuzz. Only --config=fuzz has what it links, so `//tests/...` leaves it out."""
+    native.cc_binary(
+        name = name,
+        testonly = True,
+        srcs = srcs,
+        copts = _TEST_COPTS,
+        linkstatic = True,
+        tags = ["manual"],
+        deps = deps + ["@tensorflow//:absl"],
+        **kwargs
+    )
