@@ -143,5 +143,23 @@ TEST(ParameterSetsTest, EmptyForAPacketWithoutThem) {
   EXPECT_EQ(BytesOf(*packet), slice);
 }
 
+TEST(HvccTest, UnitsBeyondTheRecordAreRefused) {
+  AvCodecParametersPtr stream(avcodec_parameters_alloc());
+  stream->codec_type = AVMEDIA_TYPE_VIDEO;
+  stream->codec_id = AV_CODEC_ID_HEVC;
+  const auto create = [&](const std::string& arrays) {
+    const std::string record = "\1" + std::string(21, '\1') + arrays;
+    EXPECT_TRUE(SetParameterSets(record, stream.get()).ok());
+    return BitstreamFilter::Create("hevc_mp4toannexb", *stream, AVRational{1, 25}).status();
+  };
+  // An array of one VPS of three bytes, whole and cut off, and an array of 65535.
+  const std::string whole("\1\x20\0\1\0\3abc", 9);
+  EXPECT_TRUE(create(whole).ok());
+  for (const std::string& arrays :
+       {whole.substr(0, 8), std::string("\1\x20\xff\xff", 4), std::string("\2", 1)}) {
+    EXPECT_THAT(std::string(create(arrays).message()), HasSubstr("more than it holds"));
+  }
+}
+
 }  // namespace
 }  // namespace nvc

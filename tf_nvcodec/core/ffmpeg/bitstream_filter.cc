@@ -1,6 +1,7 @@
 #include "tf_nvcodec/core/ffmpeg/bitstream_filter.h"
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "tf_nvcodec/core/base/status.h"
 #include "tf_nvcodec/core/ffmpeg/av_log.h"
 
@@ -15,6 +16,30 @@ absl::Status Broken(const AVBSFContext& filter, int averror, const AvLogScope& l
   return FfmpegError(averror, absl::StrCat(filter.filter->name, log.Detail()));
 }
 
+// Whether the units that an hvcC record counts (ISO/IEC 14496-15, 8.3.3.1) lie inside it. FFmpeg's
+// filter takes those beyond its end for empty ones and copies everything again for each, which
+// takes seconds for a record of thirty bytes. Headers with start codes are not looked at.
+bool IsWholeHvcc(const AVCodecParameters& stream) {
+  constexpr int kFixedBytes = 23;
+  const uint8_t* at = stream.extradata;
+  if (at == nullptr || stream.extradata_size < kFixedBytes) return true;
+  const uint8_t* const end = at + stream.extradata_size;
+  const bool start_code = at[0] == 0 && at[1] == 0 && (at[2] == 1 || (at[2] == 0 && at[3] == 1));
+  if (start_code) return true;
+  at += kFixedBytes;
+  for (int arrays = at[-1]; arrays > 0; --arrays) {
+    if (end - at < 3) return false;
+    int units = at[1] << 8 | at[2];
+    for (at += 3; units > 0; --units) {
+      if (end - at < 2) return false;
+      const int size = at[0] << 8 | at[1];
+      if (end - at - 2 < size) return false;
+      at += 2 + size;
+    }
+  }
+  return true;
+}
+
 }  // namespace
 
 absl::StatusOr<BitstreamFilter> BitstreamFilter::Create(const char* name,
@@ -25,6 +50,10 @@ absl::StatusOr<BitstreamFilter> BitstreamFilter::Create(const char* name,
   if (type == nullptr) {
     return absl::UnimplementedError(
         absl::StrCat("this machine's FFmpeg has no bitstream filter '", name, "'"));
+  }
+  if (absl::string_view(name) == "hevc_mp4toannexb" && !IsWholeHvcc(stream)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(name, " refuses the stream: its hvcC record counts more than it holds"));
   }
   AvLogScope log;
   BitstreamFilter filter;
