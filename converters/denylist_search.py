@@ -17,6 +17,7 @@ from typing import Any, Callable
 from converters.model.trt_graph import engine_nodes, segment_nodes
 from converters.util.errors import SpecError, VerificationError, listed
 from converters.util.outputs import check_new, write_new
+from converters.util.record import read_json
 
 # Whether the model passes verification with these (op types, node names) kept out of TensorRT.
 ConvertAndCheck = Callable[[frozenset[str], frozenset[str]], bool]
@@ -49,7 +50,7 @@ class Denylist:
     def read(cls, path: str | Path) -> Denylist:
         """SpecError names the file and what is wrong with it."""
         try:
-            values = json.loads(Path(path).read_text(encoding="utf-8"))
+            values = read_json(Path(path))
         except (OSError, ValueError) as error:
             raise SpecError(f"{path}: is no denylist: {error}") from error
         if not isinstance(values, dict):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import json
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ from converters.cli import values
 from converters.spec.conversion_spec import ConversionSpec
 from converters.spec.rules import INT8_FIELDS, MODES, PRECISIONS, PROFILE_STRATEGIES
 from converters.util.errors import SpecError
+from converters.util.record import read_json
 
 
 def add_spec(parser: argparse.ArgumentParser, precision: str = "FP32") -> None:
@@ -242,7 +242,7 @@ def spec_from(args: argparse.Namespace, random_inputs: bool = False) -> Conversi
 
 def _read(path: Path) -> ConversionSpec:
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        found = read_json(path)
     except OSError as error:
         raise SpecError(f"{path} cannot be read: {error.strerror}") from error
     except ValueError as error:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,7 +15,7 @@ from converters.segments.segment_rules import Forecast
 from converters.segments.segmenter import SegmenterOptions
 from converters.util.errors import ModelError
 from converters.util.paths import as_file_name, signature_of
-from converters.util.record import LOG, RECORD
+from converters.util.record import LOG, RECORD, read_json
 
 # TF-TRT's detailed report for each signature. A conversion leaves it beside its record and its log;
 # the log has more details if it was written with segmenter.SEGMENTER_LOG.
@@ -77,12 +76,29 @@ def options_of(record: Record, given: SegmenterOptions | None) -> SegmenterOptio
     if given is not None:
         return given
     spec = record.spec
+    size = spec.get("minimum_segment_size") or 3
+    if not isinstance(size, int):
+        raise _unreadable("minimum_segment_size", size, "a number")
     return SegmenterOptions(
         precision=str(spec.get("precision") or "FP32").upper(),
         implicit_batch=bool(spec) and not spec.get("explicit_batch"),
-        minimum_segment_size=int(spec.get("minimum_segment_size") or 3),
-        op_denylist=tuple(spec.get("op_denylist") or ()),
-        node_denylist=tuple(spec.get("node_denylist") or ()),
+        minimum_segment_size=size,
+        op_denylist=_names(spec, "op_denylist"),
+        node_denylist=_names(spec, "node_denylist"),
+    )
+
+
+def _names(spec: Mapping[str, Any], name: str) -> tuple[str, ...]:
+    found = spec.get(name) or []
+    if not isinstance(found, (list, tuple)) or not all(isinstance(item, str) for item in found):
+        raise _unreadable(name, found, "a list of names")
+    return tuple(found)
+
+
+def _unreadable(name: str, found: Any, wanted: str) -> ModelError:
+    return ModelError(
+        f"the record of the conversion has {str(found)[:80]!r} as {name}, not {wanted}: it was "
+        f"changed. Copy {RECORD} again, or give the options."
     )
 
 
@@ -177,7 +193,7 @@ def _of_rows(rows: Sequence[ReportRow], by_rule: tuple[str, str] | None) -> tupl
 
 def _read_json(path: Path) -> Mapping[str, Any]:
     try:
-        found = json.loads(path.read_text("utf-8"))
+        found = read_json(path)
     except (OSError, ValueError) as error:
         raise ModelError(f"{path} is no readable record of a conversion: {error}.") from error
     if not isinstance(found, dict):

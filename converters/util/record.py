@@ -100,9 +100,16 @@ def write_record(folder: str | os.PathLike[str], record: Mapping[str, Any]) -> P
 def read_record(path: str | os.PathLike[str]) -> dict[str, Any]:
     """The record of a converted model's folder, or of the file itself."""
     found = Path(path)
-    text = (found / RECORD if found.is_dir() else found).read_text(encoding="utf-8")
-    record: dict[str, Any] = json.loads(text)
+    record: dict[str, Any] = read_json(found / RECORD if found.is_dir() else found)
     return record
+
+
+def read_json(path: Path) -> Any:
+    """The value of a JSON file that may come from anyone; ValueError if it is none."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
 
 
 def write_repeat_script(
