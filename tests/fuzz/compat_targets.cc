@@ -80,9 +80,9 @@ void CompatDemuxer(absl::string_view input) {
       const PacketPtr packet(next);
       if (i % 2 == 0) middle = info.pts;
       if (!decodes || decoder == nullptr) continue;
-      const nvc_packet_input sent = {packet->packet->data, info.size,        info.pts,
-                                     info.dts,             info.pos,         info.is_key,
-                                     info.is_discarded,    packet.get()};
+      const nvc_packet_input sent = {
+          packet->packet->data, info.size,         info.pts,    info.dts, info.pos,
+          info.is_key,          info.is_discarded, packet.get()};
       int64_t frames = 0;
       nvc_decoder_decode(decoder.get(), &sent, &frames);
       TakeFrames(decoder.get(), frames);
@@ -108,10 +108,8 @@ void CompatParser(absl::string_view input) {
   for (int i = 0; i < kMostPackets && !input.empty(); ++i) {
     const absl::string_view part = input.substr(0, piece);
     input.remove_prefix(part.size());
-    const nvc_packet_input sent = {part.data(), static_cast<int64_t>(part.size()),
-                                   kUnknown,    kUnknown,
-                                   -1,          0,
-                                   0,           nullptr};
+    const nvc_packet_input sent = {
+        part.data(), static_cast<int64_t>(part.size()), kUnknown, kUnknown, -1, 0, 0, nullptr};
     nvc_decoder_decode(decoder.get(), &sent, &frames);
     TakeFrames(decoder.get(), frames);
   }

@@ -71,8 +71,7 @@ void Demux(absl::string_view input) {
   ExpectNamed(demuxer.Sound().status());
   demuxer.Samples().MeanSize();
   if (choices.Flip()) demuxer.KeepSound();
-  auto elementary =
-      ElementaryPackets::Create(*demuxer.stream().codec, demuxer.stream().time_base);
+  auto elementary = ElementaryPackets::Create(*demuxer.stream().codec, demuxer.stream().time_base);
   const int stream = demuxer.stream().index;
   AvPacketPtr packet(av_packet_alloc());
   int64_t middle = 0;

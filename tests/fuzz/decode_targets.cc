@@ -67,8 +67,7 @@ void Decode(absl::string_view input) {
       },
       &target);
   DamagedFrames damaged;
-  const absl::Status read =
-      ReadFrames(*index, source, frames, OneThread(), &collector, &damaged);
+  const absl::Status read = ReadFrames(*index, source, frames, OneThread(), &collector, &damaged);
   ExpectNamed(read);
   if (!read.ok()) return;
   std::vector<size_t> slots;
@@ -97,9 +96,9 @@ void Clips(absl::string_view input) {
   for (int64_t i = 0; i < count && i < kMostClips; ++i) {
     const auto clip = spec.Select(*index, i, /*seed=*/7);
     if (!clip.ok()) continue;
-    const bool fits = IsAscending(clip->frames) &&
-                      (windows.empty() ||
-                       (DecodesInOrder(*index) && Follows(windows.back(), clip->frames)));
+    const bool fits =
+        IsAscending(clip->frames) &&
+        (windows.empty() || (DecodesInOrder(*index) && Follows(windows.back(), clip->frames)));
     if (fits && !clip->frames.empty()) windows.push_back(clip->frames);
   }
   if (windows.empty()) return;

@@ -6,14 +6,18 @@ under Atheris; test_fuzz_regressions.py feeds them what it found.
 
 from __future__ import annotations
 
+import contextlib
+import json
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 from converters.int8.calibration_table import CalibrationTable, parse_tables, serialize_tables
 from converters.model.engine_file import plan_header, read_engine_file, tfrecord
 from converters.util.errors import ConverterError
 
+_GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "converted"
 _FOLDER = tempfile.TemporaryDirectory(prefix="tf_nvcodec_fuzz_")
 
 
@@ -51,23 +55,48 @@ def model(data: bytes) -> None:
     inspect_model(path.parent if kind == kinds[0] else path, ask=False)
 
 
+# What a field of a JSON file is replaced by.
+_VALUES = (None, "x", "[", "", -1, 0, 2**70, 1e300, True, [], {}, [[1]], ["x", 1], {"a": [1]})
+
+
 def record(data: bytes) -> None:
-    """A conversion.json: as a spec, and beside a model."""
+    """A conversion.json or a denylist: as a spec, and beside a model. If the first byte is no
+    bracket, each pair of bytes replaces a field of a conversion's own record."""
     from converters.cli.spec_options import _read
+    from converters.denylist_search import Denylist
     from converters.segments.reasons import find_record, options_of
 
+    if data[:1] not in (b"{", b"["):
+        data = json.dumps(_edited(data)).encode()
     path = _file("record/conversion.json", data)
-    spec = None
-    try:
-        spec = _read(path)
-    except ConverterError:
-        pass
-    if spec is not None:
-        try:
-            spec.resolved()
-        except ConverterError:
-            pass
-    options_of(find_record(path.parent, None), None)
+
+    def spec() -> None:
+        _read(path).resolved()
+
+    for read in (
+        spec,
+        lambda: Denylist.read(path),
+        lambda: options_of(find_record(path.parent, None), None),
+    ):
+        with contextlib.suppress(ConverterError):
+            read()
+
+
+def _edited(edits: bytes) -> Any:
+    found = json.loads((_GOLDEN / "int8" / "conversion.json").read_text())
+    for which, value in zip(edits[::2], edits[1::2]):
+        fields = list(_fields(found))
+        holder, name = fields[which % len(fields)]
+        holder[name] = _VALUES[value % len(_VALUES)]
+    return found
+
+
+def _fields(value: Any) -> Iterator[tuple[Any, Any]]:
+    """Each place in a JSON value where another value can be put."""
+    for name in list(value) if isinstance(value, dict) else range(len(value)):
+        yield value, name
+        if isinstance(value[name], (dict, list)):
+            yield from _fields(value[name])
 
 
 READERS: dict[str, Callable[[bytes], None]] = {

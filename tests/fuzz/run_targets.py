@@ -1,11 +1,12 @@
-"""Runs all fuzz targets for some minutes together and prints what each one did; scripts/fuzz.sh calls
-it.
+"""Runs all fuzz targets for some minutes together and prints what each one did.
+
+scripts/fuzz.sh calls it:
 
     python run_targets.py --programs FOLDER --build FOLDER --minutes N [--jobs J] [NAME...]
 
 The first folder has the programs `fuzzer` and `write_seeds`. The second has Atheris in python/, and
-gets a corpus and a log for each target, and the input of each failure. The exit code is 1 if a target
-crashed, leaked, or took too much time or memory.
+gets a corpus and a log for each target, and the input of each failure. The exit code is 1 if a
+target crashed, leaked, or took too much time or memory.
 """
 
 from __future__ import annotations
@@ -89,6 +90,7 @@ def make_seeds(programs: Path, build: Path) -> None:
             add("model", name, b"\0" + path.read_bytes())
         elif path.name == "frozen.pb":
             add("model", name, b"\1" + path.read_bytes())
+    add("record", "edits", b"\5\1\7\2")
     text = b'\3node { name: "x" op: "Placeholder" }\nnode { name: "y" op: "Relu" input: "x" }\n'
     add("model", "text", text)
     message = b"\x0a\x08\x12\x02\x08\x08\x12\x02\x08\x05\x12\x20ftrt" + bytes(20) + b"\x08\6\0\x0c"
@@ -113,7 +115,7 @@ def run(programs: Path, build: Path, name: str, seconds: int) -> Outcome:
     folders = [path for path in (seeds, REGRESSIONS / name) if path.is_dir()]
     options = {
         "max_total_time": seconds,
-        "max_len": MOST_BYTES,
+        "max_len": 4 * MOST_BYTES if name in READERS else MOST_BYTES,
         "timeout": MOST_SECONDS,
         "rss_limit_mb": MOST_MEGABYTES,
         "artifact_prefix": f"{found}/",

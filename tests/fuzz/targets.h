@@ -1,5 +1,6 @@
 // The fuzz targets. Each takes any bytes and must neither crash, leak, hang nor allocate without
-// limit. `make fuzz` feeds them under libFuzzer; regressions_test.cc feeds them what libFuzzer found.
+// limit. `make fuzz` feeds them under libFuzzer; regressions_test.cc feeds them what libFuzzer
+// found.
 #ifndef TF_NVCODEC_TESTS_FUZZ_TARGETS_H_
 #define TF_NVCODEC_TESTS_FUZZ_TARGETS_H_
 
@@ -13,10 +14,10 @@ namespace nvc {
 namespace fuzz {
 
 // Of a video file, whose last byte also chooses options.
-void Demux(absl::string_view input);   // containers: packets, sound, seeking, sample tables
-void Index(absl::string_view input);   // the frame index, written and read back
-void Decode(absl::string_view input);  // frames from the index to RGB and other formats
-void Clips(absl::string_view input);   // the clips of a dataset, in one pass
+void Demux(absl::string_view input);          // containers: packets, sound, seeking, sample tables
+void Index(absl::string_view input);          // the frame index, written and read back
+void Decode(absl::string_view input);         // frames from the index to RGB and other formats
+void Clips(absl::string_view input);          // the clips of a dataset, in one pass
 void CompatDemuxer(absl::string_view input);  // the C API's demuxer and decoder
 
 // A file of the index cache.
