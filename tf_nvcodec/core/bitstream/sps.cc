@@ -182,7 +182,8 @@ std::optional<H264Sps> ReadH264Sps(const NalUnit& nal) {
       }
     }
   }
-  sps.frame_num_bits = static_cast<int>(bits.UnsignedGolomb()) + 4;
+  // Whatever is above 16 is impossible.
+  sps.frame_num_bits = static_cast<int>(std::min(bits.UnsignedGolomb(), 255u)) + 4;
   const uint32_t poc_type = bits.UnsignedGolomb();
   if (poc_type == 0) {
     bits.UnsignedGolomb();  // log2_max_pic_order_cnt_lsb_minus4
