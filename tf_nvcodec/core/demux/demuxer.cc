@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "tf_nvcodec/core/base/status.h"
 #include "tf_nvcodec/core/ffmpeg/av_log.h"
+#include "tf_nvcodec/core/ffmpeg/color_tags.h"
 #include "tf_nvcodec/core/format/codec_table.h"
 
 extern "C" {
@@ -218,6 +219,7 @@ absl::Status Demuxer::SelectStream() {
       avcodec_parameters_copy(stream_.codec.get(), stream->codecpar) < 0) {
     return absl::ResourceExhaustedError("out of memory reading the stream's parameters");
   }
+  KeepKnownTags(stream_.codec.get());
   stream_.time_base = stream->time_base;
   stream_.frame_rate = stream->avg_frame_rate;
   stream_.lowest_rate = stream->r_frame_rate;

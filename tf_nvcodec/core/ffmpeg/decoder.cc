@@ -11,6 +11,7 @@
 #include "tf_nvcodec/core/base/fork_lock.h"
 #include "tf_nvcodec/core/base/status.h"
 #include "tf_nvcodec/core/ffmpeg/av_log.h"
+#include "tf_nvcodec/core/ffmpeg/color_tags.h"
 #include "tf_nvcodec/core/ffmpeg/picture_pool.h"
 #include "tf_nvcodec/core/format/codec_table.h"
 
@@ -66,7 +67,10 @@ class SoftwareDecoder : public Decoder {
     // something: parameter sets, or which encoder's bugs to work around.
     if (opened >= 0 && absl::string_view(decoder->name) == "libdav1d") {
       as_opened_.reset(avcodec_parameters_alloc());
-      if (as_opened_ != nullptr) avcodec_parameters_from_context(as_opened_.get(), context_.get());
+      if (as_opened_ != nullptr) {
+        avcodec_parameters_from_context(as_opened_.get(), context_.get());
+        KeepKnownTags(as_opened_.get());
+      }
     }
     return opened;
   }
@@ -90,7 +94,10 @@ class SoftwareDecoder : public Decoder {
   absl::StatusOr<bool> Receive(AVFrame* frame) override {
     AvLogScope log;
     const int received = avcodec_receive_frame(context_.get(), frame);
-    if (received >= 0) return true;
+    if (received >= 0) {
+      KeepKnownTags(frame);
+      return true;
+    }
     if (received == AVERROR(EAGAIN) || received == AVERROR_EOF) return false;
     return Error(received, log.Detail());
   }
@@ -106,8 +113,11 @@ class SoftwareDecoder : public Decoder {
     // A stream may add to the colour properties that the decoder was opened with, or change them. A
     // next stream without its own properties would get these.
     AvCodecParametersPtr now(avcodec_parameters_alloc());
-    return now != nullptr && avcodec_parameters_from_context(now.get(), context_.get()) >= 0 &&
-           SameParameters(*as_opened_, *now);
+    if (now == nullptr || avcodec_parameters_from_context(now.get(), context_.get()) < 0) {
+      return false;
+    }
+    KeepKnownTags(now.get());
+    return SameParameters(*as_opened_, *now);
   }
 
  private:
