@@ -7,6 +7,7 @@ under Atheris; test_fuzz_regressions.py feeds them what it found.
 from __future__ import annotations
 
 import contextlib
+import copy
 import json
 import tempfile
 from collections.abc import Callable, Iterator
@@ -84,10 +85,10 @@ def record(data: bytes) -> None:
 
 def _edited(edits: bytes) -> Any:
     found = json.loads((_GOLDEN / "int8" / "conversion.json").read_text())
-    for which, value in zip(edits[::2], edits[1::2]):
+    for which, value in zip(edits[:40:2], edits[1:40:2]):
         fields = list(_fields(found))
         holder, name = fields[which % len(fields)]
-        holder[name] = _VALUES[value % len(_VALUES)]
+        holder[name] = copy.deepcopy(_VALUES[value % len(_VALUES)])
     return found
 
 
