@@ -7,7 +7,7 @@ from typing import Any
 
 from converters.cli import values
 from converters.cli.result import add_page, add_quiet, check_page, show, write_page
-from converters.cli.spec_options import add_graph_choice, add_random_inputs
+from converters.cli.spec_options import add_graph_choice, add_random_inputs, check_random_inputs
 
 
 def add_parser(commands: Any) -> argparse.ArgumentParser:
@@ -89,8 +89,7 @@ def _add_measuring(group: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    if args.shapes is not None and args.data is not None:
-        raise values.UsageError("argument --shape: it is of random inputs; not allowed with --data")
+    check_random_inputs(args)
     from converters.measure.benchmark import benchmark
 
     check_page(args)

@@ -7,7 +7,7 @@ from typing import Any
 
 from converters.cli import values
 from converters.cli.result import add_page, add_quiet, check_page, show, write_page
-from converters.cli.spec_options import add_graph_choice, add_random_inputs
+from converters.cli.spec_options import add_graph_choice, add_random_inputs, check_random_inputs
 from converters.util.paths import check_outside
 
 
@@ -58,8 +58,7 @@ def run(args: argparse.Namespace) -> int:
         raise values.UsageError(
             "argument --shape: it is given twice; name all inputs in one, as in a:1x2,b:1x3"
         )
-    if args.shapes is not None and args.data is not None:
-        raise values.UsageError("argument --shape: it is of random inputs; not allowed with --data")
+    check_random_inputs(args)
     from converters.measure.profile import profile
 
     check_page(args)

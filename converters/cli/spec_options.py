@@ -173,6 +173,12 @@ def add_random_inputs(parser: Any) -> None:
     parser.add_argument("--seed", type=int, default=0, help="of random inputs")
 
 
+def check_random_inputs(args: argparse.Namespace) -> None:
+    """UsageError for shapes of random inputs beside data."""
+    if args.shapes is not None and args.data is not None:
+        raise values.UsageError("argument --shape: it is of random inputs; not allowed with --data")
+
+
 def add_graph_choice(parser: argparse.ArgumentParser) -> None:
     """Adds which MetaGraph of a SavedModel to take, and which outputs of a graph."""
     parser.add_argument("--tag", dest="tags", action="append", metavar="TAG")

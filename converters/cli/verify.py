@@ -10,7 +10,12 @@ from typing import Any
 
 from converters.cli import values
 from converters.cli.result import add_quiet, progress_of, show
-from converters.cli.spec_options import add_graph_choice, add_random_inputs, add_thresholds
+from converters.cli.spec_options import (
+    add_graph_choice,
+    add_random_inputs,
+    add_thresholds,
+    check_random_inputs,
+)
 from converters.spec.rules import PRECISIONS
 
 # Options that have no effect without --labels.
@@ -195,8 +200,7 @@ def _check(args: argparse.Namespace) -> None:
                 raise values.UsageError(f"argument {option}: --labels takes one")
     if args.batch_size is not None and args.data is None and args.labels is None:
         raise values.UsageError("argument --batch-size: it cuts --data, and there is none")
-    if args.shapes is not None and args.data is not None:
-        raise values.UsageError("argument --shape: it is of random inputs; not allowed with --data")
+    check_random_inputs(args)
     if args.outputs is None:
         return
     from converters.model.model_source import GRAPH_KINDS, kind_by_name

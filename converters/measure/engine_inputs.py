@@ -11,12 +11,10 @@ from pathlib import Path
 
 from converters.checks.runnable import load_error, require_same_gpu
 from converters.inputs.batch_files import read_batch, write_batch
-from converters.measure.model_requests import why_no_engine
+from converters.measure.model_requests import request_error
 from converters.model.model_source import freeze
 from converters.model.trt_graph import ENGINE_OP, load_graph
 from converters.plans.plan_compare import INPUT
-from converters.util.errors import EngineError, MeasureError
-from converters.util.shapes import format_shape_set, shapes_of
 
 
 def write_engine_inputs(
@@ -58,10 +56,7 @@ def write_engine_inputs(
             wanted = [tf.identity(tensor) for tensor in wanted]
         found = iter([value.numpy() for value in frozen.prune(feeds, wanted)(*values)])
     except tf.errors.OpError as error:
-        shapes = format_shape_set(shapes_of(arrays))
-        if why := why_no_engine(error, shapes):
-            raise EngineError(why) from error
-        raise MeasureError(f"the model failed at a request of {shapes}: {error}") from error
+        raise request_error(error, arrays) from error
     written = []
     for number, op in enumerate(engines):
         own = {f"{INPUT}{i}": next(found) for i in range(len(op.inputs))}

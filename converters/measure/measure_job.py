@@ -9,10 +9,9 @@ from typing import Any
 from converters.inputs.batch_files import read_spool
 from converters.measure.callers import Turn, run_turn
 from converters.measure.figures import Figures, MemoryUse
-from converters.measure.model_requests import ModelRequests
+from converters.measure.model_requests import ModelRequests, request_error
 from converters.measure.turns import commands_from
-from converters.util.errors import ConverterError, EngineError, MeasureError
-from converters.util.shapes import format_shape_set, shapes_of
+from converters.util.errors import ConverterError
 
 
 def measure(
@@ -78,7 +77,7 @@ class _Measured:
         except ConverterError:
             raise
         except Exception as error:
-            raise self._failed(cell, error) from error
+            raise request_error(error, self._batches(cell)[0]) from error
         if warm_up:
             if self._memory:
                 self._held[cell] = self._target.held_bytes()
@@ -101,13 +100,6 @@ class _Measured:
 
     def _batches(self, cell: int) -> list[Any]:
         return list(read_spool(self._cells[cell]["folder"])())
-
-    def _failed(self, cell: int, error: Exception) -> ConverterError:
-        shapes = format_shape_set(shapes_of(self._batches(cell)[0]))
-        engine = self._target.explained(error, shapes)
-        if engine is not None:
-            return EngineError(engine)
-        return MeasureError(f"the model failed at a request of {shapes}: {error}")
 
     def result(self) -> dict[str, Any]:
         target = self._target

@@ -8,6 +8,8 @@ from typing import Any
 
 from converters.inputs.calibration_data import Batch
 from converters.measure import host_memory
+from converters.util.errors import ConverterError, EngineError, MeasureError
+from converters.util.shapes import format_shape_set, shapes_of
 
 # Environment variables of processes that run a model.
 ENGINES_ALONE = {
@@ -19,11 +21,13 @@ ENGINES_ALONE = {
 _DISALLOWED = "User disallowed engine native segment execution"
 
 
-def why_no_engine(error: Exception, shapes: str) -> str | None:
-    """Says why a request failed, where TensorFlow would have run instead of an engine."""
+def request_error(error: Exception, batch: Batch) -> ConverterError:
+    """What to raise for a request that failed with `error`: an EngineError where TensorFlow would
+    have run instead of an engine."""
+    shapes = format_shape_set(shapes_of(batch))
     if _DISALLOWED not in str(error):
-        return None
-    return (
+        return MeasureError(f"the model failed at a request of {shapes}: {error}")
+    return EngineError(
         f"no engine serves {shapes}: TensorFlow would run instead of TensorRT, and its time says "
         "nothing of the engines. Give a shape that the model was converted for (--shape, --batch), "
         "or convert it for this one"
@@ -95,10 +99,6 @@ class ModelRequests:
         if self._gpu:
             return int(tf.config.experimental.get_memory_info(self._gpu)["peak"])
         return host_memory.peak()
-
-    def explained(self, error: Exception, shapes: str) -> str | None:
-        """As why_no_engine."""
-        return why_no_engine(error, shapes)
 
     def close(self) -> None:
         self._batches = []

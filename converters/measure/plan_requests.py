@@ -197,9 +197,6 @@ class PlanRequests:
     def peak_bytes(self) -> int:
         return sum(c.allocator.peak + c.buffer_bytes for c in self._callers)
 
-    def explained(self, error: Exception, shapes: str) -> str | None:
-        return None
-
     def close(self) -> None:
         for caller in self._callers:
             caller.close()

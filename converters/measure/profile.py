@@ -250,14 +250,7 @@ def _plan_itself(subject: Subject, file: Path) -> _Plans:
 def _plans_of_model(subject: Subject, file: Path, work: Path, notes: list[str]) -> list[_Plans]:
     loaded = load_graph(subject.path, subject.tags)
     nodes = {engine.canonical_name: engine for engine in engine_nodes(loaded.graph_def)}
-    request = {
-        "path": subject.path,
-        "tags": None if subject.tags is None else list(subject.tags),
-        "signature": subject.signature,
-        "batch": str(file),
-        "folder": str(work),
-    }
-    fed = run_in_child(write_engine_inputs, request)
+    fed = run_in_child(write_engine_inputs, _request(subject, file, work))
     known = _known(Path(subject.given))
     plans = []
     for one in fed:
@@ -336,17 +329,16 @@ def _layer(
     return LayerProfile(name, ms, share, "", "", is_copy(name), nodes, ops)
 
 
+def _request(subject: Subject, file: Path, folder: Path) -> dict[str, Any]:
+    """What a child is told that runs the model on the batch of `file` and writes into `folder`."""
+    model = {name: value for name, value in subject.job().items() if name != "kind"}
+    return {**model, "batch": str(file), "folder": os.path.abspath(folder)}
+
+
 def _traced(
     subject: Subject, file: Path, runs: int, folder: Path, shown: Progress
 ) -> dict[str, Any]:
-    request = {
-        "path": subject.path,
-        "tags": None if subject.tags is None else list(subject.tags),
-        "signature": subject.signature,
-        "batch": str(file),
-        "folder": os.path.abspath(folder),
-        "runs": runs,
-    }
+    request = {**_request(subject, file, folder), "runs": runs}
     with shown.step(f"tracing {subject.given}"):
         traced: dict[str, Any] = run_in_child(trace_requests, request)
     if not traced["files"]:

@@ -6,9 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from converters.inputs.batch_files import read_batch
-from converters.measure.model_requests import ModelRequests
-from converters.util.errors import EngineError, MeasureError
-from converters.util.shapes import format_shape_set, shapes_of
+from converters.measure.model_requests import ModelRequests, request_error
 
 # The first request loads kernels, and TensorFlow traces a function's first call.
 _WARM_UP = 3
@@ -35,9 +33,6 @@ def trace_requests(
         finally:
             tf.profiler.experimental.stop()
     except tf.errors.OpError as error:
-        shapes = format_shape_set(shapes_of(arrays))
-        if why := requests.explained(error, shapes):
-            raise EngineError(why) from error
-        raise MeasureError(f"the model failed at a request of {shapes}: {error}") from error
+        raise request_error(error, arrays) from error
     files = sorted(str(file) for file in Path(folder).rglob("*.xplane.pb"))
     return {"device": requests.device, "library": requests.library, "files": files}

@@ -108,6 +108,13 @@ class PlanRunner(contextlib.AbstractContextManager["PlanRunner"]):
         self._bindings = [
             self._engine.get_tensor_name(i) for i in range(self._engine.num_io_tensors)
         ]
+        host = self._trt.TensorLocation.HOST
+        # Shapes, whose values TensorRT reads or writes on the host.
+        self._on_host = {
+            b
+            for b in self._bindings
+            if not self._implicit and self._engine.get_tensor_location(b) == host
+        }
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -253,7 +260,7 @@ class PlanRunner(contextlib.AbstractContextManager["PlanRunner"]):
         """The memory for these inputs, which is the last request's if the shapes are the same."""
         key = [(binding, value.shape) for binding, value in values.items()]
         last = self._prepared
-        if last is not None and last.key == key and not self._on_host():
+        if last is not None and last.key == key and not self._on_host:
             return last
         self._forget()
         place = self._place_implicit if self._implicit else self._place_explicit
@@ -274,13 +281,6 @@ class PlanRunner(contextlib.AbstractContextManager["PlanRunner"]):
         if binding not in prepared.page_locked:
             prepared.page_locked[binding] = PageLocked(self._device, shape, dtype)
         return prepared.page_locked[binding]
-
-    def _on_host(self) -> set[str]:
-        """The bindings whose values TensorRT reads or writes on the host: shapes."""
-        if self._implicit:
-            return set()
-        host = self._trt.TensorLocation.HOST
-        return {b for b in self._bindings if self._engine.get_tensor_location(b) == host}
 
     def _enqueue(self, prepared: _Prepared) -> None:
         """Puts the plan's work into the stream."""
@@ -346,7 +346,7 @@ class PlanRunner(contextlib.AbstractContextManager["PlanRunner"]):
     def _place_explicit(self, arrays: Mapping[str, Any]) -> Placed:
         """Makes room for the inputs and outputs of an explicit batch."""
         self._choose_profile(arrays)
-        context, on_host = self._context, self._on_host()
+        context, on_host = self._context, self._on_host
         placed = Placed()
         for binding, array in arrays.items():
             if binding in on_host:

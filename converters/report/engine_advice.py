@@ -142,18 +142,15 @@ def data_types(subject: Subject) -> Iterator[Found]:
 
 def small_segments(subject: Subject) -> Iterator[Found]:
     """Nodes that TF-TRT takes, in segments that are too small to be an engine."""
-    for graph in subject.graphs:
-        nodes = _left_out_for(exclusions.TOO_SMALL, subject, graph)
-        if nodes:
-            yield Found(
-                graph.signature,
-                nodes,
-                "TensorRT could run this, but other ops cut it off in segments smaller than "
-                "minimum_segment_size",
-                "remove the ops around them that are left out; a smaller minimum_segment_size "
-                "makes engines that cost more than they save",
-                GUIDE,
-            )
+    return _left_out_for(
+        exclusions.TOO_SMALL,
+        subject,
+        "TensorRT could run this, but other ops cut it off in segments smaller than "
+        "minimum_segment_size",
+        "remove the ops around them that are left out; a smaller minimum_segment_size makes "
+        "engines that cost more than they save",
+        GUIDE,
+    )
 
 
 def small_engines(subject: Subject) -> Iterator[Found]:
@@ -180,25 +177,28 @@ def small_engines(subject: Subject) -> Iterator[Found]:
 
 def engine_limit(subject: Subject) -> Iterator[Found]:
     """Segments beyond TF-TRT's largest number of engines."""
-    for graph in subject.graphs:
-        nodes = _left_out_for(exclusions.ENGINE_CAP, subject, graph)
-        if nodes:
-            yield Found(
-                graph.signature,
-                nodes,
-                "TensorRT could run this, but its segments are beyond TF-TRT's limit of engines",
-                "remove the ops that cut the graph into so many segments, or raise "
-                "TF_TRT_MAX_ALLOWED_ENGINES",
-                f"{TFTRT}, its segmenter",
-            )
-
-
-def _left_out_for(category: str, subject: Subject, graph: AdvisedGraph) -> tuple[str, ...]:
-    return tuple(
-        out.node
-        for out in subject.report.left_out
-        if out.category == category and out.signature == graph.signature
+    return _left_out_for(
+        exclusions.ENGINE_CAP,
+        subject,
+        "TensorRT could run this, but its segments are beyond TF-TRT's limit of engines",
+        "remove the ops that cut the graph into so many segments, or raise "
+        "TF_TRT_MAX_ALLOWED_ENGINES",
+        f"{TFTRT}, its segmenter",
     )
+
+
+def _left_out_for(
+    category: str, subject: Subject, reason: str, cure: str, source: str
+) -> Iterator[Found]:
+    """The nodes of each signature that are left out for one category of reasons."""
+    for graph in subject.graphs:
+        nodes = tuple(
+            out.node
+            for out in subject.report.left_out
+            if out.category == category and out.signature == graph.signature
+        )
+        if nodes:
+            yield Found(graph.signature, nodes, reason, cure, source)
 
 
 def _grouped(

@@ -29,6 +29,7 @@ from converters.model.trt_graph import EngineNode, LoadedGraph
 from converters.report.engine_reports import stored_plans
 from converters.report.report_data import LayerReport, PlanLayers
 from converters.util.errors import ModelError
+from converters.util.record import read_json
 
 LAYERS_FILE = "layers.json"
 LAYERS_SCHEMA = 1
@@ -81,7 +82,7 @@ def read_layers(model: Path) -> tuple[PlanLayers, ...]:
     """
     path = (model if model.is_dir() else model.parent) / LAYERS_FILE
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        found = read_json(path)
         if found["schema"] != LAYERS_SCHEMA:
             raise ValueError(f"its schema is {found['schema']}, not {LAYERS_SCHEMA}")
         return tuple(_plan(plan) for plan in found["plans"])

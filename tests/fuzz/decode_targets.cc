@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "tests/core/testing/three_frames.h"
 #include "tests/fuzz/targets.h"
 #include "tf_nvcodec/core/base/byte_source.h"
 #include "tf_nvcodec/core/clips/clip_spec.h"
@@ -55,23 +56,7 @@ void Decode(absl::string_view input) {
   if (!index.ok()) return;
   const OutputSpec output = DrawOutput(&choices);
   const auto on_error = static_cast<OnError>(choices.Below(3));
-  std::vector<int64_t> frames;
-  for (int i = 0; i < 3; ++i) frames.push_back(i * (index->num_frames() - 1) / 2);
-  std::vector<uint8_t> memory;
-  HostTarget target;
-  FrameCollector collector(
-      output, index->stream().rotation, frames,
-      [&](const FrameShape& shape, int64_t count) {
-        memory.resize(shape.bytes * static_cast<size_t>(count));
-        return memory.data();
-      },
-      &target);
-  DamagedFrames damaged;
-  const absl::Status read = ReadFrames(*index, source, frames, OneThread(), &collector, &damaged);
-  ExpectNamed(read);
-  if (!read.ok()) return;
-  std::vector<size_t> slots;
-  ExpectNamed(collector.Finish(*index, damaged, on_error, &slots).status());
+  ExpectNamed(ReadThreeFrames(*index, source, output, OneThread(), on_error));
 }
 
 void Clips(absl::string_view input) {

@@ -7,6 +7,7 @@
 
 #include "gtest/gtest.h"
 #include "tests/core/testing/test_media.h"
+#include "tests/core/testing/three_frames.h"
 #include "tf_nvcodec/core/decode/frame_collector.h"
 #include "tf_nvcodec/core/decode/video_info.h"
 
@@ -19,27 +20,12 @@ absl::Status Use(absl::string_view bytes) {
   const FrameIndex::Limits limits{100000, int64_t{1} << 24};
   auto index = FrameIndex::Build(source, limits, nullptr);
   if (!index.ok()) return index.status();
-  std::vector<int64_t> frames;
-  for (int i = 0; i < 3; ++i) frames.push_back(i * (index->num_frames() - 1) / 2);
   OutputSpec output;
   output.height = output.width = 32;
-  std::vector<uint8_t> memory;
-  HostTarget target;
-  FrameCollector collector(
-      output, index->stream().rotation, frames,
-      [&](const FrameShape& shape, int64_t count) {
-        memory.resize(shape.bytes * static_cast<size_t>(count));
-        return memory.data();
-      },
-      &target);
   ReadOptions options;
   options.num_threads = 1;
   options.max_pixels = limits.max_pixels;
-  DamagedFrames damaged;
-  const absl::Status read = ReadFrames(*index, source, frames, options, &collector, &damaged);
-  if (!read.ok()) return read;
-  std::vector<size_t> slots;
-  return collector.Finish(*index, damaged, OnError::kRaise, &slots).status();
+  return ReadThreeFrames(*index, source, output, options, OnError::kRaise);
 }
 
 void ExpectNamed(const absl::Status& status, const std::string& what) {
