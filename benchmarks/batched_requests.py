@@ -28,7 +28,7 @@ from benchmarks.nvdec_decode import RESULTS, clips_folder, gpu
 
 NETWORK, SIDE, LARGEST = "resnet152", 224, 16
 CALLERS = (1, 4, 16, 32)
-WAYS = {"one by one": "batch_requests=0", "together": ""}
+WAYS = {"one by one": "", "together": f"batch_requests={LARGEST}"}
 
 
 def serve(folder: str, clip: str) -> None:

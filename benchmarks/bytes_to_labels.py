@@ -11,7 +11,7 @@ ffmpeg, --clips names a folder with h264_1080p_6s.mp4 and hevc_1080p_6s.mp4. A r
     r3d18       a clip of 16 frames of 112x112 from the middle, through a 3D ResNet of 18 layers
 
 Callers are threads of one process that make one request after the other. For each network and
-codec, these take turns (--batch-requests exports with that option; by default it fits the engines):
+codec, these take turns (--batch-requests exports with that option):
 
     tf_nvcodec       export_video_model's SavedModel
     decoding         the same decoding without the network
@@ -138,7 +138,7 @@ def export_elsewhere(network: Path, folder: str, options: str = "") -> None:
 class Ways:
     """Calls for one network; each method returns a function of the caller's number."""
 
-    def __init__(self, models: Path, name: str, work: str, batch_requests: int | None) -> None:
+    def __init__(self, models: Path, name: str, work: str, batch_requests: int) -> None:
         import tensorflow as tf
         import tf_nvcodec as nvc
 
@@ -284,7 +284,7 @@ def main() -> None:
     parser.add_argument("--networks", default=",".join(NETWORKS))
     parser.add_argument("--codecs", default=",".join(CODECS))
     parser.add_argument("--clips", type=Path)
-    parser.add_argument("--batch-requests", type=int, metavar="N", help="0 for no batcher")
+    parser.add_argument("--batch-requests", type=int, default=0, metavar="N")
     parser.add_argument("--seconds", type=float, default=2.0, help="of a turn, about")
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--results", type=Path, default=RESULTS)
@@ -325,7 +325,7 @@ def main() -> None:
 
 
 def _write(
-    results: Path, batch_requests: int | None, found: dict[str, Any], met: list[dict[str, Any]]
+    results: Path, batch_requests: int, found: dict[str, Any], met: list[dict[str, Any]]
 ) -> None:
     result = {
         "machine": {**machine.describe(), "gpu": gpu()},

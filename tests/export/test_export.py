@@ -312,42 +312,38 @@ def converted(network: OfSomeBatches, folder: Path, **spec: Any) -> Path:
 
 def test_batches_that_fit_the_engines(tmp_path: Path, videos: list[bytes]) -> None:
     network = converted(OfSomeBatches(4, 10), tmp_path / "network")
-    made = nvc.export_video_model(network, tmp_path / "model", clips_per_video=3, check=videos)
-    assert made.batch_requests == 3, "the engines take 10 frames, a video has 3"
+    how: dict[str, Any] = {"clips_per_video": 3}
+    made = nvc.export_video_model(network, tmp_path / "model", check=videos, **how)
+    together = nvc.export_video_model(network, tmp_path / "together", batch_requests=2, **how)
+    assert (made.batch_requests, together.batch_requests) == (0, 2)
     nvc.export_video_model(Colors(), tmp_path / "plain", clips_per_video=3)
-    # 1, 2 and 3 videos are 3, 6 and 9 frames, and 7 videos are more than a batch.
-    for count in (1, 2, 3, 7):
+    # 1, 2 and 3 videos are 3, 6 and 9 frames, and 4 and 7 videos are more than a batch.
+    for count in (0, 1, 2, 3, 4, 7):
         some = (videos * 2)[:count]
         want = serve(tmp_path / "plain", some)
-        got = serve(made.folder, some)
-        np.testing.assert_allclose(got["logits"], want["logits"], rtol=1e-5, atol=1e-6)
-        assert got["status"].tolist() == want["status"].tolist()
+        for model in (made, together):
+            got = serve(model.folder, some)
+            np.testing.assert_allclose(got["logits"], want["logits"], rtol=1e-5, atol=1e-6)
+            assert got["status"].tolist() == want["status"].tolist()
     assert largest_batch(made.folder, "serving_default", "contents") == 3
+    assert largest_batch(together.folder, "serving_default", "contents") == 2
 
 
 def test_batches_that_are_given_or_not_minded(tmp_path: Path, videos: list[bytes]) -> None:
-    owner = OfSomeBatches(8)
-    network = owner.predict_some
+    network = OfSomeBatches(2)
     how: dict[str, Any] = {"clips_per_video": 3}
-    made = nvc.export_video_model(network, tmp_path / "model", network_batches=[8], **how)
-    assert made.batch_requests == 2
-    assert not serve(made.folder, videos[:1])["status"][0]
-    # Off: the batch is filled all the same, and larger calls are not split.
+    nvc.export_video_model(Colors(), tmp_path / "plain", **how)
+    want = serve(tmp_path / "plain", videos)
+    # A video has more frames than the network takes.
     made = nvc.export_video_model(
-        network, tmp_path / "off", network_batches=[8], batch_requests=0, **how
+        network.predict_some, tmp_path / "model", network_batches=[2], **how
     )
-    assert made.batch_requests == 0
-    assert not serve(made.folder, videos[:1])["status"][0]
+    np.testing.assert_allclose(serve(made.folder, videos)["logits"], want["logits"], rtol=1e-5)
+    assert largest_batch(made.folder, "serving_default", "contents") == 1
+    saved = converted(network, tmp_path / "small")
+    made = nvc.export_video_model(saved, tmp_path / "any", network_batches=[], **how)
     with pytest.raises(tf.errors.InvalidArgumentError, match="assertion failed"):
-        serve(made.folder, videos[:3])
-    saved = converted(OfSomeBatches(2), tmp_path / "small")
-    with pytest.raises(ValueError, match="batches of up to 2, but a video is a batch of 3"):
-        nvc.export_video_model(saved, tmp_path / "no", **how)
-    with pytest.raises(ValueError, match="engines take batches of up to 8, which is 2 videos"):
-        nvc.export_video_model(
-            network, tmp_path / "no", network_batches=[8], batch_requests=3, **how
-        )
-    assert nvc.export_video_model(saved, tmp_path / "any", network_batches=[], **how)
+        serve(made.folder, videos)
     (saved / "conversion.json").write_text("{}")
     with pytest.raises(ValueError, match="no record of a conversion.*convert the model again"):
         nvc.export_video_model(saved, tmp_path / "no", **how)

@@ -35,8 +35,8 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
         "--batch-requests",
         type=values.count,
         metavar="N",
-        help="run calls that come at the same time as one batch of up to N videos (default: as "
-        "many as NETWORK's engines take, 0 without engines)",
+        help="run calls that come at the same time as one batch of up to N videos (default 0: each "
+        "by itself)",
     )
     group.add_argument(
         "--network-batches",

@@ -73,7 +73,7 @@ def export_video_model(
     labels: str | os.PathLike[str] | Strings | None = None,
     top_k: int = 5,
     label_output: str | None = None,
-    batch_requests: int | None = None,
+    batch_requests: int = 0,
     network_batches: Sequence[int] | None = None,
     check: Sequence[bytes] | None = None,
     overwrite: bool = False,
@@ -119,11 +119,11 @@ def export_video_model(
       label_output: The output whose last dimension is the classes. None is the only one.
       batch_requests: If it is not 0, calls of "serving_default" at the same time are run as one
         batch of up to so many videos, by TensorFlow's BatchFunction; larger calls are split. It
-        helps a network that is faster with large batches, in a server that has no batcher of its
-        own. Such a call can't be cancelled, and an error is that of all calls of its batch. None is
-        as many videos as the network's TensorRT engines take, and 0 for a network without engines.
+        helps a network that is faster with large batches and slower than decoding, in a server that
+        has no batcher of its own. Such a call can't be cancelled, and an error is that of all calls
+        of its batch.
       network_batches: The batches that the network takes, in images or clips. A batch is filled
-        with zeros up to the next of these sizes; larger ones stay as they are. None is what its
+        with zeros up to the next of these sizes, and a larger one is divided. None is what its
         engines were built for, if `network` is a folder that `trt-convert convert` has written; an
         empty list is any.
       check: The bytes of video files. A fresh process loads the model and runs it on them. Its
@@ -140,8 +140,7 @@ def export_video_model(
       FileExistsError: The folder is not empty.
       TypeError: `network` is none of the above, or its input is no batch of images or clips.
       ValueError: The network's input and the arguments contradict each other, something is not
-        known that neither tells, an argument is none of its strings, or the network's engines do
-        not take the frames of one video.
+        known that neither tells, or an argument is none of its strings.
       RuntimeError: The model does not load in a fresh process, or does not pass `check`.
     """
     if aggregate not in _AGGREGATES:
@@ -150,6 +149,8 @@ def export_video_model(
         if name in options:
             raise TypeError(f"{name} follows from the network's input, which `takes` describes")
     target = os.fspath(folder)
+    if batch_requests < 0:
+        raise ValueError(f"batch_requests must not be negative, got {batch_requests}")
     if not overwrite and tf.io.gfile.isdir(target) and tf.io.gfile.listdir(target):
         raise FileExistsError(f"{target} is not empty: pass overwrite=True to replace it")
     taken = network_from(network, takes, signature)
@@ -179,8 +180,7 @@ def export_video_model(
     batches = _batches(network_batches, taken.batches)
     # Images or clips of a video.
     items = count * length if taken.of_images else count
-    together = _together(batch_requests, batches, items)
-    model = _VideoModel(taken, how, aggregate, batches, together)
+    model = _VideoModel(taken, how, aggregate, batches, batch_requests)
     if labels is not None:
         model.name_classes(labels, top_k, label_output)
     model.keep_variables()
@@ -193,11 +193,14 @@ def export_video_model(
         tf.saved_model.save(
             model, unfinished, signatures={"serving_default": model.serve, "frames": model.run}
         )
-        _write_largest_batch(unfinished, together or (batches.largest // items if batches else 0))
+        fitting = max(batches.largest // items, 1) if batches else 0
+        _write_largest_batch(unfinished, batch_requests or fitting)
         if check:
             reference = model.one_by_one(check)
             differences = differences_in_a_fresh_process(unfinished, check, reference)
-    return ExportedModel(target, (height, width), length, count, together, outputs, differences)
+    return ExportedModel(
+        target, (height, width), length, count, batch_requests, outputs, differences
+    )
 
 
 def _batches(given: Sequence[int] | None, known: EngineBatches | None) -> EngineBatches | None:
@@ -207,27 +210,6 @@ def _batches(given: Sequence[int] | None, known: EngineBatches | None) -> Engine
     if sizes and sizes[0] < 1:
         raise ValueError(f"network_batches must be positive, got {sizes[0]}")
     return EngineBatches(tuple(sizes), False) if sizes else None
-
-
-def _together(batch_requests: int | None, batches: EngineBatches | None, items: int) -> int:
-    """Returns how many videos of calls at the same time run as one batch."""
-    if batch_requests is not None and batch_requests < 0:
-        raise ValueError(f"batch_requests must not be negative, got {batch_requests}")
-    if batches is None:
-        return batch_requests or 0
-    most = batches.largest // items
-    if most == 0:
-        raise ValueError(
-            f"the network's engines take batches of up to {batches.largest}, but a video is a "
-            f"batch of {items}: convert the network with a shape for {items}, or choose fewer "
-            "frames. network_batches=[] runs such batches in TensorFlow, without the engines"
-        )
-    if batch_requests is not None and batch_requests > most:
-        raise ValueError(
-            f"batch_requests is {batch_requests}, but the network's engines take batches of up to "
-            f"{batches.largest}, which is {most} videos"
-        )
-    return most if batch_requests is None else batch_requests
 
 
 def _write_largest_batch(folder: str, videos: int) -> None:
@@ -314,12 +296,35 @@ class _VideoModel(tf.Module):
         _require_free(outputs, _RESERVED)
         return outputs
 
-    def _run_filled(self, frames: tf.Tensor) -> Outputs:
-        """Runs the network on a batch of a size that it has an engine for."""
+    def _run_fitting(self, frames: tf.Tensor) -> Outputs:
+        """Runs the network on batches of sizes that it has engines for."""
         if self._batches is None:
             return self._run(frames)
-        count = tf.shape(frames)[0]
+        largest = self._batches.largest
         with tf.device("/CPU:0"):  # where shapes are, so that no kernel waits for the GPU
+            count = tf.shape(frames)[0]
+            # Also for no frames: the outputs need their shapes.
+            parts = tf.maximum((count + largest - 1) // largest, 1)
+        specs = self.run.get_concrete_function().structured_outputs
+        results = {
+            name: tf.TensorArray(
+                spec.dtype, parts, element_shape=spec.shape, infer_shape=False, name=name
+            )
+            for name, spec in specs.items()
+        }
+
+        def run(part: tf.Tensor, done: dict[str, tf.TensorArray]) -> Any:
+            some = self._run_filled(frames[part * largest : (part + 1) * largest])
+            return part + 1, {name: done[name].write(part, some[name]) for name in done}
+
+        _, results = tf.while_loop(lambda part, _: part < parts, run, (0, results))
+        return {name: result.concat() for name, result in results.items()}
+
+    def _run_filled(self, frames: tf.Tensor) -> Outputs:
+        """Runs the network on a batch that is filled to a size that it has an engine for."""
+        assert self._batches is not None
+        with tf.device("/CPU:0"):
+            count = tf.shape(frames)[0]
             missing = self._batches.filled(count) - count
             paddings = tf.pad(tf.reshape(missing, [1, 1]), [[0, frames.shape.rank - 1], [1, 0]])
         full = tf.ensure_shape(tf.pad(frames, paddings), [None, *frames.shape[1:]])
@@ -339,7 +344,7 @@ class _VideoModel(tf.Module):
             count = self._how["clips_per_video"]
             mask = tf.reduce_any(mask, -1)
             frames = tf.reshape(frames, [videos * count, *frames.shape[2:]])
-        outputs = self._run_filled(self._frame.arranged(frames, self._of_images))
+        outputs = self._run_fitting(self._frame.arranged(frames, self._of_images))
         results = {}
         for name, output in outputs.items():
             shape = tf.concat([[videos, count], tf.shape(output)[1:]], 0)

@@ -138,10 +138,10 @@ def test_engines_inside_an_export_are_proved(tmp_path: Path) -> None:
     # A process can load engines once, so each export has its own.
     report = exported_by_a_child(tmp_path / "engines", tmp_path / "bytes", videos[:1])
     assert report.returncode == 0, report.stderr[-3000:]
-    # The engine is for one video: calls with more are split.
+    # The engine is for one video: the frames of more run one after the other.
     report = exported_by_a_child(tmp_path / "engines", tmp_path / "split", videos)
     assert report.returncode == 0, report.stderr[-3000:]
-    whole = "batch_requests=0"
+    whole = "network_batches=[]"
     report = exported_by_a_child(tmp_path / "engines", tmp_path / "two", videos[:2], whole)
     assert report.returncode != 0
     assert "TensorFlow runs instead of TRTEngineOp" in report.stderr
