@@ -4,6 +4,8 @@ good."""
 from __future__ import annotations
 
 import re
+import struct
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -130,6 +132,58 @@ def test_garbled_coefficients(clips: Clips, name: str) -> None:
     wrong = [i for i in range(len(got)) if valid[i] and got[i] != frame_at(golden, pts[i])]
     assert len(frames) == len(golden)
     assert len(wrong) + (~valid).sum() <= 12
+
+
+def without_second_slice(mp4: bytes, picture: int) -> bytes:
+    """Makes decoders skip the second slice of a picture in HEVC: its type becomes a reserved one."""
+    copy, at = bytearray(mp4), mp4.index(b"mdat") + 4
+    first = 0
+    while True:
+        (length,) = struct.unpack_from(">I", copy, at)
+        at += 4
+        is_slice, begins_picture = copy[at] >> 1 < 32, copy[at + 2] & 0x80
+        first += bool(is_slice and begins_picture)
+        if is_slice and not begins_picture and first == picture:
+            copy[at] = 41 << 1 | copy[at] & 0x81
+            return bytes(copy)
+        at += length
+
+
+def with_short_packet(ivf: bytes, packet: int) -> bytes:
+    """Cuts off the second half of a packet."""
+    at = 32
+    for _ in range(packet):
+        at += 12 + int(struct.unpack_from("<I", ivf, at)[0])
+    (length,) = struct.unpack_from("<I", ivf, at)
+    header = struct.pack("<I", length // 2) + ivf[at + 4 : at + 12]
+    return ivf[:at] + header + ivf[at + 12 : at + 12 + length // 2] + ivf[at + 12 + length :]
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize(
+    ("name", "damage"), [("hevc_slices.mp4", without_second_slice), ("vp8.ivf", with_short_packet)]
+)
+def test_incomplete_pictures(
+    clips: Clips, name: str, damage: Callable[[bytes, int], bytes], threads: int
+) -> None:
+    """FFmpeg's decoders leave out the lost part of the picture and say nothing."""
+    golden = clips.frames(name)
+    for place in (5, 9):
+        data = damage(clips.data(name), place)
+        frames, pts, valid = nvc.decode_video(
+            data,
+            pixel_format="native",
+            on_error="repeat",
+            return_valid=True,
+            num_threads=threads,
+        )
+        assert len(frames) == len(golden)
+        assert not valid.numpy().all()
+        got = digests(frames.numpy())
+        for i in np.flatnonzero(valid):
+            assert got[i] == frame_at(golden, pts[i].numpy()), f"frame {i} is called good"
+        with pytest.raises(tf.errors.DataLossError, match="can't be decoded"):
+            nvc.decode_video(data, num_threads=threads)
 
 
 @pytest.mark.parametrize("policy", ["raise", "skip", "repeat"])

@@ -28,7 +28,8 @@ constexpr auto kIdleTime = std::chrono::seconds(10);
 
 // What FFmpeg's callbacks need to know of a decoder. AVCodecContext::opaque points here.
 struct CallbackState : AvErrorFlag {
-  PicturePool pictures{&BlockCache::Shared()};
+  explicit CallbackState(bool marks) : pictures(&BlockCache::Shared(), marks) {}
+  PicturePool pictures;
 };
 
 int GetPictureBuffer(AVCodecContext* context, AVFrame* frame, int) {
@@ -48,7 +49,10 @@ void AllowCallsByFrameThreads(AVCodecContext* context) {
 
 class SoftwareDecoder : public Decoder {
  public:
-  explicit SoftwareDecoder(AvCodecContextPtr context) : context_(std::move(context)) {
+  explicit SoftwareDecoder(AvCodecContextPtr context)
+      : leaves_gaps_(FactsOf(context->codec_id).software.leaves_gaps),
+        state_(leaves_gaps_),
+        context_(std::move(context)) {
     context_->opaque = state_.opaque();
   }
 
@@ -96,6 +100,9 @@ class SoftwareDecoder : public Decoder {
     const int received = avcodec_receive_frame(context_.get(), frame);
     if (received >= 0) {
       KeepKnownTags(frame);
+      if (leaves_gaps_ && PicturePool::HasUnwritten(*frame)) {
+        frame->decode_error_flags |= FF_DECODE_ERROR_INVALID_BITSTREAM;
+      }
       return true;
     }
     if (received == AVERROR(EAGAIN) || received == AVERROR_EOF) return false;
@@ -132,6 +139,7 @@ class SoftwareDecoder : public Decoder {
     return FfmpegError(averror, absl::StrCat(context_->codec->name, detail));
   }
 
+  const bool leaves_gaps_;
   CallbackState state_;
   AvCodecContextPtr context_;
   AvCodecParametersPtr as_opened_;  // null if flushing does not restore the decoder

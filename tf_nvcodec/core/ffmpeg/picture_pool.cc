@@ -3,8 +3,11 @@
 #include <climits>
 #include <cstddef>
 
+#include "tf_nvcodec/core/ffmpeg/unwritten_marks.h"
+
 extern "C" {
 #include <libavutil/imgutils.h>
+#include <libavutil/pixdesc.h>
 }
 
 namespace nvc {
@@ -18,6 +21,7 @@ constexpr size_t kPadding = 16 + kAlignment - 1;
 struct CachedBlock {
   BlockCache* cache;
   Block block;
+  MarkedPlane marked = {};  // empty if there are no marks
 };
 
 void GiveBack(void* opaque, uint8_t*) {
@@ -30,7 +34,7 @@ AVBufferRef* TakeBlock(void* opaque, size_t bytes) {
   auto* const cache = static_cast<BlockCache*>(opaque);
   const Block block = cache->Take(bytes);
   if (block.data == nullptr) return nullptr;
-  auto* const cached = new CachedBlock{cache, block};
+  auto* const cached = new CachedBlock{cache, block, {}};
   AVBufferRef* const buffer = av_buffer_create(block.data, bytes, GiveBack, cached, 0);
   if (buffer == nullptr) GiveBack(cached, nullptr);
   return buffer;
@@ -46,6 +50,8 @@ int PicturePool::Prepare(AVCodecContext* context, const AVFrame& frame) {
   const auto format = static_cast<AVPixelFormat>(frame.format);
   Layout layout;
   layout.format = frame.format;
+  const AVPixFmtDescriptor* const description = av_pix_fmt_desc_get(format);
+  if (description != nullptr) layout.sample_bytes = description->comp[0].step;
   int width = layout.width = frame.width;
   int height = layout.height = frame.height;
   int alignments[AV_NUM_DATA_POINTERS];
@@ -89,7 +95,18 @@ int PicturePool::GetBuffer(AVCodecContext* context, AVFrame* frame) {
     frame->linesize[i] = layout_.linesizes[i];
   }
   frame->extended_data = frame->data;
+  if (marks_) {
+    const MarkedPlane plane = {frame->data[0], layout_.linesizes[0], layout_.width, layout_.height,
+                               layout_.sample_bytes};
+    static_cast<CachedBlock*>(av_buffer_pool_buffer_get_opaque(buffer))->marked = plane;
+    WriteMarks(plane);
+  }
   return 0;
+}
+
+bool PicturePool::HasUnwritten(const AVFrame& frame) {
+  return HasMarks(
+      static_cast<CachedBlock*>(av_buffer_pool_buffer_get_opaque(frame.buf[0]))->marked);
 }
 
 }  // namespace nvc

@@ -14,11 +14,12 @@ extern "C" {
 namespace nvc {
 
 // Lays pictures out as FFmpeg's own pools do. Like those, it gives a decoder memory that is zero or
-// that holds what the same decoder left there. So a damaged stream always decodes to the same
-// pictures, and never shows those of another stream.
+// that holds what the same decoder left there. So a damaged stream never shows the pictures of
+// another stream.
 class PicturePool {
  public:
-  explicit PicturePool(BlockCache* cache) : cache_(cache) {}
+  // With `marks`, HasUnwritten can tell which pictures are not complete.
+  explicit PicturePool(BlockCache* cache, bool marks = false) : cache_(cache), marks_(marks) {}
   // Pictures still in use keep their memory.
   ~PicturePool() { av_buffer_pool_uninit(&pool_); }
   PicturePool(const PicturePool&) = delete;
@@ -27,10 +28,14 @@ class PicturePool {
   // An implementation of AVCodecContext::get_buffer2. Thread-safe.
   int GetBuffer(AVCodecContext* context, AVFrame* frame);
 
+  // Whether the decoder has left out a part of a picture in memory of a pool with marks.
+  static bool HasUnwritten(const AVFrame& frame);
+
  private:
   struct Layout {
     int format = AV_PIX_FMT_NONE;
     int width = 0, height = 0;
+    int sample_bytes = 1;  // of the first plane
     int linesizes[4];
     size_t offsets[4], sizes[4];  // of the planes
     size_t bytes = 0;
@@ -39,6 +44,7 @@ class PicturePool {
   int Prepare(AVCodecContext* context, const AVFrame& frame);
 
   BlockCache* const cache_;
+  const bool marks_;
   std::mutex mutex_;
   Layout layout_;
   AVBufferPool* pool_ = nullptr;  // buffers of this layout

@@ -59,6 +59,8 @@ struct SoftwareDecoding {
   bool no_spare_threads = false;
   // The decoder reports errors inside a slice only with AV_EF_EXPLODE.
   bool hides_errors = false;
+  // The decoder leaves out parts of damaged pictures and does not say so (unwritten_marks.h).
+  bool leaves_gaps = false;
   // The decoder accepts the number of reordered frames, which a stream's headers may leave out.
   bool takes_reorder_depth = false;
   // The decoder opens only with extradata: the headers that containers keep beside the packets.
@@ -158,6 +160,7 @@ constexpr CodecFacts Hevc() {
   row.skips_leading = true;
   row.elementary_filter = "hevc_mp4toannexb";
   row.software.hides_errors = true;
+  row.software.leaves_gaps = true;
   row.nvdec.id = 8;
   row.nvdec.use = NvdecUse::kExact;
   row.nvdec.filter = "hevc_mp4toannexb";
@@ -223,6 +226,7 @@ constexpr CodecFacts Vp8() {
   row.header_needs = HeaderNeeds::kSize;
   row.sample_table_tells = true;
   row.always_progressive = true;
+  row.software.leaves_gaps = true;
   row.nvdec.id = 9;
   row.nvdec.use = NvdecUse::kExact;
   row.nvdec.extradata_is_headers = false;
