@@ -135,7 +135,7 @@ def test_garbled_coefficients(clips: Clips, name: str) -> None:
 
 
 def without_second_slice(mp4: bytes, picture: int) -> bytes:
-    """Makes decoders skip the second slice of a picture in HEVC: its type becomes a reserved one."""
+    """Makes decoders skip the second slice of a picture in HEVC, by a reserved type."""
     copy, at = bytearray(mp4), mp4.index(b"mdat") + 4
     first = 0
     while True:

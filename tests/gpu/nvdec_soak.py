@@ -47,8 +47,8 @@ LARGEST_CLIP = 300_000
 # After so many inputs, undamaged clips are decoded and the memory is measured.
 BATCH = 2000
 MOST_HOST, MOST_DEVICE = 300 << 20, 64 << 20
-# Damage may ask for much larger pictures, which both sides must refuse.
 KINDS = ("decoded", "refused", "wrong", "unsteady", "slow", "good")
+# Damage may ask for much larger pictures, which both sides must refuse.
 OPTIONS = {"pixel_format": "native", "max_pixels": 1 << 20, "max_frames": 400}
 
 
