@@ -61,7 +61,7 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
 
 def run(args: argparse.Namespace) -> int:
     _check(args)
-    source = Source(args.input)
+    source = Source(args.input, args.timeout)
     keywords = {
         **options.decode_keywords(args),
         **options.given(mean=args.mean, std=args.std),

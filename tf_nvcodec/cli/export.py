@@ -81,6 +81,7 @@ def _add_frames(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--std", type=values.channel_values, metavar="R,G,B", help="the divisor")
     group.add_argument("--pixel-format", choices=("rgb", "bgr", "gray"))
     group.add_argument("--backend", choices=("auto", "cpu", "nvdec"))
+    options.add_timeout(group, "for each video of a call")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -105,6 +106,7 @@ def run(args: argparse.Namespace) -> int:
         std=args.std,
         pixel_format=args.pixel_format,
         backend=args.backend,
+        timeout=args.timeout,
         aggregate=args.aggregate,
         labels=args.labels,
         top_k=args.top_k,

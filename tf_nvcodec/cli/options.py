@@ -53,6 +53,12 @@ def add_geometry(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_timeout(to: Any, what: str = "to open the video, and again for each part of it") -> None:
+    to.add_argument(
+        "--timeout", type=values.duration, metavar="S", help=f"seconds {what} (default no limit)"
+    )
+
+
 def add_decoder(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("decoder")
     group.add_argument("--backend", choices=("auto", "cpu", "nvdec"))
@@ -65,6 +71,7 @@ def add_decoder(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--deinterlace", choices=("none", "bob"), help="for interlaced frames (default none)"
     )
+    add_timeout(group)
     group.add_argument("--chroma-upsampling", choices=("nearest", "bilinear"))
     group.add_argument("--color-space", choices=COLOR_SPACES, help="instead of the stream's own")
     group.add_argument("--color-range", choices=COLOR_RANGES, help="instead of the stream's own")
@@ -111,6 +118,7 @@ def decode_keywords(args: argparse.Namespace) -> dict[str, Any]:
         backend=args.backend,
         num_threads=args.threads,
         on_error=args.on_error,
+        timeout=args.timeout,
         deinterlace=args.deinterlace,
         chroma_upsampling=args.chroma_upsampling,
         color_space=args.color_space,

@@ -34,6 +34,7 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
         metavar="PIXELS",
         help="width of each frame (default 320)",
     )
+    options.add_timeout(parser)
     return parser
 
 
@@ -45,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
 
     from tf_nvcodec.cli.contact_sheet import clock, contact_sheet
 
-    source = Source(args.input)
+    source = Source(args.input, args.timeout)
     info = source.info
     height, width = _shown_size(info, args.width)
     count = min(args.frames, int(info["num_frames"]))
@@ -54,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
     step = int(info["num_frames"]) // count
     first = (int(info["num_frames"]) - (count - 1) * step) // 2
     wanted = range(first, first + (count - 1) * step + 1, step)
-    keywords = {"size": (height, width), "resize_method": "area"}
+    keywords = {"size": (height, width), "resize_method": "area", "timeout": args.timeout}
     frame_bytes = height * width * 3
     frames, times = [], []
     with Progress("preview", count, args.quiet) as progress:

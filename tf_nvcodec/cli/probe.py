@@ -23,6 +23,7 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
         "files", nargs="+", type=values.path, metavar="FILE", help='a video; "-" is standard input'
     )
     options.add_common(parser, output=False)
+    options.add_timeout(parser, "for each file")
     return parser
 
 
@@ -36,7 +37,7 @@ def run(args: argparse.Namespace) -> int:
             video = require_video(path)
             loaded = runtime.load()
             with errors.about(path):
-                info = interruptible(partial(runtime.video_info, loaded, video))
+                info = interruptible(partial(runtime.video_info, loaded, video, args.timeout))
             found.append({"file": path, **info})
         except errors.CliError as error:
             # An error without a subject is about the installation, not about this file.

@@ -80,9 +80,12 @@ def to_python(value: Any) -> Any:
     return value
 
 
-def video_info(runtime: Runtime, video: bytes | str) -> dict[str, Any]:
+def video_info(
+    runtime: Runtime, video: bytes | str, timeout: float | None = None
+) -> dict[str, Any]:
     """Returns what `probe` says of bytes or of a file, as a dictionary of plain values."""
     from tf_nvcodec.python.probe import probe_file
 
-    info = probe_file(video) if isinstance(video, str) else runtime.nvc.probe(video)
+    probe = probe_file if isinstance(video, str) else runtime.nvc.probe
+    info = probe(video, timeout=timeout)
     return {name: to_python(value) for name, value in info._asdict().items()}

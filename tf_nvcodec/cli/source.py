@@ -27,12 +27,14 @@ class Block(NamedTuple):
 class Source:
     """A video file, probed. A missing file is reported before TensorFlow is imported."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, timeout: float | None = None) -> None:
         self.path = path
         self._video = require_video(path)
         self.runtime = load()
         with about(path):
-            self.info: dict[str, Any] = interruptible(lambda: video_info(self.runtime, self._video))
+            self.info: dict[str, Any] = interruptible(
+                lambda: video_info(self.runtime, self._video, timeout)
+            )
 
     def positions(self, start: int | None, stop: int | None, stride: int | None) -> range:
         """Returns the frame numbers of Python's slice(start, stop, stride) of this video."""

@@ -83,7 +83,7 @@ def run(args: argparse.Namespace) -> int:
     if not numbered:
         files.refuse_to_replace(args.output, args.force, [args.input])
 
-    source = Source(args.input)
+    source = Source(args.input, args.timeout)
     positions = source.positions(args.start, args.stop, args.stride)
     job = _Job(args, source, codec, container, encoding)
     budget = args.memory * 1_000_000

@@ -80,6 +80,17 @@ def seconds(text: str) -> list[float]:
     return values
 
 
+def duration(text: str) -> float:
+    """A number of seconds from 0."""
+    try:
+        value = float(text)
+    except ValueError as error:
+        raise ArgumentTypeError(f"{text!r} is not a number of seconds") from error
+    if not 0 <= value < math.inf:
+        raise ArgumentTypeError(f"{text!r} is not a number of seconds from 0")
+    return value
+
+
 def fps(text: str) -> float:
     """ "25", "29.97" or "30000/1001"."""
     try:

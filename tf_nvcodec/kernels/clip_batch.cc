@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "tf_nvcodec/core/base/byte_source.h"
+#include "tf_nvcodec/core/base/cancelled.h"
 #include "tf_nvcodec/core/base/permutation.h"
 #include "tf_nvcodec/core/base/thread_budget.h"
 #include "tf_nvcodec/core/decode/frame_collector.h"
@@ -124,7 +125,7 @@ absl::Status ClipBatch::Run() {
   }
   NVC_RETURN_IF_ERROR(broken_);
   if (IsCancelled(arguments_.cancelled)) {
-    return absl::CancelledError("the call was cancelled while it decoded");
+    return arguments_.cancelled.Error("decoding a batch of videos");
   }
   for (size_t row = 0; row < statuses_.size(); ++row) {
     const absl::Status& status = statuses_[row];
@@ -196,9 +197,9 @@ bool ClipBatch::RunRow(size_t row, int threads) {
 absl::Status ClipBatch::DecodeRow(size_t row, int threads) {
   const DecodeAttributes& decode = arguments_.decode;
   const MemorySource source(contents_[row]);
-  NVC_ASSIGN_OR_RETURN(
-      const FrameIndex index,
-      FrameIndex::Build(source, FrameIndex::Limits{0, decode.max_pixels}, arguments_.cancelled));
+  const Cancelled cancelled = arguments_.cancelled.Before(Deadline(decode.timeout));
+  NVC_ASSIGN_OR_RETURN(const FrameIndex index,
+                       FrameIndex::Build(source, decode.index_limits(), cancelled));
   OutputSpec output = decode.output;
   if (arguments_.center_crop > 0) {
     const StreamInfo& stream = index.stream();
@@ -213,7 +214,7 @@ absl::Status ClipBatch::DecodeRow(size_t row, int threads) {
     clips.push_back(std::move(clip));
   }
   NVC_ASSIGN_OR_RETURN(DecodeSetup setup,
-                       SetUpDecoding(decode, arguments_.gpu, index.stream(), arguments_.cancelled));
+                       SetUpDecoding(decode, arguments_.gpu, index.stream(), cancelled));
   setup.options.num_threads = threads;
   setup.options.threads_are_granted = !may_use_nvdec();
 

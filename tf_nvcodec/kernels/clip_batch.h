@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "tf_nvcodec/core/base/cancelled.h"
 #include "tf_nvcodec/core/base/status.h"
 #include "tf_nvcodec/core/clips/clip_spec.h"
 #include "tf_nvcodec/core/convert/frame_converter.h"
@@ -27,7 +28,7 @@ struct ClipBatchArguments {
   double center_crop = 0;   // see CenterCrop; 0: none
   uint64_t seed = 0;        // for kRandom; the clips of a row depend on it and on the row's number
   const GpuStream* gpu = nullptr;  // where the batch lies; null: host memory
-  Cancelled cancelled;
+  Cancelled cancelled;             // each video has decode.timeout besides
 };
 
 class ClipBatch {

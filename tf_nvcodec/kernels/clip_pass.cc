@@ -192,6 +192,7 @@ size_t ClipPass::RunFrom(size_t first) {
   };
   WindowPass pass(index, *video->source, std::move(windows), ahead_, decode.output,
                   decode.on_error_in_clip(), setup->options, std::move(callbacks));
+  pass.LimitWindows(decode.timeout);
   {
     std::lock_guard<std::mutex> lock(mutex_);
     for (size_t i = 0; i < selected.size(); ++i) {

@@ -13,6 +13,7 @@
 #include <optional>
 #include <vector>
 
+#include "tf_nvcodec/core/base/cancelled.h"
 #include "tf_nvcodec/core/clips/clip_cursor.h"
 #include "tf_nvcodec/core/decode/window_pass.h"
 #include "tf_nvcodec/kernels/clip_reader.h"

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "tensorflow/core/framework/tensor_util.h"
+#include "tf_nvcodec/core/base/cancelled.h"
 #include "tf_nvcodec/core/base/permutation.h"
 #include "tf_nvcodec/core/base/status.h"
 #include "tf_nvcodec/core/base/utf8_text.h"
@@ -49,9 +50,13 @@ absl::StatusOr<void*> AllocateClip(const DecodeAttributes& decode, const Clip& c
   return base;
 }
 
+Cancelled ClipReader::WithinTimeout(const Cancelled& cancelled) const {
+  return cancelled.Before(Deadline(arguments_.decode.timeout));
+}
+
 absl::StatusOr<IndexedVideo> ClipReader::Open(const SeededClip& clip, const Cancelled& cancelled,
                                               const char** stage, const FrameIndex* wrong) const {
-  return store_.Open(clip.id.video, cancelled, &statistics_, stage, wrong);
+  return store_.Open(clip.id.video, WithinTimeout(cancelled), &statistics_, stage, wrong);
 }
 
 // Returns Aborted if decoding shows that the video's index is wrong.
@@ -61,8 +66,9 @@ absl::Status ClipReader::Decode(const IndexedVideo& video, const Clip& clip, All
   // Several clips are decoded at once, so that one thread for each is enough.
   DecodeAttributes decode = arguments_.decode;
   if (decode.num_threads == 0) decode.num_threads = 1;
-  NVC_ASSIGN_OR_RETURN(DecodeSetup setup,
-                       SetUpDecoding(decode, /*gpu=*/nullptr, video.index->stream(), cancelled));
+  NVC_ASSIGN_OR_RETURN(
+      DecodeSetup setup,
+      SetUpDecoding(decode, /*gpu=*/nullptr, video.index->stream(), WithinTimeout(cancelled)));
   setup.options.check_starts = video.index->only_sample_table();
   const auto target = setup.new_target();
   FrameCollector collected(
@@ -188,7 +194,7 @@ ClipResult ClipReader::Failed(const SeededClip& clip, const absl::Status& status
 
 int64_t ClipReader::Count(int64_t video, const Cancelled& cancelled) const {
   const char* stage = "";
-  const auto opened = store_.Open(video, cancelled, &statistics_, &stage);
+  const auto opened = store_.Open(video, WithinTimeout(cancelled), &statistics_, &stage);
   return opened.ok() ? arguments_.clips.CountAll(*opened->index) : 1;
 }
 

@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "tensorflow/core/framework/allocator.h"
 #include "tensorflow/core/framework/tensor.h"
+#include "tf_nvcodec/core/base/cancelled.h"
 #include "tf_nvcodec/core/base/status.h"
 #include "tf_nvcodec/core/clips/clip_cursor.h"
 #include "tf_nvcodec/core/clips/clip_spec.h"
@@ -46,7 +47,8 @@ struct ClipResult {
   int64_t num_decoded = 0;                    // frames that are neither padding nor repeated
 };
 
-// Reads and decodes clips for a dataset's iterators. Thread-safe.
+// Reads and decodes clips for a dataset's iterators. Opening a video and decoding a clip each have
+// decode.timeout. Thread-safe.
 class ClipReader {
  public:
   // The reader keeps all three pointers; they must outlive it.
@@ -78,6 +80,7 @@ class ClipReader {
   void CountDecodeTime(int64_t nanoseconds) const { statistics_.decode_ns += nanoseconds; }
 
  private:
+  Cancelled WithinTimeout(const Cancelled& cancelled) const;
   ClipResult ReadClip(const SeededClip& clip, ::tensorflow::Allocator* allocator,
                       const Cancelled& cancelled) const;
   absl::Status Decode(const IndexedVideo& video, const Clip& clip,

@@ -7,9 +7,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "tensorflow/core/framework/types.h"
+#include "tf_nvcodec/core/base/cancelled.h"
 #include "tf_nvcodec/core/base/status.h"
 #include "tf_nvcodec/core/format/codec_table.h"
 #include "tf_nvcodec/kernels/fallback_log.h"
+#include "tf_nvcodec/kernels/kernel_util.h"
 #include "tf_nvcodec/nv/convert/gpu_targets.h"
 #include "tf_nvcodec/nv/cuda/nvrtc.h"
 
@@ -101,7 +103,9 @@ absl::Status DecodeAttributes::Read(OpKernelConstruction* context) {
   NVC_RETURN_IF_ERROR(context->GetAttr("on_error", &policy));
   NVC_RETURN_IF_ERROR(context->GetAttr("max_pixels", &max_pixels));
   NVC_RETURN_IF_ERROR(context->GetAttr("max_frames", &max_frames));
+  NVC_RETURN_IF_ERROR(context->GetAttr("max_packets", &max_packets));
   NVC_RETURN_IF_ERROR(context->GetAttr("max_bytes", &max_bytes));
+  NVC_RETURN_IF_ERROR(ReadTimeout(context, &timeout));
   output.sample_type = SampleTypeOf(dtype);
   NVC_ASSIGN_OR_RETURN(output.pixel_format, ParsePixelFormat(format));
   NVC_ASSIGN_OR_RETURN(output.layout, ParseLayout(layout));

@@ -11,11 +11,13 @@
 #include "absl/status/statusor.h"
 #include "tensorflow/core/framework/op_kernel.h"
 #include "tensorflow/core/framework/types.pb.h"
+#include "tf_nvcodec/core/base/cancelled.h"
 #include "tf_nvcodec/core/base/status.h"
 #include "tf_nvcodec/core/decode/frame_collector.h"
 #include "tf_nvcodec/core/decode/video_reader.h"
 #include "tf_nvcodec/core/demux/demuxer.h"
 #include "tf_nvcodec/core/format/frame_format.h"
+#include "tf_nvcodec/core/index/frame_index.h"
 #include "tf_nvcodec/kernels/gpu_stream.h"
 #include "tf_nvcodec/nv/decode/decode_backend.h"
 
@@ -28,11 +30,20 @@ struct DecodeAttributes {
   Backend backend = Backend::kAuto;
   OnError on_error = OnError::kRaise;
   int num_threads = 0;
-  int64_t max_pixels = 0, max_frames = 0, max_bytes = 0;
+  int64_t max_pixels = 0, max_frames = 0, max_packets = 0, max_bytes = 0;
+  double timeout = 0;  // seconds; 0: no limit
 
   // Reads the attributes from `context`. Returns FailedPrecondition if backend="nvdec" and this
   // machine has no usable NVDEC.
   absl::Status Read(::tensorflow::OpKernelConstruction* context);
+
+  // For an index of any length: max_frames is about the result.
+  FrameIndex::Limits index_limits() const {
+    FrameIndex::Limits limits;
+    limits.max_pixels = max_pixels;
+    limits.max_packets = max_packets;
+    return limits;
+  }
 
   // The policy for damaged frames of a clip. A clip has a fixed length, so a clip with damaged
   // frames is left out as a whole unless they are repeated.

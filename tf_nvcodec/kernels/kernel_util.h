@@ -8,6 +8,7 @@
 #include "tensorflow/core/framework/cancellation.h"
 #include "tensorflow/core/framework/op_kernel.h"
 #include "tensorflow/core/framework/tensor.h"
+#include "tf_nvcodec/core/base/cancelled.h"
 #include "tf_nvcodec/core/base/status.h"
 
 namespace nvc {
@@ -47,12 +48,26 @@ absl::Status SetScalar(::tensorflow::OpKernelContext* context, int output, const
   return status;
 }
 
-// Returns a function that says whether TensorFlow has cancelled the step; null if it can't be
-// cancelled.
-inline Cancelled StepCancelled(::tensorflow::OpKernelContext* context) {
+// Returns a condition that is true when TensorFlow has cancelled the step, or `timeout` seconds
+// from now; 0 means no time limit.
+inline Cancelled StepCancelled(::tensorflow::OpKernelContext* context, double timeout) {
   ::tensorflow::CancellationManager* manager = context->cancellation_manager();
-  if (manager == nullptr) return nullptr;
-  return [manager] { return manager->IsCancelled(); };
+  Cancelled cancelled;
+  if (manager != nullptr) cancelled = [manager] { return manager->IsCancelled(); };
+  return cancelled.Before(Deadline(timeout));
+}
+
+// Reads the attribute "timeout", in seconds.
+inline absl::Status ReadTimeout(::tensorflow::OpKernelConstruction* context, double* timeout) {
+  float seconds = 0;
+  absl::Status status = context->GetAttr("timeout", &seconds);
+  if (!status.ok()) return status;
+  if (!(seconds >= 0)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("timeout must be at least 0 seconds, got ", seconds));
+  }
+  *timeout = seconds;
+  return absl::OkStatus();
 }
 
 }  // namespace nvc

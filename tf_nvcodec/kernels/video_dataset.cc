@@ -21,8 +21,8 @@ namespace {
 std::unique_ptr<VideoStore> MakeStore(const VideoDatasetArguments& arguments) {
   const ClipArguments& clip = arguments.clip;
   return clip.names_are_files
-             ? MakeFileStore(clip.videos, arguments.cache_directory, clip.decode.max_pixels)
-             : MakeMemoryStore(clip.videos, clip.decode.max_pixels);
+             ? MakeFileStore(clip.videos, arguments.cache_directory, clip.decode.index_limits())
+             : MakeMemoryStore(clip.videos, clip.decode.index_limits());
 }
 
 }  // namespace

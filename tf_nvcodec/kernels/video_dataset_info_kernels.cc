@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "tensorflow/core/framework/op_kernel.h"
+#include "tf_nvcodec/core/base/cancelled.h"
 #include "tf_nvcodec/core/base/status.h"
 #include "tf_nvcodec/kernels/clip_attributes.h"
 #include "tf_nvcodec/kernels/dataset_statistics.h"
@@ -64,7 +65,9 @@ class ClipCountsOp : public OpKernel {
   explicit ClipCountsOp(OpKernelConstruction* context) : OpKernel(context) {
     OP_REQUIRES_OK(context, ReadClipAttributes(context, &clips_));
     OP_REQUIRES_OK(context, context->GetAttr("index_cache", &cache_));
-    OP_REQUIRES_OK(context, context->GetAttr("max_pixels", &max_pixels_));
+    OP_REQUIRES_OK(context, context->GetAttr("max_pixels", &limits_.max_pixels));
+    OP_REQUIRES_OK(context, context->GetAttr("max_packets", &limits_.max_packets));
+    OP_REQUIRES_OK(context, ReadTimeout(context, &timeout_));
   }
 
   void Compute(OpKernelContext* context) override { OP_REQUIRES_OK(context, Count(context)); }
@@ -75,15 +78,15 @@ class ClipCountsOp : public OpKernel {
     NVC_RETURN_IF_ERROR(ReadScalar(context, 1, "period", &clips.period));
     NVC_RETURN_IF_ERROR(clips.Validate());
     const Tensor& videos = context->input(0);
-    const auto store = MakeFileStore(videos, cache_, max_pixels_);
-    const Cancelled cancelled = StepCancelled(context);
+    const auto store = MakeFileStore(videos, cache_, limits_);
+    const Cancelled cancelled = StepCancelled(context, /*timeout=*/0);
     DatasetStatistics statistics;
     std::vector<int64_t> counts, frames;
     std::vector<std::string> errors;
     for (int64_t i = 0; i < videos.NumElements(); ++i) {
-      if (IsCancelled(cancelled)) return absl::CancelledError("indexing was cancelled");
+      if (IsCancelled(cancelled)) return cancelled.Error("indexing files");
       const char* stage = "";
-      const auto video = store->Open(i, cancelled, &statistics, &stage);
+      const auto video = store->Open(i, cancelled.Before(Deadline(timeout_)), &statistics, &stage);
       counts.push_back(video.ok() ? CountOf(clips, *video->index) : 0);
       frames.push_back(video.ok() ? video->index->num_frames() : 0);
       errors.push_back(video.ok() ? "" : absl::StrCat(stage, ": ", video.status().ToString()));
@@ -101,7 +104,8 @@ class ClipCountsOp : public OpKernel {
 
   ClipSpec clips_;
   std::string cache_;
-  int64_t max_pixels_ = 0;
+  FrameIndex::Limits limits_;
+  double timeout_ = 0;
 };
 
 REGISTER_KERNEL_BUILDER(Name("VideoDatasetStatistics").Device(::tensorflow::DEVICE_CPU),

@@ -17,6 +17,7 @@
 #include "tensorflow/core/framework/cancellation.h"
 #include "tensorflow/core/framework/model.h"
 #include "tensorflow/core/platform/mutex.h"
+#include "tf_nvcodec/core/base/cancelled.h"
 #include "tf_nvcodec/core/base/status.h"
 #include "tf_nvcodec/core/clips/clip_cursor.h"
 #include "tf_nvcodec/kernels/clip_pass.h"

@@ -53,7 +53,7 @@ class DecodeClipsOp : public OpKernel {
       NVC_ASSIGN_OR_RETURN(gpu, GpuStreamOf(context));
       arguments.gpu = &gpu;
     }
-    arguments.cancelled = StepCancelled(context);
+    arguments.cancelled = StepCancelled(context, /*timeout=*/0);
 
     std::vector<absl::string_view> bytes;
     for (int64_t i = 0; i < videos; ++i) bytes.emplace_back(contents.vec<tstring>()(i));

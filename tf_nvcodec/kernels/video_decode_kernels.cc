@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "tensorflow/core/framework/op_kernel.h"
+#include "tf_nvcodec/core/base/cancelled.h"
 #include "tf_nvcodec/core/base/status.h"
 #include "tf_nvcodec/core/decode/frame_collector.h"
 #include "tf_nvcodec/core/decode/video_reader.h"
@@ -49,9 +50,8 @@ class DecodeOp : public OpKernel {
     TF_RETURN_IF_ERROR(output.Validate());
 
     const MemorySource source(contents);
-    const Cancelled cancelled = StepCancelled(context);
-    const FrameIndex::Limits limits{0, attributes_.max_pixels};
-    auto index = FrameIndex::Build(source, limits, cancelled);
+    const Cancelled cancelled = StepCancelled(context, attributes_.timeout);
+    auto index = FrameIndex::Build(source, attributes_.index_limits(), cancelled);
     TF_RETURN_IF_ERROR(index.status());
     std::vector<int64_t> frames;
     TF_RETURN_IF_ERROR(Select(context, *index, &frames));

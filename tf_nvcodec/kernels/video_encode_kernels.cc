@@ -65,7 +65,7 @@ class EncodeOp : public OpKernel {
     Tensor copy;  // of frames in GPU memory that the CPU encodes
     NVC_ASSIGN_OR_RETURN(const EncodeEngines engines, Engines(context, &copy));
     return EncodeWith(engines, attributes_.backend, frames, timing, attributes_.options,
-                      StepCancelled(context), &bytes, EncodesOnTheCpu);
+                      StepCancelled(context, /*timeout=*/0), &bytes, EncodesOnTheCpu);
   }
 
   // Returns the engines that may encode. They use the memory of `copy`, which must outlive them.

@@ -7,6 +7,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "tf_nvcodec/core/base/cancelled.h"
 #include "tf_nvcodec/core/base/status.h"
 #include "tf_nvcodec/core/base/utf8_text.h"
 #include "tf_nvcodec/kernels/batch_shape.h"
@@ -22,15 +23,15 @@ using ::tensorflow::tstring;
 // What may be decoded ahead of the consumer, unless one chunk is more: so many frames that two GOPs
 // of usual length can be decoded side by side.
 constexpr int64_t kFramesAhead = 96, kBytesAhead = int64_t{512} << 20;
-constexpr auto kPollInterval = std::chrono::milliseconds(100);
+constexpr double kPollInterval = 0.1;  // seconds
 
 }  // namespace
 
 VideoIterator::VideoIterator(Arguments arguments) : arguments_(std::move(arguments)) {
   const DecodeAttributes& decode = arguments_.decode;
   store_ = arguments_.is_file
-               ? MakeFileStore(arguments_.video, arguments_.cache_directory, decode.max_pixels)
-               : MakeMemoryStore(arguments_.video, decode.max_pixels);
+               ? MakeFileStore(arguments_.video, arguments_.cache_directory, decode.index_limits())
+               : MakeMemoryStore(arguments_.video, decode.index_limits());
 }
 
 absl::StatusOr<std::unique_ptr<VideoIterator>> VideoIterator::Open(Arguments arguments,
@@ -186,6 +187,7 @@ void VideoIterator::Put(size_t number, const WindowPass::Result& result, Tensor 
 }
 
 absl::StatusOr<VideoIterator::Chunk> VideoIterator::Next(const Cancelled& cancelled) {
+  const Deadline deadline(arguments_.decode.timeout);
   std::unique_lock<std::mutex> lock(mutex_);
   while (true) {
     if (stopped_ || IsCancelled(cancelled)) {
@@ -207,8 +209,15 @@ absl::StatusOr<VideoIterator::Chunk> VideoIterator::Next(const Cancelled& cancel
       if (!end_->ok()) return Named(*end_);
       return Chunk{Tensor(arguments_.decode.dtype, TensorShape({0})), {}, {}};
     }
+    if (deadline.IsOver()) {
+      stopped_ = true;
+      if (pass_ != nullptr) pass_->Stop();
+      changed_.notify_all();
+      return Named(TimeoutError(deadline.seconds(),
+                                absl::StrCat("decoding chunk ", next_, " of ", windows_.size())));
+    }
     // TensorFlow's cancellation wakes nobody.
-    changed_.wait_for(lock, kPollInterval);
+    changed_.wait_for(lock, std::chrono::duration<double>(deadline.SecondsLeft(kPollInterval)));
   }
 }
 

@@ -18,6 +18,7 @@
 #include "absl/status/statusor.h"
 #include "tensorflow/core/framework/allocator.h"
 #include "tensorflow/core/framework/tensor.h"
+#include "tf_nvcodec/core/base/cancelled.h"
 #include "tf_nvcodec/core/decode/window_pass.h"
 #include "tf_nvcodec/kernels/decode_setup.h"
 #include "tf_nvcodec/kernels/frame_allocator.h"
@@ -44,7 +45,8 @@ class VideoIterator {
     std::vector<bool> valid;
   };
 
-  // Opens and indexes the video, and begins to decode. Errors name the file.
+  // Opens and indexes the video, and begins to decode. Errors name the file. decode.timeout limits
+  // each Next; `cancelled` has the limit of this call.
   static absl::StatusOr<std::unique_ptr<VideoIterator>> Open(Arguments arguments,
                                                              const Cancelled& cancelled);
   ~VideoIterator();

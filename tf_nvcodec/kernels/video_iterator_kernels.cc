@@ -103,8 +103,9 @@ class VideoIteratorOp : public OpKernel {
       NVC_ASSIGN_OR_RETURN(arguments.gpu, GpuStreamOf(context));
       arguments.gpu_allocator = context->device()->GetAllocator({});
     }
-    NVC_ASSIGN_OR_RETURN(std::shared_ptr<VideoIterator> iterator,
-                         VideoIterator::Open(std::move(arguments), StepCancelled(context)));
+    NVC_ASSIGN_OR_RETURN(
+        std::shared_ptr<VideoIterator> iterator,
+        VideoIterator::Open(std::move(arguments), StepCancelled(context, attributes_.timeout)));
     const int64_t total = iterator->total();
     NVC_RETURN_IF_ERROR(
         SetScalar<int64_t>(context, 0, OpenIterators::Shared().Add(std::move(iterator))));
@@ -135,7 +136,8 @@ class VideoIteratorNextOp : public OpKernel {
       return absl::InvalidArgumentError(
           "VideoIteratorNext needs the device and the dtype that VideoIterator had");
     }
-    NVC_ASSIGN_OR_RETURN(const VideoIterator::Chunk chunk, iterator->Next(StepCancelled(context)));
+    NVC_ASSIGN_OR_RETURN(const VideoIterator::Chunk chunk,
+                         iterator->Next(StepCancelled(context, /*timeout=*/0)));
     context->set_output(0, chunk.frames);
     const auto count = static_cast<int64_t>(chunk.pts.size());
     Tensor* pts = nullptr;

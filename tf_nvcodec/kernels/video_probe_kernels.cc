@@ -20,6 +20,8 @@ class VideoProbeOp : public OpKernel {
   explicit VideoProbeOp(OpKernelConstruction* context) : OpKernel(context) {
     OP_REQUIRES_OK(context, context->GetAttr("max_pixels", &limits_.max_pixels));
     OP_REQUIRES_OK(context, context->GetAttr("max_frames", &limits_.max_frames));
+    OP_REQUIRES_OK(context, context->GetAttr("max_packets", &limits_.max_packets));
+    OP_REQUIRES_OK(context, ReadTimeout(context, &timeout_));
     std::string source;
     OP_REQUIRES_OK(context, context->GetAttr("source", &source));
     is_file_ = source == "files";
@@ -30,7 +32,7 @@ class VideoProbeOp : public OpKernel {
     OP_REQUIRES_OK(context, GetContents(context, &contents));
     auto source = Open(contents);
     OP_REQUIRES_OK(context, source.status());
-    auto info = ProbeVideo(**source, limits_, StepCancelled(context));
+    auto info = ProbeVideo(**source, limits_, StepCancelled(context, timeout_));
     OP_REQUIRES_OK(context, info.status());
     int output = 0;
     const auto emit = [&](auto value) {
@@ -62,6 +64,7 @@ class VideoProbeOp : public OpKernel {
   }
 
   FrameIndex::Limits limits_;
+  double timeout_ = 0;
   bool is_file_ = false;
 };
 

@@ -12,6 +12,7 @@
 #include "tensorflow/core/platform/env.h"
 #include "tensorflow/core/platform/file_statistics.h"
 #include "tensorflow/core/platform/logging.h"
+#include "tf_nvcodec/core/base/cancelled.h"
 #include "tf_nvcodec/core/base/status.h"
 #include "tf_nvcodec/core/index/index_cache.h"
 #include "tf_nvcodec/kernels/file_source.h"
@@ -89,11 +90,11 @@ bool IsPipeOrDevice(const std::string& name) {
 
 class FileStore : public VideoStore {
  public:
-  FileStore(Tensor names, std::string cache_directory, int64_t max_pixels)
+  FileStore(Tensor names, std::string cache_directory, const FrameIndex::Limits& limits)
       : names_(std::move(names)),
         use_cache_(!cache_directory.empty()),
         cache_(std::move(cache_directory)),
-        max_pixels_(max_pixels) {}
+        limits_(limits) {}
 
   absl::StatusOr<IndexedVideo> Open(int64_t video, const Cancelled& cancelled,
                                     DatasetStatistics* statistics, const char** stage,
@@ -121,10 +122,10 @@ class FileStore : public VideoStore {
     ++statistics->files_opened;
 
     *stage = "index";
-    const std::string key = absl::StrCat(identity.path, "\n", identity.size, "\n",
-                                         identity.mtime_ns, "\n", max_pixels_);
-    FrameIndex::Limits limits;
-    limits.max_pixels = max_pixels_;
+    const std::string key =
+        absl::StrCat(identity.path, "\n", identity.size, "\n", identity.mtime_ns, "\n",
+                     limits_.max_pixels, "\n", limits_.max_packets);
+    FrameIndex::Limits limits = limits_;
     limits.believe_sample_table = IsRemote(name) && wrong == nullptr;
     const auto build = [&] {
       return LoadOrBuild(identity, limits, *result.source, cancelled, statistics);
@@ -143,7 +144,7 @@ class FileStore : public VideoStore {
     if (use_cache) {
       auto cached = cache_.Load(identity);
       // The cache holds indexes made under any limit. Building refuses a video above this limit.
-      const bool good = cached.ok() && IsInLimit(*cached->stream().codec) &&
+      const bool good = cached.ok() && IsInLimits(*cached) &&
                         (limits.believe_sample_table || !cached->only_sample_table());
       if (good) return cached;
     }
@@ -158,21 +159,24 @@ class FileStore : public VideoStore {
     return built;
   }
 
-  bool IsInLimit(const AVCodecParameters& codec) const {
-    return max_pixels_ <= 0 || int64_t{codec.width} * codec.height <= max_pixels_;
+  bool IsInLimits(const FrameIndex& index) const {
+    const AVCodecParameters& codec = *index.stream().codec;
+    const auto packets = static_cast<int64_t>(index.packets().size());
+    return (limits_.max_pixels <= 0 || int64_t{codec.width} * codec.height <= limits_.max_pixels) &&
+           (limits_.max_packets <= 0 || packets <= limits_.max_packets);
   }
 
   const Tensor names_;
   const bool use_cache_;
   const IndexCache cache_;
-  const int64_t max_pixels_;
+  const FrameIndex::Limits limits_;
 };
 
 class MemoryStore : public VideoStore {
  public:
-  MemoryStore(Tensor contents, int64_t max_pixels)
+  MemoryStore(Tensor contents, const FrameIndex::Limits& limits)
       : contents_(std::move(contents)),
-        max_pixels_(max_pixels),
+        limits_(limits),
         // The index memory has no limit, because an index is small beside its video, which is in
         // memory.
         indexes_(std::numeric_limits<size_t>::max()) {}
@@ -186,8 +190,7 @@ class MemoryStore : public VideoStore {
         std::make_unique<MemorySource>(StringAt(contents_, video)), statistics);
     const auto build = [&] {
       ++statistics->files_opened;
-      return BuildCounted(*result.source, FrameIndex::Limits{0, max_pixels_, false}, cancelled,
-                          statistics);
+      return BuildCounted(*result.source, limits_, cancelled, statistics);
     };
     NVC_ASSIGN_OR_RETURN(result.index, indexes_.Get(absl::StrCat(video), build, cancelled));
     return result;
@@ -195,19 +198,19 @@ class MemoryStore : public VideoStore {
 
  private:
   const Tensor contents_;
-  const int64_t max_pixels_;
+  const FrameIndex::Limits limits_;
   IndexMemory indexes_;
 };
 
 }  // namespace
 
 std::unique_ptr<VideoStore> MakeFileStore(Tensor names, std::string cache_directory,
-                                          int64_t max_pixels) {
-  return std::make_unique<FileStore>(std::move(names), std::move(cache_directory), max_pixels);
+                                          const FrameIndex::Limits& limits) {
+  return std::make_unique<FileStore>(std::move(names), std::move(cache_directory), limits);
 }
 
-std::unique_ptr<VideoStore> MakeMemoryStore(Tensor contents, int64_t max_pixels) {
-  return std::make_unique<MemoryStore>(std::move(contents), max_pixels);
+std::unique_ptr<VideoStore> MakeMemoryStore(Tensor contents, const FrameIndex::Limits& limits) {
+  return std::make_unique<MemoryStore>(std::move(contents), limits);
 }
 
 }  // namespace nvc

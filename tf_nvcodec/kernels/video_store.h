@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "tensorflow/core/framework/tensor.h"
 #include "tf_nvcodec/core/base/byte_source.h"
+#include "tf_nvcodec/core/base/cancelled.h"
 #include "tf_nvcodec/core/base/status.h"
 #include "tf_nvcodec/core/index/frame_index.h"
 #include "tf_nvcodec/kernels/dataset_statistics.h"
@@ -37,10 +38,11 @@ class VideoStore {
 // processes share them through `cache_directory`, if it is not empty. A file that has changed is
 // indexed again.
 std::unique_ptr<VideoStore> MakeFileStore(::tensorflow::Tensor names, std::string cache_directory,
-                                          int64_t max_pixels);
+                                          const FrameIndex::Limits& limits);
 
 // `contents` is a string [N] with the bytes of video files.
-std::unique_ptr<VideoStore> MakeMemoryStore(::tensorflow::Tensor contents, int64_t max_pixels);
+std::unique_ptr<VideoStore> MakeMemoryStore(::tensorflow::Tensor contents,
+                                            const FrameIndex::Limits& limits);
 
 }  // namespace nvc
 

@@ -21,6 +21,8 @@
       .Attr("on_error: {'raise', 'skip', 'repeat'} = 'raise'")                        \
       .Attr("max_pixels: int >= 0 = 67108864")                                        \
       .Attr("max_frames: int >= 0 = 0")                                               \
-      .Attr("max_bytes: int >= 0 = 17179869184")
+      .Attr("max_packets: int >= 0 = 16777216")                                       \
+      .Attr("max_bytes: int >= 0 = 17179869184")                                      \
+      .Attr("timeout: float = 0.0")
 
 #endif  // TF_NVCODEC_OPS_DECODE_ATTRIBUTES_H_

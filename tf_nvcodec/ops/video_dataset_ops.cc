@@ -125,6 +125,8 @@ REGISTER_OP("VideoClipCounts")
     .Output("errors: string")
     .Attr("index_cache: string = ''")
     .Attr("max_pixels: int >= 0 = 67108864")
+    .Attr("max_packets: int >= 0 = 16777216")
+    .Attr("timeout: float = 0.0")
     .NVC_CLIP_ATTRIBUTES.SetIsStateful()
     .SetShapeFn(ClipCountsShape)
     .Doc(R"doc(

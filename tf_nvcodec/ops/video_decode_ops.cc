@@ -80,7 +80,9 @@ on_error: What the op does about damaged frames: "raise" fails, "skip" leaves th
   puts the last good frame in their place.
 max_pixels: The op refuses larger coded pictures; 0 means no limit.
 max_frames: The op refuses to decode more frames; 0 means no limit.
+max_packets: The op refuses streams of more packets with ResourceExhausted; 0 means no limit.
 max_bytes: The op refuses larger outputs with ResourceExhausted; 0 means no limit.
+timeout: Seconds after which the op ends with DeadlineExceeded; 0 means no limit.
 )doc";
 
 REGISTER_OP("VideoDecode")

@@ -24,6 +24,8 @@ REGISTER_OP("VideoProbe")
     .Attr("source: {'contents', 'files'} = 'contents'")
     .Attr("max_pixels: int = 67108864")
     .Attr("max_frames: int = 0")
+    .Attr("max_packets: int >= 0 = 16777216")
+    .Attr("timeout: float = 0.0")
     .SetShapeFn([](InferenceContext* c) {
       ShapeHandle contents;
       TF_RETURN_IF_ERROR(c->WithRank(c->input(0), 0, &contents));
@@ -49,6 +51,8 @@ has_audio: Whether there is an audio stream beside the video.
 sample_aspect_ratio: Width of a pixel over its height; 1 when unknown.
 max_pixels: The op refuses larger pictures with ResourceExhausted or DataLoss; 0 means no limit.
 max_frames: The op refuses more frames with ResourceExhausted; 0 means no limit.
+max_packets: The op refuses streams of more packets with ResourceExhausted; 0 means no limit.
+timeout: Seconds after which the op ends with DeadlineExceeded; 0 means no limit.
 )doc");
 
 }  // namespace nvc

@@ -49,6 +49,22 @@ def contents_from(value: Any, name: str = "contents") -> Any:
     return value
 
 
+def timeout_from(value: Any) -> float:
+    """Returns the seconds of `timeout`; None is 0, no limit.
+
+    Raises:
+      TypeError: `value` is no number.
+      ValueError: `value` is negative or NaN.
+    """
+    if value is None:
+        return 0.0
+    if isinstance(value, bool) or not isinstance(value, (numbers.Real, np.number)):
+        raise TypeError(f"timeout must be a number of seconds or None, got {value!r}")
+    if not value >= 0:
+        raise ValueError(f"timeout must be at least 0 seconds, got {value}")
+    return float(value)
+
+
 def batch_of_contents(value: Any) -> Any:
     """Returns `value` in a form that the ops accept as the contents of a batch, a string vector.
 

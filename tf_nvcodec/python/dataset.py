@@ -25,6 +25,7 @@ from tf_nvcodec.python.dataset_seed import (
 from tf_nvcodec.python.dataset_source import Source, resolve, split_element
 from tf_nvcodec.python.dataset_statistics import VideoDatasetStatistics, read_statistics
 from tf_nvcodec.python.decode import FrameOptions, TensorLike, op_arguments
+from tf_nvcodec.python.probe import MAX_PACKETS
 from tf_nvcodec.python.video_index import index_cache_folder, index_videos
 
 
@@ -97,7 +98,8 @@ class VideoDataset(tf.data.Dataset):
       name: The name of the op.
       **options: As for `decode_video`. num_threads is the number of threads of one clip's decoding,
         or of one pass over a video. With 0, a clip by itself has one, because several clips are
-        decoded at once, and a pass has the cores that no other decode uses.
+        decoded at once, and a pass has the cores that no other decode uses. timeout is for opening
+        and indexing a video, and again for decoding a clip.
 
     Raises:
       TypeError: An argument has a wrong type, or a keyword is unknown.
@@ -107,6 +109,7 @@ class VideoDataset(tf.data.Dataset):
       tf.errors.NotFoundError: And other errors of the file system.
       tf.errors.DataLossError: A frame is damaged, with on_error="raise". Messages name the file and
         the clip.
+      tf.errors.DeadlineExceededError: The timeout was over, with on_error="raise".
     """
 
     def __init__(
@@ -252,6 +255,8 @@ class VideoDataset(tf.data.Dataset):
             source.videos,
             index_cache=self._arguments["index_cache"] or False,
             max_pixels=self._arguments["max_pixels"],
+            max_packets=self._arguments.get("max_packets", MAX_PACKETS),
+            timeout=self._arguments.get("timeout"),
             period=clips.period,
             **clips.attributes,
         )

@@ -10,7 +10,7 @@ import tensorflow as tf
 from typing_extensions import TypeAlias, TypedDict, Unpack
 
 from tf_nvcodec.python import gpu_call, loader
-from tf_nvcodec.python.arguments import contents_from, in_host_memory, lengths_from
+from tf_nvcodec.python.arguments import contents_from, in_host_memory, lengths_from, timeout_from
 from tf_nvcodec.python.probe import MAX_PIXELS
 
 _END = tf.int64.max
@@ -64,7 +64,9 @@ class FrameOptions(TypedDict, total=False):
     backend: str
     num_threads: int
     max_pixels: int
+    max_packets: int
     max_bytes: int
+    timeout: float | None
 
 
 class DecodeOptions(FrameOptions, total=False):
@@ -102,6 +104,8 @@ def op_arguments(
     size = (0, 0) if size is None else size
     arguments["size"] = lengths_from(size, "size", "(height, width)")
     arguments["max_pixels"] = options.get("max_pixels", MAX_PIXELS)
+    if "timeout" in arguments:
+        arguments["timeout"] = timeout_from(arguments["timeout"])
     for key in ("mean", "std"):
         if key in arguments:
             arguments[key] = _per_channel(arguments[key])
@@ -227,7 +231,10 @@ def decode_video(
         frame is damaged if its packet is, or a packet that its decoding depends on.
       max_pixels: Larger coded pictures are refused; 0 is no limit.
       max_frames: Larger numbers of frames are refused; 0 is no limit.
+      max_packets: Streams of more packets are refused while they are indexed; 0 is no limit.
       max_bytes: Larger outputs are refused; 0 is no limit.
+      timeout: The call ends after so many seconds, also while it indexes the video; None or 0 is no
+        limit. What one packet needs is not interrupted.
       name: The name of the op.
 
     Returns:
@@ -241,6 +248,7 @@ def decode_video(
       tf.errors.InvalidArgumentError: The bytes are no readable video, or the options do not fit it.
       tf.errors.DataLossError: A requested frame is damaged; the message names frame and packet.
       tf.errors.ResourceExhaustedError: A limit was exceeded, or memory ran out.
+      tf.errors.DeadlineExceededError: The timeout was over; the message says how far the call came.
       tf.errors.FailedPreconditionError: backend="nvdec" without an NVDEC; the message says why.
       tf.errors.UnimplementedError: The codec, format or matrix is not supported; with
         backend="nvdec", also a stream that this GPU does not decode.

@@ -95,7 +95,8 @@ def decode_clips(
         `DecodedClips.status` says why. "repeat" does so only if it can't be read at all: it
         replaces a damaged frame by the last good frame of its clip. "raise" fails the call.
       **options: The other options of `decode_video`. max_frames and max_bytes are for the whole
-        batch.
+        batch, timeout and max_packets for each video: one that takes longer is one that can't be
+        decoded.
 
     Returns:
       `DecodedClips(frames, pts, mask, status)`. If no video can be decoded, the frames are black

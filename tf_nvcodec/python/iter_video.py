@@ -133,7 +133,8 @@ def iter_video(
       return_valid: Give `DecodedVideoWithValidity` chunks.
       **options: As for `decode_video`, with these differences. on_error="raise" raises when the
         chunk with the damaged frame is due, and "repeat" takes the frame from the same chunk.
-        max_frames is for all chunks together, max_bytes for one. index_cache is the folder that
+        max_frames is for all chunks together, max_bytes for one. timeout is for opening and
+        indexing the video, and then for each wait for a chunk. index_cache is the folder that
         keeps frame indexes of files, as for `VideoDataset`.
 
     Returns:

@@ -8,9 +8,10 @@ import numpy as np
 import tensorflow as tf
 
 from tf_nvcodec.python import loader
-from tf_nvcodec.python.arguments import contents_from, file_name
+from tf_nvcodec.python.arguments import contents_from, file_name, timeout_from
 
 MAX_PIXELS = 1 << 26  # 8192 x 8192: more than 8K UHD, less than forged headers claim
+MAX_PACKETS = 1 << 24  # 155 hours at 30 frames per second
 
 
 class VideoInfo(NamedTuple):
@@ -52,6 +53,8 @@ def probe(
     *,
     max_pixels: int = MAX_PIXELS,
     max_frames: int = 0,
+    max_packets: int = MAX_PACKETS,
+    timeout: float | None = None,
     name: str | None = None,
 ) -> VideoInfo:
     """Describes the video stream in `contents`. It counts the packets and decodes one frame.
@@ -60,6 +63,8 @@ def probe(
       contents: Scalar string, the bytes of a video file.
       max_pixels: Larger coded pictures are refused; 0 is no limit.
       max_frames: Streams with more frames are refused; 0 is no limit.
+      max_packets: Streams with more packets are refused; 0 is no limit.
+      timeout: The call ends after so many seconds; None or 0 is no limit.
       name: The name of the op.
 
     Returns:
@@ -70,23 +75,30 @@ def probe(
       tf.errors.InvalidArgumentError: The bytes are no readable container, or have no video stream.
       tf.errors.DataLossError: No frame of the video stream can be decoded.
       tf.errors.ResourceExhaustedError: A limit was exceeded.
+      tf.errors.DeadlineExceededError: The timeout was over.
     """
     return VideoInfo(
         *loader.ops.video_probe(
             contents=contents_from(contents),
             max_pixels=max_pixels,
             max_frames=max_frames,
+            max_packets=max_packets,
+            timeout=timeout_from(timeout),
             name=name,
         )
     )
 
 
-def probe_file(name: str) -> VideoInfo:
+def probe_file(name: str, *, timeout: float | None = None) -> VideoInfo:
     """Does what `probe` does for a file of any of TensorFlow's file systems, read by range.
 
     Raises:
       tf.errors.NotFoundError: And other errors of the file system; else as `probe`.
     """
     return VideoInfo(
-        *loader.ops.video_probe(contents=np.array(file_name(name), object), source="files")
+        *loader.ops.video_probe(
+            contents=np.array(file_name(name), object),
+            source="files",
+            timeout=timeout_from(timeout),
+        )
     )

@@ -11,8 +11,8 @@ import tensorflow as tf
 from tqdm import tqdm
 
 from tf_nvcodec.python import loader
-from tf_nvcodec.python.arguments import shown
-from tf_nvcodec.python.probe import MAX_PIXELS
+from tf_nvcodec.python.arguments import shown, timeout_from
+from tf_nvcodec.python.probe import MAX_PACKETS, MAX_PIXELS
 
 
 class VideoIndexReport(NamedTuple):
@@ -57,6 +57,8 @@ def index_videos(
     index_cache: str | os.PathLike[str] | Literal[False] | None = None,
     progress: bool | None = None,
     max_pixels: int = MAX_PIXELS,
+    max_packets: int = MAX_PACKETS,
+    timeout: float | None = None,
     **clips: Any,
 ) -> VideoIndexReport:
     """Indexes video files, several at once, and keeps the indexes in the frame-index cache.
@@ -69,6 +71,9 @@ def index_videos(
       index_cache: The folder of the cache; None and False mean the same as for VideoDataset.
       progress: Whether to show a progress line on stderr; None shows it if stderr is a terminal.
       max_pixels: Larger coded pictures are refused; 0 is no limit.
+      max_packets: Streams of more packets are refused; 0 is no limit.
+      timeout: Seconds for each file; a file that takes longer is one that cannot be indexed. None
+        or 0 is no limit.
       **clips: The op's inputs and attributes for `clip_counts`; VideoDataset passes them.
 
     Returns:
@@ -77,12 +82,15 @@ def index_videos(
     """
     folder = index_cache_folder(index_cache)
     clips.setdefault("period", 0.0)
+    limits = {
+        "max_pixels": max_pixels,
+        "max_packets": max_packets,
+        "timeout": timeout_from(timeout),
+    }
 
     def count(names: tf.Tensor) -> tuple[tf.Tensor, ...]:
         return tuple(
-            loader.ops.video_clip_counts(
-                videos=names, index_cache=folder, max_pixels=max_pixels, **clips
-            )
+            loader.ops.video_clip_counts(videos=names, index_cache=folder, **limits, **clips)
         )
 
     names = tf.convert_to_tensor(filenames, tf.string)

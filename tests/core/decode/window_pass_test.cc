@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <map>
 #include <memory>
@@ -44,7 +45,8 @@ class CountingDecoder : public Decoder {
 class Consumer {
  public:
   Consumer(const FrameIndex& index, const ByteSource& source, std::vector<Window> windows,
-           size_t ahead, ReadOptions options, OnError on_error = OnError::kRaise)
+           size_t ahead, ReadOptions options, OnError on_error = OnError::kRaise,
+           double seconds_per_window = 0)
       : windows_(std::move(windows)), ahead_(ahead), memory_(windows_.size()) {
     WindowPass::Callbacks callbacks;
     callbacks.allocate = [this](size_t window, const FrameShape& shape,
@@ -66,6 +68,7 @@ class Consumer {
     output.pixel_format = PixelFormat::kNative;
     pass_ = std::make_unique<WindowPass>(index, source, windows_, ahead, output, on_error,
                                          std::move(options), std::move(callbacks));
+    pass_->LimitWindows(seconds_per_window);
     thread_ = std::thread([this] {
       const absl::Status status = pass_->Run();
       std::lock_guard<std::mutex> lock(mutex_);
@@ -327,6 +330,35 @@ TEST_P(WindowPassTest, AFailureEndsThePass) {
     status = consumer.Take(i, &frames).status;
   }
   EXPECT_TRUE(absl::IsUnavailable(status)) << status;
+}
+
+TEST_P(WindowPassTest, OnlyAWindowThatIsDecodedHasALimit) {
+  static constexpr double kSeconds = 0.5;
+  class Slow : public ByteSource {
+   public:
+    Slow(const MemorySource* source, int64_t slow_from) : source_(source), from_(slow_from) {}
+    int64_t Size() const override { return source_->Size(); }
+    absl::StatusOr<size_t> ReadAt(int64_t offset, void* out, size_t count) const override {
+      if (offset >= from_) std::this_thread::sleep_for(std::chrono::duration<double>(kSeconds));
+      return source_->ReadAt(offset, out, count);
+    }
+
+   private:
+    const MemorySource* const source_;
+    const int64_t from_;
+  };
+  const std::vector<Window> windows = Windows(4, 1, 4);
+  const int64_t middle = index_.packets()[index_.packets().size() / 2].offset;
+  const Slow source(&source_, middle);
+  Consumer consumer(index_, source, windows, 1, options_, OnError::kRaise, kSeconds);
+  std::vector<std::string> frames;
+  ASSERT_TRUE(consumer.Take(0, &frames).status.ok());
+  std::this_thread::sleep_for(std::chrono::duration<double>(1.2 * kSeconds));
+  const auto waited = consumer.Take(1, &frames).status;
+  EXPECT_TRUE(waited.ok()) << "the consumer's own time counted: " << waited;
+  const auto last = consumer.Take(windows.size() - 1, &frames).status;
+  EXPECT_TRUE(absl::IsDeadlineExceeded(last)) << last;
+  EXPECT_THAT(last.message(), HasSubstr("0.5 s"));
 }
 
 }  // namespace

@@ -76,8 +76,29 @@ TEST(FrameIndexTest, Limits) {
   const auto index = FrameIndex::Build(source, limits, nullptr);
   EXPECT_TRUE(absl::IsResourceExhausted(index.status()));
   EXPECT_THAT(index.status().message(), HasSubstr("60 frames"));
-  limits.max_frames = kBFramesClipFrames;
+  limits.max_frames = limits.max_packets = kBFramesClipFrames;
   EXPECT_TRUE(FrameIndex::Build(source, limits, nullptr).ok());
+  limits.max_packets = kBFramesClipFrames - 1;
+  const auto more = FrameIndex::Build(source, limits, nullptr);
+  EXPECT_TRUE(absl::IsResourceExhausted(more.status())) << more.status();
+  EXPECT_THAT(more.status().message(), HasSubstr("max_packets"));
+}
+
+// Whenever the time is over, the error says so, and never that the file is damaged or short.
+TEST(FrameIndexTest, ADeadlineAtAnyMoment) {
+  const MemorySource source(BFramesClip());
+  int most = 0;
+  for (bool ended = false; !ended; ++most) {
+    int polls = 0;
+    bool over = false;
+    const auto index = FrameIndex::Build(source, {}, [&] { return over = ++polls > most; });
+    ended = index.ok();
+    EXPECT_EQ(index.ok(), !over) << most;
+    if (over) {
+      EXPECT_TRUE(absl::IsCancelled(index.status())) << most << ": " << index.status();
+    }
+  }
+  EXPECT_GT(most, kBFramesClipFrames);
 }
 
 TEST(FrameIndexTest, Cancelled) {

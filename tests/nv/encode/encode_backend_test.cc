@@ -6,6 +6,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tf_nvcodec/core/base/cancelled.h"
 #include "tf_nvcodec/core/encode/nvenc_settings.h"
 
 namespace nvc {

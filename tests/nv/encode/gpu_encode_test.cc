@@ -14,6 +14,7 @@
 #include "gtest/gtest.h"
 #include "tests/nv/testing/fake_nvenc.h"
 #include "tests/nv/testing/lazy_cuda.h"
+#include "tf_nvcodec/core/base/cancelled.h"
 #include "tf_nvcodec/core/demux/demuxer.h"
 #include "tf_nvcodec/core/encode/frame_loader.h"
 #include "tf_nvcodec/core/encode/nvenc_settings.h"

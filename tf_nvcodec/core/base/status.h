@@ -1,8 +1,7 @@
-// Adds to absl::Status what the core needs: FFmpeg's error codes, early returns and cancellation.
+// Adds to absl::Status what the core needs: FFmpeg's error codes and early returns.
 #ifndef TF_NVCODEC_CORE_BASE_STATUS_H_
 #define TF_NVCODEC_CORE_BASE_STATUS_H_
 
-#include <functional>
 #include <string>
 #include <utility>
 
@@ -19,12 +18,6 @@ std::string FfmpegErrorText(int averror);
 // memory, Cancelled for cancelled I/O, Unimplemented for a missing codec, and DataLoss for
 // everything else. The message reads "<doing>: <FFmpeg's text>".
 absl::Status FfmpegError(int averror, absl::string_view doing);
-
-// Returns true once the caller has cancelled the work. It is polled between packets, from any
-// thread. Empty means that the work is never cancelled.
-using Cancelled = std::function<bool()>;
-
-inline bool IsCancelled(const Cancelled& cancelled) { return cancelled && cancelled(); }
 
 }  // namespace nvc
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "tf_nvcodec/core/base/cancelled.h"
 
 namespace nvc {
 namespace {
@@ -14,18 +15,20 @@ namespace {
 // True for errors that no single packet caused. The decoder can't be used any more after one.
 bool EndsDecoding(const absl::Status& status) {
   return absl::IsResourceExhausted(status) || absl::IsInternal(status) ||
-         absl::IsFailedPrecondition(status) || absl::IsCancelled(status);
+         absl::IsFailedPrecondition(status) || absl::IsCancelled(status) ||
+         absl::IsDeadlineExceeded(status);
 }
 
 // Keeps account of which pictures are broken and which frames have come.
 class SegmentRun {
  public:
   SegmentRun(const FrameIndex& index, const Segment& segment, Decoder* decoder,
-             ErrorReports reports, const FrameEvents& events)
+             ErrorReports reports, const Cancelled& cancelled, const FrameEvents& events)
       : index_(index),
         segment_(segment),
         decoder_(decoder),
         reports_(reports),
+        cancelled_(cancelled),
         events_(events),
         frame_(av_frame_alloc()) {
     for (const int frame : segment.frames) {
@@ -53,6 +56,12 @@ class SegmentRun {
     return Feed(&data, [&](const absl::Status& status) { Blame(i, picture, status); });
   }
 
+  absl::Status CheckCancelled(int packet) const {
+    if (!IsCancelled(cancelled_)) return absl::OkStatus();
+    return cancelled_.Error(absl::StrCat("decoding contents, at packet ", packet, " of ",
+                                         segment_.first_packet, " to ", segment_.last_packet));
+  }
+
   absl::Status Drain() {
     return Feed(nullptr, [](const absl::Status&) {});
   }
@@ -61,7 +70,10 @@ class SegmentRun {
   absl::Status Finish() {
     const bool unsure = !written_.empty() || !expected_.empty();
     if (reports_ == ErrorReports::kByFlag && decoder_->TakeErrors() && unsure) stopped_ = true;
-    while (!stopped_ && !expected_.empty()) NVC_RETURN_IF_ERROR(GiveUp(*expected_.begin()));
+    while (!stopped_ && !expected_.empty()) {
+      NVC_RETURN_IF_ERROR(CheckCancelled(Packet(*expected_.begin())));
+      NVC_RETURN_IF_ERROR(GiveUp(*expected_.begin()));
+    }
     owed_.clear();
     return Settle();
   }
@@ -177,6 +189,7 @@ class SegmentRun {
     while (!stopped_ && !written_.empty()) {
       const auto [packet, frame] = *written_.begin();
       if (!owed_.empty() && *owed_.begin() < packet) break;
+      NVC_RETURN_IF_ERROR(CheckCancelled(packet));
       written_.erase(written_.begin());
       NVC_RETURN_IF_ERROR(events_.settle(frame, DamageOf(frame)));
     }
@@ -232,6 +245,7 @@ class SegmentRun {
   const Segment& segment_;
   Decoder* const decoder_;
   const ErrorReports reports_;
+  const Cancelled& cancelled_;
   const FrameEvents& events_;
   AvFramePtr frame_;
   // The wanted frames that have not come: by packet, and in display order.
@@ -251,24 +265,25 @@ absl::StatusOr<bool> DecodeSegment(const FrameIndex& index, const ByteSource& so
                                    const Segment& segment, Decoder* decoder, ErrorReports reports,
                                    const Cancelled& cancelled, const FrameEvents& events,
                                    DamagedFrames* causes) {
-  SegmentRun run(index, segment, decoder, reports, events);
+  SegmentRun run(index, segment, decoder, reports, cancelled, events);
   AvPacketPtr packet(av_packet_alloc());
   if (packet == nullptr || !run.has_memory()) {
     return absl::ResourceExhaustedError("out of memory decoding");
   }
   for (int i = segment.first_packet; i <= segment.last_packet && !run.stopped(); ++i) {
-    if (IsCancelled(cancelled)) return absl::CancelledError("decoding was cancelled");
     if (!IsNeeded(index, segment, i)) continue;
+    NVC_RETURN_IF_ERROR(run.CheckCancelled(i));
     NVC_RETURN_IF_ERROR(index.ReadPacket(source, i, packet.get()));
     uint8_t* const bytes = packet->data;
     for (const PacketPart& part : PartsToSend(index, segment, i)) {
+      NVC_RETURN_IF_ERROR(run.CheckCancelled(i));
       packet->data = bytes + part.begin;
       packet->size = part.end - part.begin;
       NVC_RETURN_IF_ERROR(run.Decode(*packet, i, part.picture));
       if (run.stopped()) break;
     }
   }
-  if (IsCancelled(cancelled)) return absl::CancelledError("decoding was cancelled");
+  NVC_RETURN_IF_ERROR(run.CheckCancelled(segment.last_packet));
   if (!run.stopped()) NVC_RETURN_IF_ERROR(run.Drain());
   if (!run.stopped()) NVC_RETURN_IF_ERROR(run.Finish());
   if (run.stopped()) {

@@ -8,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "tf_nvcodec/core/base/byte_source.h"
+#include "tf_nvcodec/core/base/cancelled.h"
 #include "tf_nvcodec/core/base/status.h"
 #include "tf_nvcodec/core/index/frame_index.h"
 

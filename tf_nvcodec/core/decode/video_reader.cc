@@ -9,6 +9,7 @@
 #include <thread>
 #include <utility>
 
+#include "tf_nvcodec/core/base/cancelled.h"
 #include "tf_nvcodec/core/base/status.h"
 #include "tf_nvcodec/core/base/thread_budget.h"
 #include "tf_nvcodec/core/decode/decode_plan.h"
@@ -213,7 +214,7 @@ class ReadRun {
 
   absl::StatusOr<bool> Decode(const Segment& segment, Decoder* decoder, ErrorReports reports,
                               const WorkerState& state, DamagedFrames* causes) {
-    const Cancelled cancelled = [this] { return failed_ || IsCancelled(options_.cancelled); };
+    const Cancelled cancelled = options_.cancelled.Or([this] { return failed_.load(); });
     FrameEvents events;
     events.give_up_overdue = options_.lookahead > 0;
     events.write = [&](int frame, const AVFrame& picture, bool may_wait) {

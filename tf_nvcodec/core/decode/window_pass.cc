@@ -4,9 +4,18 @@
 #include <chrono>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "tf_nvcodec/core/base/cancelled.h"
 #include "tf_nvcodec/core/base/status.h"
 
 namespace nvc {
+namespace {
+
+int64_t NowNs() {
+  return std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+}  // namespace
 
 bool DecodesInOrder(const FrameIndex& index) {
   const auto& frames = index.frames();
@@ -74,9 +83,7 @@ WindowPass::WindowPass(const FrameIndex& index, const ByteSource& source,
     shared_converters_ =
         std::make_unique<FrameConverters>(output_, index_.stream().rotation, shared_target_.get());
   }
-  options_.cancelled = [this, cancelled = std::move(options_.cancelled)] {
-    return stopped_ || IsCancelled(cancelled);
-  };
+  options_.cancelled = options_.cancelled.Or([this] { return stopped_ || IsOverdue(); });
 }
 
 WindowPass::~WindowPass() = default;
@@ -128,8 +135,22 @@ absl::Status WindowPass::Run() {
     options_.lookahead = std::upper_bound(frames.begin(), frames.end(), reach) - frames.begin();
   }
   options_.check_starts = index_.only_sample_table();
+  RestartClock();
   DamagedFrames damaged;
-  return ReadFrames(index_, source_, frames, options_, this, &damaged);
+  const absl::Status status = ReadFrames(index_, source_, frames, options_, this, &damaged);
+  if (!absl::IsCancelled(status) || !overdue_) return status;
+  return TimeoutError(seconds_per_window_, absl::StrCat("decoding contents, after ", num_finished(),
+                                                        " of ", windows_.size(), " clips"));
+}
+
+void WindowPass::RestartClock() { clock_began_ns_ = NowNs(); }
+
+// Stays true once it is.
+bool WindowPass::IsOverdue() {
+  if (seconds_per_window_ <= 0) return false;
+  const double passed = 1e-9 * static_cast<double>(NowNs() - clock_began_ns_);
+  if (passed >= seconds_per_window_) overdue_ = true;
+  return overdue_;
 }
 
 void WindowPass::Start(int workers) {
@@ -162,6 +183,7 @@ absl::Status WindowPass::WaitForRoom(int frame) {
     const auto begin = std::chrono::steady_clock::now();
     while (!has_room()) changed_.wait(lock);
     waited_ns_ += std::chrono::nanoseconds(std::chrono::steady_clock::now() - begin).count();
+    RestartClock();
   }
   return stopped_ ? absl::CancelledError("the pass was stopped") : absl::OkStatus();
 }
@@ -237,6 +259,7 @@ void WindowPass::Finish(Open* window) {
     std::lock_guard<std::mutex> lock(mutex_);
     SetOver(window->number);
   }
+  RestartClock();
   callbacks_.finished(window->number, std::move(result));
 }
 

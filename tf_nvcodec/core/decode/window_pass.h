@@ -69,6 +69,9 @@ class WindowPass : private FrameSink {
   void Drop(size_t window);
   // Makes Run return Cancelled. Thread-safe.
   void Stop();
+  // Makes Run return DeadlineExceeded if no window finishes for so many seconds, not counting the
+  // time in which a worker waits for windows to be allowed. 0 means no limit. Call it before Run.
+  void LimitWindows(double seconds) { seconds_per_window_ = seconds; }
 
   // Decodes all windows. Waits between windows until they are allowed. Returns an error that is not
   // about single frames; the windows that did not finish then never do. Returns Aborted if the
@@ -92,6 +95,8 @@ class WindowPass : private FrameSink {
   std::vector<std::shared_ptr<Open>> WindowsWith(int frame);
   void Finish(Open* window);
   void SetOver(size_t window);
+  void RestartClock();
+  bool IsOverdue();
 
   const FrameIndex& index_;
   const ByteSource& source_;
@@ -105,6 +110,9 @@ class WindowPass : private FrameSink {
   std::unique_ptr<FrameConverters> shared_converters_;
   int workers_ = 1;
 
+  double seconds_per_window_ = 0;
+  std::atomic<int64_t> clock_began_ns_{0};
+  std::atomic<bool> overdue_{false};
   std::atomic<bool> stopped_{false};
 
   mutable std::mutex mutex_;

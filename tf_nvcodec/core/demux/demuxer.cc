@@ -6,6 +6,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "tf_nvcodec/core/base/cancelled.h"
 #include "tf_nvcodec/core/base/status.h"
 #include "tf_nvcodec/core/ffmpeg/av_log.h"
 #include "tf_nvcodec/core/ffmpeg/color_tags.h"
@@ -90,8 +91,9 @@ int RotationOf(const AVStream& stream) {
 
 }  // namespace
 
-Demuxer::Demuxer(const ByteSource& source, const Cancelled& cancelled, Look look)
-    : source_(&source), cancelled_(cancelled), look_(look) {}
+Demuxer::Demuxer(const ByteSource& source, const Cancelled& cancelled, Look look,
+                 int64_t max_packets)
+    : source_(&source), cancelled_(cancelled), look_(look), declared_(max_packets) {}
 
 Demuxer::~Demuxer() {
   avformat_close_input(&format_);
@@ -103,7 +105,12 @@ Demuxer::~Demuxer() {
 
 int Demuxer::ReadCallback(void* opaque, uint8_t* buffer, int size) {
   auto* self = static_cast<Demuxer*>(opaque);
-  if (IsCancelled(self->cancelled_)) return AVERROR_EXIT;
+  if (IsCancelled(self->cancelled_) || !self->over_limit_.ok()) return AVERROR_EXIT;
+  if (!self->source_->IsSequential()) {
+    self->over_limit_ =
+        self->declared_.ReadTo(*self->source_, self->position_ + size, self->cancelled_);
+    if (!self->over_limit_.ok()) return AVERROR_EXIT;
+  }
   const auto read = self->source_->ReadAt(self->position_, buffer, static_cast<size_t>(size));
   if (!read.ok()) {
     if (self->read_error_.ok()) self->read_error_ = read.status();
@@ -113,6 +120,11 @@ int Demuxer::ReadCallback(void* opaque, uint8_t* buffer, int size) {
   if (*read == 0) return AVERROR_EOF;
   self->position_ += static_cast<int64_t>(*read);
   return static_cast<int>(*read);
+}
+
+// FFmpeg asks in loops that may go on without a read.
+int Demuxer::InterruptCallback(void* opaque) {
+  return IsCancelled(static_cast<Demuxer*>(opaque)->cancelled_) ? 1 : 0;
 }
 
 int64_t Demuxer::SeekCallback(void* opaque, int64_t offset, int whence) {
@@ -137,14 +149,15 @@ int64_t Demuxer::SeekCallback(void* opaque, int64_t offset, int whence) {
 }
 
 absl::StatusOr<std::unique_ptr<Demuxer>> Demuxer::Open(const ByteSource& source,
-                                                       const Cancelled& cancelled, Look look) {
+                                                       const Cancelled& cancelled, Look look,
+                                                       int64_t max_packets) {
   if (source.Size() == 0 && !source.IsSequential()) {
     return absl::InvalidArgumentError(
         dynamic_cast<const MemorySource*>(&source) != nullptr
             ? "contents is empty: pass the bytes of a video file, e.g. tf.io.read_file(path)"
             : "the file is empty (0 bytes): was it written or downloaded completely?");
   }
-  std::unique_ptr<Demuxer> demuxer(new Demuxer(source, cancelled, look));
+  std::unique_ptr<Demuxer> demuxer(new Demuxer(source, cancelled, look, max_packets));
   NVC_RETURN_IF_ERROR(demuxer->Initialize());
   return demuxer;
 }
@@ -161,6 +174,7 @@ absl::Status Demuxer::Initialize() {
   }
   format_->pb = io_;
   format_->io_open = &RefuseToOpen;
+  format_->interrupt_callback = {&InterruptCallback, this};
   format_->flags |= AVFMT_FLAG_CUSTOM_IO;
   format_->probesize = kProbeBytes;
   format_->max_analyze_duration = kAnalyzeMicroseconds;
@@ -170,8 +184,12 @@ absl::Status Demuxer::Initialize() {
   auto* const format = IsJpeg(*source_) ? av_find_input_format("mjpeg") : nullptr;
   const int opened = avformat_open_input(&format_, "", format, &options);
   av_dict_free(&options);
+  // Some demuxers take a read that was refused for the end of the file.
+  if (opened == AVERROR_EXIT || IsCancelled(cancelled_)) {
+    return over_limit_.ok() ? cancelled_.Error("opening contents") : over_limit_;
+  }
+  NVC_RETURN_IF_ERROR(over_limit_);
   if (opened < 0) {
-    if (opened == AVERROR_EXIT) return absl::CancelledError("cancelled while opening contents");
     if (opened == AVERROR(ENOMEM)) return FfmpegError(opened, "opening contents");
     NVC_RETURN_IF_ERROR(read_error_);
     return absl::InvalidArgumentError(absl::StrCat(
@@ -192,8 +210,9 @@ absl::Status Demuxer::SelectStream() {
   if (stream_index_ < 0 || look_ == Look::kEverything ||
       !HeaderIsEnough(*format_, *format_->streams[stream_index_]->codecpar)) {
     const int found = avformat_find_stream_info(format_, nullptr);
+    NVC_RETURN_IF_ERROR(over_limit_);
     if (found == AVERROR_EXIT || IsCancelled(cancelled_)) {
-      return absl::CancelledError("cancelled while reading the stream's parameters");
+      return cancelled_.Error("reading the parameters of contents' streams");
     }
     NVC_RETURN_IF_ERROR(read_error_);
     if (found < 0) {
@@ -265,10 +284,13 @@ absl::StatusOr<bool> Demuxer::Next(AVPacket* packet) {
   while (true) {
     av_packet_unref(packet);
     const int read = av_read_frame(format_, packet);
-    if (read == AVERROR_EOF) return false;
+    NVC_RETURN_IF_ERROR(over_limit_);
+    // A demuxer may take a read that was refused for the end of the file.
     if (read == AVERROR_EXIT || IsCancelled(cancelled_)) {
-      return absl::CancelledError("cancelled while reading packets");
+      return cancelled_.Error(absl::StrCat("reading contents, after ", packets_, " packets"));
     }
+    if (read == AVERROR_EOF) return false;
+    ++packets_;
     if (read == AVERROR(ENOMEM)) return FfmpegError(read, "reading packets");
     if (read < 0) {
       damage_ =
@@ -294,6 +316,7 @@ absl::Status Demuxer::Seek(int64_t timestamp) {
   int error = av_seek_frame(format_, stream_index_, timestamp, AVSEEK_FLAG_BACKWARD);
   // No key frame is at or before it: take the first one.
   if (error < 0) error = av_seek_frame(format_, stream_index_, timestamp, 0);
+  if (IsCancelled(cancelled_)) return cancelled_.Error("seeking in contents");
   if (error < 0) {
     return absl::UnimplementedError(absl::StrCat(
         "seeking in contents (", container, ") failed: ", FfmpegErrorText(error), log.Detail()));

@@ -11,7 +11,9 @@
 
 #include "absl/status/statusor.h"
 #include "tf_nvcodec/core/base/byte_source.h"
+#include "tf_nvcodec/core/base/cancelled.h"
 #include "tf_nvcodec/core/base/status.h"
+#include "tf_nvcodec/core/demux/declared_samples.h"
 #include "tf_nvcodec/core/demux/sample_table.h"
 #include "tf_nvcodec/core/ffmpeg/av_ptr.h"
 
@@ -48,11 +50,14 @@ class Demuxer {
   // format and an estimate of the frame delay when only decoding the first frames gives them.
   enum class Look { kHeaders, kEverything };
 
-  // Returns InvalidArgument for empty sources, unknown containers and containers without video, and
-  // DataLoss for a container that ends before its first packet. `source` must outlive the demuxer.
+  // Returns InvalidArgument for empty sources, unknown containers and containers without video,
+  // DataLoss for a container that ends before its first packet, and ResourceExhausted if an MP4
+  // declares more than DeclaredSamples allows for `max_packets`. So may Next. `source` must outlive
+  // the demuxer.
   static absl::StatusOr<std::unique_ptr<Demuxer>> Open(const ByteSource& source,
                                                        const Cancelled& cancelled,
-                                                       Look look = Look::kHeaders);
+                                                       Look look = Look::kHeaders,
+                                                       int64_t max_packets = 0);
   ~Demuxer();
 
   const StreamInfo& stream() const { return stream_; }
@@ -92,22 +97,26 @@ class Demuxer {
   absl::Status Seek(int64_t timestamp);
 
  private:
-  Demuxer(const ByteSource& source, const Cancelled& cancelled, Look look);
+  Demuxer(const ByteSource& source, const Cancelled& cancelled, Look look, int64_t max_packets);
   absl::Status Initialize();
   absl::Status SelectStream();
   bool IsSound(int stream_index) const;
   static int ReadCallback(void* opaque, uint8_t* buffer, int size);
   static int64_t SeekCallback(void* opaque, int64_t offset, int whence);
+  static int InterruptCallback(void* opaque);
 
   const ByteSource* source_;
   std::unique_ptr<const ByteSource> other_source_;
   Cancelled cancelled_;
   const Look look_;
+  DeclaredSamples declared_;
+  absl::Status over_limit_;
   int64_t position_ = 0;
   AVIOContext* io_ = nullptr;
   AVFormatContext* format_ = nullptr;
   int stream_index_ = -1;
   StreamInfo stream_;
+  int64_t packets_ = 0;  // read so far, of all streams
   std::string damage_;
   absl::Status read_error_;
   bool wants_key_ = false;  // set by Seek: Next skips to a key frame

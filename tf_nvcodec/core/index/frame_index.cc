@@ -8,6 +8,7 @@
 #include <set>
 
 #include "absl/strings/str_cat.h"
+#include "tf_nvcodec/core/base/cancelled.h"
 #include "tf_nvcodec/core/base/status.h"
 #include "tf_nvcodec/core/bitstream/packet_headers.h"
 #include "tf_nvcodec/core/bitstream/packet_info.h"
@@ -73,7 +74,7 @@ class FrameIndexBuilder {
     PairFields();
     SetTimes();
     SetReorderDepth();
-    SetStartPackets();
+    NVC_RETURN_IF_ERROR(SetStartPackets());
     index_.packets_.shrink_to_fit();
     index_.frames_.shrink_to_fit();
     index_.pictures_.shrink_to_fit();
@@ -91,7 +92,8 @@ class FrameIndexBuilder {
   }
 
   absl::Status ReadPackets() {
-    NVC_ASSIGN_OR_RETURN(auto demuxer, Demuxer::Open(source_, cancelled_));
+    NVC_ASSIGN_OR_RETURN(auto demuxer, Demuxer::Open(source_, cancelled_, Demuxer::Look::kHeaders,
+                                                     limits_.max_packets));
     NVC_RETURN_IF_ERROR(CheckSize(*demuxer->stream().codec));
     auto inspector = PacketInspector::Create(*demuxer->stream().codec);
     packets_tell_ = knows_codec_ = inspector->understands_codec();
@@ -124,6 +126,7 @@ class FrameIndexBuilder {
       NVC_RETURN_IF_ERROR(Append(packet.get(), info));
       info.pictures.clear();
       infos.push_back(std::move(info));
+      NVC_RETURN_IF_ERROR(CheckCount());
     }
     NVC_RETURN_IF_ERROR(demuxer->read_error());
     SetDroppable(infos);
@@ -189,6 +192,14 @@ class FrameIndexBuilder {
     return absl::ResourceExhaustedError(absl::StrCat("pictures of ", codec.width, "x", codec.height,
                                                      " are above max_pixels, ", limits_.max_pixels,
                                                      "; raise max_pixels if you trust the file"));
+  }
+
+  absl::Status CheckCount() const {
+    const auto packets = static_cast<int64_t>(index_.packets_.size());
+    if (limits_.max_packets <= 0 || packets <= limits_.max_packets) return absl::OkStatus();
+    return absl::ResourceExhaustedError(absl::StrCat("contents has more packets than max_packets, ",
+                                                     limits_.max_packets,
+                                                     "; raise max_packets if you trust the file"));
   }
 
   absl::Status Append(AVPacket* packet, const PacketInfo& info) {
@@ -281,7 +292,10 @@ class FrameIndexBuilder {
     const int count = static_cast<int>(index_.packets_.size());
     std::vector<bool> seen(index_.packets_.size(), false);
     for (int i = 0; i <= count; ++i) {
-      if (IsCancelled(cancelled_)) return absl::CancelledError("cancelled while indexing");
+      if (IsCancelled(cancelled_)) {
+        return cancelled_.Error(
+            absl::StrCat("decoding contents to count its frames, at packet ", i, " of ", count));
+      }
       const bool last = i == count;
       if (!last) NVC_RETURN_IF_ERROR(index_.ReadPacket(source_, i, packet.get()));
       // A damaged packet shows nothing; the rest of the stream still counts.
@@ -431,9 +445,13 @@ class FrameIndexBuilder {
   // Sets where decoding starts for each frame. A frame that follows a random access point in
   // decoding order, but is shown before it, may refer to packets before that point. It is reached
   // from an earlier random access point.
-  void SetStartPackets() {
+  absl::Status SetStartPackets() {
     std::vector<int> starts;
     for (size_t i = 0; i < index_.packets_.size(); ++i) {
+      if (IsCancelled(cancelled_)) {
+        return cancelled_.Error(absl::StrCat("ordering the frames of contents, at packet ", i,
+                                             " of ", index_.packets_.size()));
+      }
       if (index_.packets_[i].random_access) starts.push_back(static_cast<int>(i));
       const int frame = index_.packets_[i].frame;
       if (frame < 0) continue;
@@ -444,6 +462,7 @@ class FrameIndexBuilder {
       }
       index_.frames_[static_cast<size_t>(frame)].start_packet = start == starts.rend() ? 0 : *start;
     }
+    return absl::OkStatus();
   }
 
   bool ShownBefore(int packet, int start) const {

@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "tf_nvcodec/core/base/byte_source.h"
+#include "tf_nvcodec/core/base/cancelled.h"
 #include "tf_nvcodec/core/base/status.h"
 #include "tf_nvcodec/core/bitstream/packet_info.h"
 #include "tf_nvcodec/core/demux/demuxer.h"
@@ -48,6 +49,9 @@ class FrameIndex {
   struct Limits {
     int64_t max_frames = 0;  // Build returns ResourceExhausted above this; 0: no limit
     int64_t max_pixels = 0;  // limit of a coded picture; 0: no limit
+    // Limit of the stream's packets, and of what an MP4 header says about samples; 0: no limit.
+    // Build returns ResourceExhausted as soon as there are more.
+    int64_t max_packets = 0;
     // Read only the header of an MP4 or MOV file, where the header is enough. Each sample of the
     // video track then counts as one frame, as ISO/IEC 14496-12 defines it, and each sync sample as
     // a random access point. This is for sources where a look at every packet costs as much as

@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "tf_nvcodec/core/base/byte_coding.h"
+#include "tf_nvcodec/core/base/cancelled.h"
 #include "tf_nvcodec/core/base/status.h"
 #include "tf_nvcodec/core/index/frame_index_io.h"
 
@@ -206,7 +207,7 @@ absl::StatusOr<std::shared_ptr<const FrameIndex>> IndexMemory::Get(const std::st
   std::unique_lock<std::timed_mutex> building(entry->building, std::defer_lock);
   while (!building.try_lock_for(kBetweenLooks)) {
     if (IsCancelled(cancelled)) {
-      return absl::CancelledError("cancelled while another call was making the frame index");
+      return cancelled.Error("another call was making the frame index");
     }
   }
   if (entry->index != nullptr && entry->index.get() != unwanted) return entry->index;

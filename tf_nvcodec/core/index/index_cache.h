@@ -14,6 +14,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "tf_nvcodec/core/base/cancelled.h"
 #include "tf_nvcodec/core/base/status.h"
 #include "tf_nvcodec/core/index/frame_index.h"
 
@@ -58,7 +59,7 @@ class IndexMemory {
 
   // Returns the index under `key`. If there is none, or it is `unwanted`, `build` makes it. Others
   // who call for the same key meanwhile wait for it, and build it themselves if that fails. Returns
-  // Cancelled when `cancelled` becomes true while waiting.
+  // the error of `cancelled` when it becomes true while waiting.
   absl::StatusOr<std::shared_ptr<const FrameIndex>> Get(const std::string& key, const Build& build,
                                                         const Cancelled& cancelled = nullptr,
                                                         const FrameIndex* unwanted = nullptr);

@@ -3,6 +3,7 @@
 #define TF_NVCODEC_CORE_MUX_VIDEO_WRITER_H_
 
 #include "absl/status/status.h"
+#include "tf_nvcodec/core/base/cancelled.h"
 #include "tf_nvcodec/core/base/status.h"
 #include "tf_nvcodec/core/encode/encode_options.h"
 #include "tf_nvcodec/core/encode/frame_batch.h"
