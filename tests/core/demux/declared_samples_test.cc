@@ -115,7 +115,7 @@ TEST(DeclaredSamplesTest, TakesAnyBytes) {
 TEST(DeclaredSamplesTest, TheDemuxerAsksItBeforeFfmpeg) {
   const MemorySource source(RealClip());
   const auto open = [&](int64_t most) {
-    return Demuxer::Open(source, nullptr, Demuxer::Look::kHeaders, most).status();
+    return Demuxer::Open(source, nullptr, Demuxer::Look::kHeaders, {0, most}).status();
   };
   EXPECT_TRUE(open(kRealClipFrames).ok()) << open(kRealClipFrames);
   EXPECT_TRUE(absl::IsResourceExhausted(open(10))) << open(10);

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "tf_nvcodec/core/base/status.h"
 
 namespace nvc {
@@ -148,11 +148,10 @@ absl::Status DeclaredSamples::Add(double samples) {
   declared_ += samples;
   const double most = kSamplesForAPacket * static_cast<double>(max_packets_);
   if (declared_ <= most) return absl::OkStatus();
-  return absl::ResourceExhaustedError(absl::StrCat("the header of contents declares ", declared_,
-                                                   " samples, counted for each edit "
-                                                   "of an edit list, but max_packets is ",
-                                                   max_packets_, " and allows ", most,
-                                                   "; raise max_packets if you trust the file"));
+  return absl::ResourceExhaustedError(absl::StrFormat(
+      "the header of contents declares %.0f samples, counted again for each edit, but max_packets "
+      "is %d and allows %.0f; raise max_packets if you trust the file",
+      declared_, max_packets_, most));
 }
 
 // Returns a big-endian number; 0 behind the end and where the source can't be read, which FFmpeg

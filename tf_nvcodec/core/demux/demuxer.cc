@@ -28,6 +28,7 @@ constexpr char kFormats[] =
 constexpr int64_t kLongestPath = 4096;  // Linux's PATH_MAX
 constexpr int64_t kProbeBytes = 4 << 20;
 constexpr int64_t kAnalyzeMicroseconds = 2'000'000;
+constexpr int64_t kPixelsOfRounding = 1 << 16;
 
 int RefuseToOpen(AVFormatContext*, AVIOContext**, const char*, int, AVDictionary**) {
   return AVERROR(EPERM);
@@ -92,8 +93,12 @@ int RotationOf(const AVStream& stream) {
 }  // namespace
 
 Demuxer::Demuxer(const ByteSource& source, const Cancelled& cancelled, Look look,
-                 int64_t max_packets)
-    : source_(&source), cancelled_(cancelled), look_(look), declared_(max_packets) {}
+                 const DemuxLimits& limits)
+    : source_(&source),
+      cancelled_(cancelled),
+      look_(look),
+      limits_(limits),
+      declared_(limits.max_packets) {}
 
 Demuxer::~Demuxer() {
   avformat_close_input(&format_);
@@ -150,14 +155,14 @@ int64_t Demuxer::SeekCallback(void* opaque, int64_t offset, int whence) {
 
 absl::StatusOr<std::unique_ptr<Demuxer>> Demuxer::Open(const ByteSource& source,
                                                        const Cancelled& cancelled, Look look,
-                                                       int64_t max_packets) {
+                                                       const DemuxLimits& limits) {
   if (source.Size() == 0 && !source.IsSequential()) {
     return absl::InvalidArgumentError(
         dynamic_cast<const MemorySource*>(&source) != nullptr
             ? "contents is empty: pass the bytes of a video file, e.g. tf.io.read_file(path)"
             : "the file is empty (0 bytes): was it written or downloaded completely?");
   }
-  std::unique_ptr<Demuxer> demuxer(new Demuxer(source, cancelled, look, max_packets));
+  std::unique_ptr<Demuxer> demuxer(new Demuxer(source, cancelled, look, limits));
   NVC_RETURN_IF_ERROR(demuxer->Initialize());
   return demuxer;
 }
@@ -209,7 +214,7 @@ absl::Status Demuxer::SelectStream() {
   stream_index_ = find();
   if (stream_index_ < 0 || look_ == Look::kEverything ||
       !HeaderIsEnough(*format_, *format_->streams[stream_index_]->codecpar)) {
-    const int found = avformat_find_stream_info(format_, nullptr);
+    const int found = FindStreamInfo();
     NVC_RETURN_IF_ERROR(over_limit_);
     if (found == AVERROR_EXIT || IsCancelled(cancelled_)) {
       return cancelled_.Error("reading the parameters of contents' streams");
@@ -247,6 +252,20 @@ absl::Status Demuxer::SelectStream() {
   stream_.has_audio = has_audio;
   stream_.index = stream_index_;
   return absl::OkStatus();
+}
+
+// FFmpeg decodes pictures here, where only their size matters: a decoder rounds sizes up, so that
+// twice the limit is allowed.
+int Demuxer::FindStreamInfo() {
+  if (limits_.max_pixels <= 0) return avformat_find_stream_info(format_, nullptr);
+  std::vector<AVDictionary*> options(format_->nb_streams + 1);  // one more than FFmpeg reads
+  for (AVDictionary*& option : options) {
+    const int64_t most = std::min(limits_.max_pixels, INT64_MAX / 4) * 2 + kPixelsOfRounding;
+    av_dict_set_int(&option, "max_pixels", most, 0);
+  }
+  const int found = avformat_find_stream_info(format_, options.data());
+  for (AVDictionary*& option : options) av_dict_free(&option);
+  return found;
 }
 
 bool Demuxer::IsSound(int stream_index) const {

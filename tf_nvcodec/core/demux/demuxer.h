@@ -44,6 +44,12 @@ struct StreamInfo {
   int index = 0;  // index among the container's streams
 };
 
+// What opening a source may take. 0 means no limit.
+struct DemuxLimits {
+  int64_t max_pixels = 0;   // of a picture that FFmpeg decodes to learn the stream's parameters
+  int64_t max_packets = 0;  // see DeclaredSamples
+};
+
 class Demuxer {
  public:
   // How much of the stream to examine before its first packet. kEverything also tells the sample
@@ -52,12 +58,12 @@ class Demuxer {
 
   // Returns InvalidArgument for empty sources, unknown containers and containers without video,
   // DataLoss for a container that ends before its first packet, and ResourceExhausted if an MP4
-  // declares more than DeclaredSamples allows for `max_packets`. So may Next. `source` must outlive
+  // declares more than DeclaredSamples allows for max_packets. So may Next. `source` must outlive
   // the demuxer.
   static absl::StatusOr<std::unique_ptr<Demuxer>> Open(const ByteSource& source,
                                                        const Cancelled& cancelled,
                                                        Look look = Look::kHeaders,
-                                                       int64_t max_packets = 0);
+                                                       const DemuxLimits& limits = {});
   ~Demuxer();
 
   const StreamInfo& stream() const { return stream_; }
@@ -97,7 +103,9 @@ class Demuxer {
   absl::Status Seek(int64_t timestamp);
 
  private:
-  Demuxer(const ByteSource& source, const Cancelled& cancelled, Look look, int64_t max_packets);
+  Demuxer(const ByteSource& source, const Cancelled& cancelled, Look look,
+          const DemuxLimits& limits);
+  int FindStreamInfo();
   absl::Status Initialize();
   absl::Status SelectStream();
   bool IsSound(int stream_index) const;
@@ -109,6 +117,7 @@ class Demuxer {
   std::unique_ptr<const ByteSource> other_source_;
   Cancelled cancelled_;
   const Look look_;
+  const DemuxLimits limits_;
   DeclaredSamples declared_;
   absl::Status over_limit_;
   int64_t position_ = 0;

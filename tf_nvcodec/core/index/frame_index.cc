@@ -92,8 +92,9 @@ class FrameIndexBuilder {
   }
 
   absl::Status ReadPackets() {
-    NVC_ASSIGN_OR_RETURN(auto demuxer, Demuxer::Open(source_, cancelled_, Demuxer::Look::kHeaders,
-                                                     limits_.max_packets));
+    const DemuxLimits limits{limits_.max_pixels, limits_.max_packets};
+    NVC_ASSIGN_OR_RETURN(auto demuxer,
+                         Demuxer::Open(source_, cancelled_, Demuxer::Look::kHeaders, limits));
     NVC_RETURN_IF_ERROR(CheckSize(*demuxer->stream().codec));
     auto inspector = PacketInspector::Create(*demuxer->stream().codec);
     packets_tell_ = knows_codec_ = inspector->understands_codec();
