@@ -129,6 +129,21 @@ def test_probe_table_goes_on_after_a_bad_file(clip, tmp_path, capsys):
     assert errors[1] == f"tf-nvcodec: {missing}: no such file (check the path)"
 
 
+def test_a_timeout_is_named(clip, tmp_path, capsys):
+    commands = {
+        "probe": [],
+        "decode": [str(tmp_path / "x.npy")],
+        "transcode": [str(tmp_path / "x.mp4")],
+        "preview": [str(tmp_path / "x.png")],
+    }
+    for command, output in commands.items():
+        assert main([command, clip, *output, "--timeout", "1e-6"]) == 1
+        error = one_line_error(capsys)
+        assert error.startswith(f"tf-nvcodec: {clip}: the time limit of 1e-06 s was over while ")
+    assert main(["decode", clip, str(tmp_path / "x.npy"), "--timeout", "60"]) == 0
+    assert main(["probe", clip, "--timeout=-1"]) == 2
+
+
 def test_probe_standard_input(clip):
     """TensorFlow's own messages at its import don't reach a user."""
     with open(clip, "rb") as file:

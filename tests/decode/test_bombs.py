@@ -36,9 +36,7 @@ BOMBS = {
     "a JPEG that says 16k x 16k": Bomb(
         lambda: bombs.jpeg_of(16384), "DataLossError", "16384x16384 is invalid"
     ),
-    "a header that says 16k x 16k": Bomb(
-        lambda: bombs.mp4(2, edge=16384), REFUSED, "max_pixels"
-    ),
+    "a header that says 16k x 16k": Bomb(lambda: bombs.mp4(2, edge=16384), REFUSED, "max_pixels"),
     "a picture of 12k x 12k": Bomb(lambda: bombs.still(LARGE), REFUSED, "max_pixels"),
     "80 million samples": Bomb(lambda: bombs.many_samples(80_000_000), REFUSED, "max_packets"),
     "tracks of 80 million samples": Bomb(
@@ -60,9 +58,7 @@ BOMBS = {
     "elements in elements": Bomb(
         lambda: bombs.nested_elements(100_000), "InvalidArgumentError", "depth"
     ),
-    "empty packets": Bomb(
-        lambda: bombs.clusters(500_000, b""), "DataLossError", "no video packet"
-    ),
+    "empty packets": Bomb(lambda: bombs.clusters(500_000, b""), "DataLossError", "no video packet"),
     "empty packets and a timeout": Bomb(
         lambda: bombs.clusters(500_000, b""), LATE, "timeout", {"timeout": 0.02}
     ),

@@ -86,6 +86,8 @@ def video_info(
     """Returns what `probe` says of bytes or of a file, as a dictionary of plain values."""
     from tf_nvcodec.python.probe import probe_file
 
-    probe = probe_file if isinstance(video, str) else runtime.nvc.probe
-    info = probe(video, timeout=timeout)
+    if isinstance(video, str):
+        info = probe_file(video, timeout=timeout)
+    else:
+        info = runtime.nvc.probe(video, timeout=timeout)
     return {name: to_python(value) for name, value in info._asdict().items()}
