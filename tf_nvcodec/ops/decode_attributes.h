@@ -21,7 +21,7 @@
       .Attr("on_error: {'raise', 'skip', 'repeat'} = 'raise'")                        \
       .Attr("max_pixels: int >= 0 = 67108864")                                        \
       .Attr("max_frames: int >= 0 = 0")                                               \
-      .Attr("max_packets: int >= 0 = 16777216")                                       \
+      .Attr("max_packets: int >= 0 = 8388608")                                        \
       .Attr("max_bytes: int >= 0 = 17179869184")                                      \
       .Attr("timeout: float = 0.0")
 

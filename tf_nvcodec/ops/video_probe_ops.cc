@@ -24,7 +24,7 @@ REGISTER_OP("VideoProbe")
     .Attr("source: {'contents', 'files'} = 'contents'")
     .Attr("max_pixels: int = 67108864")
     .Attr("max_frames: int = 0")
-    .Attr("max_packets: int >= 0 = 16777216")
+    .Attr("max_packets: int >= 0 = 8388608")
     .Attr("timeout: float = 0.0")
     .SetShapeFn([](InferenceContext* c) {
       ShapeHandle contents;

@@ -11,7 +11,7 @@ from tf_nvcodec.python import loader
 from tf_nvcodec.python.arguments import contents_from, file_name, timeout_from
 
 MAX_PIXELS = 1 << 26  # 8192 x 8192: more than 8K UHD, less than forged headers claim
-MAX_PACKETS = 1 << 24  # 155 hours at 30 frames per second
+MAX_PACKETS = 1 << 23  # 77 hours at 30 frames per second
 
 
 class VideoInfo(NamedTuple):
