@@ -64,7 +64,8 @@ void Demux(absl::string_view input) {
   Choices choices(input);
   const MemorySource source(input);
   const auto look = choices.Flip() ? Demuxer::Look::kEverything : Demuxer::Look::kHeaders;
-  auto opened = Demuxer::Open(source, nullptr, look);
+  auto opened =
+      Demuxer::Open(source, nullptr, look, {SmallLimits().max_pixels, SmallLimits().max_packets});
   ExpectNamed(opened.status());
   if (!opened.ok()) return;
   Demuxer& demuxer = **opened;

@@ -61,7 +61,7 @@ def smallest_clips() -> list[Path]:
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         for clip, codec in zip(clips, pool.map(_codec, clips)):
             kept = best.get((codec, clip.suffix))
-            if kept is None or clip.stat().st_size < kept.stat().st_size:
+            if codec and (kept is None or clip.stat().st_size < kept.stat().st_size):
                 best[codec, clip.suffix] = clip
     return sorted(best.values())
 

@@ -49,7 +49,7 @@ constexpr int kMostPackets = 300;
 // Small limits, so that each input takes milliseconds.
 inline FrameIndex::Limits SmallLimits() {
   FrameIndex::Limits limits;
-  limits.max_frames = 10000;
+  limits.max_frames = limits.max_packets = 10000;
   limits.max_pixels = int64_t{1} << 18;
   return limits;
 }
