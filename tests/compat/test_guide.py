@@ -29,6 +29,15 @@ def test_enumerations_by_the_extension_modules_name() -> None:
     assert nvc._PyNvVideoCodec.Pixel_Format is nvc.Pixel_Format
 
 
+def test_enumerations_are_printed_by_name() -> None:
+    """As the extension module prints them, in every Python."""
+    codec, flag = nvc.cudaVideoCodec.H264, nvc.VideoPacketFlag.TIMESTAMP
+    assert f"{codec} {codec!s} {codec:d}" == "cudaVideoCodec.H264 cudaVideoCodec.H264 4"
+    assert str(nvc.cudaVideoChromaFormat["420"]) == "cudaVideoChromaFormat.420"
+    assert f"{flag} {flag:d}" == "VideoPacketFlag.TIMESTAMP 2"
+    assert codec == 4
+
+
 def test_packets_of_a_file(clips: Clips, tmp_path: Path) -> None:
     assert run_here(PACKETS, clips.path("h264.avi")) == ["True 160 96", "48 True"]
 

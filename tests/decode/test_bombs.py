@@ -99,6 +99,15 @@ def test_what_is_below_the_limits_is_decoded(sandbox: Sandbox) -> None:
         assert len(set(outcome["md5"])) == 1
 
 
+def test_an_order_that_no_encoder_makes(sandbox: Sandbox) -> None:
+    """Each frame could begin at any of the key frames before it. Looking at
+    all of them takes seconds, and minutes for a million."""
+    count = 100_000
+    (outcome,) = sandbox.run(bombs.late_key_frames(count), [("probe", {})]).outcomes
+    assert outcome["error"] == "DataLossError", outcome
+    assert outcome["seconds"] < MOST_SECONDS
+
+
 def test_the_limits_alone_end_them(sandbox: Sandbox) -> None:
     """Without limits, such files are read to their end."""
     unlimited = {"max_packets": 0, "max_pixels": 0}

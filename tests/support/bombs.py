@@ -144,20 +144,34 @@ def _element(name: int, body: bytes) -> bytes:
     return kind + (len(body) | 1 << 56).to_bytes(8, "big") + body
 
 
-def _matroska(body: bytes) -> bytes:
+def _matroska(body: bytes, codec: bytes = b"V_MJPEG") -> bytes:
     head = _element(0x1A45DFA3, _element(0x4282, b"matroska"))
     size = _element(0xE0, _element(0xB0, b"\x10") + _element(0xBA, b"\x10"))
     numbers = _element(0xD7, b"\1") + _element(0x73C5, b"\1") + _element(0x83, b"\1")
-    tracks = _element(0x1654AE6B, _element(0xAE, numbers + _element(0x86, b"V_MJPEG") + size))
+    tracks = _element(0x1654AE6B, _element(0xAE, numbers + _element(0x86, codec) + size))
     clock = _element(0x1549A966, _element(0x2AD7B1, _numbers(1_000_000)))
     return head + _element(0x18538067, clock + tracks + body)
 
 
+def _cluster(time: int, payload: bytes, flags: bytes = b"\x80") -> bytes:
+    """A cluster of one block; the flags say whether it is a key frame."""
+    block = b"\xa3" + bytes([0x80 | (4 + len(payload))]) + b"\x81\0\0" + flags + payload
+    size = bytes([0x80 | (6 + len(block))])
+    return b"\x1f\x43\xb6\x75" + size + b"\xe7\x84" + _numbers(time) + block
+
+
 def clusters(count: int, payload: bytes) -> bytes:
     """So many clusters of one block each, a millisecond apart. A block may have no bytes."""
-    block = b"\xa3" + bytes([0x80 | (4 + len(payload))]) + b"\x81\0\0\x80" + payload
-    head = b"\x1f\x43\xb6\x75" + bytes([0x80 | (6 + len(block))]) + b"\xe7\x84"
-    return _matroska(b"".join(head + _numbers(i) + block for i in range(count)))
+    return _matroska(b"".join(_cluster(time, payload) for time in range(count)))
+
+
+def late_key_frames(count: int) -> bytes:
+    """VP8 (RFC 6386): so many frames, each behind a key frame that is shown after all of them."""
+    key, other = b"\x10\0\0\x9d\1\x2a\x10\0\x10\0", b"\x11\0\0\0"
+    body = [_cluster(0, key)]
+    for i in range(1, count):
+        body += [_cluster(count + i, key), _cluster(i, other, b"\0")]
+    return _matroska(b"".join(body), b"V_VP8")
 
 
 def nested_elements(depth: int) -> bytes:

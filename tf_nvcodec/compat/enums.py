@@ -5,7 +5,25 @@ from __future__ import annotations
 import enum
 
 
-class cudaVideoCodec(enum.IntEnum):
+class NamedInteger(enum.IntEnum):
+    """An integer that str() and format() show by name, cudaVideoCodec.H264, in every Python."""
+
+    __str__ = enum.Enum.__str__
+
+    def __format__(self, spec: str) -> str:
+        return format(int(self), spec) if spec else str(self)
+
+
+class NamedFlag(enum.IntFlag):
+    """Flags that str() and format() show by name."""
+
+    __str__ = enum.Flag.__str__
+
+    def __format__(self, spec: str) -> str:
+        return format(int(self), spec) if spec else str(self)
+
+
+class cudaVideoCodec(NamedInteger):
     """The codecs of NVIDIA's decoder. The last five are raw video, which nothing here decodes."""
 
     MPEG1 = 0
@@ -28,14 +46,14 @@ class cudaVideoCodec(enum.IntEnum):
 
 
 # This uses the functional form because the names are no identifiers: cudaVideoChromaFormat["420"].
-cudaVideoChromaFormat = enum.IntEnum(
+cudaVideoChromaFormat = NamedInteger(
     "cudaVideoChromaFormat",
     {"Monochrome": 0, "420": 1, "422": 2, "444": 3},
     module=__name__,
 )
 
 
-class cudaVideoSurfaceFormat(enum.IntEnum):
+class cudaVideoSurfaceFormat(NamedInteger):
     NV12 = 0
     P016 = 1
     YUV444 = 2
@@ -44,7 +62,7 @@ class cudaVideoSurfaceFormat(enum.IntEnum):
     P216 = 5
 
 
-class Pixel_Format(enum.IntEnum):
+class Pixel_Format(NamedInteger):
     """The formats of decoded frames. P016, P216 and YUV444_16Bit have samples in the high bits."""
 
     NV12 = 3
@@ -57,7 +75,7 @@ class Pixel_Format(enum.IntEnum):
     RGBP = 10
 
 
-class OutputColorType(enum.IntEnum):
+class OutputColorType(NamedInteger):
     """The stream's own samples, or uint8 RGB as [H, W, 3] or [3, H, W]."""
 
     NATIVE = 0
@@ -65,7 +83,7 @@ class OutputColorType(enum.IntEnum):
     RGBP = 2
 
 
-class VideoPacketFlag(enum.IntFlag):
+class VideoPacketFlag(NamedFlag):
     """The flags of a packet's `decode_flag`, which are those of NVIDIA's parser."""
 
     ENDOFSTREAM = 1
@@ -75,19 +93,19 @@ class VideoPacketFlag(enum.IntFlag):
     NOTIFY_EOS = 16
 
 
-class DisplayDecodeLatencyType(enum.IntEnum):
+class DisplayDecodeLatencyType(NamedInteger):
     NATIVE = 0
     LOW = 1
     ZERO = 2
 
 
-class ColorSpace(enum.IntEnum):
+class ColorSpace(NamedInteger):
     BT_601 = 0
     BT_709 = 1
     UNSPEC = 2
 
 
-class ColorRange(enum.IntEnum):
+class ColorRange(NamedInteger):
     """MPEG is the limited range, JPEG the full one."""
 
     MPEG = 0

@@ -447,29 +447,41 @@ class FrameIndexBuilder {
   // decoding order, but is shown before it, may refer to packets before that point. It is reached
   // from an earlier random access point.
   absl::Status SetStartPackets() {
-    std::vector<int> starts;
-    for (size_t i = 0; i < index_.packets_.size(); ++i) {
+    // The random access points that show frames, but not those that a later one with an earlier
+    // frame replaces. So their frames ascend, and many of them cost no more than a few.
+    std::vector<int> shown;
+    std::vector<int> hidden;  // those that show none
+    const auto frame_of = [this](int packet) {
+      return index_.packets_[static_cast<size_t>(packet)].frame;
+    };
+    const int count = static_cast<int>(index_.packets_.size());
+    for (int i = 0; i < count; ++i) {
       if (IsCancelled(cancelled_)) {
-        return cancelled_.Error(absl::StrCat("ordering the frames of contents, at packet ", i,
-                                             " of ", index_.packets_.size()));
+        return cancelled_.Error(
+            absl::StrCat("ordering the frames of contents, at packet ", i, " of ", count));
       }
-      if (index_.packets_[i].random_access) starts.push_back(static_cast<int>(i));
-      const int frame = index_.packets_[i].frame;
+      const int frame = frame_of(i);
+      if (index_.packets_[static_cast<size_t>(i)].random_access) {
+        while (frame >= 0 && !shown.empty() && frame_of(shown.back()) > frame) shown.pop_back();
+        (frame >= 0 ? shown : hidden).push_back(i);
+      }
       if (frame < 0) continue;
-      auto start = starts.rbegin();
-      while (start != starts.rend() && *start != static_cast<int>(i) &&
-             ShownBefore(static_cast<int>(i), *start)) {
-        ++start;
+      const auto later =
+          std::upper_bound(shown.begin(), shown.end(), frame,
+                           [&](int wanted, int start) { return wanted < frame_of(start); });
+      int start = later == shown.begin() ? -1 : *std::prev(later);
+      for (auto it = hidden.rbegin(); it != hidden.rend() && *it > start; ++it) {
+        if (!ShownBefore(i, *it)) start = *it;
       }
-      index_.frames_[static_cast<size_t>(frame)].start_packet = start == starts.rend() ? 0 : *start;
+      index_.frames_[static_cast<size_t>(frame)].start_packet = std::max(start, 0);
     }
     return absl::OkStatus();
   }
 
+  // By their times.
   bool ShownBefore(int packet, int start) const {
     const PacketEntry& a = index_.packets_[static_cast<size_t>(packet)];
     const PacketEntry& b = index_.packets_[static_cast<size_t>(start)];
-    if (b.frame >= 0) return a.frame < b.frame;
     return a.pts == AV_NOPTS_VALUE || b.pts == AV_NOPTS_VALUE || a.pts < b.pts;
   }
 
