@@ -46,11 +46,13 @@ class cudaVideoCodec(NamedInteger):
 
 
 # This uses the functional form because the names are no identifiers: cudaVideoChromaFormat["420"].
-cudaVideoChromaFormat = NamedInteger(
+cudaVideoChromaFormat = enum.IntEnum(
     "cudaVideoChromaFormat",
     {"Monochrome": 0, "420": 1, "422": 2, "444": 3},
     module=__name__,
 )
+for _method in ("__str__", "__format__"):
+    setattr(cudaVideoChromaFormat, _method, getattr(NamedInteger, _method))
 
 
 class cudaVideoSurfaceFormat(NamedInteger):
