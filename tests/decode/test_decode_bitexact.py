@@ -24,7 +24,7 @@ def ffmpeg(*arguments: str | Path) -> bytes:
 
 
 def frames_of(clip: Path, *options: str) -> npt.NDArray[np.uint8]:
-    raw = ffmpeg(*options, "-i", clip, "-vsync", "passthrough", "-f", "rawvideo", "-")
+    raw = ffmpeg(*options, "-i", clip, "-fps_mode", "passthrough", "-f", "rawvideo", "-")
     return np.frombuffer(raw, np.uint8).reshape(FRAMES, -1)
 
 
@@ -60,7 +60,8 @@ def test_vc1_is_decoded_on_the_cpu() -> None:
     test on a machine with a GPU."""
     clip = MEDIA / "vc1.mkv"
     want = frames_of(clip, *EXACT)
-    assert (frames_of(clip) != want).any()
+    if int(nvc.build_info()["ffmpeg"]["release"].split(".")[0]) < 8:
+        assert (frames_of(clip) != want).any()  # later decoders are exact without the flag
     contents = clip.read_bytes()
     assert nvc.probe(contents).codec.numpy() == b"vc1"
     for backend in ("auto", "cpu"):

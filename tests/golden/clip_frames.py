@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+import re
 import subprocess
 from fractions import Fraction
 from pathlib import Path
@@ -16,7 +17,7 @@ from typing import Any
 # These options give every frame as the decoder makes it. Nothing is rotated, and no frame is
 # dropped or repeated to keep a constant rate. FFmpeg uses one thread, so that its concealment of
 # damage does not depend on timing.
-_AS_DECODED = ["-map", "0:v:0", "-vsync", "passthrough"]
+_AS_DECODED = ["-map", "0:v:0", "-fps_mode", "passthrough"]
 # With this flag, frames are those of the standards on every CPU (docs/decode.md).
 _EXACT = ["-flags", "bitexact"]
 _INPUT = ["ffmpeg", "-nostdin", "-v", "error", "-threads", "1", *_EXACT]
@@ -61,11 +62,15 @@ def _ask(path: Path) -> ClipFrames:
     stamps = [frame.get("best_effort_timestamp") for frame in frames]
     text = _run([*_INPUT, str(path), *_AS_DECODED, "-f", "framemd5", "-"]).decode()
     rows = [line.split(",") for line in text.splitlines() if not line.startswith("#")]
+    # From 7.0 on ffmpeg crops exactly, and ffprobe as its libraries do unless told otherwise.
+    size = re.search(r"^#dimensions 0: (\d+)x(\d+)$", text, re.MULTILINE)
+    if size is None:
+        raise ValueError(f"{path.name}: ffmpeg does not name the size of its frames")
     if len(rows) != len(frames):
         raise ValueError(f"{path.name}: ffmpeg decodes {len(rows)} frames, ffprobe {len(frames)}")
     return ClipFrames(
-        width=frames[0]["width"],
-        height=frames[0]["height"],
+        width=int(size[1]),
+        height=int(size[2]),
         pixel_format=frames[0]["pix_fmt"],
         pts=[None if stamp is None else float(stamp * time_base) for stamp in stamps],
         md5=[row[5].strip() for row in rows],

@@ -245,7 +245,11 @@ def _structure() -> None:
     _add("hevc_slices.mp4", _x265(_GOP + ":slices=2"), size="192x256", frames=20)
     _add("hevc_all_intra.mp4", _x265("keyint=1"), frames=15)
     _add("hevc_long_gop.hevc", _x265("keyint=300:bframes=6:b-adapt=2:rc-lookahead=20"), frames=90)
-    _add("mpeg2_interlaced.ts", "-c:v mpeg2video -flags +ilme+ildct -top 1 -bf 2 -g 12 -q:v 4")
+    _add(
+        "mpeg2_interlaced.ts",
+        "-c:v mpeg2video -flags +ilme+ildct -bf 2 -g 12 -q:v 4",
+        filters="setfield=tff",
+    )
     _add("mpeg2_open_gop.mkv", "-c:v mpeg2video -bf 2 -g 9 -q:v 4", frames=40)
     _add("mpeg4_interlaced.mp4", "-c:v mpeg4 -flags +ilme+ildct -bf 2 -g 12 -q:v 4")
     _add("mpeg4_packed_b.avi", "-c:v libxvid -bf 2 -g 12 -q:v 4", frames=40)
@@ -267,10 +271,10 @@ def _timing() -> None:
     _add("h264_negative_dts.mkv", "-c copy -avoid_negative_ts disabled", of="h264.mp4")
     vfr = "setpts='(N+2*floor(N/3)+if(gt(N,15),20,0))/(25*TB)'"
     for suffix in ("mp4", "mkv"):
-        _add(f"h264_vfr.{suffix}", _x264(_GOP, extra="-vsync passthrough"), filters=vfr, frames=40)
+        _add(f"h264_vfr.{suffix}", _x264(_GOP, extra="-fps_mode passthrough"), filters=vfr, frames=40)
     # AVI has no timestamps, so the muxer fills the gaps with empty packets.
-    _add("mpeg4_gaps.avi", "-c:v mpeg4 -g 12 -q:v 4 -vsync passthrough", filters=vfr)
-    _add("vp9_vfr.webm", _VP9 + " -vsync passthrough", filters=vfr)
+    _add("mpeg4_gaps.avi", "-c:v mpeg4 -g 12 -q:v 4 -fps_mode passthrough", filters=vfr)
+    _add("vp9_vfr.webm", _VP9 + " -fps_mode passthrough", filters=vfr)
     _add("h264_ntsc.mp4", _x264(_GOP), rate="30000/1001")
     _add("h264_high_rate.mkv", _x264(_GOP), rate="240")
     _add("h264_slow.mp4", _x264(_GOP), rate="1/3", frames=15)
@@ -336,14 +340,12 @@ def _descriptions() -> None:
 
 
 def _display() -> None:
-    for angle in (90, 180, 270):
-        # ffmpeg 5.1 writes a matrix that turns the picture anticlockwise by the given angle.
-        _add(
-            f"h264_rotate_{angle}.mp4",
-            f"-c copy -metadata:s:v rotate={360 - angle}",
-            of="h264.mp4",
-            tags="rotated",
-        )
+    for angle, turned in (
+        (90, surgery.turned_90),
+        (180, surgery.turned_180),
+        (270, surgery.turned_270),
+    ):
+        _add(f"h264_rotate_{angle}.mp4", of="h264.mp4", edit=turned, tags="rotated")
     _add("h264_sar.mp4", _x264(_GOP), filters="setsar=4/3")
     _add("h264_sar.mkv", "-c copy", of="h264_sar.mp4")
 

@@ -9,6 +9,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/core/testing/convert_reference.h"
+#include "tf_nvcodec/core/ffmpeg/ffmpeg_releases.h"
 
 extern "C" {
 #include <libavutil/imgutils.h>
@@ -106,8 +107,7 @@ TEST(DeinterlaceTest, BobEqualsTheReferenceInEveryPlane) {
       for (const bool top_first : {true, false}) {
         TestFrame test(format, 14, height, static_cast<uint32_t>(height), /*padding=*/6);
         AVFrame& frame = test.frame();
-        frame.interlaced_frame = 1;
-        frame.top_field_first = top_first;
+        SetFields(true, top_first, &frame);
         const std::vector<uint8_t> woven = Convert(Native(Deinterlace::kNone), frame);
         const std::vector<uint8_t> want = Reference(woven, Planes(frame), top_first, bytes, shift);
         EXPECT_EQ(Convert(Native(Deinterlace::kBob), frame), want)
@@ -120,7 +120,7 @@ TEST(DeinterlaceTest, BobEqualsTheReferenceInEveryPlane) {
 
 TEST(DeinterlaceTest, ProgressiveFramesAreUnchanged) {
   TestFrame test(AV_PIX_FMT_YUV420P, 16, 10, 3);
-  test.frame().top_field_first = 1;  // means nothing without interlaced_frame
+  SetFields(false, true, &test.frame());  // means nothing in a progressive frame
   EXPECT_EQ(FirstKeptRow(test.frame()), -1);
   EXPECT_EQ(Convert(Native(Deinterlace::kBob), test.frame()),
             Convert(Native(Deinterlace::kNone), test.frame()));
@@ -128,7 +128,7 @@ TEST(DeinterlaceTest, ProgressiveFramesAreUnchanged) {
 
 TEST(DeinterlaceTest, APlaneOfOneRowIsUnchanged) {
   TestFrame test(AV_PIX_FMT_GRAY8, 16, 1, 3);
-  test.frame().interlaced_frame = 1;
+  SetFields(true, false, &test.frame());
   EXPECT_EQ(Convert(Native(Deinterlace::kBob), test.frame()),
             Convert(Native(Deinterlace::kNone), test.frame()));
 }
@@ -137,10 +137,10 @@ TEST(DeinterlaceTest, APlaneOfOneRowIsUnchanged) {
 TEST(DeinterlaceTest, ComesBeforeOtherConversions) {
   TestFrame test(AV_PIX_FMT_YUV420P, 32, 24, 5);
   AVFrame& frame = test.frame();
-  frame.interlaced_frame = 1;
+  SetFields(true, false, &frame);
   std::vector<uint8_t> packed = Convert(Native(Deinterlace::kBob), frame);
   AVFrame progressive = frame;
-  progressive.interlaced_frame = 0;
+  SetFields(false, false, &progressive);
   ASSERT_GE(av_image_fill_arrays(progressive.data, progressive.linesize, packed.data(),
                                  AV_PIX_FMT_YUV420P, 32, 24, 1),
             0);
@@ -169,8 +169,7 @@ TEST(DeinterlaceTest, OneConverterTakesProgressiveAndInterlacedFrames) {
       FrameConverter::Create(Native(Deinterlace::kBob), SourceSpec::Of(frame, /*rotation=*/0));
   ASSERT_TRUE(converter.ok()) << converter.status();
   for (const int kind : {0, 1, 2, 0, 2, 1}) {
-    frame.interlaced_frame = kind != 0;
-    frame.top_field_first = kind == 2;
+    SetFields(kind != 0, kind == 2, &frame);
     std::vector<uint8_t> out((*converter)->shape().bytes);
     ASSERT_TRUE((*converter)->Convert(frame, out.data()).ok());
     EXPECT_EQ(out, Convert(Native(Deinterlace::kBob), frame));
@@ -192,7 +191,7 @@ TEST(DeinterlaceTest, KeepsTheSideDataOfOneFrameOnly) {
   };
   TestFrame test(AV_PIX_FMT_YUV420P, 16, 8, 5);
   AVFrame& frame = test.frame();
-  frame.interlaced_frame = 1;
+  SetFields(true, false, &frame);
   std::vector<int> counts;
   auto bob =
       NewBobConverter(std::make_unique<Counter>(SourceSpec::Of(frame, /*rotation=*/0), &counts));

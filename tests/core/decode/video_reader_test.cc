@@ -16,6 +16,7 @@
 #include "tests/core/testing/decoded_hashes.h"
 #include "tests/core/testing/indexed_clip.h"
 #include "tests/core/testing/test_media.h"
+#include "tf_nvcodec/core/ffmpeg/ffmpeg_releases.h"
 
 namespace {
 
@@ -153,7 +154,7 @@ TEST_F(Av1ReaderTest, AnyFramesEqualTheSequentialOnes) {
     if (!last) ASSERT_TRUE(index_.ReadPacket(source_, i, packet.get()).ok());
     ASSERT_TRUE(decoder->Send(last ? nullptr : packet.get()).ok());
     while (decoder->Receive(picture.get()).value()) {
-      const auto from = static_cast<size_t>(picture->pkt_pos);
+      const auto from = static_cast<size_t>(PacketPos(*picture));
       ASSERT_TRUE(sequential.Write(0, index_.packets()[from].frame, *picture).ok());
     }
   }

@@ -17,6 +17,7 @@
 #include "gtest/gtest.h"
 #include "tests/core/testing/indexed_clip.h"
 #include "tests/core/testing/test_media.h"
+#include "tf_nvcodec/core/ffmpeg/ffmpeg_releases.h"
 
 namespace nvc {
 namespace {
@@ -269,7 +270,7 @@ TEST_P(WindowPassTest, FramesThatNeverComeDoNotStopThePass) {
       absl::Status Send(const AVPacket* packet) override { return decoder_->Send(packet); }
       absl::StatusOr<bool> Receive(AVFrame* frame) override {
         auto received = decoder_->Receive(frame);
-        if (received.ok() && *received && frame->pkt_pos == 3) {
+        if (received.ok() && *received && PacketPos(*frame) == 3) {
           av_frame_unref(frame);
           return decoder_->Receive(frame);
         }

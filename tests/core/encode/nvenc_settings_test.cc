@@ -9,6 +9,7 @@
 #include "tf_nvcodec/core/encode/encoder.h"
 #include "tf_nvcodec/core/encode/stream_spec.h"
 #include "tf_nvcodec/core/ffmpeg/av_ptr.h"
+#include "tf_nvcodec/core/ffmpeg/ffmpeg_releases.h"
 
 extern "C" {
 #include <libavutil/opt.h>
@@ -194,11 +195,7 @@ TEST(NvencStreamTest, ChoosesFormatsThatNvencReads) {
       const auto stream = ChooseStream(Frames(input), Nvenc(codec));
       ASSERT_TRUE(stream.ok()) << stream.status();
       EXPECT_EQ(stream->encoder, encoder);
-      bool taken = false;
-      for (const AVPixelFormat* f = encoder->pix_fmts; *f != AV_PIX_FMT_NONE; ++f) {
-        taken |= *f == stream->encoder_format;
-      }
-      EXPECT_TRUE(taken) << Name(input);
+      EXPECT_TRUE(TakesFormat(encoder, stream->encoder_format)) << Name(input);
       const bool ten_bits = input == PixelFormat::kP010 && codec != EncodeCodec::kH264;
       EXPECT_EQ(stream->format == AV_PIX_FMT_YUV420P10, ten_bits);
       if (ten_bits) EXPECT_EQ(stream->encoder_format, AV_PIX_FMT_P010);

@@ -3,6 +3,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/core/testing/test_media.h"
+#include "tf_nvcodec/core/ffmpeg/ffmpeg_releases.h"
 #include "tf_nvcodec/core/index/frame_index.h"
 
 namespace nvc {
@@ -29,7 +30,7 @@ class DecoderTest : public ::testing::Test {
     for (int i = 0; i <= count; ++i) {
       if (i < count) EXPECT_TRUE(index_.ReadPacket(source_, i, packet.get()).ok());
       EXPECT_TRUE(decoder->Send(i < count ? packet.get() : nullptr).ok());
-      while (decoder->Receive(frame.get()).value()) packets.push_back(frame->pkt_pos);
+      while (decoder->Receive(frame.get()).value()) packets.push_back(PacketPos(*frame));
     }
     return packets;
   }

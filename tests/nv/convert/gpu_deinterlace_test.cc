@@ -11,6 +11,7 @@
 #include "tests/core/testing/convert_reference.h"
 #include "tests/nv/convert/lazy_frame.h"
 #include "tests/nv/testing/lazy_cuda.h"
+#include "tf_nvcodec/core/ffmpeg/ffmpeg_releases.h"
 #include "tf_nvcodec/nv/convert/gpu_frame_converter.h"
 
 extern "C" {
@@ -51,8 +52,7 @@ TEST(GpuDeinterlaceTest, EqualsTheCpu) {
       ASSERT_TRUE(converter.ok()) << converter.status();
       // One converter takes progressive and interlaced frames in any order.
       for (const int kind : {1, 2, 0, 2, 1}) {
-        frame.interlaced_frame = kind != 0;
-        frame.top_field_first = kind == 2;
+        SetFields(kind != 0, kind == 2, &frame);
         DecodedFrame decoded(device, frame);
         std::vector<uint8_t> out((*converter)->shape().bytes);
         const absl::Status status = (*converter)->Convert(decoded.frame(), out.data());
@@ -69,7 +69,7 @@ TEST(GpuDeinterlaceTest, EqualsTheCpu) {
 TEST(GpuDeinterlaceTest, ComesBeforeTheColourConversion) {
   GpuDevice* const device = lazy_cuda::NewDevice();
   TestFrame test(AV_PIX_FMT_YUV420P, 64, 40, 7);
-  test.frame().interlaced_frame = 1;
+  SetFields(true, false, &test.frame());
   OutputSpec output = Output(PixelFormat::kRgb);
   output.crop = Crop{3, 5, 30, 40};
   output.height = 12;
@@ -88,7 +88,7 @@ TEST(GpuDeinterlaceTest, ComesBeforeTheColourConversion) {
 TEST(GpuDeinterlaceTest, WaitsForThePictureAndHoldsItUntilItIsRead) {
   GpuDevice* const device = lazy_cuda::NewDevice();
   TestFrame test(AV_PIX_FMT_YUV420P, 64, 40, 7);
-  test.frame().interlaced_frame = 1;
+  SetFields(true, false, &test.frame());
   auto converter = NewGpuFrameConverter(device, lazy_cuda::Stream(), Output(PixelFormat::kGray),
                                         SourceSpec::Of(test.frame(), 0));
   ASSERT_TRUE(converter.ok()) << converter.status();
@@ -105,7 +105,7 @@ TEST(GpuDeinterlaceTest, WaitsForThePictureAndHoldsItUntilItIsRead) {
 TEST(GpuDeinterlaceTest, FailuresAreReportedAndReleaseThePicture) {
   GpuDevice* const device = lazy_cuda::NewDevice();
   TestFrame test(AV_PIX_FMT_YUV420P, 64, 40, 7);
-  test.frame().interlaced_frame = 1;
+  SetFields(true, false, &test.frame());
   auto converter = NewGpuFrameConverter(device, lazy_cuda::Stream(), Output(PixelFormat::kGray),
                                         SourceSpec::Of(test.frame(), 0));
   ASSERT_TRUE(converter.ok()) << converter.status();

@@ -15,6 +15,7 @@
 #include "tests/core/testing/convert_reference.h"
 #include "tests/nv/testing/host_kernel.h"
 #include "tf_nvcodec/core/base/status.h"
+#include "tf_nvcodec/core/ffmpeg/ffmpeg_releases.h"
 #include "tf_nvcodec/nv/convert/gpu_frame_converter.h"
 #include "tf_nvcodec/nv/cuda/cuda_objects.h"
 #include "tf_nvcodec/nv/cuda/gpu_copy.h"
@@ -153,8 +154,7 @@ TEST_F(GpuFrameDeviceTest, DeinterlacedIsTheSameBytes) {
     for (const int height : {2, 77, 128}) {
       for (const bool top_first : {true, false}) {
         TestFrame frame(format, 333, height, 4);
-        frame.frame().interlaced_frame = 1;
-        frame.frame().top_field_first = top_first;
+        SetFields(true, top_first, &frame.frame());
         const SourceSpec source = SourceSpec::Of(frame.frame(), 0);
         OutputSpec output;
         output.pixel_format = PixelFormat::kNative;

@@ -82,7 +82,7 @@ TEST_F(NvdecDecoderErrorsTest, WhatCameBeforeARefusalIsShown) {
   EXPECT_TRUE(absl::IsUnimplemented(Send("S96x64/10 I2 D2")));
   for (int i = 0; i < 2; ++i) {
     ASSERT_TRUE(decoder_->Receive(frame_.get()).ok());
-    EXPECT_EQ(frame_->pkt_pos, i);
+    EXPECT_EQ(PacketPos(*frame_), i);
     av_frame_unref(frame_.get());
   }
   EXPECT_TRUE(absl::IsUnimplemented(decoder_->Receive(frame_.get()).status()));
@@ -179,7 +179,7 @@ TEST_F(NvdecDecoderErrorsTest, Mpeg4HasNoBPictures) {
   EXPECT_THAT(status.message(), HasSubstr("B pictures"));
   for (int i = 0; i < 2; ++i) {  // the pictures before the error come out
     EXPECT_TRUE(decoder_->Receive(frame_.get()).value());
-    EXPECT_EQ(frame_->pkt_pos, i);
+    EXPECT_EQ(PacketPos(*frame_), i);
     av_frame_unref(frame_.get());
   }
   EXPECT_TRUE(absl::IsUnimplemented(decoder_->Receive(frame_.get()).status()));

@@ -14,6 +14,7 @@
 #include "tf_nvcodec/core/base/status.h"
 #include "tf_nvcodec/core/bitstream/parameter_sets.h"
 #include "tf_nvcodec/core/ffmpeg/av_ptr.h"
+#include "tf_nvcodec/core/ffmpeg/ffmpeg_releases.h"
 #include "tf_nvcodec/nv/cuda/gpu_picture.h"
 #include "tf_nvcodec/nv/decode/nvdec_decoder.h"
 
@@ -66,8 +67,8 @@ class NvdecDecoderTest : public ::testing::Test {
       const absl::StatusOr<bool> received = decoder_->Receive(frame_.get());
       EXPECT_TRUE(received.ok()) << received.status();
       if (!received.ok() || !*received) return packets;
-      packets.push_back(frame_->pkt_pos);
-      EXPECT_EQ(frame_->pts, 100 + frame_->pkt_pos);
+      packets.push_back(PacketPos(*frame_));
+      EXPECT_EQ(frame_->pts, 100 + PacketPos(*frame_));
       EXPECT_NE(GpuPictureOf(*frame_), nullptr);
       av_frame_unref(frame_.get());
     }

@@ -215,7 +215,7 @@ TEST_F(NvdecDecoderTest, OnlyCodecsThatHaveFieldsAreInterlaced) {
     ASSERT_TRUE(decoder_->Receive(frame_.get()).value()) << avcodec_get_name(codec);
     const bool may_be =
         codec == AV_CODEC_ID_H264 || codec == AV_CODEC_ID_HEVC || codec == AV_CODEC_ID_MPEG2VIDEO;
-    EXPECT_EQ(frame_->interlaced_frame != 0, may_be) << avcodec_get_name(codec);
+    EXPECT_EQ(IsInterlaced(*frame_), may_be) << avcodec_get_name(codec);
     av_frame_unref(frame_.get());
   }
 }

@@ -5,6 +5,7 @@
 
 #include "tests/nv/testing/nvdec_fake.h"
 #include "tf_nvcodec/core/ffmpeg/av_ptr.h"
+#include "tf_nvcodec/core/ffmpeg/ffmpeg_releases.h"
 #include "tf_nvcodec/nv/cuda/gpu_picture.h"
 
 namespace nvc {
@@ -100,9 +101,9 @@ TEST_F(NvdecStreamTest, TheStreamsOwnWindowGoesBeforeTheParsers) {
   window_->left = 70, window_->top = 4, window_->width = 100, window_->height = 96;
   window_->chroma_location = AVCHROMA_LOC_TOPLEFT;
   const NvdecStream stream = Of();
-  EXPECT_EQ(stream.left, 64);
+  EXPECT_EQ(stream.left, kCropsExactly ? 70 : 64);
   EXPECT_EQ(stream.top, 4);
-  EXPECT_EQ(stream.width, 106);
+  EXPECT_EQ(stream.width, kCropsExactly ? 100 : 106);
   EXPECT_EQ(stream.height, 96);
   EXPECT_EQ(stream.chroma_location, AVCHROMA_LOC_TOPLEFT);
   window_->width = 256 + 1 - 70;  // an odd size that the parser has rounded

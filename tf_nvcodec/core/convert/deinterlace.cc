@@ -8,6 +8,7 @@
 #include "tf_nvcodec/core/base/status.h"
 #include "tf_nvcodec/core/convert/image_converters.h"
 #include "tf_nvcodec/core/ffmpeg/av_ptr.h"
+#include "tf_nvcodec/core/ffmpeg/ffmpeg_releases.h"
 
 extern "C" {
 #include <libavutil/imgutils.h>
@@ -132,8 +133,8 @@ class BobConverter : public FrameConverter {
 }  // namespace
 
 int FirstKeptRow(const AVFrame& frame) {
-  if (!frame.interlaced_frame) return -1;
-  return frame.top_field_first ? 0 : 1;
+  if (!IsInterlaced(frame)) return -1;
+  return IsTopFieldFirst(frame) ? 0 : 1;
 }
 
 absl::StatusOr<std::unique_ptr<FrameConverter>> NewBobConverter(

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "tf_nvcodec/core/base/cancelled.h"
+#include "tf_nvcodec/core/ffmpeg/ffmpeg_releases.h"
 
 namespace nvc {
 namespace {
@@ -161,7 +162,7 @@ class SegmentRun {
   }
 
   absl::Status Take(const AVFrame& picture) {
-    const int packet = static_cast<int>(picture.pkt_pos);
+    const int packet = static_cast<int>(PacketPos(picture));
     if (IsDamaged(picture)) {
       Blame(packet, ShownPicture(packet),
             absl::DataLossError("the decoder had to conceal damaged data"));

@@ -10,6 +10,7 @@
 #include "tf_nvcodec/core/base/status.h"
 #include "tf_nvcodec/core/ffmpeg/av_log.h"
 #include "tf_nvcodec/core/ffmpeg/color_tags.h"
+#include "tf_nvcodec/core/ffmpeg/ffmpeg_releases.h"
 #include "tf_nvcodec/core/format/codec_table.h"
 
 extern "C" {
@@ -81,7 +82,7 @@ std::string WhyNot(int opened, const std::string& detail) {
 }
 
 int RotationOf(const AVStream& stream) {
-  const uint8_t* matrix = av_stream_get_side_data(&stream, AV_PKT_DATA_DISPLAYMATRIX, nullptr);
+  const uint8_t* matrix = DisplayMatrix(stream);
   if (matrix == nullptr) return 0;
   // FFmpeg's angle is counter-clockwise.
   const double angle = av_display_rotation_get(reinterpret_cast<const int32_t*>(matrix));

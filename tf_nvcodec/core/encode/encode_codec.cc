@@ -5,6 +5,8 @@
 #include "tf_nvcodec/core/base/status.h"
 #include "tf_nvcodec/core/ffmpeg/av_log.h"
 #include "tf_nvcodec/core/ffmpeg/av_ptr.h"
+#include "tf_nvcodec/core/ffmpeg/ffmpeg_releases.h"
+#include "tf_nvcodec/core/ffmpeg/ffmpeg_versions.h"
 
 extern "C" {
 #include <libavutil/opt.h>
@@ -118,9 +120,12 @@ const CodecTraits& TraitsOf(EncodeCodec codec) { return AllTraits()[static_cast<
 absl::StatusOr<const AVCodec*> FindEncoder(const char* encoder) {
   const AVCodec* const codec = avcodec_find_encoder_by_name(encoder);
   if (codec == nullptr) {
-    return absl::UnimplementedError(
-        absl::StrCat("this machine's FFmpeg (libavcodec) is built without the encoder ", encoder,
-                     "; install one that has it, or choose another codec"));
+    const bool inside = FfmpegIsInside();
+    return absl::UnimplementedError(absl::StrCat(
+        inside ? "the FFmpeg in this wheel" : "this machine's FFmpeg (libavcodec)",
+        " is built without the encoder ", encoder, "; install ",
+        inside ? "a wheel that has it (portable-gpl has x264 and x265)" : "one that has it",
+        ", or choose another codec"));
   }
   return codec;
 }
@@ -157,12 +162,10 @@ absl::StatusOr<std::vector<AVPixelFormat>> StreamFormats(EncodeCodec codec) {
   NVC_ASSIGN_OR_RETURN(const AVCodec* const encoder, FindSoftwareEncoder(codec));
   std::vector<AVPixelFormat> formats;
   for (const AVPixelFormat writable : kWritable) {
-    const AVPixelFormat* taken = encoder->pix_fmts;
-    while (*taken != AV_PIX_FMT_NONE && *taken != writable) ++taken;
     // FFmpeg has a separate encoder for x264's RGB.
     const bool x264_rgb = codec == EncodeCodec::kH264 && writable == AV_PIX_FMT_GBRP &&
                           avcodec_find_encoder_by_name("libx264rgb") != nullptr;
-    if (*taken == writable || x264_rgb) formats.push_back(writable);
+    if (TakesFormat(encoder, writable) || x264_rgb) formats.push_back(writable);
   }
   return formats;
 }

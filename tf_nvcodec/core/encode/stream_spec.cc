@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "tf_nvcodec/core/base/status.h"
 #include "tf_nvcodec/core/encode/nvenc_settings.h"
+#include "tf_nvcodec/core/ffmpeg/ffmpeg_releases.h"
 #include "tf_nvcodec/core/format/color.h"
 
 extern "C" {
@@ -178,13 +179,6 @@ void ChooseTags(const FrameBatch& frames, StreamSpec* spec) {
   }
 }
 
-bool Takes(const AVCodec* encoder, AVPixelFormat format) {
-  for (const AVPixelFormat* taken = encoder->pix_fmts; *taken != AV_PIX_FMT_NONE; ++taken) {
-    if (*taken == format) return true;
-  }
-  return false;
-}
-
 }  // namespace
 
 absl::StatusOr<StreamSpec> ChooseStream(const FrameBatch& frames, const EncodeOptions& options) {
@@ -201,7 +195,7 @@ absl::StatusOr<StreamSpec> ChooseStream(const FrameBatch& frames, const EncodeOp
     spec.encoder_format =
         frames.pixel_format == PixelFormat::kBgr ? AV_PIX_FMT_BGR24 : AV_PIX_FMT_RGB24;
   } else if (frames.pixel_format == PixelFormat::kNv12 && spec.format == AV_PIX_FMT_YUV420P &&
-             Takes(spec.encoder, AV_PIX_FMT_NV12)) {
+             TakesFormat(spec.encoder, AV_PIX_FMT_NV12)) {
     spec.encoder_format = AV_PIX_FMT_NV12;
   }
   NVC_RETURN_IF_ERROR(CheckSize(spec, options));

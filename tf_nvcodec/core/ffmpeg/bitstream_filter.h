@@ -11,13 +11,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "tf_nvcodec/core/ffmpeg/av_ptr.h"
-
-extern "C" {
-#if __has_include(<libavcodec/bsf.h>)
-#include <libavcodec/bsf.h>
-#endif
-#include <libavcodec/avcodec.h>
-}
+#include "tf_nvcodec/core/ffmpeg/ffmpeg_releases.h"
 
 namespace nvc {
 

@@ -12,6 +12,7 @@
 #include "tf_nvcodec/core/base/status.h"
 #include "tf_nvcodec/core/ffmpeg/av_log.h"
 #include "tf_nvcodec/core/ffmpeg/color_tags.h"
+#include "tf_nvcodec/core/ffmpeg/ffmpeg_releases.h"
 #include "tf_nvcodec/core/ffmpeg/picture_pool.h"
 #include "tf_nvcodec/core/format/codec_table.h"
 
@@ -37,16 +38,6 @@ int GetPictureBuffer(AVCodecContext* context, AVFrame* frame, int) {
   return static_cast<CallbackState*>(flag)->pictures.GetBuffer(context, frame);
 }
 
-#if FF_API_THREAD_SAFE_CALLBACKS
-// Otherwise frame threads let the thread that sends packets call get_buffer2, and wait for it.
-void AllowCallsByFrameThreads(AVCodecContext* context) {
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
-  context->thread_safe_callbacks = 1;
-#pragma GCC diagnostic pop
-}
-#endif
-
 class SoftwareDecoder : public Decoder {
  public:
   explicit SoftwareDecoder(AvCodecContextPtr context)
@@ -60,11 +51,11 @@ class SoftwareDecoder : public Decoder {
   ~SoftwareDecoder() override { context_.reset(); }
 
   int Open(const AVCodec* decoder) {
+    KeepPacketPos(context_.get());
+    if (kCropsExactly) context_->flags |= AV_CODEC_FLAG_UNALIGNED;
     if ((decoder->capabilities & AV_CODEC_CAP_DR1) != 0) {
       context_->get_buffer2 = GetPictureBuffer;
-#if FF_API_THREAD_SAFE_CALLBACKS
       AllowCallsByFrameThreads(context_.get());
-#endif
     }
     const int opened = avcodec_open2(context_.get(), decoder, nullptr);
     // dav1d's flush forgets everything, also the sequence header. FFmpeg's own decoders keep
@@ -90,6 +81,7 @@ class SoftwareDecoder : public Decoder {
   absl::Status Send(const AVPacket* packet) override {
     is_reset_ = false;
     AvLogScope log;
+    NamePacket(packet);
     const int sent = avcodec_send_packet(context_.get(), packet);
     if (sent >= 0 || sent == AVERROR_EOF) return absl::OkStatus();
     return Error(sent, log.Detail());

@@ -36,8 +36,8 @@ struct DecoderOptions {
   bool output_unreachable = false;
 };
 
-// Decodes one stream. Not thread-safe. A frame's pkt_pos is the `pos` of the packet that it begins
-// in, so that callers know which packet a frame came from.
+// Decodes one stream. Not thread-safe. PacketPos() of a frame is the `pos` of the packet that it
+// begins in, so that callers know which packet a frame came from.
 class Decoder {
  public:
   virtual ~Decoder() = default;

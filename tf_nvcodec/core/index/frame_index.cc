@@ -15,6 +15,7 @@
 #include "tf_nvcodec/core/bitstream/parameter_sets.h"
 #include "tf_nvcodec/core/demux/headers_only_source.h"
 #include "tf_nvcodec/core/ffmpeg/decoder.h"
+#include "tf_nvcodec/core/ffmpeg/ffmpeg_releases.h"
 #include "tf_nvcodec/core/format/codec_table.h"
 
 namespace nvc {
@@ -305,13 +306,13 @@ class FrameIndexBuilder {
       while (true) {
         const auto received = decoder->Receive(frame.get());
         if (!received.ok() || !*received) break;
-        const int64_t from = frame->pkt_pos;
+        const int64_t from = PacketPos(*frame);
         if (from >= 0 && from < count && !seen[static_cast<size_t>(from)]) {
           seen[static_cast<size_t>(from)] = true;
           AppendFrame(static_cast<int>(from), frame->best_effort_timestamp);
           // Some containers flag every packet as a key frame.
           PacketEntry& entry = index_.packets_[static_cast<size_t>(from)];
-          entry.random_access = entry.random_access && (knows_codec_ || frame->key_frame != 0);
+          entry.random_access = entry.random_access && (knows_codec_ || IsKeyFrame(*frame));
         }
         av_frame_unref(frame.get());
       }

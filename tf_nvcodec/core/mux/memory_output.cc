@@ -46,7 +46,7 @@ absl::Status MemoryOutput::Finish() {
   return absl::OkStatus();
 }
 
-int MemoryOutput::Write(void* opaque, uint8_t* data, int size) {
+int MemoryOutput::Write(void* opaque, AvioWrittenByte* data, int size) {
   auto* const self = static_cast<MemoryOutput*>(opaque);
   const size_t end = self->position_ + static_cast<size_t>(size);
   if (end > self->capacity_) {

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "tf_nvcodec/core/ffmpeg/ffmpeg_releases.h"
 
 extern "C" {
 #include <libavformat/avio.h>
@@ -61,7 +62,7 @@ class MemoryOutput {
   };
 
   explicit MemoryOutput(GrowingBytes* bytes) : bytes_(bytes) {}
-  static int Write(void* opaque, uint8_t* data, int size);
+  static int Write(void* opaque, AvioWrittenByte* data, int size);
   static int64_t Seek(void* opaque, int64_t offset, int whence);
   static int Read(void* opaque, uint8_t* data, int size);
   static int64_t SeekReader(void* opaque, int64_t offset, int whence);

@@ -1,6 +1,7 @@
 #include "tf_nvcodec/core/mux/video_tags.h"
 
 #include "absl/strings/str_cat.h"
+#include "tf_nvcodec/core/ffmpeg/ffmpeg_releases.h"
 #include "tf_nvcodec/core/format/codec_table.h"
 
 extern "C" {
@@ -75,7 +76,7 @@ absl::Status TagStream(const VideoTags& tags, AVStream* stream) {
   codec.chroma_location = tags.chroma_location;
   codec.sample_aspect_ratio = stream->sample_aspect_ratio = tags.sample_aspect_ratio;
   if (tags.rotation == 0) return absl::OkStatus();
-  uint8_t* const matrix = av_stream_new_side_data(stream, AV_PKT_DATA_DISPLAYMATRIX, kMatrixBytes);
+  uint8_t* const matrix = NewDisplayMatrix(kMatrixBytes, stream);
   if (matrix == nullptr) return absl::ResourceExhaustedError("out of memory for a stream");
   av_display_rotation_set(reinterpret_cast<int32_t*>(matrix), tags.rotation);
   return absl::OkStatus();

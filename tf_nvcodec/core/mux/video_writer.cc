@@ -12,6 +12,7 @@
 #include "tf_nvcodec/core/encode/encoder.h"
 #include "tf_nvcodec/core/encode/frame_loader.h"
 #include "tf_nvcodec/core/encode/stream_spec.h"
+#include "tf_nvcodec/core/ffmpeg/ffmpeg_releases.h"
 #include "tf_nvcodec/core/mux/muxer.h"
 
 namespace nvc {
@@ -112,7 +113,7 @@ absl::Status WriteVideoFrom(const FrameBatch& shape, const OpenFrames& open,
     NVC_RETURN_IF_ERROR(check(i));
     NVC_ASSIGN_OR_RETURN(AvFramePtr frame, frames->Load(i));
     frame->pts = timing.Pts(i);
-    frame->pkt_duration = timing.DurationAt(frame->pts);
+    SetDuration(timing.DurationAt(frame->pts), frame.get());
     NVC_RETURN_IF_ERROR(encoder->Encode(std::move(frame), sink));
   }
   NVC_RETURN_IF_ERROR(encoder->Finish(sink));

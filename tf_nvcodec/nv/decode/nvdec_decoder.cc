@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "tf_nvcodec/core/base/status.h"
+#include "tf_nvcodec/core/ffmpeg/ffmpeg_releases.h"
 #include "tf_nvcodec/core/format/codec_table.h"
 #include "tf_nvcodec/nv/cuda/nvdec_codecs.h"
 #include "tf_nvcodec/nv/decode/nvdec_headers.h"
@@ -65,11 +66,10 @@ class NvdecDecoder : public Decoder, private NvdecParserEvents {
       NVC_RETURN_IF_ERROR(
           MakeFrame(*picture.stream, std::move(picture.session), next.surface, frame));
       frame->pts = picture.sent.pts;
-      frame->pkt_pos = picture.sent.pos;
-      frame->interlaced_frame =
-          facts_.has_fields && (picture.interlaced || !next.info.progressive_frame);
-      frame->top_field_first =
-          picture.first_field < 0 ? next.info.top_field_first : picture.first_field == 0;
+      SetPacketPos(picture.sent.pos, frame);
+      SetFields(facts_.has_fields && (picture.interlaced || !next.info.progressive_frame),
+                picture.first_field < 0 ? next.info.top_field_first : picture.first_field == 0,
+                frame);
       return true;
     }
     if (!lost_.ok()) return lost_;

@@ -18,9 +18,9 @@ namespace nvc {
 // Send.
 //
 // Unless low_latency is set, frames come out some packets late, so that the engine always has more
-// pictures to work on. A frame's pkt_pos names its packet. A caller may hold and read frames after
-// the decoder is destroyed, but always fewer than NvdecSession::kOutputSurfaces frames of a decoder
-// at a time.
+// pictures to work on. PacketPos() of a frame names its packet. A caller may hold and read frames
+// after the decoder is destroyed, but always fewer than NvdecSession::kOutputSurfaces frames of a
+// decoder at a time.
 //
 // A DataLoss concerns the packet only. After Internal or FailedPrecondition, which concern the GPU,
 // the decoder decodes nothing more. It ignores num_threads and reorder_depth, and always does

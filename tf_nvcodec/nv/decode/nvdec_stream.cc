@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "tf_nvcodec/core/base/status.h"
+#include "tf_nvcodec/core/ffmpeg/ffmpeg_releases.h"
 #include "tf_nvcodec/core/format/codec_table.h"
 #include "tf_nvcodec/nv/cuda/gpu_picture.h"
 
@@ -64,8 +65,9 @@ AVPixelFormat Layout(const NvdecFormat& coded) {
 }
 
 // Rounds the cropping at the left down as FFmpeg does, so that both backends give equal frames.
-// FFmpeg crops only as much as keeps its planes aligned, and shows the rest.
+// Up to 6.1, FFmpeg crops only as much as keeps its planes aligned, and shows the rest.
 int CropAsFfmpeg(int left, AVPixelFormat stream_format) {
+  if (kCropsExactly) return left;
   constexpr int kAlignment = 32;  // bytes, for every plane
   const AVPixFmtDescriptor* descriptor = av_pix_fmt_desc_get(stream_format);
   const int bytes = descriptor->comp[0].step;
