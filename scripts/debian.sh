@@ -1,4 +1,4 @@
-# Sourced: installs missing Debian packages.
+# Sourced: installs missing Debian packages, and knows the mirror.
 
 # need PACKAGE...: installs missing packages, with one apt-get update for each run.
 need() {
@@ -28,4 +28,9 @@ need() {
   # Another installation, such as a fresh machine's own upgrade, may hold the lock for a while.
   logged apt-install "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
     apt-get -o DPkg::Lock::Timeout=300 install -y --no-install-recommends "${missing[@]}"
+}
+
+# Prints the mirror that this machine's packages come from.
+debian_mirror() {
+  apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' | grep -m 1 '/debian/*$'
 }
