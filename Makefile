@@ -1,11 +1,11 @@
-# make demo | test | test-slow | test-all | build | wheel | wheel-portable | docs | asan | lint
-# make fuzz MINUTES=2 [TARGET=name] | format | bench | clean
+# make demo | test | test-slow | test-all | build | wheel | wheel-portable | wheel-portable-gpl | docs
+# make asan | fuzz MINUTES=2 [TARGET=name] | lint | format | bench | release | clean
 # TF=2.21.0 picks another TensorFlow, PYTHON=python3.10 the Python of its virtual environment.
 TF ?= 2.17.1
 PYTHON ?= python3
 export TF PYTHON
 
-.PHONY: help setup demo test test-slow test-all build wheel wheel-portable docs asan fuzz lint format bench clean
+.PHONY: help setup demo test test-slow test-all build wheel wheel-portable wheel-portable-gpl release docs asan fuzz lint format bench clean
 
 help:
 	@sed -n '1,2s/^# //p' Makefile
@@ -33,6 +33,12 @@ wheel:
 
 wheel-portable:
 	@scripts/wheel_portable.sh
+
+wheel-portable-gpl:
+	@FLAVOUR=portable-gpl scripts/wheel_portable.sh
+
+release:
+	@scripts/release.sh
 
 docs:
 	@scripts/docs.sh

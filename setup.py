@@ -64,9 +64,18 @@ def revision() -> str:
 
 
 def version() -> str:
+    """Returns the version; of a portable wheel with what tells it from the others of a release.
+
+    "0.1.0+tf2.17" is for TensorFlow 2.17, "0.1.0+gpl.tf2.17" is the one under the GPL. From a
+    folder with wheels for several TensorFlows, pip takes the one that fits. It sorts "gpl" before
+    "tf", so that it takes a wheel under the GPL only if it is asked for.
+    """
     found = re.search(r'__version__ = "(.+)"', (ROOT / "tf_nvcodec" / "version.py").read_text())
     assert found is not None, "tf_nvcodec/version.py has no __version__"
-    return found[1]
+    if not FLAVOUR:
+        return found[1]
+    minor = ".".join(TENSORFLOW.split(".")[:2])
+    return f"{found[1]}+{'gpl.' if FLAVOUR.endswith('gpl') else ''}tf{minor}"
 
 
 def requirements(name: str) -> list[str]:
@@ -80,8 +89,14 @@ def next_minor(release: str) -> str:
 
 
 PYTHON, TENSORFLOW = tensorflow_python()
-# "portable" has an FFmpeg of its own inside; scripts/portable/ makes it.
+# What is inside the library: "" no FFmpeg, "portable" one under the LGPL, "portable-gpl" one under
+# the GPL. scripts/portable/ makes them.
 FLAVOUR = os.environ.get("FLAVOUR", "")
+LICENSES = {
+    "": "Apache-2.0",
+    "portable": "Apache-2.0 AND LGPL-2.1-or-later",
+    "portable-gpl": "GPL-3.0-or-later",
+}
 BUILD = ROOT / "build" / (f"{TENSORFLOW}-{FLAVOUR}" if FLAVOUR else TENSORFLOW)
 
 
@@ -97,19 +112,22 @@ class BuildWithBazel(build_py):
         shutil.copy(BUILD / "libtf_nvcodec.so", package)
         info = json.loads((BUILD / "build_info.json").read_text())
         info["revision"] = revision()
+        info["flavour"] = FLAVOUR
         (package / "build_info.json").write_text(json.dumps(info, indent=2) + "\n")
         if FLAVOUR:
             self.copy_licenses(package / "licenses")
 
     def copy_licenses(self, folder: Path) -> None:
-        """Packs the licences and versions of the FFmpeg that is inside the library."""
+        """Packs the licences and versions of what is inside the library, and what they ask for."""
+        scripts = ROOT / "scripts" / "portable"
         made = subprocess.run(
-            [ROOT / "scripts" / "portable" / "ffmpeg.sh"],
-            capture_output=True,
+            [scripts / "ffmpeg.sh"],
+            stdout=subprocess.PIPE,
             text=True,
             check=True,
         )
         shutil.copytree(Path(made.stdout.strip()) / "licenses", folder, dirs_exist_ok=True)
+        shutil.copy(scripts / f"README.{FLAVOUR}.txt", folder / "README.txt")
 
 
 class PlatformWheel(bdist_wheel):
@@ -129,6 +147,7 @@ shutil.rmtree(BUILD / "setuptools", ignore_errors=True)
 
 setup(
     version=version(),
+    license=LICENSES[FLAVOUR],
     packages=find_packages(include=["tf_nvcodec*", "converters*"]),
     package_data={"converters.segments": ["*.txt"]},
     # MANIFEST.in lists what a source distribution needs; the C++ sources stay out of the wheel.

@@ -53,7 +53,8 @@ command="$1"
 shift
 ffmpeg=()
 if [[ -n "$FLAVOUR" ]]; then
-  ffmpeg=(--repo_env=TF_NVCODEC_STATIC_FFMPEG="$(scripts/portable/ffmpeg.sh)")
+  ffmpeg=(--repo_env=TF_NVCODEC_STATIC_FFMPEG="$(scripts/portable/ffmpeg.sh)"
+    --repo_env=TF_NVCODEC_SYSROOT="$(scripts/portable/sysroot.sh)")
 fi
 quiet=()
 if [[ ! -t 2 ]]; then quiet=(--show_progress_rate_limit=15); fi
@@ -66,5 +67,6 @@ case "$command" in
     ;;
 esac
 mkdir -p "$BUILD_DIR"
-# Each TensorFlow has its own output base, so that changing to another and back compiles nothing.
-exec "$BAZEL" --output_base="$ROOT/build/bazel/$BUILD_NAME" --max_idle_secs=600 "$command" "$@"
+# Each TensorFlow has its own output base, so that changing to another and back compiles nothing. The
+# flavours share it: they differ in what is linked.
+exec "$BAZEL" --output_base="$ROOT/build/bazel/$TF" --max_idle_secs=600 "$command" "$@"

@@ -6,7 +6,9 @@ DEFAULT_TF=2.17.1
 TF="${TF:-$DEFAULT_TF}"
 PYTHON="${PYTHON:-python3}"
 if [[ "$TF" == "$DEFAULT_TF" ]]; then VENV="$ROOT/.venv"; else VENV="$ROOT/.venv-$TF"; fi
-# FLAVOUR=portable builds with an FFmpeg of its own inside (scripts/portable/), beside the usual build.
+VENV="${TF_NVCODEC_VENV:-$VENV}" # another virtual environment than the tests'
+# FLAVOUR=portable or portable-gpl builds with an FFmpeg of its own inside (scripts/portable/), beside
+# the usual build.
 FLAVOUR="${FLAVOUR:-}"
 BUILD_NAME="$TF${FLAVOUR:+-$FLAVOUR}"
 BUILD_DIR="$ROOT/build/$BUILD_NAME"

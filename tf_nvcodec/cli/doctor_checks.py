@@ -22,7 +22,7 @@ from tf_nvcodec.version import __version__
 
 _FFMPEG_CURE = "apt-get install -y ffmpeg"
 _SHARED_CURE = f"{_FFMPEG_CURE} (Debian's has them all)"
-_STATIC_CURE = "the usual wheel, built against an FFmpeg that has them"
+_STATIC_CURE = "a portable-gpl wheel, or the usual one, built against an FFmpeg that has them"
 
 # FFmpeg's names of each codec; any one name of a row is enough.
 _FFMPEG_LIBRARIES = ("avformat", "avcodec", "avutil", "swscale")
@@ -78,12 +78,14 @@ class Finding(NamedTuple):
 def examine() -> list[Finding]:
     """Returns all findings. Those on which others depend come first."""
     child = ask_child()
+    build_info = child.get("library", {}).get("build_info", {})
+    flavour = build_info.get("flavour")
     return [
-        Finding("tf_nvcodec", Status.OK, __version__),
+        Finding("tf_nvcodec", Status.OK, f"{__version__} ({flavour})" if flavour else __version__),
         _python(),
         *_packages(),
         *_tensorflow(child),
-        *_ffmpeg(child.get("library", {}).get("build_info", {})),
+        *_ffmpeg(build_info),
         *_gpu(child),
         *_tools(),
     ]

@@ -44,10 +44,11 @@ def build_info() -> dict[str, Any]:
     """Returns the versions that tf_nvcodec was built with and those that it runs with now.
 
     Returns:
-      A dict with "version", "revision" (of git), "library" (a path), "compiler"; "tensorflow" and
-      FFmpeg's libraries, each {"build": version, "run": version}; "ffmpeg" (release, license,
-      linked: "shared" or "static", and the names of its decoders and encoders, with commas);
-      and "gpu_libraries": for each library of the NVIDIA driver "loaded", or why it is not.
+      A dict with "version", "revision" (of git), "library" (a path), "compiler"; "flavour": empty,
+      or "portable" or "portable-gpl" for a wheel with FFmpeg inside; "tensorflow" and FFmpeg's
+      libraries, each {"build": version, "run": version}; "ffmpeg" (release, license, linked:
+      "shared" or "static", and the names of its decoders and encoders, with commas); and
+      "gpu_libraries": for each library of the NVIDIA driver "loaded", or why it is not.
     """
     with tf.init_scope(), tf.device("CPU:0"):
         names, values = loader.ops.nvc_build_info()
@@ -56,6 +57,7 @@ def build_info() -> dict[str, Any]:
     info: dict[str, Any] = {
         "version": __version__,
         "revision": built.get("revision", "unknown"),
+        "flavour": built.get("flavour", ""),
         "library": str(library),
         "tensorflow": {"build": built["tensorflow"], "run": tf.__version__},
     }

@@ -25,7 +25,7 @@ def library_path() -> Path:
 
 
 def read_build_info(library: Path) -> dict[str, Any]:
-    """Reads what `library` was built with: "tensorflow", "ffmpeg" and "revision".
+    """Reads what `library` was built with: "tensorflow", "ffmpeg", "revision" and "flavour".
 
     They lie in a file beside the library.
 
