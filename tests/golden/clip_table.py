@@ -271,7 +271,8 @@ def _timing() -> None:
     _add("h264_negative_dts.mkv", "-c copy -avoid_negative_ts disabled", of="h264.mp4")
     vfr = "setpts='(N+2*floor(N/3)+if(gt(N,15),20,0))/(25*TB)'"
     for suffix in ("mp4", "mkv"):
-        _add(f"h264_vfr.{suffix}", _x264(_GOP, extra="-fps_mode passthrough"), filters=vfr, frames=40)
+        args = _x264(_GOP, extra="-fps_mode passthrough")
+        _add(f"h264_vfr.{suffix}", args, filters=vfr, frames=40)
     # AVI has no timestamps, so the muxer fills the gaps with empty packets.
     _add("mpeg4_gaps.avi", "-c:v mpeg4 -g 12 -q:v 4 -fps_mode passthrough", filters=vfr)
     _add("vp9_vfr.webm", _VP9 + " -fps_mode passthrough", filters=vfr)
