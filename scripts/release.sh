@@ -48,8 +48,9 @@ build() {
     rm -rf "$work/build-$1"
   fi
   tagged=("$ROOT/dist/$1-$FLAVOUR"/*manylinux*.whl)
-  cp "${tagged[0]}" "$release/" || return 1
   wheel="$release/${tagged[0]##*/}"
+  rm -f "${wheel%-none-*}"-none-* # of an earlier build, perhaps with another tag
+  cp "${tagged[0]}" "$wheel" || return 1
   local mb=$((($(stat -c %s "$wheel") + 500000) / 1000000))
   note "TensorFlow $1: ${wheel##*/}, $mb MB, built in $((SECONDS - begin)) s"
   if ((mb > limit_mb)); then
