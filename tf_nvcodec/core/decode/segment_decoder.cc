@@ -69,7 +69,7 @@ class SegmentRun {
 
   // Settles all frames, also those that never came.
   absl::Status Finish() {
-    const bool unsure = !written_.empty() || !expected_.empty();
+    const bool unsure = !written_.empty() || !expected_.empty() || !held_.empty();
     if (reports_ == ErrorReports::kByFlag && decoder_->TakeErrors() && unsure) stopped_ = true;
     while (!stopped_ && !expected_.empty()) {
       NVC_RETURN_IF_ERROR(CheckCancelled(Packet(*expected_.begin())));
@@ -84,6 +84,7 @@ class SegmentRun {
   void Explain(DamagedFrames* causes) const {
     std::set<int> unsettled = expected_;
     for (const auto& [packet, frame] : written_) unsettled.insert(frame);
+    for (const auto& [frame, held] : held_) unsettled.insert(frame);
     if (unsettled.empty()) return;
     const auto start = [this](int frame) {
       return index_.frames()[static_cast<size_t>(frame)].start_packet;
@@ -173,26 +174,54 @@ class SegmentRun {
     const auto wanted = missing_.find(packet);
     if (wanted != missing_.end()) {
       const int frame = wanted->second;
-      const bool may_wait = written_.empty() && *expected_.begin() == frame;
-      NVC_RETURN_IF_ERROR(events_.write(frame, picture, may_wait));
       missing_.erase(wanted);
       expected_.erase(frame);
-      written_.insert({packet, frame});
+      if (CanWrite(frame)) {
+        NVC_RETURN_IF_ERROR(Write(packet, frame, picture));
+      } else {
+        AvFramePtr kept(av_frame_clone(&picture));
+        if (kept == nullptr) return absl::ResourceExhaustedError("out of memory decoding");
+        held_.emplace(frame, Held{packet, std::move(kept)});
+      }
     }
     NVC_RETURN_IF_ERROR(GiveUpOverdue(index_.packets()[static_cast<size_t>(packet)].frame));
     return Settle();
   }
 
-  // Settles the frames whose verdict is sure. A picture can show damage as late as it comes out,
-  // and a frame shown before it may refer to it. So a frame waits for all pictures that were sent
-  // before its own.
+  // Whether the receiver may wait for room for the frame.
+  bool MayWait(int frame) const {
+    return written_.empty() && (expected_.empty() || frame < *expected_.begin()) &&
+           (held_.empty() || frame <= held_.begin()->first);
+  }
+
+  bool CanWrite(int frame) const {
+    return MayWait(frame) || events_.has_room == nullptr || events_.has_room(frame);
+  }
+
+  absl::Status Write(int packet, int frame, const AVFrame& picture) {
+    NVC_RETURN_IF_ERROR(events_.write(frame, picture, MayWait(frame)));
+    written_.insert({packet, frame});
+    return absl::OkStatus();
+  }
+
+  // Settles the frames whose verdict is sure, and then writes those that were held. A picture can
+  // show damage as late as it comes out, and a frame shown before it may refer to it. So a frame
+  // waits for all pictures that were sent before its own.
   absl::Status Settle() {
-    while (!stopped_ && !written_.empty()) {
-      const auto [packet, frame] = *written_.begin();
-      if (!owed_.empty() && *owed_.begin() < packet) break;
-      NVC_RETURN_IF_ERROR(CheckCancelled(packet));
-      written_.erase(written_.begin());
-      NVC_RETURN_IF_ERROR(events_.settle(frame, DamageOf(frame)));
+    while (!stopped_) {
+      if (!written_.empty() && (owed_.empty() || *owed_.begin() >= written_.begin()->first)) {
+        const auto [packet, frame] = *written_.begin();
+        NVC_RETURN_IF_ERROR(CheckCancelled(packet));
+        written_.erase(written_.begin());
+        NVC_RETURN_IF_ERROR(events_.settle(frame, DamageOf(frame)));
+      } else if (!held_.empty() && CanWrite(held_.begin()->first)) {
+        const auto [packet, frame] =
+            std::make_pair(held_.begin()->second.packet, held_.begin()->first);
+        NVC_RETURN_IF_ERROR(Write(packet, frame, *held_.begin()->second.picture));
+        held_.erase(frame);
+      } else {
+        break;
+      }
     }
     return absl::OkStatus();
   }
@@ -253,8 +282,13 @@ class SegmentRun {
   std::map<int, int> missing_;
   std::set<int> expected_;
   std::set<std::pair<int, int>> written_;  // packet and frame of those that are not settled
-  std::set<int> owed_;                     // packets sent whose pictures have not come
-  std::deque<int> latest_;                 // the frames that came last, wanted or not
+  struct Held {
+    int packet;
+    AvFramePtr picture;
+  };
+  std::map<int, Held> held_;  // frames that came and are not written
+  std::set<int> owed_;        // packets sent whose pictures have not come
+  std::deque<int> latest_;    // the frames that came last, wanted or not
   Broken broken_;
   std::set<int> broken_pictures_;  // including those that refer to broken ones
   bool stopped_ = false;

@@ -221,6 +221,10 @@ class ReadRun {
       if (may_wait) NVC_RETURN_IF_ERROR(sink_->WaitForRoom(frame));
       return sink_->Write(state.worker, frame, picture);
     };
+    // A GPU's decoder has few surfaces for pictures that are kept.
+    if (options_.factory.open == nullptr) {
+      events.has_room = [&](int frame) { return sink_->HasRoom(frame); };
+    }
     events.settle = [&](int frame, const absl::Status& damage) {
       done_[static_cast<size_t>(frame)] = true;
       if (!damage.ok()) {

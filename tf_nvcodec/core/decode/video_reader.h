@@ -32,6 +32,8 @@ class FrameSink {
   // worker with earlier frames than all others is the only one that can make room, so it must never
   // wait for another.
   virtual absl::Status WaitForRoom(int frame) { return absl::OkStatus(); }
+  // Whether WaitForRoom would return at once.
+  virtual bool HasRoom(int frame) { return true; }
   // Called when the read has failed. From now on, WaitForRoom must not wait.
   virtual void Abandon() {}
   virtual absl::Status Write(int worker, int frame, const AVFrame& picture) = 0;

@@ -174,14 +174,20 @@ void WindowPass::Leave(int worker) {
   }
 }
 
+bool WindowPass::IsAllowed(int frame) const {
+  return stopped_ || (allowed_ > 0 && frame <= windows_[allowed_ - 1].back());
+}
+
+bool WindowPass::HasRoom(int frame) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return IsAllowed(frame);
+}
+
 absl::Status WindowPass::WaitForRoom(int frame) {
   std::unique_lock<std::mutex> lock(mutex_);
-  const auto has_room = [&] {
-    return stopped_ || (allowed_ > 0 && frame <= windows_[allowed_ - 1].back());
-  };
-  if (!has_room()) {
+  if (!IsAllowed(frame)) {
     const auto begin = std::chrono::steady_clock::now();
-    while (!has_room()) changed_.wait(lock);
+    while (!IsAllowed(frame)) changed_.wait(lock);
     waited_ns_ += std::chrono::nanoseconds(std::chrono::steady_clock::now() - begin).count();
     RestartClock();
   }

@@ -87,11 +87,13 @@ class WindowPass : private FrameSink {
 
   void Start(int workers) override;
   absl::Status WaitForRoom(int frame) override;
+  bool HasRoom(int frame) override;
   void Abandon() override { Stop(); }
   absl::Status Write(int worker, int frame, const AVFrame& picture) override;
   absl::Status Settle(int frame, const absl::Status& damage) override;
   void Leave(int worker) override;
 
+  bool IsAllowed(int frame) const;  // the caller holds mutex_
   std::vector<std::shared_ptr<Open>> WindowsWith(int frame);
   void Finish(Open* window);
   void SetOver(size_t window);
