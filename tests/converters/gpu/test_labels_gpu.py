@@ -29,9 +29,7 @@ class Digits:
         self.calibration = [known[i : i + BATCH] for i in range(0, 700, BATCH)]
         self.pictures = pictures
         with tf.device("CPU:0"):  # A GPU machine may lack cuDNN's libraries for training.
-            # Wide, so that TensorRT takes INT8 kernels.
-            made = digits.train(known, classes, width=256)
-            made.export(str(self.model), verbose=False)
+            digits.save_wide(self.model, known, classes)
         self.name = digits.input_of(self.model)
         np.savez(self.data, labels=labels, **{self.name: pictures})
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import tensorflow as tf
+from gpu_models import blocks
 
 from converters.model.trt_graph import load_graph
 
@@ -26,18 +27,36 @@ def pictures_and_labels(
     return pictures[:training], labels[:training], pictures[training:], labels[training:]
 
 
-def train(pictures: np.ndarray, labels: np.ndarray, width: int = 32) -> tf.keras.Model:
-    """Returns a small trained network of digits, in seconds; `width` are its channels."""
+def train(pictures: np.ndarray, labels: np.ndarray) -> tf.keras.Model:
+    """Returns a small trained network of digits, in seconds."""
     tf.keras.utils.set_random_seed(0)
     image = tf.keras.Input((16, 16, 1), name="image")
-    x = tf.keras.layers.Conv2D(width, 3, 2, padding="same", activation="relu")(image)
-    x = tf.keras.layers.Conv2D(width, 3, 2, padding="same", use_bias=False)(x)
+    x = tf.keras.layers.Conv2D(32, 3, 2, padding="same", activation="relu")(image)
+    x = tf.keras.layers.Conv2D(32, 3, 2, padding="same", use_bias=False)(x)
     x = tf.keras.layers.ReLU()(tf.keras.layers.BatchNormalization(momentum=0.8)(x))
     x = tf.keras.layers.Flatten()(x)
     model = tf.keras.Model(image, tf.keras.layers.Dense(10, activation="softmax")(x))
     model.compile(tf.keras.optimizers.Adam(0.003), "sparse_categorical_crossentropy")
     model.fit(pictures, labels, 32, epochs=12, verbose=0)
     return model
+
+
+def save_wide(folder: Path, pictures: np.ndarray, labels: np.ndarray) -> None:
+    """Saves a network that is wide enough for TensorRT to take INT8 kernels: random convolutions
+    with 256 and 512 channels, and one trained layer that reads them."""
+    tf.keras.utils.set_random_seed(0)
+    image = tf.keras.Input((16, 16, 1), name="image")
+    x = tf.keras.layers.UpSampling2D(2)(image)
+    x = tf.keras.layers.Conv2D(256, 3, padding="same", activation="relu")(x)
+    x = tf.keras.layers.GlobalAveragePooling2D()(blocks(x, 512, 512, 512))
+    body = tf.keras.Model(image, x)
+    features = body.predict(pictures, batch_size=100, verbose=0)
+    scaled = tf.keras.layers.Normalization()
+    scaled.adapt(features)
+    head = tf.keras.Sequential([scaled, tf.keras.layers.Dense(10, activation="softmax")])
+    head.compile(tf.keras.optimizers.Adam(0.003), "sparse_categorical_crossentropy")
+    head.fit(features, labels, 64, epochs=60, verbose=0)
+    tf.keras.Model(image, head(body.output)).export(str(folder), verbose=False)
 
 
 def input_of(folder: Path) -> str:
