@@ -5,8 +5,9 @@ ROOT="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
 DEFAULT_TF=2.17.1
 TF="${TF:-$DEFAULT_TF}"
 PYTHON="${PYTHON:-python3}"
-if [[ "$TF" == "$DEFAULT_TF" ]]; then VENV="$ROOT/.venv"; else VENV="$ROOT/.venv-$TF"; fi
-VENV="${TF_NVCODEC_VENV:-$VENV}" # another virtual environment than the tests'
+# venv_of TF: prints the folder of the virtual environment that the tests have for it.
+venv_of() { if [[ "$1" == "$DEFAULT_TF" ]]; then echo "$ROOT/.venv"; else echo "$ROOT/.venv-$1"; fi; }
+VENV="${TF_NVCODEC_VENV:-$(venv_of "$TF")}" # another virtual environment than the tests'
 # FLAVOUR=portable or portable-gpl builds with an FFmpeg of its own inside (scripts/portable/), beside
 # the usual build.
 FLAVOUR="${FLAVOUR:-}"
@@ -16,6 +17,9 @@ LOG_DIR="$ROOT/build/log"
 export TF PYTHON FLAVOUR
 export PIP_DISABLE_PIP_VERSION_CHECK=1
 cd "$ROOT"
+
+# version_of PYTHON: prints a version such as 3.11.
+version_of() { "$1" -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null; }
 
 say() { printf '==> %s\n' "$*"; }
 die() {

@@ -21,7 +21,7 @@ note() { printf '%s\n' "$*" | tee -a "$summary"; }
 python_of() {
   local candidate
   for candidate in "python$1" "$PYTHON"; do
-    if [[ "$("$candidate" -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null)" == "$1" ]]; then
+    if [[ "$(version_of "$candidate")" == "$1" ]]; then
       echo "$candidate"
       return
     fi
@@ -29,17 +29,10 @@ python_of() {
   return 1
 }
 
-# venv_of TF: the environment that `make test TF=...` made, or none.
-venv_of() {
-  local venv="$ROOT/.venv-$1"
-  if [[ "$1" == "$DEFAULT_TF" ]]; then venv="$ROOT/.venv"; fi
-  [[ -f "$venv/.requirements" ]] && echo "$venv"
-}
-
 # build TF PYTHON: sets wheel. Like try, it is called where a failed command does not end the script.
 build() {
   local begin=$SECONDS tagged
-  if venv_of "$1" >/dev/null; then
+  if [[ -f "$(venv_of "$1")/.requirements" ]]; then # the one that `make test TF=...` made
     TF="$1" PYTHON=python3 scripts/wheel_portable.sh || return 1
   else
     TF="$1" PYTHON="$2" REQUIREMENTS=build TF_NVCODEC_VENV="$work/build-$1" \

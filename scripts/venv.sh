@@ -11,9 +11,6 @@ supported_minors() {
   done < <(grep -v '^#' scripts/tensorflows.txt)
 }
 
-# version_of PYTHON: prints a version such as 3.11.
-version_of() { "$1" -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null; }
-
 fits() {
   local version minors
   version="$(version_of "$1")" || return 1

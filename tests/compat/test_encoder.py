@@ -206,7 +206,8 @@ def test_a_key_frame_on_demand(codec: str) -> None:
 
 def test_flags_that_mean_nothing_here_are_refused() -> None:
     encoder = nvc.CreateEncoder(WIDTH, HEIGHT, "NV12", True)
-    with pytest.raises(nvc.PyNvVCExceptionUnsupported, match="encodePicFlags=.*SPSPPS"):
+    refused = r"encodePicFlags=NV_ENC_PIC_FLAGS\.OUTPUT_SPSPPS: only FORCEIDR or 0"
+    with pytest.raises(nvc.PyNvVCExceptionUnsupported, match=refused):
         encoder.Encode(noise(1.5), nvc.NV_ENC_PIC_FLAGS.OUTPUT_SPSPPS)
     with pytest.raises(nvc.PyNvVCExceptionUnsupported, match="sei: "):
         encoder.Encode(noise(1.5), 0, [{"sei_type": 5}])

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import resource
 import threading
 import time
 from fractions import Fraction
@@ -16,6 +15,7 @@ import pytest
 import tensorflow as tf
 from encoded import CONTAINERS, FAST, Encoded, moving
 from fork_server import printed_by
+from resident import resident_bytes
 from tensorflow.python.eager import cancellation  # It has no public name.
 
 import tf_nvcodec as nvc
@@ -103,11 +103,6 @@ def test_cancelling_stops_the_encoder() -> None:
     with pytest.raises(tf.errors.CancelledError):
         function(frames)
     assert time.monotonic() - start < 20
-
-
-def resident_bytes() -> int:
-    pages = int(Path("/proc/self/statm").read_text().split()[1])
-    return pages * resource.getpagesize()
 
 
 QUICK = ("h264", "mjpeg", "ffv1")

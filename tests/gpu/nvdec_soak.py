@@ -24,7 +24,6 @@ import collections
 import gc
 import json
 import random
-import resource
 import sys
 import threading
 import time
@@ -32,13 +31,15 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-sys.path[:0] = [str(Path(__file__).resolve().parent), str(Path(__file__).resolve().parents[1])]
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent / "support")]
 
 import numpy as np  # noqa: E402
 import tensorflow as tf  # noqa: E402
 from cuda_arrays import free_memory  # noqa: E402
 from gpu_checks import on_cpu, on_gpu, taken  # noqa: E402
 from gpu_clips import SOUND, data  # noqa: E402
+from resident import resident_bytes  # noqa: E402
 
 import tf_nvcodec as nvc  # noqa: E402
 
@@ -105,11 +106,11 @@ class Soak:
                 self.errors[got] += 1
                 return
             self.counts["decoded"] += 1
-        if _same(got, want):
+        if np.array_equal(got, want):
             return
         # One thread and several make up missing pictures in different ways.
         others = [_answer(on_cpu, contents, num_threads=threads) for threads in (1, 3)]
-        kind = "wrong" if all(_same(want, other) for other in others) else "unsteady"
+        kind = "wrong" if all(np.array_equal(want, other) for other in others) else "unsteady"
         with self._lock:
             self.counts[kind] += 1
             said = want if isinstance(want, str) else f"{want.shape}, not {got.shape}"
@@ -118,7 +119,7 @@ class Soak:
                 (self.examples / f"{kind}_{number}_{name}").write_bytes(contents)
 
     def run_good(self, name: str) -> None:
-        same = _same(_answer(on_gpu, data(name)), _answer(on_cpu, data(name)))
+        same = np.array_equal(_answer(on_gpu, data(name)), _answer(on_cpu, data(name)))
         with self._lock:
             self.counts["good"] += 1
             self.counts["wrong"] += not same
@@ -132,17 +133,6 @@ def _answer(call: Any, contents: bytes, **options: Any) -> Any:
         return type(error).__name__
 
 
-def _same(one: Any, other: Any) -> bool:
-    if isinstance(one, str) or isinstance(other, str):
-        return type(one) is type(other) and one == other
-    return np.array_equal(one, other)
-
-
-def _resident() -> int:
-    with open("/proc/self/statm") as statm:
-        return int(statm.read().split()[1]) * resource.getpagesize()
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--inputs", type=int, default=100_000)
@@ -152,8 +142,7 @@ def main() -> int:
     parser.add_argument("--results", type=Path, help="file for the report")
     parser.add_argument("--examples", type=Path, help="folder for inputs with wrong frames")
     options = parser.parse_args()
-    names = sorted(name for name in SOUND if len(data(name)) <= LARGEST_CLIP)
-    names = sorted(taken(names))
+    names = sorted(taken(name for name in SOUND if len(data(name)) <= LARGEST_CLIP))
     soak = Soak(names, options.seed, options.examples)
     begin = time.monotonic()
     memory: list[dict[str, int]] = []
@@ -171,7 +160,7 @@ def main() -> int:
             memory.append(
                 {
                     "inputs": done,
-                    "host_mib": _resident() >> 20,
+                    "host_mib": resident_bytes() >> 20,
                     "gpu_free_mib": free_memory() >> 20,
                     "in_use": pool.in_use,
                     "failed_sessions": pool.failed,

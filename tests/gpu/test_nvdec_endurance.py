@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import gc
-import resource
 import time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -15,6 +14,7 @@ import tensorflow as tf
 from cuda_arrays import free_memory
 from gpu_checks import check_equal, on_cpu, on_gpu
 from gpu_clips import data
+from resident import resident_bytes
 
 import tf_nvcodec as nvc
 
@@ -24,11 +24,6 @@ GOOD = ("h264.mp4", "hevc.mp4")
 DECODES = 10_000
 SECONDS = 60
 THREADS = 8
-
-
-def resident_bytes() -> int:
-    with open("/proc/self/statm") as statm:
-        return int(statm.read().split()[1]) * resource.getpagesize()
 
 
 @pytest.mark.alone

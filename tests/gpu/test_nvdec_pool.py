@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import resource
-
 import pytest
 import tensorflow as tf
 from gpu_checks import on_cpu, on_gpu
 from gpu_clips import data
+from resident import resident_bytes
 
 import tf_nvcodec as nvc
 
@@ -83,16 +82,12 @@ def test_many_decodes_take_no_more_memory() -> None:
         for i in range(count):
             on_gpu(data(names[i % 4]), indices=[i % 20, 3], backend="auto", on_error="repeat")
 
-    def resident_kb() -> int:
-        with open("/proc/self/statm") as statm:
-            return int(statm.read().split()[1]) * resource.getpagesize() // 1024
-
     rounds(200)
     tf.config.experimental.reset_memory_stats("GPU:0")
-    before, host = nvc.decoder_pool(), resident_kb()
+    before, host = nvc.decoder_pool(), resident_bytes()
     device = tf.config.experimental.get_memory_info("GPU:0")["current"]
     rounds(1000)
     after = nvc.decoder_pool()
     assert after.idle <= before.idle + 2
     assert tf.config.experimental.get_memory_info("GPU:0")["current"] <= device + (1 << 20)
-    assert resident_kb() - host < 100_000
+    assert resident_bytes() - host < 100_000 << 10

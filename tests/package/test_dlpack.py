@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import gc
-import resource
 import weakref
 from typing import Any
 
@@ -13,6 +12,7 @@ import numpy.typing as npt
 import pytest
 import tensorflow as tf
 from fork_server import printed_by
+from resident import resident_bytes
 
 import tf_nvcodec as nvc
 
@@ -122,11 +122,6 @@ def test_decoded_frames() -> None:
         nvc.from_dlpack(shared)
     again = nvc.encode_video(nvc.from_dlpack(shared.copy()))
     assert bytes(again.numpy()) == bytes(nvc.encode_video(frames).numpy())
-
-
-def resident_bytes() -> int:
-    with open("/proc/self/statm") as statm:
-        return int(statm.read().split()[1]) * resource.getpagesize()
 
 
 @pytest.mark.serial

@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import enum
+from typing import Any
+
+
+def _by_name(self: int, format_spec: str) -> str:
+    return format(int(self), format_spec) if format_spec else str(self)
 
 
 class NamedInteger(enum.IntEnum):
     """An integer that str() and format() show by name, cudaVideoCodec.H264, in every Python."""
 
     __str__ = enum.Enum.__str__
-
-    def __format__(self, spec: str) -> str:
-        return format(int(self), spec) if spec else str(self)
+    __format__ = _by_name
 
 
 class NamedFlag(enum.IntFlag):
     """Flags that str() and format() show by name."""
 
     __str__ = enum.Flag.__str__
-
-    def __format__(self, spec: str) -> str:
-        return format(int(self), spec) if spec else str(self)
+    __format__ = _by_name
 
 
 class cudaVideoCodec(NamedInteger):
@@ -46,13 +47,12 @@ class cudaVideoCodec(NamedInteger):
 
 
 # This uses the functional form because the names are no identifiers: cudaVideoChromaFormat["420"].
-cudaVideoChromaFormat = enum.IntEnum(
+_functional: Any = NamedInteger  # mypy knows the form of the standard library's classes only
+cudaVideoChromaFormat: type[NamedInteger] = _functional(
     "cudaVideoChromaFormat",
     {"Monochrome": 0, "420": 1, "422": 2, "444": 3},
     module=__name__,
 )
-for _method in ("__str__", "__format__"):
-    setattr(cudaVideoChromaFormat, _method, getattr(NamedInteger, _method))
 
 
 class cudaVideoSurfaceFormat(NamedInteger):

@@ -13,7 +13,7 @@ namespace {
 constexpr size_t kMostIdle = 4;
 // Blocks from this size on begin at a huge page, so that all of their pages can be huge.
 constexpr size_t kLarge = size_t{4} << 20, kHugePage = size_t{2} << 20;
-constexpr auto kPatience = std::chrono::milliseconds(100), kShort = std::chrono::milliseconds(2);
+constexpr auto kPatience = std::chrono::milliseconds(2);
 
 }  // namespace
 
@@ -42,9 +42,8 @@ void* FrameAllocator::AllocateRaw(size_t alignment, size_t bytes) {
   std::unique_lock<std::mutex> lock(mutex_);
   void* memory = TakeIdle(bytes);
   if (memory == nullptr && patient_from_ > 0 && in_use_.size() >= patient_from_) {
-    changed_.wait_for(lock, kept_ ? kShort : kPatience, [&] { return !idle_.empty(); });
+    changed_.wait_for(lock, kPatience, [&] { return !idle_.empty(); });
     memory = TakeIdle(bytes);
-    kept_ = memory == nullptr;
   }
   if (memory == nullptr) {
     const size_t least = bytes >= kLarge ? kHugePage : sizeof(void*);

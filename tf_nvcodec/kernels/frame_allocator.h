@@ -19,9 +19,8 @@ namespace nvc {
 class FrameAllocator : public ::tensorflow::Allocator,
                        public std::enable_shared_from_this<FrameAllocator> {
  public:
-  // Once `patient_from` blocks are in use, a new one waits for one of them to come back (0: never).
-  // A loop that takes batch after batch frees one just after it has got the next. Where the wait is
-  // in vain, because the batches are kept, later ones are short.
+  // Once `patient_from` blocks are in use, a new one waits a moment for one of them to come back
+  // (0: never). A loop that takes batch after batch frees one just after it has got the next.
   static std::shared_ptr<FrameAllocator> Create(size_t patient_from);
   ~FrameAllocator() override;
 
@@ -44,7 +43,6 @@ class FrameAllocator : public ::tensorflow::Allocator,
   std::mutex mutex_;
   std::condition_variable changed_;
   bool closed_ = false;
-  bool kept_ = false;        // whether the last wait was in vain
   std::vector<Block> idle_;  // the longest idle first
   std::map<void*, size_t> in_use_;
   std::shared_ptr<FrameAllocator> self_;  // set while blocks are in use

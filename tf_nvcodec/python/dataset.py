@@ -25,7 +25,6 @@ from tf_nvcodec.python.dataset_seed import (
 from tf_nvcodec.python.dataset_source import Source, resolve, split_element
 from tf_nvcodec.python.dataset_statistics import VideoDatasetStatistics, read_statistics
 from tf_nvcodec.python.decode import FrameOptions, TensorLike, op_arguments
-from tf_nvcodec.python.probe import MAX_PACKETS
 from tf_nvcodec.python.video_index import index_cache_folder, index_videos
 
 
@@ -255,8 +254,8 @@ class VideoDataset(tf.data.Dataset):
             source.videos,
             index_cache=self._arguments["index_cache"] or False,
             max_pixels=self._arguments["max_pixels"],
-            max_packets=self._arguments.get("max_packets", MAX_PACKETS),
-            timeout=self._arguments.get("timeout"),
+            max_packets=self._arguments["max_packets"],
+            timeout=self._arguments["timeout"],
             period=clips.period,
             **clips.attributes,
         )

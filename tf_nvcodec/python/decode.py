@@ -11,7 +11,7 @@ from typing_extensions import TypeAlias, TypedDict, Unpack
 
 from tf_nvcodec.python import gpu_call, loader
 from tf_nvcodec.python.arguments import contents_from, in_host_memory, lengths_from, timeout_from
-from tf_nvcodec.python.probe import MAX_PIXELS
+from tf_nvcodec.python.probe import MAX_PACKETS, MAX_PIXELS
 
 _END = tf.int64.max
 
@@ -104,8 +104,8 @@ def op_arguments(
     size = (0, 0) if size is None else size
     arguments["size"] = lengths_from(size, "size", "(height, width)")
     arguments["max_pixels"] = options.get("max_pixels", MAX_PIXELS)
-    if "timeout" in arguments:
-        arguments["timeout"] = timeout_from(arguments["timeout"])
+    arguments["max_packets"] = options.get("max_packets", MAX_PACKETS)
+    arguments["timeout"] = timeout_from(options.get("timeout"))
     for key in ("mean", "std"):
         if key in arguments:
             arguments[key] = _per_channel(arguments[key])

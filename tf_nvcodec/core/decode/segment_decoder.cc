@@ -109,6 +109,10 @@ class SegmentRun {
   }
 
   using Broken = std::map<std::pair<int, int>, absl::Status>;  // by packet and picture
+  struct Held {
+    int packet;
+    AvFramePtr picture;
+  };
 
   // Whether the decoder says that it does not decode such a stream.
   bool IsRefused() const {
@@ -215,10 +219,8 @@ class SegmentRun {
         written_.erase(written_.begin());
         NVC_RETURN_IF_ERROR(events_.settle(frame, DamageOf(frame)));
       } else if (!held_.empty() && CanWrite(held_.begin()->first)) {
-        const auto [packet, frame] =
-            std::make_pair(held_.begin()->second.packet, held_.begin()->first);
-        NVC_RETURN_IF_ERROR(Write(packet, frame, *held_.begin()->second.picture));
-        held_.erase(frame);
+        const auto next = held_.extract(held_.begin());
+        NVC_RETURN_IF_ERROR(Write(next.mapped().packet, next.key(), *next.mapped().picture));
       } else {
         break;
       }
@@ -282,13 +284,9 @@ class SegmentRun {
   std::map<int, int> missing_;
   std::set<int> expected_;
   std::set<std::pair<int, int>> written_;  // packet and frame of those that are not settled
-  struct Held {
-    int packet;
-    AvFramePtr picture;
-  };
-  std::map<int, Held> held_;  // frames that came and are not written
-  std::set<int> owed_;        // packets sent whose pictures have not come
-  std::deque<int> latest_;    // the frames that came last, wanted or not
+  std::map<int, Held> held_;               // frames that came and are not written
+  std::set<int> owed_;                     // packets sent whose pictures have not come
+  std::deque<int> latest_;                 // the frames that came last, wanted or not
   Broken broken_;
   std::set<int> broken_pictures_;  // including those that refer to broken ones
   bool stopped_ = false;

@@ -34,7 +34,7 @@ AVBufferRef* TakeBlock(void* opaque, size_t bytes) {
   auto* const cache = static_cast<BlockCache*>(opaque);
   const Block block = cache->Take(bytes);
   if (block.data == nullptr) return nullptr;
-  auto* const cached = new CachedBlock{cache, block, {}};
+  auto* const cached = new CachedBlock{cache, block};
   AVBufferRef* const buffer = av_buffer_create(block.data, bytes, GiveBack, cached, 0);
   if (buffer == nullptr) GiveBack(cached, nullptr);
   return buffer;
