@@ -13,7 +13,8 @@ namespace {
 constexpr size_t kMostIdle = 4;
 // Blocks from this size on begin at a huge page, so that all of their pages can be huge.
 constexpr size_t kLarge = size_t{4} << 20, kHugePage = size_t{2} << 20;
-constexpr auto kPatience = std::chrono::milliseconds(2);
+// How long a block may take to come back where the last one did not.
+constexpr auto kShortWait = std::chrono::milliseconds(2);
 
 }  // namespace
 
@@ -42,8 +43,14 @@ void* FrameAllocator::AllocateRaw(size_t alignment, size_t bytes) {
   std::unique_lock<std::mutex> lock(mutex_);
   void* memory = TakeIdle(bytes);
   if (memory == nullptr && patient_from_ > 0 && in_use_.size() >= patient_from_) {
-    changed_.wait_for(lock, kPatience, [&] { return !idle_.empty(); });
+    const auto may_go_on = [this] { return !idle_.empty() || (awaited_ && !kept_) || closed_; };
+    if (kept_) {
+      changed_.wait_for(lock, kShortWait, may_go_on);
+    } else {
+      changed_.wait(lock, may_go_on);
+    }
     memory = TakeIdle(bytes);
+    kept_ = memory == nullptr;
   }
   if (memory == nullptr) {
     const size_t least = bytes >= kLarge ? kHugePage : sizeof(void*);
@@ -72,9 +79,16 @@ void FrameAllocator::DeallocateRaw(void* memory) {
   if (in_use_.empty()) last = std::move(self_);
 }
 
+void FrameAllocator::SetAwaited(bool awaited) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  awaited_ = awaited;
+  changed_.notify_all();
+}
+
 void FrameAllocator::Close() {
   std::lock_guard<std::mutex> lock(mutex_);
   closed_ = true;
+  changed_.notify_all();
   for (const Block& block : idle_) std::free(block.memory);
   idle_.clear();
 }

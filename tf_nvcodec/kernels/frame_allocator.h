@@ -19,15 +19,19 @@ namespace nvc {
 class FrameAllocator : public ::tensorflow::Allocator,
                        public std::enable_shared_from_this<FrameAllocator> {
  public:
-  // Once `patient_from` blocks are in use, a new one waits a moment for one of them to come back
-  // (0: never). A loop that takes batch after batch frees one just after it has got the next.
+  // Once `patient_from` blocks are in use, a new one waits for one of them to come back (0: never).
+  // A loop that takes batch after batch frees one just after it has got the next. If the consumer
+  // awaits the next batch before one has come back, it keeps them: then the block is allocated, and
+  // later waits are short until a block comes back.
   static std::shared_ptr<FrameAllocator> Create(size_t patient_from);
   ~FrameAllocator() override;
 
   std::string Name() override { return "tf_nvcodec_frames"; }
   void* AllocateRaw(size_t alignment, size_t bytes) override;
   void DeallocateRaw(void* memory) override;
-  // Frees what is not in use, and from now on everything that comes back.
+  // Whether the consumer waits for a batch.
+  void SetAwaited(bool awaited);
+  // Ends all waits, frees what is not in use, and from now on everything that comes back.
   void Close();
 
  private:
@@ -43,6 +47,8 @@ class FrameAllocator : public ::tensorflow::Allocator,
   std::mutex mutex_;
   std::condition_variable changed_;
   bool closed_ = false;
+  bool awaited_ = false;
+  bool kept_ = false;        // whether the last wait was in vain
   std::vector<Block> idle_;  // the longest idle first
   std::map<void*, size_t> in_use_;
   std::shared_ptr<FrameAllocator> self_;  // set while blocks are in use

@@ -198,9 +198,13 @@ absl::StatusOr<VideoIterator::Chunk> VideoIterator::Next(const Cancelled& cancel
       absl::StatusOr<Chunk> chunk = std::move(found->second);
       ready_.erase(found);
       ++next_;
+      memory_->SetAwaited(false);
       changed_.notify_all();
-      if (!chunk.ok()) stopped_ = true;
-      if (pass_ != nullptr) chunk.ok() ? pass_->Allow(next_ + ahead_ - first_) : pass_->Stop();
+      if (!chunk.ok()) {
+        StopLocked();
+      } else if (pass_ != nullptr) {
+        pass_->Allow(next_ + ahead_ - first_);
+      }
       // Every frame of the chunk was damaged and left out.
       if (chunk.ok() && chunk->pts.empty()) continue;
       return chunk;
@@ -210,12 +214,11 @@ absl::StatusOr<VideoIterator::Chunk> VideoIterator::Next(const Cancelled& cancel
       return Chunk{Tensor(arguments_.decode.dtype, TensorShape({0})), {}, {}};
     }
     if (deadline.IsOver()) {
-      stopped_ = true;
-      if (pass_ != nullptr) pass_->Stop();
-      changed_.notify_all();
+      StopLocked();
       return Named(TimeoutError(deadline.seconds(),
                                 absl::StrCat("decoding chunk ", next_, " of ", windows_.size())));
     }
+    memory_->SetAwaited(true);
     // TensorFlow's cancellation wakes nobody.
     changed_.wait_for(lock, std::chrono::duration<double>(deadline.SecondsLeft(kPollInterval)));
   }
@@ -223,8 +226,13 @@ absl::StatusOr<VideoIterator::Chunk> VideoIterator::Next(const Cancelled& cancel
 
 void VideoIterator::Stop() {
   std::lock_guard<std::mutex> lock(mutex_);
+  StopLocked();
+}
+
+void VideoIterator::StopLocked() {
   stopped_ = true;
   if (pass_ != nullptr) pass_->Stop();
+  if (memory_ != nullptr) memory_->SetAwaited(true);  // the pass may wait for memory
   changed_.notify_all();
 }
 

@@ -69,6 +69,7 @@ class VideoIterator {
   absl::Status RunFrom(size_t first, bool alone, size_t* finished);
   void Put(size_t chunk, const WindowPass::Result& result, ::tensorflow::Tensor frames);
   absl::Status Named(const absl::Status& status) const;
+  void StopLocked();  // the caller holds mutex_
 
   const Arguments arguments_;
   size_t ahead_ = 1;  // chunks that are decoded ahead of the consumer
