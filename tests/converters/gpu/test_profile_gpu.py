@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import collections
 import json
 import os
+import shlex
+import shutil
+import sqlite3
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -164,6 +170,35 @@ def test_a_trace_that_tensorboard_reads(folder: Path, tmp_path: Path) -> None:
     events = [names[event.metadata_id] for line in host.lines for event in line.events]
     assert events.count("request") == 4
     assert events.count("TRTEngineOp::ExecuteTrtEngine") == 4
+
+
+def test_nsight_systems_records_the_requests(
+    folder: Path, report: ProfileReport, tmp_path: Path
+) -> None:
+    """The reported command records as many runs of each layer as it has requests, so nothing of the
+    warm-up."""
+    if shutil.which("nsys") is None:
+        pytest.skip("Nsight Systems is not installed")
+    single = profile(folder / "FP16", shapes={"image": SHAPE}, runs=7, progress=False)
+    command = shlex.split(single.nsys)
+    command[2:2] = ["--output", str(tmp_path / "recorded")]
+    at = command.index("trt-convert")
+    command[at : at + 1] = [sys.executable, "-m", "converters"]
+    print(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    database = tmp_path / "recorded.sqlite"
+    export = ["nsys", "export", "--type", "sqlite", "--output", str(database)]
+    subprocess.run([*export, str(tmp_path / "recorded.nsys-rep")], check=True, capture_output=True)
+    with sqlite3.connect(database) as rows:
+        kernels = rows.execute("SELECT count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL").fetchone()[0]
+        ranges = rows.execute(
+            "SELECT coalesce(e.text, s.value) FROM NVTX_EVENTS e "
+            "LEFT JOIN StringIds s ON s.id = e.textId WHERE e.end IS NOT NULL"
+        )
+        counts = collections.Counter(text for (text,) in ranges)
+    print(kernels, counts)
+    assert kernels >= 7
+    for layer in single.engines[0].layers:
+        assert counts[layer.name] == 7, layer.name
 
 
 def test_each_engine_gets_what_is_before_it(tmp_path: Path) -> None:
