@@ -184,7 +184,8 @@ def test_nsight_systems_records_the_requests(
     command[2:2] = ["--output", str(tmp_path / "recorded")]
     at = command.index("trt-convert")
     command[at : at + 1] = [sys.executable, "-m", "converters"]
-    print(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
     database = tmp_path / "recorded.sqlite"
     export = ["nsys", "export", "--type", "sqlite", "--output", str(database)]
     subprocess.run([*export, str(tmp_path / "recorded.nsys-rep")], check=True, capture_output=True)
