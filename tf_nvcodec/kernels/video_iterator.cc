@@ -21,8 +21,11 @@ using ::tensorflow::TensorShape;
 using ::tensorflow::tstring;
 
 // What may be decoded ahead of the consumer, unless one chunk is more: so many frames that two GOPs
-// of usual length can be decoded side by side.
+// of usual length can be decoded side by side. What chunks leave of it, pictures of the decoder may
+// take, which are smaller than frames.
 constexpr int64_t kFramesAhead = 96, kBytesAhead = int64_t{512} << 20;
+// One chunk more is decoded ahead if it is this small.
+constexpr int64_t kSmallChunkBytes = int64_t{32} << 20;
 constexpr double kPollInterval = 0.1;  // seconds
 
 }  // namespace
@@ -48,7 +51,10 @@ absl::StatusOr<std::unique_ptr<VideoIterator>> VideoIterator::Open(Arguments arg
   const int64_t bytes =
       FrameBytesAtMost(iterator->arguments_.decode, *iterator->video_.index->stream().codec);
   const int64_t ahead = std::min(kFramesAhead, kBytesAhead / std::max<int64_t>(bytes, 1));
-  iterator->ahead_ = static_cast<size_t>(std::max<int64_t>(1, ahead / iterator->arguments_.chunk));
+  const int64_t chunk = iterator->arguments_.chunk;
+  const bool is_small = chunk <= kSmallChunkBytes / std::max<int64_t>(bytes, 1);
+  iterator->ahead_ =
+      static_cast<size_t>(std::max<int64_t>(1, (is_small ? ahead + chunk - 1 : ahead) / chunk));
   iterator->memory_ = FrameAllocator::Create(iterator->ahead_ + 1);
   try {
     iterator->thread_ = std::thread([it = iterator.get()] { it->Run(); });
@@ -129,8 +135,11 @@ absl::Status VideoIterator::RunFrom(size_t first, bool alone, size_t* finished) 
   const DecodeAttributes& decode = arguments_.decode;
   const FrameIndex& index = *video_.index;
   const GpuStream* const gpu = arguments_.gpu.has_value() ? &*arguments_.gpu : nullptr;
-  NVC_ASSIGN_OR_RETURN(const DecodeSetup setup, SetUpDecoding(decode, gpu, index.stream(),
-                                                              [this] { return stopped_.load(); }));
+  NVC_ASSIGN_OR_RETURN(
+      DecodeSetup setup,
+      SetUpDecoding(decode, gpu, index.stream(), [this] { return stopped_.load(); }));
+  const int64_t in_chunks = static_cast<int64_t>(ahead_) * arguments_.chunk;
+  setup.options.kept_pictures = std::max<int64_t>(0, kFramesAhead - in_chunks);
   Allocator* const allocator = gpu == nullptr ? memory_.get() : arguments_.gpu_allocator;
   const auto begin = windows_.begin() + static_cast<int64_t>(first);
   const std::vector<Window> windows(begin, alone ? begin + 1 : windows_.end());

@@ -71,6 +71,7 @@ class SegmentRun {
   absl::Status Finish() {
     const bool unsure = !written_.empty() || !expected_.empty() || !held_.empty();
     if (reports_ == ErrorReports::kByFlag && decoder_->TakeErrors() && unsure) stopped_ = true;
+    ended_ = true;
     while (!stopped_ && !expected_.empty()) {
       NVC_RETURN_IF_ERROR(CheckCancelled(Packet(*expected_.begin())));
       NVC_RETURN_IF_ERROR(GiveUp(*expected_.begin()));
@@ -180,7 +181,7 @@ class SegmentRun {
       const int frame = wanted->second;
       missing_.erase(wanted);
       expected_.erase(frame);
-      if (CanWrite(frame)) {
+      if (HasRoom(frame) || (MayWait(frame) && held_.size() >= events_.most_kept)) {
         NVC_RETURN_IF_ERROR(Write(packet, frame, picture));
       } else {
         AvFramePtr kept(av_frame_clone(&picture));
@@ -198,8 +199,16 @@ class SegmentRun {
            (held_.empty() || frame <= held_.begin()->first);
   }
 
-  bool CanWrite(int frame) const {
-    return MayWait(frame) || events_.has_room == nullptr || events_.has_room(frame);
+  bool HasRoom(int frame) const {
+    return events_.has_room == nullptr || events_.has_room(frame);
+  }
+
+  // Whether to write the first held frame, for which the receiver may wait if too many are held, or
+  // no more pictures come.
+  bool CanWriteHeld() const {
+    const int frame = held_.begin()->first;
+    if (HasRoom(frame)) return true;
+    return MayWait(frame) && (ended_ || held_.size() > events_.most_kept);
   }
 
   absl::Status Write(int packet, int frame, const AVFrame& picture) {
@@ -218,7 +227,7 @@ class SegmentRun {
         NVC_RETURN_IF_ERROR(CheckCancelled(packet));
         written_.erase(written_.begin());
         NVC_RETURN_IF_ERROR(events_.settle(frame, DamageOf(frame)));
-      } else if (!held_.empty() && CanWrite(held_.begin()->first)) {
+      } else if (!held_.empty() && CanWriteHeld()) {
         const auto next = held_.extract(held_.begin());
         NVC_RETURN_IF_ERROR(Write(next.mapped().packet, next.key(), *next.mapped().picture));
       } else {
@@ -290,6 +299,7 @@ class SegmentRun {
   Broken broken_;
   std::set<int> broken_pictures_;  // including those that refer to broken ones
   bool stopped_ = false;
+  bool ended_ = false;  // the decoder has no more pictures
 };
 
 }  // namespace

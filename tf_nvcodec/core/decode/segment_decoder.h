@@ -25,9 +25,11 @@ struct FrameEvents {
   // A frame and its display index. `may_wait` is false while the decoder owes the verdict on an
   // earlier wanted frame: the receiver must then not wait for anybody who waits for that frame.
   std::function<absl::Status(int frame, const AVFrame& picture, bool may_wait)> write;
-  // Whether the receiver takes the frame without waiting. While it does not, and must not wait, the
-  // decoder's picture is kept. Null: it takes every frame.
+  // Whether the receiver takes the frame without waiting. While it does not, the decoder's picture
+  // is kept: `most_kept` pictures, and more only where the receiver must not wait. Null: it takes
+  // every frame.
   std::function<bool(int frame)> has_room;
+  size_t most_kept = 0;
   // The last word on a frame, which was written before unless it is damaged. `damage` is OK if the
   // frame can be trusted.
   std::function<absl::Status(int frame, const absl::Status& damage)> settle;

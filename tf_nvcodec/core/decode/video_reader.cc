@@ -32,6 +32,7 @@ class ReadRun {
         done_(index.frames().size()) {}
 
   absl::Status Run(const ThreadPlan& plan) {
+    workers_ = plan.workers;
     PlanStretches(/*join=*/plan.workers == 1);
     sink_->Start(plan.workers);
     {
@@ -222,8 +223,9 @@ class ReadRun {
       return sink_->Write(state.worker, frame, picture);
     };
     // A GPU's decoder has few surfaces for pictures that are kept.
-    if (options_.factory.open == nullptr) {
+    if (IsSoftware()) {
       events.has_room = [&](int frame) { return sink_->HasRoom(frame); };
+      if (workers_ > 1) events.most_kept = static_cast<size_t>(options_.kept_pictures / workers_);
     }
     events.settle = [&](int frame, const absl::Status& damage) {
       done_[static_cast<size_t>(frame)] = true;
@@ -279,6 +281,7 @@ class ReadRun {
   FrameSink* const sink_;
   DamagedFrames* const damaged_;
   std::vector<char> done_;  // by display index: the frame is settled
+  int workers_ = 1;
   std::vector<Stretch> todo_;
   std::atomic<size_t> next_{0};
   std::atomic<bool> failed_{false};
@@ -302,7 +305,8 @@ absl::Status ReadFrames(const FrameIndex& index, const ByteSource& source,
   std::optional<ThreadGrant> grant;
   if (!options.threads_are_granted) grant.emplace(options.num_threads);
   const int threads = grant.has_value() ? grant->threads() : options.num_threads;
-  return run.Run(PlanThreads(segments, threads, options.lookahead));
+  const int64_t ahead = options.lookahead > 0 ? options.lookahead + options.kept_pictures : 0;
+  return run.Run(PlanThreads(segments, threads, ahead));
 }
 
 }  // namespace nvc

@@ -66,6 +66,7 @@ struct ReadOptions {
   bool threads_are_granted = false;  // num_threads are of a ThreadGrant that the caller holds
   int64_t max_pixels = 0;            // limit of a coded picture; 0: none
   int64_t lookahead = 0;             // how many frames the sink has room for at a time; 0: all
+  int64_t kept_pictures = 0;         // besides, kept by software decoders that work side by side
   // Look at the packets where decoding starts, and return Aborted if one is no random access point.
   // For an index of the sample table alone (FrameIndex::only_sample_table).
   bool check_starts = false;
