@@ -169,6 +169,8 @@ class SegmentRun {
 
   absl::Status Take(const AVFrame& picture) {
     const int packet = static_cast<int>(PacketPos(picture));
+    // Of damaged MPEG-2 and MPEG-4 streams, FFmpeg may drain a picture that names no packet.
+    if (packet < segment_.first_packet || packet > segment_.last_packet) return absl::OkStatus();
     if (IsDamaged(picture)) {
       Blame(packet, ShownPicture(packet),
             absl::DataLossError("the decoder had to conceal damaged data"));
