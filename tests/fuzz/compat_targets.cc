@@ -52,10 +52,6 @@ DecoderPtr NewDecoder(int codec, Choices* choices) {
   return DecoderPtr(decoder);
 }
 
-// Debian 12's dav1d 1.0.0 can wait for ever inside a damaged picture when it has threads, as compat
-// gives it. docs/security.md says so. Its hangs would hide other findings.
-bool Hangs(int codec) { return codec == FactsOf(AV_CODEC_ID_AV1).nvdec.id; }
-
 }  // namespace
 
 void CompatDemuxer(absl::string_view input) {
@@ -72,8 +68,7 @@ void CompatDemuxer(absl::string_view input) {
   nvc_demuxer_sound(demuxer.get(), 0, &sound);
   if (choices.Flip()) nvc_demuxer_keep_sound(demuxer.get());
   // Larger pictures would only take longer.
-  const bool decodes =
-      int64_t{stream.width} * stream.height <= SmallLimits().max_pixels && !Hangs(stream.nv_codec);
+  const bool decodes = int64_t{stream.width} * stream.height <= SmallLimits().max_pixels;
   const DecoderPtr decoder = NewDecoder(-1, &choices);
   for (int pass = 0; pass < 2; ++pass) {
     int64_t middle = 0;
@@ -107,7 +102,7 @@ void CompatParser(absl::string_view input) {
   const int codec = FactsOf(CodecOf(input[0])).nvdec.id;
   const size_t piece = 1 + static_cast<size_t>(static_cast<uint8_t>(input[1])) * 16;
   input.remove_prefix(2);
-  if (codec < 0 || Hangs(codec)) return;
+  if (codec < 0) return;
   const DecoderPtr decoder = NewDecoder(codec, &choices);
   if (decoder == nullptr) return;
   int64_t frames = 0;

@@ -3,6 +3,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <functional>
+#include <memory>
 #include <tuple>
 #include <utility>
 
@@ -38,29 +40,55 @@ int GetPictureBuffer(AVCodecContext* context, AVFrame* frame, int) {
   return static_cast<CallbackState*>(flag)->pictures.GetBuffer(context, frame);
 }
 
+// Returns a context that is not open, or null if there is no memory for it.
+AvCodecContextPtr NewContext(const AVCodec* decoder, const AVCodecParameters& codec,
+                             AVRational time_base, const DecoderOptions& options) {
+  AvCodecContextPtr context(avcodec_alloc_context3(decoder));
+  if (context == nullptr || avcodec_parameters_to_context(context.get(), &codec) < 0) {
+    return nullptr;
+  }
+  context->pkt_timebase = time_base;
+  const SoftwareDecoding& facts = FactsOf(codec.codec_id).software;
+  context->thread_count = options.num_threads;
+  if (facts.no_spare_threads && options.num_threads > kSpareThreads) {
+    context->thread_count -= kSpareThreads;
+  }
+  if (facts.one_thread) context->thread_count = 1;
+  context->thread_type = FF_THREAD_FRAME | FF_THREAD_SLICE;
+  if (facts.bitexact_flag) context->flags |= AV_CODEC_FLAG_BITEXACT;
+  if (options.reorder_depth >= 0 && facts.takes_reorder_depth) {
+    context->has_b_frames = options.reorder_depth;
+  }
+  if (options.output_unreachable) context->flags |= AV_CODEC_FLAG_OUTPUT_CORRUPT;
+  if (options.max_pixels > 0) {
+    // FFmpeg also checks the width rounded up to its alignment. That may exceed a limit that the
+    // picture itself keeps.
+    constexpr int64_t kAlignment = 64;
+    context->max_pixels = options.max_pixels + kAlignment * codec.height;
+  }
+  if (facts.hides_errors) context->err_recognition |= AV_EF_EXPLODE;
+  return context;
+}
+
 class SoftwareDecoder : public Decoder {
  public:
-  explicit SoftwareDecoder(AvCodecContextPtr context)
+  using MakeContext = std::function<AvCodecContextPtr()>;
+
+  SoftwareDecoder(AvCodecContextPtr context, MakeContext make_context)
       : leaves_gaps_(FactsOf(context->codec_id).software.leaves_gaps),
+        is_dav1d_(absl::string_view(context->codec->name) == "libdav1d"),
         state_(leaves_gaps_),
-        context_(std::move(context)) {
-    context_->opaque = state_.opaque();
-  }
+        context_(std::move(context)),
+        make_context_(std::move(make_context)) {}
 
   // Closes the context first: its threads may still write to state_.
   ~SoftwareDecoder() override { context_.reset(); }
 
-  int Open(const AVCodec* decoder) {
-    KeepPacketPos(context_.get());
-    if (kCropsExactly) context_->flags |= AV_CODEC_FLAG_UNALIGNED;
-    if ((decoder->capabilities & AV_CODEC_CAP_DR1) != 0) {
-      context_->get_buffer2 = GetPictureBuffer;
-      AllowCallsByFrameThreads(context_.get());
-    }
-    const int opened = avcodec_open2(context_.get(), decoder, nullptr);
+  int Open() {
+    const int opened = OpenContext(context_.get());
     // dav1d's flush forgets everything, also the sequence header. FFmpeg's own decoders keep
     // something: parameter sets, or which encoder's bugs to work around.
-    if (opened >= 0 && absl::string_view(decoder->name) == "libdav1d") {
+    if (opened >= 0 && is_dav1d_) {
       as_opened_.reset(avcodec_parameters_alloc());
       if (as_opened_ != nullptr) {
         avcodec_parameters_from_context(as_opened_.get(), context_.get());
@@ -102,7 +130,10 @@ class SoftwareDecoder : public Decoder {
   }
 
   void Reset() override {
-    avcodec_flush_buffers(context_.get());
+    TakeErrors();
+    // After a flush of dav1d 1.0.0 with threads, a packet of a damaged stream may wait for ever.
+    const bool may_wedge = is_dav1d_ && context_->thread_count != 1 && !is_reset_;
+    if (!may_wedge || !Reopen()) avcodec_flush_buffers(context_.get());
     is_reset_ = true;
   }
 
@@ -120,6 +151,28 @@ class SoftwareDecoder : public Decoder {
   }
 
  private:
+  int OpenContext(AVCodecContext* context) {
+    context->opaque = state_.opaque();
+    KeepPacketPos(context);
+    if (kCropsExactly) context->flags |= AV_CODEC_FLAG_UNALIGNED;
+    if ((context->codec->capabilities & AV_CODEC_CAP_DR1) != 0) {
+      context->get_buffer2 = GetPictureBuffer;
+      AllowCallsByFrameThreads(context);
+    }
+    return avcodec_open2(context, context->codec, nullptr);
+  }
+
+  // Puts a newly opened context in the place of this one.
+  bool Reopen() {
+    AvLogScope log;
+    AvCodecContextPtr fresh = make_context_();
+    if (fresh == nullptr || OpenContext(fresh.get()) < 0) return false;
+    context_ = std::move(fresh);
+    state_.Take();
+    had_errors_ = false;
+    return true;
+  }
+
   absl::Status Error(int averror, const std::string& detail) {
     had_errors_ = true;
     // FFmpeg has no error code for this.
@@ -132,8 +185,10 @@ class SoftwareDecoder : public Decoder {
   }
 
   const bool leaves_gaps_;
+  const bool is_dav1d_;
   CallbackState state_;
   AvCodecContextPtr context_;
+  const MakeContext make_context_;
   AvCodecParametersPtr as_opened_;  // null if flushing does not restore the decoder
   bool is_reset_ = true;
   bool had_errors_ = false;
@@ -156,32 +211,14 @@ absl::StatusOr<std::unique_ptr<Decoder>> OpenSoftwareDecoder(const AVCodecParame
     return absl::UnimplementedError(absl::StrCat("this FFmpeg has no video decoder for codec '",
                                                  name, "'; tf-nvcodec doctor lists those it has"));
   }
-  AvCodecContextPtr context(avcodec_alloc_context3(decoder));
-  if (context == nullptr || avcodec_parameters_to_context(context.get(), &codec) < 0) {
+  AvCodecContextPtr context = NewContext(decoder, codec, time_base, options);
+  std::shared_ptr<AVCodecParameters> kept(avcodec_parameters_alloc(), AvCodecParametersDeleter());
+  if (context == nullptr || kept == nullptr || avcodec_parameters_copy(kept.get(), &codec) < 0) {
     return absl::ResourceExhaustedError(absl::StrCat("out of memory opening decoder ", name));
   }
-  context->pkt_timebase = time_base;
-  const SoftwareDecoding& facts = FactsOf(codec.codec_id).software;
-  context->thread_count = options.num_threads;
-  if (facts.no_spare_threads && options.num_threads > kSpareThreads) {
-    context->thread_count -= kSpareThreads;
-  }
-  if (facts.one_thread) context->thread_count = 1;
-  context->thread_type = FF_THREAD_FRAME | FF_THREAD_SLICE;
-  if (facts.bitexact_flag) context->flags |= AV_CODEC_FLAG_BITEXACT;
-  if (options.reorder_depth >= 0 && facts.takes_reorder_depth) {
-    context->has_b_frames = options.reorder_depth;
-  }
-  if (options.output_unreachable) context->flags |= AV_CODEC_FLAG_OUTPUT_CORRUPT;
-  if (options.max_pixels > 0) {
-    // FFmpeg also checks the width rounded up to its alignment. That may exceed a limit that the
-    // picture itself keeps.
-    constexpr int64_t kAlignment = 64;
-    context->max_pixels = options.max_pixels + kAlignment * codec.height;
-  }
-  if (facts.hides_errors) context->err_recognition |= AV_EF_EXPLODE;
-  auto software = std::make_unique<SoftwareDecoder>(std::move(context));
-  const int opened = software->Open(decoder);
+  auto software = std::make_unique<SoftwareDecoder>(
+      std::move(context), [=] { return NewContext(decoder, *kept, time_base, options); });
+  const int opened = software->Open();
   if (opened < 0) {
     return absl::InvalidArgumentError(absl::StrCat(
         "decoder ", name, " refuses the stream: ", FfmpegErrorText(opened), log.Detail()));
