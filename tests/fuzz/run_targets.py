@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 import concurrent.futures
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -23,25 +22,13 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-REGRESSIONS = HERE / "regressions"
+sys.path.insert(0, str(HERE))
 sys.path.insert(0, str(HERE.parent / "golden"))
 
+import libfuzzer  # noqa: E402
 from clip_table import CLIPS  # noqa: E402
+from libfuzzer import MOST_BYTES, OTHER, READERS, VIDEO  # noqa: E402
 from make_clips import ensure_clips  # noqa: E402
-
-VIDEO = ("demux", "index", "decode", "clips", "compat_demuxer")
-OTHER = ("index_file", "packets", "compat_parser")
-READERS = ("engine_file", "calibration_table", "model", "record")
-MOST_BYTES = 32768
-# Seconds and megabytes for one input. The sanitizers slow decoding down a few times and keep freed
-# memory for a while.
-MOST_SECONDS = 20
-MOST_MEGABYTES = 2048
-# TensorFlow's and FFmpeg's libraries keep some memory until the process ends.
-_OPTIONS = {
-    "ASAN_OPTIONS": "allocator_may_return_null=1:quarantine_size_mb=64:detect_leaks=1",
-    "UBSAN_OPTIONS": "print_stacktrace=1",
-}
 
 
 @dataclass(frozen=True)
@@ -82,8 +69,8 @@ def make_seeds(programs: Path, build: Path) -> None:
     (seeds / "video").mkdir(parents=True)
     for clip in clips:
         shutil.copy(clip, seeds / "video")
-    env = {**os.environ, **_OPTIONS}
-    subprocess.run([programs / "write_seeds", seeds, *clips], check=True, env=env)
+    words = [programs / "write_seeds", seeds, *clips]
+    subprocess.run(words, check=True, env=libfuzzer.environment())
     converted = HERE.parent / "golden" / "converted"
 
     def add(reader: str, name: str, data: bytes) -> None:
@@ -120,26 +107,13 @@ def run(programs: Path, build: Path, name: str, seconds: int) -> Outcome:
     corpus.mkdir(parents=True, exist_ok=True)
     found = build / "found" / name
     found.mkdir(parents=True, exist_ok=True)
-    seeds = build / "seeds" / ("video" if name in VIDEO else name)
-    folders = [path for path in (seeds, REGRESSIONS / name) if path.is_dir()]
-    options = {
-        "max_total_time": seconds,
-        "max_len": 4 * MOST_BYTES if name in READERS else MOST_BYTES,
-        "timeout": MOST_SECONDS,
-        "rss_limit_mb": MOST_MEGABYTES,
-        "artifact_prefix": f"{found}/",
-        "print_final_stats": 1,
-        "reload": 0,
-    }
-    if name not in READERS:
-        options["dict"] = str(HERE / "video.dict")
+    words = libfuzzer.options(name, found, max_total_time=seconds)
     path = os.pathsep.join([str(ROOT), str(build / "python")])
-    env = {**os.environ, **_OPTIONS, "TF_NVCODEC_FUZZ_TARGET": name, "PYTHONPATH": path}
+    env = {**libfuzzer.environment(name), "PYTHONPATH": path}
     env.update(TF_CPP_MIN_LOG_LEVEL="2", CUDA_VISIBLE_DEVICES="")
-    words = [f"-{option}={value}" for option, value in options.items()]
     with open(log, "wb") as file:
         code = subprocess.run(
-            [*_command(programs, name), *words, corpus, *folders],
+            [*_command(programs, name), *words, corpus, *libfuzzer.seed_folders(build, name)],
             stdout=file,
             stderr=subprocess.STDOUT,
             env=env,
@@ -149,19 +123,9 @@ def run(programs: Path, build: Path, name: str, seconds: int) -> Outcome:
     text = log.read_text(errors="replace")
     failure = ""
     if code:
-        summary = re.search(r"^(SUMMARY: .*|.*Uncaught Python exception.*\n.*)$", text, re.M)
-        artifact = re.search(r"Test unit written to (\S+)", text)
-        failure = (summary[1] if summary else f"exit code {code}").replace("\n", " ")[:160]
-        failure += f" ({artifact[1] if artifact else log})"
-    return Outcome(name, *_numbers(text), len(list(corpus.iterdir())), failure)
-
-
-def _numbers(log: str) -> tuple[int, int]:
-    """How many inputs ran and how many edges they covered, as libFuzzer says."""
-    steps = re.findall(r"^#(\d+)\s.*?\bcov: (\d+)", log, re.M)
-    total = re.search(r"number_of_executed_units:\s*(\d+)", log)
-    executions = int(total[1]) if total else max((int(step[0]) for step in steps), default=0)
-    return executions, max((int(step[1]) for step in steps), default=0)
+        artifact = libfuzzer.artifact(text)
+        failure = f"{libfuzzer.failure(text, f'exit code {code}')} ({artifact or log})"
+    return Outcome(name, *libfuzzer.numbers(text), len(list(corpus.iterdir())), failure)
 
 
 def main() -> int:
