@@ -135,9 +135,8 @@ absl::Status VideoIterator::RunFrom(size_t first, bool alone, size_t* finished) 
   const DecodeAttributes& decode = arguments_.decode;
   const FrameIndex& index = *video_.index;
   const GpuStream* const gpu = arguments_.gpu.has_value() ? &*arguments_.gpu : nullptr;
-  NVC_ASSIGN_OR_RETURN(
-      DecodeSetup setup,
-      SetUpDecoding(decode, gpu, index.stream(), [this] { return stopped_.load(); }));
+  NVC_ASSIGN_OR_RETURN(DecodeSetup setup, SetUpDecoding(decode, gpu, index.stream(),
+                                                        [this] { return stopped_.load(); }));
   const int64_t in_chunks = static_cast<int64_t>(ahead_) * arguments_.chunk;
   setup.options.kept_pictures = std::max<int64_t>(0, kFramesAhead - in_chunks);
   Allocator* const allocator = gpu == nullptr ? memory_.get() : arguments_.gpu_allocator;

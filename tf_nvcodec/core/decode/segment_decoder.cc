@@ -201,9 +201,7 @@ class SegmentRun {
            (held_.empty() || frame <= held_.begin()->first);
   }
 
-  bool HasRoom(int frame) const {
-    return events_.has_room == nullptr || events_.has_room(frame);
-  }
+  bool HasRoom(int frame) const { return events_.has_room == nullptr || events_.has_room(frame); }
 
   // Whether to write the first held frame, for which the receiver may wait if too many are held, or
   // no more pictures come.
