@@ -79,6 +79,9 @@ absl::Status Create(const NvcEncoderConfig& config, NvcEncoder* encoder) {
     spec.engine = nvc::EncodeEngine::kNvenc;
     spec.gpu = gpu->device;
     spec.frames_on_gpu = config.frames_on_gpu != 0;
+  } else {
+    // Not a stand-in: the settings are those of x264.
+    NVC_RETURN_IF_ERROR(nvc::FindEncoder(nvc::TraitsOf(spec.codec).encoding->encoder).status());
   }
   NVC_ASSIGN_OR_RETURN(encoder->session, nvc::EncodeSession::Create(spec));
   if (encoder->session->gpu_frames() == nullptr || !nvc::IsRgb(spec.format)) {

@@ -12,6 +12,8 @@
 int nvc_encoder_get_caps(const char* codec, nvc_encoder_caps* caps) {
   return nvc::Guarded([&]() -> absl::Status {
     NVC_ASSIGN_OR_RETURN(const nvc::EncodeCodec which, nvc::ParseEncodeCodec(codec));
+    // Not a stand-in: the settings are those of x264.
+    NVC_RETURN_IF_ERROR(nvc::FindEncoder(nvc::TraitsOf(which).encoding->encoder).status());
     NVC_ASSIGN_OR_RETURN(const std::vector<AVPixelFormat> formats, nvc::StreamFormats(which));
     const auto stores = [&formats](AVPixelFormat format) {
       return std::find(formats.begin(), formats.end(), format) != formats.end() ? 1 : 0;

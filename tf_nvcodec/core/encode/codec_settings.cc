@@ -15,6 +15,7 @@
 #include "tf_nvcodec/core/encode/nvenc_settings.h"
 
 extern "C" {
+#include <libavutil/cpu.h>
 #include <libavutil/dict.h>
 #include <libavutil/opt.h>
 }
@@ -291,7 +292,7 @@ absl::StatusOr<CodecOptions> MakeCodecSettings(const StreamSpec& stream,
                                                const EncodeOptions& options) {
   if (options.engine == EncodeEngine::kNvenc) return MakeNvencSettings(stream.encoder, options);
   const CodecTraits& traits = TraitsOf(options.codec);
-  if (std::strcmp(stream.encoder->name, "libopenh264") == 0) {
+  if (IsOpenH264(stream.encoder)) {
     return OpenH264Settings(stream, options);
   }
   CodecOptions settings;
@@ -328,6 +329,13 @@ void ApplyContextSettings(const StreamSpec& stream, const FrameTiming& timing,
   }
   context->thread_count =
       options.codec == EncodeCodec::kHevc ? kX265FrameThreads : options.num_threads;
+  if (IsOpenH264(stream.encoder)) {
+    // It codes slices in parallel. By itself it makes as many as the machine has cores, up to 35,
+    // which costs bits, and fails if the picture has fewer rows of macroblocks.
+    constexpr int kMostSlices = 8;
+    const int threads = options.num_threads > 0 ? options.num_threads : av_cpu_count();
+    context->slices = std::clamp(std::min(threads, stream.height / 16), 1, kMostSlices);
+  }
   const int gop = options.gop > 0 ? options.gop : traits.default_gop;
   if (gop > 0) context->gop_size = GopSize(options, gop);
   if (options.max_b_frames >= 0) context->max_b_frames = options.max_b_frames;

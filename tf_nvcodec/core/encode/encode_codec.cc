@@ -1,5 +1,7 @@
 #include "tf_nvcodec/core/encode/encode_codec.h"
 
+#include <cstring>
+
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "tf_nvcodec/core/base/status.h"
@@ -137,6 +139,14 @@ absl::StatusOr<const AVCodec*> FindSoftwareEncoder(EncodeCodec codec) {
     if (stand_in != nullptr) return stand_in;
   }
   return FindEncoder(encoding.encoder);
+}
+
+bool IsOpenH264(const AVCodec* encoder) { return std::strcmp(encoder->name, "libopenh264") == 0; }
+
+SideLimits SideLimitsOf(const CodecTraits& traits, const AVCodec* encoder) {
+  // Its largest picture has 36,864 macroblocks, as 4096x2304.
+  if (IsOpenH264(encoder)) return {16, 4096, 4096};
+  return {traits.min_side, traits.max_width, traits.max_height};
 }
 
 absl::Status CheckEncoderOptions(const char* encoder,

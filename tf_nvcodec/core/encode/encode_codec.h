@@ -54,6 +54,15 @@ absl::StatusOr<const AVCodec*> FindEncoder(const char* encoder);
 // Returns the software encoder of a codec or, where FFmpeg lacks it, its stand-in.
 absl::StatusOr<const AVCodec*> FindSoftwareEncoder(EncodeCodec codec);
 
+// The sides that an encoder takes, in pixels.
+struct SideLimits {
+  int least, most_width, most_height;
+};
+SideLimits SideLimitsOf(const CodecTraits& traits, const AVCodec* encoder);
+
+// Whether this is OpenH264, which stands in for x264.
+bool IsOpenH264(const AVCodec* encoder);
+
 // Checks that libavcodec's encoder has these options, by name and value. They may be options of its
 // own or of all encoders. It opens no encoder. Returns InvalidArgument, which names the first bad
 // option, and Unimplemented as FindEncoder does.

@@ -84,13 +84,14 @@ absl::StatusOr<AVPixelFormat> ChooseFormat(const FrameBatch& frames, const Encod
 absl::Status CheckSize(const StreamSpec& spec, const EncodeOptions& options) {
   const CodecTraits& traits = TraitsOf(options.codec);
   const int width = spec.width, height = spec.height;
-  if (std::min(width, height) < traits.min_side || width > traits.max_width ||
-      height > traits.max_height) {
+  const SideLimits limits = SideLimitsOf(traits, spec.encoder);
+  if (std::min(width, height) < limits.least || width > limits.most_width ||
+      height > limits.most_height) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "codec ", traits.name, " takes frames from ", traits.min_side, "x", traits.min_side, " to ",
-        traits.max_width, "x", traits.max_height, " (width x height); got ", width, "x", height,
-        std::min(width, height) < traits.min_side ? ": pad them or use another codec"
-                                                  : ": resize them or use another codec"));
+        "codec ", traits.name, " takes frames from ", limits.least, "x", limits.least, " to ",
+        limits.most_width, "x", limits.most_height, " (width x height); got ", width, "x", height,
+        std::min(width, height) < limits.least ? ": pad them or use another codec"
+                                               : ": resize them or use another codec"));
   }
   if (options.codec == EncodeCodec::kHevc && std::min(width, height) < kMinHevcLargeBlock &&
       std::max(width, height) > kMaxHevcSmallBlockSide) {
