@@ -5,6 +5,7 @@
 #     scripts/chroot_test.sh trixie                          # FFmpeg 7.1, tests/decode
 #     scripts/chroot_test.sh trixie+sid tests/encode         # trixie with sid's FFmpeg
 #     scripts/chroot_test.sh bullseye dist/release/NAME.whl  # the smoke test of a portable wheel there
+#     scripts/chroot_test.sh trixie dist/release/NAME.whl tests    # and all tests, with that wheel
 #     TF=2.20.0 scripts/chroot_test.sh trixie -- bash        # a command there, in the copy of the tree
 export TF="${TF:-2.21.0}"
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
@@ -16,24 +17,48 @@ release="$1"
 base="${release%+*}"
 shift
 chroot="$ROOT/build/chroot/$release"
+# A portable wheel is tried where FFmpeg was never installed.
+if [[ "${1:-}" == *.whl ]]; then chroot+=-wheel; fi
 
 # Mounts are made in a namespace of their own, so that none is left, whatever happens.
 if [[ -z "${IN_MOUNT_NAMESPACE:-}" ]]; then
   IN_MOUNT_NAMESPACE=1 exec unshare --mount --propagation private "$0" "$release" "$@"
 fi
 
-make_chroot() {
+# unpack FOLDER RELEASE VARIANT PACKAGE: unpacks a release with this package, unless it is there.
+unpack() {
+  [[ ! -f "$1/complete" ]] || return 0
   need mmdebstrap
-  say "fetching Debian $base"
-  rm -rf "$chroot"
-  mkdir -p "$chroot"
+  say "fetching Debian $2 with $4"
+  rm -rf "$1"
+  mkdir -p "$1"
   # A mirror may be a snapshot, whose lists of packages are out of date. They are signed all the same.
-  logged "chroot-$release" mmdebstrap --variant=apt --include=ca-certificates \
-    --aptopt='Acquire::Check-Valid-Until "false"' "$base" "$chroot" "$(debian_mirror)"
-  touch "$chroot/complete"
+  logged "chroot-${1##*/}" mmdebstrap --variant="$3" --include="$4" \
+    --aptopt='Acquire::Check-Valid-Until "false"' "$2" "$1" "$(debian_mirror)"
+  touch "$1/complete"
 }
 
-if [[ ! -f "$chroot/complete" ]]; then make_chroot; fi
+# give_reference: an ffmpeg program for the tests of a wheel, of the release that is inside it. It and
+# its libraries lie in a folder where no linker looks for any. The test clips are this machine's.
+give_reference() {
+  local root=/opt/ffmpeg program
+  unpack "$ROOT/build/chroot/ffmpeg" bookworm extract ffmpeg
+  mkdir -p "$chroot$root" "$ROOT/build/golden" "$chroot/src/build/golden"
+  mount --bind "$ROOT/build/chroot/ffmpeg" "$chroot$root"
+  mount --bind "$ROOT/build/golden" "$chroot/src/build/golden"
+  for program in ffmpeg ffprobe; do
+    install -m 755 /dev/stdin "$chroot/usr/local/bin/$program" <<END
+#!/bin/sh
+here=lib/x86_64-linux-gnu
+path=$root/\$here:$root/usr/\$here
+exec $root/\$here/ld-linux-x86-64.so.2 \
+  --library-path \$path:$root/usr/\$here/blas:$root/usr/\$here/lapack:$root/usr/\$here/pulseaudio \
+  $root/usr/bin/$program "\$@"
+END
+  done
+}
+
+unpack "$chroot" "$base" apt ca-certificates
 for folder in proc dev sys; do mount --rbind "/$folder" "$chroot/$folder"; done
 cache="${XDG_CACHE_HOME:-$HOME/.cache}/pip"
 mkdir -p "$cache" "$chroot/root/.cache/pip" "$chroot/src"
@@ -48,7 +73,7 @@ git ls-files -z --cached --others --exclude-standard |
   tar --null --ignore-failed-read --files-from=- --create | tar --extract --directory "$chroot/src"
 
 inside() {
-  chroot "$chroot" env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin TERM="${TERM:-dumb}" \
+  chroot "$chroot" env -i HOME=/root PATH=/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin TERM="${TERM:-dumb}" \
     TF="$TF" PYTHON="$PYTHON" FLAVOUR="$FLAVOUR" LC_ALL=C.UTF-8 \
     PIP_CERT=/etc/ssl/certs/ca-certificates.crt bash -euc 'cd /src; "$@"' - "$@"
 }
@@ -59,16 +84,8 @@ if [[ "${1:-}" == -- ]]; then
 fi
 if [[ "${1:-}" == *.whl ]]; then
   cp "$1" "$chroot/tmp/"
-  inside bash -euc '
-    source scripts/common.sh
-    source scripts/debian.sh
-    need "$PYTHON-venv"
-    "$PYTHON" -m venv --clear /tmp/smoke
-    cd /tmp
-    say "installing $1 with $("$PYTHON" --version) and $(ldd --version | head -n 1)"
-    logged smoke smoke/bin/python -m pip install "./$1"
-    smoke/bin/python "$ROOT/tests/package/smoke.py"
-  ' - "${1##*/}"
+  if (($# > 1)); then give_reference; fi
+  inside scripts/wheel_test.sh "/tmp/${1##*/}" "${@:2}"
   exit
 fi
 if [[ "$base" != "$release" && ! -f "$chroot/etc/apt/preferences.d/newer" ]]; then
