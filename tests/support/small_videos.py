@@ -7,6 +7,7 @@ import functools
 from pathlib import Path
 
 import numpy as np
+from encoded import FAST
 
 import tf_nvcodec as nvc
 
@@ -23,7 +24,9 @@ def small_video(number: int, faststart: bool = True) -> bytes:
     frames[:, : SIZE // 2, : SIZE // 2] = 8 + 16 * (number // _LEVELS)
     frames[:, SIZE // 2 :, : SIZE // 2] = 8 + 16 * (number % _LEVELS)
     frames[:, :, SIZE // 2 :] = (10 + 12 * np.arange(FRAMES, dtype=np.uint8))[:, None, None, None]
-    encoded = nvc.encode_video(frames, 10, crf=10, gop=10, preset="ultrafast", faststart=faststart)
+    encoded = nvc.encode_video(
+        frames, 10, crf=10, gop=10, preset=FAST.get("h264"), faststart=faststart
+    )
     return bytes(encoded.numpy())
 
 
