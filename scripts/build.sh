@@ -11,6 +11,7 @@ fi
 sources=(WORKSPACE BUILD .bazelrc .bazelversion build_defs scripts/bazel.sh
   tf_nvcodec/BUILD tf_nvcodec/core tf_nvcodec/nv tf_nvcodec/capi tf_nvcodec/ops
   tf_nvcodec/kernels)
+if [[ -n "$FLAVOUR" ]]; then sources+=(scripts/portable); fi
 stamp="$BUILD_DIR/library.stamp"
 key="$(hash_of "${sources[@]}") $TF_NVCODEC_PYTHON"
 if [[ -f "$BUILD_DIR/libtf_nvcodec.so" ]] && is_done "$stamp" "$key"; then exit 0; fi

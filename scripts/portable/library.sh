@@ -48,9 +48,13 @@ build_x265() {
   mv libx265.a "$prefix/lib/"
 }
 
+# Debian 13's dav1d makes the same pictures in 5 % less time than Debian 12's.
+declare -A newer=([dav1d]=trixie)
+
 name="$1"
 declare -F "build_$name" >/dev/null || die "no library is called $name"
-prefix="$({ declare -f cmake_build "build_$name" && cat scripts/portable/sources.sh; } | cached "$name")"
+from=(${newer[$name]:+--from "${newer[$name]}"})
+prefix="$({ declare -f cmake_build "build_$name" && echo "${from[@]}" && cat scripts/portable/sources.sh; } | cached "$name")"
 if [[ -f "$prefix/complete" ]]; then
   echo "$prefix"
   exit 0
@@ -64,7 +68,7 @@ fi
   mkdir -p "$work" "$prefix"
   cd "$work"
   say "building $name from Debian's sources"
-  fetch_sources "$name"
+  fetch_sources "${from[@]}" "$name"
   export -f cmake_build "build_$name"
   export prefix
   logged "portable-$name" bash -euc "build_$name"

@@ -18,26 +18,42 @@ use_tools() {
   PATH="$tools/bin:$PATH"
 }
 
-# fetch_sources PACKAGE...: unpacks each into a folder of its name. It asks the mirrors of the
-# machine's own package lists, but leaves those lists alone.
+# fetch_sources [--from RELEASE] PACKAGE...: unpacks each into a folder of its name. It asks the
+# mirrors of the machine's own package lists, or for another Debian; it leaves those lists alone.
 fetch_sources() {
-  local apt="$ROOT/build/portable/apt" package
+  local apt="$ROOT/build/portable/apt" release="" file package
+  if [[ "$1" == --from ]]; then
+    release="$2"
+    apt+="-$2"
+    shift 2
+  fi
   mkdir -p "$apt/lists/partial" "$apt/sources.d"
-  local file
-  for file in /etc/apt/sources.list /etc/apt/sources.list.d/*.{list,sources}; do
-    [[ -f "$file" ]] || continue
-    sed 's/^Types:.*/Types: deb-src/; s/^deb /deb-src /' "$file" >"$apt/sources.d/${file##*/}"
-  done
+  if [[ -n "$release" ]]; then
+    debian_list deb-src "$release" >"$apt/sources.d/$release.list"
+  else
+    for file in /etc/apt/sources.list /etc/apt/sources.list.d/*.{list,sources}; do
+      [[ -f "$file" ]] || continue
+      sed 's/^Types:.*/Types: deb-src/; s/^deb /deb-src /' "$file" >"$apt/sources.d/${file##*/}"
+    done
+  fi
+  # A mirror may be a snapshot, whose lists are out of date. They are signed all the same.
   local options=(-o Dir::Etc::sourcelist=/dev/null -o Dir::Etc::sourceparts="$apt/sources.d"
-    -o Dir::State::lists="$apt/lists" -o APT::Get::Only-Source=true)
+    -o Dir::State::lists="$apt/lists" -o APT::Get::Only-Source=true
+    -o Acquire::Check-Valid-Until=false)
   # Mirrors of other programs have no sources; what is needed is checked below.
   logged portable-apt apt-get "${options[@]}" update ||
     say "some package lists could not be read; trying with the others"
   for package in "$@"; do
     logged portable-source apt-get "${options[@]}" source "$package" ||
-      die "apt has no source package $package"
+      die "apt has no source package $package${release:+ of Debian $release}"
     mv "$package"-*/ "$package" 2>/dev/null || mv "$package"_*/ "$package"
   done
+}
+
+# debian_list TYPE RELEASE: prints the line for apt that names this release of Debian.
+debian_list() {
+  printf '%s [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] %s %s main\n' \
+    "$1" "$(debian_mirror)" "$2"
 }
 
 # keep_licence PREFIX PACKAGE: the copyright file of an unpacked source package, and its version.

@@ -23,8 +23,7 @@ fi
   mkdir -p "$work/lists/partial" "$work/cache/archives/partial" "$prefix"
   cd "$work"
   say "fetching Debian $release's C and C++ libraries"
-  keyring=/usr/share/keyrings/debian-archive-keyring.gpg
-  printf 'deb [signed-by=%s] %s %s main\n' "$keyring" "$(debian_mirror)" "$release" >sources.list
+  debian_list deb "$release" >sources.list
   # Its lists of packages change no more, so they are out of date. They are signed all the same.
   options=(-o Dir::Etc::sourcelist="$work/sources.list" -o Dir::Etc::sourceparts=/dev/null
     -o Dir::State::lists="$work/lists" -o Dir::State::status=/dev/null
