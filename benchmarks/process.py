@@ -32,12 +32,12 @@ def offers(name: str, operation: str) -> bool:
 
 
 class Worker:
-    """A peer's process. If there is none, `absent` says why."""
+    """A peer's process, with these environment variables. If there is none, `absent` says why."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, **variables: str) -> None:
         self.peer = peers.every()[name]
         python = interpreter(self.peer.environment)
-        environment = {**os.environ, **self.peer.variables}
+        environment = {**os.environ, **self.peer.variables, **variables}
         libraries = Path(python).parent.parent / LIBRARIES
         if libraries.is_dir():
             environment["LD_LIBRARY_PATH"] = str(libraries)

@@ -49,7 +49,7 @@ class TfNvcodec(_TfNvcodec):
         self.iterator = None
         if operation.startswith(_BY_PATH):
             return
-        if operation == "encode_x264":
+        if operation.startswith("encode"):
             self._inputs = {path: self._encode_input(**arguments)}
         elif path not in self._inputs:
             self._inputs[path] = self._tf.io.read_file(path)
@@ -152,7 +152,9 @@ class TfNvcodec(_TfNvcodec):
         )
         return sum(int(video.frames.shape[0]) for video in decoded)
 
-    def _encode_input(self, path: str, pixel_format: str, width: int, height: int, **_: Any) -> Any:
+    def _encode_input(
+        self, path: str, width: int, height: int, pixel_format: str = "yuv420p", **_: Any
+    ) -> Any:
         frames = read_raw_frames(path, pixel_format, width, height)
         if pixel_format == "yuv420p":
             frames = frames.reshape(len(frames), -1)
@@ -181,6 +183,21 @@ class TfNvcodec(_TfNvcodec):
             preset=preset,
             # The other peers convert RGB to BT.601; the default for 720p is BT.709.
             color_space="bt601",
+        )
+        return video.numpy()
+
+    def encode(
+        self, path: str, *, codec: str, width: int, height: int, fps: int, preset: str | None
+    ) -> bytes:
+        """Encodes the frames of a yuv420p file by one of the codecs, for benchmarks/portable.py."""
+        video = self._nvc.encode_video(
+            self._inputs[path],
+            fps,
+            codec,
+            "mkv",
+            input_format="yuv420p",
+            size=(height, width),
+            preset=preset,
         )
         return video.numpy()
 
