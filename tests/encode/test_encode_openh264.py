@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tensorflow as tf
+from encoded import moving
 from golden_clips import Clips
 
 import tf_nvcodec as nvc
@@ -71,3 +72,14 @@ def test_hevc_is_an_error_that_names_the_way_round(frames: Any) -> None:
         pytest.skip("this build has x265")
     with pytest.raises(tf.errors.UnimplementedError, match="without the encoder libx265"):
         nvc.encode_video(frames, 24.0, codec="hevc")
+
+
+def test_equal_frames_give_equal_bytes_on_any_number_of_threads() -> None:
+    frames = moving(24, 360, 640)
+    first, *others = [nvc.encode_video(frames, 30, num_threads=n).numpy() for n in (2, 3, 4, 2, 4)]
+    assert all(other == first for other in others)
+
+
+def test_pictures_of_one_row_of_blocks() -> None:
+    wide = moving(3, 16, 1280)
+    assert psnr(wide, nvc.encode_video(wide, 30)) > 27

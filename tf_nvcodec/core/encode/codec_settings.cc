@@ -331,10 +331,12 @@ void ApplyContextSettings(const StreamSpec& stream, const FrameTiming& timing,
       options.codec == EncodeCodec::kHevc ? kX265FrameThreads : options.num_threads;
   if (IsOpenH264(stream.encoder)) {
     // It codes slices in parallel. By itself it makes as many as the machine has cores, up to 35,
-    // which costs bits, and fails if the picture has fewer rows of macroblocks.
-    constexpr int kMostSlices = 8;
+    // which costs bits, and fails if the picture has fewer rows of macroblocks. With as many
+    // threads as slices it moves rows between them by the time they take, so that equal frames
+    // would not give equal bytes.
+    context->slices = std::clamp(stream.height / 64, 1, 8);
     const int threads = options.num_threads > 0 ? options.num_threads : av_cpu_count();
-    context->slices = std::clamp(std::min(threads, stream.height / 16), 1, kMostSlices);
+    context->thread_count = std::max(1, std::min({threads, 4, context->slices - 1}));
   }
   const int gop = options.gop > 0 ? options.gop : traits.default_gop;
   if (gop > 0) context->gop_size = GopSize(options, gop);
