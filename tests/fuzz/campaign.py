@@ -18,6 +18,7 @@ from __future__ import annotations
 import argparse
 import collections
 import concurrent.futures
+import functools
 import itertools
 import json
 import os
@@ -128,6 +129,23 @@ class Campaign:
                 code = process.wait()
         return code, log.read_text(errors="replace"), time.monotonic() - begin
 
+    def report(
+        self, runs: dict[str, list[Runs]], together: dict[str, tuple[int, int]]
+    ) -> dict[str, dict[str, object]]:
+        """Writes results.json. Returns what it has of each target."""
+        targets = {name: self.result(name, runs[name], together[name]) for name in runs}
+        results = {
+            "processor": _processor(),
+            "cores": os.cpu_count(),
+            "seconds": self._seconds,
+            "max_len": libfuzzer.MOST_BYTES,
+            "timeout": libfuzzer.MOST_SECONDS,
+            "rss_limit_mb": libfuzzer.MOST_MEGABYTES,
+            "targets": targets,
+        }
+        (self._output / "results.json").write_text(json.dumps(results, indent=2) + "\n")
+        return targets
+
     def result(self, name: str, runs: list[Runs], together: tuple[int, int]) -> dict[str, object]:
         files = collections.Counter(
             path.name.split("-")[0] for path in (self._output / "found" / name).iterdir()
@@ -190,21 +208,11 @@ def main() -> int:
             for name, processes in shares.items()
         }
         runs = {name: [one.result() for one in those] for name, those in running.items()}
+        report = functools.partial(campaign.report, runs)
+        report({name: (0, 0) for name in shares})  # a merge may not come to its end
         merging = {name: pool.submit(campaign.merge, name, args.merge_seconds) for name in shares}
-        together = {name: merge.result() for name, merge in merging.items()}
-    targets = {name: campaign.result(name, runs[name], together[name]) for name in shares}
-    results = {
-        "processor": _processor(),
-        "cores": os.cpu_count(),
-        "seconds": args.seconds,
-        "max_len": libfuzzer.MOST_BYTES,
-        "timeout": libfuzzer.MOST_SECONDS,
-        "rss_limit_mb": libfuzzer.MOST_MEGABYTES,
-        "targets": targets,
-    }
-    text = json.dumps(results, indent=2)
-    (output / "results.json").write_text(text + "\n")
-    print(text)
+        targets = report({name: merge.result() for name, merge in merging.items()})
+    print((output / "results.json").read_text())
     shutil.rmtree(args.build / "work", ignore_errors=True)
     return int(any(target["failures"] or not target["executions"] for target in targets.values()))
 
