@@ -279,7 +279,7 @@ def test_chunks_that_are_kept_stay_as_they_are() -> None:
 def test_a_slow_loop_needs_no_more_memory() -> None:
     """Two chunks are decoded ahead, and a third has the memory of the one that the loop frees."""
     places, held = set(), None
-    for chunk in nvc.iter_video(REAL, 33, size=(90, 160)):
+    for chunk in nvc.iter_video(REAL, 33):
         time.sleep(0.05)  # two chunks are held while the pass wants memory
         held = np.asarray(chunk.frames)
         places.add(held.__array_interface__["data"][0])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import time
 from typing import Any
@@ -16,7 +15,7 @@ _constant = tf.constant
 
 def _watched(value: Any, *arguments: Any, **options: Any) -> Any:
     if POISON in list(value):
-        os.kill(os.getpid(), signal.SIGSEGV)
+        signal.raise_signal(signal.SIGSEGV)  # in this thread, which must not answer any more
     if SLOW in list(value):
         time.sleep(600)
     if WRONG in list(value):
