@@ -137,8 +137,10 @@ absl::Status VideoIterator::RunFrom(size_t first, bool alone, size_t* finished) 
   const GpuStream* const gpu = arguments_.gpu.has_value() ? &*arguments_.gpu : nullptr;
   NVC_ASSIGN_OR_RETURN(DecodeSetup setup, SetUpDecoding(decode, gpu, index.stream(),
                                                         [this] { return stopped_.load(); }));
+  // A lone chunk leaves no room at its end, until the consumer takes it.
+  const int64_t least = ahead_ == 1 ? kFramesAhead / 3 : 0;
   const int64_t in_chunks = static_cast<int64_t>(ahead_) * arguments_.chunk;
-  setup.options.kept_pictures = std::max<int64_t>(0, kFramesAhead - in_chunks);
+  setup.options.kept_pictures = std::max(least, kFramesAhead - in_chunks);
   Allocator* const allocator = gpu == nullptr ? memory_.get() : arguments_.gpu_allocator;
   const auto begin = windows_.begin() + static_cast<int64_t>(first);
   const std::vector<Window> windows(begin, alone ? begin + 1 : windows_.end());
