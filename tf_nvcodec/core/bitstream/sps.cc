@@ -51,12 +51,13 @@ constexpr size_t kMaxH264SpsBytes = 1024;
 
 // Skips scaling_list() of H.264 (7.3.2.1.1.1).
 void SkipScalingList(BitReader* bits, int size) {
-  int last = 8, next = 8;
+  uint32_t last = 8, next = 8;
   for (int i = 0; i < size && !bits->overrun(); ++i) {
     if (next != 0) {
       const uint32_t code = bits->UnsignedGolomb();
-      const int delta = (code & 1) ? static_cast<int>((code + 1) / 2) : -static_cast<int>(code / 2);
-      next = (last + delta + 256) % 256;
+      // Unsigned: a damaged code can have 32 bits. Only the remainder by 256 counts.
+      const uint32_t delta = (code & 1) ? code / 2 + 1 : 0u - code / 2;
+      next = (last + delta) % 256;
     }
     last = next == 0 ? last : next;
   }
