@@ -1,6 +1,8 @@
 """Makes a picture of an HTML page that trt-convert wrote, as a browser shows it.
 
-    python docs/render_page.py PAGE.html PICTURE.png [--browser chromium]
+    python docs/render_page.py PAGE.html PICTURE.png [--rows 1200] [--browser chromium]
+
+`--rows` cuts a long page off.
 
 It needs Chromium, which is no dependency of the project.
 """
@@ -21,12 +23,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("page", type=Path)
     parser.add_argument("picture", type=Path)
+    parser.add_argument("--rows", type=int, default=HEIGHT)
     parser.add_argument("--browser", default="chromium")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as work:
         shot = Path(work) / "shot.png"
         photograph(args.browser, args.page.resolve(), shot, Path(work) / "profile")
-        args.picture.write_bytes(cropped(shot.read_bytes()))
+        args.picture.write_bytes(cropped(shot.read_bytes(), args.rows))
     print(f"{args.picture}: {args.picture.stat().st_size} bytes")
 
 
@@ -38,11 +41,11 @@ def photograph(browser: str, html: Path, shot: Path, profile: Path) -> None:
     subprocess.run(command, check=True, capture_output=True, timeout=120)
 
 
-def cropped(png: bytes) -> bytes:
-    """The picture without the empty rows at its end."""
+def cropped(png: bytes, rows: int) -> bytes:
+    """The first rows of the picture, without the empty ones at its end."""
     import tensorflow as tf
 
-    image = tf.io.decode_png(png, channels=3)
+    image = tf.io.decode_png(png, channels=3)[:rows]
     used = tf.reduce_any(image != image[-1, -1], axis=(1, 2))
     last = int(tf.where(used)[-1, 0])
     return bytes(tf.io.encode_png(image[: last + MARGIN], compression=9).numpy())

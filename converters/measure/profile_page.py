@@ -97,12 +97,8 @@ def _row(layer: LayerProfile, length: float) -> str:
         f'<td class="bar">{html_report.share_bar(share, length, colour)}</td>'
         f'<td class="mono" title="{escape(layer.name)}">{escape(kind)}{mark}</td>'
         f"<td>{html_report.tag(precision)}</td><td>{escape(ops)}</td>"
-        f'<td class="mono">{_nodes(nodes)}</td></tr>\n'
+        f'<td class="mono nodes">{html_report.node_lines(nodes)}</td></tr>\n'
     )
-
-
-def _nodes(text: str) -> str:
-    return "<br>".join(map(escape, text.split(" + ")))
 
 
 def _comparison(report: ProfileData) -> str:
@@ -116,10 +112,10 @@ def _comparison(report: ProfileData) -> str:
 def _compared(row: ComparedLayers) -> str:
     *numbers, precision, original, ops, nodes = compared_row(row)
     figures = "".join(f'<td class="num">{escape(number)}</td>' for number in numbers)
-    style = "small" if nodes == NO_NODES else "mono"
+    style = "small" if nodes == NO_NODES else "mono nodes"
     return (
         f"<tr>{figures}<td>{html_report.tag(precision)}</td><td>{html_report.tag(original)}</td>"
-        f'<td>{escape(ops)}</td><td class="{style}">{_nodes(nodes)}</td></tr>'
+        f'<td>{escape(ops)}</td><td class="{style}">{html_report.node_lines(nodes)}</td></tr>'
     )
 
 

@@ -172,6 +172,11 @@ def _engines(report: ReportData) -> str:
     return table(heads, rows)
 
 
+def node_lines(nodes: str) -> str:
+    """Lines of node names that are joined by " + ". A long name may break after a slash."""
+    return _lines(nodes.split(" + ")).replace("/", "/<wbr>")
+
+
 def _lines(texts: Iterable[str]) -> str:
     return "<br>".join(map(escape, texts))
 
@@ -222,7 +227,7 @@ def _layers(report: ReportData) -> str:
             rows.append(
                 f'<tr><td class="mono" title="{escape(layer.name)}">{escape(kind)}{mark}</td>'
                 f"<td>{tag(precision)}</td><td>{escape(ops)}</td>"
-                f'<td class="mono">{_lines(nodes.split(" + "))}</td></tr>'
+                f'<td class="mono nodes">{node_lines(nodes)}</td></tr>'
             )
         title = f"<h3>{escape(layers_title(plan))}</h3>"
         parts.append(f'<div class="panel scroll">{title}{table(heads, rows)}</div>')
@@ -343,6 +348,7 @@ h1 { margin: 0; font-size: 28px; line-height: 1.2; overflow-wrap: anywhere; }
 h2 { margin: 40px 0 12px; font-size: 18px; }
 h3 { margin: 0 0 8px; font-size: 14px; color: var(--muted); font-weight: 600; }
 code, .mono { font: 12.5px/1.45 ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; }
+.nodes { overflow-wrap: anywhere; }
 .kicker { margin: 0 0 4px; color: var(--muted); font-size: 13px; letter-spacing: .04em; }
 .path { margin: 6px 0 0; color: var(--muted); overflow-wrap: anywhere; }
 .verdict { margin: 14px 0 0; font-size: 17px; }

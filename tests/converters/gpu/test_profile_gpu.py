@@ -172,9 +172,7 @@ def test_a_trace_that_tensorboard_reads(folder: Path, tmp_path: Path) -> None:
     assert events.count("TRTEngineOp::ExecuteTrtEngine") == 4
 
 
-def test_nsight_systems_records_the_requests(
-    folder: Path, report: ProfileReport, tmp_path: Path
-) -> None:
+def test_nsight_systems_records_the_requests(folder: Path, tmp_path: Path) -> None:
     """The reported command records as many runs of each layer as it has requests, so nothing of the
     warm-up."""
     if shutil.which("nsys") is None:
