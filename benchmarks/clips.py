@@ -3,7 +3,7 @@
 All come from the real clip of the tests (Big Buck Bunny, 1280x720, 132 frames), looped and scaled
 up, so that motion, noise and bit rate are those of film rather than of a test card. The 1080p clips
 have 663 frames at 24 frames/s, a closed GOP of 50 frames and 2 B-frames; `gop_clip` names those
-with other GOPs.
+with other GOPs, and `pass_clip` those with twice as many frames.
 
     python -m benchmarks.clips            # make what is missing, print the paths
 """
@@ -22,6 +22,7 @@ CACHE = Path(os.environ.get("NVC_BENCH_CACHE", ROOT / "build" / "bench"))
 SOURCE = ROOT / "tests" / "golden" / "media" / "bigbuckbunny_720p.mp4"
 
 FULL_FRAMES = 663
+PASS_FRAMES = 2 * FULL_FRAMES
 GOP = 50
 FIRST_FRAME_RATES = {"h264": (17, 23, 28), "hevc": (17, 22, 28)}  # codec -> crf
 _LOOP = ["-stream_loop", "-1", "-i", "{source}", "-an", "-frames:v", "{frames}"]
@@ -61,10 +62,21 @@ def gop_clip(codec: str, gop: str) -> str:
     return f"{codec}_1080p" + ("" if gop == "gop 50" else f"_{gop.replace(' ', '')}")
 
 
+def pass_clip(codec: str, gop: str) -> str:
+    """Returns the name of the clip with PASS_FRAMES frames: the packets of `gop_clip`, twice."""
+    return f"{gop_clip(codec, gop)}_twice"
+
+
 # name -> (container, frames, ffmpeg's arguments between the input and the output)
 RECIPES: dict[str, tuple] = {
     **{
         gop_clip(codec, gop): ("mp4", FULL_FRAMES, _1080P + _TAGS + _encoder(codec, gop))
+        for gop in GOPS
+        for codec in CODECS
+    },
+    # decode_pass reads these.
+    **{
+        pass_clip(codec, gop): ("mp4", PASS_FRAMES, ["-c", "copy"])
         for gop in GOPS
         for codec in CODECS
     },
@@ -109,6 +121,7 @@ RECIPES: dict[str, tuple] = {
 }
 # Clips that are copies of another clip's packets, over and over.
 _LOOPED = {
+    **{pass_clip(codec, gop): gop_clip(codec, gop) for gop in GOPS for codec in CODECS},
     "h264_1080p_hour": "h264_1080p_low",
     "h264_1080p_6s": "h264_1080p",
     "hevc_1080p_6s": "hevc_1080p",

@@ -1,9 +1,9 @@
 """Measures reading a 1080p clip from front to back, as RGB arrays of 1, 16, 64 or 100 frames.
 
-The clips are H.264, HEVC and AV1 with a key frame at every 12, 50 or 250 frames, with open GOPs,
-and with key frames only. A library is measured in each way that it has, for example torchcodec by
-ranges and as an iterator. The target is the fastest way of any library. The yardstick,
-`ffmpeg -f null`, decodes and makes no RGB.
+The clips have 55 s of H.264, HEVC or AV1 with a key frame at every 12, 50 or 250 frames, with open
+GOPs, and with key frames only. A library is measured in each way that it has, for example
+torchcodec by ranges and as an iterator. The target is the fastest way of any library. The
+yardstick, `ffmpeg -f null`, decodes and makes no RGB.
 
 Most cases begin at the first frame, others at frame 7. "windows" are ranges of 16 frames at every
 4th frame, for which the peers seek.
@@ -46,8 +46,8 @@ def main() -> None:
         name += f", {count} frame{'s' if count > 1 else ''} a read"
         if not bench.wants(name):
             continue
-        indices = range(start, clips.FULL_FRAMES)
-        arguments = {"path": str(bench.clip(clips.gop_clip(codec, gop)))}
+        indices = range(start, clips.PASS_FRAMES)
+        arguments = {"path": str(bench.clip(clips.pass_clip(codec, gop)))}
         arguments.update(start=start, count=count)
         case = Case(name, "decode_pass", arguments, len(indices), indices, stream=True)
         done = bench.run(case)
