@@ -25,7 +25,12 @@ def add_spec(parser: argparse.ArgumentParser, precision: str = "FP32") -> None:
     )
     add = parser.add_argument_group("what to convert to").add_argument
     add("--precision", type=str.upper, choices=PRECISIONS, help=f"default {precision}")
-    add("--mode", type=str.lower, choices=MODES, help="default dynamic")
+    add(
+        "--mode",
+        type=str.lower,
+        choices=MODES,
+        help="default dynamic, static for graphs of TensorFlow 1",
+    )
     _add_shapes(parser.add_argument_group("shapes (the batch first)"))
     _add_engines(parser.add_argument_group("engines"))
     _add_int8(parser.add_argument_group("INT8"))

@@ -196,7 +196,11 @@ def _expand(path: Path, as_bytes: bool) -> list[Path]:
         if not files and as_bytes:
             files = [file for file in inside if file.is_file()]
         if not files:
-            raise SourceError(f"{path}: the folder has no .npy or .npz file")
+            wanted = "files" if as_bytes else ".npy or .npz files"
+            raise SourceError(
+                f"{path}: the folder has no {wanted} of its own; name those in its folders by a "
+                f"pattern, such as '{path}/*/*'"
+            )
         return files
     if path.is_file():
         if path.suffix not in _ARRAYS and not as_bytes:

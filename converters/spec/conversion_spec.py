@@ -24,8 +24,9 @@ class ConversionSpec:
 
     Attributes:
       precision: "FP32" (default), "FP16" or "INT8", in any case.
-      mode: "dynamic" (default): engines by shape, in files beside the graph. "static": one plan
-        for each engine inside the graph, as TrtGraphConverter (V1) makes it.
+      mode: "dynamic": engines by shape, in files beside the graph. "static": one plan for each
+        engine inside the graph, as TrtGraphConverter (V1) makes it. Default: "static" for frozen
+        graphs and MetaGraphs where the rest of the spec allows it, else "dynamic".
       input_shapes: one set of shapes, or several. Engines are built that serve all of them: with
         implicit batch one for the largest of the sets that differ in the batch alone, with explicit
         batch one with a profile for each set.
@@ -35,7 +36,8 @@ class ConversionSpec:
         differs from `max`.
       explicit_batch: TensorFlow's use_dynamic_shape. Default: whether shape_ranges or
         profile_strategy is given.
-      max_batch_size: static mode only. Default: the largest batch of input_shapes, or 1.
+      max_batch_size: static mode only. Default: the largest batch of input_shapes; without any, the
+        batch that the graph's inputs fix, or 1.
       max_workspace_size_bytes: default: no limit (TensorFlow's sys.maxsize - 512).
       minimum_segment_size: the fewest nodes that an engine may have. Default 3.
       maximum_cached_engines: default: one for each shape set, and 1000 more in dynamic mode with

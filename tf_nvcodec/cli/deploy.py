@@ -25,7 +25,7 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
         metavar="N",
         help="processes on each GPU, or on the CPU (default 1)",
     )
-    group.add_argument("--timeout", type=float, metavar="S", help="of a batch (default 300)")
+    group.add_argument("--timeout", type=float, metavar="S", help="of a request (default 300)")
     group.add_argument(
         "--max-megabytes", type=float, metavar="MB", help="of a request (default 512)"
     )

@@ -126,7 +126,9 @@ def _tensorflow(child: dict[str, Any]) -> list[Finding]:
         # The messages of python/loader.py contain some cures.
         named = re.search(r"pip install tensorflow==[\w.]+|apt-get install -y lib\w+", cause)
         cure = (
-            named[0] if named else "in the project's folder: make wheel && pip install dist/*.whl"
+            named[0]
+            if named
+            else "in the project's folder: make wheel && pip install dist/2.*/*.whl"
         )
         return [tensorflow, Finding("op library", Status.MISSING, cause, cure)]
     info = library["build_info"]

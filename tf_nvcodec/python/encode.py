@@ -152,8 +152,9 @@ def encode_video(
       preset: Speed against size: h264 and hevc "ultrafast" to "placebo" ("medium"), av1 0 to 13,
         vp9 0 to 8.
       pixel_format: The format of the stream by FFmpeg's name ("yuv420p", "yuv422p10le", "yuv444p",
-        "gray", "gbrp", ...). The default is the frames' chroma and depth if the codec has them,
-        else "yuv420p"; ffv1 keeps RGB and gray samples as they are.
+        "gray", "gbrp", ...). The default is "yuv420p", or "yuv420p10le" for uint16, and for
+        yuv444p and p010 their own chroma and depth, if the codec has them; ffv1 keeps RGB and
+        gray samples as they are.
       color_space: "bt601", "bt709" or "bt2020". The default is bt709 for a width of at least 1280
         or a height above 576, else bt601. RGB is converted by the equations of ITU-T H.273; a
         chroma sample is the mean of the pixels that it covers. Packed frames are not converted: it

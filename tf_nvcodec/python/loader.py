@@ -33,10 +33,17 @@ def read_build_info(library: Path) -> dict[str, Any]:
       ImportError: The library or the file is missing.
     """
     missing = [name for name in (library, library.with_name(_BUILD_INFO)) if not name.exists()]
+    if missing and (library.parent / "WORKSPACE").exists():
+        raise ImportError(
+            f"{library.parent} is the source folder of tf_nvcodec, without the op library. Python "
+            "imports it in place of the installed package when it runs there: run it in another "
+            f"folder, or name a built library by TF_NVCODEC_LIBRARY=build/<TensorFlow>/{_LIBRARY}"
+        )
     if missing:
         raise ImportError(
             f"tf_nvcodec's op library is not built: {missing[0]} is missing. Run `make wheel` in "
-            "the project's folder and install the wheel from dist/ (or `pip install .` there)."
+            "the project's folder and install the wheel from its dist/<TensorFlow>/ (or "
+            "`pip install .` there)."
         )
     return json.loads(library.with_name(_BUILD_INFO).read_text(encoding="utf-8"))
 
