@@ -97,6 +97,17 @@ def test_shards_of_clips_skip_what_is_not_theirs(clips: Clips, tmp_path: Path) -
         assert shard == {clip: whole[clip] for clip in whole if clip % 3 == index}
 
 
+def test_a_plain_shard_skips_clips_that_the_pass_has_not(clips: Clips) -> None:
+    """TensorFlow's own shard skips in the middle of a pass, which ends where clips go back."""
+    made = nvc.VideoDataset(
+        [str(clips.path("h264.mp4"))], 4, clip_at=[[0.0, 0.2, 0.1, 0.3, 0.4, 0.5, 0.6, 0.0, 0.2]]
+    )
+    whole = [e["frames"].numpy().tobytes() for e in made]
+    for index in range(4):
+        shard = made.with_options(tf.data.Options()).shard(4, index)
+        assert [e["frames"].numpy().tobytes() for e in shard] == whole[index::4]
+
+
 def test_skipping_past_a_video_does_not_wait_for_it(clips: Clips) -> None:
     names = [str(clips.path(name)) for name in ("h264.mp4", "hevc.mp4", "vp9.webm")]
     made = nvc.VideoDataset(names, 4, size=(32, 32), index_cache=False, num_parallel_calls=1)

@@ -286,6 +286,22 @@ def test_a_slow_loop_needs_no_more_memory() -> None:
     assert len(places) == 3
 
 
+@pytest.mark.parametrize("last", [None, 6])
+def test_a_slow_loop_that_keeps_its_chunks(last: int | None) -> None:
+    """Several decoders wait for memory that does not come back; a break ends the waits, too."""
+    drawn = np.random.default_rng(0).integers(0, 255, (240, 6, 8, 3), np.uint8)
+    frames = np.kron(drawn, np.ones((1, 8, 8, 1), np.uint8))
+    contents = nvc.encode_video(frames, 25, "vp9", "webm", gop=30, preset="8").numpy()
+    held = []
+    with nvc.iter_video(contents, 8, timeout=60) as chunks:
+        for chunk in chunks:
+            held.append(chunk)
+            if len(held) == last:
+                break
+            time.sleep(0.05 if len(held) < 8 else 0)
+    assert len(held) == (last or 30)
+
+
 def test_several_iterators_at_once() -> None:
     whole = nvc.decode_video(REAL.read_bytes(), size=(36, 64))
     made = [nvc.iter_video(REAL, 7 + i, size=(36, 64)) for i in range(5)]

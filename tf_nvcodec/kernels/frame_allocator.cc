@@ -43,11 +43,13 @@ void* FrameAllocator::AllocateRaw(size_t alignment, size_t bytes) {
   std::unique_lock<std::mutex> lock(mutex_);
   void* memory = TakeIdle(bytes);
   if (memory == nullptr && patient_from_ > 0 && in_use_.size() >= patient_from_) {
-    const auto may_go_on = [this] { return !idle_.empty() || (awaited_ && !kept_) || closed_; };
-    if (kept_) {
-      changed_.wait_for(lock, kShortWait, may_go_on);
-    } else {
+    // Another thread's wait in vain does not prolong this one.
+    const bool patient = !kept_;
+    const auto may_go_on = [&] { return !idle_.empty() || (awaited_ && patient) || closed_; };
+    if (patient) {
       changed_.wait(lock, may_go_on);
+    } else {
+      changed_.wait_for(lock, kShortWait, may_go_on);
     }
     memory = TakeIdle(bytes);
     kept_ = memory == nullptr;

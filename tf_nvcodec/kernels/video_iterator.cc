@@ -42,12 +42,6 @@ absl::StatusOr<std::unique_ptr<VideoIterator>> VideoIterator::Open(Arguments arg
   std::unique_ptr<VideoIterator> iterator(new VideoIterator(std::move(arguments)));
   const absl::Status opened = iterator->OpenVideo(/*wrong=*/nullptr, cancelled);
   if (!opened.ok()) return iterator->Named(opened);
-  const int64_t most = iterator->arguments_.decode.max_frames;
-  if (most > 0 && iterator->total_ > most) {
-    return iterator->Named(absl::ResourceExhaustedError(
-        absl::StrCat("the iterator decodes ", iterator->total_, " frames, but max_frames is ", most,
-                     "; choose a smaller range or raise max_frames")));
-  }
   const int64_t bytes =
       FrameBytesAtMost(iterator->arguments_.decode, *iterator->video_.index->stream().codec);
   const int64_t ahead = std::min(kFramesAhead, kBytesAhead / std::max<int64_t>(bytes, 1));
@@ -69,7 +63,6 @@ absl::StatusOr<std::unique_ptr<VideoIterator>> VideoIterator::Open(Arguments arg
 VideoIterator::~VideoIterator() {
   Stop();
   if (thread_.joinable()) thread_.join();
-  if (memory_ != nullptr) memory_->Close();
 }
 
 absl::Status VideoIterator::Named(const absl::Status& status) const {
@@ -85,16 +78,26 @@ absl::Status VideoIterator::Named(const absl::Status& status) const {
 // Opens the video and divides the range into chunks.
 absl::Status VideoIterator::OpenVideo(const FrameIndex* wrong, const Cancelled& cancelled) {
   const char* stage = "";
-  NVC_ASSIGN_OR_RETURN(video_, store_->Open(0, cancelled, &statistics_, &stage, wrong));
+  NVC_ASSIGN_OR_RETURN(IndexedVideo video, store_->Open(0, cancelled, &statistics_, &stage, wrong));
   NVC_ASSIGN_OR_RETURN(const std::vector<int64_t> frames,
                        FramesInSlice(arguments_.start, arguments_.stop, arguments_.stride,
-                                     video_.index->num_frames()));
-  total_ = static_cast<int64_t>(frames.size());
-  windows_.clear();
-  for (int64_t i = 0; i < total_; i += arguments_.chunk) {
-    windows_.emplace_back(frames.begin() + i,
-                          frames.begin() + std::min(i + arguments_.chunk, total_));
+                                     video.index->num_frames()));
+  const auto total = static_cast<int64_t>(frames.size());
+  const int64_t most = arguments_.decode.max_frames;
+  if (most > 0 && total > most) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("the iterator decodes ", total, " frames, but max_frames is ", most,
+                     "; choose a smaller range or raise max_frames"));
   }
+  std::vector<Window> windows;
+  for (int64_t i = 0; i < total; i += arguments_.chunk) {
+    windows.emplace_back(frames.begin() + i,
+                         frames.begin() + std::min(i + arguments_.chunk, total));
+  }
+  std::lock_guard<std::mutex> lock(mutex_);
+  video_ = std::move(video);
+  windows_ = std::move(windows);
+  total_ = total;
   return absl::OkStatus();
 }
 
@@ -167,6 +170,10 @@ absl::Status VideoIterator::RunFrom(size_t first, bool alone, size_t* finished) 
     std::lock_guard<std::mutex> lock(mutex_);
     first_ = first;
     pass_ = &pass;
+    // After an error, chunks behind it may be there.
+    for (const auto& [number, chunk] : ready_) {
+      if (number >= first) pass.Drop(number - first);
+    }
     pass.Allow(next_ + ahead_ - first);
     if (stopped_) pass.Stop();
   }
@@ -242,7 +249,7 @@ void VideoIterator::Stop() {
 void VideoIterator::StopLocked() {
   stopped_ = true;
   if (pass_ != nullptr) pass_->Stop();
-  if (memory_ != nullptr) memory_->SetAwaited(true);  // the pass may wait for memory
+  if (memory_ != nullptr) memory_->Close();  // the pass may wait for memory
   changed_.notify_all();
 }
 

@@ -64,6 +64,7 @@ class VideoIterator {
 
  private:
   explicit VideoIterator(Arguments arguments);
+  // Sets video_, windows_ and total_. Only the thread of the pass calls it, once there is one.
   absl::Status OpenVideo(const FrameIndex* wrong, const Cancelled& cancelled);
   void Run();
   absl::Status RunFrom(size_t first, bool alone, size_t* finished);
@@ -77,7 +78,7 @@ class VideoIterator {
   std::unique_ptr<VideoStore> store_;
   IndexedVideo video_;
   std::vector<Window> windows_;  // the frames of each chunk
-  int64_t total_ = 0;
+  std::atomic<int64_t> total_{0};
   std::shared_ptr<FrameAllocator> memory_;
 
   std::mutex mutex_;

@@ -303,6 +303,7 @@ TEST_P(WindowPassTest, DroppedWindowsTakeNoMemoryAndStopEnds) {
   std::vector<std::string> frames;
   ASSERT_TRUE(consumer.Take(0, &frames).status.ok());
   for (size_t i = 5; i < 10; ++i) consumer.pass()->Drop(i);
+  consumer.pass()->Drop(windows.size() + 1000);
   ASSERT_TRUE(consumer.Take(10, &frames).status.ok());
   EXPECT_LE(consumer.pass()->num_finished(), 12u);
   consumer.pass()->Stop();

@@ -96,6 +96,7 @@ void WindowPass::Allow(size_t count) {
 
 void WindowPass::Drop(size_t window) {
   std::lock_guard<std::mutex> lock(mutex_);
+  if (window >= windows_.size()) return;
   if (open_[window] == nullptr && !over_[window]) SetOver(window);
 }
 

@@ -65,7 +65,8 @@ class WindowPass : private FrameSink {
   // Lets the pass go on to the end of the first `count` windows. Windows that overlap the last of
   // them take memory, too. Thread-safe.
   void Allow(size_t count);
-  // Nobody wants this window. It never finishes, unless it has begun. Thread-safe.
+  // Nobody wants this window, which the pass may not have at all. It never finishes, unless it has
+  // begun. Thread-safe.
   void Drop(size_t window);
   // Makes Run return Cancelled. Thread-safe.
   void Stop();
