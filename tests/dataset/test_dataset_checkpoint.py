@@ -139,6 +139,19 @@ def test_refuses_another_datasets_checkpoint(files, tmp_path, other) -> None:
         tf.train.Checkpoint(iterator=fresh).restore(path)
 
 
+def test_a_clip_that_other_times_do_not_have_is_an_error(files, tmp_path) -> None:
+    """Two datasets with as many clips of as many videos, divided in another way."""
+    times = [[0.0], [0.0, 0.1, 0.2]]
+    iterator = iter(without_prefetch(dataset(files[:2], tmp_path, clip_at=times)))
+    next(iterator)
+    time.sleep(0.3)  # the next clips are decoded ahead
+    path = tf.train.Checkpoint(iterator=iterator).save(str(tmp_path / "c"))
+    fresh = iter(without_prefetch(dataset(files[:2], tmp_path, clip_at=times[::-1])))
+    tf.train.Checkpoint(iterator=fresh).restore(path)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="clip_at has 1 times"):
+        list(fresh)
+
+
 def test_checks_positions_against_changed_files(clips, tmp_path) -> None:
     """A file that has become shorter since the checkpoint was made."""
     video = tmp_path / "video.mp4"

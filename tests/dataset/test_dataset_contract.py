@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
 from pathlib import Path
@@ -191,6 +192,12 @@ def test_a_file_is_indexed_once(files, tmp_path) -> None:
     # Twice for each video: to count its clips, and for the pass that reads them.
     assert made.statistics().files_opened == 6 and count > 6
     assert made.statistics().index_seconds > 0
+
+
+def test_the_largest_numbers_mean_all(files) -> None:
+    shuffled: dict[str, Any] = {"clip_step": 6, "shuffle": True, "seed": 3}
+    most = dataset(files, shuffle_group=sys.maxsize, num_parallel_calls=sys.maxsize, **shuffled)
+    assert sorted(ids(most)) == sorted(ids(dataset(files, **shuffled)))
 
 
 def test_two_datasets_do_not_share_statistics(files) -> None:

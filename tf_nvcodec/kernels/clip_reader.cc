@@ -96,7 +96,15 @@ absl::StatusOr<Clip> ClipReader::Select(const FrameIndex& index, const SeededCli
                        HashMix(clip.seed, static_cast<uint64_t>(clip.id.video)));
   }
   const auto& splits = arguments_.time_splits;
-  const int64_t first = splits.empty() ? 0 : splits[static_cast<size_t>(clip.id.video)];
+  const auto video = static_cast<size_t>(clip.id.video);
+  const int64_t first = splits.empty() ? 0 : splits[video];
+  const auto all = static_cast<int64_t>(arguments_.times.size());
+  const int64_t count = (splits.empty() ? all : splits[video + 1]) - first;
+  if (clip.id.clip < 0 || clip.id.clip >= count) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("clip ", clip.id.clip, " does not exist: clip_at has ", count,
+                     " times for the video; the iterator was saved with other arguments"));
+  }
   return spec.SelectAt(index, arguments_.times[static_cast<size_t>(first + clip.id.clip)]);
 }
 

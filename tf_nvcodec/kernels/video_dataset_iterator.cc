@@ -167,9 +167,11 @@ class Iterator : public DatasetIterator<VideoDataset> {
     changed_->notify_all();
     while (to_skip_ > 0 && !stopped_ && !IsWalkedThrough()) WaitForChange(context, &lock);
     *num_skipped = num_to_skip - static_cast<int>(to_skip_);
-    *end_of_sequence = to_skip_ > 0;
+    const bool ended = to_skip_ > 0;
     to_skip_ = 0;
     if (stopped_) return Stopped();
+    if (ended) TF_RETURN_IF_ERROR(walk_error_);
+    *end_of_sequence = ended;
     return absl::OkStatus();
   }
 
@@ -320,7 +322,7 @@ class Iterator : public DatasetIterator<VideoDataset> {
   }
 
   bool IsWalkedThrough() const TF_EXCLUSIVE_LOCKS_REQUIRED(*mutex_) {
-    return exhausted_ && again_.empty();
+    return (exhausted_ || !walk_error_.ok()) && again_.empty();
   }
 
   bool HasRoom() const TF_EXCLUSIVE_LOCKS_REQUIRED(*mutex_) {
@@ -381,7 +383,9 @@ class Iterator : public DatasetIterator<VideoDataset> {
         requests_.push_back(request);
       }
       if (!found) {
-        exhausted_ = true;
+        // After an error the epoch has not ended: a checkpoint says where it goes on.
+        exhausted_ = status.ok();
+        walk_error_ = status;
         if (latest_ != nullptr) latest_->pass->Close();
         latest_ = nullptr;
         return;
@@ -562,6 +566,7 @@ class Iterator : public DatasetIterator<VideoDataset> {
   bool started_ = false;
   uint64_t epoch_seed_ = 0;
   bool exhausted_ = false;
+  absl::Status walk_error_;       // the walk ends with it, after a request that hands it out
   std::deque<SeededClip> again_;  // clips that were pending when the checkpoint was made
   std::deque<std::shared_ptr<Request>> requests_;
   int64_t num_calls_ = 0;

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -111,6 +112,8 @@ class VideoDatasetOp : public ::tensorflow::data::UnaryDatasetOpKernel {
           absl::StrCat("num_parallel_calls must be at least 1, or tf.data.AUTOTUNE, got ",
                        a.num_parallel_calls));
     }
+    // No machine decodes so many at once, and tf.data keeps the number as a double.
+    a.num_parallel_calls = std::min(a.num_parallel_calls, int64_t{1} << 20);
     for (const auto& [name, value] : context->def().attr()) {
       // Whoever writes the graph adds the outputs' types and shapes.
       const bool outputs = name == "output_types" || name == "output_shapes";

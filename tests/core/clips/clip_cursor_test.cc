@@ -1,5 +1,6 @@
 #include "tf_nvcodec/core/clips/clip_cursor.h"
 
+#include <limits>
 #include <numeric>
 #include <string>
 #include <tuple>
@@ -234,6 +235,28 @@ TEST(ClipCursorTest, AFailedCountIsTriedAgain) {
       clips.emplace_back(clip.id.video, clip.id.clip, clip.seed);
     }
     EXPECT_EQ(clips, Rest(ClipCursor(&order), 5));
+  }
+}
+
+// A damaged clock gives a video more clips than memory could list, and two of them more than 64
+// bits.
+TEST(ClipCursorTest, VideosWithCountlessClips) {
+  const auto countless = [](const std::vector<int64_t>& videos) {
+    return absl::StatusOr<std::vector<int64_t>>(
+        std::vector<int64_t>(videos.size(), ClipOrder::kMostClips));
+  };
+  for (const bool shuffle : {false, true}) {
+    const ClipOrder order(ClipCounts{4, -1, {}},
+                          ClipOrder::Options{shuffle, std::numeric_limits<int64_t>::max(), 1, 0});
+    EXPECT_EQ(order.num_units(), shuffle ? 1 : 4);
+    ClipCursor cursor(&order);
+    SeededClip clip;
+    const auto found = cursor.Next(7, nullptr, countless, &clip);
+    ASSERT_TRUE(found.ok() && *found);
+    EXPECT_GE(clip.id.clip, 0);
+    const auto following = cursor.Following(clip.id.video, 7, false, countless);
+    EXPECT_LE(following.size(), ClipCursor::kMostFollowing);
+    if (!shuffle) EXPECT_EQ(following.size(), ClipCursor::kMostFollowing);
   }
 }
 

@@ -124,6 +124,12 @@ TEST_F(IndexCacheTest, PacketsOutsideTheFileAreNotFound) {
   ExpectNotFound(file_);
 }
 
+TEST_F(IndexCacheTest, AHoleOfATerabyteIsNotFound) {
+  ASSERT_TRUE(cache_.Store(file_, index_).ok());
+  fs::resize_file(cache_.FileName(file_.path), uintmax_t{1} << 40);
+  ExpectNotFound(file_);
+}
+
 TEST_F(IndexCacheTest, AnythingButAFileIsNotFound) {
   fs::create_directories(cache_.FileName(file_.path));
   ExpectNotFound(file_);

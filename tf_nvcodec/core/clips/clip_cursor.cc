@@ -1,6 +1,5 @@
 #include "tf_nvcodec/core/clips/clip_cursor.h"
 
-#include <numeric>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -43,7 +42,7 @@ absl::Status ClipCursor::OpenUnit(const CountClips& count) {
   // videos_ is set last. If anything here fails, the next step tries it again.
   std::vector<int64_t> videos = order_->VideosOf(state_.unit, state_.seed);
   NVC_ASSIGN_OR_RETURN(counts_, count(videos));
-  num_clips_ = std::accumulate(counts_.begin(), counts_.end(), int64_t{0});
+  num_clips_ = ClipOrder::Total(counts_);
   if (state_.place > num_clips_) {
     return absl::InvalidArgumentError(absl::StrCat("the saved position is clip ", state_.place,
                                                    " of unit ", state_.unit, ", which has ",
@@ -86,6 +85,7 @@ std::vector<SeededClip> ClipCursor::Following(int64_t video, uint64_t epoch_seed
   std::vector<SeededClip> clips;
   if (order_->units_are_clips()) {
     for (int64_t unit = state_.next_unit; !splits && unit < order_->num_units(); ++unit) {
+      if (clips.size() == kMostFollowing) break;
       const ClipId id = order_->ClipOf(unit, epoch_seed);
       if (id.video != video) break;
       clips.push_back({id, epoch_seed});
@@ -94,6 +94,7 @@ std::vector<SeededClip> ClipCursor::Following(int64_t video, uint64_t epoch_seed
   }
   if (state_.unit < 0 || (videos_.empty() && !OpenUnit(count).ok())) return clips;
   for (int64_t place = state_.place; place < num_clips_; ++place) {
+    if (clips.size() == kMostFollowing) break;
     const ClipId id = order_->ClipAt(state_.unit, state_.seed, videos_, counts_, place);
     if (id.video != video) break;
     clips.push_back({id, state_.seed});

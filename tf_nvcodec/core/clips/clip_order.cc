@@ -9,6 +9,12 @@
 
 namespace nvc {
 
+int64_t ClipOrder::Total(const std::vector<int64_t>& counts) {
+  int64_t total = 0;
+  for (const int64_t count : counts) total += std::min(count, kMostClips - total);
+  return total;
+}
+
 absl::Status ClipOrder::Validate(const ClipCounts& counts, const Options& options) {
   if (counts.num_videos < 1) return absl::InvalidArgumentError("there are no videos");
   if (options.num_shards < 1 || options.shard < 0 || options.shard >= options.num_shards) {
@@ -31,6 +37,9 @@ absl::Status ClipOrder::Validate(const ClipCounts& counts, const Options& option
           absl::StrCat("video ", i, " has a negative number of clips, ", counts.counts[i]));
     }
   }
+  if (Total(counts.counts) == kMostClips) {
+    return absl::InvalidArgumentError("the videos have more clips than can be numbered");
+  }
   return absl::OkStatus();
 }
 
@@ -47,6 +56,8 @@ ClipOrder::ClipOrder(ClipCounts counts, const Options& options)
   const int64_t shards = options_.num_shards;
   shard_size_ = total / shards + (options_.shard < total % shards ? 1 : 0);
   num_units_ = shard_size_;
+  // One unit may have all videos; sums with a larger group would exceed 64 bits.
+  options_.group = std::clamp<int64_t>(options_.group, 1, std::max<int64_t>(shard_size_, 1));
   if (!counts_.known() && options_.shuffle) {
     num_units_ = (shard_size_ + options_.group - 1) / options_.group;
   }
@@ -77,8 +88,7 @@ std::vector<int64_t> ClipOrder::VideosOf(int64_t unit, uint64_t seed) const {
 
 ClipId ClipOrder::ClipAt(int64_t unit, uint64_t seed, const std::vector<int64_t>& videos,
                          const std::vector<int64_t>& counts, int64_t place) const {
-  const int64_t total = std::accumulate(counts.begin(), counts.end(), int64_t{0});
-  int64_t clip = Permuted(total, HashMix(seed, static_cast<uint64_t>(unit)), place);
+  int64_t clip = Permuted(Total(counts), HashMix(seed, static_cast<uint64_t>(unit)), place);
   size_t i = 0;
   for (; clip >= counts[i]; ++i) clip -= counts[i];
   return {videos[i], clip};

@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <chrono>
+#include <limits>
 #include <system_error>
 #include <utility>
 
@@ -89,6 +90,8 @@ bool ReadAll(const std::string& path, std::string* out) {
   if (file.get() < 0 || ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) {
     return false;
   }
+  // A hole makes a file of any size cost nothing to whoever puts it here.
+  if (status.st_size > std::numeric_limits<int>::max()) return false;
   out->resize(static_cast<size_t>(status.st_size));
   size_t done = 0;
   while (done < out->size()) {
