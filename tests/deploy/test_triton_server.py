@@ -204,6 +204,13 @@ def test_several_inputs_of_numbers_and_a_wrong_number_of_rows(client: Any) -> No
     with pytest.raises(grpc.InferenceServerException, match="'y' has 3 rows for a batch of 2"):
         ask([[1, 2], [3, 4]], [1, 2])
     assert ask([[5, 6]], [1]) == [[5, 6]]
+    # A request in the same batch gets its answer all the same.
+    with ThreadPoolExecutor(2) as threads:
+        for _ in range(5):
+            wrong = threads.submit(ask, [[1, 2]], [2])
+            assert threads.submit(ask, [[3, 4]], [1]).result() == [[3, 4]]
+            with pytest.raises(grpc.InferenceServerException, match="'y' has 2 rows"):
+                wrong.result()
 
 
 def test_the_process_dies_between_requests(

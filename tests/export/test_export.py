@@ -519,6 +519,14 @@ def test_a_model_that_a_fresh_process_cannot_run(tmp_path: Path, videos: list[by
     with pytest.raises(RuntimeError, match="does not run in a fresh process"):
         nvc.export_video_model(network, tmp_path / "model", takes=IMAGES, check=videos)
     assert not list(tmp_path.iterdir())
+    # In an object store, which cannot rename, the old model stays.
+    target = "ram://exported/model"
+    nvc.export_video_model(Colors(), target, check=videos[:1])
+    with pytest.raises(RuntimeError, match="does not run in a fresh process"):
+        nvc.export_video_model(network, target, takes=IMAGES, overwrite=True, check=videos[:1])
+    assert {"logits", "brightest"} < set(serve(target, videos))
+    with pytest.raises(ValueError, match="is the network itself"):
+        nvc.export_video_model(target, f"{target}/", overwrite=True)
 
 
 @pytest.mark.parametrize(

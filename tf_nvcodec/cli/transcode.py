@@ -200,7 +200,8 @@ class _Job:
             for block in self._source.decode_range(
                 positions, self._decoding, self.frame_bytes(), budget
             ):
-                size += out.write(join(self._encode(block.frames, block.pts, progress)))
+                if len(block.frames) > 0:  # else all of it was damaged, and skipped
+                    size += out.write(join(self._encode(block.frames, block.pts, progress)))
                 progress.advance(block.asked)
         return size
 

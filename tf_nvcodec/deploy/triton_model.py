@@ -162,8 +162,8 @@ class ModelProcess:
         while not self._stopping:
             try:
                 why_not = self._run_once()
-            except OSError as error:  # no such program, or no memory for another
-                why_not = f"{self._python}: {error}"
+            except Exception as error:  # no such program, or no memory or thread for another
+                why_not = f"{self._python}: {type(error).__name__}: {error}"
             if not why_not:
                 pause = _PAUSE
                 continue
@@ -185,13 +185,15 @@ class ModelProcess:
                 )
             with self._changed:
                 self._process = process
-            said = self._load(process, connection)
-            if said == "ready":
-                self._receive(process, connection)
-            process.kill()
-            process.wait()
-            with self._changed:
-                self._process = None
+            try:
+                said = self._load(process, connection)
+                if said == "ready":
+                    self._receive(process, connection)
+            finally:
+                process.kill()
+                process.wait()
+                with self._changed:
+                    self._process = None
         return "" if said == "ready" else said
 
     def _load(self, process: Any, connection: Any) -> str:
@@ -410,6 +412,7 @@ class TritonPythonModel:
                 outputs = self._process.run(
                     batch, lambda: all(request.is_cancelled() for request in left), seconds
                 )
+            _check_rows(outputs, sum(request.rows for request in left))
         except ProcessDiedError:
             for request in left:
                 request.seconds += seconds
@@ -440,24 +443,40 @@ class TritonPythonModel:
 
     def _run_each(self, requests: list[_Request], alone: bool) -> None:
         for request in requests:
-            self._run([request], alone, share=1 / len(requests))
+            with _failing(request):
+                self._run([request], alone, share=1 / len(requests))
+
+
+def _check_rows(outputs: dict[str, Any], rows: int) -> None:
+    for name, value in outputs.items():
+        if len(value) != rows:
+            # The rows could be those of another client.
+            raise ModelError(
+                "InternalError",
+                f"the model's output {name!r} has {len(value)} rows for a batch of {rows}: it must "
+                "have one for each row of the inputs",
+            )
 
 
 def _answer(requests: list[_Request], outputs: dict[str, Any]) -> None:
     """Gives each request its rows of the outputs."""
-    rows = sum(request.rows for request in requests)
-    for name, value in outputs.items():
-        if len(value) != rows:
-            # The rows could be those of another client.
-            raise ValueError(
-                f"the model's output {name!r} has {len(value)} rows for a batch of {rows}: it must "
-                "have one for each row of the inputs"
-            )
     start = 0
     for request in requests:
         own = slice(start, start + request.rows)
-        request.answer({name: value[own] for name, value in outputs.items()})
+        with _failing(request):
+            request.answer({name: value[own] for name, value in outputs.items()})
         start += request.rows
+
+
+@contextlib.contextmanager
+def _failing(request: _Request) -> Iterator[None]:
+    """Answers the request with an error of the block, which is of no other request."""
+    try:
+        yield
+    except Exception as error:
+        _log(f"a request cannot be answered: {error!r}")
+        with contextlib.suppress(Exception):
+            request.fail(f"{type(error).__name__}: {error}", pb_utils.TritonError.INTERNAL)
 
 
 def _code(kind: str) -> Any:

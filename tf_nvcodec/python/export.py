@@ -235,15 +235,18 @@ def _try(how: Mapping[str, Any]) -> None:
 def _complete_folder(target: str, network: Any) -> Iterator[str]:
     """Gives a folder to write to, which takes the place of `target` at the end of the block. If the
     block fails, `target` stays as it was."""
-    if "://" in target:  # there is no renaming in an object store
-        if tf.io.gfile.exists(target):
-            tf.io.gfile.rmtree(target)
-        yield target
-        return
-    if isinstance(network, (str, os.PathLike)) and os.path.realpath(network) == os.path.realpath(
-        target
+    given = os.fspath(network) if isinstance(network, (str, os.PathLike)) else ""
+    if target.rstrip("/") == given.rstrip("/") or (
+        given and "://" not in target and os.path.realpath(given) == os.path.realpath(target)
     ):
         raise ValueError(f"{target} is the network itself: name another folder")
+    if "://" in target:  # there is no renaming in an object store
+        with tempfile.TemporaryDirectory() as work:
+            yield work
+            if tf.io.gfile.exists(target):
+                tf.io.gfile.rmtree(target)
+            _copy_folder(work, target)
+        return
     parent, name = os.path.split(os.path.abspath(target))
     os.makedirs(parent, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{name}.", dir=parent) as work:
@@ -252,6 +255,15 @@ def _complete_folder(target: str, network: Any) -> Iterator[str]:
         if os.path.isdir(target):
             shutil.rmtree(target)
         os.rename(unfinished, target)
+
+
+def _copy_folder(source: str, target: str) -> None:
+    for folder, _, names in os.walk(source):
+        relative = os.path.relpath(folder, source)
+        place = target if relative == "." else f"{target.rstrip('/')}/{relative}"
+        tf.io.gfile.makedirs(place)
+        for name in names:
+            tf.io.gfile.copy(os.path.join(folder, name), f"{place}/{name}", overwrite=True)
 
 
 class _VideoModel(tf.Module):
