@@ -39,6 +39,10 @@ class ImageOptions:
                 f"center_crop is {self.center_crop}; it is a share of the picture, above 0 and at "
                 "most 1"
             )
+        if self.value_range is not None and len(self.value_range) != 2:
+            raise VerificationDataError(
+                f"value_range is {self.value_range}; it is the lowest and the highest value"
+            )
         if self.value_range is not None and (self.mean is not None or self.std is not None):
             raise VerificationDataError("give value_range, or mean and std, not both")
         if self.std is not None and not all(self.std):
@@ -88,12 +92,13 @@ class ImageReader:
         try:
             with tf.device("CPU:0"):
                 image = tf.io.decode_image(contents, self._channels, expand_animations=False)
-                return self._values(self._resized(image))
         except (tf.errors.OpError, ValueError) as error:
             raise VerificationDataError(
                 f"{where}: is no picture that TensorFlow reads (BMP, GIF, JPEG, PNG): "
                 f"{str(error).splitlines()[0]}"
             ) from error
+        with tf.device("CPU:0"):
+            return self._values(self._resized(image))
 
     def _resized(self, image: Any) -> npt.NDArray[np.float32]:
         import tensorflow as tf

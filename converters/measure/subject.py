@@ -92,6 +92,8 @@ def check_same_inputs(model: Subject, original: Subject) -> None:
 def is_plan(path: PathLike) -> bool:
     """Whether the file is a TensorRT plan, by its name or its first bytes."""
     path = Path(path)
+    if path.is_dir():
+        return False
     if path.suffix in _PLAN_SUFFIXES:
         return True
     if not path.is_file():

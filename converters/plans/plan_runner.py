@@ -248,7 +248,7 @@ class PlanRunner(contextlib.AbstractContextManager["PlanRunner"]):
         found = {}
         for name, given in inputs.items():
             shared = is_shared(given)
-            value = share(name, given, self._device) if shared else np.ascontiguousarray(given)
+            value = share(name, given, self._device) if shared else np.asarray(given, order="C")
             if value.dtype != self.dtype(name):
                 raise PlanError(
                     f"{self._what} takes {self.dtype(name)} for {name!r}, not {value.dtype}"
@@ -361,7 +361,16 @@ class PlanRunner(contextlib.AbstractContextManager["PlanRunner"]):
                     raise self._refused(binding, array)
                 placed.addresses[binding] = self._device.allocate(array.nbytes)
             context.set_tensor_address(binding, placed.addresses[binding])
-        missing = context.infer_shapes()
+        try:
+            missing = context.infer_shapes()
+        except RuntimeError as error:
+            shapes = ", ".join(
+                f"{self._name(binding)}:{format_shape(array.shape)}"
+                for binding, array in arrays.items()
+            )
+            raise PlanError(
+                f"{self._what} does not take these inputs together: {shapes}. {self._said()}"
+            ) from error
         if missing:
             raise PlanError(f"{self._what}: no shape is known of {', '.join(missing)}")
         for binding in self._bindings:

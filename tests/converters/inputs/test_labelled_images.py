@@ -86,6 +86,7 @@ def test_values_of_float_inputs() -> None:
         ((None, 8, 8, 3), np.float32, {"std": (0.0,)}, "std is .*can be 0"),
         ((None, 8, 8, 3), np.float32, {"center_crop": 0}, "center_crop is 0"),
         ((None, 8, 8, 3), np.float32, {"mean": (1.0,), "value_range": (0, 1)}, "not both"),
+        ((None, 8, 8, 3), np.float32, {"value_range": (255,)}, "lowest and the highest"),
     ],
 )
 def test_inputs_and_options_that_do_not_fit(

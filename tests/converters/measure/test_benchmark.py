@@ -180,8 +180,9 @@ def test_plans_are_known_by_name_or_content(tmp_path: Path) -> None:
     (tmp_path / "x.plan").write_bytes(b"")
     (tmp_path / "x.bin").write_bytes(b"ftrt123")
     (tmp_path / "x.pb").write_bytes(b"")
+    (tmp_path / "folder.trt").mkdir()
     found = {path.name: is_plan(path) for path in sorted(tmp_path.iterdir())}
-    assert found == {"x.plan": True, "x.bin": True, "x.pb": False}
+    assert found == {"x.plan": True, "x.bin": True, "x.pb": False, "folder.trt": False}
     assert not is_plan(tmp_path) and not is_plan(tmp_path / "nowhere")
 
 
