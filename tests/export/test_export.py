@@ -525,8 +525,11 @@ def test_a_model_that_a_fresh_process_cannot_run(tmp_path: Path, videos: list[by
     with pytest.raises(RuntimeError, match="does not run in a fresh process"):
         nvc.export_video_model(network, target, takes=IMAGES, overwrite=True, check=videos[:1])
     assert {"logits", "brightest"} < set(serve(target, videos))
+    source = "ram://exported/network"
+    tf.saved_model.save(Colors(), source)
     with pytest.raises(ValueError, match="is the network itself"):
-        nvc.export_video_model(target, f"{target}/", overwrite=True)
+        nvc.export_video_model(source, f"{source}/", takes=IMAGES, overwrite=True)
+    assert tf.saved_model.contains_saved_model(source)
 
 
 @pytest.mark.parametrize(
