@@ -436,3 +436,12 @@ def test_max_pixels(tmp_path: Path, cached: bool) -> None:
     assert not list(skipping)
     assert sum(skipping.statistics().skipped.values()) == 4
     assert len(list(dataset_of([path], index_cache=cache, max_pixels=64 * 64))) == 4
+
+
+def test_a_video_that_cannot_be_counted_is_opened_once(tmp_path: Path) -> None:
+    """If it opened at a second time, only the first of its clips would come."""
+    (tmp_path / "bad.mp4").write_bytes(b"no video" * 100)
+    made = nvc.VideoDataset([str(tmp_path / "bad.mp4")], CLIP, on_error="skip", index_cache=False)
+    assert list(made) == []
+    found = made.statistics()
+    assert (found.files_opened, found.skipped) == (1, {"index: INVALID_ARGUMENT": 1})

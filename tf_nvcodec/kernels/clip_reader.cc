@@ -200,10 +200,11 @@ ClipResult ClipReader::Failed(const SeededClip& clip, const absl::Status& status
   return {};
 }
 
-int64_t ClipReader::Count(int64_t video, const Cancelled& cancelled) const {
-  const char* stage = "";
-  const auto opened = store_.Open(video, WithinTimeout(cancelled), &statistics_, &stage);
-  return opened.ok() ? arguments_.clips.CountAll(*opened->index) : 1;
+absl::StatusOr<int64_t> ClipReader::Count(int64_t video, const Cancelled& cancelled,
+                                          const char** stage) const {
+  NVC_ASSIGN_OR_RETURN(const IndexedVideo opened,
+                       store_.Open(video, WithinTimeout(cancelled), &statistics_, stage));
+  return arguments_.clips.CountAll(*opened.index);
 }
 
 }  // namespace nvc

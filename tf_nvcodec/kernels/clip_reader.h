@@ -61,9 +61,10 @@ class ClipReader {
   ClipResult Read(const SeededClip& clip, ::tensorflow::Allocator* allocator,
                   const Cancelled& cancelled) const;
 
-  // Returns the number of clips that sampling "all" takes from the video. Returns 1 for a video
-  // that can't be read, so that the iterator reads it and reports the error.
-  int64_t Count(int64_t video, const Cancelled& cancelled) const;
+  // Returns the number of clips that sampling "all" takes from the video, or the error of opening
+  // it and its stage.
+  absl::StatusOr<int64_t> Count(int64_t video, const Cancelled& cancelled,
+                                const char** stage) const;
 
   // The steps of Read, for a pass over several clips of a video (ClipPass). `stage` names the step
   // for Failed: Open sets "open" or "index", Select wants "short", decoding wants "decode".

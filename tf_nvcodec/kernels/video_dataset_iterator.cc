@@ -6,6 +6,7 @@
 #include <condition_variable>
 #include <deque>
 #include <list>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -62,6 +63,12 @@ struct RunningPass {
   std::shared_ptr<ClipPass> pass;
   std::atomic<bool> over{false};
   std::unique_ptr<::tensorflow::Thread> thread;
+};
+
+// Why the clips of a video could not be counted.
+struct Uncounted {
+  absl::Status status;
+  const char* stage = "";
 };
 
 // Videos whose clips several threads count together.
@@ -355,6 +362,7 @@ class Iterator : public DatasetIterator<VideoDataset> {
     ClipCursor cursor = cursor_;
     bool found = true, restored = false;
     absl::Status status;
+    std::optional<Uncounted> uncounted;
     {
       mutex_lock lock(*mutex_);
       restored = !again_.empty();
@@ -390,11 +398,25 @@ class Iterator : public DatasetIterator<VideoDataset> {
         latest_ = nullptr;
         return;
       }
+      if (const auto failed = uncounted_.find(request->clip.id.video); failed != uncounted_.end()) {
+        if (!restored) uncounted = failed->second;
+        uncounted_.erase(failed);
+      }
       if (to_skip_ > 0) {
         --to_skip_;
         return;
       }
       requests_.push_back(request);
+    }
+    if (uncounted.has_value()) {
+      // The file may open by now, but its other clips are lost.
+      ClipResult failed = dataset()->reader().Failed(
+          request->clip, uncounted->status, uncounted->stage, [this] { return stopped_.load(); });
+      mutex_lock lock(*mutex_);
+      request->result = std::move(failed);
+      request->done = true;
+      changed_->notify_all();
+      return;
     }
     if (!dataset()->in_order() || !AskLatestPass(context, request)) StartRead(context, request);
   }
@@ -523,6 +545,17 @@ class Iterator : public DatasetIterator<VideoDataset> {
     };
   }
 
+  // Returns -1 if the video cannot be opened, and keeps why.
+  int64_t CountOf(int64_t video, const Cancelled& cancelled) {
+    const char* stage = "";
+    const auto count = dataset()->reader().Count(video, cancelled, &stage);
+    mutex_lock lock(*mutex_);
+    uncounted_.erase(video);
+    if (count.ok()) return *count;
+    uncounted_[video] = {count.status(), stage};
+    return -1;
+  }
+
   // Counts the clips of several videos in parallel: a shuffle needs the counts of all videos of a
   // unit before its first clip.
   CountClips CountsOf(const std::shared_ptr<IteratorContext>& context) {
@@ -534,8 +567,7 @@ class Iterator : public DatasetIterator<VideoDataset> {
         // A closure that starts after all videos are counted must not use `this`, which may be
         // gone.
         for (size_t i = shared->next++; i < shared->videos.size(); i = shared->next++) {
-          shared->counts[i] =
-              stopped_ ? 0 : dataset()->reader().Count(shared->videos[i], cancelled);
+          shared->counts[i] = stopped_ ? 0 : CountOf(shared->videos[i], cancelled);
           std::lock_guard<std::mutex> lock(shared->mutex);
           ++shared->done;
           shared->changed.notify_all();
@@ -566,8 +598,9 @@ class Iterator : public DatasetIterator<VideoDataset> {
   bool started_ = false;
   uint64_t epoch_seed_ = 0;
   bool exhausted_ = false;
-  absl::Status walk_error_;       // the walk ends with it, after a request that hands it out
-  std::deque<SeededClip> again_;  // clips that were pending when the checkpoint was made
+  absl::Status walk_error_;  // the walk ends with it, after a request that hands it out
+  std::map<int64_t, Uncounted> uncounted_;  // by video, until its one clip is due
+  std::deque<SeededClip> again_;            // clips that were pending when the checkpoint was made
   std::deque<std::shared_ptr<Request>> requests_;
   int64_t num_calls_ = 0;
   int64_t to_skip_ = 0;  // clips that the walk still has to skip

@@ -238,6 +238,21 @@ TEST(ClipCursorTest, AFailedCountIsTriedAgain) {
   }
 }
 
+TEST(ClipCursorTest, AVideoThatCannotBeCountedIsOneClip) {
+  const auto fails = [](const std::vector<int64_t>& videos) {
+    return absl::StatusOr<std::vector<int64_t>>(std::vector<int64_t>(videos.size(), -1));
+  };
+  const ClipOrder order(ClipCounts{2, -1, {}}, ClipOrder::Options{false, 1, 1, 0});
+  ClipCursor cursor(&order);
+  ASSERT_TRUE(cursor.Restore({1, 0, 5, 7}).ok());  // behind five clips, when it could be counted
+  Clips clips;
+  SeededClip clip;
+  while (cursor.Next(7, nullptr, fails, &clip).value()) {
+    clips.emplace_back(clip.id.video, clip.id.clip, clip.seed);
+  }
+  EXPECT_EQ(clips, (Clips{{0, 0, 7}, {1, 0, 7}}));
+}
+
 // A damaged clock gives a video more clips than memory could list, and two of them more than 64
 // bits.
 TEST(ClipCursorTest, VideosWithCountlessClips) {

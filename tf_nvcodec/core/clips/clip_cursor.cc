@@ -1,5 +1,6 @@
 #include "tf_nvcodec/core/clips/clip_cursor.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -42,7 +43,11 @@ absl::Status ClipCursor::OpenUnit(const CountClips& count) {
   // videos_ is set last. If anything here fails, the next step tries it again.
   std::vector<int64_t> videos = order_->VideosOf(state_.unit, state_.seed);
   NVC_ASSIGN_OR_RETURN(counts_, count(videos));
+  const auto failed = std::count(counts_.begin(), counts_.end(), -1);
+  std::replace(counts_.begin(), counts_.end(), int64_t{-1}, int64_t{1});
   num_clips_ = ClipOrder::Total(counts_);
+  // A restored place behind clips that nobody can count any more.
+  if (failed > 0 && videos.size() == 1 && state_.place > num_clips_) state_.place = 0;
   if (state_.place > num_clips_) {
     return absl::InvalidArgumentError(absl::StrCat("the saved position is clip ", state_.place,
                                                    " of unit ", state_.unit, ", which has ",

@@ -23,7 +23,8 @@ struct SeededClip {
 // Returns false at the end.
 using NextUnit = std::function<absl::StatusOr<bool>(int64_t* unit, uint64_t* seed)>;
 
-// Returns the number of clips of each of `videos`.
+// Returns the number of clips of each of `videos`; -1 if a video has failed, which then counts as
+// one clip, so that somebody hears of it.
 using CountClips =
     std::function<absl::StatusOr<std::vector<int64_t>>(const std::vector<int64_t>& videos)>;
 
