@@ -108,7 +108,9 @@ class Benchmark:
         """Notes in the row what is wrong with the frames of an answer, or with their number."""
         frames, clip = answer.get("frames", -1), Path(case.arguments["path"])
         verdict = None
-        if whole and case.frames and frames not in (-1, case.frames):
+        if frames == 0 and case.frames:
+            row.note = "fails (it gives no frames)"
+        elif whole and case.frames and frames not in (-1, case.frames):
             row.note = f"WRONG COUNT ({frames} frames, not {case.frames})"
         elif case.indices is not None and "points" in answer:
             verdict = check.judge_points(clip, case.indices[:frames], answer["points"])
