@@ -128,7 +128,7 @@ def _tensorflow(child: dict[str, Any]) -> list[Finding]:
         cure = (
             named[0]
             if named
-            else "in the project's folder: make wheel && pip install dist/2.*/*.whl"
+            else "in the project's folder: make wheel, and pip install the wheel that it names"
         )
         return [tensorflow, Finding("op library", Status.MISSING, cause, cure)]
     info = library["build_info"]

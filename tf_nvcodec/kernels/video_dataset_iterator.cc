@@ -398,8 +398,9 @@ class Iterator : public DatasetIterator<VideoDataset> {
         latest_ = nullptr;
         return;
       }
-      if (const auto failed = uncounted_.find(request->clip.id.video); failed != uncounted_.end()) {
-        if (!restored) uncounted = failed->second;
+      const auto failed = restored ? uncounted_.end() : uncounted_.find(request->clip.id.video);
+      if (failed != uncounted_.end()) {
+        uncounted = failed->second;
         uncounted_.erase(failed);
       }
       if (to_skip_ > 0) {

@@ -37,13 +37,13 @@ class ClipOrder {
     int64_t num_shards = 1, shard = 0;
   };
 
-  // Returns InvalidArgument that names what is out of range. Shards are cut before the shuffle: a
-  // shard is every num_shards-th clip or video from `shard` on. So the shards together hold
-  // everything exactly once, whatever the seeds.
   // The sum of counts that are not negative, at most kMostClips: damaged files may have counts
   // whose sum exceeds 64 bits.
   static constexpr int64_t kMostClips = int64_t{1} << 62;
   static int64_t Total(const std::vector<int64_t>& counts);
+  // Returns InvalidArgument that names what is out of range. Shards are cut before the shuffle: a
+  // shard is every num_shards-th clip or video from `shard` on. So the shards together hold
+  // everything exactly once, whatever the seeds.
   static absl::Status Validate(const ClipCounts& counts, const Options& options);
 
   ClipOrder(ClipCounts counts, const Options& options);
