@@ -84,8 +84,17 @@ def node_of(tensor: str) -> str:
 
 
 def index_of(tensor: str) -> int:
-    """Which output of its node `tensor` is; exact for nodes whose outputs are one list."""
-    return int(tensor.rpartition(":")[2])
+    """Which output of its node `tensor` is; exact for nodes whose outputs are one list.
+
+    Raises:
+      ModelError: The name ends with no number.
+    """
+    index = tensor.rpartition(":")[2]
+    if not index.isdecimal():
+        raise ModelError(
+            f"{tensor!r} names no output of a node. The model is damaged; export it again."
+        )
+    return int(index)
 
 
 class _Inliner:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from trt_graphs import SEGMENTED, GraphMaker, asset, with_plans
 
-from converters.model.flat_graph import flatten, node_of
+from converters.model.flat_graph import flatten, index_of, node_of
 from converters.model.trt_graph import engine_nodes, load_graph
 from converters.util.errors import ModelError
 
@@ -279,3 +279,10 @@ def test_a_signature_of_nothing_is_refused() -> None:
     del loaded.graph_def.node[:]
     with pytest.raises(ModelError, match="'serving_default' gives .* which its graph has not"):
         flatten(loaded)
+
+
+@pytest.mark.parametrize("tensor", ["a/b:", "a/b:x", "a/b:-1", "a/b"])
+def test_a_tensor_without_a_number_is_a_damaged_model(tensor: str) -> None:
+    assert index_of("a/b:12") == 12
+    with pytest.raises(ModelError, match="names no output"):
+        index_of(tensor)
