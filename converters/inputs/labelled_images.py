@@ -89,15 +89,14 @@ class ImageReader:
         """One picture without the batch dimension; `where` names it in errors."""
         import tensorflow as tf
 
-        try:
-            with tf.device("CPU:0"):
-                image = tf.io.decode_image(contents, self._channels, expand_animations=False)
-        except (tf.errors.OpError, ValueError) as error:
-            raise VerificationDataError(
-                f"{where}: is no picture that TensorFlow reads (BMP, GIF, JPEG, PNG): "
-                f"{str(error).splitlines()[0]}"
-            ) from error
         with tf.device("CPU:0"):
+            try:
+                image = tf.io.decode_image(contents, self._channels, expand_animations=False)
+            except (tf.errors.OpError, ValueError) as error:
+                raise VerificationDataError(
+                    f"{where}: is no picture that TensorFlow reads (BMP, GIF, JPEG, PNG): "
+                    f"{str(error).splitlines()[0]}"
+                ) from error
             return self._values(self._resized(image))
 
     def _resized(self, image: Any) -> npt.NDArray[np.float32]:

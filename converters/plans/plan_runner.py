@@ -364,12 +364,9 @@ class PlanRunner(contextlib.AbstractContextManager["PlanRunner"]):
         try:
             missing = context.infer_shapes()
         except RuntimeError as error:
-            shapes = ", ".join(
-                f"{self._name(binding)}:{format_shape(array.shape)}"
-                for binding, array in arrays.items()
-            )
             raise PlanError(
-                f"{self._what} does not take these inputs together: {shapes}. {self._said()}"
+                f"{self._what} does not take these inputs together: {self._shapes_of(arrays)}. "
+                f"{self._said()}"
             ) from error
         if missing:
             raise PlanError(f"{self._what}: no shape is known of {', '.join(missing)}")
@@ -428,7 +425,6 @@ class PlanRunner(contextlib.AbstractContextManager["PlanRunner"]):
                 self._context.set_optimization_profile_async(number, self._device.stream)
                 self._device.wait()
                 return
-        given = ", ".join(f"{self._name(b)} {format_shape(a.shape)}" for b, a in arrays.items())
         taken = "; ".join(
             ", ".join(
                 f"{name} {format_shape(least)} to {format_shape(most)}"
@@ -436,7 +432,12 @@ class PlanRunner(contextlib.AbstractContextManager["PlanRunner"]):
             )
             for profile in self.profiles()
         )
-        raise PlanError(f"no profile of {self._what} takes {given}; it takes {taken}")
+        raise PlanError(
+            f"no profile of {self._what} takes {self._shapes_of(arrays)}; it takes {taken}"
+        )
+
+    def _shapes_of(self, arrays: Mapping[str, Any]) -> str:
+        return ", ".join(f"{self._name(b)} {format_shape(a.shape)}" for b, a in arrays.items())
 
     def _refused(self, binding: str, array: Any) -> PlanError:
         shape = tuple(self._engine.get_tensor_shape(binding))

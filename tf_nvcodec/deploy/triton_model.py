@@ -311,6 +311,11 @@ class _Request:
     def fail(self, message: str, code: Any) -> None:
         self._send(pb_utils.InferenceResponse(error=pb_utils.TritonError(message, code)))
 
+    def fail_by(self, error: Exception) -> None:
+        """Fails the request, unless it has its answer."""
+        with contextlib.suppress(Exception):
+            self.fail(f"{type(error).__name__}: {error}", pb_utils.TritonError.INTERNAL)
+
     def _send(self, response: Any) -> None:
         self._sender.send(response, flags=pb_utils.TRITONSERVER_RESPONSE_COMPLETE_FINAL)
 
@@ -381,8 +386,7 @@ class TritonPythonModel:
             self._run(small)
         except Exception as error:  # a client must never wait for an answer that does not come
             for request in requests:
-                with contextlib.suppress(Exception):
-                    request.fail(f"{type(error).__name__}: {error}", pb_utils.TritonError.INTERNAL)
+                request.fail_by(error)
         finally:
             self._free.release()
 
@@ -475,8 +479,7 @@ def _failing(request: _Request) -> Iterator[None]:
         yield
     except Exception as error:
         _log(f"a request cannot be answered: {error!r}")
-        with contextlib.suppress(Exception):
-            request.fail(f"{type(error).__name__}: {error}", pb_utils.TritonError.INTERNAL)
+        request.fail_by(error)
 
 
 def _code(kind: str) -> Any:

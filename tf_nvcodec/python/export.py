@@ -235,10 +235,7 @@ def _try(how: Mapping[str, Any]) -> None:
 def _complete_folder(target: str, network: Any) -> Iterator[str]:
     """Gives a folder to write to, which takes the place of `target` at the end of the block. If the
     block fails, `target` stays as it was."""
-    given = os.fspath(network) if isinstance(network, (str, os.PathLike)) else ""
-    if target.rstrip("/") == given.rstrip("/") or (
-        given and "://" not in target and os.path.realpath(given) == os.path.realpath(target)
-    ):
+    if isinstance(network, (str, os.PathLike)) and _same_folder(os.fspath(network), target):
         raise ValueError(f"{target} is the network itself: name another folder")
     if "://" in target:  # there is no renaming in an object store
         with tempfile.TemporaryDirectory() as work:
@@ -255,6 +252,12 @@ def _complete_folder(target: str, network: Any) -> Iterator[str]:
         if os.path.isdir(target):
             shutil.rmtree(target)
         os.rename(unfinished, target)
+
+
+def _same_folder(one: str, other: str) -> bool:
+    if "://" in one or "://" in other:
+        return one.rstrip("/") == other.rstrip("/")
+    return os.path.realpath(one) == os.path.realpath(other)
 
 
 def _copy_folder(source: str, target: str) -> None:
