@@ -7,7 +7,8 @@ control flow (If, While, Case and their kin) and of data sets stay inside their 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +17,7 @@ from converters.util.errors import ModelError
 
 CALLS = ("PartitionedCall", "StatefulPartitionedCall")
 # Inlining a function at each of its calls can explode; no model meant for TensorRT comes near.
-_MOST_NODES = 1_000_000
+_MOST_NODES = 250_000
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,7 @@ def flatten_signature(loaded: LoadedGraph, name: str, native: bool = False) -> F
     only = next(iter(calls)) if len(calls) == 1 else ""
     inliner.unprefixed = only if only and inliner.is_call(inliner.main[only]) else ""
     inliner.add_main(_ancestors(inliner.main, calls))
-    outputs = {key: inliner.main_tensor(tensor) for key, tensor in wanted.items()}
+    outputs = {key: inliner.given(tensor) for key, tensor in wanted.items()}
     nodes = _reached(inliner, outputs.values())
     return FlatGraph(name, _in_order(nodes), _signature_inputs(signature), outputs)
 
@@ -106,6 +107,7 @@ class _Inliner:
         self._functions = {f.signature.name: f for f in loaded.graph_def.library.function}
         self.main = {node.name: node for node in loaded.graph_def.node}
         self.nodes: dict[str, FlatNode] = {}
+        self._calls = 0
         self.unprefixed = ""
         self.kept: set[str] = set()  # nodes that run for their effect
         self._returned: dict[str, list[str]] = {}  # of the main graph's calls
@@ -120,8 +122,18 @@ class _Inliner:
 
     def add_main(self, names: Iterable[str]) -> None:
         """Adds nodes of the main graph and what they call."""
-        try:
+        with self._damage_reported():
             self._add_main(names)
+
+    def given(self, tensor: str) -> str:
+        """An output of the main graph, as the tensor that gives it."""
+        with self._damage_reported():
+            return self._main_tensor(tensor)
+
+    @contextmanager
+    def _damage_reported(self) -> Iterator[None]:
+        try:
+            yield
         except RecursionError:
             raise ModelError(
                 f"{self._path}: a function calls itself, or calls are nested too deeply to be "
@@ -138,7 +150,7 @@ class _Inliner:
         order = _sorted({name: _main_inputs(node) for name, node in chosen.items()})
         for name in order:
             node = chosen[name]
-            data = [self.main_tensor(i) for i in node.input if not i.startswith("^")]
+            data = [self._main_tensor(i) for i in node.input if not i.startswith("^")]
             if self.is_call(node):
                 bare = name == self.unprefixed and not self._collides(node, chosen)
                 prefix = "" if bare else f"{name}/"
@@ -146,7 +158,7 @@ class _Inliner:
             else:
                 self._put("", node, data, {})
 
-    def main_tensor(self, name: str) -> str:
+    def _main_tensor(self, name: str) -> str:
         node, _, port = name.partition(":")
         if node in self._returned:
             return self._returned[node][int(port or 0)]
@@ -154,6 +166,8 @@ class _Inliner:
 
     def _expand(self, function: Any, prefix: str, args: list[str], call: str) -> list[str]:
         """Adds the nodes of the function that `call` calls with `args`; returns its results."""
+        self._calls += 1
+        self._check_size()
         known = {arg.name: args[i] for i, arg in enumerate(function.signature.input_arg)}
         body = {node.name: node for node in function.node_def}
         returned: dict[str, list[str]] = {}
@@ -181,7 +195,8 @@ class _Inliner:
                 returned[name] = self._expand(self._function(node), inner + "/", data, inner)
             else:
                 self._put(prefix, node, data, known)
-        effects = [e for n in function.control_ret.values() for e in self._waited(prefix + n)]
+        waited = (e for n in function.control_ret.values() for e in self._waited(prefix + n))
+        effects = list(dict.fromkeys(waited))
         self.kept.update(effects)
         self._effects[call] = effects
         # Protobuf's map would give "" for a name it lacks.
@@ -189,11 +204,7 @@ class _Inliner:
         return [tensor(results[arg.name]) for arg in function.signature.output_arg]
 
     def _put(self, prefix: str, node: Any, inputs: list[str], arguments: Mapping[str, str]) -> None:
-        if len(self.nodes) >= _MOST_NODES:
-            raise ModelError(
-                f"{self._path} has more than {_MOST_NODES} nodes once its functions are inlined. "
-                "Give the part of it that serves."
-            )
+        self._check_size()
         waited = [
             node_of(arguments[name[1:]]) if name[1:] in arguments else prefix + name[1:]
             for name in node.input
@@ -202,6 +213,14 @@ class _Inliner:
         controls = dict.fromkeys(c for name in waited for c in self._waited(name))
         name = prefix + node.name
         self.nodes[name] = FlatNode(name, node.op, tuple(inputs), tuple(controls), node)
+
+    def _check_size(self) -> None:
+        # A function may hold nothing but calls.
+        if len(self.nodes) + self._calls > _MOST_NODES:
+            raise ModelError(
+                f"{self._path} has more than {_MOST_NODES} nodes once its functions are inlined. "
+                "Give the part of it that serves."
+            )
 
     def _waited(self, name: str) -> list[str]:
         return self._effects.get(name, [name])

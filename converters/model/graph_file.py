@@ -95,7 +95,7 @@ def _parse(path: Path, message: Any, kind: str) -> Any:
             text_format.Parse(data.decode("utf-8"), message, allow_unknown_field=True)
         else:
             message.ParseFromString(data)
-    except (DecodeError, text_format.ParseError, UnicodeDecodeError) as error:
+    except (DecodeError, text_format.ParseError, UnicodeDecodeError, RecursionError) as error:
         raise ModelError(
             f"{path} is no {kind}, or is damaged ({len(data)} bytes): {error}. "
             "Copy or export the model again."

@@ -5,9 +5,9 @@ Everything is read from the graph. What the graph does not state is None.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import math
+from collections.abc import Callable, Collection, Iterator
 from functools import cached_property
-from typing import Any
 
 from converters.model.flat_graph import FlatGraph, FlatNode, node_of
 from converters.model.trt_graph import PartialShape, partial_shape
@@ -21,6 +21,8 @@ MATRIX_PRODUCTS = frozenset(("MatMul", "BatchMatMul", "BatchMatMulV2", "BatchMat
 _LOOKUPS = frozenset(("Gather", "GatherV2", "ResourceGather"))
 # Ops that give the tensor that they read, in the same shape.
 _SAME_SHAPE = PLUMBING | {"Cast"}
+# Axes and the like are fewer.
+_MOST_INTEGERS = 1024
 
 
 class AdvisedGraph:
@@ -40,46 +42,57 @@ class AdvisedGraph:
 
     def shape(self, tensor: str) -> PartialShape:
         """The stated shape of a tensor, or that of the variable or constant it passes on."""
-        node: FlatNode | None
-        while (node := self.graph.nodes.get(node_of(tensor))) is not None:
+        for node, given in self._passed_on(tensor, _SAME_SHAPE):
             if node.op in ("VarHandleOp", "VariableV2", "Variable"):
                 # The tensor of a resource is a handle; what it holds has the attribute's shape.
                 attributes = node.definition.attr
                 return partial_shape(attributes["shape"].shape) if "shape" in attributes else None
-            stated = tensor_shape(tensor, self.graph)
-            if stated is not None or node.op not in _SAME_SHAPE or not node.inputs:
+            stated = tensor_shape(given, self.graph)
+            if stated is not None:
                 return stated
-            tensor = node.inputs[0]
         return None
 
-    def value(self, tensor: str) -> Any:
-        """The NumPy array of a tensor that passes on a Const; None for any other."""
-        node = self.graph.nodes.get(node_of(tensor))
-        while node is not None and node.op in PLUMBING and node.inputs:
-            node = self.graph.nodes.get(node_of(node.inputs[0]))
+    def integers(self, tensor: str) -> tuple[int, ...] | None:
+        """The elements of a tensor of integers that passes on a Const; None for any other."""
+        passed = list(self._passed_on(tensor, PLUMBING))
+        node = passed[-1][0] if passed else None
         if node is None or node.op != "Const" or "value" not in node.definition.attr:
             return None
         from tensorflow.python.framework import tensor_util
 
-        return tensor_util.MakeNdarray(node.definition.attr["value"].tensor)
+        held = node.definition.attr["value"].tensor
+        # One number can stand for any count of elements.
+        if math.prod(dim.size for dim in held.tensor_shape.dim) > _MOST_INTEGERS:
+            return None
+        try:
+            array = tensor_util.MakeNdarray(held)
+        except (TypeError, ValueError):
+            return None  # damaged: the type or the count is not that of the data
+        return tuple(map(int, array.flat)) if array.dtype.kind in "iu" else None
 
-    def source(self, tensor: str) -> FlatNode | None:
-        """The node that makes the tensor, behind nodes that only pass it on."""
+    def _passed_on(self, tensor: str, ops: Collection[str]) -> Iterator[tuple[FlatNode, str]]:
+        """The node that gives the tensor, and while it is one of `ops`, the one it reads from; each
+        with its tensor. It ends where a damaged graph goes round."""
+        seen = set()
         node = self.graph.nodes.get(node_of(tensor))
-        while node is not None and node.op in PLUMBING and node.inputs:
-            node = self.graph.nodes.get(node_of(node.inputs[0]))
-        return node
+        while node is not None and node.name not in seen:
+            seen.add(node.name)
+            yield node, tensor
+            if node.op not in ops or not node.inputs:
+                return
+            tensor = node.inputs[0]
+            node = self.graph.nodes.get(node_of(tensor))
 
     @cached_property
     def readers(self) -> dict[str, list[FlatNode]]:
         """The nodes that read each node; those that only pass on are passed over."""
-        direct: dict[str, list[FlatNode]] = {name: [] for name in self.graph.nodes}
+        direct: dict[str, dict[str, FlatNode]] = {name: {} for name in self.graph.nodes}
         for node in reversed(list(self.graph.nodes.values())):
-            found = direct[node.name] if node.op in PLUMBING else [node]
+            found = dict(direct[node.name]) if node.op in PLUMBING else {node.name: node}
             for name in dict.fromkeys(map(node_of, node.inputs)):
                 if name in direct:
-                    direct[name] += [reader for reader in found if reader not in direct[name]]
-        return direct
+                    direct[name].update(found)
+        return {name: list(found.values()) for name, found in direct.items()}
 
     def behind(self, those: Callable[[FlatNode], bool]) -> set[str]:
         """Names of the nodes that depend on one of `those`."""

@@ -67,12 +67,12 @@ def batch_of_one(subject: Subject) -> Iterator[Found]:
 def gather_axis(subject: Subject) -> Iterator[Found]:
     """Gathering along another axis than the first."""
     for graph, node in _converted(subject, "GatherV2"):
-        axis = graph.value(node.inputs[2]) if len(node.inputs) > 2 else None
-        if axis is not None and axis.size == 1 and int(axis.reshape(())) != 0:
+        axes = graph.integers(node.inputs[2]) if len(node.inputs) > 2 else None
+        if axes is not None and len(axes) == 1 and axes[0] != 0:
             yield Found(
                 graph.signature,
                 (node.name,),
-                f"it gathers along axis {int(axis.reshape(()))}; TensorRT fuses no Gather, and its "
+                f"it gathers along axis {axes[0]}; TensorRT fuses no Gather, and its "
                 "fastest is along axis 0",
                 "gather along axis 0 of a tensor that is laid out so",
                 LAYERS,
@@ -82,13 +82,12 @@ def gather_axis(subject: Subject) -> Iterator[Found]:
 def large_top_k(subject: Subject) -> Iterator[Found]:
     """TopK of many elements."""
     for graph, node in _converted(subject, "TopKV2"):
-        k = graph.value(node.inputs[1]) if len(node.inputs) > 1 else None
-        if k is not None and k.size == 1 and int(k.reshape(())) > LARGE_K:
+        k = graph.integers(node.inputs[1]) if len(node.inputs) > 1 else None
+        if k is not None and len(k) == 1 and k[0] > LARGE_K:
             yield Found(
                 graph.signature,
                 (node.name,),
-                f"k is {int(k.reshape(()))}: TensorRT's TopK is fast for small k, and takes "
-                f"{_MOST_K} at most",
+                f"k is {k[0]}: TensorRT's TopK is fast for small k, and takes {_MOST_K} at most",
                 "drop low scores by a threshold before, and take fewer",
                 LAYERS,
             )
@@ -97,12 +96,12 @@ def large_top_k(subject: Subject) -> Iterator[Found]:
 def reduced_axes(subject: Subject) -> Iterator[Found]:
     """Reductions over axes that are not the last ones."""
     for graph, node in _converted(subject, *_REDUCTIONS):
-        axes = graph.value(node.inputs[1]) if len(node.inputs) > 1 else None
+        axes = graph.integers(node.inputs[1]) if len(node.inputs) > 1 else None
         shape = graph.shape(node.inputs[0]) if node.inputs else None
-        if axes is None or shape is None or not axes.size:
+        if not axes or not shape:
             continue
         rank = len(shape)
-        reduced = sorted(int(axis) % rank for axis in axes.reshape(-1))
+        reduced = sorted(axis % rank for axis in axes)
         tail = list(range(rank - len(reduced), rank))
         # Pooling: TF-TRT turns pictures to channels first, where the pooled axes are the last.
         spatial = rank > 2 and reduced == list(range(1, rank - 1))

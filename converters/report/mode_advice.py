@@ -91,8 +91,8 @@ def _is_batch_mean(node: FlatNode, graph: AdvisedGraph) -> bool:
     """Whether the node is the mean of each channel over an unknown batch, as Keras 3 takes it."""
     if len(node.inputs) < 2:
         return False
-    axes, shape = graph.value(node.inputs[1]), graph.shape(node.inputs[0])
-    if axes is None or not shape or shape[0] is not None or 0 not in axes.reshape(-1):
+    axes, shape = graph.integers(node.inputs[1]), graph.shape(node.inputs[0])
+    if axes is None or not shape or shape[0] is not None or 0 not in axes:
         return False
     # The variance is taken from the squared differences from this mean.
     return any(reader.op == "SquaredDifference" for reader in graph.readers[node.name])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -272,6 +273,37 @@ def test_calls_that_do_not_fit_are_refused(damage: str) -> None:
             function.ret.clear()
     with pytest.raises(ModelError, match="two_engines_native: a call and the function"):
         flatten(loaded)
+
+
+@pytest.mark.parametrize("inner", ["call", "wait"])
+def test_functions_that_multiply_are_refused_or_read_at_once(inner: str) -> None:
+    """60 functions: each calls the next one twice, or waits twice for one call of it."""
+    maker = GraphMaker()
+    for i in range(60):
+        function = maker.graph.library.function.add()
+        function.signature.name = f"f{i}"
+        for key in "ab":
+            name = key if inner == "call" else "a"
+            function.control_ret[key] = name
+            if i < 59 and name not in [node.name for node in function.node_def]:
+                call = function.node_def.add(name=name, op="PartitionedCall")
+                call.attr["f"].func.name = f"f{i + 1}"
+    call = maker.graph.node.add(name="first", op="PartitionedCall")
+    call.attr["f"].func.name = "f0"
+    if inner == "call":
+        with pytest.raises(ModelError, match="more than 250000 nodes once its functions are"):
+            maker.flat(Path("graph.pb"))
+    else:
+        maker.flat(Path("graph.pb"))
+
+
+def test_a_signature_of_an_output_that_its_call_has_not() -> None:
+    loaded = load_graph(SEGMENTED / "two_engines_native")
+    (tensor,) = loaded.signatures["serving_default"].outputs.values()
+    wrong = replace(tensor, name=tensor.name.partition(":")[0] + ":7")
+    signature = replace(loaded.signatures["serving_default"], outputs={"y": wrong})
+    with pytest.raises(ModelError, match="two_engines_native: a call and the function"):
+        flatten(replace(loaded, signatures={"serving_default": signature}))
 
 
 def test_a_signature_of_nothing_is_refused() -> None:

@@ -65,6 +65,14 @@ def test_files_that_are_not_read(tmp_path: Path, make: Any, says: str) -> None:
         load_graph(path)
 
 
+def test_text_that_is_nested_too_deeply(tmp_path: Path) -> None:
+    path = tmp_path / "graph.pbtxt"
+    deep = "func { attr { key: 'a' value { " * 2000
+    path.write_text(f"node {{ attr {{ key: 'a' value {{ {deep} {'} } } ' * 2001} }}")
+    with pytest.raises(ModelError, match="graph.pbtxt is no frozen GraphDef, or is damaged"):
+        load_graph(path)
+
+
 def unbuilt(path: Path) -> None:
     tf.keras.Sequential([tf.keras.layers.Dense(2)]).save(path)
 

@@ -260,6 +260,46 @@ def test_engines_are_looked_into(tmp_path: Path) -> None:
     assert second.reason.startswith("16 input channels: INT8")
 
 
+def test_a_damaged_graph_that_goes_round(tmp_path: Path) -> None:
+    maker = GraphMaker()
+    maker.node("Placeholder", "x")
+    maker.node("Identity", "a", ["b"], shape=None)
+    maker.node("Identity", "b", ["a"], shape=None)
+    # Each rule that follows a tensor to what it is made of.
+    maker.node("MatMul", "product", ["x", "a"])
+    maker.node("GatherV2", "gather", ["product", "x", "a"])
+    maker.node("Sum", "y", ["gather", "a"])
+    assert inspect_model(maker.write(tmp_path / "graph.pb"), ask=False).advice
+
+
+@pytest.mark.parametrize("k", ["one number for 2**40", "no integers", "cut off", "a negative size"])
+def test_damaged_constants_are_unknown(tmp_path: Path, k: str) -> None:
+    maker = GraphMaker()
+    maker.node("Placeholder", "x")
+    maker.node("Const", "k", dtype="int32", shape=())
+    value = maker.graph.node[-1].attr["value"].tensor
+    value.dtype = 3
+    value.int_val.append(1000)
+    maker.node("Relu", "a", ["x"])
+    maker.node("TopKV2", "top", ["a", "k"])
+    maker.node("Relu", "b", ["top"])
+    maker.node("Relu", "c", ["b"])
+    maker.node("Identity", "y", ["c"])
+    path = maker.write(tmp_path / "graph.pb")
+    assert only(inspect_model(path, ask=False), "large-top-k").nodes == ("top",)
+    if k == "one number for 2**40":
+        value.tensor_shape.dim.add(size=2**40)
+    elif k == "no integers":
+        value.dtype = 1
+        value.float_val.append(float("inf"))
+    elif k == "cut off":
+        value.tensor_content = b"abc"
+    else:
+        value.tensor_shape.dim.add(size=-7)
+    maker.write(path)
+    assert not found(inspect_model(path, ask=False), "large-top-k")
+
+
 def test_every_form_has_the_advice(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     maker = GraphMaker()
     last = maker.node("Placeholder", "x")
