@@ -16,7 +16,7 @@ from typing import Any
 from converters.inputs.batch_files import read_batch
 from converters.inputs.calibration_data import Batch
 from converters.measure.plan_requests import PlanCaller
-from converters.util.errors import PlanError
+from converters.util.errors import PlanError, PlanShapeError
 from converters.util.shapes import shapes_of
 
 _WARM_UP = 10
@@ -118,14 +118,16 @@ def _layer_times(trt: Any) -> Any:
 def _first_that_takes(
     files: Sequence[str], names: Mapping[str, str], batch: Batch
 ) -> tuple[int, ProfiledPlan]:
-    refused: PlanError | None = None
+    refused: PlanShapeError | None = None
     for number, file in enumerate(files):
         caller = ProfiledPlan(file, names)
         try:
             caller.prepare([batch], 1, "device")
             return number, caller
-        except PlanError as error:
+        except BaseException as error:
             caller.close()
+            if not isinstance(error, PlanShapeError):
+                raise
             refused = error
     raise refused or PlanError("there is no plan")
 

@@ -34,7 +34,8 @@ from converters.report.engine_reports import stored_plans
 from converters.report.layers_record import LAYERS_FILE, read_layers
 from converters.report.report_data import LayerReport
 from converters.util.child import environment_variables, run_in_child
-from converters.util.errors import EngineError, MeasureError, OutputError, PlanError, listed
+from converters.util.custom_ops import loaded_custom_ops
+from converters.util.errors import EngineError, MeasureError, OutputError, PlanShapeError, listed
 from converters.util.progress import Progress
 from converters.util.shapes import ShapeSet, format_shape_set, shapes_of
 
@@ -162,7 +163,7 @@ def profile(
         engines=engines,
         original_engines=sides[1][1] if other else (),
         trace=tuple(traced["files"]),
-        nsys=_nsys(own, shapes_of(batch), runs) if engines else "",
+        nsys=_nsys(own, shapes_of(batch), runs, outputs) if engines else "",
         notes=tuple(dict.fromkeys(notes)),
     )
 
@@ -221,7 +222,7 @@ def _profiled(
     with shown.step(f"profiling {subject.given}"):
         try:
             found = run_in_child(profile_plans, jobs)
-        except PlanError as error:
+        except PlanShapeError as error:
             if subject.kind == "plan":
                 raise
             raise EngineError(
@@ -349,11 +350,19 @@ def _traced(
     return traced
 
 
-def _nsys(subject: Subject, shapes: ShapeSet, runs: int) -> str:
+def _nsys(subject: Subject, shapes: ShapeSet, runs: int, outputs: Sequence[str] | None) -> str:
     """The command that records what `profile` measures with Nsight Systems, and nothing else."""
     command = ["nsys", "profile", "--trace=cuda,nvtx", "--capture-range=cudaProfilerApi"]
     command += ["--capture-range-end=stop", "trt-convert", "profile", subject.given]
     command += ["--shape", format_shape_set(shapes), "--runs", str(runs)]
     if subject.kind == "model":
         command += ["--signature", subject.signature]
+        ops = loaded_custom_ops()
+        for option, values in (
+            ("--tag", subject.tags or ()),
+            ("--output", outputs or ()),
+            ("--import", ops["imports"]),
+            ("--op-library", ops["op_libraries"]),
+        ):
+            command += [word for value in values for word in (option, value)]
     return shlex.join(command)

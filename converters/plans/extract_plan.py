@@ -22,7 +22,13 @@ from converters.plans.plan_compare import (
 )
 from converters.report.engine_reports import stored_plans
 from converters.report.layers_record import read_layers, write_layers
-from converters.util.errors import ModelError, PlanError, SpecError, UnavailableError
+from converters.util.errors import (
+    ModelError,
+    PlanError,
+    PlanVersionError,
+    SpecError,
+    UnavailableError,
+)
 from converters.util.outputs import new_output
 from converters.util.paths import check_apart
 from converters.util.shapes import Shape, format_shape
@@ -115,7 +121,8 @@ def extract_plans(
       signature: the signature whose plans to take; None takes all.
       partial: also take plans that are only parts of the model.
       compare: whether to run each plan by TensorRT and compare it with its TRTEngineOp. None
-        compares if TensorRT's Python package and a GPU of the right kind are here.
+        compares if TF-TRT, TensorRT's Python package in the plan's version and a GPU of the right
+        kind are here.
       tags: the MetaGraph of a SavedModel.
       overwrite: whether an older folder at `out` is replaced.
       tolerance: the absolute difference that the comparison allows; 0 means equal bits.
@@ -125,7 +132,7 @@ def extract_plans(
       ModelError: the model cannot be read, or has no such signature.
       PlanError: it has no plan, a plan is not the whole model (without `partial`), a file of
         plans is damaged, a plan differs from its TRTEngineOp, or `compare` is True and it is
-        for another GPU.
+        for another GPU or, a PlanVersionError, by another TensorRT.
       UnavailableError: `compare` is True and nothing can be run here.
       OutputError: `out` exists, holds the model or cannot be written.
     """
@@ -276,7 +283,7 @@ def _compared(
                     "convert it again, or allow a tolerance."
                 )
             comparisons.append(comparison.to_json())
-    except UnavailableError as error:
+    except (UnavailableError, PlanVersionError) as error:
         if compare:
             raise
         return replace(made, not_compared=str(error))

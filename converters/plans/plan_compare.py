@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from converters.environment.tftrt_ready import require_tftrt
 from converters.model.flat_graph import FlatGraph, FlatNode, node_of
 from converters.model.trt_graph import (
     ENGINE_OP,
@@ -31,7 +32,7 @@ from converters.model.trt_graph import (
 )
 from converters.plans.plan_runner import PlanRunner
 from converters.util.child import run_in_child
-from converters.util.errors import PlanError, listed
+from converters.util.errors import PlanError, UnavailableError, listed
 
 INPUT, OUTPUT = "TensorRTInputPH_", "TensorRTOutputPH_"
 
@@ -108,7 +109,10 @@ def why_not_whole(graph: FlatGraph) -> str | None:
 
 def _origin(tensor: str, graph: FlatGraph) -> str:
     """The tensor that `tensor` is a copy of."""
-    while (node := graph.nodes.get(node_of(tensor))) is not None and node.op == "Identity":
+    for _ in graph.nodes:  # a damaged graph may go round
+        node = graph.nodes.get(node_of(tensor))
+        if node is None or node.op != "Identity" or not node.inputs:
+            break
         tensor = node.inputs[0]
     return tensor
 
@@ -170,7 +174,9 @@ def compare_with_op(
     `inputs` are arrays with full shapes by binding (TensorRTInputPH_0, ...).
 
     Raises:
-      UnavailableError: TensorRT's Python package, TF-TRT or the GPU is not here.
+      UnavailableError: TensorRT's Python package, TF-TRT or the GPU is not here, or the plan has
+        inputs that are shapes, for which random numbers do not serve.
+      PlanVersionError: the plan is by another TensorRT than the Python package here.
       PlanError: the plan cannot be loaded or run, or the model has no such engine.
     """
     with tempfile.TemporaryDirectory(prefix="plans-") as work:
@@ -201,6 +207,11 @@ def random_inputs(runner_inputs: Mapping[str, tuple[str, tuple[int, ...]]], seed
 def run_plan(plan: str, inputs: str, result: str) -> None:
     """Job of a child: runs a plan file on the arrays of one .npz file into another."""
     with PlanRunner(plan) as runner:
+        if runner.host_inputs:
+            raise UnavailableError(
+                f"{Path(plan).name} takes {', '.join(runner.host_inputs)}, which are shapes: "
+                "random numbers do not serve for them. Compare whole models by `trt-convert verify`"
+            )
         np.savez(result, **runner.run(_load(Path(inputs))))
 
 
@@ -210,6 +221,7 @@ def run_op(model: str, engine: str, tags: list[str] | None, inputs: str, result:
 
     import tensorflow as tf
 
+    require_tftrt()
     # A plan that is built now, or native TensorFlow, would prove nothing.
     os.environ["TF_TRT_ALLOW_ENGINE_NATIVE_SEGMENT_EXECUTION"] = "0"
     for gpu in tf.config.list_physical_devices("GPU"):

@@ -43,7 +43,8 @@ class PlanPool(contextlib.AbstractContextManager["PlanPool"]):
         if contexts < 1:
             raise ValueError(f"contexts must be at least 1, not {contexts}")
         data = plan if isinstance(plan, bytes) else read_plan(Path(plan))
-        self._free: queue.SimpleQueue[PlanRunner] = queue.SimpleQueue()
+        # None says that the pool is closed.
+        self._free: queue.SimpleQueue[PlanRunner | None] = queue.SimpleQueue()
         with contextlib.ExitStack() as opened:
             self._runners = [
                 opened.enter_context(
@@ -52,24 +53,27 @@ class PlanPool(contextlib.AbstractContextManager["PlanPool"]):
                 for _ in range(contexts)
             ]
             self._opened = opened.pop_all()
+        self._inputs, self._outputs = self._runners[0].inputs, self._runners[0].outputs
         for runner in self._runners:
             self._free.put(runner)
 
     @property
     def inputs(self) -> tuple[str, ...]:
         """The names that `run` wants arrays for."""
-        return self._runners[0].inputs
+        return self._inputs
 
     @property
     def outputs(self) -> tuple[str, ...]:
         """The names that `run` gives."""
-        return self._runners[0].outputs
+        return self._outputs
 
     def run(self, inputs: Mapping[str, Any], *, on_gpu: bool = False) -> dict[str, Any]:
-        """As `PlanRunner.run`, from any thread. It waits while all contexts are at work."""
-        if not self._runners:
-            raise PlanError("the pool is closed")
+        """As `PlanRunner.run`, from any thread. It waits while all contexts are at work; a
+        PlanError if the pool is closed."""
         runner = self._free.get()
+        if runner is None:
+            self._free.put(None)  # for the next that waits
+            raise PlanError("the pool is closed")
         try:
             return runner.run(inputs, on_gpu=on_gpu)
         finally:
@@ -79,8 +83,10 @@ class PlanPool(contextlib.AbstractContextManager["PlanPool"]):
         self.close()
 
     def close(self) -> None:
-        """Waits for calls that run, and gives the GPU's memory back. Nothing may be run after."""
+        """Waits for calls that run, and gives the GPU's memory back."""
         runners, self._runners = self._runners, []
         for _ in runners:
             self._free.get()
+        if runners:
+            self._free.put(None)
         self._opened.close()

@@ -14,7 +14,12 @@ from converters.model.engine_file import plan_header
 from converters.plans.cuda_driver import Device
 from converters.plans.cuda_stream import Graph, PageLocked
 from converters.plans.gpu_tensor import GpuTensor, OutputMemory, SharedTensor, is_shared, share
-from converters.util.errors import PlanError, UnavailableError
+from converters.util.errors import (
+    PlanError,
+    PlanShapeError,
+    PlanVersionError,
+    UnavailableError,
+)
 from converters.util.shapes import format_shape
 
 _NUMPY_TYPES = {
@@ -73,8 +78,9 @@ class PlanRunner(contextlib.AbstractContextManager["PlanRunner"]):
 
     Raises:
       UnavailableError: TensorRT's Python package, the driver or the GPU is not here.
-      PlanError: TensorRT cannot load the plan: it is for another GPU or version, or damaged. The
-        message includes TensorRT's own.
+      PlanVersionError: The plan is by another version of TensorRT.
+      PlanError: TensorRT cannot load the plan: it is for another GPU, or damaged. The message
+        includes TensorRT's own.
     """
 
     def __init__(
@@ -127,6 +133,11 @@ class PlanRunner(contextlib.AbstractContextManager["PlanRunner"]):
         return tuple(self._name(b) for b in self._bindings if not self._is_input(b))
 
     @property
+    def host_inputs(self) -> tuple[str, ...]:
+        """The inputs that are shapes, whose values TensorRT reads on the host."""
+        return tuple(name for name in self.inputs if self._binding(name) in self._on_host)
+
+    @property
     def implicit_batch(self) -> bool:
         """Whether the plan was built with implicit batch, TF-TRT's older mode."""
         return self._implicit
@@ -171,8 +182,9 @@ class PlanRunner(contextlib.AbstractContextManager["PlanRunner"]):
           For each output a NumPy array, or a `GpuTensor` with `on_gpu`.
 
         Raises:
-          PlanError: An input is missing or unknown, is on another GPU, or the plan does not take
-            its type or shape. The message names the input and what the plan takes.
+          PlanShapeError: The plan does not take these shapes.
+          PlanError: An input is missing or unknown, is on another GPU, or has another type. The
+            message names the input and what the plan takes.
         """
         self._device.use()
         values = self._checked(inputs)
@@ -213,7 +225,8 @@ class PlanRunner(contextlib.AbstractContextManager["PlanRunner"]):
         engine = None if foreign else runtime.deserialize_cuda_engine(data)
         if engine is None:
             built = built or "an unknown version"
-            raise PlanError(
+            kind = PlanVersionError if foreign else PlanError
+            raise kind(
                 f"TensorRT {self._trt.__version__} on {self._device.name} cannot load "
                 f"{self._what}, built by TensorRT {built}: {self._said()} A plan runs with the "
                 "TensorRT and on the kind of GPU that built it: convert the model again here."
@@ -364,7 +377,7 @@ class PlanRunner(contextlib.AbstractContextManager["PlanRunner"]):
         try:
             missing = context.infer_shapes()
         except RuntimeError as error:
-            raise PlanError(
+            raise PlanShapeError(
                 f"{self._what} does not take these inputs together: {self._shapes_of(arrays)}. "
                 f"{self._said()}"
             ) from error
@@ -393,7 +406,7 @@ class PlanRunner(contextlib.AbstractContextManager["PlanRunner"]):
         batch = batches.pop() if len(batches) == 1 else 0
         if not 1 <= batch <= self._engine.max_batch_size:
             shapes = ", ".join(format_shape(array.shape) for array in arrays.values())
-            raise PlanError(
+            raise PlanShapeError(
                 f"{self._what} takes one batch from 1 to {self._engine.max_batch_size} for all "
                 f"inputs, not {shapes}"
             )
@@ -432,16 +445,16 @@ class PlanRunner(contextlib.AbstractContextManager["PlanRunner"]):
             )
             for profile in self.profiles()
         )
-        raise PlanError(
+        raise PlanShapeError(
             f"no profile of {self._what} takes {self._shapes_of(arrays)}; it takes {taken}"
         )
 
     def _shapes_of(self, arrays: Mapping[str, Any]) -> str:
         return ", ".join(f"{self._name(b)} {format_shape(a.shape)}" for b, a in arrays.items())
 
-    def _refused(self, binding: str, array: Any) -> PlanError:
+    def _refused(self, binding: str, array: Any) -> PlanShapeError:
         shape = tuple(self._engine.get_tensor_shape(binding))
-        return PlanError(
+        return PlanShapeError(
             f"{self._what} does not take {format_shape(array.shape)} for "
             f"{self._name(binding)!r}; its own shape is {shape}. {self._said()}"
         )

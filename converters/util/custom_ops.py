@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import os
 import re
+import time
 from collections.abc import Iterable
 from typing import Any
 
@@ -18,6 +19,7 @@ _UNKNOWN = re.compile(r"Op type not registered '([^']+)'")
 # What this process has loaded, in order. A child process loads the same.
 _imports: list[str] = []
 _libraries: list[str] = []
+_seconds = [0.0]
 
 
 def load_custom_ops(imports: Iterable[str] = (), op_libraries: Iterable[str] = ()) -> None:
@@ -26,6 +28,7 @@ def load_custom_ops(imports: Iterable[str] = (), op_libraries: Iterable[str] = (
     Raises:
       SpecError: a module cannot be imported, or a library cannot be loaded.
     """
+    began = time.perf_counter()
     for name in imports:
         if name not in _imports:
             try:
@@ -47,6 +50,12 @@ def load_custom_ops(imports: Iterable[str] = (), op_libraries: Iterable[str] = (
                     f"op_libraries={library!r} (--op-library) cannot be loaded: {error}"
                 ) from error
             _libraries.append(library)
+    _seconds[0] += time.perf_counter() - began
+
+
+def seconds_of_loading() -> float:
+    """The time that `load_custom_ops` took in this process; it imports TensorFlow."""
+    return _seconds[0]
 
 
 def loaded_custom_ops() -> dict[str, Any]:

@@ -53,6 +53,14 @@ class PlanError(ConverterError):
     """A file of engines or a plan is damaged, is for another GPU, or is not the whole model."""
 
 
+class PlanVersionError(PlanError):
+    """A plan is by another TensorRT than the one here."""
+
+
+class PlanShapeError(PlanError):
+    """A plan does not take inputs of these shapes."""
+
+
 class OutputError(ConverterError):
     """The output cannot be written: it exists, the disk is full, or access is denied."""
 

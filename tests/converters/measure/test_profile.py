@@ -33,12 +33,15 @@ from converters.measure import engine_inputs
 from converters.measure import profile as module
 from converters.measure.engine_inputs import write_engine_inputs
 from converters.measure.plan_profile import profile_plans
+from converters.measure.profile import _nsys
 from converters.measure.profile_data import LayerProfile, compared
+from converters.measure.subject import Subject
 from converters.model.engine_file import plan_hash
 from converters.model.flat_graph import flatten
 from converters.model.trt_graph import engine_nodes, load_graph
 from converters.report.layers_record import layers_of_log, write_layers
 from converters.report.report_data import PlanLayers
+from converters.util import custom_ops
 
 X = "TensorRTInputPH_0"
 RANGE = [[1, 4], [8, 4], [8, 4]]
@@ -359,3 +362,14 @@ def test_the_command_for_nsight_systems(plan: Path, here: None) -> None:
     assert command[:2] == ["nsys", "profile"] and "--capture-range=cudaProfilerApi" in command
     options = build_parser().parse_args(command[command.index("trt-convert") + 1 :])
     assert (options.model, options.shapes, options.runs) == (str(plan), [{X: (2, 4)}], 1)
+
+
+def test_the_command_names_what_the_model_needs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(custom_ops, "_imports", ["tf_nvcodec"])
+    monkeypatch.setattr(custom_ops, "_libraries", ["/ops/a b.so"])
+    subject = Subject("m", "model", "m", "serving_default", {}, ("serve", "gpu"))
+    command = shlex.split(_nsys(subject, {"x": (2, 4)}, 3, ["y", "z"]))
+    options = build_parser().parse_args(command[command.index("trt-convert") + 1 :])
+    assert (options.signature, options.tags) == ("serving_default", ["serve", "gpu"])
+    assert (options.outputs, options.imports) == (["y", "z"], ["tf_nvcodec"])
+    assert list(map(str, options.op_libraries)) == ["/ops/a b.so"]

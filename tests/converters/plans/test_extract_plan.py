@@ -7,16 +7,27 @@ import hashlib
 import json
 import os
 from pathlib import Path
+from typing import Any
 
+import made_up_runtime
 import pytest
+from made_up_driver import Driver
+from made_up_runtime import made_up_plan
 from trt_graphs import SEGMENTED, GraphMaker, asset, plan_bytes, with_plans
 
-from converters.model.engine_file import read_engine_file, write_engine_file
+from converters.model.engine_file import StoredEngine, read_engine_file, write_engine_file
 from converters.model.flat_graph import flatten
 from converters.model.trt_graph import engine_nodes, load_graph
+from converters.plans import plan_compare, plan_runner
 from converters.plans.extract_plan import extract_plans
 from converters.plans.plan_compare import why_not_whole
-from converters.util.errors import ModelError, OutputError, PlanError, UnavailableError
+from converters.util.errors import (
+    ModelError,
+    OutputError,
+    PlanError,
+    PlanVersionError,
+    UnavailableError,
+)
 
 
 @pytest.fixture
@@ -236,6 +247,38 @@ def test_where_nothing_can_run_comparing_is_refused_or_noted(whole: Path, tmp_pa
     made = extract_plans(whole, tmp_path / "out")
     assert "tensorrt==8.6.0" in made.not_compared
     assert made.comparisons == ()
+
+
+_RANGE = [[1, 6], [8, 6], [8, 6]]
+
+
+@pytest.mark.parametrize(
+    ("version", "values", "says"),
+    [
+        ((10, 3, 0, 12), {}, "built by TensorRT 10.3.0.12"),
+        ((8, 6, 0, 12), {"location": "HOST"}, "which are shapes"),
+    ],
+)
+def test_plans_that_cannot_be_compared_are_written(
+    whole: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    version: tuple[int, ...],
+    values: dict[str, Any],
+    says: str,
+) -> None:
+    monkeypatch.setattr(plan_compare, "run_in_child", lambda job, arguments: job(**arguments))
+    monkeypatch.setattr(plan_runner, "import_tensorrt", lambda: made_up_runtime)
+    Driver.installed(monkeypatch)
+    plan = made_up_plan(profiles=[_RANGE], **values)
+    plan = plan.replace(bytes([8, 6, 0, 12]), bytes(version), 1)
+    (node,) = engine_nodes(load_graph(whole).graph_def)
+    write_engine_file(asset(whole, node), [StoredEngine(((4, 6), (4, 6)), plan)])
+    made = extract_plans(whole, tmp_path / "out")
+    assert says in made.not_compared and made.comparisons == ()
+    assert (tmp_path / "out" / made.plans[0].file).read_bytes() == plan
+    with pytest.raises((PlanVersionError, UnavailableError), match=says):
+        extract_plans(whole, tmp_path / "more", compare=True)
 
 
 def test_the_function_of_one_engine_is_what_the_model_has() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ctypes
 import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -20,7 +21,7 @@ from converters.plans import cuda_driver, gpu_tensor, plan_runner
 from converters.plans.plan_compare import _differences, random_inputs
 from converters.plans.plan_pool import PlanPool
 from converters.plans.plan_runner import PlanRunner
-from converters.util.errors import PlanError, UnavailableError
+from converters.util.errors import PlanError, PlanShapeError, PlanVersionError, UnavailableError
 
 X, Y = "TensorRTInputPH_0", "TensorRTOutputPH_0"
 LOAD = cuda_driver._load
@@ -73,7 +74,7 @@ def test_the_profile_that_takes_the_shape_is_chosen() -> None:
             assert runner.run({X: array(batch, 4)})[Y].shape == (batch, 4)
         with pytest.raises(PlanError, match=r"takes TensorRTInputPH_0 3x4; it takes .*1x4 to 2x4"):
             runner.run({X: array(3, 4)})
-        with pytest.raises(PlanError, match="no profile"):
+        with pytest.raises(PlanShapeError, match="no profile"):
             runner.run({X: array(2, 4, 1)})
 
 
@@ -81,6 +82,7 @@ def test_tensors_on_the_host_stay_there() -> None:
     with PlanRunner(made_up_plan(profiles=[RANGE], location="HOST")) as runner:
         # TensorRT reads this shape from the values, which are on the host.
         runner._context.shape = (2, 4)
+        assert runner.host_inputs == (X,)
         np.testing.assert_array_equal(runner.run({X: array(2, 4)})[Y], 2 * array(2, 4))
 
 
@@ -243,6 +245,30 @@ def test_threads_run_side_by_side(driver: Driver) -> None:
         PlanPool(made_up_plan(profiles=[RANGE], no_context=True), contexts=2)
 
 
+def test_a_call_that_waits_when_the_pool_is_closed_ends() -> None:
+    pool = PlanPool(made_up_plan(profiles=[RANGE]), contexts=1)
+    (runner,) = pool._runners
+    begun, go_on = threading.Event(), threading.Event()
+    started = runner._start
+    runner._start = lambda placed: (begun.set(), go_on.wait(20), started(placed))[2]
+    with ThreadPoolExecutor(4) as threads:
+        first = threads.submit(pool.run, {X: array(2, 4)})
+        assert begun.wait(20)
+        closing = threads.submit(pool.close)
+        while pool._runners:
+            time.sleep(0.01)
+        waiting = [threads.submit(pool.run, {X: array(2, 4)}) for _ in range(2)]
+        go_on.set()
+        np.testing.assert_array_equal(first.result(20)[Y], 2 * array(2, 4))
+        closing.result(20)
+        # Whoever came before the runner was taken away has his answer.
+        for call in waiting:
+            try:
+                np.testing.assert_array_equal(call.result(20)[Y], 2 * array(2, 4))
+            except PlanError as error:
+                assert "the pool is closed" in str(error)
+
+
 def test_arrays_that_are_no_c_arrays_are_copied() -> None:
     with PlanRunner(made_up_plan(profiles=[RANGE])) as runner:
         given = array(4, 8).T
@@ -267,7 +293,7 @@ def test_wrong_inputs_are_refused(inputs: dict[str, np.ndarray], match: str) -> 
 
 def test_wrong_shapes_of_implicit_batch_are_refused() -> None:
     with PlanRunner(made_up_plan(implicit=[3], max_batch=4)) as runner:
-        with pytest.raises(PlanError, match="one batch from 1 to 4 .* not 5x3"):
+        with pytest.raises(PlanShapeError, match="one batch from 1 to 4 .* not 5x3"):
             runner.run({X: array(5, 3)})
         with pytest.raises(PlanError, match="does not take 2x4"):
             runner.run({X: array(2, 4)})
@@ -285,6 +311,12 @@ def test_a_plan_for_another_gpu_or_version_is_refused_in_tensorrts_words() -> No
     ):
         assert part in text
     assert "this is not an error" not in text
+
+
+def test_a_plan_by_another_tensorrt_is_refused() -> None:
+    plan = made_up_plan(profiles=[RANGE]).replace(bytes([8, 6, 0, 12]), bytes([10, 3, 0, 1]), 1)
+    with pytest.raises(PlanVersionError, match=r"8\.6\.0 .* built by TensorRT 10\.3\.0\.1"):
+        PlanRunner(plan)
 
 
 def test_what_fails_later_is_a_plan_error_too() -> None:
