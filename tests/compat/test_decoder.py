@@ -110,16 +110,17 @@ def test_an_elementary_stream_in_pieces(clips: Clips, name: str, codec: str, pie
     assert [md5_of(frame, golden.pixel_format) for frame in frames] == golden.md5
 
 
+def copy_of(packet: nvc.PacketData) -> nvc.PacketData:
+    copy = nvc.PacketData()
+    if packet.bsl:
+        copy.bsl_data = bytes(packet)
+        copy.pts, copy.dts = packet.pts, packet.dts
+    return copy
+
+
 def test_packets_copied_by_the_user(clips: Clips) -> None:
     demuxer = nvc.CreateDemuxer(clips.path("h264.mp4"))
-    copies = []
-    for packet in demuxer:
-        copy = nvc.PacketData()
-        if packet.bsl:
-            copy.bsl_data = bytes(packet)
-            copy.pts, copy.dts = packet.pts, packet.dts
-        copies.append(copy)
-    frames = decode(copies, decoder_for(demuxer))
+    frames = decode(map(copy_of, demuxer), decoder_for(demuxer))
     golden = clips.frames("h264.mp4")
     assert [md5_of(frame, golden.pixel_format) for frame in frames] == golden.md5
 
@@ -183,6 +184,20 @@ def test_seek_and_decode_to_a_frame(clips: Clips) -> None:
     frames = decoder.Decode(demuxer.Seek(target)) + decode(demuxer, decoder)
     assert frames[0].timestamp == target
     assert [md5_of(frame, "yuv420p") for frame in frames] == golden.md5[29:]
+
+
+def test_seek_and_count_to_a_frame(clips: Clips) -> None:
+    demuxer = nvc.CreateDemuxer(clips.path("h264.mp4"))
+    target = decode(demuxer, decoder_for(demuxer))[29].timestamp
+    decoder = decoder_for(demuxer)
+    decoder.SetSeekPTS(target)
+    packet, md5 = demuxer.Seek(target), []
+    while packet is not None:
+        md5 += [
+            md5_of(decoder.GetFrame(), "yuv420p") for _ in range(decoder.GetNumDecodedFrame(packet))
+        ]
+        packet = demuxer.Demux() if packet.bsl else None
+    assert md5 == clips.frames("h264.mp4").md5[29:]
 
 
 @pytest.mark.parametrize("name", ["h264_open_gop.mp4", "hevc_open_gop.mkv", "h264.mp4"])
@@ -279,6 +294,25 @@ def test_damage_is_told_with_its_timestamp_and_decoding_goes_on(clips: Clips, na
     md5 = [md5_of(frame, "yuv420p") for frame in frames]
     assert len(sound) - len(errors) <= len(md5) <= len(sound)
     assert md5[-5:] == sound[-5:]
+
+
+@pytest.mark.parametrize("place", [-2, -3])
+def test_damage_near_the_end_loses_one_frame(clips: Clips, place: int) -> None:
+    """The frames after it come out while the decoder drains."""
+    packets = list(map(copy_of, nvc.CreateDemuxer(clips.path("vp9.webm"))))
+    broken = packets[place]
+    broken.bsl_data = b"\xff" * broken.bsl
+    decoder = nvc.CreateDecoder(codec=nvc.cudaVideoCodec.VP9, backend="cpu")
+    frames, errors = [], []
+    for packet in [*packets, nvc.PacketData()]:
+        try:
+            frames += decoder.Decode(packet)
+        except nvc.PyNvVCException as error:
+            errors.append(str(error))
+    assert len(errors) == 1
+    times = [frame.timestamp for frame in frames]
+    shown = [packet.pts for packet in packets if packet.bsl and packet is not broken]
+    assert times[1:] == shown[1:]  # a packet of the user's own at 0 has no time
 
 
 def test_a_stream_joined_in_its_middle(clips: Clips) -> None:

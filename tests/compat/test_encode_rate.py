@@ -78,6 +78,16 @@ def test_no_qp_is_below_qmin(codec: str) -> None:
 
 
 @pytest.mark.parametrize("codec", CODECS)
+def test_no_qp_is_above_qmax(codec: str) -> None:
+    most = 120 if codec == "av1" else 30
+    rate = {"codec": codec, "bitrate": "20K", "rc": "vbr"}
+    bounded = encode(nv12_frames(30), **rate, qmax=most).quantisers()
+    free = encode(nv12_frames(30), **rate).quantisers()
+    assert max(max(qps) for qps in bounded.values()) <= most
+    assert max(max(qps) for qps in free.values()) > most
+
+
+@pytest.mark.parametrize("codec", CODECS)
 @pytest.mark.parametrize("rc", ["cbr", "vbr"])
 @pytest.mark.parametrize("bitrate", [300_000, 900_000])
 def test_the_size_is_the_bitrate(

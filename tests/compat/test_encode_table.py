@@ -71,6 +71,21 @@ def test_values_come_as_strings_or_numbers(
     assert getattr(read(**{name: value}), attribute) == want
 
 
+def test_zero_leaves_unset() -> None:
+    zeros = {"maxbitrate": 0, "vbvinit": "0", "vbvbufsize": 0.0, "qmax": "0,0,0"}
+    zeros["initqp"] = [0, 0, 0]
+    given = {"bitrate": "5M", "rc": "vbr"}
+    assert read(**given, **zeros) == read(**given)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", nvc.IgnoredParameterWarning)
+        nvc.CreateEncoder(64, 64, "NV12", True, codec="h264", **given, **zeros).EndEncode()
+
+
+def test_bounds_of_the_qp_that_leave_none() -> None:
+    with pytest.raises(ValueError, match=r"qmin=\[30, 30, 30\] is above qmax=\[40, 20, 40\]"):
+        read(bitrate="5M", qmin=30, qmax=[40, 20, 40])
+
+
 BAD = {
     "codec": ["vp9", 264],
     "bitrate": ["5G", "fast", 0, -1, 2**31],
@@ -79,6 +94,7 @@ BAD = {
     "idrperiod": [0, -1, "x"],
     "constqp": [-1, 52, [28, 31], [28, 31, 60], "a,b,c"],
     "qmin": [-1, 52],
+    "qmax": [-1, 52],
     "gop": [0, 1.5, "many"],
     "tuning_info": ["hq", "ultra_high_quality", 1],
     "preset": ["P0", "P8", "slow", 4],
@@ -103,7 +119,7 @@ BAD = {
 
 
 def test_every_parameter_is_tried_with_bad_values() -> None:
-    assert set(BAD) == set(GUIDE)
+    assert set(BAD) == {*GUIDE, "qmax"}
 
 
 @pytest.mark.parametrize(("name", "value"), [(n, v) for n, values in BAD.items() for v in values])

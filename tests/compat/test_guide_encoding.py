@@ -89,7 +89,7 @@ def test_parameters_of_a_json_file(name: str, raw: Path, tmp_path: Path) -> None
     config.write_text(guide.CONFIGS[name])
     (largest,) = run_here(guide.CONFIGURED, *SIZE, raw, path, config)
     params = json.loads(guide.CONFIGS[name])
-    stream = Stream(path.read_bytes(), params["codec"])
+    stream = Stream(path.read_bytes(), params.get("codec", "h264"))
     assert stream.key_frames == list(range(0, COUNT, int(params["gop"])))
     if name == "cbr":
         # The largest frame fits into the buffer.

@@ -83,6 +83,40 @@ def test_times_of_a_source(tmp_path: Path) -> None:
     assert found == pytest.approx(times, abs=6)
 
 
+def test_source_packets_that_show_no_frame(tmp_path: Path) -> None:
+    """The frames' stamps tell which of the recorded times are theirs."""
+    encoder = nvc.CreateEncoder(WIDTH, HEIGHT, "NV12", True, codec="h264", gop=8, bf=2)
+    times = [500 + i * 3000 for i in range(len(FRAMES) + 2)]
+    path = tmp_path / "out.mp4"
+    muxer = muxer_for(path, "h264", extradata=encoder.GetSequenceParams())
+    for time in times:
+        muxer.RecordSourceVideoPacket(SimpleNamespace(pts=time, duration=3000, bsl=1))
+    shown = [time for i, time in enumerate(times) if i not in (0, 7)]
+    packets = []
+    for frame, time in zip(FRAMES, shown):
+        picture = nvc.NV_ENC_PIC_PARAMS()
+        picture.inputTimeStamp = time
+        packets += encoder.Encode(frame, picture)
+    for packet in [*packets, *encoder.EndEncode()]:
+        muxer.MuxVideoPacket(packet["data"], packet["picture_type"], packet["timestamp"])
+    muxer.Finalize()
+    found = [round(float(frame["pts_time"]) * 90000) for frame in probe(path)["frames"]]
+    assert found == pytest.approx([time - shown[0] for time in shown], abs=6)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+def test_a_file_that_could_not_be_finished_stays_unfinished(tmp_path: Path) -> None:
+    _, packets = packets_of("h264", bf=0)
+    path = tmp_path / "out.mkv"
+    path.symlink_to("/dev/full")
+    muxer = muxer_for(path, "h264")
+    for i, packet in enumerate(packets):
+        muxer.Mux(packet["data"], 3000 * i, 3000 * i, 3000, 0, i == 0, i)
+    for _ in range(2):
+        with pytest.raises(nvc.PyNvVCException, match="No space left"):
+            muxer.Finalize()
+
+
 def test_packets_with_times_of_their_own(tmp_path: Path) -> None:
     _, packets = packets_of("h264", bf=0)
     path = tmp_path / "out.mkv"

@@ -225,8 +225,24 @@ def test_a_damaged_frame_is_named_and_the_others_come(clips: Clips) -> None:
             assert f"broken_h264.mp4: frame {index} is damaged" in str(error)
             broken.append(index)
     assert 0 < len(broken) < len(decoder) // 2
-    with pytest.raises(nvc.PyNvVCException, match="is damaged"):
-        list(decoder)
+    got = []
+    with pytest.raises(nvc.PyNvVCException, match=f"frame {broken[0]} is damaged"):
+        for frame in decoder:
+            got.append(frame.timestamp)
+    assert len(got) == broken[0]
+    times, errors = [], 0
+    while True:
+        try:
+            frames = decoder.get_batch_frames(7)
+        except nvc.PyNvVCExceptionDecode:
+            errors += 1
+            continue
+        if not frames:
+            break
+        times += [frame.timestamp for frame in frames]
+    assert errors == len(broken)
+    assert len(times) == len(decoder) - len(broken)
+    assert times[: broken[0]] == got and times == sorted(times)
 
 
 def test_limits_and_sources_that_are_refused(clips: Clips) -> None:
@@ -247,4 +263,5 @@ def test_a_file_that_changes_is_an_error_not_a_crash(clips: Clips, tmp_path: Pat
     with path.open("r+b") as file:
         file.truncate(3000)
     with pytest.raises(nvc.PyNvVCException, match=r"clip\.mp4: "):
-        decoder.get_batch_frames(48)
+        while decoder.get_batch_frames(48):
+            pass

@@ -131,7 +131,7 @@ def test_what_can_not_be_transcoded(source: Path, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="shows no frame from 7 to 8 seconds"):
         transcoder.segmented_transcode(7, 8)
     with pytest.raises(nvc.PyNvVCException, match="missing"):
-        nvc.Transcoder(tmp_path / "missing.mp4", tmp_path / "out.mp4").transcode_with_mux()
+        nvc.Transcoder(tmp_path / "missing.mp4", source).transcode_with_mux()
     with pytest.raises(ValueError, match="is the video itself"):
         nvc.Transcoder(source, source).transcode_with_mux()
     with pytest.raises(ValueError, match="preset must be"):

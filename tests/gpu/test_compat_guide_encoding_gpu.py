@@ -127,7 +127,7 @@ def test_interleaved_rgb_as_frames(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", list(guide.CONFIGS))
 def test_parameters_of_a_json_file(name: str, raw: Path, tmp_path: Path) -> None:
     params = json.loads(guide.CONFIGS[name])
-    path, config = tmp_path / f"output.{params['codec']}", tmp_path / "config.json"
+    path, config = tmp_path / f"output.{params.get('codec', 'h264')}", tmp_path / "config.json"
     config.write_text(guide.CONFIGS[name])
     (largest,) = run_here(guide.CONFIGURED, *SIZE, raw, path, config)
     assert key_frames(path) == list(range(0, COUNT, int(params["gop"])))

@@ -175,6 +175,12 @@ with open(segments) as file:
 """
 
 CONFIGS = {
+    # As the samples of PyNvVideoCodec have it: 0 leaves unset.
+    "sample": """{
+    "gpu_id": 0, "preset": "P3", "tuning_info": "high_quality", "rc": "vbr", "fps": 30, "gop": 250,
+    "bf": 3, "bitrate": "10M", "maxbitrate": 0, "vbvinit": 0, "vbvbufsize": 0, "qmin": "0,0,0",
+    "qmax": "0,0,0", "initqp": "0,0,0"
+}""",
     "vbr": """{
     "codec": "hevc", "gpu_id": 0, "preset": "P4", "tuning_info": "high_quality", "rc": "vbr",
     "gop": 30, "fps": 30, "bitrate": 1000000, "maxbitrate": 1000000, "vbvbufsize": 1000000

@@ -190,10 +190,16 @@ absl::Status PacketDecoder::SendAndReceive(const AVPacket* packet, absl::Status*
   if (times_ && packet != nullptr) times_->Sent(*packet);
   AvFramePtr frame(av_frame_alloc());
   if (frame == nullptr) return absl::ResourceExhaustedError("out of memory for a frame");
+  constexpr int kMostDamaged = 64;  // no decoder works at more pictures together
+  int damaged = 0;
   while (true) {
     const absl::StatusOr<bool> received = decoder_->Receive(frame.get());
     // Reports a refusal once only.
     if (!is_refused || !absl::IsUnimplemented(received.status())) Note(received.status(), &first);
+    // While FFmpeg drains, pictures may follow one that is damaged.
+    if (packet == nullptr && absl::IsDataLoss(received.status()) && ++damaged < kMostDamaged) {
+      continue;
+    }
     if (!received.ok() || !*received) break;
     if (times_ && frame->pts == AV_NOPTS_VALUE) frame->best_effort_timestamp = times_->Next();
     const absl::Status kept = Keep(*frame);

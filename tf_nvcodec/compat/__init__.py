@@ -50,14 +50,21 @@ from tf_nvcodec.compat.simple_decoder import (
 )
 from tf_nvcodec.compat.threaded_decoder import CreateThreadedDecoder, ThreadedDecoder
 from tf_nvcodec.compat.transcoder import Transcoder
+from tf_nvcodec.version import __version__
 
 __all__ = [
+    "AVI",
     "MEDIA_FORMAT",
+    "MKV",
+    "MOV",
+    "MP4",
     "NV_ENC_MULTI_PASS",
     "NV_ENC_PARAMS_RC_MODE",
     "NV_ENC_PIC_FLAGS",
     "NV_ENC_PIC_PARAMS",
     "NV_ENC_PIC_TYPE",
+    "TS",
+    "WEBM",
     "CAIMemoryView",
     "ColorRange",
     "ColorSpace",
@@ -90,10 +97,14 @@ __all__ = [
     "ThreadedDecoder",
     "Transcoder",
     "VideoPacketFlag",
+    "__version__",
     "cudaVideoChromaFormat",
     "cudaVideoCodec",
     "cudaVideoSurfaceFormat",
 ]
+
+# As PyNvVideoCodec's module exports them.
+MP4, MOV, MKV, WEBM, AVI, TS = MEDIA_FORMAT
 
 # Scripts reach enumerations through the name of PyNvVideoCodec's extension module too, as in
 # nvc._PyNvVideoCodec.cudaVideoCodec.H264.

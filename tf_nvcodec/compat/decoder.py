@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import time
+from collections import deque
 from typing import Any
 
 from tf_nvcodec.compat.decoder_options import (
@@ -80,6 +81,7 @@ class PyNvDecoder(Single):
         self._guard = Guard("this decoder")
         self._options = options
         check(_create(ctypes.byref(options), ctypes.byref(self._handle)))
+        self._ready: deque[DecodedFrame] = deque()
         self._shown: DecodedFrame | None = None
         self._locked: dict[int, list[DecodedFrame]] = {}
         self._seek_pts: int | None = None
@@ -105,7 +107,10 @@ class PyNvDecoder(Single):
         """
         with self._guard.alone():
             self._send(packet)
-            return self._take_all()
+            frames = list(self._ready)
+            self._ready.clear()
+            self._shown = frames[-1] if frames else self._shown
+            return frames
 
     def GetNumDecodedFrame(self, packet: PacketData) -> int:
         """Decodes a packet as Decode does.
@@ -123,13 +128,13 @@ class PyNvDecoder(Single):
           PyNvVCException: There is none.
         """
         with self._guard.alone():
-            frame = self._take()
-        if frame is None:
-            raise PyNvVCException(
-                "there is no frame: call GetNumDecodedFrame(packet) first, and GetFrame as often "
-                "as it says"
-            )
-        return frame
+            if not self._ready:
+                raise PyNvVCException(
+                    "there is no frame: call GetNumDecodedFrame(packet) first, and GetFrame as "
+                    "often as it says"
+                )
+            self._shown = self._ready.popleft()
+            return self._shown
 
     def GetLockedFrame(self) -> int:
         """Returns the address of the next frame of those that GetNumDecodedFrame counted.
@@ -224,30 +229,19 @@ class PyNvDecoder(Single):
         if packet.bDiscontinuity:
             self._forget(count)
         check(_decode(self._handle, given, ctypes.byref(count)))
-        return count.value
+        for _ in range(count.value):
+            frame = frame_of(_take_frame(self._handle))
+            if self._seek_pts is None or frame.timestamp >= self._seek_pts:
+                self._seek_pts = None
+                self._ready.append(frame)
+        return len(self._ready)
 
     def _forget(self, count: Any) -> None:
         """Drops the pictures held from before a seek, which later ones must not refer to."""
         _decode(self._handle, None, ctypes.byref(count))
         for _ in range(count.value):
             frame_of(_take_frame(self._handle))
-
-    def _take(self) -> DecodedFrame | None:
-        address = _take_frame(self._handle)
-        if address is None:
-            return None
-        self._shown = frame_of(address)
-        return self._shown
-
-    def _take_all(self) -> list[DecodedFrame]:
-        frames = []
-        frame = self._take()
-        while frame is not None:
-            if self._seek_pts is None or frame.timestamp >= self._seek_pts:
-                self._seek_pts = None
-                frames.append(frame)
-            frame = self._take()
-        return frames
+        self._ready.clear()
 
 
 def CreateDecoder(

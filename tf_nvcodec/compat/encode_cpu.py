@@ -111,6 +111,8 @@ def _x26x(parameters: EncodeParameters, encoder: str, deep_qp: int) -> CpuSettin
         params["b-pyramid"] = "0"  # a B-frame that others refer to would get another QP
     if parameters.qp_min is not None:
         params["qpmin"] = str(_equal("qmin", parameters.qp_min, encoder) + deep_qp)
+    if parameters.qp_max is not None:
+        params["qpmax"] = str(_equal("qmax", parameters.qp_max, encoder) + deep_qp)
     if parameters.lookahead is not None:
         params["rc-lookahead"] = str(min(parameters.lookahead, _X26X_LOOKAHEAD))
     if parameters.aq is not None:
@@ -260,6 +262,8 @@ def _svt_av1(parameters: EncodeParameters) -> CpuSettings:
         _svt_rate(parameters, settings)
     if parameters.qp_min is not None:
         options["qmin"] = str(_svt_qp(_equal("qmin", parameters.qp_min, "libsvtav1")))
+    if parameters.qp_max is not None:
+        options["qmax"] = str(_svt_qp(_equal("qmax", parameters.qp_max, "libsvtav1")))
     if parameters.lookahead is not None:
         params["lookahead"] = str(min(parameters.lookahead, _SVT_LOOKAHEAD))
     return settings

@@ -100,12 +100,15 @@ def ignored_by(parameters: EncodeParameters, given: Collection[str]) -> list[tup
         found.append(("max_res", "libavcodec sizes NVENC's buffers by the frames"))
     if parameters.vbv_start is not None:
         found.append(("vbvinit", "libavcodec leaves the VBV buffer's start to NVENC"))
+    bounds = {"qmin": parameters.qp_min, "qmax": parameters.qp_max}
     if parameters.rc == "cbr":
-        for name, value in (("initqp", parameters.qp_start), ("qmin", parameters.qp_min)):
+        for name, value in {"initqp": parameters.qp_start, **bounds}.items():
             if value is not None:
                 found.append((name, "libavcodec tells NVENC of it with rc vbr only"))
-    elif parameters.qp_min is not None and len(set(parameters.qp_min)) != 1:
-        found.append(("qmin", "for B and I frames, libavcodec has one for all: P's"))
+        return found
+    for name, value in bounds.items():
+        if value is not None and len(set(value)) != 1:
+            found.append((name, "for B and I frames, libavcodec has one for all: P's"))
     return found
 
 
@@ -152,3 +155,5 @@ def _rate(parameters: EncodeParameters, options: dict[str, str]) -> None:
             options[name] = str(qp)
     if parameters.qp_min is not None:
         options["qmin"] = str(parameters.qp_min[0])
+    if parameters.qp_max is not None:
+        options["qmax"] = str(parameters.qp_max[0])

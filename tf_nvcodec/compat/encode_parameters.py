@@ -18,6 +18,7 @@ DEFAULT_QP = (28, 31, 25)
 DEFAULT_AV1_QP = (112, 112, 112)
 
 _RATE_NAMES = ("bitrate", "maxbitrate", "vbvbufsize", "vbvinit")
+_QP_NAMES = ("qmin", "qmax", "initqp")
 
 
 class IgnoredParameterWarning(UserWarning):
@@ -38,6 +39,7 @@ class EncodeParameters:
     qp: tuple[int, int, int]
     qp_start: tuple[int, int, int] | None
     qp_min: tuple[int, int, int] | None
+    qp_max: tuple[int, int, int] | None
     gop: int
     b_frames: int | None
     preset: int
@@ -68,7 +70,8 @@ def ignore(name: str, why: str) -> None:
 
 
 def flatten(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns parameters by their full names, with groups split and aliases replaced."""
+    """Returns parameters by their full names, with groups split and aliases replaced. Those that a
+    0 leaves unset are not among them."""
     flat: dict[str, Any] = {}
     for key, value in given.items():
         members = {key: value}
@@ -79,7 +82,8 @@ def flatten(given: Mapping[str, Any]) -> dict[str, Any]:
             if full in flat:
                 raise InvalidValueError(f"{full} is given twice")
             flat[full] = item
-    return flat
+    unset = [name for name in encode_table.UNSET_BY_ZERO if encode_values.is_zero(flat.get(name))]
+    return {name: item for name, item in flat.items() if name not in unset}
 
 
 def _check_each(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -112,7 +116,7 @@ def _rate_control(values: Mapping[str, Any]) -> str:
     rates = [name for name in _RATE_NAMES if name in values]
     rc = values.get("rc")
     if tuning == "lossless":
-        clash = [*rates, *(name for name in ("constqp", "qmin", "initqp") if name in values)]
+        clash = [*rates, *(name for name in ("constqp", *_QP_NAMES) if name in values)]
         if rc not in (None, "constqp"):
             clash.append("rc")
         if clash:
@@ -137,10 +141,13 @@ def _rate_control(values: Mapping[str, Any]) -> str:
 
 def _check_rates(values: Mapping[str, Any], rc: str) -> None:
     if rc == "constqp":
-        for name in (*_RATE_NAMES, "qmin", "initqp"):
+        for name in (*_RATE_NAMES, *_QP_NAMES):
             if name in values:
                 ignore(name, "rate control is constqp")
         return
+    least_qp, most_qp = values.get("qmin"), values.get("qmax")
+    if least_qp and most_qp and any(least > most for least, most in zip(least_qp, most_qp)):
+        raise InvalidValueError(f"qmin={list(least_qp)} is above qmax={list(most_qp)}")
     bitrate = values.get("bitrate", DEFAULT_BITRATE)
     most = values.get("maxbitrate")
     if most is not None and most < bitrate:
@@ -207,6 +214,7 @@ def read(given: Mapping[str, Any], width: int, height: int) -> EncodeParameters:
         qp=(0, 0, 0) if lossless else values.get("constqp", default_qp),
         qp_start=None if rc == "constqp" else values.get("initqp"),
         qp_min=None if rc == "constqp" else values.get("qmin"),
+        qp_max=None if rc == "constqp" else values.get("qmax"),
         gop=gop,
         b_frames=values.get("bf"),
         preset=int(values.get("preset", "P4")[1:]),

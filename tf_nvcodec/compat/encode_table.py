@@ -134,6 +134,12 @@ PARAMETERS: tuple[Parameter, ...] = (
         nvenc_text="with rc vbr, P's for all; else ignored",
     ),
     _row(
+        *("qmax", Quantisers(), "unset", "highest QP of rate control", ("qmax",)),
+        mapped("qpmax; P, B and I must be equal"),
+        mapped("max-qp, a fourth of it; P, B and I must be equal"),
+        nvenc_text="as qmin",
+    ),
+    _row(
         *("gop", Distance(1, _ANY_COUNT), "idrperiod, or 250", "frames from I frame to I frame"),
         ("g",),
         mapped("keyint, closed, without scene cuts: every I frame of it is an IDR frame"),
@@ -266,6 +272,9 @@ PARAMETERS: tuple[Parameter, ...] = (
         nvenc_text="its primary CUDA context",
     ),
 )
+
+# With 0, PyNvVideoCodec's samples leave these unset.
+UNSET_BY_ZERO = ("initqp", "maxbitrate", "qmax", "vbvbufsize", "vbvinit")
 
 BY_NAME = {parameter.name: parameter for parameter in PARAMETERS}
 

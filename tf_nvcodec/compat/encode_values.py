@@ -44,6 +44,11 @@ def _items(value: Any) -> list[Any]:
     return [value]
 
 
+def is_zero(value: Any) -> bool:
+    """Whether the value is 0, or a list of it such as "0,0,0"."""
+    return all(_whole(item) == 0 for item in _items(value))
+
+
 @dataclass(frozen=True)
 class Choice:
     names: tuple[str, ...]

@@ -228,7 +228,8 @@ class FFmpegMuxer(Single):
         """Writes the packets of MuxVideoPacket and ends the file. A second call does nothing.
 
         Raises:
-          InvalidValueError: There was no packet, or not one for each RecordSourceVideoPacket.
+          InvalidValueError: There was no packet, or not one for each RecordSourceVideoPacket, and
+            the frames' stamps are not the times that were recorded.
         """
         with self._guard.turn():
             if self._done:
@@ -258,6 +259,7 @@ class FFmpegMuxer(Single):
 
     def _write_queue(self) -> None:
         """Writes the frames, and before each frame the sound that is due."""
+        self._drop_unshown()
         start = min((time for time, _ in self._sources), default=0)
         self._sound = deque(sorted(self._sound, key=self._due))
         for i, ((data, key, _), times) in enumerate(zip(self._queue, self._times())):
@@ -266,6 +268,14 @@ class FFmpegMuxer(Single):
             self._native.write(data, *times, key)
         self._write_sound(start)
         self._queue = []
+
+    def _drop_unshown(self) -> None:
+        """Drops the times of packets that show no frame, such as a second field or a damaged one,
+        if the stamps of the frames tell which these are."""
+        durations = dict(self._sources)
+        stamps = {stamp for _, _, stamp in self._queue}
+        if len(self._sources) > len(self._queue) == len(stamps) and durations.keys() >= stamps:
+            self._sources = [(stamp, durations[stamp]) for stamp in stamps]
 
     def _due(self, packet: PacketData) -> Fraction:
         """Returns the time at which a packet is due, in units of the time base."""
@@ -286,7 +296,8 @@ class FFmpegMuxer(Single):
         if len(self._sources) != len(stamps):
             raise InvalidValueError(
                 f"RecordSourceVideoPacket was called for {len(self._sources)} packets, and "
-                f"MuxVideoPacket for {len(stamps)}: call both once for each frame"
+                f"MuxVideoPacket for {len(stamps)}: call both once for each frame, or encode each "
+                "frame with its timestamp as inputTimeStamp"
             )
         sources = sorted(self._sources)
         start = sources[0][0]

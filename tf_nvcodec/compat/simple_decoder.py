@@ -11,7 +11,7 @@ from typing import Any
 
 from tf_nvcodec.compat.decoder_options import DecoderOptions, shared_options, stays_on_gpu
 from tf_nvcodec.compat.enums import OutputColorType
-from tf_nvcodec.compat.errors import IndexRangeError, InvalidValueError
+from tf_nvcodec.compat.errors import IndexRangeError, InvalidValueError, PyNvVCExceptionDecode
 from tf_nvcodec.compat.frame import DecodedFrame, frame_of
 from tf_nvcodec.compat.integers import INT64_MAX, INT64_MIN, whole
 from tf_nvcodec.compat.library import check, declare
@@ -197,21 +197,29 @@ class SimpleDecoder(Single):
         return self._read([index % len(self)])[0]
 
     def __iter__(self) -> Iterator[DecodedFrame]:
-        for begin in range(0, len(self), _AHEAD):
-            yield from self._read(range(begin, min(begin + _AHEAD, len(self))))
+        index = 0
+        while index < len(self):
+            for frame in self._read_on(range(index, min(index + _AHEAD, len(self)))):
+                index += 1
+                yield frame
 
     def get_batch_frames(self, batch_size: int) -> list[DecodedFrame]:
-        """Returns the next frames; fewer at the end of the stream, then none.
+        """Returns the next frames; fewer before a damaged frame and at the end of the stream, then
+        none.
 
         They continue from the first frame, from seek_to_index, or from the last such call.
 
         Raises:
+          PyNvVCExceptionDecode: The next frame is damaged. The call after it continues behind it.
           ValueError: The size is not positive.
         """
         batch_size = whole("batch_size", batch_size, 1)
-        end = min(self._next + batch_size, len(self))
-        frames = self._read(range(self._next, end))
-        self._next = end
+        try:
+            frames = self._read_on(range(self._next, min(self._next + batch_size, len(self))))
+        except PyNvVCExceptionDecode:
+            self._next += 1
+            raise
+        self._next += len(frames)
         return frames
 
     def get_batch_frames_by_index(self, indices: Sequence[int]) -> list[DecodedFrame]:
@@ -283,9 +291,27 @@ class SimpleDecoder(Single):
         with self._guard.alone():
             self._use(new_source)
 
+    def stop(self) -> None:
+        """Returns at once: this decoder has no thread of its own."""
+
     def get_session_init_time(self) -> int:
         """Returns how many milliseconds opening the first file took."""
         return self._init_ms
+
+    def _read_on(self, indices: range) -> list[DecodedFrame]:
+        """Returns the frames, or those before a damaged one; raises if that is the first."""
+        try:
+            return self._read(indices)
+        except PyNvVCExceptionDecode:
+            frames: list[DecodedFrame] = []
+            for index in indices:
+                try:
+                    frames += self._read([index])
+                except PyNvVCExceptionDecode:
+                    if not frames:
+                        raise
+                    break
+            return frames
 
     def _read(self, indices: Sequence[int]) -> list[DecodedFrame]:
         count = len(indices)

@@ -19,6 +19,7 @@ from tf_nvcodec.compat.errors import (
 from tf_nvcodec.compat.frame import DecodedFrame
 from tf_nvcodec.compat.integers import whole
 from tf_nvcodec.compat.ownership import Guard, Single
+from tf_nvcodec.compat.packet import PacketData
 from tf_nvcodec.compat.simple_decoder import (
     ScannedStreamMetadata,
     SimpleDecoder,
@@ -99,9 +100,11 @@ def _frames_of(ahead: _Ahead, demuxer: PyNvDemuxer, decoder: PyNvDecoder) -> Ite
     packets = iter(demuxer)
     while not ahead.stopped:
         try:
-            yield from decoder.Decode(next(packets))
-        except StopIteration:
-            return
+            packet = next(packets, None)
+            # After the last packet there may be frames that were complete when it failed.
+            yield from decoder.Decode(PacketData() if packet is None else packet)
+            if packet is None:
+                return
         except PyNvVCExceptionUnsupported:
             raise
         except PyNvVCException as error:

@@ -93,12 +93,13 @@ class Transcoder:
                 f"a segment begins at 0 or later and ends later than that; got {start} to {end}"
             )
         base, extension = os.path.splitext(self._target)
-        path = f"{base}_{start:g}_{end:g}{extension}"
+        path = f"{base}_{start:.12g}_{end:.12g}{extension}"
         self._run(path, start, end)
         return path
 
     def _run(self, path: str, start: float | None, end: float | None) -> None:
-        if os.path.exists(path) and os.path.samefile(path, self._source):
+        both_there = os.path.exists(path) and os.path.exists(self._source)
+        if both_there and os.path.samefile(path, self._source):
             raise InvalidValueError(f"{path!r} is the video itself: write to another file")
         demuxer = CreateDemuxer(self._source)
         clock = Fraction(demuxer.GetTimebaseNum(), demuxer.GetTimebaseDen())

@@ -3,9 +3,9 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
 #include <mutex>
 #include <utility>
-#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
@@ -126,7 +126,7 @@ class LibavcodecEncoder : public Encoder {
     AvLogScope log;
     frame->quality = context_->global_quality;
     if (force_key_frames_) frame->pict_type = AV_PICTURE_TYPE_I;
-    sent_pts_.push_back(frame->pts);
+    if (NeedsDecodingTimes()) sent_pts_.push_back(frame->pts);
     const int sent = avcodec_send_frame(context_.get(), frame.get());
     if (sent < 0) return Error(sent, Doing(), log);
     ++frames_;
@@ -195,7 +195,7 @@ class LibavcodecEncoder : public Encoder {
       const int received = avcodec_receive_packet(context_.get(), packet_.get());
       if (received == AVERROR(EAGAIN) || received == AVERROR_EOF) return absl::OkStatus();
       if (received < 0) return Error(received, Doing(), log);
-      if (nvenc_ || context_->codec_id == AV_CODEC_ID_HEVC) packet_->dts = DecodingTime(packets_);
+      if (NeedsDecodingTimes()) packet_->dts = DecodingTime(packets_);
       ++packets_;
       const absl::Status stored = sink(packet_.get());
       av_packet_unref(packet_.get());
@@ -203,14 +203,20 @@ class LibavcodecEncoder : public Encoder {
     }
   }
 
-  // Returns the dts of a packet. x265 leaves it undefined in streams shorter than its reordering
-  // delay, and libavcodec's NVENC before 6.1 assumes that a frame lasts one tick. Packet k is
-  // decoded at the time at which frame k - delay is displayed.
-  int64_t DecodingTime(size_t packet) const {
+  // x265 leaves the dts undefined in streams shorter than its reordering delay, and libavcodec's
+  // NVENC before 6.1 assumes that a frame lasts one tick.
+  bool NeedsDecodingTimes() const { return nvenc_ || context_->codec_id == AV_CODEC_ID_HEVC; }
+
+  // Returns the dts of a packet. Packet k is decoded at the time at which frame k - delay is
+  // displayed. The packets come in order: earlier times are dropped.
+  int64_t DecodingTime(size_t packet) {
     // x265 makes a pyramid of two levels at most. NVENC can make deeper ones.
     const auto b_frames = static_cast<size_t>(context_->max_b_frames);
     const size_t delay = nvenc_ ? b_frames : b_frames == 0 ? 0 : 2;
-    if (packet >= delay) return sent_pts_[packet - delay];
+    if (packet >= delay) {
+      for (; dropped_pts_ < packet - delay; ++dropped_pts_) sent_pts_.pop_front();
+      return sent_pts_.front();
+    }
     const int64_t step = sent_pts_.size() > 1 ? sent_pts_[1] - sent_pts_[0] : 1;
     return sent_pts_[0] - static_cast<int64_t>(delay - packet) * step;
   }
@@ -248,7 +254,8 @@ class LibavcodecEncoder : public Encoder {
   const bool nvenc_;
   const EncoderUse use_;
   int64_t frames_ = 0;
-  std::vector<int64_t> sent_pts_;  // of all frames so far, in display order
+  std::deque<int64_t> sent_pts_;  // of the frames from dropped_pts_ on, in display order
+  size_t dropped_pts_ = 0;
   size_t packets_ = 0;
   bool finished_ = false;
 };

@@ -207,7 +207,7 @@ absl::Status FileMuxer::Store(AVPacket* packet) {
 }
 
 absl::Status FileMuxer::Finish() {
-  if (finished_) return absl::OkStatus();
+  if (finished_) return finish_status_;
   if (packets_ == 0) {
     return absl::InvalidArgumentError(
         absl::StrCat(spec_.path, " can't be finished: no packet was written"));
@@ -217,9 +217,11 @@ absl::Status FileMuxer::Finish() {
   int written = av_write_trailer(context_);
   const int closed = avio_closep(&context_->pb);
   if (written >= 0) written = closed;
-  if (written >= 0) return absl::OkStatus();
-  const absl::Status status = Error(written, "finishing");
-  return absl::Status(status.code(), absl::StrCat(status.message(), log.Detail()));
+  if (written < 0) {
+    const absl::Status status = Error(written, "finishing");
+    finish_status_ = absl::Status(status.code(), absl::StrCat(status.message(), log.Detail()));
+  }
+  return finish_status_;
 }
 
 }  // namespace nvc

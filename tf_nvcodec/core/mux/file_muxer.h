@@ -84,6 +84,7 @@ class FileMuxer {
   int64_t packets_ = 0, last_dts_ = 0;
   absl::Status failed_;  // the error of beginning the file
   bool finished_ = false;
+  absl::Status finish_status_;
 };
 
 }  // namespace nvc
