@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import shutil
 import signal
 import threading
@@ -306,6 +307,32 @@ def test_a_video_of_60_megabytes(client: Any, clips: Clips) -> None:
     small, large = infer(client, [video]), infer(client, [padded])
     np.testing.assert_array_equal(small.as_numpy("color"), large.as_numpy("color"))
     assert large.as_numpy("status").tolist() == [[b""]]
+
+
+@pytest.mark.slow
+def test_a_response_that_finds_no_room_in_shared_memory(tmp_path: Path) -> None:
+    module = tf.Module()
+    module.run = tf.function(
+        lambda x: {"y": tf.tile(x, [1, 20_000_000])},
+        input_signature=[tf.TensorSpec([None, 1], tf.float32, "x")],
+    )
+    tf.saved_model.save(module, str(tmp_path / "wide"), module.run)
+    write_repository(tmp_path / "wide", tmp_path / "models", "wide", imports=[])
+    least, most = resource.getrlimit(resource.RLIMIT_FSIZE)
+    # The server inherits the limit, which holds for the files of shared memory too.
+    resource.setrlimit(resource.RLIMIT_FSIZE, (60_000_000, most))
+    try:
+        server = triton_server.Server(tmp_path / "models", tmp_path / "log")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (least, most))
+    with server:
+        client = grpc.InferenceServerClient(f"127.0.0.1:{server.grpc}")
+        tensor = grpc.InferInput("x", [1, 1], "FP32")
+        tensor.set_data_from_numpy(np.ones((1, 1), np.float32))
+        for _ in range(2):
+            with pytest.raises(grpc.InferenceServerException, match="INTERNAL"):
+                client.infer("wide", [tensor], client_timeout=60)
+        assert "Failed to increase the shared memory pool" in server.text()
 
 
 @pytest.mark.slow

@@ -36,6 +36,8 @@ import triton_python_backend_utils as pb_utils
 # go on before the process is killed; how long a model may load; the first and the longest pause
 # before a model that did not load is loaded again. All are seconds.
 _LOOK, _GRACE, _LOAD, _PAUSE, _LONGEST_PAUSE = 0.05, 10.0, 3600.0, 1.0, 60.0
+# Where Triton's Python backend keeps requests and responses.
+_SHARED = "/dev/shm"
 # Names of TensorFlow's errors that are the request's own fault.
 _CALLERS_FAULT = ("InvalidArgumentError", "OutOfRangeError", "UnimplementedError")
 
@@ -303,21 +305,32 @@ class _Request:
         return bool(self._sender.is_cancelled())
 
     def answer(self, outputs: dict[str, Any]) -> None:
+        size, room = sum(map(_bytes_of, outputs.values())), shutil.disk_usage(_SHARED).free
+        if size > room:
+            self.fail(
+                f"the outputs have {size} bytes, and {_SHARED}, through which they pass, has room "
+                f"for {room}: give it more (docker run --shm-size), or ask for less at a time",
+                pb_utils.TritonError.UNAVAILABLE,
+            )
+            return
         tensors = [
             pb_utils.Tensor(name, np.ascontiguousarray(value)) for name, value in outputs.items()
         ]
-        self._send(pb_utils.InferenceResponse(output_tensors=tensors))
+        # The last flag closes the way back, even where the response then finds no room in shared
+        # memory: a client would wait for ever. So it comes alone.
+        try:
+            self._sender.send(pb_utils.InferenceResponse(output_tensors=tensors), flags=0)
+        finally:
+            self._sender.send(flags=pb_utils.TRITONSERVER_RESPONSE_COMPLETE_FINAL)
 
     def fail(self, message: str, code: Any) -> None:
-        self._send(pb_utils.InferenceResponse(error=pb_utils.TritonError(message, code)))
+        response = pb_utils.InferenceResponse(error=pb_utils.TritonError(message, code))
+        self._sender.send(response, flags=pb_utils.TRITONSERVER_RESPONSE_COMPLETE_FINAL)
 
     def fail_by(self, error: Exception) -> None:
         """Fails the request, unless it has its answer."""
         with contextlib.suppress(Exception):
             self.fail(f"{type(error).__name__}: {error}", pb_utils.TritonError.INTERNAL)
-
-    def _send(self, response: Any) -> None:
-        self._sender.send(response, flags=pb_utils.TRITONSERVER_RESPONSE_COMPLETE_FINAL)
 
 
 class TritonPythonModel:
