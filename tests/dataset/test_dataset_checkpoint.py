@@ -123,18 +123,23 @@ def test_a_checkpoint_is_small(files, tmp_path) -> None:
 
 
 @pytest.mark.parametrize(
-    "other",
+    ("saved", "other"),
     [
-        {"clip_step": 8},
-        {"clip_step": 9, "shuffle": True},
-        {"clips_per_video": 4},
+        ({"clip_step": 9}, {"clip_step": 8}),
+        ({"clip_step": 9}, {"clip_step": 9, "shuffle": True}),
+        ({"clip_step": 9}, {"clips_per_video": 4}),
+        ({"clip_step": 9}, {"clip_step": 9, "fps": 10}),
+        ({"clip_step": 9}, {"clip_step": 9, "pad": "drop"}),
+        ({"clips_per_video": 4}, {"clips_per_video": 4, "sampling": "random"}),
+        # Six videos in two groups, either way.
+        ({"shuffle": True, "shuffle_group": 3}, {"shuffle": True, "shuffle_group": 4}),
     ],
 )
-def test_refuses_another_datasets_checkpoint(files, tmp_path, other) -> None:
-    iterator = iter(dataset(files, tmp_path, clip_step=9))
+def test_refuses_another_datasets_checkpoint(files, tmp_path, saved, other) -> None:
+    iterator = iter(dataset(2 * files, tmp_path, **saved))
     next(iterator)
     path = tf.train.Checkpoint(iterator=iterator).save(str(tmp_path / "c"))
-    fresh = iter(dataset(files, tmp_path, **other))
+    fresh = iter(dataset(2 * files, tmp_path, **other))
     with pytest.raises(tf.errors.InvalidArgumentError, match="belongs to another VideoDataset"):
         tf.train.Checkpoint(iterator=fresh).restore(path)
 

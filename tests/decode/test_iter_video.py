@@ -7,6 +7,7 @@ import gzip
 import io
 import os
 import random
+import re
 import tempfile
 import threading
 import time
@@ -284,6 +285,30 @@ def test_a_slow_loop_needs_no_more_memory() -> None:
         held = np.asarray(chunk.frames)
         places.add(held.__array_interface__["data"][0])
     assert len(places) == 3
+
+
+def test_the_next_video_has_the_memory_of_the_last() -> None:
+    """It waits for the next video, and the system may take it meanwhile."""
+
+    def waiting() -> int:
+        found = re.search(r"LazyFree: +(\d+) kB", Path("/proc/self/smaps_rollup").read_text())
+        assert found is not None
+        return int(found[1]) // 1024
+
+    def read() -> set[int]:
+        addresses = set()
+        for chunk in nvc.iter_video(REAL, 30):
+            addresses.add(np.asarray(chunk.frames).__array_interface__["data"][0])
+        return addresses
+
+    least = 2 * 30 * 720 * 1280 * 3 // 2**20  # two chunks, in MiB
+    first = read()
+    gc.collect()
+    assert waiting() >= least - 4  # without the ends of blocks, which are no whole huge pages
+    second = read()
+    gc.collect()
+    assert second & first
+    assert waiting() >= least - 4
 
 
 @pytest.mark.parametrize("last", [None, 6])

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
 #include <iterator>
 #include <utility>
 
@@ -11,8 +10,6 @@ namespace {
 
 // A steady loop has one idle block at most; some more allow for clips of several sizes.
 constexpr size_t kMostIdle = 4;
-// Blocks from this size on begin at a huge page, so that all of their pages can be huge.
-constexpr size_t kLarge = size_t{4} << 20, kHugePage = size_t{2} << 20;
 // How long a block may take to come back where the last one did not.
 constexpr auto kShortWait = std::chrono::milliseconds(2);
 
@@ -23,15 +20,14 @@ std::shared_ptr<FrameAllocator> FrameAllocator::Create(size_t patient_from) {
 }
 
 FrameAllocator::~FrameAllocator() {
-  for (const Block& block : idle_) std::free(block.memory);
+  for (const FrameBlock& block : idle_) GiveFrameBlock(block);
 }
 
-// The caller holds mutex_. A block may be a little too large, since clips may differ in length.
+// The caller holds mutex_.
 void* FrameAllocator::TakeIdle(size_t bytes) {
-  const auto fits = [bytes](const Block& block) {
-    return block.bytes >= bytes && block.bytes - bytes <= bytes / 4;
-  };
-  const auto found = std::find_if(idle_.rbegin(), idle_.rend(), fits);
+  const auto found = std::find_if(idle_.rbegin(), idle_.rend(), [bytes](const FrameBlock& block) {
+    return Serves(block, bytes);
+  });
   if (found == idle_.rend()) return nullptr;
   void* const memory = found->memory;
   in_use_[memory] = found->bytes;
@@ -55,11 +51,10 @@ void* FrameAllocator::AllocateRaw(size_t alignment, size_t bytes) {
     kept_ = memory == nullptr;
   }
   if (memory == nullptr) {
-    const size_t least = bytes >= kLarge ? kHugePage : sizeof(void*);
-    if (posix_memalign(&memory, std::max(alignment, least), std::max<size_t>(bytes, 1)) != 0) {
-      return nullptr;
-    }
-    in_use_[memory] = bytes;
+    const FrameBlock block = TakeFrameBlock(alignment, bytes);
+    if (block.memory == nullptr) return nullptr;
+    memory = block.memory;
+    in_use_[memory] = block.bytes;
   }
   if (self_ == nullptr) self_ = shared_from_this();
   return memory;
@@ -74,7 +69,7 @@ void FrameAllocator::DeallocateRaw(void* memory) {
   in_use_.erase(found);
   const size_t kept = closed_ ? 0 : kMostIdle;
   while (idle_.size() > kept) {
-    std::free(idle_.front().memory);
+    GiveFrameBlock(idle_.front());
     idle_.erase(idle_.begin());
   }
   changed_.notify_all();
@@ -91,7 +86,7 @@ void FrameAllocator::Close() {
   std::lock_guard<std::mutex> lock(mutex_);
   closed_ = true;
   changed_.notify_all();
-  for (const Block& block : idle_) std::free(block.memory);
+  for (const FrameBlock& block : idle_) GiveFrameBlock(block);
   idle_.clear();
 }
 

@@ -1,5 +1,4 @@
-// Memory for batches of frames that is used again and again. Fresh pages cost more time than the
-// conversion of the frames that fill them.
+// Memory for batches of frames that is used again and again.
 #ifndef TF_NVCODEC_KERNELS_FRAME_ALLOCATOR_H_
 #define TF_NVCODEC_KERNELS_FRAME_ALLOCATOR_H_
 
@@ -12,6 +11,7 @@
 #include <vector>
 
 #include "tensorflow/core/framework/allocator.h"
+#include "tf_nvcodec/kernels/frame_memory.h"
 
 namespace nvc {
 
@@ -31,15 +31,10 @@ class FrameAllocator : public ::tensorflow::Allocator,
   void DeallocateRaw(void* memory) override;
   // Whether the consumer waits for a batch.
   void SetAwaited(bool awaited);
-  // Ends all waits, frees what is not in use, and from now on everything that comes back.
+  // Ends all waits, gives back what is not in use, and from now on everything that comes back.
   void Close();
 
  private:
-  struct Block {
-    void* memory = nullptr;
-    size_t bytes = 0;
-  };
-
   explicit FrameAllocator(size_t patient_from) : patient_from_(patient_from) {}
   void* TakeIdle(size_t bytes);
 
@@ -48,8 +43,8 @@ class FrameAllocator : public ::tensorflow::Allocator,
   std::condition_variable changed_;
   bool closed_ = false;
   bool awaited_ = false;
-  bool kept_ = false;        // whether the last wait was in vain
-  std::vector<Block> idle_;  // the longest idle first
+  bool kept_ = false;             // whether the last wait was in vain
+  std::vector<FrameBlock> idle_;  // the longest idle first
   std::map<void*, size_t> in_use_;
   std::shared_ptr<FrameAllocator> self_;  // set while blocks are in use
 };

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/base/casts.h"
 #include "absl/strings/str_cat.h"
 #include "tensorflow/core/data/dataset_utils.h"
 #include "tensorflow/core/framework/cancellation.h"
@@ -167,6 +168,7 @@ class Iterator : public DatasetIterator<VideoDataset> {
     for (; to_skip_ > 0 && !requests_.empty(); --to_skip_) {
       Request& request = *requests_.front();
       request.unwanted = true;
+      if (request.done && IsBuffered(request)) RecordBufferDequeue(context, request.result.element);
       if (const auto pass = request.pass.lock()) pass->Drop(request.place);
       requests_.pop_front();
     }
@@ -229,6 +231,20 @@ class Iterator : public DatasetIterator<VideoDataset> {
   }
 
  private:
+  // Whether the finished request holds an element, which tf.data's model counts as buffered.
+  static bool IsBuffered(const Request& request) {
+    return request.result.status.ok() && !request.result.element.empty();
+  }
+
+  void Finish(IteratorContext* context, Request* request, ClipResult result)
+      TF_EXCLUSIVE_LOCKS_REQUIRED(*mutex_) {
+    request->result = std::move(result);
+    request->done = true;
+    if (IsBuffered(*request) && !request->unwanted) {
+      RecordBufferEnqueue(context, request->result.element);
+    }
+  }
+
   // Returns whether `request` is a step of the walk that failed before it knew its clip.
   static bool IsNoClip(const Request& request) { return request.clip.id.video < 0; }
 
@@ -245,12 +261,23 @@ class Iterator : public DatasetIterator<VideoDataset> {
     return [this](const std::string& key) { return full_name(absl::StrCat(kSplits, key)); };
   }
 
+  // Returns what decides which clip comes when, and which frames it has.
   std::vector<int64_t> OrderShape() const {
     const VideoDatasetArguments& arguments = dataset()->arguments();
-    return {
-        arguments.counts.num_videos, arguments.counts.per_video,  dataset()->order().num_units(),
-        arguments.order.shuffle,     arguments.order.num_shards,  arguments.order.shard,
-        arguments.clip.clips.length, arguments.clip.clips.stride, arguments.clip.clips.step};
+    const ClipSpec& clips = arguments.clip.clips;
+    return {arguments.counts.num_videos,
+            arguments.counts.per_video,
+            dataset()->order().num_units(),
+            arguments.order.shuffle,
+            arguments.order.shuffle ? arguments.order.group : 0,
+            arguments.order.num_shards,
+            arguments.order.shard,
+            clips.length,
+            clips.stride,
+            clips.step,
+            absl::bit_cast<int64_t>(clips.period),
+            static_cast<int64_t>(clips.sampling),
+            static_cast<int64_t>(clips.pad)};
   }
 
   void Stop() {
@@ -428,10 +455,8 @@ class Iterator : public DatasetIterator<VideoDataset> {
     if (latest_ == nullptr) return false;
     const std::shared_ptr<ClipPass> pass = latest_->pass;
     const auto place = pass->Ask(request->clip, [this, context, request](ClipResult result) {
-      RecordBufferEnqueue(context.get(), result.element);
       mutex_lock lock(*mutex_);
-      request->result = std::move(result);
-      request->done = true;
+      Finish(context.get(), request.get(), std::move(result));
       changed_->notify_all();
     });
     if (!place.has_value()) return false;
@@ -518,14 +543,12 @@ class Iterator : public DatasetIterator<VideoDataset> {
     } else {
       result = dataset()->reader().Read(request->clip, memory_.get(), cancelled);
     }
-    RecordBufferEnqueue(context, result.element);
     RecordStop(context);
     // The iterator may be destroyed as soon as num_calls_ is 0, while this thread still unlocks.
     const auto mutex_kept = mutex_;
     const auto changed_kept = changed_;
     mutex_lock lock(*mutex_kept);
-    request->result = std::move(result);
-    request->done = true;
+    Finish(context, request.get(), std::move(result));
     --num_calls_;
     changed_kept->notify_all();
   }
