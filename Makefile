@@ -5,6 +5,8 @@ TF ?= 2.17.1
 PYTHON ?= python3
 export TF PYTHON
 
+# All steps share one virtual environment and one build folder.
+.NOTPARALLEL:
 .PHONY: help setup demo test test-slow test-all build wheel wheel-portable wheel-portable-gpl release docs asan fuzz lint format bench clean
 
 help:

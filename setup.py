@@ -12,12 +12,8 @@ import sys
 from pathlib import Path
 
 from setuptools import Distribution, find_packages, setup
+from setuptools.command.bdist_wheel import bdist_wheel
 from setuptools.command.build_py import build_py
-
-try:
-    from setuptools.command.bdist_wheel import bdist_wheel
-except ImportError:  # setuptools before 70.1
-    from wheel.bdist_wheel import bdist_wheel
 
 ROOT = Path(__file__).resolve().parent
 FIND_TENSORFLOW = "import importlib.metadata as m; print(m.version('tensorflow'))"

@@ -6,6 +6,7 @@ source scripts/debian.sh
 
 scripts/setup.sh
 need g++ pkg-config libgtest-dev libgmock-dev ffmpeg
+"$VENV/bin/python" tests/golden/make_clips.py # some C++ tests look for them too
 scripts/bazel.sh test --config=asan //tests/...
 
 scripts/bazel.sh build --config=asan //tf_nvcodec:libtf_nvcodec.so //build_defs:build_info

@@ -53,8 +53,10 @@ command="$1"
 shift
 ffmpeg=()
 if [[ -n "$FLAVOUR" ]]; then
-  ffmpeg=(--repo_env=TF_NVCODEC_STATIC_FFMPEG="$(scripts/portable/ffmpeg.sh)"
-    --repo_env=TF_NVCODEC_SYSROOT="$(scripts/portable/sysroot.sh)")
+  # Assigned one by one: a failure in an array's value would not end this script.
+  static="$(scripts/portable/ffmpeg.sh)"
+  sysroot="$(scripts/portable/sysroot.sh)"
+  ffmpeg=(--repo_env=TF_NVCODEC_STATIC_FFMPEG="$static" --repo_env=TF_NVCODEC_SYSROOT="$sysroot")
 fi
 quiet=()
 if [[ ! -t 2 ]]; then quiet=(--show_progress_rate_limit=15); fi
@@ -66,6 +68,10 @@ case "$command" in
       --repo_env=TF_NVCODEC_TF_VERSION="$TF" "${ffmpeg[@]}" "${quiet[@]}" "$@"
     ;;
 esac
+if [[ "$command" == test ]]; then
+  # Tests look for the clips there, of which Bazel knows nothing.
+  set -- --test_env=NVC_CLIPS="$(compgen -G 'build/golden/*' | sort | tr '\n' ' ')" "$@"
+fi
 mkdir -p "$BUILD_DIR"
 # Each TensorFlow has its own output base, so that changing to another and back compiles nothing. The
 # flavours share it: they differ in what is linked.

@@ -4,8 +4,11 @@ source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 for base in build/bazel/[0-9]*; do
   # The server of an output base writes its process id into this file.
-  if [[ -f "$base/server/server.pid.txt" ]]; then
-    kill "$(cat "$base/server/server.pid.txt")" 2>/dev/null || true
+  pid="$(cat "$base/server/server.pid.txt" 2>/dev/null)" || continue
+  # The number may be another process's by now.
+  if grep -qsF "$ROOT/$base" "/proc/$pid/cmdline"; then
+    kill "$pid" 2>/dev/null || true
+    tail --pid="$pid" -f /dev/null
   fi
 done
 # Bazel makes its outputs read-only.

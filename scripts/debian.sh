@@ -30,7 +30,9 @@ need() {
     apt-get -o DPkg::Lock::Timeout=300 install -y --no-install-recommends "${missing[@]}"
 }
 
-# Prints the mirror that this machine's packages come from.
+# Prints the mirror that this machine's packages come from, which may be a file with mirrors.
 debian_mirror() {
-  apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' | grep -m 1 '/debian/*$'
+  apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' |
+    awk '!found && /\/debian(\.list)?\/*$/ { print; found = 1 } END { exit !found }' ||
+    die "apt's sources name no mirror of Debian, whose address ends with /debian"
 }

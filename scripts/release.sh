@@ -45,6 +45,9 @@ build() {
   rm -f "${wheel%-none-*}"-none-* # of an earlier build, perhaps with another tag
   cp "${tagged[0]}" "$wheel" || return 1
   local mb=$((($(stat -c %s "$wheel") + 500000) / 1000000))
+  if [[ "$(git describe --always --dirty 2>/dev/null)" == *-dirty ]]; then
+    note "  warning: files differ from the commit, and the wheel says so; not to be published"
+  fi
   note "TensorFlow $1: ${wheel##*/}, $mb MB, built in $((SECONDS - begin)) s"
   if ((mb > limit_mb)); then
     note "  failed: the wheel is larger than $limit_mb MB"

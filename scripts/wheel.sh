@@ -8,9 +8,14 @@ scripts/build.sh
 
 sources=(setup.py pyproject.toml requirements LICENSE README.md tf_nvcodec converters
   "$BUILD_DIR/libtf_nvcodec.so")
-if [[ -n "$FLAVOUR" ]]; then sources+=(scripts/portable); fi
 stamp="$BUILD_DIR/wheel.stamp"
-key="$(hash_of "${sources[@]}")"
+revision=""
+if [[ -n "$FLAVOUR" ]]; then
+  sources+=(scripts/portable)
+  # A wheel for others names the revision of its sources.
+  revision="$(git describe --always --dirty 2>/dev/null || true)"
+fi
+key="$(hash_of "${sources[@]}") $revision"
 if is_done "$stamp" "$key" && [[ -f "$(cat "$BUILD_DIR/wheel")" ]]; then exit 0; fi
 
 say "making the wheel"

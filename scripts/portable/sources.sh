@@ -52,8 +52,10 @@ fetch_sources() {
 
 # debian_list TYPE RELEASE: prints the line for apt that names this release of Debian.
 debian_list() {
+  local mirror
+  mirror="$(debian_mirror)"
   printf '%s [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] %s %s main\n' \
-    "$1" "$(debian_mirror)" "$2"
+    "$1" "$mirror" "$2"
 }
 
 # keep_licence PREFIX PACKAGE: the copyright file of an unpacked source package, and its version.
