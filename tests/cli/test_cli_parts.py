@@ -15,6 +15,7 @@ from tf_nvcodec.cli import encode, errors, files, frames_in, options, values
 from tf_nvcodec.cli.contact_sheet import clock, contact_sheet
 from tf_nvcodec.cli.npy import NpyWriter
 from tf_nvcodec.cli.numbered import NumberedFiles, is_numbered
+from tf_nvcodec.cli.numbered_output import ImageFolder, NumberedOutput
 from tf_nvcodec.cli.progress import batches, interruptible
 
 
@@ -141,24 +142,24 @@ def test_refuse_to_replace(tmp_path: Path):
 
 def test_image_folder_appears_whole(tmp_path: Path):
     out = tmp_path / "frames"
-    with pytest.raises(RuntimeError), files.ImageFolder(str(out), False) as folder:
+    with pytest.raises(RuntimeError), ImageFolder(str(out), False) as folder:
         folder.write(b"one")
         raise RuntimeError("stop")
     assert not out.exists()
-    with files.ImageFolder(str(out), False) as folder:
+    with ImageFolder(str(out), False) as folder:
         folder.write(b"one")
         folder.write(b"two")
     assert sorted(p.name for p in out.iterdir()) == ["frame_000000.png", "frame_000001.png"]
     with pytest.raises(errors.CliError, match="exists already"):
-        files.ImageFolder(str(out), False)
+        ImageFolder(str(out), False)
 
 
 def test_images_of_an_earlier_sequence_do_not_stay(tmp_path: Path):
     for name in ("frame_000007.png", "frame_7.png", "cover.png"):
         (tmp_path / name).write_bytes(b"old")
     with pytest.raises(errors.CliError, match="exists already"):
-        files.ImageFolder(str(tmp_path), False)
-    with files.ImageFolder(str(tmp_path), True) as folder:
+        ImageFolder(str(tmp_path), False)
+    with ImageFolder(str(tmp_path), True) as folder:
         folder.write(b"new")
     names = ["cover.png", "frame_000000.png", "frame_7.png"]
     assert sorted(p.name for p in tmp_path.iterdir()) == names
@@ -168,7 +169,23 @@ def test_images_do_not_go_into_a_file(tmp_path: Path):
     (tmp_path / "taken").write_bytes(b"x")
     for name in ("taken", "taken/"):
         with pytest.raises(errors.CliError, match="is a file, not a folder"):
-            files.ImageFolder(f"{tmp_path}/{name}", False)
+            ImageFolder(f"{tmp_path}/{name}", False)
+
+
+def test_a_sequence_goes_through_tensorflow_file_systems():
+    pattern = "ram://sequence/x_%d.bin"
+    for count in (3, 2):
+        with NumberedOutput(pattern, force=count == 2) as out:
+            for number in range(count):
+                out.write(b"%d of %d" % (number, count))
+        names = sorted(tf.io.gfile.listdir("ram://sequence"))
+        assert names == [f"x_{number}.bin" for number in range(count)]
+        # TensorFlow's ram:// appends to a file that exists.
+        assert files.read_bytes("ram://sequence/x_1.bin").endswith(b"1 of %d" % count)
+    with pytest.raises(errors.CliError, match="exists already"):
+        NumberedOutput(pattern, force=False)
+    with pytest.raises(errors.UsageError, match="is named twice"):
+        NumberedOutput(pattern, True, ["ram://sequence/x_1.bin"])
 
 
 @pytest.mark.parametrize(
@@ -184,7 +201,7 @@ def test_numbered_names(path, names):
     assert is_numbered(path)
     numbered = NumberedFiles(path)
     assert [numbered.name(0), numbered.name(12)] == names
-    assert numbered.file(12) == str(Path(path).parent / names[1])
+    assert numbered.among([names[1], "other", names[0]]) == sorted(names)
 
 
 @pytest.mark.parametrize("path", ["x.png", "%s.png", "100%%d.png", "%0999d.png", "%d/x.png"])

@@ -124,11 +124,3 @@ def test_frames_without_their_times_are_not_left(clip, tmp_path, capsys):
     assert main(["decode", clip, str(out), "--pts", str(tmp_path / "no" / "t.npy")]) == 1
     assert "t.npy: the folder" in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
-
-
-def test_segments_are_refused_before_the_first_is_written(clip, tmp_path, capsys):
-    (tmp_path / "x_2.mp4").write_bytes(b"old")
-    pattern = str(tmp_path / "x_%d.mp4")
-    assert main(["transcode", clip, pattern, "--segment", "20"]) == 1
-    assert "x_2.mp4: exists already" in capsys.readouterr().err
-    assert [path.name for path in tmp_path.iterdir()] == ["x_2.mp4"]

@@ -2,34 +2,22 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 from pathlib import Path
 
 import pytest
+from tagged_video import COLORS, colors_of, make_tagged, stream_of
 
 import tf_nvcodec.compat as nvc
 
-COLORS = ("color_primaries", "color_transfer", "color_space", "color_range")
 HDR = ("bt2020", "smpte2084", "bt2020nc", "tv")
 # For each codec, a file format that has no place for colours and pixel shapes. What ffprobe shows
 # of such a file stands in the packets.
 BARE = {"h264": "h264", "hevc": "hevc", "av1": "ivf"}
 
 
-def stream_of(path: Path) -> dict:
-    ask = ["ffprobe", "-v", "error", "-of", "json", "-show_streams", "-select_streams", "v"]
-    done = subprocess.run([*ask, str(path)], capture_output=True, text=True, check=True)
-    return json.loads(done.stdout)["streams"][0]
-
-
 def make(path: Path, colors: tuple[str, ...], *options: str) -> Path:
-    primaries, transfer, matrix, color_range = colors
-    ask = ["ffmpeg", "-nostdin", "-v", "error", "-f", "lavfi"]
-    ask += ["-i", "testsrc2=size=160x96:rate=24:duration=0.3", "-color_primaries", primaries]
-    ask += ["-color_trc", transfer, "-colorspace", matrix, "-color_range", color_range]
-    subprocess.run([*ask, *options, str(path)], check=True)
-    assert tuple(stream_of(path)[name] for name in COLORS) == colors
+    assert colors_of(make_tagged(path, colors, *options)) == colors
     return path
 
 

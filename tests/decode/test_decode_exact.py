@@ -67,7 +67,8 @@ def check_probe(data: tf.Tensor, golden: ClipFrames, name: str) -> None:
     anticlockwise = next((side["rotation"] for side in sides if "rotation" in side), 0)
     assert info["rotation"] == -anticlockwise % 360
     assert info["has_audio"] == ("audio" in name or name == "bbb.mp4")
-    assert info["color_space"] == golden.frame.get("color_space", "unknown")
+    for field in ("color_space", "color_primaries", "color_transfer"):
+        assert info[field] == golden.frame.get(field, "unknown"), field
     ranges = {tag: name for name, tag in RANGES.items()}
     assert info["color_range"] == ranges.get(golden.frame.get("color_range", ""), "unknown")
     check_rate(info["fps"], info["duration"], golden, name)

@@ -63,6 +63,8 @@ def test_types() -> None:
         "color_range": tf.string,
         "has_audio": tf.bool,
         "sample_aspect_ratio": tf.float64,
+        "color_primaries": tf.string,
+        "color_transfer": tf.string,
     }
     assert all(value.shape == () for value in outputs)
 

@@ -154,6 +154,25 @@ def test_colours_are_tagged(codec: str, container: str, color_space: str, color_
         assert video.stream["color_primaries"] == MATRICES[color_space].replace("nc", "")
 
 
+@pytest.mark.parametrize(("codec", "container"), PAIRS)
+def test_tags_that_are_options(codec: str, container: str) -> None:
+    """FFmpeg's tools and probe find them in the bitstream, or else in the container."""
+    tags = {"color_trc": "smpte2084", "color_primaries": "bt2020", "sar": "4/3"}
+    video = encode(codec, container, frames=moving(2, 72, 96), options=tags)
+    info = nvc.probe(video.data)
+    tagged = container in ("mp4", "mov", "mkv", "webm")
+    if tagged or codec in ("h264", "hevc", "av1"):
+        assert video.stream["color_transfer"] == info.color_transfer.numpy().decode() == "smpte2084"
+        assert video.stream["color_primaries"] == info.color_primaries.numpy().decode() == "bt2020"
+    if tagged or codec not in ("av1", "vp9"):
+        assert video.stream["sample_aspect_ratio"] == "4:3"
+        assert float(info.sample_aspect_ratio) == pytest.approx(4 / 3)
+    if container in ("mp4", "mov"):
+        assert b"pasp\0\0\0\4\0\0\0\3" in video.data
+    if container == "mp4":
+        assert b"colrnclx\0\x09\0\x10" in video.data
+
+
 # If these streams had B-frames, FFmpeg's reader would stop before their last frames.
 HARD = [
     ("hevc", 3, [0, 0.5, 0.6, 0.7, 0.8]),

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from tf_nvcodec.cli import files, options, values
 from tf_nvcodec.cli.errors import OK, UsageError, about
+from tf_nvcodec.cli.numbered_output import ImageFolder
 from tf_nvcodec.cli.progress import Progress
 from tf_nvcodec.cli.source import Block, Source, require_at_most_one
 
@@ -137,7 +138,7 @@ def _write(loaded: Runtime, args: argparse.Namespace, blocks: Iterator[Block]) -
             append: Callable[[NDArray[Any]], None] = stack.enter_context(NpyWriter(file)).append
             result["output"] = args.output
         else:
-            folder = stack.enter_context(files.ImageFolder(args.output, args.force))
+            folder = stack.enter_context(ImageFolder(args.output, args.force, [args.input]))
             pool = stack.enter_context(ThreadPoolExecutor(os.cpu_count()))
             result["output"] = folder.pattern
 

@@ -85,8 +85,19 @@ def choose_format(args: argparse.Namespace) -> tuple[str, str]:
     return container, codec
 
 
+def refuse_json_in_video(args: argparse.Namespace) -> None:
+    """Raises UsageError if the video and the JSON result would both go to standard output."""
+    if args.json and args.output == "-":
+        raise UsageError(
+            "-",
+            "the video goes to standard output, where --json would print into it",
+            "leave out --json, or write to a file",
+        )
+
+
 def run(args: argparse.Namespace) -> int:
     container, codec = choose_format(args)
+    refuse_json_in_video(args)
     files.refuse_to_replace(args.output, args.force, [args.input])
     keywords = {
         **options.encode_keywords(args),
@@ -139,10 +150,23 @@ def encode(
     return bytes(video)
 
 
-def report(args: argparse.Namespace, frames: int, codec: str, container: str, size: int) -> None:
-    """Prints the line, or the JSON object, that says what was written."""
+def report(
+    args: argparse.Namespace,
+    frames: int,
+    codec: str,
+    container: str,
+    size: int,
+    broken: int | None = None,
+) -> None:
+    """Prints the line, or the JSON object, that says what was written.
+
+    `broken` counts the input's damaged frames, if it is a video.
+    """
     if args.json:
         result = {"input": args.input, "output": args.output, "frames": frames, "bytes": size}
-        print(json.dumps({**result, "codec": codec, "container": container}))
+        result |= {"codec": codec, "container": container}
+        result |= options.given(broken_frames=broken)
+        print(json.dumps(result))
     elif not args.quiet and args.output != "-":
-        print(f"{args.output}: {frames} frames, {codec} in {container}, {size} bytes")
+        damaged = f", {broken} broken" if broken else ""
+        print(f"{args.output}: {frames} frames, {codec} in {container}, {size} bytes{damaged}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+import sys
 from collections.abc import Iterator
 
 OK = 0
@@ -31,9 +32,17 @@ class CliError(Exception):
         self.cure = cure
 
     def line(self) -> str:
-        subject = f"{self.subject}: " if self.subject else ""
-        cure = f" ({self.cure})" if self.cure else ""
-        return f"tf-nvcodec: {subject}{self.cause}{cure}"
+        return _line(self.subject, self.cause, self.cure)
+
+
+def _line(subject: str, cause: str, cure: str) -> str:
+    named = f"{subject}: " if subject else ""
+    return f"tf-nvcodec: {named}{cause}" + (f" ({cure})" if cure else "")
+
+
+def warn(subject: str, cause: str, cure: str = "") -> None:
+    """Prints a line on stderr about an output that is worse than its input."""
+    print(_line(subject, f"warning: {cause}", cure), file=sys.stderr)
 
 
 class UsageError(CliError):

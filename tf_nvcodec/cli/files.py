@@ -7,13 +7,12 @@ import glob
 import os
 import re
 import secrets
-import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
 
 from tf_nvcodec.cli.errors import CliError, UsageError, about
-from tf_nvcodec.cli.numbered import NumberedFiles, is_numbered, pattern
+from tf_nvcodec.cli.numbered import is_numbered, pattern
 
 IMAGE_SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp")
 
@@ -105,19 +104,39 @@ def replacing(path: str) -> Iterator[str]:
     try:
         yield partial
         with about(path):
-            _publish(partial, path)
+            publish(partial, path)
     finally:
         with contextlib.suppress(FileNotFoundError):
             os.remove(partial)
 
 
-def _publish(partial: str, path: str) -> None:
+def publish(partial: str, path: str) -> None:
+    """Makes `path` of the complete local file `partial`."""
     if not is_remote(path):
         os.replace(partial, path)
         return
     import tensorflow as tf
 
     tf.io.gfile.copy(partial, path, overwrite=True)
+
+
+def remove(path: str) -> None:
+    if not is_remote(path):
+        os.remove(path)
+        return
+    import tensorflow as tf
+
+    tf.io.gfile.remove(path)
+
+
+def names_in(folder: str) -> list[str]:
+    """Returns the names of all that is in `folder`; none if there is no such folder."""
+    with about(folder):
+        if not is_remote(folder):
+            return os.listdir(folder) if os.path.isdir(folder) else []
+        import tensorflow as tf
+
+        return list(tf.io.gfile.listdir(folder)) if tf.io.gfile.isdir(folder) else []
 
 
 def write_bytes(path: str, data: bytes) -> None:
@@ -138,73 +157,6 @@ def is_image_sequence(path: str) -> bool:
         or os.path.isdir(path)
         or os.path.splitext(path)[1] == ""
     )
-
-
-class ImageFolder:
-    """A sequence of images that appears under its final names only when all are written.
-
-    Images of an earlier sequence never stay among them: they are refused, or with `force` replaced
-    or removed.
-    """
-
-    def __init__(self, path: str, force: bool) -> None:
-        if is_remote(path):
-            raise UsageError(path, "an image sequence goes to a local folder", "use OUT.npy")
-        if not is_numbered(path):
-            if os.path.exists(path.rstrip("/")) and not os.path.isdir(path):
-                raise CliError(path, "is a file, not a folder", "name another folder")
-            # A percent sign in the name of the folder is no pattern.
-            path = os.path.join(path, "frame_%06d.png")
-        elif not path.lower().endswith(".png"):
-            raise UsageError(path, "only PNG images are written", "end the pattern in .png")
-        self._files = NumberedFiles(path)
-        self._folder = self._files.folder
-        self._old = self._files.existing()
-        if self._old and not force:
-            taken = os.path.join(self._folder, self._old[0])
-            raise CliError(taken, "exists already", "use --force to replace the sequence")
-        self._written = 0
-        self._partial = ""
-        self._made_folder = False
-
-    @property
-    def pattern(self) -> str:
-        return self._files.path
-
-    def write(self, png: bytes) -> None:
-        name = self._files.name(self._written)
-        with open(os.path.join(self._partial, name), "wb") as file:
-            file.write(png)
-        self._written += 1
-
-    def __enter__(self) -> ImageFolder:
-        self._partial = os.path.join(self._folder, f".tf-nvcodec-{secrets.token_hex(8)}")
-        self._made_folder = not os.path.isdir(self._folder)
-        try:
-            with about(self._folder):
-                os.makedirs(self._folder, exist_ok=True)
-                os.mkdir(self._partial, 0o700)
-        except BaseException:  # also Ctrl-C
-            self._discard(failed=True)
-            raise
-        return self
-
-    def __exit__(self, kind: object, *_: object) -> None:
-        try:
-            if kind is None:
-                new = sorted(os.listdir(self._partial))
-                for name in new:
-                    os.replace(os.path.join(self._partial, name), os.path.join(self._folder, name))
-                for name in set(self._old).difference(new):
-                    os.remove(os.path.join(self._folder, name))
-        finally:
-            self._discard(failed=kind is not None)
-
-    def _discard(self, failed: bool) -> None:
-        shutil.rmtree(self._partial, ignore_errors=True)
-        if failed and self._made_folder:
-            with contextlib.suppress(OSError):
-                os.rmdir(self._folder)
 
 
 def find_images(path: str) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 
-from tf_nvcodec.cli.errors import UsageError, about
+from tf_nvcodec.cli.errors import UsageError
 
 # "%%" is a percent sign. A percent sign that begins neither of these stands for itself.
 _PLACE = re.compile(r"%%|%0?\d{0,2}d")
@@ -21,7 +21,8 @@ def pattern(path: str) -> re.Pattern[str]:
     name, end, parts = os.path.basename(path), 0, []
     for place in _PLACE.finditer(name):
         parts.append(re.escape(name[end : place.start()]))
-        parts.append("%" if place[0] == "%%" else r"(\d+)")
+        number = r"( *\d+)" if place[0][1] in "123456789" else r"(\d+)"  # "%2d" pads with spaces
+        parts.append("%" if place[0] == "%%" else number)
         end = place.end()
     return re.compile("".join(parts) + re.escape(name[end:]), re.ASCII)
 
@@ -41,13 +42,7 @@ class NumberedFiles:
         """The last part of the path of file `number`."""
         return _PLACE.sub(lambda p: "%" if p[0] == "%%" else p[0] % number, self._name)
 
-    def file(self, number: int) -> str:
-        """The path of file `number`."""
-        return os.path.join(os.path.dirname(self.path), self.name(number))
-
-    def existing(self) -> list[str]:
-        """Returns the sorted names in the folder that belong to this sequence."""
-        with about(self.path):
-            names = os.listdir(self.folder) if os.path.isdir(self.folder) else []
+    def among(self, names: list[str]) -> list[str]:
+        """Returns those of the names in the folder that belong to this sequence, sorted."""
         found = ((name, pattern(self.path).fullmatch(name)) for name in names)
         return sorted(name for name, match in found if match and self.name(int(match[1])) == name)

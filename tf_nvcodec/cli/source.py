@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
+import functools
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from tf_nvcodec.cli.errors import CliError, UsageError, about
 from tf_nvcodec.cli.files import read_bytes, require_video
@@ -15,13 +17,28 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-class Block(NamedTuple):
-    """Consecutive frames of the selection. `asked` counts them before damaged ones are skipped."""
+@dataclasses.dataclass(frozen=True)
+class Block:
+    """Consecutive frames of the selection.
 
-    frames: NDArray[Any]
+    Attributes:
+      tensor: The frames as the decoder gave them. encode_video copies an array, but not a tensor.
+      pts: Their seconds.
+      asked: How many they are before damaged ones are skipped.
+      broken: How many are damaged, and skipped or repeated.
+    """
+
+    tensor: Any
     pts: NDArray[Any]
     asked: int
     broken: int
+
+    @functools.cached_property
+    def frames(self) -> NDArray[Any]:
+        """The frames as an array: a view of the tensor, or a copy if that is on a GPU."""
+        import numpy as np
+
+        return np.asarray(self.tensor)
 
 
 class Source:
@@ -50,15 +67,22 @@ class Source:
 
     def shown_size(self, args: argparse.Namespace) -> tuple[int, int]:
         """Returns (height, width) of the frames after --size, --crop and --no-rotate."""
-        if args.size is not None:
-            height, width = args.size
-        elif args.crop is not None:
-            _, _, height, width = args.crop
-        else:
-            height, width = int(self.info["height"]), int(self.info["width"])
-            if not args.no_rotate and int(self.info["rotation"]) % 180 != 0:
-                height, width = width, height
+        if args.size is None:
+            return self.region_size(args)
+        height, width = args.size
         return int(height), int(width)
+
+    def region_size(self, args: argparse.Namespace) -> tuple[int, int]:
+        """Returns (height, width) of what is shown, before --size."""
+        if args.crop is not None:
+            _, _, height, width = args.crop
+            return int(height), int(width)
+        height, width = int(self.info["height"]), int(self.info["width"])
+        return (width, height) if self.is_turned(args) else (height, width)
+
+    def is_turned(self, args: argparse.Namespace) -> bool:
+        """Whether a row of a stored frame becomes a column."""
+        return not args.no_rotate and int(self.info["rotation"]) % 180 != 0
 
     def decode_range(
         self, positions: range, keywords: dict[str, Any], frame_bytes: int, budget: int
@@ -70,8 +94,41 @@ class Source:
         size = max(1, budget // max(1, 2 * frame_bytes))
         last = None
         left = len(positions)
+        with self._chunks(size, positions, keywords) as chunks:
+            while True:
+                with about(self.path):
+                    chunk = interruptible(lambda: next(chunks, None))
+                if chunk is None:
+                    break
+                last = _block(chunk, min(size, left))
+                left -= last.asked
+                yield last
+        if last is None:
+            raise self.nothing_to_show()
+        if left > 0:  # whole chunks were damaged, and skipped
+            yield Block(last.tensor[:0], last.pts[:0], left, left)
+
+    def decode_whole(self, positions: range, keywords: dict[str, Any]) -> Block:
+        """Returns the frames at `positions` as one block, whose memory is needed once.
+
+        It has no frames if all are damaged, and skipped.
+        """
+        import numpy as np
+
+        with self._chunks(len(positions), positions, keywords) as chunks, about(self.path):
+            chunk = interruptible(lambda: next(chunks, None))
+        if chunk is None:
+            return Block(np.empty(0), np.empty(0), len(positions), len(positions))
+        return _block(chunk, len(positions))
+
+    def nothing_to_show(self) -> CliError:
+        """The error of a video in which all wanted frames are damaged."""
+        return CliError(self.path, "no frame can be decoded")
+
+    def _chunks(self, size: int, positions: range, keywords: dict[str, Any]) -> Any:
+        """Opens the video, to give the frames at `positions` in chunks of `size`."""
         with about(self.path):
-            chunks = interruptible(
+            return interruptible(
                 lambda: self.runtime.nvc.iter_video(
                     self._video,
                     size,
@@ -83,19 +140,6 @@ class Source:
                     **keywords,
                 )
             )
-        with chunks:
-            while True:
-                with about(self.path):
-                    chunk = interruptible(lambda: next(chunks, None))
-                if chunk is None:
-                    break
-                last = _block(chunk, min(size, left))
-                left -= last.asked
-                yield last
-        if last is None:
-            raise CliError(self.path, "no frame can be decoded")
-        if left > 0:  # whole chunks were damaged, and skipped
-            yield Block(last.frames[:0], last.pts[:0], left, left)
 
     def decode_at(
         self,
@@ -123,8 +167,8 @@ class Source:
 def _block(decoded: Any, asked: int) -> Block:
     import numpy as np
 
-    frames, pts = np.asarray(decoded.frames), np.asarray(decoded.pts)
-    return Block(frames, pts, asked, asked - int(np.sum(decoded.valid)))
+    pts = np.asarray(decoded.pts)
+    return Block(decoded.frames, pts, asked, asked - int(np.sum(decoded.valid)))
 
 
 def require_at_most_one(args: argparse.Namespace, names: tuple[str, ...]) -> None:

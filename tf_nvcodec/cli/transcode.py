@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tf_nvcodec.cli import encode, files, options, values
 from tf_nvcodec.cli.errors import OK, CliError, UsageError, about
-from tf_nvcodec.cli.numbered import NumberedFiles, is_numbered
-from tf_nvcodec.cli.progress import Progress, interruptible
-from tf_nvcodec.cli.source import Source
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from tf_nvcodec.cli.file_clock import FileClock
+from tf_nvcodec.cli.numbered import is_numbered
+from tf_nvcodec.cli.numbered_output import NumberedOutput
+from tf_nvcodec.cli.progress import Progress, batches, interruptible
+from tf_nvcodec.cli.source import Block, Source
+from tf_nvcodec.cli.stream_tags import color_keywords, tag_options, warn_of_lost
 
 # Such streams stay valid if one is appended to another, so they are written piece by piece.
 _JOINABLE = {
@@ -23,24 +23,6 @@ _JOINABLE = {
     ("raw", "av1"),
     ("raw", "mjpeg"),
     ("obu", "av1"),
-}
-# MPEG-TS has no negative times. With B-frames the first decoding times would be negative, and the
-# muxer would shift all times of a piece. Pieces that start this many frames late are not shifted,
-# so they fit together. (16 B-frames are the most that an encoder takes.)
-_TS_LEAD_FRAMES = 32
-# These containers store no time for a frame: it plays at the rate of the file.
-_UNTIMED = ("avi", "raw", "obu")
-_MP4_LIKE = ("mp4", "mov")
-# Matroska's clock ticks once a millisecond, so even frames read from it are this uneven, in
-# seconds.
-_UNEVEN_S = 0.0011
-# FFmpeg's names of the matrices that the encoder writes.
-_COLOR_SPACES = {
-    "bt709": "bt709",
-    "smpte170m": "bt601",
-    "bt470bg": "bt601",
-    "bt2020nc": "bt2020",
-    "bt2020c": "bt2020",
 }
 
 
@@ -76,11 +58,14 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
 
 def run(args: argparse.Namespace) -> int:
     container, codec = encode.choose_format(args)
-    numbered = is_numbered(args.output)
-    if numbered != (args.segment is not None):
+    encode.refuse_json_in_video(args)
+    if is_numbered(args.output) != (args.segment is not None):
         raise UsageError(args.output, "--segment N and a pattern like out_%03d.mp4 go together")
     encoding = options.encode_keywords(args)
-    if not numbered:
+    segments = None
+    if args.segment is not None:
+        segments = NumberedOutput(args.output, args.force, [args.input])
+    else:
         files.refuse_to_replace(args.output, args.force, [args.input])
 
     source = Source(args.input, args.timeout)
@@ -88,31 +73,25 @@ def run(args: argparse.Namespace) -> int:
     job = _Job(args, source, codec, container, encoding)
     budget = args.memory * 1_000_000
     with Progress(f"transcode to {codec}", len(positions), args.quiet) as progress:
-        if numbered:
-            job.check_fits(min(args.segment, len(positions)), budget, "lower --segment")
-            size = 0
-            outputs = NumberedFiles(args.output)
-            firsts = range(0, len(positions), args.segment)
-            for number in range(len(firsts)):
-                files.refuse_to_replace(outputs.file(number), args.force, [args.input])
-            for number, first in enumerate(firsts):
-                name = outputs.file(number)
-                video = job.encode(positions[first : first + args.segment], budget, progress)
-                files.write_bytes(name, video)
-                size += len(video)
+        if segments is not None:
+            size = job.write_segments(positions, segments, budget, progress)
         elif (container, codec) in _JOINABLE and args.output != "-":
             size = job.append_pieces(positions, budget, progress)
         else:
-            job.check_fits(len(positions), budget, "write .ts, or --segment with a pattern")
-            video = job.encode(positions, budget, progress)
-            files.write_bytes(args.output, video)
-            size = len(video)
-    encode.report(args, frames=job.frames, codec=codec, container=container, size=size)
+            size = job.write_whole(positions, budget, progress)
+    encode.report(
+        args, frames=job.frames, codec=codec, container=container, size=size, broken=job.broken
+    )
     return OK
 
 
 class _Job:
-    """Decodes stretches of one source in a form that loses nothing, and encodes them."""
+    """Decodes stretches of one source in a form that loses nothing, and encodes them.
+
+    Attributes:
+      frames: The frames written so far.
+      broken: The damaged frames so far, left out or repeated.
+    """
 
     def __init__(
         self,
@@ -123,39 +102,26 @@ class _Job:
         encoding: dict[str, Any],
     ) -> None:
         self.frames = 0
+        self.broken = 0
         self._args = args
         self._source = source
         self._height, self._width = source.shown_size(args)
         self._decoding = {**options.decode_keywords(args), **_exchange_format(source.info, codec)}
         self._fps = args.fps or float(source.info["fps"]) / (args.stride or 1)
+        input_format = self._decoding["pixel_format"]
+        tags = {**tag_options(source, args), **encoding.get("options", {})}
+        warn_of_lost(tags, args.output, codec, container)
         self._encoding = {
             **encoding,
-            **({} if codec == "mjpeg" else self._colour()),
+            **({} if codec == "mjpeg" else color_keywords(source.info, args, input_format)),
             **options.given(num_threads=args.threads),
+            "options": tags,
             "codec": codec,
             "container": container,
-            "input_format": self._decoding["pixel_format"],
+            "input_format": input_format,
         }
-        if self._decoding["pixel_format"] in options.PACKED:
+        if input_format in options.PACKED:
             self._encoding["size"] = (self._height, self._width)
-        self._origin: float | None = None
-
-    def _colour(self) -> dict[str, Any]:
-        """color_space and color_range of the encoder, so that OUT shows the colours of IN.
-
-        Streams without tags get the guess that decoding makes from the size of the input. A guess
-        from the size of the output could differ.
-        """
-        info = self._source.info
-        large = int(info["width"]) >= 1280 or int(info["height"]) > 576
-        space = _COLOR_SPACES.get(info["color_space"], "bt709" if large else "bt601")
-        colour = {"color_space": self._args.color_space or space}
-        if self._decoding["pixel_format"] in options.PACKED:
-            stored = info["color_range"]
-            if stored == "unknown":
-                stored = "full" if str(info["pixel_format"]).startswith("yuvj") else "limited"
-            colour["color_range"] = self._args.color_range or stored
-        return colour
 
     def frame_bytes(self) -> int:
         """Bytes of one decoded frame, rounded up for odd sizes."""
@@ -164,7 +130,51 @@ class _Job:
         even = (self._height + 1) // 2 * 2 * ((self._width + 1) // 2 * 2)
         return int(even * samples) * (2 if deep else 1)
 
-    def check_fits(self, frames: int, budget: int, cure: str) -> None:
+    def write_segments(
+        self, positions: range, outputs: NumberedOutput, budget: int, progress: Progress
+    ) -> int:
+        """Writes a file for every --segment frames; returns the bytes of all.
+
+        There is no file for a segment in which all frames are damaged, and skipped.
+        """
+        length = min(self._args.segment, len(positions))
+        self._check_fits(length, budget, "lower --segment")
+        size = 0
+        with outputs:
+            for part in batches(positions, length):
+                video = self._encode_whole(part, progress)
+                size += len(video)
+                if video:
+                    outputs.write(video)
+                else:
+                    outputs.skip()
+            self._check_frames()
+        return size
+
+    def write_whole(self, positions: range, budget: int, progress: Progress) -> int:
+        """Writes OUT in one piece; returns its size."""
+        self._check_fits(len(positions), budget, "write .ts, or --segment with a pattern")
+        video = self._encode_whole(positions, progress)
+        self._check_frames()
+        files.write_bytes(self._args.output, video)
+        return len(video)
+
+    def append_pieces(self, positions: range, budget: int, progress: Progress) -> int:
+        """Writes OUT stretch by stretch; returns its size. Each stretch starts with a keyframe."""
+        from tf_nvcodec.cli.ts_join import TsJoiner
+
+        join = TsJoiner() if self._encoding["container"] == "ts" else bytes
+        clock = self._clock()
+        size = 0
+        target = self._args.output
+        with files.replacing(target) as partial, about(target), open(partial, "wb") as out:
+            for block in self._source.decode_range(
+                positions, self._decoding, self.frame_bytes(), budget
+            ):
+                size += out.write(join(self._encode(block, clock, progress)))
+        return size
+
+    def _check_fits(self, frames: int, budget: int, cure: str) -> None:
         need = frames * self.frame_bytes()
         if need > budget:
             raise CliError(
@@ -174,78 +184,41 @@ class _Job:
                 f"raise --memory, shorten with --start and --stop, shrink with --size, or {cure}",
             )
 
-    def encode(self, positions: range, budget: int, progress: Progress) -> bytes:
+    def _check_frames(self) -> None:
+        if self.frames == 0:
+            raise self._source.nothing_to_show()
+
+    def _clock(self) -> FileClock:
+        return FileClock(
+            self._source.path,
+            self._args.output,
+            self._encoding["container"],
+            self._fps,
+            retime=self._args.fps is not None,
+        )
+
+    def _encode_whole(self, positions: range, progress: Progress) -> bytes:
         """The frames at `positions` as one video."""
-        import numpy as np
+        # One block, because joining blocks would need the memory of all frames twice.
+        block = self._source.decode_whole(positions, self._decoding)
+        return self._encode(block, self._clock(), progress)
 
-        frames, times = [], []
-        for block in self._source.decode_range(
-            positions, self._decoding, self.frame_bytes(), budget
-        ):
-            frames.append(block.frames)
-            times.append(block.pts)
-        joined = frames[0] if len(frames) == 1 else np.concatenate(frames)
-        video = self._encode(joined, np.concatenate(times), progress)
-        progress.advance(len(positions))
-        return video
-
-    def append_pieces(self, positions: range, budget: int, progress: Progress) -> int:
-        """Writes OUT stretch by stretch; returns its size. Each stretch starts with a keyframe."""
-        from tf_nvcodec.cli.ts_join import TsJoiner
-
-        join = TsJoiner() if self._encoding["container"] == "ts" else bytes
-        size = 0
-        target = self._args.output
-        with files.replacing(target) as partial, about(target), open(partial, "wb") as out:
-            for block in self._source.decode_range(
-                positions, self._decoding, self.frame_bytes(), budget
-            ):
-                if len(block.frames) > 0:  # else all of it was damaged, and skipped
-                    size += out.write(join(self._encode(block.frames, block.pts, progress)))
-                progress.advance(block.asked)
-        return size
-
-    def _encode(self, frames: NDArray[Any], pts: NDArray[Any], progress: Progress) -> bytes:
-        with about(self._args.output):
-            times = self._times(pts)
-            video = interruptible(
-                lambda: self._source.runtime.nvc.encode_video(
-                    frames, fps=self._fps, pts=times, **self._encoding
-                ).numpy(),
-                progress.beat,
-            )
-        self.frames += len(frames)
+    def _encode(self, block: Block, clock: FileClock, progress: Progress) -> bytes:
+        """The frames of `block` as a video, which is empty if it has none."""
+        video = b""
+        if len(block.pts) > 0:  # else all of it was damaged, and skipped
+            times = clock.times(block.pts)
+            with about(self._args.output):
+                video = interruptible(
+                    lambda: self._source.runtime.nvc.encode_video(
+                        block.tensor, fps=self._fps, pts=times, **self._encoding
+                    ).numpy(),
+                    progress.beat,
+                )
+        self.frames += len(block.pts)
+        self.broken += block.broken
+        progress.advance(block.asked)
         return bytes(video)
-
-    def _times(self, pts: NDArray[Any]) -> NDArray[Any] | None:
-        """Returns the seconds of the frames in OUT, or None to use OUT's own rate.
-
-        They start at 0; in MPEG-TS a little later.
-        """
-        import numpy as np
-
-        even = (self.frames + np.arange(len(pts))) / self._fps
-        if self._args.fps is not None:
-            times = even
-        else:
-            if self._origin is None:
-                self._origin = float(pts[0])
-            times = pts - self._origin
-        if self._encoding["container"] == "ts":
-            return times + _TS_LEAD_FRAMES / self._fps
-        # The times were even before a clock of milliseconds rounded them. Even times let MP4 have
-        # B-frames.
-        if self._encoding["container"] in _MP4_LIKE and np.abs(times - even).max() <= _UNEVEN_S:
-            return even
-        if self._encoding["container"] not in _UNTIMED:
-            return times
-        if np.abs(np.diff(times) - 1 / self._fps).max(initial=0) > 2 * _UNEVEN_S:
-            raise CliError(
-                self._args.output,
-                "the frames are unevenly spaced, which this container can't hold",
-                "write .mp4, .mkv or .ts, or give an even rate with --fps",
-            )
-        return None
 
 
 def _exchange_format(info: dict[str, Any], codec: str) -> dict[str, Any]:

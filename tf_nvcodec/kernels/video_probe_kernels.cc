@@ -51,6 +51,8 @@ class VideoProbeOp : public OpKernel {
     OP_REQUIRES_OK(context, emit(tstring(info->color_range)));
     OP_REQUIRES_OK(context, emit(info->has_audio));
     OP_REQUIRES_OK(context, emit(info->sample_aspect_ratio));
+    OP_REQUIRES_OK(context, emit(tstring(info->color_primaries)));
+    OP_REQUIRES_OK(context, emit(tstring(info->color_transfer)));
   }
 
  private:

@@ -21,6 +21,8 @@ REGISTER_OP("VideoProbe")
     .Output("color_range: string")
     .Output("has_audio: bool")
     .Output("sample_aspect_ratio: double")
+    .Output("color_primaries: string")
+    .Output("color_transfer: string")
     .Attr("source: {'contents', 'files'} = 'contents'")
     .Attr("max_pixels: int = 67108864")
     .Attr("max_frames: int = 0")
@@ -49,6 +51,9 @@ color_space: FFmpeg's name of the stream's matrix, such as "bt709"; "unknown" wi
 color_range: "limited", "full" or "unknown".
 has_audio: Whether there is an audio stream beside the video.
 sample_aspect_ratio: Width of a pixel over its height; 1 when unknown.
+color_primaries: FFmpeg's name of the primaries, such as "bt2020"; "unknown" without a tag.
+color_transfer: FFmpeg's name of the transfer function, such as "smpte2084"; "unknown" without a
+  tag.
 max_pixels: The op refuses larger pictures with ResourceExhausted or DataLoss; 0 means no limit.
 max_frames: The op refuses more frames with ResourceExhausted; 0 means no limit.
 max_packets: The op refuses streams of more packets with ResourceExhausted; 0 means no limit.

@@ -166,12 +166,13 @@ def encode_video(
       fragmented: Write a fragmented MP4 or MOV, a fragment for each group of pictures.
       faststart: Put the index of an MP4 or MOV in front of the frames.
       options: The encoder's own options by FFmpeg's names, such as {"tune": "film"} or
-        {"x265-params": "lossless=1"}.
+        {"x265-params": "lossless=1"}. All encoders take the tags color_primaries, color_trc and sar
+        (width of a pixel over its height), such as {"color_trc": "smpte2084", "sar": "4/3"}.
       backend: "cpu" encodes as described above. "nvenc" encodes h264, hevc and av1 with the NVENC
         of the op's GPU, or of the first GPU that has one for an op on the CPU, or raises; crf and
         preset are then on NVENC's scales (docs/encode.md). "auto" is "cpu", unless
         TF_NVCODEC_EXPERIMENTAL_NVENC=1 is set and these arguments mean the same to NVENC, which
-        excludes crf, preset and options.
+        excludes crf, preset and options other than color_primaries, color_trc and sar.
       name: The name of the op.
 
     Returns:

@@ -31,6 +31,9 @@ class VideoInfo(NamedTuple):
       color_range: string, "limited", "full" or "unknown".
       has_audio: bool, whether there is an audio stream beside the video.
       sample_aspect_ratio: float64, width of a pixel over its height; 1 when unknown.
+      color_primaries: string, FFmpeg's name of the primaries, such as "bt2020", or "unknown".
+      color_transfer: string, FFmpeg's name of the transfer function, such as "smpte2084" (PQ) or
+        "arib-std-b67" (HLG), or "unknown".
     """
 
     width: tf.Tensor
@@ -46,6 +49,8 @@ class VideoInfo(NamedTuple):
     color_range: tf.Tensor
     has_audio: tf.Tensor
     sample_aspect_ratio: tf.Tensor
+    color_primaries: tf.Tensor
+    color_transfer: tf.Tensor
 
 
 def probe(

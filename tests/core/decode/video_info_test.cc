@@ -21,6 +21,8 @@ TEST(ProbeVideoTest, DescribesARealClip) {
   EXPECT_EQ(info->rotation, 0);
   EXPECT_TRUE(info->has_audio);
   EXPECT_DOUBLE_EQ(info->sample_aspect_ratio, 1);
+  EXPECT_EQ(info->color_primaries, "unknown");
+  EXPECT_EQ(info->color_transfer, "unknown");
 }
 
 TEST(ProbeVideoTest, PassesErrorsOn) {

@@ -94,6 +94,13 @@ TEST_F(EncodeBackendTest, AutoTakesNvencForPlainCalls) {
   EXPECT_THAT(said_, IsEmpty());
 }
 
+TEST_F(EncodeBackendTest, AutoTakesNvencWithTags) {
+  if (!HasEncoder()) GTEST_SKIP() << "libavcodec has no NVENC";
+  options_.codec_options = {{"color_trc", "smpte2084"}, {"sar", "4/3"}};
+  EXPECT_TRUE(Run(EncodeBackend::kAuto).ok());
+  EXPECT_THAT(ran_, ElementsAre("nvenc"));
+}
+
 TEST_F(EncodeBackendTest, AutoUsesTheCpuForOptionsWithAnotherMeaning) {
   if (!HasEncoder()) GTEST_SKIP() << "libavcodec has no NVENC";
   const EncodeOptions plain = options_;
@@ -109,7 +116,7 @@ TEST_F(EncodeBackendTest, AutoUsesTheCpuForOptionsWithAnotherMeaning) {
   expect("crf is on the scale of libx264");
   options_.preset = "fast";
   expect("preset is one of libx264");
-  options_.codec_options = {{"tune", "film"}};
+  options_.codec_options = {{"sar", "4/3"}, {"tune", "film"}};
   expect("options[\"tune\"] is one of libx264");
   options_.pixel_format = "yuv422p";
   expect("NVENC makes no yuv422p of rgb frames in h264");

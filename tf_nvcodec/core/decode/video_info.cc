@@ -24,7 +24,7 @@ class FirstPicture : public FrameSink {
     info_->width = picture.width;
     info_->height = picture.height;
     SetFormat(static_cast<AVPixelFormat>(picture.format));
-    SetColor(picture.colorspace, picture.color_range);
+    SetColor(picture);
     if (picture.sample_aspect_ratio.num > 0) {
       info_->sample_aspect_ratio = av_q2d(picture.sample_aspect_ratio);
     }
@@ -39,10 +39,24 @@ class FirstPicture : public FrameSink {
     info_->bit_depth = description->comp[0].depth;
   }
 
-  void SetColor(AVColorSpace space, AVColorRange range) {
-    if (space != AVCOL_SPC_UNSPECIFIED) info_->color_space = av_color_space_name(space);
+  void SetColor(const AVFrame& picture) {
+    const AVColorRange range = picture.color_range;
+    if (picture.colorspace != AVCOL_SPC_UNSPECIFIED) {
+      info_->color_space = av_color_space_name(picture.colorspace);
+    }
     if (range == AVCOL_RANGE_MPEG) info_->color_range = "limited";
     if (range == AVCOL_RANGE_JPEG) info_->color_range = "full";
+    if (picture.color_primaries != AVCOL_PRI_UNSPECIFIED) {
+      SetName(av_color_primaries_name(picture.color_primaries), &info_->color_primaries);
+    }
+    if (picture.color_trc != AVCOL_TRC_UNSPECIFIED) {
+      SetName(av_color_transfer_name(picture.color_trc), &info_->color_transfer);
+    }
+  }
+
+  // Numbers between those of the standard's table have no name.
+  static void SetName(const char* name, std::string* to) {
+    if (name != nullptr) *to = name;
   }
 
   VideoInfo* const info_;
@@ -61,7 +75,7 @@ absl::StatusOr<VideoInfo> ProbeVideo(const ByteSource& source, const FrameIndex:
   info.codec = avcodec_get_name(stream.codec->codec_id);
   info.rotation = stream.rotation;
   info.has_audio = stream.has_audio;
-  info.color_space = info.color_range = "unknown";
+  info.color_space = info.color_range = info.color_primaries = info.color_transfer = "unknown";
   ReadOptions options;
   options.num_threads = 1;
   options.max_pixels = limits.max_pixels;

@@ -27,6 +27,8 @@ struct VideoInfo {
   std::string color_range;  // "limited", "full" or "unknown"
   bool has_audio = false;
   double sample_aspect_ratio = 1;  // width of a pixel over its height; 1 when unknown
+  std::string color_primaries;     // "bt2020", ... or "unknown"
+  std::string color_transfer;      // "smpte2084", ... or "unknown"
 };
 
 // Indexes `source` and decodes its first good frame. Returns DataLoss when no frame can be decoded.

@@ -46,6 +46,7 @@ constexpr absl::string_view kGenericOptions[] = {
     "rc_init_occupancy",
     "color_trc",
     "color_primaries",
+    "sar",
     "thread_type",
     "strict",
     "mblmin",
@@ -55,6 +56,9 @@ constexpr absl::string_view kGenericOptions[] = {
     "subcmp",
     "context",
 };
+
+// Those of the generic options that only describe the stream. All encoders take them alike.
+constexpr absl::string_view kTags[] = {"color_trc", "color_primaries", "sar"};
 
 // Options that an argument of the API sets.
 constexpr std::pair<absl::string_view, absl::string_view> kArguments[] = {
@@ -253,6 +257,10 @@ int GopSize(const EncodeOptions& options, int gop) {
   // With NVENC, 0 makes every frame a key frame.
   if (options.engine == EncodeEngine::kNvenc) return gop == 1 ? 0 : gop;
   return ForcesKeyFrames(options) ? 2 : gop;
+}
+
+bool IsTag(absl::string_view option) {
+  return std::find(std::begin(kTags), std::end(kTags), option) != std::end(kTags);
 }
 
 absl::Status CheckCodecOption(const AVCodec* encoder, absl::string_view codec,

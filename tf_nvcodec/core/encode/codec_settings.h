@@ -19,6 +19,10 @@ bool ForcesKeyFrames(const EncodeOptions& options);
 // Returns the gop_size of AVCodecContext that gives a key frame at least every `gop` frames.
 int GopSize(const EncodeOptions& options, int gop);
 
+// Returns whether a codec option is only a tag, which describes the stream and changes no picture:
+// the transfer function, the primaries or the shape of a pixel.
+bool IsTag(absl::string_view option);
+
 // Checks the name of one of the caller's codec options. Returns InvalidArgument if the encoder has
 // no such option, or if an argument of the API sets it.
 absl::Status CheckCodecOption(const AVCodec* encoder, absl::string_view codec,

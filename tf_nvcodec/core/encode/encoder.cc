@@ -126,6 +126,8 @@ class LibavcodecEncoder : public Encoder {
     AvLogScope log;
     frame->quality = context_->global_quality;
     if (force_key_frames_) frame->pict_type = AV_PICTURE_TYPE_I;
+    // FFV1 writes the frame's own.
+    frame->sample_aspect_ratio = context_->sample_aspect_ratio;
     if (NeedsDecodingTimes()) sent_pts_.push_back(frame->pts);
     const int sent = avcodec_send_frame(context_.get(), frame.get());
     if (sent < 0) return Error(sent, Doing(), log);

@@ -80,6 +80,7 @@ absl::Status Muxer::Start(const AVCodecContext& encoder, const FrameTiming& timi
   if (stream_ == nullptr) return absl::ResourceExhaustedError("out of memory for a stream");
   const int copied = avcodec_parameters_from_context(stream_->codecpar, &encoder);
   if (copied < 0) return MuxerError(copied, "describing the stream to", options_, log);
+  stream_->sample_aspect_ratio = encoder.sample_aspect_ratio;
   // SVT-AV1's extradata lacks tools that its packets then use.
   if (options_.codec == EncodeCodec::kAv1) {
     NVC_ASSIGN_OR_RETURN(const std::string sets, ParameterSetsIn(first, AV_CODEC_ID_AV1));

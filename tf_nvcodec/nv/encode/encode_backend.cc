@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "tf_nvcodec/core/base/cancelled.h"
 #include "tf_nvcodec/core/base/status.h"
+#include "tf_nvcodec/core/encode/codec_settings.h"
 #include "tf_nvcodec/core/encode/nvenc_settings.h"
 #include "tf_nvcodec/core/encode/stream_spec.h"
 #include "tf_nvcodec/nv/cuda/gpu_copy.h"
@@ -79,9 +80,9 @@ absl::Status NvencMeansTheSame(const FrameBatch& frames, const EncodeOptions& op
   };
   const absl::StatusOr<const AVCodec*> encoder = FindNvencEncoder(options.codec);
   if (!encoder.ok()) return absl::UnimplementedError(encoder.status().message());
-  if (!options.codec_options.empty()) {
-    return differs(absl::StrCat("options[\"", options.codec_options[0].first, "\"] is one of ",
-                                traits.encoding->encoder));
+  for (const auto& [name, value] : options.codec_options) {
+    if (IsTag(name)) continue;
+    return differs(absl::StrCat("options[\"", name, "\"] is one of ", traits.encoding->encoder));
   }
   if (!options.preset.empty())
     return differs(absl::StrCat("preset is one of ", traits.encoding->encoder));
