@@ -309,6 +309,12 @@ def CreateDecoder(
         enableDecodeStats=enableDecodeStats,
     )
     options.codec = base_codec_number(codec)
-    options.low_latency = latency != DisplayDecodeLatencyType.NATIVE
+    try:
+        chosen = DisplayDecodeLatencyType(latency)
+    except ValueError:
+        raise InvalidValueError(
+            f"latency must be of DisplayDecodeLatencyType; got {latency!r}"
+        ) from None
+    options.low_latency = chosen != DisplayDecodeLatencyType.NATIVE
     options.device_memory = stays_on_gpu("usedevicememory", usedevicememory, backend)
     return PyNvDecoder(options)

@@ -71,6 +71,13 @@ TEST(NvdecPacketsTest, H264GetsStartCodesAndItsHeaders) {
   }
 }
 
+TEST(NvdecPacketsTest, HeadersThatAreCutOffAreLeftToFfmpeg) {
+  Bytes record = kAvcRecord;
+  record.resize(12);  // within the SPS
+  auto packets = NvdecPackets::Create(*Parameters(AV_CODEC_ID_H264, record), {1, 25});
+  EXPECT_TRUE(absl::IsUnimplemented(packets.status())) << packets.status();
+}
+
 TEST(NvdecPacketsTest, APartOfAPacketIsConvertedByItself) {
   auto packets = NvdecPackets::Create(*Parameters(AV_CODEC_ID_H264, kAvcRecord), {1, 25});
   ASSERT_TRUE(packets.ok()) << packets.status();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "tf_nvcodec/core/base/status.h"
 #include "tf_nvcodec/core/bitstream/parameter_sets.h"
@@ -44,7 +45,13 @@ absl::StatusOr<NvdecPackets> NvdecPackets::Create(const AVCodecParameters& codec
   packets.filtered_.reset(av_packet_alloc());
   if (packets.filtered_ == nullptr) return absl::ResourceExhaustedError("out of memory");
   NVC_ASSIGN_OR_RETURN(AvCodecParametersPtr stream, CopyOf(codec));
-  NVC_RETURN_IF_ERROR(packets.Follow(std::move(stream)));
+  const absl::Status followed = packets.Follow(std::move(stream));
+  if (absl::IsDataLoss(followed) || absl::IsInvalidArgument(followed)) {
+    // FFmpeg's decoders are content with less.
+    return absl::UnimplementedError(
+        absl::StrCat("the stream's headers can't be made ready for NVDEC: ", followed.message()));
+  }
+  NVC_RETURN_IF_ERROR(followed);
   return packets;
 }
 
