@@ -95,6 +95,12 @@ def test_strings_with_data_to_build_with(tmp_path: Path, tftrt: Mapping[str, Any
     assert scores == SHAPES and words == [{"names": (4,)}, {"names": (2,)}]
     compared = {output.signature: output.difference for output in report.verification.outputs}
     assert compared["words"].count == 6 and compared["words"].equal == 1
+    # A dict by signature leaves the words to what they were built with.
+    scores: dict[str, Any] = {"scores": [np.ones((1, 3), np.float32)]}
+    report = here(
+        tmp_path / "model", tmp_path / "both", spec, build_data=str(clips), verify_data=scores
+    )
+    assert report.verification.batches == {"scores": 1, "words": 2}
     record = json.loads((tmp_path / "out" / "conversion.json").read_text())
     assert sorted(map(Path, record["data_hash"]["build_data"])) == sorted(clips.iterdir())
     script = (tmp_path / "out" / "repeat.sh").read_text()

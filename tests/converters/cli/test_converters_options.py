@@ -192,7 +192,7 @@ def test_outputs_of_graphs(monkeypatch, models):
 
 
 def test_a_repeated_conversion_that_does_not_verify():
-    assert _repeated({"verify_data": "x.npz"}, False, False) == (["--no-verify"], None)
+    assert _repeated({"verify_data": None}, False, False) == (["--no-verify"], None)
 
 
 def test_the_data_of_a_repeated_conversion(monkeypatch, tmp_path):
