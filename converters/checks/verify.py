@@ -208,7 +208,7 @@ def _compare(native: Outputs, converted: Outputs, meters: dict[str, DifferenceMe
 
 
 def _check_shapes(sets: Sequence[ShapeSet], models: ModelPair) -> None:
-    inputs = {name: specs for name, specs in models.native_specs.items() if specs}
+    inputs = models.inputs()
     for shapes in sets:
         if not any(_belongs(shapes, specs) for specs in inputs.values()):
             there = "; ".join(f"{name}: {', '.join(specs)}" for name, specs in inputs.items())
@@ -244,7 +244,7 @@ def _sets_of(
     inputs, so that an error says why it does not fit."""
     if name in own_sets:
         return list(own_sets[name])
-    inputs = {other: specs for other, specs in models.native_specs.items() if specs}
+    inputs = models.inputs()
     found = []
     for shapes in sets:
         there = [other for other, specs in inputs.items() if _belongs(shapes, specs)]

@@ -254,6 +254,11 @@ def test_frozen_graphs_and_functions(tmp_path: Path) -> None:
     report = verify(one, lambda x: {"logits": x @ kernel * 1.1}, precision="FP32")
     assert not report.passed and report.outputs[0].signature == "scores"
     assert verify(one, net.scores.get_concrete_function(), precision="FP32").passed
+    # A function does not tell its inputs: shapes are of the converted model's.
+    report = verify(function, one, shapes=[{"x": (3, 6)}, {"x": (5, 6)}], num_batches=1)
+    assert report.passed and report.outputs[0].difference.count == (3 + 5) * 8
+    with pytest.raises(VerificationError, match="z:3x6 fit no signature's inputs .scores: x."):
+        verify(function, one, shapes={"z": (3, 6)}, precision="FP32")
     with pytest.raises(VerificationError, match="neither model says"):
         verify(function, function, precision="FP32")
     with pytest.raises(ModelError, match="returned a tuple"):
