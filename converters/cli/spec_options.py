@@ -225,7 +225,8 @@ def spec_from(args: argparse.Namespace, random_inputs: bool = False) -> Conversi
 
         listed = Denylist.read(args.denylist)
         for name in ("op_denylist", "node_denylist"):
-            given[name] = (*given.get(name, ()), *getattr(listed, name))
+            before = given.get(name, getattr(spec, name)) or ()
+            given[name] = tuple(dict.fromkeys((*before, *getattr(listed, name))))
     # Shapes and ranges exclude each other: an option replaces the other kind from --spec.
     if "shape_ranges" in given and "input_shapes" not in given:
         given["input_shapes"] = None

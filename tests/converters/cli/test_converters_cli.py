@@ -117,6 +117,14 @@ def test_a_denylist_of_bisect(spec_of, tmp_path):
     path.write_text(json.dumps({"op_denylist": ["Softmax"], "node_denylist": ["a/b"]}))
     spec = spec_of("--denylist", str(path), "--deny-op", "Relu")
     assert spec.op_denylist == ("Relu", "Softmax") and spec.node_denylist == ("a/b",)
+    # It is added to what the spec in a file keeps out; --deny-op replaces that.
+    spec_file = tmp_path / "spec.json"
+    written = ConversionSpec(op_denylist=["Elu", "Softmax"], node_denylist=["c"])
+    spec_file.write_text(json.dumps(written.to_json()))
+    spec = spec_of("--denylist", str(path), "--spec", str(spec_file))
+    assert spec.op_denylist == ("Elu", "Softmax") and spec.node_denylist == ("c", "a/b")
+    spec = spec_of("--denylist", str(path), "--spec", str(spec_file), "--deny-op", "Relu")
+    assert spec.op_denylist == ("Relu", "Softmax")
 
 
 def test_calibrate(calls):
