@@ -184,11 +184,13 @@ def _plain(value: Any) -> Any:
         }
     if isinstance(value, Mapping):
         return {str(name): _plain(part) for name, part in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(part) for part in value]
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
-    return value.item() if hasattr(value, "item") else str(value)
+    if isinstance(value, (set, frozenset)):
+        return sorted(map(_plain, value))
+    if isinstance(value, Sequence) and not isinstance(value, bytes):
+        return [_plain(part) for part in value]
+    return value.tolist() if hasattr(value, "tolist") else str(value)  # numpy's, or a path
 
 
 def _tuples(value: Any) -> Any:

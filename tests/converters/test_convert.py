@@ -239,6 +239,24 @@ def test_a_table_is_found_again_from_another_folder(
     )
 
 
+def test_what_was_asked_for_is_repeated_from_another_folder(
+    tmp_path: Path, tftrt: Mapping[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded: list[Any] = []
+    load = "converters.conversion_plan.load_custom_ops"
+    monkeypatch.setattr(load, lambda imports, libraries: loaded.append(libraries))
+    source = save(tmp_path / "model")
+    monkeypatch.chdir(tmp_path)
+    spec = ConversionSpec(input_shapes=SHAPES, op_libraries=[Path("ops.so")], tags={"serve"})
+    here(source, tmp_path / "out", spec)
+    record = json.loads((tmp_path / "out" / "conversion.json").read_text())
+    monkeypatch.chdir("/")
+    again = ConversionSpec.from_json(record["asked"])
+    assert again.tags == ("serve",) and again.precision is None
+    here(source, tmp_path / "again", again)
+    assert loaded == [(str(tmp_path / "ops.so"),)] * 2
+
+
 def test_the_record_has_data_settings_and_version(
     tmp_path: Path, tftrt: Mapping[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:

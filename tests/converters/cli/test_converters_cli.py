@@ -112,6 +112,17 @@ def test_ranges(spec_of):
     )
 
 
+@pytest.mark.parametrize("command", ["convert", "calibrate"])
+def test_op_libraries(calls, tmp_path, monkeypatch, command):
+    monkeypatch.chdir(tmp_path)
+    libraries = ["--op-library", "a.so", "--op-library", str(tmp_path / "lib" / "b.so")]
+    assert (
+        main([command, "in", "out", "--calibrate", "x.npz", "--precision", "int8", *libraries]) == 0
+    )
+    spec = calls[command][0][2].resolved()
+    assert spec.op_libraries == (str(tmp_path / "a.so"), str(tmp_path / "lib" / "b.so"))
+
+
 def test_a_denylist_of_bisect(spec_of, tmp_path):
     path = tmp_path / "deny.json"
     path.write_text(json.dumps({"op_denylist": ["Softmax"], "node_denylist": ["a/b"]}))
