@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 from collections.abc import Mapping
@@ -232,6 +233,11 @@ def test_report_as_text() -> None:
         "a", "b", "FP16", "s", "y", 9, Hits(9, None), Hits(9, None), 0, 0, 0.1, ("no engine",)
     )
     assert served.failures() == ["no engine"]
+    with pytest.raises(VerificationError, match="prove nothing of the engines of b:\n  no engine"):
+        served.raise_if_failed()
+    worse = dataclasses.replace(served, converted_hits=Hits(5, None))
+    with pytest.raises(VerificationError, match="b recognises fewer .*\n  no engine\n  top1 drops"):
+        worse.raise_if_failed()
 
 
 def bad_npz(path: Path, **arrays: Any) -> Path:
