@@ -138,8 +138,9 @@ def convert(
         built = build(plan, used, ranges, folder, context)
         fresh = run_fresh(plan, built, folder, context)
         compared = compare(plan, built, folder, compared_on, context, fresh) if verify else None
-        if compared is not None and compared.native:
-            compared.raise_if_failed()  # no engine ran, so a bisection would find nothing
+        if compared is not None and (compared.native or compared.uncompared):
+            # No engine ran, or there is nothing to compare: a bisection would find nothing.
+            compared.raise_if_failed()
         if compared is not None and not compared.passed and bisect:
             cut_again = ranges.tables is not None
             if cut_again:
@@ -253,7 +254,10 @@ def _bisect(
         target.mkdir(parents=True)
         try:
             tried = build(plan, without(ops, nodes), ranges, target, context, allow_none=True)
-            return compare(plan, tried, target, data, context).passed
+            compared = compare(plan, tried, target, data, context)
+            if compared.uncompared:
+                compared.raise_if_failed()
+            return compared.passed
         except (EngineError, VerificationError, NotInt8Error, CrashError) as error:
             # A denylist can cause these. Any other error ends the search.
             if is_full(error) or isinstance(error, VerificationDataError):
