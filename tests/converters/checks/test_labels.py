@@ -20,7 +20,12 @@ from converters.checks.label_report import Hits, LabelReport
 from converters.checks.labels import ranks_of, verify_labels
 from converters.cli.app import main
 from converters.inputs.labelled_data import LabelledData
-from converters.util.errors import ModelError, VerificationDataError, VerificationError
+from converters.util.errors import (
+    ModelError,
+    SpecError,
+    VerificationDataError,
+    VerificationError,
+)
 
 tf = pytest.importorskip("tensorflow")
 TESTED = 1000
@@ -281,6 +286,8 @@ def test_data_that_cannot_be_used(trained: Trained, tmp_path: Path, here: None) 
         verify_labels(trained.native, trained.copy, trained.npz, batch_size=8, shapes=shapes)
     with pytest.raises(VerificationDataError, match="does not fit the inputs"):
         verify_labels(trained.native, trained.copy, trained.npz, shapes={name: (16, 8, 8, 1)})
+    with pytest.raises(SpecError, match="'FP8' is none of FP32, FP16, INT8"):
+        verify_labels(trained.native, trained.copy, trained.npz, precision="fp8")
     with pytest.raises(ModelError, match="no signature 'other'"):
         verify_labels(trained.native, trained.copy, trained.npz, signature="other")
     with pytest.raises(ModelError, match="'other' has no scores"):
@@ -296,6 +303,7 @@ def test_data_that_cannot_be_used(trained: Trained, tmp_path: Path, here: None) 
         (["--mean", "0.5"], "--mean: it is of --labels"),
         (["--labels", "a", "--data", "b"], "--data: not allowed with --labels"),
         (["--labels", "a", "--threshold", "top1=1"], "--threshold: not allowed with --labels"),
+        (["--labels", "a", "--seed", "0"], "--seed: not allowed with --labels"),
         (["--labels", "a", "--signature", "s", "--signature", "t"], "--signature: --labels takes"),
         (["--labels", "a", "--max-drop", "-1"], "'-1' is no number of points"),
         (["--labels", "a", "--std", "x"], "'x' is no list of numbers"),
