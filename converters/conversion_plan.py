@@ -28,7 +28,8 @@ from converters.tftrt.spec_for_model import (
     check_all_used,
     check_denied_ops,
     fitting_shapes,
-    with_graph_batch,
+    with_largest_batch,
+    with_room_for_data,
 )
 from converters.util.child import run_in_child
 from converters.util.custom_ops import load_custom_ops
@@ -119,7 +120,9 @@ def make_plan(
     check_all_used(spec, named)
     building = _read_build_data(spec, named, build_data, calibration_data, context)
     signatures, kept = _chosen(opened, spec, named, building)
-    spec = with_graph_batch(spec, asked.max_batch_size, signatures.values())
+    shapes = {name: own.shapes for name, own in building.items()}
+    spec = with_largest_batch(spec, asked.max_batch_size, signatures.values(), shapes)
+    spec = with_room_for_data(spec, asked.maximum_cached_engines, shapes)
     return ConversionPlan(opened, asked, spec, reason, signatures, kept, building, machine)
 
 

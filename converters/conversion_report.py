@@ -165,7 +165,9 @@ def report_of(
             plan.asked,
             op_denylist=spec.op_denylist,
             node_denylist=spec.node_denylist,
+            # A path of the user's may be relative: the conversion may be repeated elsewhere.
             calibration_table=spec.calibration_table,
+            op_libraries=spec.op_libraries,
         ),
         reason=plan.reason,
         signatures=(*signatures, *native),

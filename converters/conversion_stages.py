@@ -1,6 +1,7 @@
 """The stages of a conversion that follow its plan. Each returns what the next ones need:
 
 make_plan -> ConversionPlan     conversion_plan.py: the source is open, the spec is final
+read_verify_data -> data        what each signature is compared on; its first batch was read
 read_ranges -> Ranges           where INT8 engines get their tensors' ranges from
 build -> Built                  the converted model in a folder, with its engines
 run_fresh -> FreshReport        a new process has run every shape by the saved engines
@@ -16,12 +17,12 @@ from typing import Any
 
 from converters.checks.fresh_check import FreshReport, Request, fresh_check
 from converters.checks.runnable import input_specs
-from converters.checks.verify import VerificationReport, verify
+from converters.checks.verify import VerificationReport, data_batches, verify
 from converters.conversion_plan import ConversionContext, ConversionPlan
-from converters.inputs.batch_files import write_spool
-from converters.inputs.by_signature import calibration_data_of
+from converters.inputs.batch_files import read_spool, write_spool
+from converters.inputs.by_signature import calibration_data_of, verify_data_of
 from converters.inputs.calibration_data import batches, known_count
-from converters.inputs.data_sources import files_of
+from converters.inputs.data_sources import files_of, read_once
 from converters.int8.calibration_table import CalibrationTable, read_tables, usable_table
 from converters.int8.proof import (
     LOG_LAYERS,
@@ -82,6 +83,37 @@ class Built:
             name: [{key: tuple(dims) for key, dims in shapes.items()} for shapes in found["shapes"]]
             for name, found in self.signatures.items()
         }
+
+
+def read_verify_data(plan: ConversionPlan, data: Any, context: ConversionContext) -> dict[str, Any]:
+    """The data that signatures are compared on: the user's, else what they are built with.
+
+    A signature that has neither gets random inputs. The first batch of each source is read now,
+    because a mistake is cheap before the engines are built. A source that can be read only once
+    goes to files, so that several signatures and the trials of a bisection can read it.
+
+    Raises:
+      VerificationDataError: the data is bad.
+    """
+    found: dict[str, Any] = {name: own.batches for name, own in plan.building.items()}
+    if data is None:
+        return found
+    kept: dict[int, Any] = {}  # what was written to files, by the id of its source
+    with context.progress.step("reading data to compare on"):
+        for name, signature in plan.signatures.items():
+            own = verify_data_of(name, data, plan.source.signatures)
+            if own is None:
+                continue
+            specs = input_specs(signature)
+            if read_once(own):
+                if id(own) not in kept:
+                    folder = context.work / f"verification_{len(kept)}"
+                    write_spool(folder, data_batches(own, specs), "Batches to compare on")
+                    kept[id(own)] = read_spool(str(folder))
+                own = kept[id(own)]
+            next(data_batches(own, specs))
+            found[name] = own
+    return found
 
 
 def read_ranges(plan: ConversionPlan, data: Any, context: ConversionContext) -> Ranges:
@@ -206,18 +238,16 @@ def compare(
     plan: ConversionPlan,
     built: Built,
     folder: Path,
-    data: Any,
+    data: Mapping[str, Any],
     context: ConversionContext,
     fresh: FreshReport | None = None,
 ) -> VerificationReport:
     """Compares the outputs of the converted signatures with the native model's.
 
-    Signatures without `data` are compared on what they were built with, else on random inputs.
-    With `fresh`, it also finds out whether engines serve the shapes of `data` that the fresh
-    process did not run.
+    `data` is that of read_verify_data; signatures without any are compared on random inputs. With
+    `fresh`, it also finds out whether engines serve the shapes of `data` that the fresh process did
+    not run.
     """
-    if data is None and plan.building:
-        data = {name: own.batches for name, own in plan.building.items()}
     served: dict[str, list[Mapping[str, Shape]]] = {name: [] for name in built.signatures}
     for run in fresh.runs if fresh else ():
         if not run.native:
@@ -226,7 +256,7 @@ def compare(
         return verify(
             str(plan.source.saved_model),
             str(folder),
-            data,
+            data or None,
             signatures=list(plan.signatures),
             thresholds=plan.spec.thresholds,
             precision=plan.spec.precision,

@@ -22,10 +22,11 @@ from converters.conversion_stages import (
     compare,
     ranges_of_the_graph,
     read_ranges,
+    read_verify_data,
     run_fresh,
 )
 from converters.denylist_search import Denylist, find_denylist
-from converters.inputs.data_sources import files_of, read_once
+from converters.inputs.data_sources import files_of
 from converters.int8.calibration_table import CalibrationTable, check_table_path, write_tables
 from converters.model.trt_graph import load_graph
 from converters.spec.conversion_spec import ConversionSpec
@@ -85,7 +86,8 @@ def convert(
         Signatures with strings are also built with it if there is no build_data.
       verify: whether outputs are compared. The run in a fresh process always happens.
       verify_data: the inputs to compare on, like calibration_data; None takes those of build_data,
-        or random inputs.
+        or random inputs. Its first batch is read before engines are built. Data that can be read
+        only once, such as a generator, is kept in temporary files.
       bisect: if outputs differ too much, finds the ops to keep out and converts without them. The
         report, conversion.json and denylist.json name them. This takes many conversions. If the
         spec's calibration table exists, engines get their ranges from it however they are cut,
@@ -107,11 +109,12 @@ def convert(
             f"spec is a {type(spec).__name__}: give a ConversionSpec (ConversionSpec.from_json "
             "makes one of a dict)"
         )
-    if bisect and verify_data is not None and read_once(verify_data):
-        raise SpecError(
-            "verify_data can be read only once, and bisect compares many times: give a function "
-            "that makes it, a list, a dataset or files"
-        )
+    if not verify:
+        for argument, given in (("bisect", bisect), ("verify_data", verify_data is not None)):
+            if given:
+                raise SpecError(
+                    f"{argument} has no effect with verify=False: leave out one of the two"
+                )
     table = spec.calibration_table
     data = {
         "build_data": build_data,
@@ -129,18 +132,20 @@ def convert(
     with new_output(output, overwrite) as folder, tempfile.TemporaryDirectory(prefix=_WORK) as work:
         context = ConversionContext(Path(work), shown, child=child, shown=progress)
         plan = make_plan(source, spec, context, build_data, calibration_data)
+        compared_on = read_verify_data(plan, verify_data, context) if verify else {}
         ranges = read_ranges(plan, calibration_data, context)
         used, denied = plan.spec, None
         built = build(plan, used, ranges, folder, context)
         fresh = run_fresh(plan, built, folder, context)
-        compared = compare(plan, built, folder, verify_data, context, fresh) if verify else None
-        if compared is not None and compared.native:
-            compared.raise_if_failed()  # no engine ran, so a bisection would find nothing
+        compared = compare(plan, built, folder, compared_on, context, fresh) if verify else None
+        if compared is not None and (compared.native or compared.uncompared):
+            # No engine ran, or there is nothing to compare: a bisection would find nothing.
+            compared.raise_if_failed()
         if compared is not None and not compared.passed and bisect:
             cut_again = ranges.tables is not None
             if cut_again:
                 ranges = ranges_of_the_graph(plan, ranges, built, calibration_data, context)
-            used, denied = _bisect(plan, ranges, folder, verify_data, context)
+            used, denied = _bisect(plan, ranges, folder, compared_on, context)
             _empty(folder)
             try:
                 built = build(plan, used, ranges, folder, context)
@@ -150,7 +155,7 @@ def convert(
                     f"outputs agree only without {out}, and then no engine is left: {error}"
                 ) from error
             fresh = run_fresh(plan, built, folder, context)
-            compared = compare(plan, built, folder, verify_data, context, fresh)
+            compared = compare(plan, built, folder, compared_on, context, fresh)
             if cut_again:
                 # repeat.sh needs a table for these engines; the one that was read has others.
                 write_tables(folder / record.TABLE, built.tables)
@@ -161,7 +166,7 @@ def convert(
         data_files = {
             "build_data": files_of(build_data),
             "calibration_data": ranges.files,
-            "verify_data": files_of(verify_data) if verify else (),
+            "verify_data": files_of(verify_data),
         }
         report = dataclasses.replace(
             report_of(plan, used, ranges, built, fresh, folder, Path(output), data_files, shown),
@@ -227,7 +232,11 @@ def calibrate(
 
 
 def _bisect(
-    plan: ConversionPlan, ranges: Ranges, folder: Path, data: Any, context: ConversionContext
+    plan: ConversionPlan,
+    ranges: Ranges,
+    folder: Path,
+    data: Mapping[str, Any],
+    context: ConversionContext,
 ) -> tuple[ConversionSpec, Denylist]:
     """The spec without what makes the outputs differ."""
     trials, spec = context.work / "trials", plan.spec
@@ -245,7 +254,10 @@ def _bisect(
         target.mkdir(parents=True)
         try:
             tried = build(plan, without(ops, nodes), ranges, target, context, allow_none=True)
-            return compare(plan, tried, target, data, context).passed
+            compared = compare(plan, tried, target, data, context)
+            if compared.uncompared:
+                compared.raise_if_failed()
+            return compared.passed
         except (EngineError, VerificationError, NotInt8Error, CrashError) as error:
             # A denylist can cause these. Any other error ends the search.
             if is_full(error) or isinstance(error, VerificationDataError):
@@ -266,7 +278,7 @@ def _repeated(
     replaces the data that it was measured on."""
     arguments = [] if verify else ["--no-verify"]
     for name, data in all_data.items():
-        if data is None or (name == "verify_data" and not verify):
+        if data is None:
             continue
         paths = [data] if isinstance(data, (str, os.PathLike)) else data
         if not isinstance(paths, (list, tuple)) or not all(

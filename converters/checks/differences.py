@@ -55,11 +55,16 @@ class DifferenceMeter:
             self._add_classes(native, converted)
 
     def result(self) -> OutputDifference:
-        problem = self._problem
+        problem, nothing = self._problem, ""
         if not problem and not self._count:
-            problem = "no element was compared: the outputs are empty"
+            nothing = "the output is empty"
         elif not problem and self._equal is None and not (self._used or self._not_finite):
-            problem = "no element was compared: all are NaN or infinite in both models"
+            nothing = "all elements are NaN or infinite"
+        if nothing:
+            problem = (
+                f"nothing was compared: {nothing} in both models. Give real inputs for which it is "
+                "not so (--verify-data of convert, --data of verify)"
+            )
         norm = math.sqrt(self._nn) * math.sqrt(self._cc)
         cosine = self._nc / norm if norm > 0 else float(self._nn == self._cc)
         return OutputDifference(
@@ -77,6 +82,7 @@ class DifferenceMeter:
             equal=self._equal / self._count if self._equal is not None and self._count else None,
             not_finite=self._not_finite,
             problem=problem,
+            uncompared=bool(nothing),
         )
 
     def _add_floats(self, native: Array, converted: Array) -> None:

@@ -77,6 +77,12 @@ class LabelReport:
         if self.passed:
             return
         lines = "\n  ".join(self.failures())
+        if len(self.native_ran) == len(self.failures()):
+            raise VerificationError(
+                f"the examples prove nothing of the engines of {self.converted}:\n  {lines}\nGive "
+                "a shape that engines were built for (shapes, --shape; batch_size, --batch-size), "
+                "or convert for the shape of the requests (input_shapes, shape_ranges)"
+            )
         raise VerificationError(
             f"{self.converted} recognises fewer examples than {self.native}:\n  {lines}\n"
             "Calibrate INT8 with more data or keep ops out of TensorRT (--bisect), use another "

@@ -30,7 +30,12 @@ from converters.checks.verify import exported, precision_of
 from converters.inputs.calibration_data import InputSpec
 from converters.inputs.labelled_data import LabelledData
 from converters.util.child import run_in_child
-from converters.util.errors import ModelError, VerificationDataError, VerificationError
+from converters.util.errors import (
+    ModelError,
+    SpecError,
+    VerificationDataError,
+    VerificationError,
+)
 from converters.util.shapes import ShapeSet, format_shape_set, input_name
 
 BATCH_SIZE = 32
@@ -76,6 +81,7 @@ def verify_labels(
 
     Raises:
       ModelError: a model, a signature or an output is missing.
+      SpecError: there is no such precision.
       VerificationError: the data is bad, or a model failed to run. That examples are lost is no
         exception: see LabelReport.passed and raise_if_failed.
     """
@@ -89,7 +95,9 @@ def verify_labels(
     if max_drop is not None and not max_drop >= 0:
         raise VerificationDataError(f"max_drop is {max_drop}; it is a number of points from 0")
     data.files()  # raises on a wrong path before a process is started
-    precision = (precision or precision_of(converted, tags)).upper()
+    precision = str(precision or precision_of(converted, tags)).upper()
+    if precision not in MAX_DROP:
+        raise SpecError(f"precision {precision!r} is none of {', '.join(MAX_DROP)}")
     with contextlib.ExitStack() as stack:
         source = stack.enter_context(exported(native, outputs, child=True))
         source, changed, names = with_same_names(source, converted, tags)

@@ -60,8 +60,15 @@ class ModelPair(contextlib.AbstractContextManager["ModelPair"]):
         return list(dict.fromkeys(wanted)) if wanted else list(self.native_specs)
 
     def specs(self, name: str) -> dict[str, InputSpec] | None:
-        found = self.native_specs[name] or self.converted_specs[name]
+        """The inputs of a signature of the native model, which may be a function that does not tell
+        them; None if the converted model does not tell them either."""
+        found = self.native_specs[name] or self.converted_specs.get(name)
         return None if found is None else dict(found)
+
+    def inputs(self) -> dict[str, dict[str, InputSpec]]:
+        """The inputs of each signature of the native model, where they are known."""
+        found = {name: self.specs(name) for name in self.native_specs}
+        return {name: specs for name, specs in found.items() if specs}
 
     def outputs(self, sources: Sources) -> Iterator[tuple[str, Outputs, Outputs]]:
         """The signature's name and both models' outputs, batch by batch."""

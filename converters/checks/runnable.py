@@ -41,10 +41,10 @@ UNNAMED = "output"
 class FrozenGraph:
     """A frozen GraphDef in a .pb file, with its output tensors ("softmax" or "split:1").
 
-    `outputs` None takes the nodes that no other node reads, as `convert` does; `inputs` None takes
-    every Placeholder. The graph has one signature, serving_default, with the tensors' names
-    without ":0". With `as_arguments`, inputs have the names that `convert` gives them ("import_x"
-    for "import/x").
+    `outputs` None takes all outputs of the nodes that no other node reads, as `convert` does;
+    `inputs` None takes every Placeholder. The graph has one signature, serving_default, with the
+    tensors' names without ":0". With `as_arguments`, inputs have the names that `convert` gives
+    them ("import_x" for "import/x").
     """
 
     path: str | os.PathLike[str]

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from converters.spec.thresholds import OutputDifference, Thresholds
-from converters.util.errors import VerificationError
+from converters.util.errors import VerificationDataError, VerificationError
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,6 +47,12 @@ class VerificationReport:
         exact = not self.problems and not self.native
         return exact and all(output.passed for output in self.outputs)
 
+    @property
+    def uncompared(self) -> bool:
+        """Whether both models gave nothing to compare for an output: it fails, whatever engines do,
+        and other inputs are the cure."""
+        return any(output.difference.uncompared for output in self.outputs)
+
     def failures(self) -> list[str]:
         """A sentence for each failure, naming the signature and the output."""
         found = [*self.problems, *self.native]
@@ -56,7 +62,8 @@ class VerificationReport:
         return found
 
     def raise_if_failed(self) -> None:
-        """VerificationError with every failure and what to do about it."""
+        """VerificationError with every failure and what to do about it. It is a
+        VerificationDataError if nothing could be compared and nothing else is wrong."""
         if self.passed:
             return
         precision = f" at {self.precision}" if self.precision else ""
@@ -67,6 +74,9 @@ class VerificationReport:
                 "shapes that engines were built for, or convert for the shapes of the data "
                 "(input_shapes, shape_ranges)"
             )
+        failed = [output for output in self.outputs if not output.passed]
+        if len(failed) == len(self.failures()) and all(o.difference.uncompared for o in failed):
+            raise VerificationDataError(f"the comparison does not cover all outputs:\n  {lines}")
         raise VerificationError(
             f"the converted model differs from the native one{precision}:\n  {lines}\n"
             f"{self._cure()}"
@@ -101,6 +111,8 @@ class VerificationReport:
             cells = [_cell(getattr(diff, name)) for name in (*head[2:], "equal")]
             if diff.equal is not None:  # the others say nothing of exact outputs
                 cells[:4] = ["-"] * 4
+            if diff.uncompared:
+                cells = ["-"] * len(cells)
             result = "ok" if output.passed else "FAILED"
             rows.append((output.signature, diff.name, *cells, result))
         widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]

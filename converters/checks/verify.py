@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Callable, cast
 
@@ -29,6 +29,7 @@ from converters.checks.runnable import (
     Model,
 )
 from converters.checks.verification_report import OutputResult, VerificationReport
+from converters.inputs.by_signature import verify_data_of
 from converters.inputs.calibration_data import Batch, InputSpec, batches
 from converters.inputs.random_inputs import random_batches
 from converters.model.model_source import kind_by_name, open_source
@@ -130,7 +131,7 @@ def verify(
         for name in wanted:
             if name in lost:
                 continue
-            own_data = _data_of(name, data, models.native_specs)
+            own_data = verify_data_of(name, data, models.native_specs)
             made_up = own_data is None
             generated = generated or made_up
             bounds[name] = _bounds(thresholds, precision, made_up)
@@ -138,7 +139,7 @@ def verify(
                 given = _sets_of(name, sets, own_sets, models)
                 sources[name] = _random(name, models.specs(name), num_batches, given, seed)
             else:
-                sources[name] = _batches(own_data, models.specs(name), num_batches, batch_size)
+                sources[name] = data_batches(own_data, models.specs(name), num_batches, batch_size)
             seen[name] = []
             sources[name] = _noted(sources[name], seen[name])
         meters: dict[str, dict[str, DifferenceMeter]] = {name: {} for name in sources}
@@ -206,15 +207,8 @@ def _compare(native: Outputs, converted: Outputs, meters: dict[str, DifferenceMe
     ]
 
 
-def _data_of(signature: str, data: Any, signatures: Iterable[str]) -> Any:
-    """The data of one signature, where `data` may be a dict by signature."""
-    if isinstance(data, Mapping) and data and set(data) <= set(signatures):
-        return data.get(signature)
-    return data
-
-
 def _check_shapes(sets: Sequence[ShapeSet], models: ModelPair) -> None:
-    inputs = {name: specs for name, specs in models.native_specs.items() if specs}
+    inputs = models.inputs()
     for shapes in sets:
         if not any(_belongs(shapes, specs) for specs in inputs.values()):
             there = "; ".join(f"{name}: {', '.join(specs)}" for name, specs in inputs.items())
@@ -250,7 +244,7 @@ def _sets_of(
     inputs, so that an error says why it does not fit."""
     if name in own_sets:
         return list(own_sets[name])
-    inputs = {other: specs for other, specs in models.native_specs.items() if specs}
+    inputs = models.inputs()
     found = []
     for shapes in sets:
         there = [other for other, specs in inputs.items() if _belongs(shapes, specs)]
@@ -283,12 +277,17 @@ def _random(
         raise VerificationError(f"signature {name!r}: {error}") from error
 
 
-def _batches(
+def data_batches(
     data: Any,
-    specs: dict[str, InputSpec] | None,
-    num_batches: int | None,
-    batch_size: int | None,
+    specs: Mapping[str, InputSpec] | None,
+    num_batches: int | None = None,
+    batch_size: int | None = None,
 ) -> Iterator[Batch]:
+    """The batches of one signature's data to compare on, lazily. `specs` are its inputs.
+
+    Raises:
+      VerificationDataError: the data is bad.
+    """
     if specs is None:
         raise VerificationError(
             "neither model says what inputs it takes; give at least one as a SavedModel, a "

@@ -109,7 +109,7 @@ def run(args: argparse.Namespace) -> int:
         signature=args.signature,
         tags=args.tags,
         outputs=args.outputs,
-        seed=args.seed,
+        seed=args.seed or 0,
         progress=False if args.quiet else None,
     )
     write_page(args, report)

@@ -32,6 +32,8 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
 def run(args: argparse.Namespace) -> int:
     if args.calibration_data is None:
         raise UsageError("the following arguments are required: --calibrate")
+    if args.calibration_table is not None:
+        raise UsageError("argument --calibration-table: calibrate measures, and writes to TABLE")
     spec = spec_from(args)
     if spec.precision is None:
         spec = dataclasses.replace(spec, precision="INT8")

@@ -175,13 +175,16 @@ def add_random_inputs(parser: Any) -> None:
         metavar="INPUT:32x224x224x3[,INPUT:...]",
         help="of random inputs; may be given again",
     )
-    parser.add_argument("--seed", type=int, default=0, help="of random inputs")
+    parser.add_argument("--seed", type=int, help="of random inputs (default 0)")
 
 
 def check_random_inputs(args: argparse.Namespace) -> None:
-    """UsageError for shapes of random inputs beside data."""
-    if args.shapes is not None and args.data is not None:
-        raise values.UsageError("argument --shape: it is of random inputs; not allowed with --data")
+    """UsageError for the shapes or the seed of random inputs beside data."""
+    for option, given in (("--shape", args.shapes), ("--seed", args.seed)):
+        if given is not None and args.data is not None:
+            raise values.UsageError(
+                f"argument {option}: it is of random inputs; not allowed with --data"
+            )
 
 
 def add_graph_choice(parser: argparse.ArgumentParser) -> None:
@@ -225,7 +228,8 @@ def spec_from(args: argparse.Namespace, random_inputs: bool = False) -> Conversi
 
         listed = Denylist.read(args.denylist)
         for name in ("op_denylist", "node_denylist"):
-            given[name] = (*given.get(name, ()), *getattr(listed, name))
+            before = given.get(name, getattr(spec, name)) or ()
+            given[name] = tuple(dict.fromkeys((*before, *getattr(listed, name))))
     # Shapes and ranges exclude each other: an option replaces the other kind from --spec.
     if "shape_ranges" in given and "input_shapes" not in given:
         given["input_shapes"] = None

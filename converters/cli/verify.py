@@ -136,7 +136,7 @@ def _compared(args: argparse.Namespace) -> Any:
             thresholds=named,
             precision=args.precision,
             shapes=args.shapes,
-            seed=args.seed,
+            seed=args.seed or 0,
             batch_size=args.batch_size,
             tags=args.tags,
             separate_processes=args.separate_processes,
@@ -192,7 +192,11 @@ def _check(args: argparse.Namespace) -> None:
                 option = f"--{name.replace('_', '-')}"
                 raise values.UsageError(f"argument {option}: it is of --labels, and there is none")
     else:
-        for name, option in (("data", "--data"), ("thresholds", "--threshold")):
+        for name, option in (
+            ("data", "--data"),
+            ("thresholds", "--threshold"),
+            ("seed", "--seed"),
+        ):
             if getattr(args, name) is not None:
                 raise values.UsageError(f"argument {option}: not allowed with --labels")
         for name, option in (("signatures", "--signature"), ("shapes", "--shape")):

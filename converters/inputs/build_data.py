@@ -18,6 +18,9 @@ from converters.inputs.calibration_data import Batch, InputSpec, batches
 from converters.util.errors import SpecError
 from converters.util.shapes import Shape, format_shape, shapes_of
 
+# Endless data may have no row of a declared shape: reading ends after so many batches without one.
+_MOST_USELESS = 1000
+
 
 @dataclasses.dataclass(frozen=True)
 class BuildData:
@@ -44,8 +47,8 @@ def write_build_batches(
     """Writes a batch for each set of shapes that engines are to serve.
 
     `declared` are these sets. Their batches are made of the data's rows along the first axis, which
-    repeat if there are too few. Without declared sets there is one for each shape of the data's own
-    batches, the largest first.
+    repeat if there are too few of the set's shape. Reading ends when there are enough. Without
+    declared sets there is one for each shape of the data's own batches, the largest first.
 
     Raises:
       SpecError: the data is empty or bad, or its rows do not have a declared shape.
@@ -74,13 +77,20 @@ def _one_of_each_shape(found: Iterable[Batch]) -> Iterator[Batch]:
 
 
 def _of_shapes(found: Iterable[Batch], declared: Sequence[Mapping[str, Shape]]) -> Iterator[Batch]:
-    most = max((shape[0] for shapes in declared for shape in shapes.values() if shape), default=1)
+    missing: dict[tuple[str, Shape], int] = {}  # rows by input and shape of a row
+    for name, shape in (item for shapes in declared for item in shapes.items() if item[1]):
+        missing[name, shape[1:]] = max(missing.get((name, shape[1:]), 0), shape[0])
     rows: list[Batch] = []
-    count = 0
+    useless = 0  # batches in a row
     for batch in found:
-        rows.append(batch)
-        count += min((len(value) for value in batch.values() if value.ndim), default=most)
-        if count >= most:
+        keys = [(name, value.shape[1:]) for name, value in batch.items() if value.ndim]
+        used = [key for key in keys if missing.get(key, 0) > 0]
+        if used or not rows:
+            rows.append(batch)
+        for key in used:
+            missing[key] -= len(batch[key[0]])
+        useless = 0 if used else useless + 1
+        if useless == _MOST_USELESS or all(count <= 0 for count in missing.values()):
             break
     for shapes in declared:
         yield {name: _repeated(name, rows, shape) for name, shape in shapes.items()}

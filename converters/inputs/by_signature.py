@@ -57,6 +57,14 @@ def calibration_data_of(
         yield name, data if name == first else None
 
 
+def verify_data_of(signature: str, data: Any, signatures: Collection[str]) -> Any:
+    """The data of one signature to compare on, where `data` may be a dict by signature. None: the
+    dict has none for it."""
+    if isinstance(data, Mapping) and data and set(data) <= set(signatures):
+        return data.get(signature)
+    return data
+
+
 def _require_same(
     inputs: Mapping[str, Collection[str]], argument: str, error: type[ConverterError]
 ) -> None:

@@ -21,8 +21,8 @@ import dataclasses
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from converters.int8.node_tensors import NodeTensors, shown
 from converters.int8.quantization import KEEP_RANGE_OPS, nodes_of, quantize_mode
+from converters.model.node_tensors import NodeTensors, shown
 from converters.model.trt_graph import engine_nodes
 from converters.util.errors import NotInt8Error
 

@@ -20,7 +20,7 @@ from typing import Any
 
 from converters.int8.calibration_table import CalibrationTable
 from converters.int8.quantization import CONVERTED_OPS, EXPLICIT_OP
-from converters.model.engine_layers import parse_layer
+from converters.model.engine_layers import LAYERS_HEAD, engine_of, is_of, parse_layer
 from converters.model.trt_graph import EngineNode
 from converters.spec.conversion_spec import ConversionSpec
 from converters.util.errors import EngineError, NotInt8Error, SpecError, listed
@@ -36,12 +36,21 @@ _PASSIVE = ("Reformat", "Constant", "NoOp", "Shuffle", "ShuffleV2")
 _ONLY_CONVERTS = re.compile(r"(?:[^+]*\[(?:Quantize|Dequantize)\][^+]*(?:\+|$))+")
 
 
-def layers(log: str) -> list[tuple[str, bool]]:
-    """(name, whether it reads INT8) of every computing layer of every engine in a build log."""
+def layers(log: str, engines: Collection[str]) -> list[tuple[str, bool]]:
+    """(name, whether it reads INT8) of every computing layer in a build log of `engines`, which are
+    canonical names. The log also has the engines that only measured ranges and were thrown away."""
     found = []
+    owner = None  # the engine of the lines at hand, which a layer without a name does not tell
     for line in log.splitlines():
+        if line.endswith(LAYERS_HEAD):
+            owner = None
         layer = parse_layer(line)
-        if layer and layer.kind not in _PASSIVE and not _ONLY_CONVERTS.fullmatch(layer.name):
+        if layer is None:
+            continue
+        owner = engine_of(layer.name) or owner
+        if owner is not None and not any(is_of(owner, engine) for engine in engines):
+            continue
+        if layer.kind not in _PASSIVE and not _ONLY_CONVERTS.fullmatch(layer.name):
             found.append((layer.name, any(tensor.dtype == "Int8" for tensor in layer.inputs)))
     return found
 
@@ -110,7 +119,8 @@ def prove_int8(
             )
     without = {name: table.without_scale() for name, table in tables.items()}
     lacking = [tensor for names in without.values() for tensor in names]
-    found = layers(build_log) if build_log is not None else []
+    names = [engine.canonical_name for engine in engines]
+    found = layers(build_log, names) if build_log is not None else []
     int8 = sum(reads for _, reads in found)
     if engines and build_log is not None and not found and spec.require_int8:
         raise NotInt8Error(

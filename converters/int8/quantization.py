@@ -24,7 +24,7 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from converters.int8.node_tensors import NodeTensors, shown
+from converters.model.node_tensors import NodeTensors, shown
 from converters.util.errors import CalibrationError, SpecError
 
 EXPLICIT_OP = "QuantizeAndDequantizeV2"

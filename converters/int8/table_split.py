@@ -19,7 +19,7 @@ from typing import Any
 
 from converters.int8.calibration_table import STEPS, CalibrationTable, in_segment
 from converters.int8.missing_ranges import COMPUTE_OPS, MissingRange
-from converters.int8.node_tensors import NodeTensors, shown
+from converters.model.node_tensors import NodeTensors, shown
 from converters.model.trt_graph import ENGINE_OP, EngineNode, engine_node, engine_nodes
 from converters.util.errors import CalibrationError, SpecError, listed
 

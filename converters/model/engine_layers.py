@@ -20,7 +20,8 @@ from converters.util.shapes import Shape
 
 _LAYER = re.compile(r"Layer\((\w+)\): (.*), Tactic: (\w+), (.*) -> (.*)$")
 _TENSOR = re.compile(r"(.*?) \((\w+)\[([^\]]*)\]\)(?:, |$)")
-_BLOCK = "Engine Layer Information:"
+# The head of an engine's layers in the log.
+LAYERS_HEAD = "Engine Layer Information:"
 _BEGUN = re.compile(r"Building a new TensorRT engine for (\S+) with input shapes: (\[.*\])$")
 _ENGINE = re.compile(r"\b(TRTEngineOp_\w+)/")
 # The characters that a TensorFlow node's name can have.
@@ -78,6 +79,12 @@ def is_copy(name: str) -> bool:
     return name.startswith(_COPY)
 
 
+def engine_of(layer: str) -> str | None:
+    """The engine that a layer's name tells. Layers that TF-TRT gave no name tell none."""
+    match = _ENGINE.search(layer)
+    return match[1] if match else None
+
+
 def parse_layer(line: str) -> Layer | None:
     """The layer of a line of the build log; None for another line."""
     match = _LAYER.search(line)
@@ -103,7 +110,7 @@ def built_layers(log: str) -> list[BuiltLayers]:
             continue
         if layers:
             found.append(_built(layers, shapes))
-        layers = [] if line.endswith(_BLOCK) else None
+        layers = [] if line.endswith(LAYERS_HEAD) else None
         if match := _BEGUN.search(line):
             shapes[match[1].rpartition("/")[2]] = _input_shapes(match[2])
     return found
@@ -119,7 +126,7 @@ def _input_shapes(text: str) -> tuple[Shape, ...] | None:
 
 def _built(layers: Iterable[Layer], shapes: dict[str, tuple[Shape, ...] | None]) -> BuiltLayers:
     own = tuple(layers)
-    names = (match[1] for layer in own for match in [_ENGINE.search(layer.name)] if match)
+    names = filter(None, (engine_of(layer.name) for layer in own))
     engine = next(names, next(reversed(shapes), ""))
     return BuiltLayers(engine, shapes.get(engine), own)
 
@@ -132,7 +139,7 @@ def layers_of_plan(
     An engine can be built several times: for several shapes, and for calibration. A plan holds the
     names of its layers as plain text, which tells builds apart whose shapes the log does not have.
     """
-    own = [made for made in built if made.layers and _is_of(made.engine, engine)]
+    own = [made for made in built if made.layers and is_of(made.engine, engine)]
     shaped = [made for made in own if made.input_shapes == input_shapes]
     shaped = shaped or [made for made in own if made.input_shapes is None] or own
     if len(shaped) > 1:  # looking takes time
@@ -141,7 +148,8 @@ def layers_of_plan(
     return shaped[-1].layers if shaped else ()
 
 
-def _is_of(logged: str, engine: str) -> bool:
+def is_of(logged: str, engine: str) -> bool:
+    """Whether the build log calls the engine with the canonical name `engine` `logged`."""
     # Engines of V1 get the end of their name, which makes it unique, after they are built.
     return engine == logged or engine.startswith(f"{logged}_")
 

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from converters.model.graph_file import KERAS_SUFFIXES
+from converters.model.node_tensors import op_def, output_args
 from converters.model.trt_graph import LoadedGraph, Signature, load_graph, refuse_checkpoint
 from converters.util.custom_ops import unknown_op
 from converters.util.errors import ModelError
@@ -92,7 +93,7 @@ def open_source(
     Args:
       tags: the MetaGraph of a SavedModel; None takes "serve", or the only one.
       outputs: the output tensors or nodes of a graph. None takes a MetaGraph's signatures, and
-        for a frozen graph the nodes that nothing reads.
+        for a frozen graph all outputs of the nodes that nothing reads.
 
     Raises:
       ModelError: names the file, what is wrong with it, and the cure.
@@ -253,16 +254,16 @@ def _placeholders(graph_def: Any, path: Path) -> dict[str, str]:
 
 def graph_outputs(graph_def: Any, wanted: Sequence[str] | None, path: Path) -> dict[str, str]:
     """The output tensors of a graph by name ("softmax" for "softmax:0", else "split:1"): those
-    `wanted`, or else those of all nodes that no other node reads."""
+    `wanted`, or else all of the nodes that no other node reads."""
     nodes = {node.name for node in graph_def.node}
     if wanted is None:
         # "^x" is a control input: it reads no tensor of x.
         read = {input_name(i) for node in graph_def.node for i in node.input if i[0] != "^"}
         passive = ("Placeholder", "Const", "NoOp", "Assert")
-        ends = [n.name for n in graph_def.node if n.name not in read and n.op not in passive]
-        if not ends:
+        ends = [n for n in graph_def.node if n.name not in read and n.op not in passive]
+        wanted = [tensor for node in ends for tensor in _inferred(node)]
+        if not wanted:
             raise ModelError(f"{path}: no node is an output; name the outputs (outputs=[...])")
-        wanted = ends
     found = {}
     for name in wanted:
         if input_name(name) not in nodes:
@@ -271,6 +272,24 @@ def graph_outputs(graph_def: Any, wanted: Sequence[str] | None, path: Path) -> d
             raise ModelError(f"{path} has no node {input_name(name)!r} for the output{hint}")
         index = name.rpartition(":")[2] if input_name(name) != name else "0"
         found[input_name(name) if index == "0" else name] = f"{input_name(name)}:{index}"
+    return found
+
+
+# How ops name the outputs that only their gradients need.
+_FOR_GRADIENTS = ("backprop", "batch_mean", "batch_variance", "host_reserved", "reserve_space")
+
+
+def _inferred(node: Any) -> list[str]:
+    """The tensors that a node computes for inference; its first one if TensorFlow does not know the
+    op, which may be a user's."""
+    if op_def(node.op) is None:
+        return [node.name]
+    found = []
+    number = 0
+    for argument, dtypes in output_args(node):
+        if not argument.startswith(_FOR_GRADIENTS):
+            found += [f"{node.name}:{index}" for index in range(number, number + len(dtypes))]
+        number += len(dtypes)
     return found
 
 

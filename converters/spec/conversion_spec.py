@@ -36,13 +36,13 @@ class ConversionSpec:
         differs from `max`.
       explicit_batch: TensorFlow's use_dynamic_shape. Default: whether shape_ranges or
         profile_strategy is given.
-      max_batch_size: static mode only. Default: the largest batch of input_shapes; without any, the
-        batch that the graph's inputs fix, or 1.
+      max_batch_size: static mode only. Default: the largest batch of input_shapes, of the data to
+        build with and of graphs whose inputs fix it, or 1.
       max_workspace_size_bytes: default: no limit (TensorFlow's sys.maxsize - 512).
       minimum_segment_size: the fewest nodes that an engine may have. Default 3.
-      maximum_cached_engines: default: one for each shape set, and 1000 more in dynamic mode with
-        an implicit batch, unless engines are built at runtime: TF-TRT notes other shapes in the
-        same cache. Fewer than the shape sets is an error.
+      maximum_cached_engines: default: one for each shape set, declared or of the data to build
+        with, and 1000 more in dynamic mode with an implicit batch, unless engines are built at
+        runtime: TF-TRT notes other shapes in the same cache. Fewer than the shape sets is an error.
       op_denylist: op types, such as "Relu", to keep out of engines.
       node_denylist: names of nodes to keep out of engines.
       use_calibration: INT8 only. Default True. False takes the ranges from quantize nodes in the
@@ -184,11 +184,13 @@ def _plain(value: Any) -> Any:
         }
     if isinstance(value, Mapping):
         return {str(name): _plain(part) for name, part in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(part) for part in value]
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
-    return value.item() if hasattr(value, "item") else str(value)
+    if isinstance(value, (set, frozenset)):
+        return sorted(map(_plain, value))
+    if isinstance(value, Sequence) and not isinstance(value, bytes):
+        return [_plain(part) for part in value]
+    return value.tolist() if hasattr(value, "tolist") else str(value)  # numpy's, or a path
 
 
 def _tuples(value: Any) -> Any:

@@ -30,7 +30,8 @@ class OutputDifference:
     both models; `top5` is the share where the native best class is among the converted model's
     five best. Equal scores count as agreement. `equal` is the share of equal elements of integer,
     bool and string outputs. `finite` is False if an element is NaN or infinite in one model only;
-    such elements are in no other figure. `problem` says why arrays could not be compared at all.
+    such elements are in no other figure. `problem` says why arrays could not be compared at all;
+    `uncompared` says that both models gave nothing to compare.
     """
 
     name: str
@@ -47,6 +48,7 @@ class OutputDifference:
     equal: float | None = None
     not_finite: int = 0  # elements that are NaN or infinite on one side only
     problem: str = ""
+    uncompared: bool = False
 
     def to_json(self) -> dict[str, Any]:
         return {name: _plain(value) for name, value in dataclasses.asdict(self).items()}

@@ -94,7 +94,7 @@ def modules(value: Any) -> tuple[str, ...]:
 
 def files(value: Any) -> tuple[str, ...]:
     # The conversion may be repeated from another folder.
-    return tuple(dict.fromkeys(os.path.abspath(file) for file in _strings(value)))
+    return tuple(dict.fromkeys(map(os.path.abspath, _strings(value, paths=True))))
 
 
 def path(value: Any) -> str:
@@ -169,13 +169,15 @@ def thresholds(value: Any) -> Any:
     return value
 
 
-def _strings(value: Any) -> tuple[str, ...]:
+def _strings(value: Any, paths: bool = False) -> tuple[str, ...]:
+    """A sequence or set of strings, and with `paths` of path objects."""
     if isinstance(value, (str, bytes)) or not isinstance(value, (Sequence, set, frozenset)):
         raise BadValueError("it is not a sequence of strings; write ['a'] for a single one")
-    for name in value:
+    found = [os.fspath(n) if paths and isinstance(n, os.PathLike) else n for n in value]
+    for name in found:
         if not isinstance(name, str) or not name:
             raise BadValueError(f"it contains {name!r}, which is not a name")
-    return tuple(sorted(value) if isinstance(value, (set, frozenset)) else value)
+    return tuple(sorted(found) if isinstance(value, (set, frozenset)) else found)
 
 
 def _named(given: Mapping[Any, Any], parse: Callable[[Any], Any], where: str) -> dict[str, Any]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from converters.model.trt_graph import Signature
 from converters.spec.conversion_spec import ConversionSpec
 from converters.util.errors import SpecError
-from converters.util.shapes import Shape, format_shape
+from converters.util.shapes import Shape, ShapeSet, batch_of, format_shape
 
 # TensorFlow's types of which numpy has no random values.
 _NO_NUMBERS = ("string", "resource", "variant")
@@ -58,27 +58,54 @@ def cannot_convert(
     return _undeclared(spec, signature)
 
 
-def with_graph_batch(
-    spec: ConversionSpec, asked: int | None, signatures: Iterable[Signature]
+def with_largest_batch(
+    spec: ConversionSpec,
+    asked: int | None,
+    signatures: Iterable[Signature],
+    building: Mapping[str, Sequence[ShapeSet]],
 ) -> ConversionSpec:
-    """The spec with a max_batch_size that suits the graphs, in static mode: if all inputs of a
-    signature have a fixed batch, at least that one. SpecError if `asked`, the user's, is less."""
+    """The spec with a max_batch_size that suits graphs and data, in static mode: at least the batch
+    that all inputs of a signature fix, and the largest one to build with. `building` are the shapes
+    of the data to build with, by signature. SpecError if `asked`, the user's, is less."""
     if spec.mode != "static":
         return spec
     largest = spec.max_batch_size or 1
     for signature in signatures:
         batches = [info.shape[0] if info.shape else None for info in signature.inputs.values()]
         fixed = [batch for batch in batches if batch is not None]
-        if len(fixed) < len(batches) or not fixed:
-            continue
-        if asked is not None and asked < max(fixed):
-            raise SpecError(
-                f"max_batch_size={asked}: signature {signature.name!r} has the batch {max(fixed)} "
-                "in its graph, which would run in TensorFlow; leave max_batch_size out, or give "
-                f"{max(fixed)} and more"
-            )
-        largest = max(largest, *fixed)
+        needed = {"in its graph": max(fixed) if fixed and len(fixed) == len(batches) else 1}
+        needed["in build_data"] = max(map(batch_of, building.get(signature.name, ())), default=1)
+        for where, batch in needed.items():
+            if asked is not None and asked < batch:
+                raise SpecError(
+                    f"max_batch_size={asked}: signature {signature.name!r} has the batch {batch} "
+                    f"{where}, which would run in TensorFlow; leave max_batch_size out, or give "
+                    f"{batch} and more"
+                )
+            largest = max(largest, batch)
     return dataclasses.replace(spec, max_batch_size=largest)
+
+
+def with_room_for_data(
+    spec: ConversionSpec, asked: int | None, building: Mapping[str, Sequence[ShapeSet]]
+) -> ConversionSpec:
+    """The spec with a place in the engines' cache for each shape of the data to build with, which
+    nobody declared. `building` are these shapes by signature. SpecError if `asked`, the user's
+    maximum_cached_engines, is less."""
+    if spec.explicit_batch or spec.mode == "static":
+        return spec  # one engine serves all shapes
+    needed = max(map(len, building.values()), default=0)
+    if asked is not None and asked < needed:
+        raise SpecError(
+            f"maximum_cached_engines={asked}: build_data has {needed} shapes, which may need an "
+            "engine each, and a full cache throws engines away; leave maximum_cached_engines out, "
+            f"or give {needed} and more"
+        )
+    declared = max(len(spec.input_shapes or ()), 1)
+    if asked is not None or needed <= declared:
+        return spec
+    room = (spec.maximum_cached_engines or 0) + needed - declared
+    return dataclasses.replace(spec, maximum_cached_engines=room)
 
 
 def _sets(

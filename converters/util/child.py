@@ -68,8 +68,9 @@ def run_in_child(
 
     Raises:
       ConverterError: the child's own error, of the same class. If the child ends in another way,
-        the error names the cause and shows the log's last lines. It is a CrashError if the child
-        crashed: not if the job raised, nor if a signal came from outside.
+        the error names the cause and shows the log's last lines. If there are more, it names a
+        temporary file with all of them, which stays. It is a CrashError if the child crashed: not
+        if the job raised, nor if a signal came from outside.
     """
     name = _job_name(job)
     with tempfile.TemporaryDirectory(prefix="trt-convert-") as work:
@@ -100,7 +101,7 @@ def run_in_child(
         answer = json.loads(result_path.read_text(encoding="utf-8")) if result_path.exists() else {}
         if "result" in answer:
             return answer["result"]
-        raise _failure(name, code, answer, log_path, kept=log is not None)
+        raise _failure(name, code, answer, log_path)
 
 
 def _job_name(job: Callable[..., Any] | str) -> str:
@@ -171,9 +172,7 @@ def _stop(child: subprocess.Popen[bytes]) -> None:
         os.killpg(child.pid, signal.SIGKILL)
 
 
-def _failure(
-    name: str, code: int, answer: Mapping[str, Any], log_path: Path, kept: bool
-) -> ConverterError:
+def _failure(name: str, code: int, answer: Mapping[str, Any], log_path: Path) -> ConverterError:
     if "error" in answer:
         kind = getattr(errors, answer["error"], ConverterError)
         found: ConverterError = kind(answer["message"])
@@ -191,11 +190,29 @@ def _failure(
         ended = f"failed: {answer['unexpected']}"
     else:
         ended = f"left with exit code {code} and no result"
-    tail = log_path.read_text(errors="replace").splitlines()[-_TAIL_LINES:]
-    where = f" (all of it: {log_path})" if kept else ""
+    lines = log_path.read_text(errors="replace").splitlines()
+    tail = lines[-_TAIL_LINES:]
+    kept = _kept(log_path) if len(lines) > len(tail) else None
+    where = f" (all of it: {kept})" if kept else ""
     said = "; the last that it said" + where + ":\n  " + "\n  ".join(tail) if tail else ""
     kind = CrashError if crashed else ConverterError
     return kind(f"the child process of {name} {ended}{said}")
+
+
+def _kept(log_path: Path) -> str | None:
+    """A copy of the log that stays: the folder of the log goes when the caller's work ends. None if
+    it cannot be written."""
+    try:
+        number, kept = tempfile.mkstemp(prefix="trt-convert-", suffix=".log")
+    except OSError:
+        return None
+    os.close(number)
+    try:
+        shutil.copyfile(log_path, kept)
+    except OSError:
+        os.unlink(kept)
+        return None
+    return kept
 
 
 def run_job(job: Mapping[str, Any]) -> int:

@@ -37,6 +37,7 @@ from converters.util.errors import (
     ModelError,
     OutputError,
     SpecError,
+    VerificationDataError,
     VerificationError,
 )
 from converters.util.record import file_hash
@@ -238,6 +239,24 @@ def test_a_table_is_found_again_from_another_folder(
     )
 
 
+def test_what_was_asked_for_is_repeated_from_another_folder(
+    tmp_path: Path, tftrt: Mapping[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded: list[Any] = []
+    load = "converters.conversion_plan.load_custom_ops"
+    monkeypatch.setattr(load, lambda imports, libraries: loaded.append(libraries))
+    source = save(tmp_path / "model")
+    monkeypatch.chdir(tmp_path)
+    spec = ConversionSpec(input_shapes=SHAPES, op_libraries=[Path("ops.so")], tags={"serve"})
+    here(source, tmp_path / "out", spec)
+    record = json.loads((tmp_path / "out" / "conversion.json").read_text())
+    monkeypatch.chdir("/")
+    again = ConversionSpec.from_json(record["asked"])
+    assert again.tags == ("serve",) and again.precision is None
+    here(source, tmp_path / "again", again)
+    assert loaded == [(str(tmp_path / "ops.so"),)] * 2
+
+
 def test_the_record_has_data_settings_and_version(
     tmp_path: Path, tftrt: Mapping[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -263,7 +282,7 @@ def test_the_record_has_data_settings_and_version(
     assert record["settings"] == {"TF_TRT_MAX_ALLOWED_ENGINES": "5"}
     assert record["package_version"] == __version__
     # The table exists now, so the conversion does not read the data.
-    again = recorded("again", spec, **options, verify=False)
+    again = recorded("again", spec, calibration_data=options["calibration_data"], verify=False)
     assert again["data_hash"] == {"calibration_table": {str(table): file_hash(table)}}
     # A Python object has no file to hash. The record has the hash of the ranges measured on it.
     other = recorded("other", ConversionSpec("INT8"), calibration_data=[X[:4]])
@@ -406,12 +425,46 @@ def test_lookup_tables_of_another_load_are_saved(tmp_path: Path) -> None:
             np.testing.assert_array_equal(ids, [1, -1])
 
 
-def test_bisect_needs_data_that_can_be_read_again(tmp_path: Path, tftrt: Mapping[str, Any]) -> None:
+@pytest.mark.parametrize(
+    ("data", "text"),
+    [
+        (lambda: "typo.npz", "typo.npz: no such file"),
+        (lambda: [{"z": X[:4]}], "unknown input z"),
+        (lambda: [X[:4].astype(np.float64)], "float64, the model takes float32"),
+        (lambda: [], "the data is empty"),
+        (lambda: (batch for batch in [X[:4], X[:4, :2]]), "verification batch 2: .* shape 4x2"),
+        (lambda: {"serving_default": [X[:4, 0]]}, "has shape 4, the model takes"),
+    ],
+    ids=["no file", "unknown input", "dtype", "empty", "generator", "by signature"],
+)
+def test_bad_data_to_compare_on_is_told_before_the_build(
+    tmp_path: Path, tftrt: Mapping[str, Any], data: Any, text: str
+) -> None:
     source = save(tmp_path / "model")
     spec = ConversionSpec(input_shapes=SHAPES)
-    for data in (iter([X[:4]]), {"serving_default": iter([X[:4]])}):
-        with pytest.raises(SpecError, match="read only once"):
-            here(source, tmp_path / "out", spec, bisect=True, verify_data=data)
+    with pytest.raises(VerificationDataError, match=text):
+        here(source, tmp_path / "out", spec, verify_data=data())
+    assert not tftrt["calls"] and left_in(tmp_path) == ["model"]
+
+
+def test_one_generator_is_compared_in_every_signature(
+    tmp_path: Path, tftrt: Mapping[str, Any]
+) -> None:
+    source = save(tmp_path / "model", a="serve", b="twice")
+    spec = ConversionSpec(input_shapes=SHAPES)
+    data = (X[i : i + 4] for i in (0, 4, 8))
+    report = here(source, tmp_path / "out", spec, verify_data=data)
+    assert report.verification.batches == {"a": 3, "b": 3}
+    assert not report.verification.generated
+    data = {"b": (X[i : i + 4] for i in (0, 4))}
+    report = here(source, tmp_path / "b", spec, verify_data=data)
+    assert report.verification.batches == {"a": 4, "b": 2}  # 4 random batches for a
+
+
+@pytest.mark.parametrize("options", [{"bisect": True}, {"verify_data": [X[:4]]}], ids=" ".join)
+def test_checks_that_are_left_out(tmp_path: Path, options: dict[str, Any]) -> None:
+    with pytest.raises(SpecError, match=f"{next(iter(options))} has no effect with verify=False"):
+        here(tmp_path, tmp_path / "out", ConversionSpec(), verify=False, **options)
 
 
 def test_a_spec_that_is_none(tmp_path: Path) -> None:
@@ -450,8 +503,9 @@ def test_bisect_converts_without_what_differs(
 
     tftrt["model"] = converted
     spec = ConversionSpec("FP16", input_shapes=SHAPES, node_denylist=["four"])
-    report = here(source, tmp_path / "out", spec, bisect=True)
-    assert report.verification.passed
+    # Each trial reads the data again.
+    report = here(source, tmp_path / "out", spec, bisect=True, verify_data=iter([X[:4]]))
+    assert report.verification.passed and report.verification.batches == {"serving_default": 1}
     assert report.spec.node_denylist == ("four", "two") and report.spec.op_denylist == ()
     assert "kept out of TensorRT by bisection: two" in str(report)
     record = json.loads((tmp_path / "out" / "conversion.json").read_text())

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import tensorflow as tf
 from copied_models import SHAPES, Model, X, here, left_in, save
 
 from converters import ConversionSpec
@@ -96,6 +97,38 @@ def test_a_full_disk_ends_the_search(
     with pytest.raises(OutputError, match="cannot be written: .* MB are free there"):
         here(trials["source"], trials["out"], spec, bisect=True)
     assert left_in(tmp_path) == ["model", "other"]
+
+
+class Detector(Model):
+    """Its output has the values above a threshold: none of random inputs, which are below 1."""
+
+    def __init__(self, threshold: float) -> None:
+        super().__init__()
+        self.threshold = threshold
+
+    @tf.function(input_signature=[tf.TensorSpec([None, 3], tf.float32, "x")])
+    def serve(self, x: tf.Tensor) -> dict[str, tf.Tensor]:
+        return {"found": tf.boolean_mask(x, x > self.threshold)}
+
+
+def test_nothing_to_compare_is_no_difference(
+    tmp_path: Path, tftrt: dict[str, Any], trials: dict[str, Any]
+) -> None:
+    source, spec = save(tmp_path / "detector", Detector(1)), ConversionSpec(input_shapes=SHAPES)
+    tftrt["model"] = source
+    with pytest.raises(VerificationDataError, match="'found': nothing was compared: .* is empty"):
+        here(source, trials["out"], spec, bisect=True)
+    assert len(tftrt["calls"]) == 1  # There was no bisection.
+    # Real inputs are the cure.
+    data = [X[:4] + 1]
+    report = here(source, trials["out"], spec, bisect=True, verify_data=data)
+    assert report.verification.passed and "found" in str(report)
+    # It also ends a search that began with a difference.
+    other = save(tmp_path / "eager", Detector(0.5))
+    tftrt["model"] = lambda spec: None if spec.op_denylist else other
+    with pytest.raises(VerificationDataError, match="nothing was compared"):
+        here(source, tmp_path / "no", spec, bisect=True)
+    assert len(tftrt["calls"]) == 1 + 1 + 2
 
 
 @pytest.mark.parametrize("data", [None, [X[:4], X[4:8]]], ids=["no data", "data"])

@@ -95,6 +95,12 @@ def test_strings_with_data_to_build_with(tmp_path: Path, tftrt: Mapping[str, Any
     assert scores == SHAPES and words == [{"names": (4,)}, {"names": (2,)}]
     compared = {output.signature: output.difference for output in report.verification.outputs}
     assert compared["words"].count == 6 and compared["words"].equal == 1
+    # A dict by signature leaves the words to what they were built with.
+    scores: dict[str, Any] = {"scores": [np.ones((1, 3), np.float32)]}
+    report = here(
+        tmp_path / "model", tmp_path / "both", spec, build_data=str(clips), verify_data=scores
+    )
+    assert report.verification.batches == {"scores": 1, "words": 2}
     record = json.loads((tmp_path / "out" / "conversion.json").read_text())
     assert sorted(map(Path, record["data_hash"]["build_data"])) == sorted(clips.iterdir())
     script = (tmp_path / "out" / "repeat.sh").read_text()
@@ -150,6 +156,37 @@ def test_a_batch_that_the_graph_fixes(tmp_path: Path, tftrt: Mapping[str, Any]) 
     assert tftrt["calls"][-1]["spec"]["max_batch_size"] == 9
     open_batch = frozen_graph(tmp_path / "open.pb", [None, 3])
     assert here(open_batch, tmp_path / "one", ConversionSpec()).spec.max_batch_size == 1
+
+
+def test_a_batch_of_the_data_to_build_with(tmp_path: Path, tftrt: Mapping[str, Any]) -> None:
+    source = frozen_graph(tmp_path / "open.pb", [None, 3])
+    report = here(source, tmp_path / "out", ConversionSpec(), build_data=[X[:2], X[:6]])
+    assert report.spec.mode == "static" and report.spec.max_batch_size == 6
+    assert [run.shapes for run in report.fresh.runs] == [{"x": (6, 3)}, {"x": (2, 3)}]
+    with pytest.raises(SpecError, match="max_batch_size=4: .* has the batch 6 in build_data"):
+        here(source, tmp_path / "no", ConversionSpec(max_batch_size=4), build_data=[X[:6]])
+    # Declared shapes decide alone.
+    spec = ConversionSpec(input_shapes=SHAPES)
+    report = here(source, tmp_path / "declared", spec, build_data=[X[:6]])
+    assert report.spec.max_batch_size == 4
+
+
+def test_the_cache_has_room_for_the_shapes_of_the_data(
+    tmp_path: Path, tftrt: Mapping[str, Any]
+) -> None:
+    source, data = save(tmp_path / "model"), [X[:1], X[:2], X[:4], X[:2]]
+    spec = ConversionSpec(allow_build_at_runtime=True)
+    here(source, tmp_path / "out", spec, build_data=data)
+    assert tftrt["calls"][-1]["spec"]["maximum_cached_engines"] == 3
+    here(source, tmp_path / "more", ConversionSpec(), build_data=data)
+    assert tftrt["calls"][-1]["spec"]["maximum_cached_engines"] == 1003
+    here(source, tmp_path / "as_asked", ConversionSpec(maximum_cached_engines=4), build_data=data)
+    assert tftrt["calls"][-1]["spec"]["maximum_cached_engines"] == 4
+    with pytest.raises(SpecError, match="maximum_cached_engines=2: build_data has 3 shapes"):
+        here(source, tmp_path / "no", ConversionSpec(maximum_cached_engines=2), build_data=data)
+    explicit = ConversionSpec(profile_strategy="Optimal")
+    here(source, tmp_path / "one", explicit, build_data=data)
+    assert tftrt["calls"][-1]["spec"]["maximum_cached_engines"] == 1
 
 
 def test_a_graph_of_open_shapes(tmp_path: Path, tftrt: Mapping[str, Any]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 from collections.abc import Mapping
@@ -19,7 +20,12 @@ from converters.checks.label_report import Hits, LabelReport
 from converters.checks.labels import ranks_of, verify_labels
 from converters.cli.app import main
 from converters.inputs.labelled_data import LabelledData
-from converters.util.errors import ModelError, VerificationDataError, VerificationError
+from converters.util.errors import (
+    ModelError,
+    SpecError,
+    VerificationDataError,
+    VerificationError,
+)
 
 tf = pytest.importorskip("tensorflow")
 TESTED = 1000
@@ -232,6 +238,11 @@ def test_report_as_text() -> None:
         "a", "b", "FP16", "s", "y", 9, Hits(9, None), Hits(9, None), 0, 0, 0.1, ("no engine",)
     )
     assert served.failures() == ["no engine"]
+    with pytest.raises(VerificationError, match="prove nothing of the engines of b:\n  no engine"):
+        served.raise_if_failed()
+    worse = dataclasses.replace(served, converted_hits=Hits(5, None))
+    with pytest.raises(VerificationError, match="b recognises fewer .*\n  no engine\n  top1 drops"):
+        worse.raise_if_failed()
 
 
 def bad_npz(path: Path, **arrays: Any) -> Path:
@@ -275,6 +286,8 @@ def test_data_that_cannot_be_used(trained: Trained, tmp_path: Path, here: None) 
         verify_labels(trained.native, trained.copy, trained.npz, batch_size=8, shapes=shapes)
     with pytest.raises(VerificationDataError, match="does not fit the inputs"):
         verify_labels(trained.native, trained.copy, trained.npz, shapes={name: (16, 8, 8, 1)})
+    with pytest.raises(SpecError, match="'FP8' is none of FP32, FP16, INT8"):
+        verify_labels(trained.native, trained.copy, trained.npz, precision="fp8")
     with pytest.raises(ModelError, match="no signature 'other'"):
         verify_labels(trained.native, trained.copy, trained.npz, signature="other")
     with pytest.raises(ModelError, match="'other' has no scores"):
@@ -290,6 +303,7 @@ def test_data_that_cannot_be_used(trained: Trained, tmp_path: Path, here: None) 
         (["--mean", "0.5"], "--mean: it is of --labels"),
         (["--labels", "a", "--data", "b"], "--data: not allowed with --labels"),
         (["--labels", "a", "--threshold", "top1=1"], "--threshold: not allowed with --labels"),
+        (["--labels", "a", "--seed", "0"], "--seed: not allowed with --labels"),
         (["--labels", "a", "--signature", "s", "--signature", "t"], "--signature: --labels takes"),
         (["--labels", "a", "--max-drop", "-1"], "'-1' is no number of points"),
         (["--labels", "a", "--std", "x"], "'x' is no list of numbers"),

@@ -18,7 +18,12 @@ from converters.checks.runnable import FrozenGraph, load_signatures
 from converters.checks.verify import verify
 from converters.model.model_source import open_source
 from converters.spec.thresholds import Thresholds
-from converters.util.errors import ModelError, SpecError, VerificationError
+from converters.util.errors import (
+    ModelError,
+    SpecError,
+    VerificationDataError,
+    VerificationError,
+)
 
 tf = pytest.importorskip("tensorflow")
 # converters.checks has a function of this name, which an ordinary import would give.
@@ -254,6 +259,11 @@ def test_frozen_graphs_and_functions(tmp_path: Path) -> None:
     report = verify(one, lambda x: {"logits": x @ kernel * 1.1}, precision="FP32")
     assert not report.passed and report.outputs[0].signature == "scores"
     assert verify(one, net.scores.get_concrete_function(), precision="FP32").passed
+    # A function does not tell its inputs: shapes are of the converted model's.
+    report = verify(function, one, shapes=[{"x": (3, 6)}, {"x": (5, 6)}], num_batches=1)
+    assert report.passed and report.outputs[0].difference.count == (3 + 5) * 8
+    with pytest.raises(VerificationError, match="z:3x6 fit no signature's inputs .scores: x."):
+        verify(function, one, shapes={"z": (3, 6)}, precision="FP32")
     with pytest.raises(VerificationError, match="neither model says"):
         verify(function, function, precision="FP32")
     with pytest.raises(ModelError, match="returned a tuple"):
@@ -463,6 +473,31 @@ def test_shapes_of_several_signatures(tmp_path: Path) -> None:
 def test_numbers_that_cannot_be(native: str, options: Any, says: str) -> None:
     with pytest.raises(VerificationError, match=says):
         verify(native, native, precision="FP32", **options)
+
+
+def test_an_output_beside_one_that_is_empty(tmp_path: Path) -> None:
+    class Two(tf.Module):
+        def __init__(self, noise: float) -> None:
+            super().__init__()
+            self.noise = noise
+
+        @tf.function(input_signature=[tf.TensorSpec([None, 6], tf.float32, "x")])
+        def both(self, x: Any) -> Any:
+            return {"y": x + self.noise, "none": x[:0]}
+
+    one, other = (save(tmp_path / str(noise), Two(noise), "both") for noise in (0, 1))
+    report = verify(one, one, precision="FP32")
+    assert report.uncompared and not report.passed
+    (row,) = (line for line in str(report).splitlines() if line.split()[1:2] == ["none"])
+    assert set(row.split()[2:-1]) == {"-"} and row.endswith("FAILED")
+    with pytest.raises(VerificationDataError, match="does not cover all outputs") as caught:
+        report.raise_if_failed()
+    assert "'y'" not in str(caught.value) and "--bisect" not in str(caught.value)
+    # A real difference is told as such.
+    with pytest.raises(VerificationError, match="differs from the native one") as differs:
+        verify(one, other, precision="FP32").raise_if_failed()
+    assert not isinstance(differs.value, VerificationDataError)
+    assert "'none': nothing was compared" in str(differs.value)
 
 
 def test_report_as_text_and_json(native: str, far: str) -> None:

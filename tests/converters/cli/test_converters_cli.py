@@ -112,11 +112,30 @@ def test_ranges(spec_of):
     )
 
 
+@pytest.mark.parametrize("command", ["convert", "calibrate"])
+def test_op_libraries(calls, tmp_path, monkeypatch, command):
+    monkeypatch.chdir(tmp_path)
+    libraries = ["--op-library", "a.so", "--op-library", str(tmp_path / "lib" / "b.so")]
+    assert (
+        main([command, "in", "out", "--calibrate", "x.npz", "--precision", "int8", *libraries]) == 0
+    )
+    spec = calls[command][0][2].resolved()
+    assert spec.op_libraries == (str(tmp_path / "a.so"), str(tmp_path / "lib" / "b.so"))
+
+
 def test_a_denylist_of_bisect(spec_of, tmp_path):
     path = tmp_path / "deny.json"
     path.write_text(json.dumps({"op_denylist": ["Softmax"], "node_denylist": ["a/b"]}))
     spec = spec_of("--denylist", str(path), "--deny-op", "Relu")
     assert spec.op_denylist == ("Relu", "Softmax") and spec.node_denylist == ("a/b",)
+    # It is added to what the spec in a file keeps out; --deny-op replaces that.
+    spec_file = tmp_path / "spec.json"
+    written = ConversionSpec(op_denylist=["Elu", "Softmax"], node_denylist=["c"])
+    spec_file.write_text(json.dumps(written.to_json()))
+    spec = spec_of("--denylist", str(path), "--spec", str(spec_file))
+    assert spec.op_denylist == ("Elu", "Softmax") and spec.node_denylist == ("c", "a/b")
+    spec = spec_of("--denylist", str(path), "--spec", str(spec_file), "--deny-op", "Relu")
+    assert spec.op_denylist == ("Relu", "Softmax")
 
 
 def test_calibrate(calls):

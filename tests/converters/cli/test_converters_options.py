@@ -165,6 +165,11 @@ def test_an_empty_name(calls, capsys, command):
     [
         ([*VERIFY, "--batch-size", "4"], "argument --batch-size: it cuts --data"),
         ([*VERIFY, "--shape", "x:4x3", "--data", "a.npz"], "argument --shape: it is of random"),
+        ([*VERIFY, "--seed", "0", "--data", "a.npz"], "argument --seed: it is of random inputs"),
+        (
+            ["calibrate", "in", "table", "--calibrate", "d", "--calibration-table", "t"],
+            "argument --calibration-table: calibrate measures, and writes to TABLE",
+        ),
         ([*VERIFY, "--output", "y"], "argument --output: it is of a frozen graph"),
         (["verify", "a.keras", "b", "--output", "y"], "argument --output: it is of a frozen graph"),
         ([*CONVERT, "--no-verify", "--bisect"], "argument --bisect: not allowed with --no-verify"),
@@ -192,7 +197,7 @@ def test_outputs_of_graphs(monkeypatch, models):
 
 
 def test_a_repeated_conversion_that_does_not_verify():
-    assert _repeated({"verify_data": "x.npz"}, False, False) == (["--no-verify"], None)
+    assert _repeated({"verify_data": None}, False, False) == (["--no-verify"], None)
 
 
 def test_the_data_of_a_repeated_conversion(monkeypatch, tmp_path):

@@ -61,3 +61,29 @@ def test_a_meta_graph_and_its_checkpoint(tmp_path: Path, mode: str) -> None:
         wanted = session.run("scores:0", {"x:0": images()})
     ours = run(tmp_path / "out", x=images())
     np.testing.assert_allclose(ours["scores"], wanted, atol=0.01)
+
+
+def test_a_graph_that_ends_in_two_outputs(tmp_path: Path) -> None:
+    """Nothing names the outputs, and the data to build with has the largest batch."""
+    rng = np.random.default_rng(1)
+    kernels = [rng.normal(size=(3, 3, *ends)).astype(np.float32) / 5 for ends in ((3, 8), (8, 6))]
+    # Far apart, so that rounding does not change the order.
+    places = np.array([20, 50, 0, 40, 10, 30], np.float32)
+    v1 = tf.compat.v1
+    with tf.Graph().as_default(), v1.Session() as session:
+        x = y = v1.placeholder(tf.float32, [None, *SHAPE[1:]], name="x")
+        for kernel in kernels:
+            y = tf.nn.relu(tf.nn.conv2d(y, kernel, 2, "SAME"))
+        tf.math.top_k(tf.nn.bias_add(tf.reduce_mean(y, [1, 2]), places), 3, name="top")
+        source = tmp_path / "frozen.pb"
+        source.write_bytes(session.graph_def.SerializeToString())
+        wanted = session.run({"top": "top:0", "top:1": "top:1"}, {x: images()})
+    spec = ConversionSpec("FP32")
+    report = convert(source, tmp_path / "out", spec, build_data=[images()[:2], images()])
+    assert (report.spec.mode, report.spec.max_batch_size) == ("static", SHAPE[0])
+    assert report.fresh.passed and report.verification.passed and not report.verification.generated
+    assert [run.shapes for run in report.fresh.runs] == [{"x": SHAPE}, {"x": (2, *SHAPE[1:])}]
+    ours = run(tmp_path / "out", x=images())
+    assert set(ours) == set(wanted)
+    np.testing.assert_allclose(ours["top"], wanted["top"], atol=0.01)
+    np.testing.assert_array_equal(ours["top:1"], wanted["top:1"])

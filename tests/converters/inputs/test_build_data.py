@@ -62,6 +62,34 @@ def test_rows_of_another_shape(tmp_path: Path) -> None:
         write_build_batches([small], IMAGES, declared, tmp_path / "b")
 
 
+def test_rows_that_do_not_fit_are_not_counted(tmp_path: Path) -> None:
+    """Three rows are needed of each shape; the data begins with more rows of other shapes."""
+    sizes = [4, 4, 8, 4, 8, 2, 8, 8]
+    data = [np.full((1, size, 3), index, np.float32) for index, size in enumerate(sizes)]
+    read: list[int] = []
+
+    def counted():
+        for index, batch in enumerate(data):
+            read.append(index)
+            yield batch
+
+    declared = [{"x": (3, 8, 3)}, {"x": (2, 4, 3)}]
+    eight, four = write_build_batches(counted, IMAGES, declared, tmp_path / "a").batches()
+    assert eight["x"][:, 0, 0].tolist() == [2, 4, 6]
+    assert four["x"][:, 0, 0].tolist() == [0, 1]
+    assert read == list(range(7))
+
+
+def test_endless_data_without_a_declared_shape(tmp_path: Path) -> None:
+    def endless():
+        while True:
+            yield np.ones((2, 4, 3), np.float32)
+
+    declared = [{"x": (3, 4, 3)}, {"x": (3, 8, 3)}]
+    with pytest.raises(SpecError, match="rows of shape 4x3, and the shape 3x8x3 is to be built"):
+        write_build_batches(endless, IMAGES, declared, tmp_path / "a")
+
+
 def test_one_batch_of_each_shape_without_declared_ones(tmp_path: Path) -> None:
     data = [np.full((n, 4, 3), index, np.float32) for index, n in enumerate([1, 2, 1, 2])]
     found = write_build_batches(data, IMAGES, [], tmp_path / "a")

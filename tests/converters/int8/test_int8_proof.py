@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from copied_models import SHAPES, here, left_in, save
+from recorded_layers import CONVERTED, build_log, layer_names, plan_of
 from trt_graphs import SEGMENTED
 
 from converters import ConversionSpec
@@ -23,6 +24,7 @@ from converters.int8.proof import (
     prove_int8,
     without_layers,
 )
+from converters.model.engine_layers import engine_of
 from converters.model.model_source import freeze
 from converters.model.trt_graph import engine_nodes, load_graph
 from converters.segments.segmenter import SegmenterOptions, ask_segmenter, tftrt_is_compiled_in
@@ -56,8 +58,28 @@ def tables(found):
 
 
 def test_layers_that_compute():
-    assert layers(LOG) == [("conv + relu", True), ("op/Softmax:SOFTMAX", False)]
-    assert layers("no layers here") == []
+    assert layers(LOG, []) == [("conv + relu", True), ("op/Softmax:SOFTMAX", False)]
+    assert layers("no layers here", []) == []
+
+
+@pytest.mark.parametrize("model", ["int8", "static"])
+def test_engines_that_are_not_saved_prove_nothing(model):
+    """Custom ranges beside calibration build engines twice. The first ones measure only, and the
+    names of their layers begin with another engine. The names are those of recorded plans."""
+    (engine,) = engine_nodes(load_graph(CONVERTED / model).graph_def)
+    names = layer_names(plan_of(CONVERTED / model, engine))
+    own = {name for name in names if not name.startswith("Reformatting")}
+    (logged,) = {engine_of(name) for name in names}
+    other = [name.replace(logged, "TRTEngineOp_000_000_0a0a0a0a") for name in names]
+    thrown_away = build_log([*other, "(Unnamed Layer* 8) [Shuffle]"], "Int8")
+    saved = dataclasses.replace(engine, precision="INT8")
+    log = thrown_away + build_log(names, "Float")
+    assert layers(log, [engine.canonical_name]) == [(name, False) for name in names if name in own]
+    with pytest.raises(NotInt8Error, match=f"{len(own)} computing layers and none reads INT8"):
+        prove_int8(INT8, [saved], tables(saved), log)
+    log = thrown_away + build_log(names, "Int8")
+    proof = prove_int8(INT8, [saved], tables(saved), log)
+    assert (proof["int8_layers"], proof["layers"]) == (len(own), len(own))
 
 
 def test_layers_that_only_convert_prove_nothing():
@@ -70,11 +92,11 @@ def test_layers_that_only_convert_prove_nothing():
 {scale}: (Unnamed Layer* 7) [Dequantize] + (Unnamed Layer* 9) [Quantize], {tactic}, d (Int8[-1]) -> e (Int8[-1])
 Layer(CaskConvolution): conv + relu, {tactic}, c (Float[-1,3]) -> d (Float[-1,16])
 """  # noqa: E501
-    assert layers(log) == [("conv + relu", False)]
+    assert layers(log, []) == [("conv + relu", False)]
     with pytest.raises(NotInt8Error, match="1 computing layers and none reads INT8"):
         prove_int8(INT8, [int8_engine()], tables(int8_engine()), log)
     fused = "weights + (Unnamed Layer* 3) [Quantize] + conv + relu"
-    assert layers(LOG.replace("conv + relu", fused))[0] == (fused, True)
+    assert layers(LOG.replace("conv + relu", fused), [])[0] == (fused, True)
 
 
 def test_the_log_that_is_kept():

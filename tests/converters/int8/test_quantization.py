@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from converters.int8.missing_ranges import missing_in_engines, missing_ranges, require_ranges
-from converters.int8.node_tensors import NodeTensors
 from converters.int8.quantization import (
     check_quantize_nodes,
     insert_ranges,
     quantize_mode,
     quantize_nodes,
 )
+from converters.model.node_tensors import NodeTensors
 from converters.util.errors import CalibrationError, SpecError
 
 tf = pytest.importorskip("tensorflow")

@@ -9,7 +9,8 @@ import pytest
 import tensorflow as tf
 from copied_models import W, session_graph
 
-from converters.model.model_source import kind_of, open_source
+from converters.checks.runnable import FrozenGraph, load_signatures
+from converters.model.model_source import graph_outputs, kind_of, open_source
 from converters.util.errors import ModelError
 
 X = np.random.default_rng(0).normal(size=(4, 3)).astype(np.float32)
@@ -69,6 +70,51 @@ def test_frozen_graph_finds_its_outputs(tmp_path: Path) -> None:
     session_graph(tmp_path)
     found = open_source(tmp_path / "frozen.pb", tmp_path)
     assert list(found.signature("serving_default").outputs) == ["scope/half"]
+
+
+def test_all_outputs_of_the_last_nodes(tmp_path: Path) -> None:
+    """What only gradients need is no output, nor is the rest of a node that another one reads."""
+    with tf.Graph().as_default() as graph:
+        x = tf.compat.v1.placeholder(tf.float32, [2, 6], name="x")
+        tf.math.top_k(x, 3, name="top")
+        tf.split(x, 3, axis=1, name="split")
+        used, _ = tf.unique(x[0], name="partly")
+        tf.add(used, 1, name="sum")
+        images = tf.reshape(x, [1, 2, 2, 3])
+        ones, zeros = np.ones(3, np.float32), np.zeros(3, np.float32)
+        tf.raw_ops.FusedBatchNormV3(
+            x=images,
+            scale=ones,
+            offset=zeros,
+            mean=zeros,
+            variance=ones,
+            is_training=False,
+            name="n",
+        )
+        tf.raw_ops.PrintV2(input=tf.constant("unread"), name="says")
+    path = tmp_path / "frozen.pb"
+    path.write_bytes(graph.as_graph_def().SerializeToString())
+    found = open_source(path, tmp_path)
+    splits = [f"split{end}" for end in ("", ":1", ":2")]
+    assert set(found.signature("serving_default").outputs) == {"top", "top:1", *splits, "sum", "n"}
+    x = np.random.default_rng(1).normal(size=(2, 6)).astype(np.float32)
+    result = run(found.saved_model, x=x)
+    np.testing.assert_array_equal(result["top:1"], np.argsort(-x, axis=1)[:, :3])
+    np.testing.assert_array_equal(result["top"], -np.sort(-x, axis=1)[:, :3])
+    np.testing.assert_array_equal(np.concatenate([result[n] for n in splits], axis=1), x)
+    # verify runs the graph itself, with outputs of the same names.
+    same = load_signatures(FrozenGraph(path))["serving_default"]({"x": x})
+    assert {name: value.tolist() for name, value in same.items()} == {
+        name: value.tolist() for name, value in result.items()
+    }
+
+
+def test_an_op_of_a_user_has_one_output(tmp_path: Path) -> None:
+    graph = tf.compat.v1.GraphDef(node=[{"name": "a", "op": "OpOfNobody"}])
+    assert graph_outputs(graph, None, tmp_path) == {"a": "a:0"}
+    graph = tf.compat.v1.GraphDef(node=[{"name": "a", "op": "PrintV2"}])
+    with pytest.raises(ModelError, match="no node is an output"):
+        graph_outputs(graph, None, tmp_path)
 
 
 def test_meta_graph_and_checkpoint(tmp_path: Path) -> None:

@@ -128,9 +128,14 @@ def test_exact_outputs(native: Any, converted: Any, equal: float) -> None:
     [
         (np.ones(3, np.float32), np.ones(3, np.float16), "float16"),
         (np.ones((2, 3)), np.ones((3, 2)), r"\[3, 2\]"),
-        (np.ones(0), np.ones(0), "empty"),
-        (np.full(3, np.nan), np.full(3, np.nan), "all are NaN or infinite in both"),
-        (np.array([np.inf, -np.inf]), np.array([np.inf, -np.inf]), "no element was compared"),
+        (np.ones(0), np.ones(0), "nothing was compared: the output is empty in both"),
+        (np.full(3, np.nan), np.full(3, np.nan), "all elements are NaN or infinite in both"),
+        (
+            np.array([np.inf, -np.inf]),
+            np.array([np.inf, -np.inf]),
+            "nothing was compared: .*--data",
+        ),
+        (np.ones(0), np.ones(1), r"shape \[0\]"),
         (np.ones(1, np.int32), np.ones(1, np.int64), "int64"),
     ],
 )
@@ -138,6 +143,7 @@ def test_what_cannot_be_compared_fails(native: Any, converted: Any, says: str) -
     diff = compare_arrays(native, converted)
     (failure,) = Thresholds().failures(diff)
     assert re.search(says, failure)
+    assert diff.uncompared == failure.startswith("nothing was compared")
 
 
 def test_a_dtype_that_changes_between_batches_fails() -> None:

@@ -6,19 +6,32 @@ import errno
 import io
 import os
 import platform
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import child_jobs
 import pytest
 from processes import is_running, wait_for
 
+from converters.util import child
 from converters.util.child import child_environment, environment_variables, run_in_child
 from converters.util.errors import ConverterError, CrashError, EngineError
 
+pytest_plugins = ["small_disk"]  # fixture full_disk
+
 SUPPORT = Path(__file__).resolve().parents[1] / "support"
+
+
+@pytest.fixture(autouse=True)
+def kept_logs(tmp_path_factory, monkeypatch) -> Path:
+    """The folder of temporary files, where the logs of failed children stay."""
+    folder = tmp_path_factory.mktemp("kept")
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    return folder
 
 
 def test_the_result_comes_back(tmp_path):
@@ -89,11 +102,36 @@ def test_a_signal_ends_the_child_alone(number):
     assert ("memory" in message) == (number == signal.SIGKILL)
 
 
-def test_an_abort_names_the_log(tmp_path):
-    with pytest.raises(ConverterError, match="SIGABRT") as caught:
-        run_in_child(child_jobs.abort, {}, tmp_path / "log")
-    assert str(tmp_path / "log") in str(caught.value)
-    assert "check failed" in (tmp_path / "log").read_text()
+@pytest.mark.parametrize("named", [True, False])
+def test_a_crash_leaves_its_whole_log(tmp_path, kept_logs, named):
+    """The message has the last lines. TensorRT's crashes need all of them, when the temporary
+    folders of a conversion are gone."""
+    log = tmp_path / "work" / "log"
+    log.parent.mkdir()
+    with pytest.raises(CrashError, match="SIGABRT") as caught:
+        run_in_child(child_jobs.abort, {"lines": 100}, log if named else None)
+    shutil.rmtree(log.parent)
+    (kept,) = kept_logs.iterdir()
+    assert f"(all of it: {kept})" in str(caught.value) and kept.suffix == ".log"
+    assert "line 50\n" not in str(caught.value)
+    assert kept.read_text().splitlines()[:2] == ["line 0", "line 1"]
+    assert "check failed" in kept.read_text()
+
+
+@pytest.mark.parametrize(
+    ("job", "kwargs"), [("child_jobs:refuse", {}), ("child_jobs:abort", {"lines": 3})]
+)
+def test_an_error_that_says_all_leaves_no_log(kept_logs, job, kwargs):
+    with pytest.raises(ConverterError) as caught:
+        run_in_child(job, kwargs)
+    assert "all of it" not in str(caught.value) and not list(kept_logs.iterdir())
+
+
+def test_a_log_that_a_full_disk_cannot_keep(tmp_path, full_disk, monkeypatch):
+    (tmp_path / "log").write_text("check failed")
+    monkeypatch.setattr(tempfile, "tempdir", str(full_disk))
+    assert child._kept(tmp_path / "log") is None
+    assert os.listdir(full_disk) == ["filler"]
 
 
 def test_an_exit_without_a_result():
