@@ -8,7 +8,7 @@ for base in build/bazel/[0-9]*; do
   # The number may be another process's by now.
   if grep -qsF "$ROOT/$base" "/proc/$pid/cmdline"; then
     kill "$pid" 2>/dev/null || true
-    tail --pid="$pid" -f /dev/null
+    timeout 30 tail --pid="$pid" -f /dev/null || true
   fi
 done
 # Bazel makes its outputs read-only.

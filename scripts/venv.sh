@@ -54,8 +54,8 @@ make_venv() {
 usable() {
   local version
   version="$(version_of "$VENV/bin/python")" || return 1
-  # It lacks pip if it was interrupted while it was made.
-  "$VENV/bin/python" -c 'import pip' 2>/dev/null || return 1
+  # Ours lacks pip if it was interrupted while it was made.
+  [[ -n "${TF_NVCODEC_VENV:-}" ]] || "$VENV/bin/python" -c 'import pip' 2>/dev/null || return 1
   [[ "$PYTHON" == python3 || "$version" == "$(version_of "$PYTHON")" ]]
 }
 

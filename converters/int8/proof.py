@@ -39,19 +39,20 @@ _ONLY_CONVERTS = re.compile(r"(?:[^+]*\[(?:Quantize|Dequantize)\][^+]*(?:\+|$))+
 def layers(log: str, engines: Collection[str]) -> list[tuple[str, bool]]:
     """(name, whether it reads INT8) of every computing layer in a build log of `engines`, which are
     canonical names. The log also has the engines that only measured ranges and were thrown away."""
-    found = []
-    owner = None  # the engine of the lines at hand, which a layer without a name does not tell
-    for line in log.splitlines():
+    found: list[tuple[str, bool]] = []
+    block: list[Any] = []  # of one engine, which a layer without a name does not tell
+    for line in [*log.splitlines(), LAYERS_HEAD]:
         if line.endswith(LAYERS_HEAD):
-            owner = None
-        layer = parse_layer(line)
-        if layer is None:
-            continue
-        owner = engine_of(layer.name) or owner
-        if owner is not None and not any(is_of(owner, engine) for engine in engines):
-            continue
-        if layer.kind not in _PASSIVE and not _ONLY_CONVERTS.fullmatch(layer.name):
-            found.append((layer.name, any(tensor.dtype == "Int8" for tensor in layer.inputs)))
+            owner = next(filter(None, (engine_of(layer.name) for layer in block)), None)
+            if owner is None or any(is_of(owner, engine) for engine in engines):
+                found += [
+                    (layer.name, any(tensor.dtype == "Int8" for tensor in layer.inputs))
+                    for layer in block
+                    if layer.kind not in _PASSIVE and not _ONLY_CONVERTS.fullmatch(layer.name)
+                ]
+            block = []
+        elif (layer := parse_layer(line)) is not None:
+            block.append(layer)
     return found
 
 

@@ -70,10 +70,13 @@ class PlanPool(contextlib.AbstractContextManager["PlanPool"]):
     def run(self, inputs: Mapping[str, Any], *, on_gpu: bool = False) -> dict[str, Any]:
         """As `PlanRunner.run`, from any thread. It waits while all contexts are at work; a
         PlanError if the pool is closed."""
+        closed = PlanError("the pool is closed")
+        if not self._runners:
+            raise closed
         runner = self._free.get()
         if runner is None:
             self._free.put(None)  # for the next that waits
-            raise PlanError("the pool is closed")
+            raise closed
         try:
             return runner.run(inputs, on_gpu=on_gpu)
         finally:

@@ -72,7 +72,8 @@ def test_values_come_as_strings_or_numbers(
 
 
 def test_zero_leaves_unset() -> None:
-    zeros = {"maxbitrate": 0, "vbvinit": "0", "vbvbufsize": 0.0, "qmax": "0,0,0"}
+    zeros = {"maxbitrate": 0, "vbvinit": "0", "vbvbufsize": 0.0}
+    zeros.update(qmin="0,0,0", qmax=0)
     zeros["initqp"] = [0, 0, 0]
     given = {"bitrate": "5M", "rc": "vbr"}
     assert read(**given, **zeros) == read(**given)

@@ -33,7 +33,7 @@ def need(encoder: str) -> None:
         {},
         {"rc": "cbr", "bitrate": "5M", "vbvbufsize": "5M", "vbvinit": "2M", "gop": 60, "bf": 0},
         {"rc": "vbr", "bitrate": "5M", "maxbitrate": "9M", "qmin": 20},
-        {"rc": "vbr", "bitrate": "5M", "qmax": 40, "initqp": [30, 32, 28]},
+        {"rc": "vbr", "bitrate": "5M", "qmin": 20, "qmax": 40, "initqp": [30, 32, 28]},
         {"constqp": [28, 31, 25], "bf": 2, "idrperiod": 2**32 - 1},
         {"aq": 0, "lookahead": 32, "temporalaq": 1, "multipass": "qres", "ldkfs": 255},
         {"aq": 15, "multipass": "fullres", "gpu_id": 1, "gop": 1},
@@ -99,6 +99,8 @@ def test_what_libavcodec_does_not_pass_on_is_ignored() -> None:
     assert ignored(bitrate="5M", qmin=20, initqp=30) == ["initqp", "qmin"]
     assert ignored(bitrate="5M", rc="vbr", qmin=20, initqp=30) == []
     assert ignored(bitrate="5M", rc="vbr", qmin=[20, 22, 18], qmax=[40, 40, 41]) == ["qmin", "qmax"]
+    assert ignored(bitrate="5M", rc="vbr", qmax=40) == ["qmax"]
+    assert "qmax" not in options(bitrate="5M", rc="vbr", qmax=40)
     assert "qmin" not in options(bitrate="5M", qmin=20, qmax=40)
 
 

@@ -287,12 +287,14 @@ def test_a_slow_loop_needs_no_more_memory() -> None:
     assert len(places) == 3
 
 
+@pytest.mark.serial
 def test_the_next_video_has_the_memory_of_the_last() -> None:
     """It waits for the next video, and the system may take it meanwhile."""
 
     def waiting() -> int:
         found = re.search(r"LazyFree: +(\d+) kB", Path("/proc/self/smaps_rollup").read_text())
-        assert found is not None
+        if found is None:
+            pytest.skip("this system does not tell what it may take back")
         return int(found[1]) // 1024
 
     def read() -> set[int]:

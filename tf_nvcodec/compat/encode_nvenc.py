@@ -106,6 +106,8 @@ def ignored_by(parameters: EncodeParameters, given: Collection[str]) -> list[tup
             if value is not None:
                 found.append((name, "libavcodec tells NVENC of it with rc vbr only"))
         return found
+    if parameters.qp_max is not None and parameters.qp_min is None:
+        found.append(("qmax", "libavcodec tells NVENC of it together with qmin only"))
     for name, value in bounds.items():
         if value is not None and len(set(value)) != 1:
             found.append((name, "for B and I frames, libavcodec has one for all: P's"))
@@ -155,5 +157,5 @@ def _rate(parameters: EncodeParameters, options: dict[str, str]) -> None:
             options[name] = str(qp)
     if parameters.qp_min is not None:
         options["qmin"] = str(parameters.qp_min[0])
-    if parameters.qp_max is not None:
+    if parameters.qp_max is not None and parameters.qp_min is not None:
         options["qmax"] = str(parameters.qp_max[0])

@@ -137,7 +137,7 @@ PARAMETERS: tuple[Parameter, ...] = (
         *("qmax", Quantisers(), "unset", "highest QP of rate control", ("qmax",)),
         mapped("qpmax; P, B and I must be equal"),
         mapped("max-qp, a fourth of it; P, B and I must be equal"),
-        nvenc_text="as qmin",
+        nvenc_text="as qmin, and with it only",
     ),
     _row(
         *("gop", Distance(1, _ANY_COUNT), "idrperiod, or 250", "frames from I frame to I frame"),
@@ -274,7 +274,7 @@ PARAMETERS: tuple[Parameter, ...] = (
 )
 
 # With 0, PyNvVideoCodec's samples leave these unset.
-UNSET_BY_ZERO = ("initqp", "maxbitrate", "qmax", "vbvbufsize", "vbvinit")
+UNSET_BY_ZERO = ("initqp", "maxbitrate", "qmax", "qmin", "vbvbufsize", "vbvinit")
 
 BY_NAME = {parameter.name: parameter for parameter in PARAMETERS}
 

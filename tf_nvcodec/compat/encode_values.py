@@ -46,7 +46,8 @@ def _items(value: Any) -> list[Any]:
 
 def is_zero(value: Any) -> bool:
     """Whether the value is 0, or a list of it such as "0,0,0"."""
-    return all(_whole(item) == 0 for item in _items(value))
+    items = _items(value)
+    return bool(items) and all(_whole(item) == 0 for item in items)
 
 
 @dataclass(frozen=True)

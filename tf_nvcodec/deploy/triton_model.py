@@ -291,6 +291,8 @@ class _Turns:
 class _Request:
     """A request's inputs, and the way back to its client."""
 
+    largest_answer = 0  # bytes of the largest one so far
+
     def __init__(self, request: Any, names: list[str], flat: list[str], seconds: float) -> None:
         tensors = {name: pb_utils.get_input_tensor_by_name(request, name) for name in names}
         self.inputs = {name: tensor.as_numpy() for name, tensor in tensors.items()}
@@ -306,7 +308,8 @@ class _Request:
 
     def answer(self, outputs: dict[str, Any]) -> None:
         size, room = sum(map(_bytes_of, outputs.values())), shutil.disk_usage(_SHARED).free
-        if size > room:
+        # What Triton has taken for an earlier answer it keeps for later ones.
+        if size > max(room, _Request.largest_answer):
             self.fail(
                 f"the outputs have {size} bytes, and {_SHARED}, through which they pass, has room "
                 f"for {room}: give it more (docker run --shm-size), or ask for less at a time",
@@ -320,6 +323,7 @@ class _Request:
         # memory: a client would wait for ever. So it comes alone.
         try:
             self._sender.send(pb_utils.InferenceResponse(output_tensors=tensors), flags=0)
+            _Request.largest_answer = max(_Request.largest_answer, size)
         finally:
             self._sender.send(flags=pb_utils.TRITONSERVER_RESPONSE_COMPLETE_FINAL)
 
