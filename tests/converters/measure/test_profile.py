@@ -41,8 +41,12 @@ from converters.model.flat_graph import flatten
 from converters.model.trt_graph import engine_nodes, load_graph
 from converters.report.layers_record import layers_of_log, write_layers
 from converters.report.report_data import PlanLayers
+from converters.segments.segmenter import tftrt_is_compiled_in
 from converters.util import custom_ops
 
+needs_tftrt = pytest.mark.skipif(
+    not tftrt_is_compiled_in(), reason="this TensorFlow has no TF-TRT inside"
+)
 X = "TensorRTInputPH_0"
 RANGE = [[1, 4], [8, 4], [8, 4]]
 COPY = "Reformatting CopyNode for Input Tensor 0 to TRTEngineOp_000_000/b:SOFTMAX"
@@ -151,6 +155,7 @@ def engines_made_up(folder: Path, monkeypatch: pytest.MonkeyPatch, model: str) -
     return tuple(names)
 
 
+@needs_tftrt
 def test_engines_of_a_model(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, runtime: None, here: None
 ) -> None:
@@ -177,6 +182,7 @@ def test_engines_of_a_model(
         profile(tmp_path / "model", shapes={"x": (9, 16, 16, 3)}, progress=False)
 
 
+@needs_tftrt
 def test_what_an_engine_gets(tmp_path: Path) -> None:
     image = np.random.default_rng(0).normal(size=(2, 16, 16, 3)).astype(np.float32)
     write_batch(tmp_path / "batch", {"x": image}, "")
@@ -190,6 +196,7 @@ def test_what_an_engine_gets(tmp_path: Path) -> None:
     np.testing.assert_array_equal(inputs[X], image)
 
 
+@needs_tftrt
 def test_each_input_of_an_engine(tmp_path: Path) -> None:
     """A model of TrtGraphConverterV2, whose engine is in a function that a function calls."""
     model = SEGMENTED / "whole"
