@@ -62,9 +62,8 @@ absl::Status IteratorPosition::Read(const std::string& prefix,
   TF_RETURN_IF_ERROR(ReadVector(prefix, kPending, reader, &waiting));
   if (order.size() != shape_of_order.size()) {
     return absl::InvalidArgumentError(
-        "another version of tf_nvcodec wrote the checkpoint: restore it with that one, or begin "
-        "the "
-        "epoch anew");
+        "another version of tf_nvcodec wrote the checkpoint: restore it with that version, or "
+        "begin the epoch anew");
   }
   if (order != shape_of_order) {
     return absl::InvalidArgumentError(absl::StrCat(

@@ -441,8 +441,7 @@ class Iterator : public DatasetIterator<VideoDataset> {
       ClipResult failed = dataset()->reader().Failed(
           request->clip, uncounted->status, uncounted->stage, [this] { return stopped_.load(); });
       mutex_lock lock(*mutex_);
-      request->result = std::move(failed);
-      request->done = true;
+      Finish(context.get(), request.get(), std::move(failed));
       changed_->notify_all();
       return;
     }
