@@ -11,6 +11,8 @@ from typing import Any
 from converters.plans.plan_runner import PlanRunner, read_plan
 from converters.util.errors import PlanError
 
+_CLOSED = "the pool is closed"
+
 
 class PlanPool(contextlib.AbstractContextManager["PlanPool"]):
     """A plan that threads run side by side, each call in an execution context and a stream of its
@@ -70,13 +72,12 @@ class PlanPool(contextlib.AbstractContextManager["PlanPool"]):
     def run(self, inputs: Mapping[str, Any], *, on_gpu: bool = False) -> dict[str, Any]:
         """As `PlanRunner.run`, from any thread. It waits while all contexts are at work; a
         PlanError if the pool is closed."""
-        closed = PlanError("the pool is closed")
         if not self._runners:
-            raise closed
+            raise PlanError(_CLOSED)
         runner = self._free.get()
         if runner is None:
             self._free.put(None)  # for the next that waits
-            raise closed
+            raise PlanError(_CLOSED)
         try:
             return runner.run(inputs, on_gpu=on_gpu)
         finally:
