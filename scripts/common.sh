@@ -45,6 +45,9 @@ hash_of() {
     LC_ALL=C sort -z | xargs -0 sha256sum | sha256sum | cut -c1-32
 }
 
+# Prints the commit, with -dirty if files differ from it; nothing outside a checkout.
+revision() { git describe --always --dirty 2>/dev/null || true; }
+
 # A stamp records a finished step with the hash of its inputs.
 is_done() { [[ -f "$1" && "$(cat "$1")" == "$2" ]]; }
 mark_done() {

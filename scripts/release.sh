@@ -45,7 +45,7 @@ build() {
   rm -f "${wheel%-none-*}"-none-* # of an earlier build, perhaps with another tag
   cp "${tagged[0]}" "$wheel" || return 1
   local mb=$((($(stat -c %s "$wheel") + 500000) / 1000000))
-  if [[ "$(git describe --always --dirty 2>/dev/null)" == *-dirty ]]; then
+  if [[ "$(revision)" == *-dirty ]]; then
     note "  warning: files differ from the commit, and the wheel says so; not to be published"
   fi
   note "TensorFlow $1: ${wheel##*/}, $mb MB, built in $((SECONDS - begin)) s"

@@ -9,13 +9,13 @@ scripts/build.sh
 sources=(setup.py pyproject.toml requirements LICENSE README.md tf_nvcodec converters
   "$BUILD_DIR/libtf_nvcodec.so")
 stamp="$BUILD_DIR/wheel.stamp"
-revision=""
+made_from=""
 if [[ -n "$FLAVOUR" ]]; then
   sources+=(scripts/portable)
   # A wheel for others names the revision of its sources.
-  revision="$(git describe --always --dirty 2>/dev/null || true)"
+  made_from="$(revision)"
 fi
-key="$(hash_of "${sources[@]}") $revision"
+key="$(hash_of "${sources[@]}") $made_from"
 if is_done "$stamp" "$key" && [[ -f "$(cat "$BUILD_DIR/wheel")" ]]; then exit 0; fi
 
 say "making the wheel"
