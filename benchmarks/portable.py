@@ -1,13 +1,14 @@
 """Compares the portable library with the usual one, in turns: the same calls on the same clips.
 
-    python -m benchmarks.portable
+    python -m benchmarks.portable --starts 3
     python -m benchmarks.portable --usual build/2.17.1/libtf_nvcodec.so \
         --portable build/2.17.1-portable-gpl/libtf_nvcodec.so --rounds 9 --cases encode
 
 The target is at most 1.02 of the usual library's time in every case. Each library has a process of
-its own, and both must return the same frames. The encoders are those that both have; x264 counts
-only with the GPL flavour. "CPU" is the ratio of the CPU times of all threads, which depends less on
-what else the machine does.
+its own, and both must return the same frames. Two processes with the same library can differ by
+some percent: `--starts` repeats everything in new ones, and a case's figures are of all its rounds.
+The encoders are those that both have; x264 counts only with the GPL flavour. "CPU" is the ratio of
+the CPU times of all threads, which depends less on what else the machine does.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ ROUNDS = 7
 SLOWEST = 1.02
 # A round of a case takes at least about this long, so that a clock's tick does not matter.
 _ROUND_S = 1.0
+_CLOCKS = ("seconds", "cpu_seconds")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -65,7 +67,7 @@ def _works() -> list[Work]:
 
 
 def _compare(work: Work, workers: list[Worker], rounds: int) -> dict[str, Any]:
-    """Returns the figures of both libraries for a case, or why there are none."""
+    """Returns the times of both libraries for a case, or why there are none."""
     arguments = {"path": str(clips.path(work.clip)), **work.arguments}
     answers = [worker.call(work.operation, arguments, check_frames=True) for worker in workers]
     for answer in answers:
@@ -73,26 +75,34 @@ def _compare(work: Work, workers: list[Worker], rounds: int) -> dict[str, Any]:
             return {"case": work.name, "note": answer["error"].splitlines()[0][:200]}
     if answers[0].get("thumbnails") != answers[1].get("thumbnails"):
         return {"case": work.name, "note": "WRONG FRAMES: they differ", "met": False}
+    row: dict[str, Any] = {"case": work.name}
+    if "bytes" in answers[0]:
+        row["size"] = round(answers[1]["bytes"] / answers[0]["bytes"], 4)
+    row |= {"seconds": [[], []], "cpu_seconds": [[], []]}
     repeat = max(1, round(_ROUND_S / answers[0]["seconds"]))
-    seconds: list[list[float]] = [[], []]
-    cpu: list[list[float]] = [[], []]
     for turn in range(rounds):
         for which in (0, 1) if turn % 2 else (1, 0):
             answer = workers[which].call(work.operation, arguments, repeat=repeat)
-            seconds[which].append(answer["seconds"])
-            cpu[which].append(answer["cpu_seconds"])
-    ratio, cpu_ratio = (
-        statistics.median(each[1]) / statistics.median(each[0]) for each in (seconds, cpu)
-    )
-    row: dict[str, Any] = {"case": work.name, "ratio": round(ratio, 4), "cpu": round(cpu_ratio, 4)}
-    if "bytes" in answers[0]:
-        row["size"] = round(answers[1]["bytes"] / answers[0]["bytes"], 4)
-    return {
-        **row,
-        "met": ratio <= SLOWEST,
-        "seconds": [[round(each, 6) for each in of_one] for of_one in seconds],
-        "cpu_seconds": [[round(each, 6) for each in of_one] for of_one in cpu],
+            for clock in _CLOCKS:
+                row[clock][which].append(round(answer[clock], 6))
+    return row
+
+
+def _together(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """Returns a case's figures from its rows, one for each start."""
+    for row in rows:
+        if "note" in row:
+            return row
+    pooled = {
+        clock: [[time for row in rows for time in row[clock][which]] for which in (0, 1)]
+        for clock in _CLOCKS
     }
+    ratio, cpu = (
+        statistics.median(portable) / statistics.median(usual)
+        for usual, portable in pooled.values()
+    )
+    figures = {"ratio": round(ratio, 4), "cpu": round(cpu, 4), "met": ratio <= SLOWEST}
+    return {**rows[0], **figures, **pooled}
 
 
 def _shown(row: dict[str, Any]) -> str:
@@ -115,7 +125,8 @@ def main() -> int:
     parser.add_argument("--usual", type=Path, default=build / release / library)
     parser.add_argument("--portable", type=Path, default=build / f"{release}-portable" / library)
     parser.add_argument("--cases", default="", help="only cases whose name contains this")
-    parser.add_argument("--rounds", type=int, default=ROUNDS)
+    parser.add_argument("--rounds", type=int, default=ROUNDS, help="of a case, each start")
+    parser.add_argument("--starts", type=int, default=1, help="of the processes")
     parser.add_argument("--results", type=Path, default=Path(__file__).parent / "results")
     options = parser.parse_args()
     libraries = [options.usual.resolve(), options.portable.resolve()]
@@ -123,21 +134,24 @@ def main() -> int:
         if not path.is_file():
             parser.error(f"{path} is missing; `make build` and `make wheel-portable` make them")
     described = machine.describe()
-    workers = [Worker(peers.OURS, TF_NVCODEC_LIBRARY=str(path)) for path in libraries]
-    for worker in workers:
-        if worker.absent:
-            parser.error(worker.absent)
-    print(f"  {'':24}{'usual':>10}{'portable':>10}   {'ratio':>8}")
-    rows = []
-    for work in _works():
-        if options.cases in work.name:
-            rows.append(_compare(work, workers, options.rounds))
-            print(_shown(rows[-1]), flush=True)
-    for worker in workers:
-        worker.close()
+    works = [work for work in _works() if options.cases in work.name]
+    found: dict[str, list[dict[str, Any]]] = {work.name: [] for work in works}
+    for _ in range(options.starts):
+        workers = [Worker(peers.OURS, TF_NVCODEC_LIBRARY=str(path)) for path in libraries]
+        for worker in workers:
+            if worker.absent:
+                parser.error(worker.absent)
+        print(f"  {'':24}{'usual':>10}{'portable':>10}   {'ratio':>8}")
+        for work in works:
+            found[work.name].append(_compare(work, workers, options.rounds))
+            print(_shown(_together(found[work.name])), flush=True)
+        for worker in workers:
+            worker.close()
+    rows = [_together(each) for each in found.values()]
     document = {
         "name": "portable",
         "rounds": options.rounds,
+        "starts": options.starts,
         "machine": {**described, "load_after": round(os.getloadavg()[0], 2)},
         "cases": rows,
     }

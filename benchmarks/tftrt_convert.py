@@ -133,7 +133,9 @@ class Runner:
                 check=False,
                 timeout=left,
             )
-        except subprocess.TimeoutExpired:
+        except subprocess.TimeoutExpired as ended:
+            said = (ended.stderr or b"").decode(errors="replace").splitlines()
+            say("\n  ".join([f"{self.name}{job} is ended, out of time. It said last:", *said[-5:]]))
             raise OutOfTimeError from None
         if done.returncode:
             raise JobError(f"{job} {arguments}: {done.stderr[-3000:]}")
