@@ -153,7 +153,7 @@ def main() -> int:
         "rounds": options.rounds,
         "starts": options.starts,
         "machine": {**described, "load_after": round(os.getloadavg()[0], 2)},
-        "cases": rows,
+        "ratios": rows,
     }
     options.results.mkdir(parents=True, exist_ok=True)
     target = options.results / "portable.json"

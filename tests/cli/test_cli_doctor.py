@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ctypes
+import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tf_nvcodec.cli import doctor_checks
+from tf_nvcodec.cli import doctor_checks, doctor_child
 from tf_nvcodec.cli.doctor_checks import Status
 
 
@@ -66,3 +67,29 @@ def test_the_report_has_both() -> None:
     names = [finding.name for finding in doctor_checks.examine()]
     for name in ("NVENC", "NVENC encoders", "NVRTC"):
         assert names.count(name) == 1
+
+
+def test_a_step_that_hangs_or_fails_is_the_one_that_is_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    said = '@{"tensorflow": {"version": "2.17.1"}}\n@{"library": {"build_info": {}}}\n'
+
+    def hang(*_: Any, **how: Any) -> None:
+        raise subprocess.TimeoutExpired("python", how["timeout"], output=said.encode())
+
+    monkeypatch.setattr(subprocess, "run", hang)
+    child = doctor_child.ask_child()
+    assert child["tensorflow"] == {"version": "2.17.1"}
+    assert child["nvdec"] == {"error": "no answer within 120 s"}
+    assert "nvenc" not in child
+    findings = {finding.name: finding for finding in doctor_checks._gpu(child)}
+    assert findings["NVDEC"].status is Status.ABSENT
+    assert findings["NVDEC"].detail == "no answer within 120 s"
+
+
+def test_the_folder_of_the_shell_is_not_searched_for_the_package(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "tensorflow.py").write_text("raise SystemExit('not this one')")
+    monkeypatch.chdir(tmp_path)
+    assert "version" in doctor_child.ask_child()["tensorflow"]

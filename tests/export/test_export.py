@@ -224,6 +224,8 @@ def test_labels(tmp_path: Path, videos: list[bytes], as_file: bool) -> None:
     if as_file:
         labels = tmp_path / "names.txt"
         labels.write_text("\n".join(names) + "\n", encoding="utf-8")
+    made = nvc.export_video_model(Colors(), tmp_path / "all", labels=labels, label_output="logits")
+    assert made.outputs["labels"].shape[1] == 5
     nvc.export_video_model(
         Colors(), tmp_path / "model", labels=labels, top_k=3, label_output="logits", check=videos
     )
@@ -402,6 +404,18 @@ def integers(frames: Any) -> Any:
 IMAGES = tf.TensorSpec([None, SIDE, SIDE, 3])
 
 
+def looked_up(keys: tf.Tensor) -> tf.Tensor:
+    """Uses a table that nothing holds when the model is saved."""
+    return TABLES[0].lookup(keys)
+
+
+TABLES = [
+    tf.lookup.StaticHashTable(
+        tf.lookup.KeyValueTensorInitializer(tf.constant([1], tf.int64), [1.0]), 0.0
+    )
+]
+
+
 @pytest.mark.parametrize(
     ("network", "arguments", "error", "says"),
     [
@@ -457,6 +471,20 @@ IMAGES = tf.TensorSpec([None, SIDE, SIDE, 3])
         (Colors(), {"network_batches": [0, 4]}, ValueError, "must be positive, got 0"),
         (Colors(), {"layout": "tchw"}, TypeError, "layout follows from the network"),
         (Colors(), {"colour": 1}, TypeError, "unknown keyword 'colour'"),
+        (Colors(), {"check": GARBAGE}, TypeError, "a list of videos' bytes, not bytes"),
+        (
+            Colors(),
+            {"check": [GARBAGE, "clip.mp4"]},
+            TypeError,
+            "bytes of videos; element 1 is str",
+        ),
+        (Colors(), {"check": [GARBAGE]}, RuntimeError, "no video of check can be decoded; .*video"),
+        (
+            lambda frames: looked_up(tf.cast(frames[:, 0, 0, 0], tf.int64)),
+            {"takes": IMAGES},
+            ValueError,
+            "does not keep, such as a lookup table",
+        ),
     ],
 )
 def test_wrong_arguments(
@@ -474,6 +502,38 @@ def test_a_folder_is_kept(tmp_path: Path) -> None:
     nvc.export_video_model(Colors(), tmp_path, overwrite=True)
     assert not (tmp_path / "notes.txt").exists()
     assert serve(tmp_path, [GARBAGE])["status"][0]
+
+
+def test_what_a_folder_cannot_replace(tmp_path: Path, monkeypatch: Any) -> None:
+    file, network = tmp_path / "file", tmp_path / "all" / "network"
+    file.write_text("mine")
+    for overwrite in (False, True):
+        with pytest.raises(FileExistsError, match="is a file"):
+            nvc.export_video_model(Colors(), file, overwrite=overwrite)
+    tf.saved_model.save(Colors(), str(network))
+    with pytest.raises(ValueError, match="holds the network itself"):
+        nvc.export_video_model(network, tmp_path / "all", takes=IMAGES, overwrite=True)
+    assert tf.saved_model.contains_saved_model(str(network))
+    with pytest.raises(ValueError, match="is a mount point"):
+        nvc.export_video_model(Colors(), "/proc", overwrite=True)
+    # A link stays, and its folder is written.
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to("real")
+    nvc.export_video_model(Colors(), tmp_path / "link")
+    assert (tmp_path / "link").is_symlink()
+    assert tf.saved_model.contains_saved_model(str(tmp_path / "real"))
+    # What another process puts there meanwhile stays.
+    save = tf.saved_model.save
+
+    def slow(*given: Any, **how: Any) -> None:
+        save(*given, **how)
+        (tmp_path / "taken").mkdir()
+        (tmp_path / "taken" / "theirs").touch()
+
+    monkeypatch.setattr(tf.saved_model, "save", slow)
+    with pytest.raises(OSError, match="not empty"):
+        nvc.export_video_model(Colors(), tmp_path / "taken")
+    assert [path.name for path in (tmp_path / "taken").iterdir()] == ["theirs"]
 
 
 @pytest.mark.parametrize("sampling", ["center", "start"])
@@ -527,7 +587,7 @@ def test_a_model_that_a_fresh_process_cannot_run(tmp_path: Path, videos: list[by
     assert {"logits", "brightest"} < set(serve(target, videos))
     source = "ram://exported/network"
     tf.saved_model.save(Colors(), source)
-    with pytest.raises(ValueError, match="is the network itself"):
+    with pytest.raises(ValueError, match="holds the network itself"):
         nvc.export_video_model(source, f"{source}/", takes=IMAGES, overwrite=True)
     assert tf.saved_model.contains_saved_model(source)
 
@@ -560,3 +620,30 @@ def test_engines_that_did_not_run(tmp_path: Path, monkeypatch: Any, logged: str,
     assert answers.exists()
     del log[-1]
     assert differences_in_a_fresh_process("model", [b"video"], {"output_0": np.zeros([1, 3])})
+
+
+@pytest.mark.parametrize(
+    ("want", "got", "apart"),
+    [
+        ([-np.inf, np.nan, 1.0], [-np.inf, np.nan, 1.0], 0),
+        ([np.inf, 1.0], [np.inf, 2.0], None),
+        ([np.inf, 1.0], [5.0, 1.0], None),
+        ([-np.inf, 1.0], [np.inf, 1.0], None),
+        ([1.0], [np.nan], None),
+        ([1000.0, 1.0], [1000.0, 1.5], 0.5),
+    ],
+)
+def test_how_answers_are_compared(
+    monkeypatch: Any, want: list[float], got: list[float], apart: float | None
+) -> None:
+    def run(command: list[str], **_: Any) -> subprocess.CompletedProcess[str]:
+        np.savez(command[-1], logits=np.array(got))
+        return subprocess.CompletedProcess(command, 0, "", "")
+
+    monkeypatch.setattr(subprocess, "run", run)
+    reference = {"logits": np.array(want)}
+    if apart is None:
+        with pytest.raises(RuntimeError, match="differs by up to"):
+            differences_in_a_fresh_process("model", [b"video"], reference)
+    else:
+        assert differences_in_a_fresh_process("model", [b"video"], reference) == {"logits": apart}

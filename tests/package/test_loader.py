@@ -61,7 +61,7 @@ def test_a_missing_file_is_named_with_how_to_build_it(library: Path, missing: st
 def test_the_source_folder_is_not_the_package(tmp_path: Path) -> None:
     (tmp_path / "WORKSPACE").touch()
     with pytest.raises(ImportError, match="source folder.*another folder.*TF_NVCODEC_LIBRARY="):
-        loader.read_build_info(tmp_path / "libtf_nvcodec.so")
+        loader.read_build_info(tmp_path / "tf_nvcodec" / "libtf_nvcodec.so")
 
 
 def test_a_missing_ffmpeg_names_the_debian_package(library: Path) -> None:

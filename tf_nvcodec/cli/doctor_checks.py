@@ -242,8 +242,8 @@ def _gpu(child: dict[str, Any]) -> list[Finding]:
         if found is None:
             findings.append(Finding(label, Status.ABSENT, "not asked: it needs the op library"))
         else:
-            status = Status.OK if found["available"] else Status.ABSENT
-            findings.append(Finding(label, status, found["detail"]))
+            status = Status.OK if found.get("available") else Status.ABSENT
+            findings.append(Finding(label, status, found.get("detail") or found["error"]))
     for soname, use, package in (
         ("libcuda.so.1", "any work on the GPU", "nvidia-driver"),
         ("libnvcuvid.so.1", "decoding on the GPU", "libnvcuvid1"),

@@ -9,10 +9,12 @@ import sys
 from typing import Any
 
 _TIMEOUT_S = 120
+_STEPS = ("tensorflow", "library", "nvdec", "nvenc")
 
 # Prints one JSON object for each step, so that the steps before a crash are known.
 _QUESTIONS = """
-import json
+import json, sys
+sys.path[:] = [path for path in sys.path if path]  # not what lies in the working folder
 
 def say(name, **found):
     print("@" + json.dumps({name: found}), flush=True)
@@ -47,7 +49,8 @@ if attempt("tensorflow", tensorflow) and attempt("library", library):
 def ask_child() -> dict[str, Any]:
     """Returns {"tensorflow": {"version" | "error"}, "library": ..., "nvdec": ..., "nvenc": ...}.
 
-    A step that was not reached is absent. A step that ended the process has an "error".
+    A step that was not reached is absent. A step that ended the process, or did not end in time,
+    has an "error".
     """
     package_parent = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     path = [os.environ.get("PYTHONPATH", ""), package_parent]
@@ -56,6 +59,7 @@ def ask_child() -> dict[str, Any]:
         "PYTHONPATH": os.pathsep.join(entry for entry in path if entry),
         "TF_CPP_MIN_LOG_LEVEL": "3",
     }
+    said, why = "", ""
     try:
         child = subprocess.run(
             [sys.executable, "-c", _QUESTIONS],
@@ -65,17 +69,18 @@ def ask_child() -> dict[str, Any]:
             timeout=_TIMEOUT_S,
             check=False,
         )
-    except subprocess.TimeoutExpired:
-        return {"tensorflow": {"error": f"importing it took more than {_TIMEOUT_S} s"}}
+        said = child.stdout
+        if child.returncode != 0:
+            last = child.stderr.strip().splitlines()[-1:] or ["no output"]
+            why = f"ended the process with code {child.returncode}: {last[0]}"
+    except subprocess.TimeoutExpired as ended:
+        said = (ended.stdout or b"").decode(errors="replace")
+        why = f"no answer within {_TIMEOUT_S} s"
     answers: dict[str, Any] = {}
-    for line in child.stdout.splitlines():
+    for line in said.splitlines():
         if line.startswith("@"):
             answers.update(json.loads(line[1:]))
-    if child.returncode != 0:
-        last = child.stderr.strip().splitlines()[-1:] or ["no output"]
-        text = f"ended the process with code {child.returncode}: {last[0]}"
-        for step in ("tensorflow", "library", "nvdec", "nvenc"):
-            if step not in answers:
-                answers[step] = {"available": False, "detail": text, "error": text}
-                break
+    unanswered = [step for step in _STEPS if step not in answers]
+    if why and unanswered:
+        answers[unanswered[0]] = {"error": why}
     return answers

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 from typing import Any
 
 from tf_nvcodec.cli import errors, options, values
@@ -29,7 +30,9 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
         help="of the outputs for a video's frames or clips (default mean)",
     )
     group.add_argument("--labels", type=values.path, metavar="FILE", help="a class name a line")
-    group.add_argument("--top-k", type=values.positive, metavar="N", help="labels (default 5)")
+    group.add_argument(
+        "--top-k", type=values.positive, metavar="N", help="labels (default 5 or all)"
+    )
     group.add_argument("--label-output", metavar="NAME", help="the output with the classes")
     group.add_argument(
         "--batch-requests",
@@ -121,9 +124,16 @@ def run(args: argparse.Namespace) -> int:
         try:
             made = loaded.nvc.export_video_model(args.network, args.output, **keywords)
         except FileExistsError as error:
-            raise errors.CliError(args.output, "is not empty", "--force replaces it") from error
+            if os.path.isdir(args.output):
+                raise errors.CliError(args.output, "is not empty", "--force replaces it") from error
+            raise errors.CliError(
+                args.output, "a file is in the way", "name a new folder"
+            ) from error
         except FileNotFoundError as error:
             raise errors.CliError("", str(error), "check the path") from error
+        except OSError as error:
+            named = os.fspath(error.filename or args.output)
+            raise errors.CliError(named, error.strerror or str(error)) from error
         except (TypeError, RuntimeError) as error:
             raise errors.CliError(args.network, " ".join(str(error).split())) from error
     if args.json:

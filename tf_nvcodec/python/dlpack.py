@@ -40,7 +40,9 @@ def from_dlpack(array: Any) -> tf.Tensor:
     Raises:
       TypeError: The array has neither protocol, or a dtype that TensorFlow lacks.
       RuntimeError: Inside tf.function, since a graph cannot hold memory.
-      tf.errors.InvalidArgumentError: The array is not row-major, or on no device of TensorFlow's.
+      ValueError: The array is on no device of TensorFlow's, or its byte strides are no multiples of
+        its item's size.
+      tf.errors.InvalidArgumentError: The array is not row-major.
     """
     _need_eager("from_dlpack")
     if hasattr(array, "__dlpack__") and hasattr(array, "__dlpack_device__"):

@@ -71,7 +71,7 @@ def export_video_model(
     value_range: tuple[float, float] | None = None,
     aggregate: str = "mean",
     labels: str | os.PathLike[str] | Strings | None = None,
-    top_k: int = 5,
+    top_k: int | None = None,
     label_output: str | None = None,
     batch_requests: int = 0,
     network_batches: Sequence[int] | None = None,
@@ -115,7 +115,7 @@ def export_video_model(
       labels: The names of the network's classes: a text file with one name a line, which becomes an
         asset of the model, or a list. The model then also returns `labels` (string [B, top_k]) and
         `scores` [B, top_k], the best first.
-      top_k: The number of labels.
+      top_k: The number of labels. None is 5, or all if there are fewer.
       label_output: The output whose last dimension is the classes. None is the only one.
       batch_requests: If it is not 0, calls of "serving_default" at the same time are run as one
         batch of up to so many videos, by TensorFlow's BatchFunction; larger calls are split. It
@@ -126,8 +126,8 @@ def export_video_model(
         with zeros up to the next of these sizes, and a larger one is divided. None is what its
         engines were built for, if `network` is a folder that `trt-convert convert` has written; an
         empty list is any.
-      check: The bytes of video files. A fresh process loads the model and runs it on them. Its
-        answers must be those of decoding and network one after the other in this process.
+      check: The bytes of video files, in a list. A fresh process loads the model and runs it on
+        them. Its answers must be those of decoding and network one after the other in this process.
       overwrite: Replace what is in the folder.
       **options: The other options of `decode_clips`, such as mean, std, pixel_format="bgr",
         resize_method or backend.
@@ -137,11 +137,14 @@ def export_video_model(
 
     Raises:
       FileNotFoundError: There is no such SavedModel or file.
-      FileExistsError: The folder is not empty.
-      TypeError: `network` is none of the above, or its input is no batch of images or clips.
+      FileExistsError: The folder is not empty, or a file.
+      TypeError: `network` is none of the above, or its input is no batch of images or clips, or
+        `check` is no list of bytes.
       ValueError: The network's input and the arguments contradict each other, something is not
-        known that neither tells, or an argument is none of its strings.
-      RuntimeError: The model does not load in a fresh process, or does not pass `check`.
+        known that neither tells, or an argument is none of its strings. Or the network uses
+        something, such as a table or an engine, that it does not keep as an attribute.
+      RuntimeError: The model does not load in a fresh process, or does not pass `check`, or no
+        video of `check` can be decoded.
     """
     if aggregate not in _AGGREGATES:
         raise ValueError(f"aggregate is {aggregate!r}; it must be one of: {', '.join(_AGGREGATES)}")
@@ -153,6 +156,9 @@ def export_video_model(
         raise ValueError(f"batch_requests must not be negative, got {batch_requests}")
     if not overwrite and tf.io.gfile.isdir(target) and tf.io.gfile.listdir(target):
         raise FileExistsError(f"{target} is not empty: pass overwrite=True to replace it")
+    if "://" not in target:
+        target = _replaceable(target)
+    videos = _videos(check)
     taken = network_from(network, takes, signature)
     frame = taken.frame
     height, width = _size(size, frame.height, frame.width)
@@ -189,18 +195,48 @@ def export_video_model(
         for name, tensor in model.serve.get_concrete_function().structured_outputs.items()
     }
     differences = None
-    with _complete_folder(target, network) as unfinished:
-        tf.saved_model.save(
-            model, unfinished, signatures={"serving_default": model.serve, "frames": model.run}
-        )
+    with _complete_folder(target, network, overwrite) as unfinished:
+        signatures = {"serving_default": model.serve, "frames": model.run}
+        try:
+            tf.saved_model.save(model, unfinished, signatures=signatures)
+        except AssertionError as error:  # an "untracked" resource
+            raise ValueError(
+                "the network uses something that it does not keep, such as a lookup table of a "
+                "loaded model: pass a tf.Module that keeps the model as an attribute, instead of a "
+                "function that only calls it"
+            ) from error
         fitting = max(batches.largest // items, 1) if batches else 0
         _write_largest_batch(unfinished, batch_requests or fitting)
-        if check:
-            reference = model.one_by_one(check)
-            differences = differences_in_a_fresh_process(unfinished, check, reference)
+        if videos:
+            reference = model.one_by_one(videos)
+            _require_decoded(reference["status"])
+            differences = differences_in_a_fresh_process(unfinished, videos, reference)
     return ExportedModel(
-        target, (height, width), length, count, batch_requests, outputs, differences
+        os.fspath(folder), (height, width), length, count, batch_requests, outputs, differences
     )
+
+
+def _videos(check: Sequence[bytes] | None) -> list[bytes]:
+    """Returns the videos of `check`, also of strings in tensors."""
+    if isinstance(check, (bytes, str)):
+        raise TypeError(f"check takes a list of videos' bytes, not {type(check).__name__}")
+    plain = [
+        each.numpy() if isinstance(each, tf.Tensor) else each
+        for each in (() if check is None else check)
+    ]
+    for place, each in enumerate(plain):
+        if not isinstance(each, bytes):
+            raise TypeError(
+                f"check takes the bytes of videos; element {place} is {type(each).__name__}"
+            )
+    return plain
+
+
+def _require_decoded(status: tf.Tensor) -> None:
+    """Raises if the videos give the network nothing to compare."""
+    said = status.numpy()
+    if all(said):
+        raise RuntimeError(f"no video of check can be decoded; the first: {said[0].decode()}")
 
 
 def _batches(given: Sequence[int] | None, known: EngineBatches | None) -> EngineBatches | None:
@@ -232,11 +268,11 @@ def _try(how: Mapping[str, Any]) -> None:
 
 
 @contextlib.contextmanager
-def _complete_folder(target: str, network: Any) -> Iterator[str]:
+def _complete_folder(target: str, network: Any, overwrite: bool) -> Iterator[str]:
     """Gives a folder to write to, which takes the place of `target` at the end of the block. If the
     block fails, `target` stays as it was."""
-    if isinstance(network, (str, os.PathLike)) and _same_folder(os.fspath(network), target):
-        raise ValueError(f"{target} is the network itself: name another folder")
+    if isinstance(network, (str, os.PathLike)) and _is_in(os.fspath(network), target):
+        raise ValueError(f"{target} holds the network itself: name another folder")
     if "://" in target:  # there is no renaming in an object store
         with tempfile.TemporaryDirectory() as work:
             yield work
@@ -249,15 +285,27 @@ def _complete_folder(target: str, network: Any) -> Iterator[str]:
     with tempfile.TemporaryDirectory(prefix=f".{name}.", dir=parent) as work:
         unfinished = os.path.join(work, name)
         yield unfinished
-        if os.path.isdir(target):
+        if overwrite and os.path.isdir(target):
             shutil.rmtree(target)
-        os.rename(unfinished, target)
+        os.rename(unfinished, target)  # an empty folder gives way, one that was filled since not
 
 
-def _same_folder(one: str, other: str) -> bool:
-    if "://" in one or "://" in other:
-        return one.rstrip("/") == other.rstrip("/")
-    return os.path.realpath(one) == os.path.realpath(other)
+def _replaceable(target: str) -> str:
+    """Returns the local folder that is to be written, where a link points. Raises if there is
+    something that a folder can't replace."""
+    real = os.path.realpath(target)
+    if os.path.lexists(real) and not os.path.isdir(real):
+        raise FileExistsError(f"{target} is a file: name a new folder")
+    if os.path.ismount(real):
+        raise ValueError(f"{target} is a mount point, which can't be replaced: name a folder in it")
+    return real
+
+
+def _is_in(path: str, folder: str) -> bool:
+    """Whether the path is the folder or in it."""
+    if "://" not in path and "://" not in folder:
+        path, folder = os.path.realpath(path), os.path.realpath(folder)
+    return f"{path.rstrip('/')}/".startswith(f"{folder.rstrip('/')}/")
 
 
 def _copy_folder(source: str, target: str) -> None:
@@ -404,7 +452,7 @@ class _VideoModel(tf.Module):
         return {name: tf.concat([one[name] for one in answers], 0) for name in answers[0]}
 
     def name_classes(
-        self, labels: str | os.PathLike[str] | Strings, top_k: int, output: str | None
+        self, labels: str | os.PathLike[str] | Strings, top_k: int | None, output: str | None
     ) -> None:
         """Makes the model return the names of the best classes."""
         outputs = self.run.get_concrete_function().structured_outputs
@@ -424,8 +472,8 @@ class _VideoModel(tf.Module):
             if not tf.io.gfile.exists(os.fspath(labels)):
                 raise FileNotFoundError(f"{os.fspath(labels)}: no such file")
             self._labels = tf.saved_model.Asset(os.fspath(labels))
-            with tf.io.gfile.GFile(os.fspath(labels)) as file:
-                count = len(file.read().rstrip("\n").split("\n"))
+            with tf.io.gfile.GFile(os.fspath(labels), "rb") as file:
+                count = len(file.read().rstrip(b"\n").split(b"\n"))
             names: Any = tf.lookup.TextFileInitializer(
                 self._labels.asset_path,
                 tf.int64,
@@ -443,6 +491,8 @@ class _VideoModel(tf.Module):
                 f"there are {count} labels, but output {self._label_output!r} has {classes} "
                 "classes: pass one label for each"
             )
+        if top_k is None:
+            top_k = min(5, count)
         if not 1 <= top_k <= count:
             raise ValueError(f"top_k must be from 1 to {count}, the number of labels; got {top_k}")
         self._top_k = top_k
@@ -463,7 +513,8 @@ def _require_free(outputs: Mapping[str, Any], names: Strings) -> None:
     if taken:
         raise ValueError(
             f"the network has an output {taken[0]!r}, which the exported model uses itself: wrap "
-            "the network in a function that returns a dictionary with other names"
+            "the network in a tf.Module that keeps it as an attribute, and whose call returns a "
+            "dictionary with other names"
         )
 
 

@@ -151,8 +151,8 @@ def _of_signature(
     inputs = function.structured_input_signature[1]
     if len(inputs) != 1:
         raise ValueError(
-            f"signature {name!r} has the inputs {', '.join(inputs)}: wrap it in a function of the "
-            "frames alone"
+            f"signature {name!r} has the inputs {', '.join(inputs)}: wrap it in a tf.Module that "
+            "keeps the loaded model as an attribute, and is called with the frames alone"
         )
     ((argument, spec),) = inputs.items()
 

@@ -33,9 +33,10 @@ def read_build_info(library: Path) -> dict[str, Any]:
       ImportError: The library or the file is missing.
     """
     missing = [name for name in (library, library.with_name(_BUILD_INFO)) if not name.exists()]
-    if missing and (library.parent / "WORKSPACE").exists():
+    source = library.parent.parent
+    if missing and (source / "WORKSPACE").exists():
         raise ImportError(
-            f"{library.parent} is the source folder of tf_nvcodec, without the op library. Python "
+            f"{source} is the source folder of tf_nvcodec, without the op library. Python "
             "imports it in place of the installed package when it runs there: run it in another "
             f"folder, or name a built library by TF_NVCODEC_LIBRARY=build/<TensorFlow>/{_LIBRARY}"
         )
