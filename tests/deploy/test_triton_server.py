@@ -7,6 +7,7 @@ import os
 import resource
 import shutil
 import signal
+import statistics
 import threading
 import time
 import urllib.request
@@ -374,9 +375,10 @@ def test_the_first_request_after_the_warm_up(
                 seconds.append(time.perf_counter() - begin)
             return seconds
 
-    # Without the warm-up it is some twenty times as long. Other work may disturb one measurement.
+    # It takes 2 to 5 times as long as the others, and 12 to 15 times without the warm-up. Other
+    # work may disturb one measurement.
     tried: list[list[float]] = []
-    while not tried or tried[-1][0] >= 2 * max(tried[-1][1:]):
+    while not tried or tried[-1][0] >= 8 * statistics.median(tried[-1][1:]):
         assert len(tried) < 3, tried
         tried.append(seconds_of_requests())
 
