@@ -155,6 +155,7 @@ def test_static_engines_of_a_frozen_graph(tmp_path: Path) -> None:
 
 
 @pytest.mark.serial
+@pytest.mark.alone  # Other work on the GPU would slow one of the two.
 def test_figures_are_those_of_a_plain_loop(folder: Path) -> None:
     """The same requests, timed without this package: within 10 %. The print is for a reader."""
     report = benchmark(folder / "explicit", batch_sizes=[8], seconds=3.0, progress=False)

@@ -19,7 +19,7 @@ from digits import accuracy, input_of, pictures_and_labels
 from gpu_conversions import run, spec_of
 
 from converters import ConversionSpec, ShapeRange, calibrate, convert, verify
-from converters.checks.fresh_check import LOG_ENGINES, events, fresh_check
+from converters.checks.fresh_check import LOG_ENGINES, Request, events, fresh_check
 from converters.int8.calibration_table import read_tables
 from converters.model.trt_graph import engine_nodes, load_graph
 from converters.report.inspect_model import inspect_model
@@ -250,7 +250,9 @@ def test_an_op_that_tensorrt_does_not_have(tmp_path) -> None:
         run(tmp_path / "out", image=x)["scores"], run(source, image=x)["scores"], atol=0.02
     )
     # A shape that was not declared runs in TensorFlow, and the check says so.
-    undeclared = fresh_check(tmp_path / "out", [("serving_default", {"image": (16, 16, 16, 3)})])
+    undeclared = fresh_check(
+        tmp_path / "out", [Request("serving_default", {"image": (16, 16, 16, 3)})]
+    )
     assert not undeclared.passed
     with pytest.raises(EngineError, match="image:16x16x16x3.* ran in TensorFlow"):
         undeclared.raise_if_failed()
@@ -294,7 +296,7 @@ def test_profile_strategies(digits, tmp_path, strategy: str, precision: str) -> 
     report = convert(folder, tmp_path / "out", spec, verify_data=[pictures[:100]], **options)
     assert report.spec.profile_strategy == strategy
     assert {run.shapes[name][0] for run in report.fresh.runs} >= {100, 50}
-    between = fresh_check(tmp_path / "out", [("serving_default", {name: images_of(75)})])
+    between = fresh_check(tmp_path / "out", [Request("serving_default", {name: images_of(75)})])
     assert between.passed == (strategy == "Range+Optimal")
     native = accuracy(folder, pictures, labels)
     assert accuracy(tmp_path / "out", pictures, labels, 50) >= native - MOST_LOST[precision]
