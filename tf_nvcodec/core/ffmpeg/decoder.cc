@@ -20,6 +20,7 @@
 
 extern "C" {
 #include <libavutil/imgutils.h>
+#include <libavutil/pixdesc.h>
 }
 
 namespace nvc {
@@ -70,6 +71,27 @@ AvCodecContextPtr NewContext(const AVCodec* decoder, const AVCodecParameters& co
   return context;
 }
 
+// FFmpeg has no error code for this.
+bool IsAboveMaxPixels(const std::string& detail) {
+  return absl::StrContains(detail, "max pixel count");
+}
+
+absl::Status AboveMaxPixels(const AVCodecContext& context, const std::string& detail) {
+  return absl::ResourceExhaustedError(absl::StrCat("pictures are above max_pixels, ",
+                                                   context.max_pixels, detail,
+                                                   "; raise max_pixels if you trust the file"));
+}
+
+// In a damaged stream, dav1d 1.0 can give a picture of one plane as 4:4:4.
+bool HasItsPlanes(const AVFrame& picture) {
+  const AVPixFmtDescriptor* const about =
+      av_pix_fmt_desc_get(static_cast<AVPixelFormat>(picture.format));
+  return about != nullptr && std::all_of(about->comp, about->comp + about->nb_components,
+                                         [&](const AVComponentDescriptor& component) {
+                                           return picture.data[component.plane] != nullptr;
+                                         });
+}
+
 class SoftwareDecoder : public Decoder {
  public:
   using MakeContext = std::function<AvCodecContextPtr()>;
@@ -98,6 +120,8 @@ class SoftwareDecoder : public Decoder {
     return opened;
   }
 
+  const AVCodecContext& context() const { return *context_; }
+
   bool TakeErrors() override {
     const bool seen = state_.Take();
     had_errors_ |= seen;
@@ -119,6 +143,12 @@ class SoftwareDecoder : public Decoder {
     AvLogScope log;
     const int received = avcodec_receive_frame(context_.get(), frame);
     if (received >= 0) {
+      if (!HasItsPlanes(*frame)) {
+        had_errors_ = true;
+        av_frame_unref(frame);
+        return absl::DataLossError(
+            absl::StrCat(context_->codec->name, ": a picture lacks planes of its format"));
+      }
       KeepKnownTags(frame);
       if (leaves_gaps_ && PicturePool::HasUnwritten(*frame)) {
         frame->decode_error_flags |= FF_DECODE_ERROR_INVALID_BITSTREAM;
@@ -175,12 +205,7 @@ class SoftwareDecoder : public Decoder {
 
   absl::Status Error(int averror, const std::string& detail) {
     had_errors_ = true;
-    // FFmpeg has no error code for this.
-    if (absl::StrContains(detail, "max pixel count")) {
-      return absl::ResourceExhaustedError(absl::StrCat("pictures are above max_pixels, ",
-                                                       context_->max_pixels, detail,
-                                                       "; raise max_pixels if you trust the file"));
-    }
+    if (IsAboveMaxPixels(detail)) return AboveMaxPixels(*context_, detail);
     return FfmpegError(averror, absl::StrCat(context_->codec->name, detail));
   }
 
@@ -220,6 +245,7 @@ absl::StatusOr<std::unique_ptr<Decoder>> OpenSoftwareDecoder(const AVCodecParame
       std::move(context), [=] { return NewContext(decoder, *kept, time_base, options); });
   const int opened = software->Open();
   if (opened < 0) {
+    if (IsAboveMaxPixels(log.Detail())) return AboveMaxPixels(software->context(), log.Detail());
     return absl::InvalidArgumentError(absl::StrCat(
         "decoder ", name, " refuses the stream: ", FfmpegErrorText(opened), log.Detail()));
   }
