@@ -394,6 +394,10 @@ def test_larger_frames_than_allowed_are_refused(clips: Clips) -> None:
     with pytest.raises(nvc.PyNvVCException, match="160x96, above maxwidth and maxheight"):
         decode_clip(clips, "h264.mp4", maxwidth=159, maxheight=96)
     assert decode_clip(clips, "h264.mp4", maxwidth=160, maxheight=96)
+    # Much larger ones are refused before the decoder takes memory for them.
+    refused = r"coded pictures are above maxwidth and maxheight \(16x16\)"
+    with pytest.raises(nvc.PyNvVCException, match=refused):
+        decode_clip(clips, "hevc_slices.mp4", maxwidth=16, maxheight=16)
 
 
 def test_vc1_takes_packets_that_have_its_headers() -> None:

@@ -248,6 +248,10 @@ def test_a_damaged_frame_is_named_and_the_others_come(clips: Clips) -> None:
 def test_limits_and_sources_that_are_refused(clips: Clips) -> None:
     with pytest.raises(nvc.PyNvVCException, match="160x96, above max_width"):
         open_clip(clips, "h264.mp4", max_width=100)[0]
+    with pytest.raises(
+        nvc.PyNvVCException, match=r"coded pictures are above max_width .* \(16x16\)"
+    ):
+        open_clip(clips, "hevc_slices.mp4", max_width=16, max_height=16)[0]
     with pytest.raises(ValueError, match="read only once: pass a file"):
         nvc.SimpleDecoder(lambda buffer: 0, use_device_memory=False)
     with pytest.raises(nvc.PyNvVCExceptionUnsupported, match="enableDecodeStats"):

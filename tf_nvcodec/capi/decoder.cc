@@ -36,8 +36,8 @@ absl::Status Create(const nvc_decoder_options& given, nvc_decoder** out) {
     NVC_ASSIGN_OR_RETURN(options.codec, CodecOf(given.codec));
   }
   options.color = static_cast<SurfaceColor>(given.color);
-  options.max_width = given.max_width;
-  options.max_height = given.max_height;
+  options.limit.max_width = given.max_width;
+  options.limit.max_height = given.max_height;
   options.low_latency = given.low_latency != 0;
   options.must_be_gpu = given.backend == kBackendNvdec;
   NVC_ASSIGN_OR_RETURN(options.gpu, ChooseGpu(given));

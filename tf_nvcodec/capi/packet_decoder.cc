@@ -115,6 +115,7 @@ absl::Status PacketDecoder::OpenDecoder() {
   inspector_.reset();
   times_.reset();
   DecoderOptions options;
+  options.max_pixels = options_.limit.MaxPixels();
   options.low_latency = options_.low_latency;
   if (!options_.low_latency) {
     options.num_threads = std::min(AvailableCores() + kSpareThreads, kMaxThreads);
@@ -143,7 +144,10 @@ absl::Status PacketDecoder::OpenDecoder() {
       return absl::OkStatus();
     }
   }
-  NVC_ASSIGN_OR_RETURN(decoder_, OpenSoftwareDecoder(*codec, time_base, options));
+  absl::StatusOr<std::unique_ptr<Decoder>> software =
+      OpenSoftwareDecoder(*codec, time_base, options);
+  if (!software.ok()) return options_.limit.Named(software.status());
+  decoder_ = std::move(software).value();
   return absl::OkStatus();
 }
 
@@ -184,7 +188,7 @@ absl::Status PacketDecoder::GoOnWithFfmpeg(const AVPacket* packet, const absl::S
 }
 
 absl::Status PacketDecoder::SendAndReceive(const AVPacket* packet, absl::Status* refused) {
-  absl::Status first = decoder_->Send(packet);
+  absl::Status first = options_.limit.Named(decoder_->Send(packet));
   const bool is_refused = may_be_refused_ && absl::IsUnimplemented(first);
   if (is_refused) *refused = std::exchange(first, absl::OkStatus());
   if (times_ && packet != nullptr) times_->Sent(*packet);
@@ -195,7 +199,9 @@ absl::Status PacketDecoder::SendAndReceive(const AVPacket* packet, absl::Status*
   while (true) {
     const absl::StatusOr<bool> received = decoder_->Receive(frame.get());
     // Reports a refusal once only.
-    if (!is_refused || !absl::IsUnimplemented(received.status())) Note(received.status(), &first);
+    if (!is_refused || !absl::IsUnimplemented(received.status())) {
+      Note(options_.limit.Named(received.status()), &first);
+    }
     // While FFmpeg drains, pictures may follow one that is damaged.
     if (packet == nullptr && absl::IsDataLoss(received.status()) && ++damaged < kMostDamaged) {
       continue;
@@ -231,12 +237,7 @@ absl::Status PacketDecoder::Drain() {
 }
 
 absl::Status PacketDecoder::Keep(const AVFrame& frame) {
-  if ((options_.max_width > 0 && frame.width > options_.max_width) ||
-      (options_.max_height > 0 && frame.height > options_.max_height)) {
-    return absl::ResourceExhaustedError(absl::StrCat(
-        "frames are ", frame.width, "x", frame.height, ", above maxwidth and maxheight (",
-        options_.max_width, "x", options_.max_height, ")"));
-  }
+  NVC_RETURN_IF_ERROR(options_.limit.Check(frame));
   if (IsDamaged(frame)) {
     return absl::DataLossError(
         absl::StrCat("the frame with timestamp ", TimestampOf(frame), " is damaged"));

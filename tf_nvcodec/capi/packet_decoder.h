@@ -14,6 +14,7 @@
 #include "tf_nvcodec/capi/frame_maker.h"
 #include "tf_nvcodec/capi/output_times.h"
 #include "tf_nvcodec/capi/packet_parser.h"
+#include "tf_nvcodec/capi/picture_limit.h"
 #include "tf_nvcodec/core/bitstream/packet_info.h"
 #include "tf_nvcodec/core/ffmpeg/av_ptr.h"
 #include "tf_nvcodec/core/ffmpeg/decoder.h"
@@ -23,8 +24,8 @@ namespace nvc {
 struct PacketDecoderOptions {
   AVCodecID codec = AV_CODEC_ID_NONE;  // none: the codec of the packets' stream
   SurfaceColor color = SurfaceColor::kNative;
-  int max_width = 0, max_height = 0;  // 0: no limit
-  bool low_latency = false;           // return each frame as soon as possible
+  PictureLimit limit;
+  bool low_latency = false;  // return each frame as soon as possible
   GpuChoice gpu;
   bool must_be_gpu = false;  // FFmpeg must not step in
 };

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "tf_nvcodec/capi/error.h"
 #include "tf_nvcodec/capi/gpu_frames.h"
+#include "tf_nvcodec/capi/picture_limit.h"
 #include "tf_nvcodec/core/base/status.h"
 #include "tf_nvcodec/core/decode/video_reader.h"
 #include "tf_nvcodec/core/index/frame_index.h"
@@ -22,6 +23,7 @@ struct nvc_reader {
   nvc_source source;
   nvc::FrameIndex index;
   nvc_decoder_options options;
+  nvc::PictureLimit limit;
   nvc::GpuChoice gpu;
 };
 
@@ -37,6 +39,7 @@ absl::Status Open(const nvc_source& source, const nvc_decoder_options& options, 
   auto reader = std::make_unique<nvc_reader>();
   reader->source = source;
   reader->options = options;
+  reader->limit = {"max_width and max_height", options.max_width, options.max_height};
   NVC_ASSIGN_OR_RETURN(reader->gpu, ChooseGpu(options));
   NVC_ASSIGN_OR_RETURN(reader->index, FrameIndex::Build(*source.bytes, FrameIndex::Limits(),
                                                         /*cancelled=*/nullptr));
@@ -52,16 +55,11 @@ class SurfaceSink : public FrameSink {
   void Start(int workers) override { makers_.resize(static_cast<size_t>(workers)); }
 
   absl::Status Write(int worker, int frame, const AVFrame& picture) override {
-    const nvc_decoder_options& options = reader_.options;
-    if ((options.max_width > 0 && picture.width > options.max_width) ||
-        (options.max_height > 0 && picture.height > options.max_height)) {
-      return absl::ResourceExhaustedError(absl::StrCat(
-          "frames are ", picture.width, "x", picture.height, ", above max_width and max_height"));
-    }
+    NVC_RETURN_IF_ERROR(reader_.limit.Check(picture));
     std::unique_ptr<FrameMaker>& maker = makers_[static_cast<size_t>(worker)];
     if (maker == nullptr) {
-      NVC_ASSIGN_OR_RETURN(maker,
-                           MakeFrames(reader_.gpu, static_cast<SurfaceColor>(options.color)));
+      NVC_ASSIGN_OR_RETURN(
+          maker, MakeFrames(reader_.gpu, static_cast<SurfaceColor>(reader_.options.color)));
     }
     NVC_ASSIGN_OR_RETURN(std::unique_ptr<nvc_frame> made, maker->Make(picture));
     std::lock_guard<std::mutex> lock(mutex_);
@@ -95,6 +93,7 @@ absl::Status Read(nvc_reader* reader, const std::vector<int64_t>& wanted, nvc_fr
   const FrameIndex& index = reader->index;
   NVC_RETURN_IF_ERROR(CheckIndices(index, wanted));
   ReadOptions options;
+  options.max_pixels = reader->limit.MaxPixels();
   std::optional<NvdecQuota> quota;
   GpuDevice* const device = reader->gpu.device;
   if (device != nullptr) {
@@ -112,7 +111,8 @@ absl::Status Read(nvc_reader* reader, const std::vector<int64_t>& wanted, nvc_fr
   }
   SurfaceSink sink(*reader);
   DamagedFrames damaged;
-  NVC_RETURN_IF_ERROR(ReadFrames(index, *reader->source.bytes, wanted, options, &sink, &damaged));
+  NVC_RETURN_IF_ERROR(reader->limit.Named(
+      ReadFrames(index, *reader->source.bytes, wanted, options, &sink, &damaged)));
   std::vector<std::unique_ptr<nvc_frame>> frames;
   for (const int64_t frame : wanted) {
     const auto found = damaged.find(static_cast<int>(frame));
