@@ -647,3 +647,31 @@ def test_how_answers_are_compared(
             differences_in_a_fresh_process("model", [b"video"], reference)
     else:
         assert differences_in_a_fresh_process("model", [b"video"], reference) == {"logits": apart}
+
+
+@pytest.mark.parametrize(
+    ("labels", "right"),
+    [
+        (["a", "b", "c"], True),
+        (["b", "a", "c"], True),  # their scores are as close as a score may be off
+        (["a", "b", "d"], False),
+        (["c", "b", "a"], False),
+        (["a", "a", "c"], False),
+    ],
+)
+def test_labels_change_places_only_where_scores_are_close(
+    monkeypatch: Any, labels: list[str], right: bool
+) -> None:
+    scores = np.array([[9.0, 8.999, 1.0]])
+
+    def run(command: list[str], **_: Any) -> subprocess.CompletedProcess[str]:
+        np.savez(command[-1], labels=np.array([labels], "S"), scores=scores)
+        return subprocess.CompletedProcess(command, 0, "", "")
+
+    monkeypatch.setattr(subprocess, "run", run)
+    reference = {"labels": np.array([["a", "b", "c"]], "S"), "scores": scores}
+    if right:
+        assert differences_in_a_fresh_process("model", [b"video"], reference) == {"scores": 0}
+    else:
+        with pytest.raises(RuntimeError, match="output 'labels' is"):
+            differences_in_a_fresh_process("model", [b"video"], reference)

@@ -51,6 +51,7 @@ def wait_for_sessions() -> None:
     assert nvc.decoder_pool().in_use == 0
 
 
+@pytest.mark.alone  # Other work would change the times from one call to the next.
 # A chunk has the time for itself, so that only the shortest is surely too short.
 @pytest.mark.parametrize(("call", "least"), [(decode, 2), (clips, 2), (chunks, 1)])
 def test_it_ends_in_time_and_gives_its_sessions_back(

@@ -60,7 +60,10 @@ def differences_in_a_fresh_process(
     for name, tensor in reference.items():
         want, got = _plain(np.asarray(tensor)), answers[name]
         if want.shape != got.shape or want.dtype.kind not in "fiu":
-            if want.shape != got.shape or not np.array_equal(want, got):
+            equal = want.shape == got.shape and np.array_equal(want, got)
+            if not equal and name == "labels" and want.shape == got.shape:
+                equal = _are_ties(want, got, reference.get("scores"))
+            if not equal:
                 raise RuntimeError(f"in a fresh process, output {name!r} is {got}, not {want}")
             continue
         exact = want.dtype.kind != "f"
@@ -77,6 +80,24 @@ def differences_in_a_fresh_process(
                 "network one after the other"
             )
     return found
+
+
+def _are_ties(want: np.ndarray, got: np.ndarray, scores: Any) -> bool:
+    """Whether the labels only change places, and only where their scores are so close that either
+    order is right."""
+    if scores is None or np.shape(scores) != want.shape or want.ndim == 0:
+        return False
+    known = np.asarray(scores, np.float64).reshape(-1, want.shape[-1])
+    close = 2 * _TOLERANCE * np.abs(known[np.isfinite(known)]).max(initial=0)
+    rows = zip(want.reshape(known.shape), got.reshape(known.shape), known)
+    for expected, found, values in rows:
+        if sorted(found) != sorted(expected):
+            return False
+        of_label = dict(zip(expected, values))
+        for place in np.flatnonzero(expected != found):
+            if not abs(of_label[found[place]] - values[place]) <= close:
+                return False
+    return True
 
 
 def _require_engines(log: str) -> None:
