@@ -15,10 +15,12 @@ MAX_DROP: Mapping[str, float] = {"FP32": 0.1, "FP16": 0.1, "INT8": 1.0}
 
 @dataclasses.dataclass(frozen=True)
 class Hits:
-    """How many of the examples a model recognised; top5 is None for five classes or fewer."""
+    """How many of the examples a model recognised; top5 is None for five classes or fewer. For
+    `silent` examples it gave no answer: all scores are equal, or one is NaN."""
 
     top1: int
     top5: int | None
+    silent: int = 0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -27,7 +29,8 @@ class LabelReport:
 
     `lost` examples have the right best class in the native model only, `gained` in the converted
     one only. `native_ran` are signatures of which only TensorFlow computed the answers, and no
-    engine: this fails the check, as in VerificationReport.
+    engine: this fails the check, as in VerificationReport. So do a native model that is no better
+    than chance, as then nothing can be lost, and more `silent` examples than in the native model.
     """
 
     native: str
@@ -43,6 +46,7 @@ class LabelReport:
     max_drop: float  # in points; inf allows any
     native_ran: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    classes: int | None = None
 
     @property
     def passed(self) -> bool:
@@ -57,8 +61,25 @@ class LabelReport:
         # Counts are subtracted, so that equal shares differ by exactly 0.
         return None if before is None else 100 * (after - before) / self.examples
 
+    def is_chance(self) -> bool:
+        """Whether the native model recognises no more than chance would, and a drop matters."""
+        if self.classes is None or math.isinf(self.max_drop):
+            return False
+        return self.native_hits.top1 * self.classes <= self.examples
+
     def failures(self) -> list[str]:
         found = list(self.native_ran)
+        if self.is_chance():
+            found.append(
+                f"{self.native} recognises {self.share(self.native_hits.top1):.2f} % of "
+                f"{self.examples} examples, no more than chance with {self.classes} classes"
+            )
+        silent = self.converted_hits.silent - self.native_hits.silent
+        if silent > 0 and math.isfinite(self.max_drop):
+            found.append(
+                f"{silent} more of {self.examples} examples have no answer: all scores are equal, "
+                "or one is NaN"
+            )
         for name in ("top1", "top5"):
             gained = self.difference(name)
             if gained is not None and -gained > self.max_drop:
@@ -82,6 +103,12 @@ class LabelReport:
                 f"the examples prove nothing of the engines of {self.converted}:\n  {lines}\nGive "
                 "a shape that engines were built for (shapes, --shape; batch_size, --batch-size), "
                 "or convert for the shape of the requests (input_shapes, shape_ranges)"
+            )
+        if self.is_chance():
+            raise VerificationError(
+                f"the examples prove nothing of {self.converted}:\n  {lines}\nLabels and pictures "
+                "must be as in training: the first class's number (label_offset, --label-offset), "
+                "the values (value_range, mean, std; --value-range, --mean, --std) and the size"
             )
         raise VerificationError(
             f"{self.converted} recognises fewer examples than {self.native}:\n  {lines}\n"

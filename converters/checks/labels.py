@@ -143,6 +143,7 @@ def verify_labels(
         max_drop=MAX_DROP[precision] if max_drop is None else max_drop,
         native_ran=use.native,
         notes=use.notes,
+        classes=found["native"]["classes"],
     )
 
 
@@ -167,18 +168,21 @@ def count_hits(
     output, seen = scores, {}
     top1: list[npt.NDArray[np.bool_]] = []
     top5: list[npt.NDArray[np.bool_]] = []
-    classes = 0
+    classes = silent = 0
     for index, batch in enumerate(labelled.batches(specs, batch_size, num_batches)):
         results = run_batch(loaded, batch.inputs, role, index)
         output = _scores_output(results, output, len(next(iter(batch.inputs.values()))))
         seen = {name: list(value.shape) for name, value in batch.inputs.items()}
         ranks = ranks_of(results[output][: len(batch.labels)], batch.labels)
         classes = results[output].shape[1]
+        silent += int(np.count_nonzero(ranks == classes))
         top1.append(ranks < 1)
         top5.append(ranks < 5)
     return {
         "output": output,
         "shapes": seen,
+        "classes": classes,
+        "silent": silent,
         "top1": _text(top1),
         "top5": _text(top5) if classes > 5 else None,
     }
@@ -292,9 +296,8 @@ def _name(model: Model) -> str:
 
 
 def _hits(found: Mapping[str, Any]) -> Hits:
-    return Hits(
-        found["top1"].count("1"), None if found["top5"] is None else found["top5"].count("1")
-    )
+    top5 = None if found["top5"] is None else found["top5"].count("1")
+    return Hits(found["top1"].count("1"), top5, found["silent"])
 
 
 def _text(flags: Sequence[npt.NDArray[np.bool_]]) -> str:

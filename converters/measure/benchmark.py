@@ -16,11 +16,11 @@ from typing import Any
 
 from converters.checks.fresh_check import Request, fresh_check
 from converters.inputs.batch_files import spool_files, write_spool
-from converters.inputs.calibration_data import Batch
+from converters.inputs.calibration_data import Batch, InputSpec
 from converters.measure.benchmark_data import BenchmarkData, Cell, FirstResult
 from converters.measure.benchmark_page import benchmark_page
 from converters.measure.benchmark_text import benchmark_text
-from converters.measure.cells import cell_batches
+from converters.measure.cells import cell_batches, items_of
 from converters.measure.figures import Figures
 from converters.measure.measure_job import measure
 from converters.measure.model_requests import ENGINES_ALONE
@@ -29,7 +29,7 @@ from converters.measure.turns import TurnTaker
 from converters.util.child import environment_variables
 from converters.util.errors import EngineError, MeasureError
 from converters.util.progress import Progress
-from converters.util.shapes import Shape, ShapeSet, batch_of, format_shape_set, shapes_of
+from converters.util.shapes import Shape, ShapeSet, format_shape_set, shapes_of
 
 INPUTS = ("device", "host")
 MODEL, ORIGINAL = "model", "original"
@@ -58,12 +58,9 @@ class _Wanted:
     """A cell to measure: its batches are in `folder`."""
 
     shapes: Mapping[str, Shape]
+    items: int
     folder: str
     callers: int
-
-    @property
-    def items(self) -> int:
-        return batch_of(self.shapes)
 
     def job(self) -> dict[str, Any]:
         return {"folder": self.folder, "items": self.items, "callers": self.callers}
@@ -141,7 +138,7 @@ def benchmark(
             subjects[ORIGINAL] = open_subject(original, work / ORIGINAL, signature, tags, outputs)
             check_same_inputs(subjects[MODEL], subjects[ORIGINAL])
         batches = cell_batches(subjects[MODEL].specs, sets, batch_sizes or (), data, seed)
-        wanted = _wanted(batches, concurrency, work)
+        wanted = _wanted(batches, subjects[MODEL].specs, concurrency, work)
         notes = []
         for subject in subjects.values():
             notes += _engines_run(subject, wanted, shown)
@@ -222,7 +219,10 @@ def _check(
 
 
 def _wanted(
-    cells: Iterable[Sequence[Batch]], concurrency: Sequence[int], work: Path
+    cells: Iterable[Sequence[Batch]],
+    specs: Mapping[str, InputSpec],
+    concurrency: Sequence[int],
+    work: Path,
 ) -> list[_Wanted]:
     """Each cell with each number of callers; the batches go into files of `work`."""
     wanted = []
@@ -230,7 +230,8 @@ def _wanted(
         folder = work / f"cell{number}"
         write_spool(folder, batches, "The batches of a benchmark")
         shapes = shapes_of(batches[0])
-        wanted += [_Wanted(shapes, str(folder), callers) for callers in concurrency]
+        items = items_of(specs, shapes)
+        wanted += [_Wanted(shapes, items, str(folder), callers) for callers in concurrency]
     return wanted
 
 

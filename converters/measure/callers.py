@@ -56,7 +56,12 @@ def run_turn(target: Target, callers: int, queued: int, seconds: float, least: i
             raise
 
     with ThreadPoolExecutor(callers) as pool:
-        futures = [pool.submit(call, caller) for caller in range(callers)]
+        try:
+            futures = [pool.submit(call, caller) for caller in range(callers)]
+        except BaseException:  # the system gives no more threads
+            stop.set()
+            start.abort()  # those that there are wait for all
+            raise
         errors = [error for future in futures if (error := future.exception()) is not None]
         # A broken barrier is only the echo of the first error.
         for error in sorted(errors, key=lambda e: isinstance(e, threading.BrokenBarrierError)):

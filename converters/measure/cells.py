@@ -41,10 +41,27 @@ def cell_batches(
     if data is not None:
         yield from _of_data(data, specs, batch_sizes)
         return
+    seen: list[ShapeSet] = []
     for given in shapes or [{}]:
         for size in _sizes(batch_sizes):
             full = given if size is None else _with_batch(specs, given, size)
-            yield list(random_batches(specs, 1, full, seed=seed, error=MeasureError))
+            found = list(random_batches(specs, 1, full, seed=seed, error=MeasureError))
+            # Shapes that differ in their batch alone are the same with a batch size.
+            if shapes_of(found[0]) not in seen:
+                seen.append(shapes_of(found[0]))
+                yield found
+
+
+def items_of(specs: Mapping[str, InputSpec], shapes: ShapeSet) -> int:
+    """The examples of a request: the first dimension of the inputs that leave it open, such as
+    that of the pictures and not that of a table which goes with them. If no input does, the batch
+    is fixed, and is the largest first dimension."""
+    is_open = {name: shapes[name] for name in shapes if name in specs and _is_open(specs[name])}
+    return batch_of(is_open or shapes)
+
+
+def _is_open(spec: InputSpec) -> bool:
+    return spec.shape is None or (bool(spec.shape) and spec.shape[0] is None)
 
 
 def _sizes(batch_sizes: Sequence[int]) -> list[int | None]:
@@ -56,7 +73,10 @@ def _with_batch(specs: Mapping[str, InputSpec], given: ShapeSet, size: int) -> d
     """Full shapes of all inputs whose first dimension is open, with this batch."""
     known = {input_name(name): tuple(shape) for name, shape in given.items()}
     found = dict(known)
+    has_batch = any(map(_is_open, specs.values()))
     for name, spec in specs.items():
+        if has_batch and not _is_open(spec):  # the batch leaves it as it is
+            continue
         if name in known:
             # A shape that the user gave without a batch of its own is a scalar.
             found[name] = (size, *known[name][1:]) if known[name] else ()
@@ -90,7 +110,7 @@ def _of_data(
         )
         found = list(itertools.islice(source, MOST_BATCHES))
         given = shapes_of(found[0])
-        if size is not None and batch_of(given) != size:
+        if size is not None and items_of(specs, given) != size:
             raise MeasureError(
                 f"a batch of {size} was asked for, and the data gives {format_shape_set(given)}: "
                 "give enough examples, as arrays or files that can be cut into batches"

@@ -88,6 +88,7 @@ class ModelRequests:
     def reset_peak(self) -> None:
         import tensorflow as tf
 
+        self._batches = []  # so that a small cell does not have the inputs of a large one before it
         if self._gpu:
             tf.config.experimental.reset_memory_stats(self._gpu)
         else:

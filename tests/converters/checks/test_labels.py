@@ -206,7 +206,7 @@ def test_a_model_of_bytes_gets_files_of_any_kind(tmp_path: Path, here: None) -> 
         verify_labels(model, model, data)
     report = verify_labels(model, model, data, scores="scores", batch_size=3)
     # Nine bytes are no class: all scores are zero, which recognises nothing.
-    assert (report.examples, report.native_hits) == (8, Hits(2 + 2 + 1, 7))
+    assert (report.examples, report.native_hits) == (8, Hits(2 + 2 + 1, 7, silent=1))
 
 
 def test_ranks() -> None:
@@ -243,6 +243,28 @@ def test_report_as_text() -> None:
     worse = dataclasses.replace(served, converted_hits=Hits(5, None))
     with pytest.raises(VerificationError, match="b recognises fewer .*\n  no engine\n  top1 drops"):
         worse.raise_if_failed()
+
+
+def test_labels_that_do_not_fit_prove_nothing() -> None:
+    """Where the native model recognises nothing, nothing can be lost."""
+    by_chance = LabelReport(
+        "a", "b", "INT8", "s", "y", 250, Hits(25, 100), Hits(24, 100), 1, 0, 1.0, classes=10
+    )
+    assert not by_chance.passed
+    with pytest.raises(VerificationError, match=r"a recognises 10.00 % .*\n.*--label-offset"):
+        by_chance.raise_if_failed()
+    assert dataclasses.replace(by_chance, native_hits=Hits(26, 100), max_drop=1.0).passed
+    assert dataclasses.replace(by_chance, max_drop=math.inf).passed
+
+
+def test_examples_without_an_answer_are_lost() -> None:
+    silent = LabelReport(
+        "a", "b", "INT8", "s", "y", 500, Hits(400, 500, 2), Hits(398, 500, 9), 2, 0, 1.0
+    )
+    assert silent.failures() == [
+        "7 more of 500 examples have no answer: all scores are equal, or one is NaN"
+    ]
+    assert dataclasses.replace(silent, converted_hits=Hits(398, 500, 1)).passed
 
 
 def bad_npz(path: Path, **arrays: Any) -> Path:
@@ -329,4 +351,4 @@ def test_videos_with_labels(tmp_path: Path, here: None) -> None:
     data = tmp_path / "videos"
     report = verify_labels(model, model, data, scores="color", batch_size=2)
     # The model gives zeros for the broken one.
-    assert (report.examples, report.native_hits) == (7, Hits(6, None))
+    assert (report.examples, report.native_hits) == (7, Hits(6, None, silent=1))

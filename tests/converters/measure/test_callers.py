@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -93,4 +94,19 @@ def test_an_error_of_one_caller_ends_all(where: str) -> None:
     began = time.monotonic()
     with pytest.raises(ValueError, match="no such shape"):
         run_turn(target, 3, 1, 60.0, 1)
+    assert time.monotonic() - began < 10
+
+
+def test_callers_that_get_no_thread_end_all(monkeypatch: Any) -> None:
+    submit = ThreadPoolExecutor.submit
+
+    def refuse(pool: ThreadPoolExecutor, call: Any, caller: int) -> Any:
+        if caller == 2:
+            raise RuntimeError("can't start new thread")
+        return submit(pool, call, caller)
+
+    monkeypatch.setattr(ThreadPoolExecutor, "submit", refuse)
+    began = time.monotonic()
+    with pytest.raises(RuntimeError, match="can't start new thread"):
+        run_turn(Sleeper(0.001), 4, 1, 60.0, 1)
     assert time.monotonic() - began < 10

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from converters.inputs.calibration_data import InputSpec
-from converters.measure.cells import MOST_BATCHES, cell_batches
+from converters.measure.cells import MOST_BATCHES, cell_batches, items_of
 from converters.util.errors import MeasureError
 
 FLOAT = np.dtype(np.float32)
@@ -36,6 +36,21 @@ def test_random_batches() -> None:
 def test_a_batch_replaces_the_first_dimension_of_a_shape() -> None:
     found = shapes(OPEN, [{"x": (1, 7, 3)}], (2, 8))
     assert found == [{"x": (2, 7, 3), "flag": ()}, {"x": (8, 7, 3), "flag": ()}]
+
+
+def test_shapes_that_differ_in_their_batch_alone_are_one_with_a_batch_size() -> None:
+    assert shapes(X, [{"x": (1, 3)}, {"x": (2, 3)}], (4, 8)) == [{"x": (4, 3)}, {"x": (8, 3)}]
+
+
+def test_items_are_those_of_the_open_dimension() -> None:
+    """A table that goes with each request is no batch of its own."""
+    specs = {**X, "table": InputSpec((16, 5), np.dtype(np.float32))}
+    (found,) = shapes(specs, sizes=(8,))
+    assert found == {"x": (8, 3), "table": (16, 5)} and items_of(specs, found) == 8
+    rows = {"x": np.zeros((8, 3), np.float32), "table": np.zeros((16, 5), np.float32)}
+    (given,) = shapes(specs, [{name: array.shape for name, array in rows.items()}], (4,))
+    assert given == {"x": (4, 3), "table": (16, 5)}
+    assert items_of(FIXED, {"x": (4, 3)}) == 4
 
 
 @pytest.mark.parametrize(
