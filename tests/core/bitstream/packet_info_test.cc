@@ -81,6 +81,21 @@ TEST(PacketInspectorTest, HevcPicturesAfterAnEndOfSequenceAreLeftToTheDecoder) {
             -1);
 }
 
+TEST(PacketInspectorTest, HevcSequencesEndBehindAPictureToo) {
+  const auto inspector = InspectorOf(AV_CODEC_ID_HEVC);
+  EXPECT_EQ(Inspect(inspector.get(), {0, 0, 1, 19 << 1, 1, 0x80}).shown, 1);
+  EXPECT_EQ(Inspect(inspector.get(), {0, 0, 1, 1 << 1, 1, 0x80, 0, 0, 1, 36 << 1, 1}).shown, 1);
+  EXPECT_EQ(Inspect(inspector.get(), {0, 0, 1, 21 << 1, 1, 0x80}).shown, -1);
+  EXPECT_EQ(Inspect(inspector.get(), {0, 0, 1, 21 << 1, 1, 0x80}).shown, 1);
+}
+
+TEST(PacketInspectorTest, HevcPicturesThatDropWaitingOnesAreLeftToTheDecoder) {
+  const auto inspector = InspectorOf(AV_CODEC_ID_HEVC);
+  const std::vector<uint8_t> drops = {0, 0, 1, 19 << 1, 1, 0xC0};
+  EXPECT_EQ(Inspect(inspector.get(), drops).shown, 1) << "nothing waits before the first";
+  EXPECT_EQ(Inspect(inspector.get(), drops).shown, -1);
+}
+
 TEST(PacketInspectorTest, Mpeg2PictureTypes) {
   const auto picture = [](int type) {
     return std::vector<uint8_t>{0, 0, 1, 0, 0, static_cast<uint8_t>(type << 3), 0, 0};
@@ -90,6 +105,10 @@ TEST(PacketInspectorTest, Mpeg2PictureTypes) {
   EXPECT_FALSE(Inspect(AV_CODEC_ID_MPEG2VIDEO, picture(2)).droppable);
   EXPECT_TRUE(Inspect(AV_CODEC_ID_MPEG2VIDEO, picture(3)).droppable);
   EXPECT_EQ(Inspect(AV_CODEC_ID_MPEG2VIDEO, {1, 2, 3, 4}).shown, -1);
+  std::vector<uint8_t> fields = picture(1);
+  const std::vector<uint8_t> second = picture(2);
+  fields.insert(fields.end(), second.begin(), second.end());
+  EXPECT_TRUE(Inspect(AV_CODEC_ID_MPEG2VIDEO, fields, AV_PKT_FLAG_KEY).random_access);
 }
 
 TEST(PacketInspectorTest, Mpeg4Vops) {
@@ -161,7 +180,12 @@ TEST(PacketInspectorTest, Av1FramesInNoSlotAreDroppable) {
   EXPECT_FALSE(Inspect(inspector.get(), frame(key, "")).droppable);
   EXPECT_FALSE(Inspect(inspector.get(), show_slot_3).droppable) << "it holds a key frame now";
   EXPECT_FALSE(Inspect(inspector.get(), {0x32}).droppable) << "cut off";
-  EXPECT_TRUE(Inspect(inspector.get(), frame(inter, "00000000"), AV_PKT_FLAG_KEY).random_access);
+  // dav1d needs a sequence header in the packet, also if the container has it.
+  EXPECT_FALSE(Inspect(inspector.get(), frame(key, ""), AV_PKT_FLAG_KEY).random_access);
+  std::vector<uint8_t> start = sequence;
+  const std::vector<uint8_t> picture = frame(key, "");
+  start.insert(start.end(), picture.begin(), picture.end());
+  EXPECT_TRUE(Inspect(inspector.get(), start, AV_PKT_FLAG_KEY).random_access);
 }
 
 TEST(PacketInspectorTest, Av1PicturesNameWhatTheyReferTo) {
@@ -332,6 +356,24 @@ class H264FieldsTest : public ::testing::Test {
 
   std::unique_ptr<PacketInspector> inspector_;
 };
+
+// A decoder that starts in the stream has the first sets alone.
+TEST_F(H264FieldsTest, DecodingStartsOnlyWhereTheSetsInForceAreKnown) {
+  const auto idr_with = [&](uint8_t last_of_pps) {
+    std::vector<uint8_t> unit = {0, 0, 1, 0x28, 0b11001110, last_of_pps, 0x80};
+    const std::vector<uint8_t> slice = FieldSlice(2, 5, 0, false, false);
+    unit.insert(unit.end(), slice.begin(), slice.end());
+    return Inspect(inspector_.get(), unit).random_access;
+  };
+  const auto idr = [&] { return Slice(2, 0, false, false, /*idr=*/true).random_access; };
+  EXPECT_TRUE(idr());
+  EXPECT_TRUE(idr_with(0x3C)) << "the same set again";
+  EXPECT_TRUE(idr());
+  EXPECT_TRUE(idr_with(0x38)) << "another set, in this packet";
+  EXPECT_FALSE(idr());
+  EXPECT_TRUE(idr_with(0x3C));
+  EXPECT_TRUE(idr());
+}
 
 TEST_F(H264FieldsTest, ASecondFieldHasTheOtherParityAndTheSameNumber) {
   EXPECT_FALSE(Slice(2, 0, true, false, /*idr=*/true).second_field);

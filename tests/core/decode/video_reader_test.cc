@@ -232,7 +232,7 @@ TEST_F(VideoReaderTest, TimestampsBeyondTheReorderDepth) {
   const MemorySource source(bytes_);
   const FrameIndex index = FrameIndex::Build(source, {}, nullptr).value();
   ASSERT_EQ(index.num_frames(), kBFramesClipFrames);
-  EXPECT_EQ(index.reorder_depth(), FrameIndex::kMaxReorderDepth);
+  EXPECT_LT(index.reorder_depth(), FrameIndex::kMaxReorderDepth);  // by the decoder
   EXPECT_EQ(Read(index, source, all_).hashes.size(), all_.size());
 }
 

@@ -66,13 +66,17 @@ Av1Inspector::Av1Inspector(const AVCodecParameters& codec) {
 
 PacketInfo Av1Inspector::Inspect(const AVPacket& packet) {
   PacketInfo info;
-  info.random_access = (packet.flags & AV_PKT_FLAG_KEY) != 0;
+  const bool key = (packet.flags & AV_PKT_FLAG_KEY) != 0;
+  has_sequence_ = false;
   const auto slots = slots_;
   const int first = num_pictures_;
   bool keeps = true;
-  if (ReadPictures(packet.data, static_cast<size_t>(packet.size), info.random_access,
-                   &info.pictures, &keeps)) {
-    info.droppable = keeps && !info.pictures.empty() && !info.random_access;
+  const bool is_read =
+      ReadPictures(packet.data, static_cast<size_t>(packet.size), key, &info.pictures, &keeps);
+  // FFmpeg does not pass the container's sequence header to dav1d.
+  info.random_access = key && has_sequence_;
+  if (is_read) {
+    info.droppable = keeps && !info.pictures.empty() && !key;
     return info;
   }
   slots_ = slots;
@@ -92,11 +96,10 @@ bool Av1Inspector::ReadPictures(const uint8_t* data, size_t size, bool random_ac
                                 std::vector<CodedPicture>* pictures, bool* keeps) {
   const uint8_t* at = data;
   const uint8_t* const end = data + size;
-  bool sequence = false;
   for (Obu obu; NextObu(&at, end, &obu);) {
     if (obu.type == kSequenceHeader) {
       ReadSequence(BitReader(obu.data, obu.size));
-      sequence = true;
+      has_sequence_ = true;
     } else if (obu.type == kFrameHeader || obu.type == kFrame) {
       CodedPicture picture;
       picture.begin = static_cast<int>(obu.begin - data);
@@ -112,14 +115,14 @@ bool Av1Inspector::ReadPictures(const uint8_t* data, size_t size, bool random_ac
       return false;
     }
   }
-  *keeps = *keeps && !sequence;
+  *keeps = *keeps && !has_sequence_;
   // A sequence header here does not belong to a random access point. Later packets may need it even
   // if they need none of the pictures in this packet.
-  if (sequence && !random_access && !pictures->empty()) return false;
+  if (has_sequence_ && !random_access && !pictures->empty()) return false;
   const auto shown = std::count_if(pictures->begin(), pictures->end(),
                                    [](const CodedPicture& picture) { return picture.shown; });
   const bool shows_one = shown == 1 && pictures->back().shown;
-  return at == end && (shows_one || (pictures->empty() && sequence));
+  return at == end && (shows_one || (pictures->empty() && has_sequence_));
 }
 
 void Av1Inspector::ReferToAllSlots(CodedPicture* picture) const {

@@ -57,6 +57,7 @@ class Av1Inspector : public PacketInspector {
   bool ComesNext(int order_hint);
 
   Sequence sequence_;
+  bool has_sequence_ = false;  // in the packet
   std::array<Slot, 8> slots_{};
   int num_pictures_ = 0;      // read so far, and the number of the next picture
   int last_order_hint_ = -1;  // order hint of the frame shown last; -1: not known

@@ -1,5 +1,6 @@
 #include "tf_nvcodec/core/bitstream/h264_inspector.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "tf_nvcodec/core/bitstream/bit_reader.h"
@@ -41,6 +42,7 @@ H264Inspector::H264Inspector(const AVCodecParameters& codec)
   } else {
     ReadParameterSets(codec.extradata, size);
   }
+  has_description_ = true;
 }
 
 // Reads an avcC record (ISO/IEC 14496-15, 5.3.3.1). It has a counted list of SPS and then one of
@@ -63,7 +65,9 @@ void H264Inspector::ReadParameterSets(const uint8_t* data, size_t size) {
 
 void H264Inspector::ReadSps(const NalUnit& nal) {
   const std::optional<H264Sps> sps = ReadH264Sps(nal);
-  if (sps.has_value() && sps->id < sps_.size()) sps_[sps->id] = sps;
+  if (!sps.has_value() || sps->id >= sps_.size()) return;
+  sps_[sps->id] = sps;
+  Note(kSps, sps->id, nal);
 }
 
 void H264Inspector::ReadPps(const NalUnit& nal) {
@@ -74,7 +78,31 @@ void H264Inspector::ReadPps(const NalUnit& nal) {
   const uint32_t sps = bits.UnsignedGolomb();
   if (id < sps_of_pps_.size() && sps < sps_.size()) {
     sps_of_pps_[id] = static_cast<int16_t>(sps);
+    Note(kPps, id, nal);
   }
+}
+
+void H264Inspector::Note(int type, uint32_t id, const NalUnit& nal) {
+  // nal_ref_idc in the first byte and zeros at the end are no part of a set.
+  std::string bytes(nal.data + 1, nal.data + nal.size);
+  bytes.erase(bytes.find_last_not_of('\0') + 1);
+  const SetKey key(type, id);
+  own_.insert(key);
+  if (!has_description_) {
+    described_[key] = std::move(bytes);
+    has_sps_ = has_sps_ || type == kSps;
+    return;
+  }
+  const auto known = described_.find(key);
+  if (known != described_.end() && known->second == bytes) {
+    replaced_.erase(key);
+  } else {
+    replaced_.insert(key);
+  }
+}
+
+bool H264Inspector::HasItsSets() const {
+  return std::includes(own_.begin(), own_.end(), replaced_.begin(), replaced_.end());
 }
 
 H264Inspector::Picture H264Inspector::ReadSlice(const NalUnit& slice) const {
@@ -127,6 +155,8 @@ bool H264Inspector::LacksReference(const Picture& picture, bool idr, bool refere
 
 PacketInfo H264Inspector::Inspect(const AVPacket& packet) {
   PacketInfo info;
+  has_description_ = has_description_ || has_sps_;
+  own_.clear();
   bool recovery_point = false;
   NalWalker walker(packet.data, static_cast<size_t>(packet.size), length_bytes_);
   for (NalUnit nal; walker.Next(&nal);) {
@@ -141,7 +171,7 @@ PacketInfo H264Inspector::Inspect(const AVPacket& packet) {
     info.second_field = CompletesFrame(picture, type == kIdr);
     info.lacks_reference = LacksReference(picture, type == kIdr, (nal.data[0] & 0x60) != 0);
     const bool flagged_key = (packet.flags & AV_PKT_FLAG_KEY) != 0;
-    info.random_access = type == kIdr || (recovery_point && flagged_key);
+    info.random_access = (type == kIdr || (recovery_point && flagged_key)) && HasItsSets();
     info.droppable = (nal.data[0] & 0x60) == 0 && !info.random_access;  // nal_ref_idc
     return info;
   }

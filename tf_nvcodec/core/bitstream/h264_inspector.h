@@ -5,7 +5,11 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <set>
+#include <string>
+#include <utility>
 
 #include "tf_nvcodec/core/bitstream/nal_units.h"
 #include "tf_nvcodec/core/bitstream/packet_info.h"
@@ -26,6 +30,10 @@ class H264Inspector : public PacketInspector {
   void ReadParameterSets(const uint8_t* data, size_t size);
   void ReadSps(const NalUnit& nal);
   void ReadPps(const NalUnit& nal);
+  // Compares a set with that of the stream's description.
+  void Note(int type, uint32_t id, const NalUnit& nal);
+  // Whether a decoder that starts at this packet, with the description, has all sets in force.
+  bool HasItsSets() const;
   // Fields from the header of a picture's first slice.
   struct Picture {
     bool known = false;  // false: the picture's parameter sets are missing
@@ -42,6 +50,12 @@ class H264Inspector : public PacketInspector {
   std::optional<uint32_t> last_frame_num_;  // 7.4.3: PrevRefFrameNum
   std::array<std::optional<H264Sps>, 32> sps_;
   std::array<int16_t, 256> sps_of_pps_;
+  using SetKey = std::pair<int, uint32_t>;  // the NAL unit's type and the set's id
+  // The sets of the description. Without one, FFmpeg makes it of the first packet that has an SPS.
+  std::map<SetKey, std::string> described_;
+  bool has_description_ = false, has_sps_ = false;
+  std::set<SetKey> replaced_;  // in force, and not as described
+  std::set<SetKey> own_;       // of this packet
 };
 
 }  // namespace nvc

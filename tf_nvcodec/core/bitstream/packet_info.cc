@@ -20,6 +20,7 @@ class HevcInspector : public PacketInspector {
 
   PacketInfo Inspect(const AVPacket& packet) override {
     PacketInfo info;
+    bool is_read = false;
     NalWalker walker(packet.data, static_cast<size_t>(packet.size), length_bytes_);
     for (NalUnit nal; walker.Next(&nal);) {
       if (nal.size < 2) continue;
@@ -28,7 +29,7 @@ class HevcInspector : public PacketInspector {
       if (layer > 0) continue;
       constexpr int kEndOfSequence = 36, kEndOfBitstream = 37;
       if (type == kEndOfSequence || type == kEndOfBitstream) ended_ = true;
-      if (type > 31) continue;
+      if (type > 31 || is_read) continue;
       constexpr int kRaslN = 8, kRaslR = 9, kBlaFirst = 16, kIrapFirst = 16, kIrapLast = 23;
       info.random_access = type >= kIrapFirst && type <= kIrapLast;
       info.skipped_leading = type == kRaslN || type == kRaslR;
@@ -37,13 +38,20 @@ class HevcInspector : public PacketInspector {
       // RASL pictures after a BLA, or after an end of sequence, are never shown.
       const bool bla = type >= kBlaFirst && type <= kBlaFirst + 2;
       if (bla || (ended_ && info.random_access)) info.shown = -1;
-      return info;
+      // An IDR picture may ask for the pictures that wait before it to be dropped (8.3.2):
+      // no_output_of_prior_pics_flag is the second bit of its header.
+      constexpr int kIdrFirst = 19;
+      const bool idr = type == kIdrFirst || type == kIdrFirst + 1;
+      if (idr && began_ && nal.size > 2 && (nal.data[2] & 0x40) != 0) info.shown = -1;
+      ended_ = ended_ && !info.random_access;
+      is_read = began_ = true;  // an end of the sequence may follow the picture
     }
-    info.shown = -1;
+    if (!is_read) info.shown = -1;
     return info;
   }
 
  private:
+  bool began_ = false;
   int length_bytes_;
   bool ended_ = false;
 };
@@ -115,7 +123,8 @@ class Mpeg2Inspector : public PacketInspector {
       word = (word << 8) | packet.data[i];
       if (word != 0x00000100) continue;
       const int type = (packet.data[i + 2] >> 3) & 7;
-      info.random_access = pictures == 0 && type == 1 && FlaggedKey(packet);
+      // A second picture is the second field.
+      if (pictures == 0) info.random_access = type == 1 && FlaggedKey(packet);
       info.droppable = (pictures == 0 || info.droppable) && type == 3;
       ++pictures;
     }

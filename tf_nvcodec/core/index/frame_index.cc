@@ -7,6 +7,7 @@
 #include <limits>
 #include <set>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "tf_nvcodec/core/base/cancelled.h"
 #include "tf_nvcodec/core/base/status.h"
@@ -84,12 +85,19 @@ class FrameIndexBuilder {
 
  private:
   absl::Status NoFrames() const {
-    return absl::DataLossError(absl::StrCat(
-        "contents (", index_.stream_.container, ", ",
-        avcodec_get_name(index_.stream_.codec->codec_id), ", ", source_.Size(),
-        " bytes) has a video stream but no frame that can be decoded: ",
-        index_.packets_.empty() ? "it holds no video packet" : "its packets are damaged",
-        index_.damage_.empty() ? "" : absl::StrCat(" (", index_.damage_, ")")));
+    return absl::DataLossError(
+        absl::StrCat("contents (", index_.stream_.container, ", ",
+                     avcodec_get_name(index_.stream_.codec->codec_id), ", ", source_.Size(),
+                     " bytes) has a video stream but no frame that can be decoded: ", WhyNoFrames(),
+                     index_.damage_.empty() ? "" : absl::StrCat(" (", index_.damage_, ")")));
+  }
+
+  const char* WhyNoFrames() const {
+    if (index_.packets_.empty()) return "it holds no video packet";
+    const bool none_is_wanted = std::all_of(
+        index_.packets_.begin(), index_.packets_.end(),
+        [](const PacketEntry& packet) { return (packet.flags & AV_PKT_FLAG_DISCARD) != 0; });
+    return none_is_wanted ? "its edit list shows none of its packets" : "its packets are damaged";
   }
 
   absl::Status ReadPackets() {
@@ -270,8 +278,36 @@ class FrameIndexBuilder {
     for (size_t i = 1; i < order.size(); ++i) {
       if (pts(order[i]) == pts(order[i - 1])) return false;
     }
+    // Two streams in one file may have clocks that overlap.
+    if (GoesBack(order)) return false;
     for (const int i : order) AppendFrame(i, pts(i));
     return true;
+  }
+
+  // Whether the clock goes back inside the stream, which reordering does not explain. `order` are
+  // the shown packets by their pts.
+  bool GoesBack(const std::vector<int>& order) const {
+    const AVCodecID codec = index_.stream_.codec->codec_id;
+    const bool reorders =
+        codec != AV_CODEC_ID_VP8 && codec != AV_CODEC_ID_VP9 && codec != AV_CODEC_ID_AV1;
+    if (!reorders) return !std::is_sorted(order.begin(), order.end());
+    std::vector<int> place(index_.packets_.size());
+    for (size_t i = 0; i < order.size(); ++i) {
+      place[static_cast<size_t>(order[i])] = static_cast<int>(i);
+    }
+    for (size_t i = 0; i < shown_.size(); ++i) {
+      const int earlier = static_cast<int>(i) - place[static_cast<size_t>(shown_[i])];
+      if (earlier > FrameIndex::kMaxReorderDepth) return true;
+    }
+    // Matroska has no dts. FFmpeg makes them up, and they may go back in a good stream.
+    if (absl::StrContains(index_.stream_.container, "matroska")) return false;
+    int64_t latest = INT64_MIN;
+    for (const PacketEntry& packet : index_.packets_) {
+      if (packet.dts == AV_NOPTS_VALUE) continue;
+      if (packet.dts < latest) return true;
+      latest = packet.dts;
+    }
+    return false;
   }
 
   void AppendFrame(int packet, int64_t pts) {
@@ -310,6 +346,10 @@ class FrameIndexBuilder {
         if (from >= 0 && from < count && !seen[static_cast<size_t>(from)]) {
           seen[static_cast<size_t>(from)] = true;
           AppendFrame(static_cast<int>(from), frame->best_effort_timestamp);
+          if (limits_.max_frames > 0 && index_.num_frames() > limits_.max_frames) {
+            return absl::ResourceExhaustedError(
+                absl::StrCat("contents has more frames than max_frames, ", limits_.max_frames));
+          }
           // Some containers flag every packet as a key frame.
           PacketEntry& entry = index_.packets_[static_cast<size_t>(from)];
           entry.random_access = entry.random_access && (knows_codec_ || IsKeyFrame(*frame));
@@ -451,9 +491,13 @@ class FrameIndexBuilder {
     // The random access points that show frames, but not those that a later one with an earlier
     // frame replaces. So their frames ascend, and many of them cost no more than a few.
     std::vector<int> shown;
-    std::vector<int> hidden;  // those that show none
+    // Those that show none, without those that a later one with an earlier time replaces.
+    std::vector<int> hidden;
     const auto frame_of = [this](int packet) {
       return index_.packets_[static_cast<size_t>(packet)].frame;
+    };
+    const auto pts_of = [this](int packet) {
+      return index_.packets_[static_cast<size_t>(packet)].pts;
     };
     const int count = static_cast<int>(index_.packets_.size());
     for (int i = 0; i < count; ++i) {
@@ -463,27 +507,28 @@ class FrameIndexBuilder {
       }
       const int frame = frame_of(i);
       if (index_.packets_[static_cast<size_t>(i)].random_access) {
-        while (frame >= 0 && !shown.empty() && frame_of(shown.back()) > frame) shown.pop_back();
-        (frame >= 0 ? shown : hidden).push_back(i);
+        if (frame >= 0) {
+          while (!shown.empty() && frame_of(shown.back()) > frame) shown.pop_back();
+          shown.push_back(i);
+        } else if (pts_of(i) != AV_NOPTS_VALUE) {
+          while (!hidden.empty() && pts_of(hidden.back()) >= pts_of(i)) hidden.pop_back();
+          hidden.push_back(i);
+        }
       }
       if (frame < 0) continue;
       const auto later =
           std::upper_bound(shown.begin(), shown.end(), frame,
                            [&](int wanted, int start) { return wanted < frame_of(start); });
       int start = later == shown.begin() ? -1 : *std::prev(later);
-      for (auto it = hidden.rbegin(); it != hidden.rend() && *it > start; ++it) {
-        if (!ShownBefore(i, *it)) start = *it;
+      if (pts_of(i) != AV_NOPTS_VALUE) {
+        const auto after =
+            std::upper_bound(hidden.begin(), hidden.end(), pts_of(i),
+                             [&](int64_t wanted, int point) { return wanted < pts_of(point); });
+        if (after != hidden.begin()) start = std::max(start, *std::prev(after));
       }
       index_.frames_[static_cast<size_t>(frame)].start_packet = std::max(start, 0);
     }
     return absl::OkStatus();
-  }
-
-  // By their times.
-  bool ShownBefore(int packet, int start) const {
-    const PacketEntry& a = index_.packets_[static_cast<size_t>(packet)];
-    const PacketEntry& b = index_.packets_[static_cast<size_t>(start)];
-    return a.pts == AV_NOPTS_VALUE || b.pts == AV_NOPTS_VALUE || a.pts < b.pts;
   }
 
   const ByteSource& source_;
