@@ -107,6 +107,11 @@ class LabelledData:
     def _of_arrays(
         self, files: list[Path], specs: Mapping[str, InputSpec], batch_size: int
     ) -> Iterator[LabelledBatch]:
+        # The last batch may be short here: it is filled later, where the signature fixes the batch.
+        open_specs = {
+            name: dataclasses.replace(spec, shape=spec.shape and (None, *spec.shape[1:]))
+            for name, spec in specs.items()
+        }
         for file in files:
             arrays = _read_npz(file)
             labels = arrays.pop(LABELS, None)
@@ -127,7 +132,7 @@ class LabelledData:
             made = batches(
                 arrays,
                 list(specs),
-                specs=specs,
+                specs=open_specs,
                 batch_size=batch_size,
                 same_shape=False,
                 check_finite=False,

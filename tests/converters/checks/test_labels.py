@@ -175,10 +175,12 @@ def test_every_form_of_data_has_the_same_digits(
     assert part.examples == 32
 
 
-def test_the_last_batch_is_filled(trained: Trained) -> None:
+@pytest.mark.parametrize("batch", [None, 300])  # open in the signature, or fixed
+def test_the_last_batch_is_filled(trained: Trained, batch: int | None) -> None:
     (spec,) = labels.signature_specs(trained.native)["serving_default"].values()
     name = digits.input_of(trained.native)
-    *_, last = LabelledData((str(trained.npz),)).batches({name: spec}, 300)
+    specs = {name: dataclasses.replace(spec, shape=(batch, *spec.shape[1:]))}
+    *_, last = LabelledData((str(trained.npz),)).batches(specs, 300)
     assert last.inputs[name].shape == (300, 16, 16, 1) and len(last.labels) == 100
     np.testing.assert_array_equal(last.inputs[name][100:], last.inputs[name][99:100].repeat(200, 0))
 
