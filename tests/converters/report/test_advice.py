@@ -238,11 +238,40 @@ def test_a_batch_of_one(tmp_path: Path) -> None:
         assert not found(report_of(tmp_path, body, shape), "batch-of-one")
 
 
-def test_engines_for_a_batch_of_one(tmp_path: Path) -> None:
-    one = inspect_model(with_plans("two_engines", tmp_path, batches=(1,)), ask=False)
-    assert [a.nodes for a in found(one, "batch-of-one")] == [(e.name,) for e in one.engines]
-    several = with_plans("two_engines", tmp_path / "several", batches=(1, 8))
-    assert not found(inspect_model(several, ask=False), "batch-of-one")
+def with_batch(model: Path, implicit: bool, fixed: bool) -> Path:
+    """Changes the engines of a SavedModel to an implicit batch, or to inputs of batch 1."""
+    from tensorflow.core.protobuf import saved_model_pb2
+
+    path = model / "saved_model.pb"
+    saved = saved_model_pb2.SavedModel.FromString(path.read_bytes())
+    for function in saved.meta_graphs[0].graph_def.library.function:
+        for node in function.node_def:
+            if node.op == "TRTEngineOp":
+                node.attr["_use_implicit_batch"].b = implicit
+                for shape in node.attr["input_shapes"].list.shape if fixed else ():
+                    shape.dim[0].size = 1
+    path.write_bytes(saved.SerializeToString())
+    return model
+
+
+@pytest.mark.parametrize(
+    ("implicit", "fixed", "batches", "advised"),
+    [
+        (True, False, (1,), True),
+        (True, False, (1, 8), False),
+        (False, True, (1,), True),
+        # A plan that is first built for a batch of 1 may serve a range.
+        (False, False, (1,), False),
+    ],
+)
+def test_engines_for_a_batch_of_one(
+    tmp_path: Path, implicit: bool, fixed: bool, batches: tuple[int, ...], advised: bool
+) -> None:
+    model = with_batch(with_plans("two_engines", tmp_path, batches), implicit, fixed)
+    report = inspect_model(model, ask=False)
+    assert {engine.batch for engine in report.engines} == {"implicit" if implicit else "explicit"}
+    names = [(engine.name,) for engine in report.engines] if advised else []
+    assert [advice.nodes for advice in found(report, "batch-of-one")] == names
 
 
 def test_engines_are_looked_into(tmp_path: Path) -> None:
