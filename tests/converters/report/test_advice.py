@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import html
 import json
 from pathlib import Path
 from typing import Any, Callable
@@ -11,6 +13,7 @@ import pytest
 from trt_graphs import GraphMaker, with_plans
 
 from converters.cli.app import main
+from converters.model.trt_graph import Signature
 from converters.report.advice import RULES
 from converters.report.inspect_model import ModelReport, inspect_model
 from converters.report.report_data import Advice
@@ -349,6 +352,22 @@ def test_every_form_has_the_advice(tmp_path: Path, capsys: pytest.CaptureFixture
     assert main(["inspect", path, "--no-ask", "--advice", "--json"]) == 0
     said = json.loads(capsys.readouterr().out)["advice"]
     assert "training-batch-norm" in [advice["rule"] for advice in said]
+
+
+def test_advice_names_its_signature_among_several(tmp_path: Path) -> None:
+    report = report_of(tmp_path, body, [1, 8])
+    advice = only(report, "batch-of-one")
+    names = ("a<b>", "c", "")  # "" is advice on all of them
+    each = tuple(dataclasses.replace(advice, signature=name) for name in names)
+    signatures = {name: Signature(name, {}, {}) for name in names[:2]}
+    several = dataclasses.replace(report, signatures=signatures, advice=each)
+    lines = several.advice_text().splitlines()
+    assert lines[1::4] == [f"  batch-of-one: {place}x0" for place in ("a<b>: ", "c: ", "")]
+    page, single = several.to_html(), report.to_html()
+    reason = html.escape(advice.reason)
+    for place in ("a&lt;b&gt;: ", "c: ", ""):
+        assert page.count(f"<td>{place}{reason}") == 1
+    assert f"<td>{reason}" in single
 
 
 def test_the_page_has_each_rule() -> None:
