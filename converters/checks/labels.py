@@ -108,6 +108,7 @@ def verify_labels(
         }
         chosen = _signature(specs, signature)
         known = _with_shapes(specs["native"][chosen], given)
+        data.check(known)  # before a process is started, likewise
         size = _batch_size(known, given, batch_size)
         # Both read the data by the native model's inputs; those of the other have the same names.
         job: dict[str, Any] = {

@@ -72,10 +72,9 @@ def raw_batches(
         if not data.paths:
             raise SourceError("VideoFiles.paths is empty; give the paths of some video files")
         return _videos(data)
-    if isinstance(data, (str, os.PathLike)):
-        return _cut(_files([data], input_names, as_bytes), batch_size, drop_remainder)
-    if _is_paths(data):
-        return _cut(_files(data, input_names, as_bytes), batch_size, drop_remainder)
+    paths = named_paths(data)
+    if paths is not None:
+        return _cut(_files(paths, input_names, as_bytes), batch_size, drop_remainder)
     if isinstance(data, Mapping):
         return _cut(iter([dict(data)]), batch_size, drop_remainder)
     if isinstance(data, np.ndarray) or _is_tensor(data):
@@ -135,6 +134,13 @@ def read_once(data: Any) -> bool:
     if isinstance(data, Mapping):
         return any(map(read_once, data.values()))
     return hasattr(data, "__next__")
+
+
+def named_paths(data: Any) -> Sequence[PathLike] | None:
+    """The paths of files, folders and patterns that `data` is; None if it is anything else."""
+    if isinstance(data, (str, os.PathLike)):
+        return [data]
+    return data if _is_paths(data) else None
 
 
 def files_of(data: Any) -> list[Path]:

@@ -24,11 +24,12 @@ import numpy as np
 import numpy.typing as npt
 
 from converters.inputs.calibration_data import Batch, InputSpec, batches
-from converters.inputs.labelled_images import SUFFIXES, ImageOptions, ImageReader
+from converters.inputs.labelled_images import SUFFIXES, ImageOptions, ImageReader, no_effect
 from converters.util.errors import VerificationDataError
 
 IMAGE_KEY, LABEL_KEY = "image/encoded", "image/class/label"
 LABELS = "labels"
+_ARRAYS, _CLASSES, _RECORDS = "arrays", "folders of classes", "TFRecord files"
 _THREADS = 8
 
 
@@ -80,15 +81,41 @@ class LabelledData:
             raise VerificationDataError("there is no path of labelled data")
         return [file for given in self.paths for file in _files(given)]
 
+    def check(self, specs: Mapping[str, InputSpec]) -> None:
+        """Refuses options that have no effect on this data or these inputs, and pictures for inputs
+        that take none, by a VerificationDataError. No example is read."""
+        forms = {_form(given, _files(given)) for given in self.paths}
+        where = ", ".join(self.paths)
+        defaults = {"image_key": IMAGE_KEY, "label_key": LABEL_KEY}
+        keys = [name for name, default in defaults.items() if getattr(self, name) != default]
+        if keys and _RECORDS not in forms:
+            there = " and ".join(sorted(forms))
+            why = f"only TFRecord files have such features, and {where} has {there}"
+            raise no_effect(keys, why, "give TFRecord files")
+        shaping = self.images.given()
+        if forms == {_ARRAYS}:
+            if shaping:
+                why = f"only pictures are cut and scaled, and {where} has arrays"
+                raise no_effect(shaping, why, "give pictures")
+            return
+        name, spec = _only_input(specs)
+        if not spec.is_string:
+            ImageReader(name, spec, self.images)
+        elif shaping:
+            why = f"the input {name!r} takes strings, which are the bytes of the files as they are"
+            raise no_effect(shaping, why, "give a model that takes pictures")
+
     def batches(
         self, specs: Mapping[str, InputSpec], batch_size: int, limit: int | None = None
     ) -> Iterator[LabelledBatch]:
         """The data as batches of `batch_size` for a signature's inputs; `limit` is of batches.
 
         VerificationDataError: no data, or it does not fit the inputs; the message names the file.
+        Or an option has no effect.
         """
         if batch_size < 1 or (limit is not None and limit < 1):
             raise VerificationDataError("the batch size and the number of batches are at least 1")
+        self.check(specs)
         empty = True
         for batch in islice(self._batches(specs, batch_size), limit):
             empty = False
@@ -99,7 +126,7 @@ class LabelledData:
     def _batches(self, specs: Mapping[str, InputSpec], batch_size: int) -> Iterator[LabelledBatch]:
         for given in self.paths:
             files = _files(given)
-            if all(file.suffix == ".npz" for file in files):
+            if _form(given, files) == _ARRAYS:
                 yield from self._of_arrays(files, specs, batch_size)
             else:
                 yield from self._of_examples(self._examples(given, files, specs), specs, batch_size)
@@ -107,6 +134,11 @@ class LabelledData:
     def _of_arrays(
         self, files: list[Path], specs: Mapping[str, InputSpec], batch_size: int
     ) -> Iterator[LabelledBatch]:
+        # The last batch may be short here: it is filled later, where the signature fixes the batch.
+        open_specs = {
+            name: dataclasses.replace(spec, shape=spec.shape and (None, *spec.shape[1:]))
+            for name, spec in specs.items()
+        }
         for file in files:
             arrays = _read_npz(file)
             labels = arrays.pop(LABELS, None)
@@ -127,7 +159,7 @@ class LabelledData:
             made = batches(
                 arrays,
                 list(specs),
-                specs=specs,
+                specs=open_specs,
                 batch_size=batch_size,
                 same_shape=False,
                 check_finite=False,
@@ -161,9 +193,8 @@ class LabelledData:
     def _examples(
         self, given: str, files: list[Path], specs: Mapping[str, InputSpec]
     ) -> Iterator[_Example]:
-        path = Path(given)
-        if path.is_dir() and any(map(Path.is_dir, _visible(path))):
-            return _of_class_folders(path, any_file=_only_input(specs)[1].is_string)
+        if _form(given, files) == _CLASSES:
+            return _of_class_folders(Path(given), any_file=_only_input(specs)[1].is_string)
         return self._of_records(files)
 
     def _of_records(self, files: list[Path]) -> Iterator[_Example]:
@@ -222,6 +253,14 @@ def _files(given: str) -> list[Path]:
     if not files:
         raise VerificationDataError(f"{given}: the folder is empty")
     return files
+
+
+def _form(given: str, files: list[Path]) -> str:
+    """What the files of a path are."""
+    if all(file.suffix == ".npz" for file in files):
+        return _ARRAYS
+    path = Path(given)
+    return _CLASSES if path.is_dir() and any(map(Path.is_dir, _visible(path))) else _RECORDS
 
 
 def _visible(folder: Path) -> list[Path]:

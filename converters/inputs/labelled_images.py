@@ -9,6 +9,7 @@ Float inputs get 0 to 1, `value_range`, or (x - mean) / std of x in 0 to 1; inte
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -48,12 +49,25 @@ class ImageOptions:
         if self.std is not None and not all(self.std):
             raise VerificationDataError(f"std is {self.std}; none of its numbers can be 0")
 
+    def given(self) -> list[str]:
+        """The names of the options that differ from their defaults."""
+        return [f.name for f in dataclasses.fields(self) if getattr(self, f.name) != f.default]
+
+
+def no_effect(names: Sequence[str], why: str, other_cure: str) -> VerificationDataError:
+    """The error that options have no effect. Its cure is to leave them out, or `other_cure`."""
+    options = " and ".join(f"{name} (--{name.replace('_', '-')})" for name in names)
+    verb, them = ("has", "it") if len(names) == 1 else ("have", "them")
+    return VerificationDataError(
+        f"{options} {verb} no effect: {why}. Leave {them} out, or {other_cure}"
+    )
+
 
 class ImageReader:
     """Makes the arrays of one input of pictures.
 
     `spec` is [N, H, W, C] or [N, C, H, W], of 1, 3 or 4 channels. VerificationDataError if it is
-    neither, or has no size.
+    neither, or has no size, or an option has no effect on its type.
     """
 
     def __init__(self, name: str, spec: InputSpec, options: ImageOptions) -> None:
@@ -77,6 +91,13 @@ class ImageReader:
         self._channels_first = first
         self._dtype = spec.dtype
         self._options = options
+        scaling = [what for what in options.given() if what != "center_crop"]
+        if scaling and spec.dtype.kind in "ui":
+            raise no_effect(
+                scaling,
+                f"the input {name!r} is {spec.dtype}, and integers get the pixels as they are",
+                "give a model whose input is float",
+            )
         for what in ("mean", "std"):
             given = getattr(options, what)
             if given is not None and len(given) not in (1, self._channels):

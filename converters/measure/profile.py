@@ -17,6 +17,7 @@ from typing import Any
 
 from converters.inputs.batch_files import write_batch
 from converters.inputs.calibration_data import Batch
+from converters.inputs.data_sources import named_paths
 from converters.measure.cells import cell_batches
 from converters.measure.engine_inputs import write_engine_inputs
 from converters.measure.model_requests import ENGINES_ALONE
@@ -151,6 +152,14 @@ def profile(
         if trace is not None:
             traced = _traced(own, file, runs, Path(trace), shown)
             facts = facts or traced
+    nsys, same = "", _same_inputs(shapes_of(batch), data, seed)
+    if engines and same is None:
+        notes.append(
+            "the command for Nsight Systems is left out, because it cannot name this data: give "
+            "data= as paths of files"
+        )
+    elif engines and same is not None:
+        nsys = _nsys(own, same, runs, outputs)
     return ProfileReport(
         model=str(model),
         original=None if original is None else str(original),
@@ -163,7 +172,7 @@ def profile(
         engines=engines,
         original_engines=sides[1][1] if other else (),
         trace=tuple(traced["files"]),
-        nsys=_nsys(own, shapes_of(batch), runs, outputs) if engines else "",
+        nsys=nsys,
         notes=tuple(dict.fromkeys(notes)),
     )
 
@@ -350,11 +359,22 @@ def _traced(
     return traced
 
 
-def _nsys(subject: Subject, shapes: ShapeSet, runs: int, outputs: Sequence[str] | None) -> str:
-    """The command that records what `profile` measures with Nsight Systems, and nothing else."""
+def _same_inputs(shapes: ShapeSet, data: Any, seed: int) -> list[str] | None:
+    """The command's options for the inputs that were measured; None if no option can name them."""
+    if data is not None:
+        paths = named_paths(data)
+        if paths is None:
+            return None
+        return [word for path in paths for word in ("--data", os.fspath(path))]
+    return ["--shape", format_shape_set(shapes), *(["--seed", str(seed)] if seed else [])]
+
+
+def _nsys(subject: Subject, inputs: Sequence[str], runs: int, outputs: Sequence[str] | None) -> str:
+    """The command that records what `profile` measures with Nsight Systems, and nothing else.
+    `inputs` are its options for what the model gets."""
     command = ["nsys", "profile", "--trace=cuda,nvtx", "--capture-range=cudaProfilerApi"]
     command += ["--capture-range-end=stop", "trt-convert", "profile", subject.given]
-    command += ["--shape", format_shape_set(shapes), "--runs", str(runs)]
+    command += [*inputs, "--runs", str(runs)]
     if subject.kind == "model":
         command += ["--signature", subject.signature]
         ops = loaded_custom_ops()

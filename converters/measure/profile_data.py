@@ -10,7 +10,7 @@ engines            of the model, in the order of the request; see EngineProfile
 original_engines   of the original, or empty
 comparison         rows of both models; see ComparedLayers. Empty without an original
 trace              files for TensorBoard, or empty
-nsys               the command that records the measured part with Nsight Systems
+nsys               the command that records the measured part with Nsight Systems, or ""
 notes              sentences
 
 Times are milliseconds on the GPU. A share is of the layers of all engines of the model, 0 to 1.

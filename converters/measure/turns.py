@@ -38,11 +38,14 @@ class TurnTaker(contextlib.AbstractContextManager["TurnTaker"]):
         self._commands, self._answers = (os.open(path, os.O_RDWR) for path in paths.values())
         self._pid: int | None = None
         self._unread = b""
+        self._left = False
         self._result: Future[Any] = Future()
 
         def run() -> None:
             try:
-                self._result.set_result(run_in_child(job, {**kwargs, **paths}))
+                # Nobody is told of a log that is kept after the block was left.
+                found = run_in_child(job, {**kwargs, **paths}, keep_log=lambda: not self._left)
+                self._result.set_result(found)
             except BaseException as error:
                 self._result.set_exception(error)
 
@@ -66,6 +69,7 @@ class TurnTaker(contextlib.AbstractContextManager["TurnTaker"]):
         return self._result.result()
 
     def __exit__(self, *error: object) -> None:
+        self._left = True
         with contextlib.suppress(Exception):
             if self._pid is None:
                 self._pid = int(self._answer()["pid"])  # the first thing that it says

@@ -16,6 +16,7 @@ from converters.report.text_report import (
     bytes_text,
     layer_rows,
     layers_title,
+    signature_prefix,
     summary,
     tensors_text,
 )
@@ -264,7 +265,8 @@ def _left_out(report: ReportData) -> str:
 def _advice(report: ReportData) -> str:
     rows = [
         f'<tr><td class="name">{escape(advice.rule)}</td>'
-        f"<td>{escape(advice.reason)}{_details(_nodes_text(len(advice.nodes)), advice.nodes)}</td>"
+        f"<td>{escape(signature_prefix(advice, report) + advice.reason)}"
+        f"{_details(_nodes_text(len(advice.nodes)), advice.nodes)}</td>"
         f"<td>{escape(advice.cure)}</td>"
         f'<td class="small">{escape(advice.source)}</td></tr>'
         for advice in report.advice

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from converters.model.flat_graph import FlatNode, node_of
 from converters.report.advice_subject import BATCHING, LAYERS, TENSOR_CORES, Found, Subject
 from converters.report.advised_graph import CONVOLUTIONS, MATRIX_PRODUCTS, AdvisedGraph
+from converters.report.report_data import EngineReport
 
 # Elements that Tensor Cores take at once: FP32 runs as TF32.
 ALIGNMENT: Mapping[str, int] = {"FP32": 4, "FP16": 8, "INT8": 32}
@@ -58,10 +59,18 @@ def batch_of_one(subject: Subject) -> Iterator[Found]:
     for engine in report.engines:
         if engine.precision == "FP32" or not engine.plans:
             continue
-        batches = {shape[0] for plan in engine.plans for shape in plan.input_shapes if shape}
-        if batches == {1}:
+        if _batches(engine) == {1}:
             text = f"{engine.name} is built in {engine.precision} for a batch of 1 only"
             yield _one(engine.signatures[0], (engine.name,), text)
+
+
+def _batches(engine: EngineReport) -> set[int | None]:
+    """The batches that an engine takes; None is any, or one that is not known."""
+    if engine.batch == "implicit":
+        return {shape[0] for plan in engine.plans for shape in plan.input_shapes if shape}
+    # A plan tells only the shapes that it was first built with, and serves its whole profile.
+    shapes = [tensor.shape for tensor in engine.inputs if tensor.shape != ()]
+    return {None if shape is None else shape[0] for shape in shapes}
 
 
 def gather_axis(subject: Subject) -> Iterator[Found]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from converters.report.graph_boxes import ops_text
-from converters.report.report_data import EngineReport, PlanLayers, ReportData, TensorReport
+from converters.report.report_data import Advice, EngineReport, PlanLayers, ReportData, TensorReport
 from converters.segments.segment_rules import shape_text
 from converters.util.shapes import format_shape
 
@@ -64,14 +64,18 @@ def advice_text(report: ReportData) -> str:
         return "advice: no rule found anything to change"
     lines = ["advice:"]
     for advice in report.advice:
-        where = f"{advice.signature}: " if len(report.signatures) > 1 and advice.signature else ""
         lines += [
-            f"  {advice.rule}: {where}{_names(advice.nodes)}",
+            f"  {advice.rule}: {signature_prefix(advice, report)}{_names(advice.nodes)}",
             f"    why: {advice.reason}",
             f"    cure: {advice.cure}",
             f"    source: {advice.source}",
         ]
     return "\n".join(lines)
+
+
+def signature_prefix(advice: Advice, report: ReportData) -> str:
+    """The advice's signature with a colon; "" if it is of all, or there is no other."""
+    return f"{advice.signature}: " if len(report.signatures) > 1 and advice.signature else ""
 
 
 def summary(report: ReportData) -> str:

@@ -57,6 +57,7 @@ def run_in_child(
     job: Callable[..., Any] | str,
     kwargs: Mapping[str, Any],
     log: str | os.PathLike[str] | None = None,
+    keep_log: Callable[[], bool] = lambda: True,
 ) -> Any:
     """Calls `job` with `kwargs` in a new process and returns its result; both must be JSON.
 
@@ -64,7 +65,8 @@ def run_in_child(
     process's sys.path, custom ops and child_environment(). Its `Progress` is shown on this
     process's stderr; everything else that it prints goes to the file `log`. When this process is
     interrupted or ends, the child ends too. The caller removes what the child has half written
-    (see new_output).
+    (see new_output). `keep_log` is asked when the child has failed: False leaves no log behind, for
+    a caller that drops the error.
 
     Raises:
       ConverterError: the child's own error, of the same class. If the child ends in another way,
@@ -101,7 +103,7 @@ def run_in_child(
         answer = json.loads(result_path.read_text(encoding="utf-8")) if result_path.exists() else {}
         if "result" in answer:
             return answer["result"]
-        raise _failure(name, code, answer, log_path)
+        raise _failure(name, code, answer, log_path, keep_log)
 
 
 def _job_name(job: Callable[..., Any] | str) -> str:
@@ -172,7 +174,13 @@ def _stop(child: subprocess.Popen[bytes]) -> None:
         os.killpg(child.pid, signal.SIGKILL)
 
 
-def _failure(name: str, code: int, answer: Mapping[str, Any], log_path: Path) -> ConverterError:
+def _failure(
+    name: str,
+    code: int,
+    answer: Mapping[str, Any],
+    log_path: Path,
+    keep_log: Callable[[], bool],
+) -> ConverterError:
     if "error" in answer:
         kind = getattr(errors, answer["error"], ConverterError)
         found: ConverterError = kind(answer["message"])
@@ -192,7 +200,7 @@ def _failure(name: str, code: int, answer: Mapping[str, Any], log_path: Path) ->
         ended = f"left with exit code {code} and no result"
     lines = log_path.read_text(errors="replace").splitlines()
     tail = lines[-_TAIL_LINES:]
-    kept = _kept(log_path) if len(lines) > len(tail) else None
+    kept = _kept(log_path) if len(lines) > len(tail) and keep_log() else None
     where = f" (all of it: {kept})" if kept else ""
     said = "; the last that it said" + where + ":\n  " + "\n  ".join(tail) if tail else ""
     kind = CrashError if crashed else ConverterError

@@ -19,7 +19,9 @@ from converters.checks import labels
 from converters.checks.label_report import Hits, LabelReport
 from converters.checks.labels import ranks_of, verify_labels
 from converters.cli.app import main
+from converters.inputs.calibration_data import InputSpec
 from converters.inputs.labelled_data import LabelledData
+from converters.inputs.labelled_images import ImageOptions
 from converters.util.errors import (
     ModelError,
     SpecError,
@@ -175,12 +177,54 @@ def test_every_form_of_data_has_the_same_digits(
     assert part.examples == 32
 
 
-def test_the_last_batch_is_filled(trained: Trained) -> None:
+@pytest.mark.parametrize("batch", [None, 300])  # open in the signature, or fixed
+def test_the_last_batch_is_filled(trained: Trained, batch: int | None) -> None:
     (spec,) = labels.signature_specs(trained.native)["serving_default"].values()
     name = digits.input_of(trained.native)
-    *_, last = LabelledData((str(trained.npz),)).batches({name: spec}, 300)
+    specs = {name: dataclasses.replace(spec, shape=(batch, *spec.shape[1:]))}
+    *_, last = LabelledData((str(trained.npz),)).batches(specs, 300)
     assert last.inputs[name].shape == (300, 16, 16, 1) and len(last.labels) == 100
     np.testing.assert_array_equal(last.inputs[name][100:], last.inputs[name][99:100].repeat(200, 0))
+
+
+IMAGE, VALUES, BYTES = (
+    InputSpec((None, *shape), np.dtype(kind))
+    for shape, kind in (((16, 16, 1), np.uint8), ((16, 16, 1), np.float32), ((), object))
+)
+
+
+@pytest.mark.parametrize(
+    ("form", "spec", "options", "said"),
+    [
+        ("npz", VALUES, {"center_crop": 0.5, "mean": (1.0,)}, "center_crop .*mean .* has arrays"),
+        ("npz", VALUES, {"image_key": "png"}, "image_key .* TFRecord files .* has arrays"),
+        ("folder", VALUES, {"label_key": "digit"}, "label_key .* has folders of classes"),
+        ("folder", IMAGE, {"std": (2.0,)}, "std .* 'x' is uint8"),
+        ("folder", BYTES, {"center_crop": 0.5}, "center_crop .* 'x' takes strings"),
+        ("tfrecord", BYTES, {"value_range": (-1.0, 1.0)}, "value_range .* 'x' takes strings"),
+    ],
+)
+def test_options_without_effect_are_refused(
+    forms: dict[str, LabelledData], form: str, spec: InputSpec, options: Any, said: str
+) -> None:
+    keys = {name: options[name] for name in options if name.endswith("key")}
+    images = ImageOptions(**{name: options[name] for name in options if name not in keys})
+    data = dataclasses.replace(forms[form], images=images, **keys)
+    with pytest.raises(VerificationDataError, match=rf"{said}.*\. Leave (it|them) out, or give"):
+        next(data.batches({"x": spec}, 2))
+    # One place where it has an effect is enough.
+    if keys or spec is VALUES:
+        more = dataclasses.replace(data, paths=(*data.paths, *forms["tfrecord"].paths))
+        more.check({"x": VALUES})
+
+
+def test_options_without_effect_start_no_process(
+    trained: Trained, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(labels, "run_in_child", None)
+    data = LabelledData((str(trained.npz),), images=ImageOptions(center_crop=0.5))
+    with pytest.raises(VerificationDataError, match="center_crop .*has no effect"):
+        verify_labels(trained.native, trained.copy, data)
 
 
 class Sizes(tf.Module):

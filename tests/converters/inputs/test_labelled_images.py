@@ -87,6 +87,18 @@ def test_values_of_float_inputs() -> None:
         ((None, 8, 8, 3), np.float32, {"center_crop": 0}, "center_crop is 0"),
         ((None, 8, 8, 3), np.float32, {"mean": (1.0,), "value_range": (0, 1)}, "not both"),
         ((None, 8, 8, 3), np.float32, {"value_range": (255,)}, "lowest and the highest"),
+        (
+            (None, 8, 8, 3),
+            np.uint8,
+            {"center_crop": 0.5, "value_range": (-1, 1)},
+            r"^value_range \(--value-range\) has no effect: the input 'x' is uint8.* Leave it out",
+        ),
+        (
+            (None, 8, 8, 3),
+            np.int32,
+            {"mean": (1.0,), "std": (2.0,)},
+            r"^mean \(--mean\) and std \(--std\) have no effect.* Leave them out",
+        ),
     ],
 )
 def test_inputs_and_options_that_do_not_fit(

@@ -18,7 +18,7 @@ from converters.plans import plan_runner
 def here(monkeypatch: pytest.MonkeyPatch) -> None:
     """Runs jobs in this process, in a thread. A failed test must not kill what it runs in."""
 
-    def run(job: Callable[..., Any], kwargs: Mapping[str, Any]) -> Any:
+    def run(job: Callable[..., Any], kwargs: Mapping[str, Any], **_: object) -> Any:
         return job(**json.loads(json.dumps(kwargs)))
 
     for module in (turns, subject, profile):

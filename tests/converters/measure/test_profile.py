@@ -363,19 +363,35 @@ def test_the_json_form() -> None:
     assert values["comparison"][1]["speed_up"] == pytest.approx(2.0)
 
 
-def test_the_command_for_nsight_systems(plan: Path, here: None) -> None:
-    report = profile(plan, shapes={X: (2, 4)}, runs=1, progress=False)
-    command = shlex.split(report.nsys)
-    assert command[:2] == ["nsys", "profile"] and "--capture-range=cudaProfilerApi" in command
-    options = build_parser().parse_args(command[command.index("trt-convert") + 1 :])
-    assert (options.model, options.shapes, options.runs) == (str(plan), [{X: (2, 4)}], 1)
+def test_the_command_for_nsight_systems(plan: Path, tmp_path: Path, here: None) -> None:
+    files = [tmp_path / "a b.npy", tmp_path / "c.npy"]
+    for file in files:
+        np.save(file, np.ones((3, 4), np.float32))
+    for inputs, shown in (
+        ({"shapes": {X: (2, 4)}}, ([{X: (2, 4)}], None, None)),
+        ({"shapes": {X: (2, 4)}, "seed": 5}, ([{X: (2, 4)}], 5, None)),
+        ({"data": files[0]}, (None, None, [str(files[0])])),
+        ({"data": files}, (None, None, [*map(str, files)])),
+    ):
+        report = profile(plan, **inputs, runs=1, progress=False)
+        command = shlex.split(report.nsys)
+        assert command[:2] == ["nsys", "profile"] and "--capture-range=cudaProfilerApi" in command
+        options = build_parser().parse_args(command[command.index("trt-convert") + 1 :])
+        assert (options.model, options.runs) == (str(plan), 1)
+        assert (options.shapes, options.seed, options.data) == shown
+
+
+def test_no_command_names_data_that_is_in_no_file(plan: Path, here: None) -> None:
+    report = profile(plan, data={X: np.ones((3, 4), np.float32)}, runs=1, progress=False)
+    assert report.nsys == ""
+    assert any("Nsight Systems is left out" in note for note in report.notes)
 
 
 def test_the_command_names_what_the_model_needs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(custom_ops, "_imports", ["tf_nvcodec"])
     monkeypatch.setattr(custom_ops, "_libraries", ["/ops/a b.so"])
     subject = Subject("m", "model", "m", "serving_default", {}, ("serve", "gpu"))
-    command = shlex.split(_nsys(subject, {"x": (2, 4)}, 3, ["y", "z"]))
+    command = shlex.split(_nsys(subject, ["--shape", "x:2x4"], 3, ["y", "z"]))
     options = build_parser().parse_args(command[command.index("trt-convert") + 1 :])
     assert (options.signature, options.tags) == ("serving_default", ["serve", "gpu"])
     assert (options.outputs, options.imports) == (["y", "z"], ["tf_nvcodec"])

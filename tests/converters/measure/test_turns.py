@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from pathlib import Path
 
 import measured_jobs
@@ -10,6 +11,15 @@ import pytest
 
 from converters.measure.turns import TurnTaker
 from converters.util.errors import CrashError, EngineError
+
+
+@pytest.fixture
+def kept_logs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of the logs that stay."""
+    folder = tmp_path / "kept"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    return folder
 
 
 def taker(folder: Path, name: str) -> TurnTaker:
@@ -39,11 +49,13 @@ def test_the_error_of_a_turn_is_the_parents(tmp_path: Path) -> None:
             a.turn(fail="no engine for 3x3")
 
 
-def test_a_crash_in_a_turn(tmp_path: Path) -> None:
+def test_a_crash_in_a_turn(tmp_path: Path, kept_logs: Path) -> None:
     with taker(tmp_path, "a") as a:
         a.start()
-        with pytest.raises(CrashError, match="SIGABRT"):
+        with pytest.raises(CrashError, match="SIGABRT") as caught:
             a.turn(crash=True)
+    (kept,) = kept_logs.glob("*.log")
+    assert str(kept) in str(caught.value)
 
 
 def test_a_model_that_does_not_load(tmp_path: Path) -> None:
@@ -52,7 +64,8 @@ def test_a_model_that_does_not_load(tmp_path: Path) -> None:
         child.start()
 
 
-def test_leaving_the_block_ends_the_child(tmp_path: Path) -> None:
+def test_leaving_the_block_ends_the_child(tmp_path: Path, kept_logs: Path) -> None:
+    """Nobody is told the name of its log, which must not stay then."""
     a = taker(tmp_path, "a")
     with pytest.raises(KeyboardInterrupt), a:
         a.start()
@@ -61,6 +74,7 @@ def test_leaving_the_block_ends_the_child(tmp_path: Path) -> None:
         raise KeyboardInterrupt
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
+    assert not list(kept_logs.iterdir())
 
 
 def test_leaving_the_block_before_the_child_has_begun(tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import html
 import json
 from pathlib import Path
 from typing import Any, Callable
@@ -11,6 +13,7 @@ import pytest
 from trt_graphs import GraphMaker, with_plans
 
 from converters.cli.app import main
+from converters.model.trt_graph import Signature
 from converters.report.advice import RULES
 from converters.report.inspect_model import ModelReport, inspect_model
 from converters.report.report_data import Advice
@@ -238,11 +241,40 @@ def test_a_batch_of_one(tmp_path: Path) -> None:
         assert not found(report_of(tmp_path, body, shape), "batch-of-one")
 
 
-def test_engines_for_a_batch_of_one(tmp_path: Path) -> None:
-    one = inspect_model(with_plans("two_engines", tmp_path, batches=(1,)), ask=False)
-    assert [a.nodes for a in found(one, "batch-of-one")] == [(e.name,) for e in one.engines]
-    several = with_plans("two_engines", tmp_path / "several", batches=(1, 8))
-    assert not found(inspect_model(several, ask=False), "batch-of-one")
+def with_batch(model: Path, implicit: bool, fixed: bool) -> Path:
+    """Changes the engines of a SavedModel to an implicit batch, or to inputs of batch 1."""
+    from tensorflow.core.protobuf import saved_model_pb2
+
+    path = model / "saved_model.pb"
+    saved = saved_model_pb2.SavedModel.FromString(path.read_bytes())
+    for function in saved.meta_graphs[0].graph_def.library.function:
+        for node in function.node_def:
+            if node.op == "TRTEngineOp":
+                node.attr["_use_implicit_batch"].b = implicit
+                for shape in node.attr["input_shapes"].list.shape if fixed else ():
+                    shape.dim[0].size = 1
+    path.write_bytes(saved.SerializeToString())
+    return model
+
+
+@pytest.mark.parametrize(
+    ("implicit", "fixed", "batches", "advised"),
+    [
+        (True, False, (1,), True),
+        (True, False, (1, 8), False),
+        (False, True, (1,), True),
+        # A plan that is first built for a batch of 1 may serve a range.
+        (False, False, (1,), False),
+    ],
+)
+def test_engines_for_a_batch_of_one(
+    tmp_path: Path, implicit: bool, fixed: bool, batches: tuple[int, ...], advised: bool
+) -> None:
+    model = with_batch(with_plans("two_engines", tmp_path, batches), implicit, fixed)
+    report = inspect_model(model, ask=False)
+    assert {engine.batch for engine in report.engines} == {"implicit" if implicit else "explicit"}
+    names = [(engine.name,) for engine in report.engines] if advised else []
+    assert [advice.nodes for advice in found(report, "batch-of-one")] == names
 
 
 def test_engines_are_looked_into(tmp_path: Path) -> None:
@@ -320,6 +352,22 @@ def test_every_form_has_the_advice(tmp_path: Path, capsys: pytest.CaptureFixture
     assert main(["inspect", path, "--no-ask", "--advice", "--json"]) == 0
     said = json.loads(capsys.readouterr().out)["advice"]
     assert "training-batch-norm" in [advice["rule"] for advice in said]
+
+
+def test_advice_names_its_signature_among_several(tmp_path: Path) -> None:
+    report = report_of(tmp_path, body, [1, 8])
+    advice = only(report, "batch-of-one")
+    names = ("a<b>", "c", "")  # "" is advice on all of them
+    each = tuple(dataclasses.replace(advice, signature=name) for name in names)
+    signatures = {name: Signature(name, {}, {}) for name in names[:2]}
+    several = dataclasses.replace(report, signatures=signatures, advice=each)
+    lines = several.advice_text().splitlines()
+    assert lines[1::4] == [f"  batch-of-one: {place}x0" for place in ("a<b>: ", "c: ", "")]
+    page, single = several.to_html(), report.to_html()
+    reason = html.escape(advice.reason)
+    for place in ("a&lt;b&gt;: ", "c: ", ""):
+        assert page.count(f"<td>{place}{reason}") == 1
+    assert f"<td>{reason}" in single
 
 
 def test_the_page_has_each_rule() -> None:

@@ -11,7 +11,8 @@ from converters.util.errors import EngineError
 
 
 def take_turns(name: str, log: str, commands: str, answers: str) -> dict[str, object]:
-    """Each command has "sleep" seconds, or "fail" or "crash"."""
+    """Each command has "sleep" seconds, or "fail" or "crash". It says more than an error shows."""
+    print("a line\n" * 100, flush=True)
     with commands_from(commands, answers) as orders:
         orders.ready(name=name)
         turns = 0
