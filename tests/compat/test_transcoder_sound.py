@@ -8,16 +8,13 @@ import warnings
 from pathlib import Path
 
 import pytest
+from ffmpeg_program import ffmpeg
 
 import tf_nvcodec.compat as nvc
 
 FAST = {"codec": "h264", "preset": "P1"}
 # The packets of a track: the hash of each one's bytes, and its time.
 Sound = list[tuple[str, float]]
-
-
-def ffmpeg(*arguments: object) -> None:
-    subprocess.run(["ffmpeg", "-nostdin", "-v", "error", *map(str, arguments)], check=True)
 
 
 def probe(path: Path, select: str, show: str) -> dict:

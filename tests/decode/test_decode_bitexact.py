@@ -3,7 +3,6 @@ ones."""
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -11,16 +10,12 @@ import numpy.typing as npt
 import pytest
 import tensorflow as tf
 from clip_table import MEDIA
+from ffmpeg_program import ffmpeg
 
 import tf_nvcodec as nvc
 
 SIZE, FRAMES = (96, 128), 12
 EXACT = ["-flags", "bitexact"]
-
-
-def ffmpeg(*arguments: str | Path) -> bytes:
-    command = ["ffmpeg", "-nostdin", "-v", "error", *map(str, arguments)]
-    return subprocess.run(command, check=True, capture_output=True).stdout
 
 
 def frames_of(clip: Path, *options: str) -> npt.NDArray[np.uint8]:

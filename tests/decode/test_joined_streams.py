@@ -3,35 +3,28 @@
 from __future__ import annotations
 
 import struct
-import subprocess
 from pathlib import Path
 
 import numpy as np
 import pytest
+from ffmpeg_program import ffmpeg
 
 import tf_nvcodec as nvc
 
 SIZE = (160, 96)
 
 
-def ffmpeg(*words: str) -> bytes:
-    command = ["ffmpeg", "-nostdin", "-v", "error", "-y", *words]
-    return subprocess.run(command, check=True, capture_output=True).stdout
-
-
 def encode(path: Path, source: str, *options: str) -> Path:
     width, height = SIZE
     pictures = f"{source}=size={width}x{height}:rate=25"
-    ffmpeg(
-        "-f", "lavfi", "-i", pictures, "-frames:v", "40", "-pix_fmt", "yuv420p", *options, str(path)
-    )
+    ffmpeg("-f", "lavfi", "-i", pictures, "-frames:v", "40", "-pix_fmt", "yuv420p", *options, path)
     return path
 
 
 def check(path: Path) -> None:
     """All frames, and each frame by itself, are those of FFmpeg in its order."""
     width, height = SIZE
-    raw = ffmpeg("-i", str(path), "-fps_mode", "passthrough", "-f", "rawvideo", "-")
+    raw = ffmpeg("-i", path, "-fps_mode", "passthrough", "-f", "rawvideo", "-")
     want = np.frombuffer(raw, np.uint8).reshape(-1, height * 3 // 2, width)
     data = path.read_bytes()
     got = nvc.decode_video(data, pixel_format="native").frames.numpy()
@@ -52,7 +45,7 @@ def test_parameter_sets_that_come_once(tmp_path: Path, suffix: str) -> None:
     )
     (tmp_path / "list").write_text(f"file {first}\nfile {second}\n")
     joined = tmp_path / f"joined.{suffix}"
-    ffmpeg("-f", "concat", "-safe", "0", "-i", str(tmp_path / "list"), "-c", "copy", str(joined))
+    ffmpeg("-f", "concat", "-safe", "0", "-i", tmp_path / "list", "-c", "copy", joined)
     check(joined)
 
 

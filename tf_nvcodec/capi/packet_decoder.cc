@@ -188,7 +188,7 @@ absl::Status PacketDecoder::GoOnWithFfmpeg(const AVPacket* packet, const absl::S
 }
 
 absl::Status PacketDecoder::SendAndReceive(const AVPacket* packet, absl::Status* refused) {
-  absl::Status first = options_.limit.Named(decoder_->Send(packet));
+  absl::Status first = decoder_->Send(packet);
   const bool is_refused = may_be_refused_ && absl::IsUnimplemented(first);
   if (is_refused) *refused = std::exchange(first, absl::OkStatus());
   if (times_ && packet != nullptr) times_->Sent(*packet);
@@ -199,9 +199,7 @@ absl::Status PacketDecoder::SendAndReceive(const AVPacket* packet, absl::Status*
   while (true) {
     const absl::StatusOr<bool> received = decoder_->Receive(frame.get());
     // Reports a refusal once only.
-    if (!is_refused || !absl::IsUnimplemented(received.status())) {
-      Note(options_.limit.Named(received.status()), &first);
-    }
+    if (!is_refused || !absl::IsUnimplemented(received.status())) Note(received.status(), &first);
     // While FFmpeg drains, pictures may follow one that is damaged.
     if (packet == nullptr && absl::IsDataLoss(received.status()) && ++damaged < kMostDamaged) {
       continue;
@@ -217,7 +215,7 @@ absl::Status PacketDecoder::SendAndReceive(const AVPacket* packet, absl::Status*
     Note(absl::DataLossError("a frame near this packet is damaged; FFmpeg concealed the damage"),
          &first);
   }
-  return first;
+  return options_.limit.Named(first);
 }
 
 int PacketDecoder::Delay() const {

@@ -111,6 +111,8 @@ struct CodecFacts {
   bool shows_every_picture = false;
   // A decoder that starts at a random access point drops the leading pictures (HEVC's RASL).
   bool skips_leading = false;
+  // Pictures are shown in the order of their packets.
+  bool shown_in_order = false;
   bool always_progressive = false;
   // FFmpeg's bitstream filter that converts the container's packets to an elementary stream.
   const char* elementary_filter = nullptr;
@@ -182,6 +184,7 @@ constexpr CodecFacts Av1() {
   row.header_bytes = HeaderBytes::kAv1Units;
   row.header_needs = HeaderNeeds::kSizeAndExtradata;
   row.sample_table_tells = true;
+  row.shown_in_order = true;
   row.always_progressive = true;
   row.software.no_spare_threads = true;
   row.nvdec.id = 11;
@@ -205,6 +208,7 @@ constexpr CodecFacts Vp9() {
   row.header_bytes = HeaderBytes::kVp9Frames;
   row.header_needs = HeaderNeeds::kSize;
   row.sample_table_tells = true;
+  row.shown_in_order = true;
   row.always_progressive = true;
   row.nvdec.id = 10;
   row.nvdec.use = NvdecUse::kExact;
@@ -225,6 +229,7 @@ constexpr CodecFacts Vp8() {
   row.header_bytes = HeaderBytes::kFirstBytes;
   row.header_needs = HeaderNeeds::kSize;
   row.sample_table_tells = true;
+  row.shown_in_order = true;
   row.always_progressive = true;
   row.software.leaves_gaps = true;
   row.nvdec.id = 9;

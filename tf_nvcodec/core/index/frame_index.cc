@@ -287,10 +287,9 @@ class FrameIndexBuilder {
   // Whether the clock goes back inside the stream, which reordering does not explain. `order` are
   // the shown packets by their pts.
   bool GoesBack(const std::vector<int>& order) const {
-    const AVCodecID codec = index_.stream_.codec->codec_id;
-    const bool reorders =
-        codec != AV_CODEC_ID_VP8 && codec != AV_CODEC_ID_VP9 && codec != AV_CODEC_ID_AV1;
-    if (!reorders) return !std::is_sorted(order.begin(), order.end());
+    if (FactsOf(index_.stream_.codec->codec_id).shown_in_order) {
+      return !std::is_sorted(order.begin(), order.end());
+    }
     std::vector<int> place(index_.packets_.size());
     for (size_t i = 0; i < order.size(); ++i) {
       place[static_cast<size_t>(order[i])] = static_cast<int>(i);
