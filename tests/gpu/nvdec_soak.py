@@ -94,6 +94,8 @@ class Soak:
         self.names, self.seed, self.examples = names, seed, examples
         self.counts: collections.Counter[str] = collections.Counter()
         self.errors: collections.Counter[str] = collections.Counter()
+        # The wrong answers by the clip's codec, and by what the CPU gives.
+        self.wrong: collections.Counter[str] = collections.Counter()
         self.slowest = 0.0
         self._lock = threading.Lock()
 
@@ -118,8 +120,11 @@ class Soak:
         # One thread and several make up missing pictures in different ways.
         others = [_answer(on_cpu, contents, num_threads=threads) for threads in (1, 3)]
         kind = "wrong" if all(np.array_equal(want, other) for other in others) else "unsteady"
+        codec = name.split("_")[0].split(".")[0]
         with self._lock:
             self.counts[kind] += 1
+            if kind == "wrong":
+                self.wrong[f"{codec}, {_difference(got, want)}"] += 1
             said = want if isinstance(want, str) else f"{want.shape}, not {got.shape}"
             print(f"{kind}: input {number} of {name}: the CPU gives {said}", flush=True)
             if self.examples is not None and self.counts[kind] <= 20:
@@ -130,6 +135,15 @@ class Soak:
         with self._lock:
             self.counts["good"] += 1
             self.counts["wrong"] += not same
+
+
+def _difference(got: Any, want: Any) -> str:
+    """Returns in what the answer of the CPU differs from NVDEC's."""
+    if isinstance(want, str):
+        return want
+    if got.shape[0] != want.shape[0]:
+        return "another number of frames"
+    return "other frames" if got.shape == want.shape else "another size"
 
 
 def _answer(call: Any, contents: bytes, **options: Any) -> Any:
@@ -188,6 +202,7 @@ def main() -> int:
         **{name: soak.counts[name] for name in KINDS},
         "slowest_seconds": round(soak.slowest, 3),
         "errors": dict(soak.errors),
+        "wrong_by_codec": dict(sorted(soak.wrong.items())),
         "memory": [memory[0], memory[-1]],
     }
     if options.results:

@@ -90,9 +90,12 @@ def test_many_callers_and_no_session_is_left() -> None:
     contents = [data(name) for name in NAMES] * 5
     options = {"clip_length": 3, "clips_per_video": 4, "size": (64, 64), "backend": "nvdec"}
     want = decoded_on(GPU, contents, **options)
+    assert not any(want.status.numpy()), want.status
 
     def one(_: int) -> None:
-        check_same(decoded_on(GPU, contents, **options), want)
+        got = decoded_on(GPU, contents, **options)
+        assert not any(said := got.status.numpy()), said
+        check_same(got, want)
 
     with ThreadPoolExecutor(6) as threads:
         list(threads.map(one, range(24)))

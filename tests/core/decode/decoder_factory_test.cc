@@ -18,6 +18,7 @@
 #include "tests/core/testing/indexed_clip.h"
 #include "tests/core/testing/test_media.h"
 #include "tf_nvcodec/core/decode/video_reader.h"
+#include "tf_nvcodec/core/ffmpeg/ffmpeg_releases.h"
 
 namespace nvc {
 namespace {
@@ -47,19 +48,26 @@ class DecoderFactoryTest : public IndexedClipTest {
         return test_->fault_;
       }
       if (lost_) return test_->fault_;
+      if (packet != nullptr && packet->pos == test_->flags_at_) flag_ = true;
       if (test_->open_ > test_->most_that_fit_) return absl::ResourceExhaustedError("full");
       return decoder_->Send(packet);
     }
     absl::StatusOr<bool> Receive(AVFrame* frame) override {
       if (lost_) return test_->fault_;
-      return decoder_->Receive(frame);
+      while (true) {
+        absl::StatusOr<bool> received = decoder_->Receive(frame);
+        if (!received.ok() || !*received || PacketPos(*frame) != test_->loses_) return received;
+        av_frame_unref(frame);
+      }
     }
-    bool TakeErrors() override { return decoder_->TakeErrors(); }
+    // FFmpeg's own flag also tells of leading pictures, which a GPU's parser drops.
+    bool TakeErrors() override { return std::exchange(flag_, false); }
     void Reset() override { decoder_->Reset(); }
 
    private:
     DecoderFactoryTest* const test_;
     bool lost_ = false;
+    bool flag_ = false;
     std::unique_ptr<Decoder> decoder_;
   };
 
@@ -100,7 +108,7 @@ class DecoderFactoryTest : public IndexedClipTest {
     options.factory.quota = quota;
     options.factory.before_decoding_again = [this](const DamagedFrames& damaged) {
       ++asked_;
-      EXPECT_FALSE(damaged.empty());
+      EXPECT_EQ(damaged.empty(), flags_at_ >= 0);
       for (const auto& [frame, status] : damaged) said_.push_back(status);
       return answer_;
     };
@@ -116,6 +124,8 @@ class DecoderFactoryTest : public IndexedClipTest {
   int64_t fault_at_ = -1;
   absl::Status fault_ = absl::DataLossError("a fault");
   bool fault_is_lasting_ = false;
+  int64_t flags_at_ = -1;           // the packet at which TakeErrors tells of an error
+  int64_t loses_ = -1;              // the packet whose picture never comes
   std::vector<absl::Status> said_;  // the statuses that before_decoding_again got
   absl::Status answer_;
 };
@@ -278,6 +288,29 @@ TEST_F(DecoderFactoryTest, ASoftwareDecoderDecodesDamagedSegmentsAgain) {
   EXPECT_TRUE(result.damaged.empty()) << "the fault is the other decoder's alone";
   EXPECT_EQ(asked_, 1);
   EXPECT_EQ(opened_, 2) << "the next segment is the other decoder's again, with a new one";
+}
+
+TEST_F(DecoderFactoryTest, ALostPictureIsDamageIfAWantedOneRefersToIt) {
+  const auto wanted = BySoftware();
+  all_ = {10};
+  for (const int64_t loses : {0, 1}) {
+    loses_ = loses;
+    asked_ = 0;
+    Result result;
+    ASSERT_TRUE(Read(1, &result).ok());
+    EXPECT_EQ(result.hashes.at(10), wanted.at(10));
+    EXPECT_EQ(asked_, 1) << loses;
+    EXPECT_THAT(said_.back().message(), ::testing::HasSubstr("gave no picture"));
+  }
+}
+
+TEST_F(DecoderFactoryTest, AnErrorThatOnlyTheFlagTellsIsDamage) {
+  const auto wanted = BySoftware();
+  flags_at_ = 3;
+  Result result;
+  ASSERT_TRUE(Read(1, &result).ok());
+  EXPECT_EQ(result.hashes, wanted);
+  EXPECT_EQ(opened_, 2);
 }
 
 TEST_F(DecoderFactoryTest, TheReadFailsIfItMayNotDecodeAgain) {

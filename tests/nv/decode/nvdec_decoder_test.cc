@@ -88,6 +88,31 @@ TEST_F(NvdecDecoderTest, DamageIsInTheFrame) {
   }
 }
 
+TEST_F(NvdecDecoderTest, DamageOfADiscardedPictureIsTold) {
+  for (const int status : {cuvidDecodeStatus_Success, cuvidDecodeStatus_Error}) {
+    gpu_.decode_status[1] = status;
+    Open();
+    SendAndReceive("S96x64 I0 D0");
+    ASSERT_TRUE(Send("P1 D1", AV_PKT_FLAG_DISCARD).ok());
+    EXPECT_THAT(SendAndReceive("P2 D2"), IsEmpty());
+    EXPECT_THAT(Finish(), ElementsAre(0, 2));
+    EXPECT_EQ(decoder_->TakeErrors(), status == cuvidDecodeStatus_Error);
+  }
+}
+
+TEST_F(NvdecDecoderTest, AnHevcPictureMayNotReferToOneThatWasNotDecoded) {
+  Open(AV_CODEC_ID_HEVC);
+  EXPECT_TRUE(Send("S96x64 I0 D0").ok());
+  EXPECT_TRUE(Send("P1<0 D1").ok());
+  EXPECT_TRUE(absl::IsDataLoss(Send("P2<3 D2"))) << "no picture is in the surface";
+  EXPECT_TRUE(absl::IsDataLoss(Send("P2<1@0 D2"))) << "another picture is in the surface";
+  EXPECT_TRUE(absl::IsDataLoss(Send("P2<-1 D2"))) << "the picture has no surface";
+  EXPECT_TRUE(Send("P3<2 D3").ok()) << "a picture with an error is decoded all the same";
+  decoder_->Reset();
+  EXPECT_TRUE(Send("S96x64 I0 D0").ok());
+  EXPECT_TRUE(absl::IsDataLoss(Send("P2<1 D2"))) << "the picture was of the run before";
+}
+
 TEST_F(NvdecDecoderTest, APictureIsMappedBeforeItsSurfaceIsDecodedInto) {
   Open();
   SendAndReceive("S96x64 I0 D0");

@@ -27,6 +27,22 @@ CUresult OpenHandle(const char* function, const char* kind, Handle* handle) {
 CUdeviceptr Address(void* handle) { return reinterpret_cast<uintptr_t>(handle); }
 void* Handle(CUdeviceptr address) { return reinterpret_cast<void*>(uintptr_t{address}); }
 
+// Reads the part of a word from `<` on.
+void SetReferences(const std::string& word, CUVIDHEVCPICPARAMS* picture) {
+  const size_t at = word.find('<');
+  if (at == std::string::npos) return;
+  int surface = 0;
+  std::sscanf(word.c_str() + at, "<%d", &surface);
+  int order_count = surface;
+  const size_t count_at = word.find('@');
+  if (count_at != std::string::npos) order_count = std::atoi(word.c_str() + count_at + 1);
+  // Not the first place, so that a test sees a mixed-up table.
+  picture->NumPocStCurrBefore = 1;
+  picture->RefPicSetStCurrBefore[0] = 2;
+  picture->RefPicIdx[2] = surface;
+  picture->PicOrderCntVal[2] = order_count;
+}
+
 CudaDriver MakeCuda() {
   CudaDriver cuda;
   cuda.cuGetErrorName = [](CUresult result, const char** name) {
@@ -305,6 +321,9 @@ CUresult FakeGpu::ParseWords(const std::string& words) {
       picture.intra_pic_flag = word[0] == 'I' || word[0] == 'O';
       if (parser.CodecType == cudaVideoCodec_H264) {
         picture.CodecSpecific.h264.frame_mbs_only_flag = 1;
+      } else if (parser.CodecType == cudaVideoCodec_HEVC) {
+        SetReferences(word, &picture.CodecSpecific.hevc);
+        picture.CodecSpecific.hevc.CurrPicOrderCntVal = index;
       } else if (parser.CodecType == cudaVideoCodec_VP9) {
         picture.CodecSpecific.vp9.frameType = word[0] != 'I';
         picture.CodecSpecific.vp9.intraOnly = word[0] == 'O';

@@ -21,6 +21,8 @@ namespace nvc {
 //   S96x64    a sequence header of that size; S96x64/10 with 10 bits, S96x64+4 with 4 hidden rows
 //   I3, P3    decodes a key frame or another picture into surface 3; O3 an intra-only picture, B3 a
 //             B-frame
+//   P3<1      an HEVC picture that refers to the one in surface 1; P3<1@7 if that should have the
+//             picture order count 7. A picture's own is the number of its surface
 //   D3        shows surface 3
 class FakeGpu {
  public:

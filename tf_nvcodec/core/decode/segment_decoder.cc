@@ -54,6 +54,11 @@ class SegmentRun {
     const PacketEntry& packet = index_.packets()[static_cast<size_t>(i)];
     const bool shows = packet.frame >= 0 && !packet.second_field;
     if (shows && !IsUnreachable(index_, segment_, i)) owed_.insert(i);
+    // The container knows of bytes that are missing, which hardware may not notice.
+    if (reports_ == ErrorReports::kLate && (data.flags & AV_PKT_FLAG_CORRUPT) != 0) {
+      Blame(i, picture, absl::DataLossError("its container marks it as damaged"));
+      if (stopped_) return absl::OkStatus();
+    }
     return Feed(&data, [&](const absl::Status& status) { Blame(i, picture, status); });
   }
 
@@ -70,13 +75,13 @@ class SegmentRun {
   // Settles all frames, also those that never came.
   absl::Status Finish() {
     const bool unsure = !written_.empty() || !expected_.empty() || !held_.empty();
-    if (reports_ == ErrorReports::kByFlag && decoder_->TakeErrors() && unsure) stopped_ = true;
+    if (reports_ != ErrorReports::kByPacket && decoder_->TakeErrors() && unsure) stopped_ = true;
     ended_ = true;
     while (!stopped_ && !expected_.empty()) {
       NVC_RETURN_IF_ERROR(CheckCancelled(Packet(*expected_.begin())));
       NVC_RETURN_IF_ERROR(GiveUp(*expected_.begin()));
     }
-    owed_.clear();
+    while (!stopped_ && !owed_.empty()) GiveUpOwed();
     return Settle();
   }
 
@@ -175,7 +180,7 @@ class SegmentRun {
       Blame(packet, ShownPicture(packet),
             absl::DataLossError("the decoder had to conceal damaged data"));
     }
-    if (reports_ == ErrorReports::kByFlag && decoder_->TakeErrors()) stopped_ = true;
+    if (reports_ != ErrorReports::kByPacket && decoder_->TakeErrors()) stopped_ = true;
     if (stopped_) return absl::OkStatus();
     owed_.erase(packet);
     const auto wanted = missing_.find(packet);
@@ -265,11 +270,29 @@ class SegmentRun {
     while (!stopped_ && !expected_.empty() && *expected_.begin() < latest_.front()) {
       NVC_RETURN_IF_ERROR(GiveUp(*expected_.begin()));
     }
-    while (!owed_.empty() &&
+    while (!stopped_ && !owed_.empty() &&
            index_.packets()[static_cast<size_t>(*owed_.begin())].frame < latest_.front()) {
-      owed_.erase(owed_.begin());
+      GiveUpOwed();
     }
     return absl::OkStatus();
+  }
+
+  // Gives up the first picture that is owed, which nobody wants. A decoder that lost it without an
+  // error may have used another one in its place for the frames that refer to it.
+  void GiveUpOwed() {
+    const int packet = *owed_.begin();
+    owed_.erase(owed_.begin());
+    if (reports_ == ErrorReports::kByPacket) return;
+    const int picture = ShownPicture(packet);
+    const auto refers = [&](int frame) {
+      return DependsOn(index_, segment_, frame, packet, picture);
+    };
+    const bool is_used =
+        std::any_of(expected_.begin(), expected_.end(), refers) ||
+        std::any_of(written_.begin(), written_.end(),
+                    [&](const auto& w) { return refers(w.second); }) ||
+        std::any_of(held_.begin(), held_.end(), [&](const auto& h) { return refers(h.first); });
+    if (is_used) Blame(packet, picture, absl::DataLossError("the decoder gave no picture for it"));
   }
 
   absl::Status Describe(const Broken::value_type& broken) const {

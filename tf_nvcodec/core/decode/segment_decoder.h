@@ -42,9 +42,10 @@ struct FrameEvents {
 enum class ErrorReports {
   // An error is about the packet that was sent last. This is true for software with one thread.
   kByPacket,
-  // An error may also be about an earlier packet. This is true for hardware.
+  // An error may also be about an earlier packet, or only TakeErrors tells of it. This is true for
+  // hardware.
   kLate,
-  // As kLate, but only TakeErrors tells. This is true for software with frame threads.
+  // Only TakeErrors tells. This is true for software with frame threads.
   kByFlag,
 };
 

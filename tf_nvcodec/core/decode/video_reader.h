@@ -55,9 +55,9 @@ struct DecoderFactory {
   OpenDecoder open;
   int max_workers = 1;
   DecoderQuota* quota = nullptr;  // limits how many a read has at a time; null: no limit
-  // Called when this decoder found errors in a segment. If it returns OK, a software decoder
-  // decodes the segment again and decides which frames are damaged; otherwise the read fails with
-  // this status. Null: always OK.
+  // Called when this decoder found errors in a segment, with what is known of them. If it returns
+  // OK, a software decoder decodes the segment again and decides which frames are damaged;
+  // otherwise the read fails with this status. Null: always OK.
   std::function<absl::Status(const DamagedFrames& damaged)> before_decoding_again;
 };
 

@@ -11,6 +11,7 @@
 #include "tf_nvcodec/core/ffmpeg/ffmpeg_releases.h"
 #include "tf_nvcodec/core/format/codec_table.h"
 #include "tf_nvcodec/nv/cuda/nvdec_codecs.h"
+#include "tf_nvcodec/nv/decode/hevc_references.h"
 #include "tf_nvcodec/nv/decode/nvdec_headers.h"
 #include "tf_nvcodec/nv/decode/nvdec_packets.h"
 #include "tf_nvcodec/nv/decode/nvdec_parser.h"
@@ -63,6 +64,12 @@ class NvdecDecoder : public Decoder, private NvdecParserEvents {
       }
       if (!mapped.ok()) return Note(mapped);
       Picture& picture = next.picture;
+      if (picture.sent.discard) {
+        // It is mapped for its status alone: frames that are shown may refer to it.
+        had_errors_ |= next.surface->is_broken() || next.surface->is_concealed();
+        picture.session->Release(next.surface);
+        continue;
+      }
       NVC_RETURN_IF_ERROR(
           MakeFrame(*picture.stream, std::move(picture.session), next.surface, frame));
       frame->pts = picture.sent.pts;
@@ -203,6 +210,7 @@ class NvdecDecoder : public Decoder, private NvdecParserEvents {
     needs_key_ = facts_.may_show_again && !pictures_.empty();
     if (facts_.may_show_again) pictures_.clear();  // the new session can't show them again
     session_.reset();
+    references_.Clear();
     NVC_ASSIGN_OR_RETURN(session_, pool_->Acquire(stream.coded, stream.min_surfaces));
     return absl::OkStatus();
   }
@@ -229,6 +237,10 @@ class NvdecDecoder : public Decoder, private NvdecParserEvents {
       frames_only_ = picture->CodecSpecific.h264.frame_mbs_only_flag != 0;
     }
     has_decoded_ = true;
+    if (kind_ == cudaVideoCodec_HEVC) {
+      const absl::Status found = references_.Check(picture->CodecSpecific.hevc);
+      if (!found.ok()) Blame(found);  // the picture is decoded all the same
+    }
     const std::set<int> written = {picture->CurrPicIdx, ReferenceIndex(kind_, *picture)};
     if (!picture->second_field) {
       for (const int index : written) {
@@ -246,8 +258,16 @@ class NvdecDecoder : public Decoder, private NvdecParserEvents {
       }
     }
     const absl::Status status = session_->Decode(picture);
-    if (status.ok()) return true;
-    for (const int index : written) pictures_.erase(index);
+    if (status.ok()) {
+      if (kind_ == cudaVideoCodec_HEVC && !picture->second_field) {
+        references_.Add(picture->CurrPicIdx, picture->CodecSpecific.hevc);
+      }
+      return true;
+    }
+    for (const int index : written) {
+      pictures_.erase(index);
+      references_.Remove(index);
+    }
     Blame(status);
     return IsAboutThePacket(status);
   }
@@ -274,7 +294,7 @@ class NvdecDecoder : public Decoder, private NvdecParserEvents {
     if (picture->second.shown && !again) return;
     Pending pending{picture->second, info};
     if (again) pending.picture.sent = current_;
-    if (!pending.picture.sent.discard) pending_.push_back(std::move(pending));
+    pending_.push_back(std::move(pending));
     picture->second.shown = true;
     if (!facts_.may_show_again) pictures_.erase(picture);
   }
@@ -305,6 +325,7 @@ class NvdecDecoder : public Decoder, private NvdecParserEvents {
     }
     pending_.clear();
     pictures_.clear();
+    references_.Clear();
     finished_ = needs_key_ = frames_only_ = false;
   }
 
@@ -316,6 +337,7 @@ class NvdecDecoder : public Decoder, private NvdecParserEvents {
   const int64_t max_pixels_;
   const bool low_latency_;
 
+  HevcReferences references_;
   std::shared_ptr<NvdecSession> session_;      // kept from run to run
   std::shared_ptr<const NvdecStream> stream_;  // what the current sequence header says
   std::unique_ptr<NvdecParser> parser_;        // null before the first packet of a run
