@@ -9,7 +9,7 @@ from pathlib import PurePath
 from converters.measure.benchmark_data import BenchmarkData, Cell, callers_text
 from converters.measure.benchmark_text import best_text, conditions, first_text, table, title
 from converters.measure.figures import Figures
-from converters.measure.line_chart import Line, line_chart
+from converters.measure.line_chart import Line, line_chart, short_number
 from converters.report import html_report
 from converters.util.shapes import format_shape_set
 
@@ -51,7 +51,7 @@ def _cards(report: BenchmarkData) -> str:
     fastest = max(report.cells, key=lambda cell: cell.model.items_per_s)
     quickest = min(report.cells, key=lambda cell: cell.model.latency_ms.median)
     cards = [
-        (f"{fastest.model.items_per_s:.4g}", f"items/s at most: {_where(fastest)}"),
+        (short_number(fastest.model.items_per_s), f"items/s at most: {_where(fastest)}"),
         (f"{quickest.model.latency_ms.median:.4g} ms", f"least median: {_where(quickest)}"),
         (f"{report.first['model'].total_s:.2f} s", "to the first result"),
     ]

@@ -46,7 +46,7 @@ def line_chart(places: Sequence[str], lines: Sequence[Line], axis: str, label: s
             f'<path d="M{_LEFT:.0f} {y(value):.1f}H{_WIDTH - _RIGHT:.0f}" '
             'style="stroke:var(--line)"/>'
             f'<text {_TEXT.format(anchor="end")} x="{_LEFT - 8:.0f}" y="{y(value) + 4:.1f}">'
-            f"{value:g}</text>"
+            f"{short_number(value)}</text>"
         )
     for place, at in x.items():
         parts.append(
@@ -66,7 +66,8 @@ def line_chart(places: Sequence[str], lines: Sequence[Line], axis: str, label: s
         for place, value in line.values.items():
             parts.append(
                 f'<circle cx="{x[place]:.1f}" cy="{y(value):.1f}" r="3.5" style="fill:{colour}">'
-                f"<title>{escape(f'{line.name}, {axis} {place}: {value:.4g}')}</title></circle>"
+                f"<title>{escape(f'{line.name}, {axis} {place}: {short_number(value)}')}</title>"
+                "</circle>"
             )
     parts.append("</svg>")
     return "\n".join(parts) + _legend(lines)
@@ -83,9 +84,15 @@ def _legend(lines: Sequence[Line]) -> str:
     return f'<ul class="legend">{"".join(items)}</ul>'
 
 
+def short_number(value: float) -> str:
+    """Four digits, and no exponent for large numbers: 0.4097, 12.5, 22477."""
+    return f"{value:.0f}" if value >= 1000 else f"{value:.4g}"
+
+
 def _round_up(value: float) -> float:
-    """The next of 1, 2, 4, 8 times a power of ten, so that the ticks are round."""
+    """The next number whose _TICKS parts have at most two digits, so that the ticks are round."""
     if value <= 0:
         return 1.0
     power = 10.0 ** math.floor(math.log10(value))
-    return next(power * factor for factor in (1, 2, 4, 8, 10) if value <= power * factor)
+    factors = (1, 1.2, 1.6, 2, 2.4, 3.2, 4, 6, 8, 10)
+    return next(power * factor for factor in factors if value <= power * factor)

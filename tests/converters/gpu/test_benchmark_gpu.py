@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import os
-import statistics
-import time
 from pathlib import Path
 
 import gpu_models
 import numpy as np
 import pytest
-import tensorflow as tf
 from gpu_conversions import spec_of
 
 from converters import ConversionSpec, benchmark, convert, extract_plans
@@ -152,23 +149,3 @@ def test_static_engines_of_a_frozen_graph(tmp_path: Path) -> None:
     convert(source, tmp_path / "static", spec)
     report = benchmark(tmp_path / "static", source, batch_sizes=[8], outputs=["scores"], **QUICK)
     assert report.cells[0].speed_up is not None
-
-
-@pytest.mark.serial
-@pytest.mark.alone  # Other work on the GPU would slow one of the two.
-def test_figures_are_those_of_a_plain_loop(folder: Path) -> None:
-    """The same requests, timed without this package: within 10 %. The print is for a reader."""
-    report = benchmark(folder / "explicit", batch_sizes=[8], seconds=3.0, progress=False)
-    model = tf.saved_model.load(str(folder / "explicit"))
-    f = model.signatures["serving_default"]
-    with tf.device("GPU:0"):
-        image = tf.identity(images(8))
-    times = []
-    for _ in range(2000):
-        began = time.perf_counter()
-        f(image=image)["scores"].numpy()
-        times.append(1e3 * (time.perf_counter() - began))
-    plain = statistics.median(times[500:])
-    measured = report.cells[0].model.latency_ms.median
-    print(f"median latency: benchmark {measured:.4f} ms, plain loop {plain:.4f} ms")
-    assert measured == pytest.approx(plain, rel=0.1)

@@ -49,3 +49,13 @@ def test_larger_values_are_higher() -> None:
     assert x0 < x1 < x2 and y0 > y1 > y2
     assert abs((y0 - y1) - (y1 - y2)) < 0.2  # the values begin at 0 and rise evenly
     assert "100" in [text.text for text in chart.iter("text")]
+
+
+def test_ticks_are_round_and_above_the_largest_value() -> None:
+    for largest, ticks in (
+        (22477.0, ["0", "6000", "12000", "18000", "24000"]),
+        (39.6, ["0", "10", "20", "30", "40"]),
+        (0.115, ["0", "0.03", "0.06", "0.09", "0.12"]),
+    ):
+        (chart,) = charts(line_chart(["1"], [Line("a", {"1": largest}, 0)], "batch", "speed"))
+        assert [text.text for text in chart.iter("text")][:5] == ticks
