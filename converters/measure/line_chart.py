@@ -90,7 +90,7 @@ def short_number(value: float) -> str:
 
 
 def _round_up(value: float) -> float:
-    """The next number whose _TICKS parts have at most two digits, so that the ticks are round."""
+    """The next of these factors times a power of ten, so that the ticks are round."""
     if value <= 0:
         return 1.0
     power = 10.0 ** math.floor(math.log10(value))

@@ -299,7 +299,7 @@ TEST_F(DecoderFactoryTest, ALostPictureIsDamageIfAWantedOneRefersToIt) {
     Result result;
     ASSERT_TRUE(Read(1, &result).ok());
     EXPECT_EQ(result.hashes.at(10), wanted.at(10));
-    EXPECT_EQ(asked_, 1) << loses;
+    ASSERT_EQ(asked_, 1) << loses;
     EXPECT_THAT(said_.back().message(), ::testing::HasSubstr("gave no picture"));
   }
 }

@@ -27,18 +27,26 @@ CUresult OpenHandle(const char* function, const char* kind, Handle* handle) {
 CUdeviceptr Address(void* handle) { return reinterpret_cast<uintptr_t>(handle); }
 void* Handle(CUdeviceptr address) { return reinterpret_cast<void*>(uintptr_t{address}); }
 
-// Reads the part of a word from `<` on.
+// Reads the part of a word from `<`, `>` or `=` on.
 void SetReferences(const std::string& word, CUVIDHEVCPICPARAMS* picture) {
-  const size_t at = word.find('<');
+  const size_t at = word.find_first_of("<>=");
   if (at == std::string::npos) return;
-  int surface = 0;
-  std::sscanf(word.c_str() + at, "<%d", &surface);
+  const int surface = std::atoi(word.c_str() + at + 1);
   int order_count = surface;
   const size_t count_at = word.find('@');
   if (count_at != std::string::npos) order_count = std::atoi(word.c_str() + count_at + 1);
   // Not the first place, so that a test sees a mixed-up table.
-  picture->NumPocStCurrBefore = 1;
-  picture->RefPicSetStCurrBefore[0] = 2;
+  const unsigned char place = surface == 99 ? 0xff : 2;
+  if (word[at] == '<') {
+    picture->NumPocStCurrBefore = 1;
+    picture->RefPicSetStCurrBefore[0] = place;
+  } else if (word[at] == '>') {
+    picture->NumPocStCurrAfter = 1;
+    picture->RefPicSetStCurrAfter[0] = place;
+  } else {
+    picture->NumPocLtCurr = 1;
+    picture->RefPicSetLtCurr[0] = place;
+  }
   picture->RefPicIdx[2] = surface;
   picture->PicOrderCntVal[2] = order_count;
 }

@@ -21,8 +21,10 @@ namespace nvc {
 //   S96x64    a sequence header of that size; S96x64/10 with 10 bits, S96x64+4 with 4 hidden rows
 //   I3, P3    decodes a key frame or another picture into surface 3; O3 an intra-only picture, B3 a
 //             B-frame
-//   P3<1      an HEVC picture that refers to the one in surface 1; P3<1@7 if that should have the
-//             picture order count 7. A picture's own is the number of its surface
+//   P3<1      an HEVC picture that refers to the earlier one in surface 1; P3>1 to a later one,
+//   P3=1
+//             to a long-term one. P3<1@7 if that should have the picture order count 7; a picture's
+//             own is the number of its surface. P3<99 refers to no place of the table
 //   D3        shows surface 3
 class FakeGpu {
  public:

@@ -52,7 +52,7 @@ class SegmentRun {
       return absl::OkStatus();
     }
     const PacketEntry& packet = index_.packets()[static_cast<size_t>(i)];
-    const bool shows = packet.frame >= 0 && !packet.second_field;
+    const bool shows = packet.frame >= 0 && !packet.second_field && IsSent(ShownPicture(i));
     if (shows && !IsUnreachable(index_, segment_, i)) owed_.insert(i);
     // The container knows of bytes that are missing, which hardware may not notice.
     if (reports_ == ErrorReports::kLate && (data.flags & AV_PKT_FLAG_CORRUPT) != 0) {
@@ -74,8 +74,9 @@ class SegmentRun {
 
   // Settles all frames, also those that never came.
   absl::Status Finish() {
-    const bool unsure = !written_.empty() || !expected_.empty() || !held_.empty();
-    if (reports_ != ErrorReports::kByPacket && decoder_->TakeErrors() && unsure) stopped_ = true;
+    if (reports_ != ErrorReports::kByPacket && decoder_->TakeErrors() && IsUnsure()) {
+      stopped_ = true;
+    }
     ended_ = true;
     while (!stopped_ && !expected_.empty()) {
       NVC_RETURN_IF_ERROR(CheckCancelled(Packet(*expected_.begin())));
@@ -113,6 +114,15 @@ class SegmentRun {
     }
     return -1;
   }
+
+  // Whether the segment's plan sends this picture; -1 stands for a packet that is sent whole.
+  bool IsSent(int picture) const {
+    return picture < 0 || segment_.pictures.empty() ||
+           std::binary_search(segment_.pictures.begin(), segment_.pictures.end(), picture);
+  }
+
+  // Whether there are frames of which it is not known if they are damaged.
+  bool IsUnsure() const { return !written_.empty() || !expected_.empty() || !held_.empty(); }
 
   using Broken = std::map<std::pair<int, int>, absl::Status>;  // by packet and picture
   struct Held {
@@ -160,7 +170,11 @@ class SegmentRun {
   absl::Status Feed(const AVPacket* data, const OnError& on_error) {
     const absl::Status sent = decoder_->Send(data);
     if (EndsDecoding(sent)) return sent;
-    if (!sent.ok()) on_error(sent);
+    if (!sent.ok()) {
+      on_error(sent);
+      // Hardware told this error here. `on_error` may have ignored it.
+      if (reports_ == ErrorReports::kLate) decoder_->TakeErrors();
+    }
     while (!stopped_) {
       const auto received = decoder_->Receive(frame_.get());
       if (EndsDecoding(received.status())) return received.status();
@@ -277,22 +291,14 @@ class SegmentRun {
     return absl::OkStatus();
   }
 
-  // Gives up the first picture that is owed, which nobody wants. A decoder that lost it without an
-  // error may have used another one in its place for the frames that refer to it.
+  // Gives up the first picture that is owed, which nobody wants. Hardware that lost it without an
+  // error may have used another one in its place. It was sent because wanted frames refer to it,
+  // and those are not settled before it comes. FFmpeg tells of such an error itself.
   void GiveUpOwed() {
     const int packet = *owed_.begin();
     owed_.erase(owed_.begin());
-    if (reports_ == ErrorReports::kByPacket) return;
-    const int picture = ShownPicture(packet);
-    const auto refers = [&](int frame) {
-      return DependsOn(index_, segment_, frame, packet, picture);
-    };
-    const bool is_used =
-        std::any_of(expected_.begin(), expected_.end(), refers) ||
-        std::any_of(written_.begin(), written_.end(),
-                    [&](const auto& w) { return refers(w.second); }) ||
-        std::any_of(held_.begin(), held_.end(), [&](const auto& h) { return refers(h.first); });
-    if (is_used) Blame(packet, picture, absl::DataLossError("the decoder gave no picture for it"));
+    if (reports_ != ErrorReports::kLate || !IsUnsure()) return;
+    Blame(packet, ShownPicture(packet), absl::DataLossError("the decoder gave no picture for it"));
   }
 
   absl::Status Describe(const Broken::value_type& broken) const {

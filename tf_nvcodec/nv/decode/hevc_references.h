@@ -4,18 +4,17 @@
 
 #include <map>
 
-#include "absl/status/status.h"
 #include "tf_nvcodec/nv/cuda/driver.h"
 
 namespace nvc {
 
-// The pictures in the decode surfaces of a session. If a reference is missing, the driver's parser
-// names another picture in its place, and NVDEC decodes that without an error. But the parser also
-// tells the picture order count that it means, which the picture in the surface does not have.
+// The pictures in the decode surfaces of a session, by their picture order counts. The driver's
+// parser also gives NVDEC a picture whose references are missing, and NVDEC decodes it without an
+// error.
 class HevcReferences {
  public:
-  // Returns DataLoss if a picture refers to one that is in no surface.
-  absl::Status Check(const CUVIDHEVCPICPARAMS& picture) const;
+  // Returns whether all pictures that this one refers to are in the surfaces that it names.
+  bool HasAllOf(const CUVIDHEVCPICPARAMS& picture) const;
   // Call this when a picture is decoded into a surface.
   void Add(int surface, const CUVIDHEVCPICPARAMS& picture) {
     order_counts_[surface] = picture.CurrPicOrderCntVal;
@@ -24,8 +23,7 @@ class HevcReferences {
   void Clear() { order_counts_.clear(); }
 
  private:
-  absl::Status CheckSet(const CUVIDHEVCPICPARAMS& picture, const unsigned char* set,
-                        int size) const;
+  bool HasSet(const CUVIDHEVCPICPARAMS& picture, const unsigned char* set, int size) const;
 
   std::map<int, int> order_counts_;  // by surface
 };

@@ -65,13 +65,12 @@ class NvdecDecoder : public Decoder, private NvdecParserEvents {
       if (!mapped.ok()) return Note(mapped);
       Picture& picture = next.picture;
       if (picture.sent.discard) {
-        // It is mapped for its status alone: frames that are shown may refer to it.
-        had_errors_ |= next.surface->is_broken() || next.surface->is_concealed();
-        picture.session->Release(next.surface);
+        EndDiscarded(next);
         continue;
       }
       NVC_RETURN_IF_ERROR(
           MakeFrame(*picture.stream, std::move(picture.session), next.surface, frame));
+      if (picture.lacks_reference) frame->decode_error_flags |= FF_DECODE_ERROR_MISSING_REFERENCE;
       frame->pts = picture.sent.pts;
       SetPacketPos(picture.sent.pos, frame);
       SetFields(facts_.has_fields && (picture.interlaced || !next.info.progressive_frame),
@@ -105,6 +104,7 @@ class NvdecDecoder : public Decoder, private NvdecParserEvents {
     Sent sent;
     bool interlaced = false;  // coded as interlaced, see IsCodedInterlaced
     int first_field = -1;     // see FirstField
+    bool lacks_reference = false;
     bool shown = false;
   };
 
@@ -237,10 +237,9 @@ class NvdecDecoder : public Decoder, private NvdecParserEvents {
       frames_only_ = picture->CodecSpecific.h264.frame_mbs_only_flag != 0;
     }
     has_decoded_ = true;
-    if (kind_ == cudaVideoCodec_HEVC) {
-      const absl::Status found = references_.Check(picture->CodecSpecific.hevc);
-      if (!found.ok()) Blame(found);  // the picture is decoded all the same
-    }
+    const bool lacks_reference =
+        kind_ == cudaVideoCodec_HEVC && !references_.HasAllOf(picture->CodecSpecific.hevc);
+    had_errors_ |= lacks_reference;  // the picture may never be shown
     const std::set<int> written = {picture->CurrPicIdx, ReferenceIndex(kind_, *picture)};
     if (!picture->second_field) {
       for (const int index : written) {
@@ -254,6 +253,7 @@ class NvdecDecoder : public Decoder, private NvdecParserEvents {
                             current_,
                             IsCodedInterlaced(kind_, *picture),
                             FirstField(kind_, *picture),
+                            lacks_reference,
                             /*shown=*/false};
       }
     }
@@ -281,7 +281,9 @@ class NvdecDecoder : public Decoder, private NvdecParserEvents {
       const absl::Status status = overwritten ? Map(&*pending) : absl::OkStatus();
       if (!status.ok() && !absl::IsDataLoss(status)) return status;
       had_errors_ |= !status.ok();
-      pending = status.ok() ? std::next(pending) : pending_.erase(pending);
+      const bool ends = overwritten && status.ok() && pending->picture.sent.discard;
+      if (ends) EndDiscarded(*pending);
+      pending = status.ok() && !ends ? std::next(pending) : pending_.erase(pending);
     }
     return absl::OkStatus();
   }
@@ -310,6 +312,12 @@ class NvdecDecoder : public Decoder, private NvdecParserEvents {
     if (pending->surface != nullptr) return absl::OkStatus();
     NVC_ASSIGN_OR_RETURN(pending->surface, pending->picture.session->Map(pending->info));
     return absl::OkStatus();
+  }
+
+  // Ends a picture that was mapped for its status alone: frames that are shown may refer to it.
+  void EndDiscarded(const Pending& mapped) {
+    had_errors_ |= mapped.surface->is_broken() || mapped.surface->is_concealed();
+    mapped.picture.session->Release(mapped.surface);
   }
 
   // Keeps the first error of the callbacks for Send.
