@@ -117,6 +117,17 @@ class DecoderFactoryTest : public IndexedClipTest {
     return status;
   }
 
+  // Reads all frames, of which software decodes one segment again.
+  void ExpectASegmentAgain() {
+    const auto wanted = BySoftware();
+    Result result;
+    ASSERT_TRUE(Read(1, &result).ok());
+    EXPECT_EQ(result.hashes, wanted);
+    EXPECT_TRUE(result.damaged.empty()) << "the fault is the other decoder's alone";
+    EXPECT_EQ(asked_, 1);
+    EXPECT_EQ(opened_, 2) << "the next segment is the other decoder's again, with a new one";
+  }
+
   std::mutex mutex_;
   std::atomic<int> open_{0}, opened_{0}, asked_{0};
   int most_open_ = 0;
@@ -280,14 +291,8 @@ TEST_F(DecoderFactoryTest, FewerWorkersRunWhenMemoryIsShort) {
 }
 
 TEST_F(DecoderFactoryTest, ASoftwareDecoderDecodesDamagedSegmentsAgain) {
-  const auto wanted = BySoftware();
   fault_at_ = 3;
-  Result result;
-  ASSERT_TRUE(Read(1, &result).ok());
-  EXPECT_EQ(result.hashes, wanted);
-  EXPECT_TRUE(result.damaged.empty()) << "the fault is the other decoder's alone";
-  EXPECT_EQ(asked_, 1);
-  EXPECT_EQ(opened_, 2) << "the next segment is the other decoder's again, with a new one";
+  ExpectASegmentAgain();
 }
 
 TEST_F(DecoderFactoryTest, ALostPictureIsDamageIfAWantedOneRefersToIt) {
@@ -305,12 +310,8 @@ TEST_F(DecoderFactoryTest, ALostPictureIsDamageIfAWantedOneRefersToIt) {
 }
 
 TEST_F(DecoderFactoryTest, AnErrorThatOnlyTheFlagTellsIsDamage) {
-  const auto wanted = BySoftware();
   flags_at_ = 3;
-  Result result;
-  ASSERT_TRUE(Read(1, &result).ok());
-  EXPECT_EQ(result.hashes, wanted);
-  EXPECT_EQ(opened_, 2);
+  ExpectASegmentAgain();
 }
 
 TEST_F(DecoderFactoryTest, TheReadFailsIfItMayNotDecodeAgain) {

@@ -55,19 +55,10 @@ class NvdecDecoder : public Decoder, private NvdecParserEvents {
     while (IsDue()) {
       Pending next = std::move(pending_.front());
       pending_.pop_front();
-      const absl::Status mapped = Map(&next);
-      if (absl::IsDataLoss(mapped)) {
-        // This error does not belong to the packet that was sent last, so that Receive does not
-        // return it. The caller sees that the picture is missing.
-        had_errors_ = true;
-        continue;
-      }
-      if (!mapped.ok()) return Note(mapped);
+      const absl::StatusOr<bool> shows = Map(&next);
+      if (!shows.ok()) return Note(shows.status());
+      if (!*shows) continue;
       Picture& picture = next.picture;
-      if (picture.sent.discard) {
-        EndDiscarded(next);
-        continue;
-      }
       NVC_RETURN_IF_ERROR(
           MakeFrame(*picture.stream, std::move(picture.session), next.surface, frame));
       if (picture.lacks_reference) frame->decode_error_flags |= FF_DECODE_ERROR_MISSING_REFERENCE;
@@ -278,12 +269,11 @@ class NvdecDecoder : public Decoder, private NvdecParserEvents {
       const bool overwritten = pending->surface == nullptr &&
                                pending->picture.session == session_ &&
                                pending->info.picture_index == index;
-      const absl::Status status = overwritten ? Map(&*pending) : absl::OkStatus();
-      if (!status.ok() && !absl::IsDataLoss(status)) return status;
-      had_errors_ |= !status.ok();
-      const bool ends = overwritten && status.ok() && pending->picture.sent.discard;
-      if (ends) EndDiscarded(*pending);
-      pending = status.ok() && !ends ? std::next(pending) : pending_.erase(pending);
+      bool stays = true;
+      if (overwritten) {
+        NVC_ASSIGN_OR_RETURN(stays, Map(&*pending));
+      }
+      pending = stays ? std::next(pending) : pending_.erase(pending);
     }
     return absl::OkStatus();
   }
@@ -308,16 +298,27 @@ class NvdecDecoder : public Decoder, private NvdecParserEvents {
            pending_.size() >= (low_latency_ ? 1 : size_t{NvdecSession::kSpareSurfaces});
   }
 
-  absl::Status Map(Pending* pending) {
-    if (pending->surface != nullptr) return absl::OkStatus();
-    NVC_ASSIGN_OR_RETURN(pending->surface, pending->picture.session->Map(pending->info));
-    return absl::OkStatus();
-  }
-
-  // Ends a picture that was mapped for its status alone: frames that are shown may refer to it.
-  void EndDiscarded(const Pending& mapped) {
-    had_errors_ |= mapped.surface->is_broken() || mapped.surface->is_concealed();
-    mapped.picture.session->Release(mapped.surface);
+  // Maps a picture, which is ready to be shown then. Returns false if it is not shown: it is lost
+  // or discarded.
+  absl::StatusOr<bool> Map(Pending* pending) {
+    if (pending->surface != nullptr) return true;
+    const auto mapped = pending->picture.session->Map(pending->info);
+    if (absl::IsDataLoss(mapped.status())) {
+      // This error does not belong to the packet that was sent last, so that no call returns it.
+      // The caller sees that the picture is missing.
+      had_errors_ = true;
+      return false;
+    }
+    NVC_RETURN_IF_ERROR(mapped.status());
+    NvdecSurface* const surface = *mapped;
+    if (pending->picture.sent.discard) {
+      // It was mapped for its status alone: frames that are shown may refer to it.
+      had_errors_ |= surface->is_broken() || surface->is_concealed();
+      pending->picture.session->Release(surface);
+      return false;
+    }
+    pending->surface = surface;
+    return true;
   }
 
   // Keeps the first error of the callbacks for Send.
