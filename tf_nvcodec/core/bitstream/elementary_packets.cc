@@ -122,7 +122,7 @@ absl::Status ElementaryPackets::Convert(AVPacket* packet) {
   NVC_RETURN_IF_ERROR(Follow(*packet));
   if (filter_.has_value()) {
     NVC_RETURN_IF_ERROR(filter_->Filter(packet));
-    DropDescription(packet);
+    DropSideData(AV_PKT_DATA_NEW_EXTRADATA, packet);
   }
   if (std::exchange(is_new_, false) && filter_.has_value() && descriptions_.size() > 1) {
     NVC_ASSIGN_OR_RETURN(const std::string sets, ParameterSetsIn(*packet, codec_->codec_id));

@@ -8,7 +8,15 @@
 namespace nvc {
 namespace {
 
-enum NalType { kSlice = 1, kPartitionA = 2, kIdr = 5, kSei = 6, kSps = 7, kPps = 8 };
+enum NalType {
+  kSlice = 1,
+  kPartitionA = 2,
+  kIdr = 5,
+  kSei = 6,
+  kSps = 7,
+  kPps = 8,
+  kLastDefined = 21,
+};
 
 // Whether the SEI has a recovery point from which this and all later pictures are exact (D.2.8).
 bool HasExactRecoveryPoint(const NalUnit& nal) {
@@ -32,7 +40,8 @@ bool HasExactRecoveryPoint(const NalUnit& nal) {
 
 H264Inspector::H264Inspector(const AVCodecParameters& codec)
     : length_bytes_(
-          NalLengthBytes(codec.extradata, static_cast<size_t>(codec.extradata_size), false)) {
+          NalLengthBytes(codec.extradata, static_cast<size_t>(codec.extradata_size), false)),
+      picture_order_(codec) {
   sps_of_pps_.fill(-1);
   if (codec.extradata == nullptr) return;
   const auto size = static_cast<size_t>(codec.extradata_size);
@@ -157,10 +166,11 @@ PacketInfo H264Inspector::Inspect(const AVPacket& packet) {
   PacketInfo info;
   has_description_ = has_description_ || has_sps_;
   own_.clear();
-  bool recovery_point = false;
+  bool recovery_point = false, has_units = false;
   NalWalker walker(packet.data, static_cast<size_t>(packet.size), length_bytes_);
   for (NalUnit nal; walker.Next(&nal);) {
     const int type = nal.data[0] & 31;
+    has_units = has_units || (type >= kSlice && type <= kLastDefined);
     if (type == kSps) ReadSps(nal);
     if (type == kPps) ReadPps(nal);
     if (type == kSei) recovery_point = recovery_point || HasExactRecoveryPoint(nal);
@@ -173,9 +183,11 @@ PacketInfo H264Inspector::Inspect(const AVPacket& packet) {
     const bool flagged_key = (packet.flags & AV_PKT_FLAG_KEY) != 0;
     info.random_access = (type == kIdr || (recovery_point && flagged_key)) && HasItsSets();
     info.droppable = (nal.data[0] & 0x60) == 0 && !info.random_access;  // nal_ref_idc
+    info.order = picture_order_.Of(packet, type == kIdr);
     return info;
   }
   info.shown = -1;
+  info.unreadable = walker.damaged() || !has_units;
   return info;
 }
 

@@ -13,6 +13,7 @@
 
 #include "tf_nvcodec/core/bitstream/nal_units.h"
 #include "tf_nvcodec/core/bitstream/packet_info.h"
+#include "tf_nvcodec/core/bitstream/picture_order.h"
 #include "tf_nvcodec/core/bitstream/sps.h"
 
 namespace nvc {
@@ -56,6 +57,7 @@ class H264Inspector : public PacketInspector {
   bool has_description_ = false, has_sps_ = false;
   std::set<SetKey> replaced_;  // in force, and not as described
   std::set<SetKey> own_;       // of this packet
+  PictureOrder picture_order_;
 };
 
 }  // namespace nvc

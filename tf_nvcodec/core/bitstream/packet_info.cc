@@ -1,9 +1,13 @@
 #include "tf_nvcodec/core/bitstream/packet_info.h"
 
+#include <algorithm>
+#include <cstring>
+
 #include "tf_nvcodec/core/bitstream/av1_inspector.h"
 #include "tf_nvcodec/core/bitstream/bit_reader.h"
 #include "tf_nvcodec/core/bitstream/h264_inspector.h"
 #include "tf_nvcodec/core/bitstream/nal_units.h"
+#include "tf_nvcodec/core/bitstream/picture_order.h"
 #include "tf_nvcodec/core/format/codec_table.h"
 
 namespace nvc {
@@ -16,11 +20,12 @@ class HevcInspector : public PacketInspector {
  public:
   explicit HevcInspector(const AVCodecParameters& codec)
       : length_bytes_(
-            NalLengthBytes(codec.extradata, static_cast<size_t>(codec.extradata_size), true)) {}
+            NalLengthBytes(codec.extradata, static_cast<size_t>(codec.extradata_size), true)),
+        picture_order_(codec) {}
 
   PacketInfo Inspect(const AVPacket& packet) override {
     PacketInfo info;
-    bool is_read = false;
+    bool is_read = false, has_units = false, idr = false;
     NalWalker walker(packet.data, static_cast<size_t>(packet.size), length_bytes_);
     for (NalUnit nal; walker.Next(&nal);) {
       if (nal.size < 2) continue;
@@ -28,7 +33,9 @@ class HevcInspector : public PacketInspector {
       const int layer = ((nal.data[0] & 1) << 5) | (nal.data[1] >> 3);
       if (layer > 0) continue;
       constexpr int kEndOfSequence = 36, kEndOfBitstream = 37;
+      constexpr int kLastDefined = 40;  // beyond are reserved and unspecified types
       if (type == kEndOfSequence || type == kEndOfBitstream) ended_ = true;
+      has_units = has_units || type <= kLastDefined;
       if (type > 31 || is_read) continue;
       constexpr int kRaslN = 8, kRaslR = 9, kBlaFirst = 16, kIrapFirst = 16, kIrapLast = 23;
       info.random_access = type >= kIrapFirst && type <= kIrapLast;
@@ -41,12 +48,17 @@ class HevcInspector : public PacketInspector {
       // An IDR picture may ask for the pictures that wait before it to be dropped (8.3.2):
       // no_output_of_prior_pics_flag is the second bit of its header.
       constexpr int kIdrFirst = 19;
-      const bool idr = type == kIdrFirst || type == kIdrFirst + 1;
+      idr = type == kIdrFirst || type == kIdrFirst + 1;
       if (idr && began_ && nal.size > 2 && (nal.data[2] & 0x40) != 0) info.shown = -1;
       ended_ = ended_ && !info.random_access;
       is_read = began_ = true;  // an end of the sequence may follow the picture
     }
-    if (!is_read) info.shown = -1;
+    if (is_read) {
+      info.order = picture_order_.Of(packet, idr);
+    } else {
+      info.shown = -1;
+      info.unreadable = walker.damaged() || !has_units;
+    }
     return info;
   }
 
@@ -54,6 +66,7 @@ class HevcInspector : public PacketInspector {
   bool began_ = false;
   int length_bytes_;
   bool ended_ = false;
+  PictureOrder picture_order_;
 };
 
 // Reads VP8's frame tag (RFC 6386, 9.1).
@@ -63,6 +76,9 @@ class Vp8Inspector : public PacketInspector {
     PacketInfo info;
     info.random_access = (packet.data[0] & 1) == 0;
     info.shown = (packet.data[0] >> 4) & 1;
+    constexpr uint8_t kStartCode[] = {0x9d, 0x01, 0x2a};
+    info.unreadable =
+        info.random_access && (packet.size < 6 || std::memcmp(packet.data + 3, kStartCode, 3) != 0);
     return info;
   }
 };
@@ -95,7 +111,11 @@ class Vp9Inspector : public PacketInspector {
     for (int i = 0; i < frames && offset < size; offset += sizes[i++]) {
       if (sizes[i] == 0) continue;
       BitReader bits(data + offset, size - offset);
-      bits.Skip(2);
+      constexpr uint32_t kFrameMarker = 2;
+      if (bits.Read(2) != kFrameMarker) {
+        info.unreadable = true;
+        break;
+      }
       const uint32_t profile = bits.Read(1) | (bits.Read(1) << 1);
       if (profile == 3) bits.Skip(1);
       if (bits.Flag()) {  // show_existing_frame
@@ -118,19 +138,42 @@ class Mpeg2Inspector : public PacketInspector {
   PacketInfo Inspect(const AVPacket& packet) override {
     PacketInfo info;
     int pictures = 0;
+    bool has_start_codes = false;
     uint32_t word = ~0u;
     for (int i = 0; i + 2 < packet.size; ++i) {
       word = (word << 8) | packet.data[i];
-      if (word != 0x00000100) continue;
+      if (word >> 8 != 1) continue;
+      has_start_codes = true;
+      constexpr uint32_t kPicture = 0x100, kGroup = 0x1B8;
+      if (word == kGroup) ++groups_, last_reference_ = 0;
+      if (word != kPicture) continue;
       const int type = (packet.data[i + 2] >> 3) & 7;
       // A second picture is the second field.
-      if (pictures == 0) info.random_access = type == 1 && FlaggedKey(packet);
+      if (pictures == 0) {
+        info.random_access = type == 1 && FlaggedKey(packet);
+        info.order = OrderOf((packet.data[i + 1] << 2) | (packet.data[i + 2] >> 6));
+      }
       info.droppable = (pictures == 0 || info.droppable) && type == 3;
       ++pictures;
     }
-    if (pictures == 0) info.shown = -1;
+    if (pictures == 0) {
+      info.shown = -1;
+      info.unreadable = !has_start_codes;
+    }
     return info;
   }
+
+ private:
+  // temporal_reference counts the pictures of a group as they are shown, modulo 1024 (6.3.9).
+  int64_t OrderOf(int temporal_reference) {
+    constexpr int kModulus = 1024;
+    const int turns = (last_reference_ - temporal_reference + kModulus / 2) / kModulus;
+    last_reference_ = temporal_reference + std::max(turns, 0) * kModulus;
+    return PacketInfo::OrderIn(groups_, last_reference_);
+  }
+
+  int64_t groups_ = 0;
+  int last_reference_ = 0;
 };
 
 // Reads MPEG-4 Part 2: the vop_coding_type after 00 00 01 B6 (ISO/IEC 14496-2, 6.2.5). For packets
@@ -142,18 +185,36 @@ class Mpeg4Inspector : public PacketInspector {
   PacketInfo Inspect(const AVPacket& packet) override {
     PacketInfo info;
     int vops = 0;
+    bool has_start_codes = false;
     uint32_t word = ~0u;
     for (int i = 0; i + 1 < packet.size; ++i) {
       word = (word << 8) | packet.data[i];
-      if (word != 0x000001B6) continue;
-      if (vops++ == 0) info.random_access = packet.data[i + 1] >> 6 == 0;
+      has_start_codes = has_start_codes || word >> 8 == 1;
+      if (word != 0x000001B6 || vops++ > 0) continue;
+      const int type = packet.data[i + 1] >> 6;
+      info.random_access = type == 0;
+      info.order = OrderOf(type);
     }
     constexpr int kSmallestCodedVop = 8;
     const bool coded = packet.size >= kSmallestCodedVop;
     info.random_access = info.random_access && coded;
     if (vops != 1 || !coded) info.shown = -1;
+    info.unreadable = coded && !has_start_codes;
     return info;
   }
+
+ private:
+  // B-VOPs are shown before the VOP that comes before them in the stream, all others in the
+  // stream's order.
+  int64_t OrderOf(int type) {
+    constexpr int kB = 2;
+    if (type == kB && anchors_ > 0) return PacketInfo::OrderIn(anchors_ - 1, ++b_vops_);
+    b_vops_ = 0;
+    return PacketInfo::OrderIn(++anchors_, 0);
+  }
+
+  int64_t anchors_ = 0;
+  int b_vops_ = 0;
 };
 
 // For codecs with independent frames: each packet is one key frame.

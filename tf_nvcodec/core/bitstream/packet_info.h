@@ -4,6 +4,7 @@
 #define TF_NVCODEC_CORE_BITSTREAM_PACKET_INFO_H_
 
 #include <array>
+#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -24,6 +25,12 @@ struct CodedPicture {
 };
 
 struct PacketInfo {
+  static constexpr int64_t kUnknownOrder = INT64_MIN;
+  // `count` orders the pictures of one sequence; sequences are shown one after the other.
+  static constexpr int64_t OrderIn(int64_t sequence, int count) {
+    return sequence * (int64_t{1} << 32) + count;
+  }
+
   // Decoding may start here: this frame, and every frame that is displayed after it, comes out
   // exact.
   bool random_access = false;
@@ -40,7 +47,12 @@ struct PacketInfo {
   // A reference picture before it is missing. What a decoder puts in its place may depend on all
   // the pictures that it decoded before, including droppable ones.
   bool lacks_reference = false;
+  // None of its bytes can be read. Where a container has a packet for each frame, the packet is a
+  // frame that is lost.
+  bool unreadable = false;
   int temporal_id = 0;
+  // Pictures are shown in ascending order of this number, whatever their times are.
+  int64_t order = kUnknownOrder;
   // The pictures of the packet. Empty for codecs whose headers don't tell the references.
   std::vector<CodedPicture> pictures;
 };

@@ -57,10 +57,10 @@ absl::StatusOr<AvCodecParametersPtr> DescribedAnew(const AVCodecParameters& stre
   return anew;
 }
 
-void DropDescription(AVPacket* packet) {
+void DropSideData(AVPacketSideDataType type, AVPacket* packet) {
   for (int i = 0; i < packet->side_data_elems; ++i) {
     AVPacketSideData& data = packet->side_data[i];
-    if (data.type != AV_PKT_DATA_NEW_EXTRADATA) continue;
+    if (data.type != type) continue;
     av_freep(&data.data);
     data = packet->side_data[--packet->side_data_elems];
     return;

@@ -31,9 +31,9 @@ absl::StatusOr<AvCodecParametersPtr> CopyOf(const AVCodecParameters& stream);
 absl::StatusOr<AvCodecParametersPtr> DescribedAnew(const AVCodecParameters& stream,
                                                    const AVPacket& packet);
 
-// Removes the new description from a packet. Call this when the packet's bytes have the parameter
-// sets.
-void DropDescription(AVPacket* packet);
+// Removes what the container says beside a packet. Call this when the packet's bytes, or another
+// place, have it.
+void DropSideData(AVPacketSideDataType type, AVPacket* packet);
 
 }  // namespace nvc
 

@@ -52,6 +52,11 @@ class SegmentRun {
       return absl::OkStatus();
     }
     const PacketEntry& packet = index_.packets()[static_cast<size_t>(i)];
+    if (packet.lost) {
+      Blame(i, picture, absl::DataLossError("its bytes are missing or are no picture"));
+      const auto wanted = missing_.find(i);
+      return wanted == missing_.end() || stopped_ ? absl::OkStatus() : GiveUp(wanted->second);
+    }
     const bool shows = packet.frame >= 0 && !packet.second_field && IsSent(ShownPicture(i));
     if (shows && !IsUnreachable(index_, segment_, i)) owed_.insert(i);
     // The container knows of bytes that are missing, which hardware may not notice.
@@ -195,6 +200,11 @@ class SegmentRun {
             absl::DataLossError("the decoder had to conceal damaged data"));
     }
     if (reports_ != ErrorReports::kByPacket && decoder_->TakeErrors()) stopped_ = true;
+    const int shown = index_.packets()[static_cast<size_t>(packet)].frame;
+    if (index_.only_sample_table() && shown < last_shown_) {
+      Blame(packet, -1, absl::DataLossError("the sample table has the frames in another order"));
+    }
+    last_shown_ = shown;
     if (stopped_) return absl::OkStatus();
     owed_.erase(packet);
     const auto wanted = missing_.find(packet);
@@ -210,7 +220,7 @@ class SegmentRun {
         held_.emplace(frame, Held{packet, std::move(kept)});
       }
     }
-    NVC_RETURN_IF_ERROR(GiveUpOverdue(index_.packets()[static_cast<size_t>(packet)].frame));
+    NVC_RETURN_IF_ERROR(GiveUpOverdue(shown));
     return Settle();
   }
 
@@ -325,6 +335,7 @@ class SegmentRun {
   std::map<int, Held> held_;               // frames that came and are not written
   std::set<int> owed_;                     // packets sent whose pictures have not come
   std::deque<int> latest_;                 // the frames that came last, wanted or not
+  int last_shown_ = -1;
   Broken broken_;
   std::set<int> broken_pictures_;  // including those that refer to broken ones
   bool stopped_ = false;

@@ -70,6 +70,8 @@ class Demuxer {
   // Call it after the last packet: the demuxer can't be used any more.
   StreamInfo TakeStream() { return std::move(stream_); }
 
+  // Returns how many packets the header says that the stream has; 0 if it does not say.
+  int64_t DeclaredPackets() const { return format_->streams[stream_index_]->nb_frames; }
   // Returns where the stream's packets lie in the source; empty when the header does not tell.
   SampleTable Samples() const { return SampleTable(*format_, stream_index_, *source_); }
   // Reads from another source from now on, each sample with a read of its own. Only the bodies of
@@ -109,6 +111,8 @@ class Demuxer {
   absl::Status Initialize();
   absl::Status SelectStream();
   bool IsSound(int stream_index) const;
+  // Decoding may start with any packet that Next returns, but a container gives a palette once.
+  absl::Status KeepPalette(AVPacket* packet, bool starts);
   static int ReadCallback(void* opaque, uint8_t* buffer, int size);
   static int64_t SeekCallback(void* opaque, int64_t offset, int whence);
   static int InterruptCallback(void* opaque);
@@ -129,6 +133,7 @@ class Demuxer {
   std::string damage_;
   absl::Status read_error_;
   bool wants_key_ = false;  // set by Seek: Next skips to a key frame
+  std::vector<uint8_t> palette_;
   bool keeps_sound_ = false;
 };
 

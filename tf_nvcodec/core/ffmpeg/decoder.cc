@@ -98,6 +98,7 @@ class SoftwareDecoder : public Decoder {
 
   SoftwareDecoder(AvCodecContextPtr context, MakeContext make_context)
       : leaves_gaps_(FactsOf(context->codec_id).software.leaves_gaps),
+        log_tells_(FactsOf(context->codec_id).software.log_tells),
         is_dav1d_(absl::string_view(context->codec->name) == "libdav1d"),
         state_(leaves_gaps_),
         context_(std::move(context)),
@@ -135,8 +136,9 @@ class SoftwareDecoder : public Decoder {
     AvLogScope log;
     NamePacket(packet);
     const int sent = avcodec_send_packet(context_.get(), packet);
-    if (sent >= 0 || sent == AVERROR_EOF) return absl::OkStatus();
-    return Error(sent, log.Detail());
+    if (sent < 0 && sent != AVERROR_EOF) return Error(sent, log.Detail());
+    const std::string logged = log_tells_ && packet != nullptr ? log.Detail() : std::string();
+    return logged.empty() ? absl::OkStatus() : Error(AVERROR_INVALIDDATA, logged);
   }
 
   absl::StatusOr<bool> Receive(AVFrame* frame) override {
@@ -150,7 +152,8 @@ class SoftwareDecoder : public Decoder {
             absl::StrCat(context_->codec->name, ": a picture lacks planes of its format"));
       }
       KeepKnownTags(frame);
-      if (leaves_gaps_ && PicturePool::HasUnwritten(*frame)) {
+      const bool logged = log_tells_ && !log.Detail().empty();
+      if (logged || (leaves_gaps_ && PicturePool::HasUnwritten(*frame))) {
         frame->decode_error_flags |= FF_DECODE_ERROR_INVALID_BITSTREAM;
       }
       return true;
@@ -210,6 +213,7 @@ class SoftwareDecoder : public Decoder {
   }
 
   const bool leaves_gaps_;
+  const bool log_tells_;
   const bool is_dav1d_;
   CallbackState state_;
   AvCodecContextPtr context_;
@@ -250,6 +254,15 @@ absl::StatusOr<std::unique_ptr<Decoder>> OpenSoftwareDecoder(const AVCodecParame
         "decoder ", name, " refuses the stream: ", FfmpegErrorText(opened), log.Detail()));
   }
   return software;
+}
+
+int DeclaredReorderDepth(const AVCodecParameters& codec) {
+  AvLogScope log;
+  const AVCodec* const decoder = avcodec_find_decoder(codec.codec_id);
+  if (decoder == nullptr) return 0;
+  const AvCodecContextPtr context = NewContext(decoder, codec, AVRational{1, 1}, {});
+  const bool opened = context != nullptr && avcodec_open2(context.get(), decoder, nullptr) >= 0;
+  return opened ? context->has_b_frames : 0;
 }
 
 bool SameParameters(const AVCodecParameters& a, const AVCodecParameters& b) {

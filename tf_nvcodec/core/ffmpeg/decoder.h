@@ -67,6 +67,10 @@ absl::StatusOr<std::unique_ptr<Decoder>> OpenSoftwareDecoder(const AVCodecParame
                                                              AVRational time_base,
                                                              const DecoderOptions& options);
 
+// By how many places frames may come later in decoding order than in display order, as far as the
+// stream's headers say; 0 if they do not.
+int DeclaredReorderDepth(const AVCodecParameters& codec);
+
 // True when a decoder opened for `a` is the same as one opened for `b`.
 bool SameParameters(const AVCodecParameters& a, const AVCodecParameters& b);
 

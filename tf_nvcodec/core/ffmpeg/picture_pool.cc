@@ -1,9 +1,8 @@
 #include "tf_nvcodec/core/ffmpeg/picture_pool.h"
 
+#include <algorithm>
 #include <climits>
 #include <cstddef>
-
-#include "tf_nvcodec/core/ffmpeg/unwritten_marks.h"
 
 extern "C" {
 #include <libavutil/imgutils.h>
@@ -21,7 +20,7 @@ constexpr size_t kPadding = 16 + kAlignment - 1;
 struct CachedBlock {
   BlockCache* cache;
   Block block;
-  MarkedPlane marked = {};  // empty if there are no marks
+  std::array<MarkedPlane, 4> marked = {};  // empty where there are no marks
 };
 
 void GiveBack(void* opaque, uint8_t*) {
@@ -51,7 +50,14 @@ int PicturePool::Prepare(AVCodecContext* context, const AVFrame& frame) {
   Layout layout;
   layout.format = frame.format;
   const AVPixFmtDescriptor* const description = av_pix_fmt_desc_get(format);
-  if (description != nullptr) layout.sample_bytes = description->comp[0].step;
+  for (int i = 0; description != nullptr && i < description->nb_components; ++i) {
+    const AVComponentDescriptor& component = description->comp[i];
+    const bool is_chroma = i == 1 || i == 2;
+    MarkedPlane& plane = layout.marked[static_cast<size_t>(component.plane)];
+    plane.sample_bytes = component.step;
+    plane.width = AV_CEIL_RSHIFT(frame.width, is_chroma ? description->log2_chroma_w : 0);
+    plane.height = AV_CEIL_RSHIFT(frame.height, is_chroma ? description->log2_chroma_h : 0);
+  }
   int width = layout.width = frame.width;
   int height = layout.height = frame.height;
   int alignments[AV_NUM_DATA_POINTERS];
@@ -96,17 +102,22 @@ int PicturePool::GetBuffer(AVCodecContext* context, AVFrame* frame) {
   }
   frame->extended_data = frame->data;
   if (marks_) {
-    const MarkedPlane plane = {frame->data[0], layout_.linesizes[0], layout_.width, layout_.height,
-                               layout_.sample_bytes};
-    static_cast<CachedBlock*>(av_buffer_pool_buffer_get_opaque(buffer))->marked = plane;
-    WriteMarks(plane);
+    auto* const cached = static_cast<CachedBlock*>(av_buffer_pool_buffer_get_opaque(buffer));
+    cached->marked = layout_.marked;
+    for (size_t i = 0; i < cached->marked.size(); ++i) {
+      MarkedPlane& plane = cached->marked[i];
+      plane.data = frame->data[i];
+      plane.linesize = frame->linesize[i];
+      WriteMarks(plane);
+    }
   }
   return 0;
 }
 
 bool PicturePool::HasUnwritten(const AVFrame& frame) {
-  return HasMarks(
-      static_cast<CachedBlock*>(av_buffer_pool_buffer_get_opaque(frame.buf[0]))->marked);
+  const auto& marked =
+      static_cast<CachedBlock*>(av_buffer_pool_buffer_get_opaque(frame.buf[0]))->marked;
+  return std::any_of(marked.begin(), marked.end(), HasMarks);
 }
 
 }  // namespace nvc

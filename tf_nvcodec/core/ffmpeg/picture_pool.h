@@ -2,10 +2,12 @@
 #ifndef TF_NVCODEC_CORE_FFMPEG_PICTURE_POOL_H_
 #define TF_NVCODEC_CORE_FFMPEG_PICTURE_POOL_H_
 
+#include <array>
 #include <cstddef>
 #include <mutex>
 
 #include "tf_nvcodec/core/base/block_cache.h"
+#include "tf_nvcodec/core/ffmpeg/unwritten_marks.h"
 
 extern "C" {
 #include <libavcodec/avcodec.h>
@@ -35,7 +37,7 @@ class PicturePool {
   struct Layout {
     int format = AV_PIX_FMT_NONE;
     int width = 0, height = 0;
-    int sample_bytes = 1;  // of the first plane
+    std::array<MarkedPlane, 4> marked;  // without their places in memory
     int linesizes[4];
     size_t offsets[4], sizes[4];  // of the planes
     size_t bytes = 0;

@@ -1,6 +1,6 @@
-// Finds parts of a picture that its decoder left out. FFmpeg's HEVC and VP8 decoders say nothing
-// when the data of a damaged slice or row ends early: the rest of the picture keeps what its memory
-// held.
+// Finds parts of a picture that its decoder left out. Several of FFmpeg's decoders say nothing when
+// the data of a damaged picture, slice or row ends early: the rest of the picture keeps what its
+// memory held.
 #ifndef TF_NVCODEC_CORE_FFMPEG_UNWRITTEN_MARKS_H_
 #define TF_NVCODEC_CORE_FFMPEG_UNWRITTEN_MARKS_H_
 
@@ -9,7 +9,7 @@
 
 namespace nvc {
 
-// The first plane of a picture. Width and height are those of the coded picture, in samples.
+// A plane of a picture. Width and height are those of the coded plane, in samples.
 struct MarkedPlane {
   uint8_t* data = nullptr;
   ptrdiff_t linesize = 0;

@@ -1,7 +1,9 @@
 #include "tf_nvcodec/core/index/frame_index.h"
 
 #include <algorithm>
+#include <climits>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <iterator>
 #include <limits>
@@ -43,9 +45,28 @@ int64_t FindPayload(const ByteSource& source, const AVPacket& packet,
   return -1;
 }
 
+// True for a compressed packet of zeros, such as a download that did not finish leaves behind.
+// Zeros are a black frame where samples are stored as they are, and may be one in Ut Video.
+bool IsAllZeros(const AVPacket& packet) {
+  return std::all_of(packet.data, packet.data + packet.size, [](uint8_t b) { return b == 0; });
+}
+
+bool MayBeAllZeros(const CodecFacts& codec) {
+  return codec.syntax == PacketSyntax::kUnknown || codec.id == AV_CODEC_ID_RAWVIDEO ||
+         codec.id == AV_CODEC_ID_UTVIDEO;
+}
+
+// Whether each packet of the container stands for a frame. In the others, FFmpeg's parsers find the
+// frames in a stream of bytes.
+bool CountsPackets(absl::string_view container) {
+  return absl::StrContains(container, "mov") || absl::StrContains(container, "matroska") ||
+         container == "avi" || container == "flv" || container == "ivf";
+}
+
 // How much of a file is read. kPartsOfPackets reads everything when the container has no table of
-// its packets.
-enum class Reading { kSampleTable, kPartsOfPackets, kAll };
+// its packets. kAllAfterALook opens the file as FFmpeg's programs do: they decode its first frames
+// to learn by how much frames are reordered, and times that the container lacks follow from that.
+enum class Reading { kSampleTable, kPartsOfPackets, kAll, kAllAfterALook };
 
 }  // namespace
 
@@ -57,14 +78,19 @@ class FrameIndexBuilder {
       : source_(source),
         limits_(limits),
         cancelled_(cancelled),
+        look_(reading == Reading::kAllAfterALook ? Demuxer::Look::kEverything
+                                                 : Demuxer::Look::kHeaders),
         only_table_(reading == Reading::kSampleTable),
-        sparse_(reading != Reading::kAll) {}
+        sparse_(only_table_ || reading == Reading::kPartsOfPackets) {}
 
   // Returns Aborted when the index needs more of the file than `reading` covers.
   absl::StatusOr<FrameIndex> Build() {
     NVC_RETURN_IF_ERROR(ReadPackets());
     if (!OrderByTimestamps()) {
       if (only_table_) return NotSparse();
+      if (times_mislead_ && look_ == Demuxer::Look::kHeaders) {
+        return absl::AbortedError("the times are not those of display");
+      }
       NVC_RETURN_IF_ERROR(OrderByDecoding());
     }
     index_.only_sample_table_ = only_table_;
@@ -102,8 +128,7 @@ class FrameIndexBuilder {
 
   absl::Status ReadPackets() {
     const DemuxLimits limits{limits_.max_pixels, limits_.max_packets};
-    NVC_ASSIGN_OR_RETURN(auto demuxer,
-                         Demuxer::Open(source_, cancelled_, Demuxer::Look::kHeaders, limits));
+    NVC_ASSIGN_OR_RETURN(auto demuxer, Demuxer::Open(source_, cancelled_, look_, limits));
     NVC_RETURN_IF_ERROR(CheckSize(*demuxer->stream().codec));
     auto inspector = PacketInspector::Create(*demuxer->stream().codec);
     packets_tell_ = knows_codec_ = inspector->understands_codec();
@@ -122,12 +147,22 @@ class FrameIndexBuilder {
     AvPacketPtr packet(av_packet_alloc());
     std::vector<PacketInfo> infos;
     int random_access_points = 0;
+    counts_packets_ = CountsPackets(demuxer->stream().container);
+    // Behind its packets, an AVI with a broken list of them has bytes that look like more.
+    const auto declared =
+        demuxer->DeclaredPackets() > 0 ? static_cast<size_t>(demuxer->DeclaredPackets()) : SIZE_MAX;
+    const bool may_be_zeros = MayBeAllZeros(FactsOf(demuxer->stream().codec->codec_id));
     while (true) {
       NVC_ASSIGN_OR_RETURN(const bool more, demuxer->Next(packet.get()));
       if (!more) break;
       NVC_ASSIGN_OR_RETURN(const bool described, DescribeAnew(*demuxer->stream().codec, *packet));
       if (described) inspector = PacketInspector::Create(*index_.descriptions_.back().codec);
       PacketInfo info = only_table_ ? InfoOfSample(*packet) : inspector->Inspect(*packet);
+      if (!only_table_ && !may_be_zeros) info.unreadable |= IsAllZeros(*packet);
+      // A reader of whole packets marks one behind whose beginning the file ends.
+      info.unreadable |= !sparse_ && (packet->flags & AV_PKT_FLAG_CORRUPT) != 0;
+      info.unreadable = info.unreadable && counts_packets_ && index_.packets_.size() < declared;
+      if (info.unreadable) info.shown = 1;
       random_access_points += info.random_access ? 1 : 0;
       // A decoder that starts at a CRA picture drops the RASL pictures that belong to it.
       if (info.skipped_leading && random_access_points <= 1) info.shown = 0;
@@ -142,6 +177,7 @@ class FrameIndexBuilder {
     SetDroppable(infos);
     for (size_t i = 0; i < infos.size(); ++i) {
       if (infos[i].shown != 0) shown_.push_back(static_cast<int>(i));
+      orders_.push_back(infos[i].order);
     }
     packets_tell_ = packets_tell_ && !infos.empty() && infos[0].random_access;
     index_.damage_ = demuxer->damage();
@@ -213,6 +249,7 @@ class FrameIndexBuilder {
   }
 
   absl::Status Append(AVPacket* packet, const PacketInfo& info) {
+    TakePalette(packet);
     const SampleTable::Sample* const sample = samples_.Find(packet->pos);
     // FFmpeg takes the end of a shortened packet for the end of the file, and marks the packet.
     const bool brief = sparse_ && (packet->flags & AV_PKT_FLAG_CORRUPT) != 0;
@@ -226,6 +263,7 @@ class FrameIndexBuilder {
     entry.flags = packet->flags;
     entry.random_access = info.random_access && !info.second_field;
     entry.second_field = info.second_field;
+    entry.lost = info.unreadable;
     entry.first_picture = static_cast<int>(index_.pictures_.size());
     entry.num_pictures = static_cast<int>(info.pictures.size());
     index_.pictures_.insert(index_.pictures_.end(), info.pictures.begin(), info.pictures.end());
@@ -254,6 +292,15 @@ class FrameIndexBuilder {
     return absl::OkStatus();
   }
 
+  // Moves a palette beside the packet into the index: decoding may start behind this packet.
+  void TakePalette(AVPacket* packet) {
+    size_t size = 0;
+    const uint8_t* const colors = av_packet_get_side_data(packet, AV_PKT_DATA_PALETTE, &size);
+    if (colors == nullptr) return;
+    index_.palettes_.push_back({static_cast<int>(index_.packets_.size()), {colors, colors + size}});
+    DropSideData(AV_PKT_DATA_PALETTE, packet);
+  }
+
   // Finds the display order from the packets' pts. Returns false when they do not tell it for
   // certain.
   bool OrderByTimestamps() {
@@ -280,6 +327,8 @@ class FrameIndexBuilder {
     }
     // Two streams in one file may have clocks that overlap.
     if (GoesBack(order)) return false;
+    times_mislead_ = ContradictsBitstream(order);
+    if (times_mislead_) return false;
     for (const int i : order) AppendFrame(i, pts(i));
     return true;
   }
@@ -309,12 +358,36 @@ class FrameIndexBuilder {
     return false;
   }
 
+  // Whether the bitstream has its pictures shown in another order than `order`, the shown packets
+  // by their pts. The pts are then times of decoding.
+  bool ContradictsBitstream(const std::vector<int>& order) const {
+    if (only_table_) {
+      // Nobody has looked at the pictures.
+      return std::is_sorted(order.begin(), order.end()) &&
+             DeclaredReorderDepth(*index_.stream_.codec) > 0;
+    }
+    int64_t latest = PacketInfo::kUnknownOrder;
+    for (const int packet : order) {
+      const int64_t next = orders_[static_cast<size_t>(packet)];
+      if (next == PacketInfo::kUnknownOrder) continue;
+      if (next < latest) return true;
+      latest = next;
+    }
+    return false;
+  }
+
   void AppendFrame(int packet, int64_t pts) {
     index_.packets_[static_cast<size_t>(packet)].frame = static_cast<int>(index_.frames_.size());
     index_.frames_.emplace_back();
     index_.frames_.back().packet = packet;
     frame_pts_.push_back(pts);
   }
+
+  // A frame that a decoder shows, and its time in units of the time base.
+  struct Shown {
+    int packet = 0;
+    int64_t pts = AV_NOPTS_VALUE;
+  };
 
   // Finds the frames and their display order with a full decode.
   absl::Status OrderByDecoding() {
@@ -328,24 +401,29 @@ class FrameIndexBuilder {
     AvFramePtr frame(av_frame_alloc());
     const int count = static_cast<int>(index_.packets_.size());
     std::vector<bool> seen(index_.packets_.size(), false);
+    std::vector<Shown> shown;
+    std::vector<int> refused;  // packets with errors
     for (int i = 0; i <= count; ++i) {
       if (IsCancelled(cancelled_)) {
         return cancelled_.Error(
             absl::StrCat("decoding contents to count its frames, at packet ", i, " of ", count));
       }
       const bool last = i == count;
+      if (!last && index_.packets_[static_cast<size_t>(i)].lost) continue;
       if (!last) NVC_RETURN_IF_ERROR(index_.ReadPacket(source_, i, packet.get()));
       // A damaged packet shows nothing; the rest of the stream still counts.
       const absl::Status sent = decoder->Send(last ? nullptr : packet.get());
       if (absl::IsResourceExhausted(sent)) return sent;
+      absl::Status status = sent;
       while (true) {
         const auto received = decoder->Receive(frame.get());
+        status.Update(received.status());
         if (!received.ok() || !*received) break;
         const int64_t from = PacketPos(*frame);
         if (from >= 0 && from < count && !seen[static_cast<size_t>(from)]) {
           seen[static_cast<size_t>(from)] = true;
-          AppendFrame(static_cast<int>(from), frame->best_effort_timestamp);
-          if (limits_.max_frames > 0 && index_.num_frames() > limits_.max_frames) {
+          shown.push_back({static_cast<int>(from), frame->best_effort_timestamp});
+          if (limits_.max_frames > 0 && static_cast<int64_t>(shown.size()) > limits_.max_frames) {
             return absl::ResourceExhaustedError(
                 absl::StrCat("contents has more frames than max_frames, ", limits_.max_frames));
           }
@@ -355,14 +433,59 @@ class FrameIndexBuilder {
         }
         av_frame_unref(frame.get());
       }
+      // Of a codec that no inspector reads, each packet of such a container is a frame as well.
+      if (!last && !status.ok() && counts_packets_ && !knows_codec_) refused.push_back(i);
     }
+    for (const int i : refused) {
+      index_.packets_[static_cast<size_t>(i)].lost = !seen[static_cast<size_t>(i)];
+    }
+    AddLost(&shown);
+    for (const Shown& one : shown) AppendFrame(one.packet, one.pts);
     MarkUnreachable();
     // FFmpeg moves packed B-frames of MPEG-4 from one packet to the next. Only a start at the first
     // packet gives the same frames as a full decode.
-    if (index_.stream_.codec->codec_id == AV_CODEC_ID_MPEG4) {
+    if (index_.stream_.codec->codec_id == AV_CODEC_ID_MPEG4 && !packets_tell_) {
       for (size_t i = 1; i < index_.packets_.size(); ++i) index_.packets_[i].random_access = false;
     }
     return absl::OkStatus();
+  }
+
+  // Gives lost packets their places among the frames that were decoded, which are in display order.
+  void AddLost(std::vector<Shown>* shown) const {
+    for (int packet = 0; packet < static_cast<int>(index_.packets_.size()); ++packet) {
+      if (!index_.packets_[static_cast<size_t>(packet)].lost) continue;
+      shown->insert(shown->begin() + PlaceOfLost(*shown, packet), {packet, AV_NOPTS_VALUE});
+    }
+  }
+
+  // Returns where a lost packet's frame belongs: where the orders of the frames around it leave a
+  // gap, or else behind all frames of earlier packets.
+  ptrdiff_t PlaceOfLost(const std::vector<Shown>& shown, int packet) const {
+    const auto is_earlier = [packet](const Shown& one) { return one.packet < packet; };
+    const ptrdiff_t behind =
+        std::find_if(shown.rbegin(), shown.rend(), is_earlier).base() - shown.begin();
+    const ptrdiff_t begin = std::max<ptrdiff_t>(behind - FrameIndex::kMaxReorderDepth, 1);
+    const ptrdiff_t end =
+        std::min(behind + FrameIndex::kMaxReorderDepth, static_cast<ptrdiff_t>(shown.size()));
+    const auto order = [&](ptrdiff_t i) {
+      return orders_[static_cast<size_t>(shown[static_cast<size_t>(i)].packet)];
+    };
+    // Between frame i and the one before it; 0 if they are of two sequences, or not known.
+    const auto step = [&](ptrdiff_t i) -> int64_t {
+      const int64_t before = order(i - 1), after = order(i);
+      const bool known = before != PacketInfo::kUnknownOrder && after != PacketInfo::kUnknownOrder;
+      return known && after - before < INT_MAX ? after - before : 0;
+    };
+    int64_t usual = INT64_MAX;
+    for (ptrdiff_t i = begin; i < end; ++i) {
+      if (step(i) > 0) usual = std::min(usual, step(i));
+    }
+    ptrdiff_t place = behind;
+    for (ptrdiff_t i = begin; i < end; ++i) {
+      const bool nearer = place == behind || std::abs(i - behind) < std::abs(place - behind);
+      if (step(i) > usual && nearer) place = i;
+    }
+    return place;
   }
 
   // Streams of these codecs show every coded picture. A picture after the first random access point
@@ -397,12 +520,17 @@ class FrameIndexBuilder {
     const AVRational base = index_.stream_.time_base;
     const double tick = av_q2d(base);
     const double interval = Interval(tick);
+    const auto known = [](int64_t pts) { return pts != AV_NOPTS_VALUE; };
+    const auto first = std::find_if(frame_pts_.begin(), frame_pts_.end(), known);
     for (size_t i = 0; i < frames.size(); ++i) {
-      if (frame_pts_[i] != AV_NOPTS_VALUE) {
+      if (known(frame_pts_[i])) {
         // This rounds only once: 1.2 s comes out as the double nearest to 1.2.
         frames[i].pts = static_cast<double>(frame_pts_[i]) * base.num / base.den;
-      } else {
-        frames[i].pts = i == 0 ? 0 : frames[i - 1].pts + interval;
+      } else if (i > 0) {
+        frames[i].pts = frames[i - 1].pts + interval;
+      } else if (first != frame_pts_.end()) {
+        frames[i].pts = static_cast<double>(*first) * base.num / base.den -
+                        static_cast<double>(first - frame_pts_.begin()) * interval;
       }
     }
     index_.SetFrameTimes();
@@ -533,25 +661,29 @@ class FrameIndexBuilder {
   const ByteSource& source_;
   const FrameIndex::Limits& limits_;
   const Cancelled& cancelled_;
+  const Demuxer::Look look_;
   const bool only_table_;  // packets come without their bytes
   bool sparse_;            // packets come with only the bytes that the inspector needs
   SampleTable samples_;    // empty if the container has none
   FrameIndex index_;
   std::vector<int> shown_;          // packets that show a frame, in decoding order
+  std::vector<int64_t> orders_;     // PacketInfo::order of all packets
   std::vector<int64_t> frame_pts_;  // time base, display order; AV_NOPTS_VALUE if unknown
   bool knows_codec_ = true;         // then packets tell where decoding may start
+  bool counts_packets_ = false;     // see CountsPackets
   bool packets_tell_ = true;        // if false, only a full decode gives the frames
+  bool times_mislead_ = false;      // pts have the frames in another order than the bitstream
   std::vector<uint8_t> scratch_;
 };
 
 absl::StatusOr<FrameIndex> FrameIndex::Build(const ByteSource& source, const Limits& limits,
                                              const Cancelled& cancelled) {
-  for (const Reading reading : {Reading::kSampleTable, Reading::kPartsOfPackets}) {
+  for (const Reading reading : {Reading::kSampleTable, Reading::kPartsOfPackets, Reading::kAll}) {
     if (reading == Reading::kSampleTable && !limits.believe_sample_table) continue;
     auto index = FrameIndexBuilder(source, limits, cancelled, reading).Build();
     if (!absl::IsAborted(index.status())) return index;
   }
-  return FrameIndexBuilder(source, limits, cancelled, Reading::kAll).Build();
+  return FrameIndexBuilder(source, limits, cancelled, Reading::kAllAfterALook).Build();
 }
 
 const AVCodecParameters& FrameIndex::CodecAt(int i) const {
@@ -587,6 +719,14 @@ absl::Status FrameIndex::ReadPacket(const ByteSource& source, int i, AVPacket* o
   out->duration = entry.duration;
   out->flags = entry.flags;
   out->pos = i;
+  const auto later = std::upper_bound(
+      palettes_.begin(), palettes_.end(), i,
+      [](int packet, const Palette& palette) { return packet < palette.first_packet; });
+  if (later == palettes_.begin()) return absl::OkStatus();
+  const std::vector<uint8_t>& colors = std::prev(later)->colors;
+  uint8_t* const beside = av_packet_new_side_data(out, AV_PKT_DATA_PALETTE, colors.size());
+  if (beside == nullptr) return absl::ResourceExhaustedError("out of memory for a palette");
+  std::copy(colors.begin(), colors.end(), beside);
   return absl::OkStatus();
 }
 

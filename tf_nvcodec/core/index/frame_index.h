@@ -30,6 +30,7 @@ struct PacketEntry {
   bool droppable = false;
   bool unreachable = false;   // refers to pictures before the stream's beginning; shows nothing
   bool second_field = false;  // of the frame that the previous packet begins
+  bool lost = false;          // its bytes are no picture: the frame that it stands for is damaged
   int first_picture = 0, num_pictures = 0;  // in FrameIndex::pictures
   AvPacketPtr kept;                         // the packet itself when offset is -1
 };
@@ -88,7 +89,8 @@ class FrameIndex {
   // other packets than the sample table tells.
   bool only_sample_table() const { return only_sample_table_; }
 
-  // Fills `out` with packet `i`. Its pos is set to `i`, so that decoded frames name their packet.
+  // Fills `out` with packet `i` and the palette in force, if there are palettes. Its pos is set to
+  // `i`, so that decoded frames name their packet.
   absl::Status ReadPacket(const ByteSource& source, int i, AVPacket* out) const;
 
   // Returns the index of the frame on screen at `seconds`. Returns InvalidArgument for a time
@@ -106,10 +108,17 @@ class FrameIndex {
     AvCodecParametersPtr codec;
   };
 
+  // A palette that the container gives beside a packet, for this and all later packets.
+  struct Palette {
+    int first_packet = 0;
+    std::vector<uint8_t> colors;
+  };
+
   void SetFrameTimes();  // from their pts
 
   StreamInfo stream_;
   std::vector<Description> descriptions_;  // those after stream_.codec
+  std::vector<Palette> palettes_;
   std::vector<PacketEntry> packets_;
   std::vector<FrameEntry> frames_;
   std::vector<CodedPicture> pictures_;

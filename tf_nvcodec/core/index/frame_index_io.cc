@@ -17,7 +17,7 @@ namespace nvc {
 namespace {
 
 // These fail when a field is added.
-static_assert(sizeof(PacketEntry) == 64, "write the new field, raise kFrameIndexFormat");
+static_assert(sizeof(PacketEntry) == 72, "write the new field, raise kFrameIndexFormat");
 static_assert(sizeof(FrameEntry) == 32, "write the new field, raise kFrameIndexFormat");
 static_assert(sizeof(CodedPicture) == 44, "write the new field, raise kFrameIndexFormat");
 
@@ -34,7 +34,8 @@ enum PacketBit : uint64_t {
   kNoDts = 1 << 7,
   kUnreachable = 1 << 8,
   kSecondField = 1 << 9,
-  kOtherFlagsShift = 10,  // the AV_PKT_FLAG_* other than KEY start here
+  kLost = 1 << 10,
+  kOtherFlagsShift = 11,  // the AV_PKT_FLAG_* other than KEY start here
 };
 
 // Bits of the first number of a frame.
@@ -93,6 +94,10 @@ CodedPicture ReadPicture(ByteReader* in, int number, int at, int packet_size) {
 class FrameIndexIo {
  public:
   static absl::StatusOr<std::string> Write(const FrameIndex& index) {
+    if (!index.palettes_.empty()) {
+      return absl::FailedPreconditionError(
+          "the frame index of a stream with palettes can't be stored");
+    }
     for (const PacketEntry& packet : index.packets_) {
       if (packet.kept == nullptr) continue;
       return absl::FailedPreconditionError(absl::StrCat(
@@ -155,7 +160,8 @@ class FrameIndexIo {
                     If(packet.duration != last.duration, kNewDuration) |
                     If(packet.num_pictures > 0, kHasPictures) | If(no_pts, kNoPts) |
                     If(no_dts, kNoDts) | If(packet.unreachable, kUnreachable) |
-                    If(packet.second_field, kSecondField) | other_flags << kOtherFlagsShift);
+                    If(packet.second_field, kSecondField) | If(packet.lost, kLost) |
+                    other_flags << kOtherFlagsShift);
       if (packet.duration != last.duration) out->Difference(packet.duration, last.duration);
       if (!no_dts) out->Difference(packet.dts, NextDts(last));
       if (!no_pts) out->Difference(packet.pts, no_dts ? last.pts : packet.dts);
@@ -187,6 +193,7 @@ class FrameIndexIo {
       packet.droppable = (bits & kDroppable) != 0;
       packet.unreachable = (bits & kUnreachable) != 0;
       packet.second_field = i > 0 && (bits & kSecondField) != 0;
+      packet.lost = (bits & kLost) != 0;
       packet.flags = static_cast<int>(bits >> kOtherFlagsShift & INT_MAX) |
                      ((bits & kKeyFlag) != 0 ? AV_PKT_FLAG_KEY : 0);
       packet.duration = (bits & kNewDuration) != 0 ? in->Difference(last.duration) : last.duration;
