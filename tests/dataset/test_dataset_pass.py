@@ -1,4 +1,4 @@
-"""Clips in order are read in one pass over their video: windows, positions and memory."""
+"""Clips in order are read in one pass over their video: which ones, positions and memory."""
 
 from __future__ import annotations
 
@@ -97,11 +97,53 @@ def test_shards_of_clips_skip_what_is_not_theirs(clips: Clips, tmp_path: Path) -
         assert shard == {clip: whole[clip] for clip in whole if clip % 3 == index}
 
 
+ROW = [i / 20 for i in range(16)]  # ascending times
+
+
+@pytest.mark.parametrize(
+    ("times", "reads"),
+    [
+        (ROW[:2], 1),
+        ([0.0, 0.2, 0.2, 0.3], 1),
+        (ROW + ROW, 2),
+        ([*ROW, 0.0], 2),
+        (ROW[:3] + ROW[:1], 4),
+        (ROW[::-1], 16),
+        (random.Random(1).sample(ROW, 16), 16),
+    ],
+)
+def test_clips_that_go_back_are_read_one_by_one(
+    clips: Clips, times: list[float], reads: int
+) -> None:
+    """A read, which opens the file, is a pass over many clips that ascend, or a clip by itself."""
+    whole = Whole.read(clips.path("h264.mp4"), pixel_format="native")
+    made = nvc.VideoDataset([whole.name], 4, clip_at=times, pixel_format="native")
+    elements = list(made.as_numpy_iterator())
+    assert made.statistics().files_opened == reads
+    wanted = wanted_clips(whole, 4, clip_at=times)
+    assert len(elements) == len(wanted)
+    for element, want in zip(elements, wanted):
+        check_clip(element, whole, want)
+
+
+def test_clips_that_go_back_are_decoded_side_by_side() -> None:
+    """One at the beginning of a long GOP ends before one at its end that began earlier."""
+    options = tf.data.Options()
+    options.deterministic = False
+    options.threading.private_threadpool_size = 4  # The default on one core is one thread.
+    for _ in range(20):
+        made = nvc.VideoDataset(
+            [str(REAL)], 4, clip_at=[4.9, 4.5, 0.0], size=(32, 32), num_parallel_calls=4
+        )
+        first = next(made.with_options(options).as_numpy_iterator())
+        if first["clip_index"] == 2:
+            return
+    raise AssertionError("the clip with the least work was never the first")
+
+
 def test_a_plain_shard_skips_clips_that_the_pass_has_not(clips: Clips) -> None:
     """TensorFlow's own shard skips in the middle of a pass, which ends where clips go back."""
-    made = nvc.VideoDataset(
-        [str(clips.path("h264.mp4"))], 4, clip_at=[[0.0, 0.2, 0.1, 0.3, 0.4, 0.5, 0.6, 0.0, 0.2]]
-    )
+    made = nvc.VideoDataset([str(clips.path("h264.mp4"))], 4, clip_at=[ROW[:9] + ROW[:8] + ROW[:2]])
     whole = [e["frames"].numpy().tobytes() for e in made]
     for index in range(4):
         shard = made.with_options(tf.data.Options()).shard(4, index)

@@ -22,9 +22,11 @@ def elements(backend: str, **options: object) -> list[dict[str, np.ndarray]]:
 
 
 @pytest.mark.parametrize("num_parallel_calls", [1, 8])
-def test_clips_are_the_cpus(num_parallel_calls: int) -> None:
-    got = elements("nvdec", pixel_format="native", num_parallel_calls=num_parallel_calls)
-    want = elements("cpu", pixel_format="native")
+@pytest.mark.parametrize("choice", [{}, {"clip_at": [0.6, 0.2, 0.4, 0.0]}])  # passes; single clips
+def test_clips_are_the_cpus(choice: dict[str, list[float]], num_parallel_calls: int) -> None:
+    options = {"pixel_format": "native", **choice}
+    got = elements("nvdec", num_parallel_calls=num_parallel_calls, **options)
+    want = elements("cpu", **options)
     assert len(got) == len(want) > 10
     for ours, theirs in zip(got, want):
         check_equal(ours["frames"], theirs["frames"], str(theirs["filename"]))

@@ -89,23 +89,38 @@ absl::Status ClipReader::Decode(const IndexedVideo& video, const Clip& clip, All
   return absl::OkStatus();
 }
 
+// Returns the times of the video's clips, for sampling "at".
+absl::Span<const double> ClipReader::TimesOf(int64_t video) const {
+  const absl::Span<const double> all(arguments_.times);
+  const auto& splits = arguments_.time_splits;
+  if (splits.empty()) return all;
+  const auto row = static_cast<size_t>(video);
+  const auto begin = static_cast<size_t>(splits[row]);
+  return all.subspan(begin, static_cast<size_t>(splits[row + 1]) - begin);
+}
+
+bool ClipReader::GoesBack(const ClipId& from, const ClipId& to) const {
+  if (arguments_.clips.sampling != ClipSampling::kAt) return false;
+  const auto times = TimesOf(from.video);
+  const auto a = static_cast<size_t>(from.clip), b = static_cast<size_t>(to.clip);
+  // A restored clip may have no time, which is an error once it is read.
+  return a < times.size() && b < times.size() && times[b] < times[a];
+}
+
 absl::StatusOr<Clip> ClipReader::Select(const FrameIndex& index, const SeededClip& clip) const {
   const ClipSpec& spec = arguments_.clips;
   if (spec.sampling != ClipSampling::kAt) {
     return spec.Select(index, clip.id.clip,
                        HashMix(clip.seed, static_cast<uint64_t>(clip.id.video)));
   }
-  const auto& splits = arguments_.time_splits;
-  const auto video = static_cast<size_t>(clip.id.video);
-  const int64_t first = splits.empty() ? 0 : splits[video];
-  const auto all = static_cast<int64_t>(arguments_.times.size());
-  const int64_t count = (splits.empty() ? all : splits[video + 1]) - first;
-  if (clip.id.clip < 0 || clip.id.clip >= count) {
+  const auto times = TimesOf(clip.id.video);
+  const auto number = static_cast<size_t>(clip.id.clip);
+  if (number >= times.size()) {
     return absl::InvalidArgumentError(
-        absl::StrCat("clip ", clip.id.clip, " does not exist: clip_at has ", count,
+        absl::StrCat("clip ", clip.id.clip, " does not exist: clip_at has ", times.size(),
                      " times for the video; the iterator was saved with other arguments"));
   }
-  return spec.SelectAt(index, arguments_.times[static_cast<size_t>(first + clip.id.clip)]);
+  return spec.SelectAt(index, times[number]);
 }
 
 void ClipReader::AddVideo(const ClipId& id, std::vector<Tensor>* element) const {

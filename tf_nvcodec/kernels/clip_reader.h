@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "tensorflow/core/framework/allocator.h"
 #include "tensorflow/core/framework/tensor.h"
 #include "tf_nvcodec/core/base/cancelled.h"
@@ -66,6 +67,10 @@ class ClipReader {
   absl::StatusOr<int64_t> Count(int64_t video, const Cancelled& cancelled,
                                 const char** stage) const;
 
+  // Whether clip `to` begins before clip `from` of the same video, as only sampling "at" allows.
+  // Not for kRandom.
+  bool GoesBack(const ClipId& from, const ClipId& to) const;
+
   // The steps of Read, for a pass over several clips of a video (ClipPass). `stage` names the step
   // for Failed: Open sets "open" or "index", Select wants "short", decoding wants "decode".
   absl::StatusOr<IndexedVideo> Open(const SeededClip& clip, const Cancelled& cancelled,
@@ -82,6 +87,7 @@ class ClipReader {
 
  private:
   Cancelled WithinTimeout(const Cancelled& cancelled) const;
+  absl::Span<const double> TimesOf(int64_t video) const;
   ClipResult ReadClip(const SeededClip& clip, ::tensorflow::Allocator* allocator,
                       const Cancelled& cancelled) const;
   absl::Status Decode(const IndexedVideo& video, const Clip& clip,

@@ -467,12 +467,11 @@ class Iterator : public DatasetIterator<VideoDataset> {
     return true;
   }
 
-  // Begins a pass with this clip, or reads it by itself if no other clip of its video comes next.
+  // Begins a pass with this clip, or reads it by itself if it would be alone in the pass.
   void StartRead(const std::shared_ptr<IteratorContext>& context,
                  const std::shared_ptr<Request>& request) {
     CloseLatestPass();
-    std::vector<SeededClip> clips = {request->clip};
-    if (dataset()->in_order()) AddFollowing(context, &clips);
+    std::vector<SeededClip> clips = ClipsOfPass(context, request->clip);
     {
       mutex_lock lock(*mutex_);
       ++num_calls_;
@@ -504,20 +503,29 @@ class Iterator : public DatasetIterator<VideoDataset> {
         });
   }
 
-  // Adds the clips that the walk gives next, as long as they are of the same video.
-  void AddFollowing(const std::shared_ptr<IteratorContext>& context,
-                    std::vector<SeededClip>* clips) {
-    const int64_t video = clips->front().id.video;
+  // Returns the clips of a pass that begins with `first`: those that the walk gives next, as long
+  // as they are of the same video and do not go back in it. If they soon go back, it is `first`
+  // alone: clips in no order have little in common, and are read side by side.
+  std::vector<SeededClip> ClipsOfPass(const std::shared_ptr<IteratorContext>& context,
+                                      const SeededClip& first) {
+    constexpr size_t kSoon = 8;
+    std::vector<SeededClip> clips = {first};
+    if (!dataset()->in_order()) return clips;
+    bool goes_back = false;
+    const auto take = [&](const SeededClip& clip) {
+      if (clip.id.video != first.id.video) return false;
+      goes_back = dataset()->reader().GoesBack(clips.back().id, clip.id);
+      if (!goes_back) clips.push_back(clip);
+      return !goes_back;
+    };
+    bool goes_on = true;
     {
       mutex_lock lock(*mutex_);
-      for (const SeededClip& clip : again_) {
-        if (clip.id.video != video) return;
-        clips->push_back(clip);
-      }
+      goes_on = std::all_of(again_.begin(), again_.end(), take);
     }
-    const std::vector<SeededClip> rest =
-        cursor_.Following(video, epoch_seed_, splits_ != nullptr, CountsOf(context));
-    clips->insert(clips->end(), rest.begin(), rest.end());
+    if (goes_on) cursor_.LookAhead(epoch_seed_, splits_ != nullptr, CountsOf(context), take);
+    if (goes_back && clips.size() < kSoon) clips.resize(1);
+    return clips;
   }
 
   void CloseLatestPass() {

@@ -85,26 +85,22 @@ absl::StatusOr<bool> ClipCursor::Next(uint64_t epoch_seed, const NextUnit& next_
   return true;
 }
 
-std::vector<SeededClip> ClipCursor::Following(int64_t video, uint64_t epoch_seed, bool splits,
-                                              const CountClips& count) {
-  std::vector<SeededClip> clips;
+void ClipCursor::LookAhead(uint64_t epoch_seed, bool splits, const CountClips& count,
+                           const std::function<bool(const SeededClip& clip)>& take) {
   if (order_->units_are_clips()) {
-    for (int64_t unit = state_.next_unit; !splits && unit < order_->num_units(); ++unit) {
-      if (clips.size() == kMostFollowing) break;
-      const ClipId id = order_->ClipOf(unit, epoch_seed);
-      if (id.video != video) break;
-      clips.push_back({id, epoch_seed});
+    const int64_t known = splits ? 0 : order_->num_units() - state_.next_unit;
+    const int64_t end = state_.next_unit + std::min(known, kMostAhead);
+    for (int64_t unit = state_.next_unit; unit < end; ++unit) {
+      if (!take({order_->ClipOf(unit, epoch_seed), epoch_seed})) return;
     }
-    return clips;
+    return;
   }
-  if (state_.unit < 0 || (videos_.empty() && !OpenUnit(count).ok())) return clips;
-  for (int64_t place = state_.place; place < num_clips_; ++place) {
-    if (clips.size() == kMostFollowing) break;
+  if (state_.unit < 0 || (videos_.empty() && !OpenUnit(count).ok())) return;
+  const int64_t end = state_.place + std::min(num_clips_ - state_.place, kMostAhead);
+  for (int64_t place = state_.place; place < end; ++place) {
     const ClipId id = order_->ClipAt(state_.unit, state_.seed, videos_, counts_, place);
-    if (id.video != video) break;
-    clips.push_back({id, state_.seed});
+    if (!take({id, state_.seed})) return;
   }
-  return clips;
 }
 
 }  // namespace nvc

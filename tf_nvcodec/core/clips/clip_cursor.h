@@ -51,13 +51,13 @@ class ClipCursor {
   absl::StatusOr<bool> Next(uint64_t epoch_seed, const NextUnit& next_unit, const CountClips& count,
                             SeededClip* clip);
 
-  static constexpr size_t kMostFollowing = 4096;
-  // Returns the clips of `video` that the next steps give without a gap, or fewer of them: at most
-  // kMostFollowing, since a video with a damaged clock may have any number of clips. `splits`
-  // says whether units come from a NextUnit, so that nobody knows the next one. `count` is called
-  // for a restored unit at most.
-  std::vector<SeededClip> Following(int64_t video, uint64_t epoch_seed, bool splits,
-                                    const CountClips& count);
+  static constexpr int64_t kMostAhead = 4096;
+  // Calls `take` with the clips that the next steps give, as far as they are known, until it
+  // returns false: with at most kMostAhead, since a video with a damaged clock may have any
+  // number of clips. `splits` says whether units come from a NextUnit, so that nobody knows the
+  // next one. `count` is called for a restored unit at most.
+  void LookAhead(uint64_t epoch_seed, bool splits, const CountClips& count,
+                 const std::function<bool(const SeededClip& clip)>& take);
 
  private:
   absl::StatusOr<bool> TakeUnit(uint64_t epoch_seed, const NextUnit& next_unit, int64_t* unit,
