@@ -15,7 +15,7 @@
 namespace nvc {
 
 // Raise this with every change of the bytes, or of what FrameIndex::Build makes of a file.
-constexpr int kFrameIndexFormat = 4;
+constexpr int kFrameIndexFormat = 5;
 
 // Returns FailedPrecondition when the index keeps packets itself (MPEG-TS, packets with side data),
 // because with their bytes it would be as large as the video.
