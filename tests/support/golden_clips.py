@@ -7,6 +7,14 @@ from pathlib import Path
 from clip_frames import ClipFrames, clip_frames, raw_frames
 from reference import Frame
 
+# Clips with a display matrix, and how probe describes it.
+ORIENTED = {
+    **{f"h264_rotate_{angle}.mp4": {"rotation": angle, "mirrored": False} for angle in (90, 180, 270)},
+    **{f"h264_mirror_{angle}.mp4": {"rotation": angle, "mirrored": True} for angle in (0, 90, 180, 270)},
+    "hevc_mirror_270.mp4": {"rotation": 270, "mirrored": True},
+    "hevc_odd_mirror_90.mp4": {"rotation": 90, "mirrored": True},
+}
+
 
 class Clips:
     """The clips in a folder that tests/golden/make_clips.py fills."""
@@ -28,7 +36,7 @@ class Clips:
 
     def reference(self, name: str, count: int, **shown: object) -> list[Frame]:
         """Returns the first `count` frames for comparisons with the float64 reference. `shown` sets
-        Frame's space, colour_range and rotation."""
+        Frame's space, colour_range, rotation and mirrored."""
         golden = self.frames(name)
         return [
             Frame(data, golden.pixel_format, golden.width, golden.height, **shown)
