@@ -1,4 +1,4 @@
-"""Every call shows frames as the container's display matrix says: mirrored, turned, or as stored."""
+"""Every call mirrors and turns frames as the container's display matrix says."""
 
 from __future__ import annotations
 

@@ -138,9 +138,9 @@ def two_edits(data: bytes, source: Path) -> bytes:
 
 
 def display_matrix(degrees: int, mirrored: bool = False) -> Callable[[bytes, Path], bytes]:
-    """Returns an edit that gives an MP4 file another display matrix: the picture is mirrored left to
-    right, if `mirrored`, and then turned clockwise. The option that makes ffmpeg write such a matrix
-    differs between its releases."""
+    """Returns an edit that gives an MP4 file another display matrix. It mirrors the picture left to
+    right, if `mirrored`, and then turns it clockwise. The option that makes ffmpeg write such a
+    matrix differs between its releases."""
     angle, side = math.radians(degrees), -1 if mirrored else 1
     cosine, sine = (round((1 << 16) * f(angle)) for f in (math.cos, math.sin))
     matrix = (side * cosine, side * sine, 0, -sine, cosine, 0, 0, 0, 1 << 30)

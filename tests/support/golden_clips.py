@@ -9,10 +9,14 @@ from reference import Frame
 
 # Clips with a display matrix, and how probe describes it.
 ORIENTED = {
-    **{f"h264_rotate_{angle}.mp4": {"rotation": angle, "mirrored": False} for angle in (90, 180, 270)},
-    **{f"h264_mirror_{angle}.mp4": {"rotation": angle, "mirrored": True} for angle in (0, 90, 180, 270)},
-    "hevc_mirror_270.mp4": {"rotation": 270, "mirrored": True},
-    "hevc_odd_mirror_90.mp4": {"rotation": 90, "mirrored": True},
+    f"{clip}_{degrees}.mp4": {"rotation": degrees, "mirrored": "mirror" in clip}
+    for clip, turns in {
+        "h264_rotate": (90, 180, 270),
+        "h264_mirror": (0, 90, 180, 270),
+        "hevc_mirror": (270,),
+        "hevc_odd_mirror": (90,),
+    }.items()
+    for degrees in turns
 }
 
 

@@ -29,7 +29,8 @@ OutputSpec Native(Deinterlace deinterlace) {
   return output;
 }
 
-std::vector<uint8_t> Convert(const OutputSpec& output, const AVFrame& frame, Orientation orientation = {}) {
+std::vector<uint8_t> Convert(const OutputSpec& output, const AVFrame& frame,
+                             Orientation orientation = {}) {
   auto converter = FrameConverter::Create(output, SourceSpec::Of(frame, orientation));
   EXPECT_TRUE(converter.ok()) << converter.status();
   std::vector<uint8_t> out((*converter)->shape().bytes);
@@ -166,8 +167,7 @@ TEST(DeinterlaceTest, ComesBeforeOtherConversions) {
 TEST(DeinterlaceTest, OneConverterTakesProgressiveAndInterlacedFrames) {
   TestFrame test(AV_PIX_FMT_YUV420P10, 20, 12, 5);
   AVFrame& frame = test.frame();
-  auto converter =
-      FrameConverter::Create(Native(Deinterlace::kBob), SourceSpec::Of(frame));
+  auto converter = FrameConverter::Create(Native(Deinterlace::kBob), SourceSpec::Of(frame));
   ASSERT_TRUE(converter.ok()) << converter.status();
   for (const int kind : {0, 1, 2, 0, 2, 1}) {
     SetFields(kind != 0, kind == 2, &frame);
@@ -194,8 +194,7 @@ TEST(DeinterlaceTest, KeepsTheSideDataOfOneFrameOnly) {
   AVFrame& frame = test.frame();
   SetFields(true, false, &frame);
   std::vector<int> counts;
-  auto bob =
-      NewBobConverter(std::make_unique<Counter>(SourceSpec::Of(frame), &counts));
+  auto bob = NewBobConverter(std::make_unique<Counter>(SourceSpec::Of(frame), &counts));
   ASSERT_TRUE(bob.ok()) << bob.status();
   for (const char* const key : {"a", "b"}) {
     ASSERT_NE(av_frame_new_side_data(&frame, AV_FRAME_DATA_A53_CC, 6), nullptr);

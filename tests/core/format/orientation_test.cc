@@ -19,18 +19,24 @@ struct Named {
 // The matrices show the point (p, q) at (a p + c q, b p + d q), with y downwards.
 constexpr int32_t kOne = 1 << 16;
 const Named kNamed[] = {
-    {kOne, 0, 0, kOne, false, 0},    {0, kOne, -kOne, 0, false, 90},
+    {kOne, 0, 0, kOne, false, 0},     {0, kOne, -kOne, 0, false, 90},
     {-kOne, 0, 0, -kOne, false, 180}, {0, -kOne, kOne, 0, false, 270},
-    {-kOne, 0, 0, kOne, true, 0},    {0, -kOne, -kOne, 0, true, 90},
-    {kOne, 0, 0, -kOne, true, 180},  {0, kOne, kOne, 0, true, 270},
+    {-kOne, 0, 0, kOne, true, 0},     {0, -kOne, -kOne, 0, true, 90},
+    {kOne, 0, 0, -kOne, true, 180},   {0, kOne, kOne, 0, true, 270},
 };
 
 TEST(OrientationTest, TheEightMatrices) {
   for (const Named& named : kNamed) {
     // Where the picture is moved to, how large it is, and w say nothing about its orientation.
     for (const auto& [across, down] : {std::pair(1, 1), std::pair(2, 2), std::pair(1, 3)}) {
-      const int32_t matrix[9] = {named.a * across, named.b * down, 0,      named.c * across,
-                                 named.d * down,   0,              1 << 20, 7,
+      const int32_t matrix[9] = {named.a * across,
+                                 named.b * down,
+                                 0,
+                                 named.c * across,
+                                 named.d * down,
+                                 0,
+                                 1 << 20,
+                                 7,
                                  across};
       const auto orientation = OrientationOf(matrix);
       ASSERT_TRUE(orientation.has_value());

@@ -59,7 +59,8 @@ TEST(RowSinkTest, EveryOrientationSizeAndPixel) {
           for (int i = 0; i < 16; ++i) ASSERT_EQ(to[from.size() + i], 0xa5);
           to.resize(from.size());
           ASSERT_EQ(to, Shown(from, width, height, pixel_bytes, orientation))
-              << orientation.mirrored() << " " << orientation.rotation() << " " << pixel_bytes << " " << width << "x" << height;
+              << orientation.mirrored() << " " << orientation.rotation() << " " << pixel_bytes
+              << " " << width << "x" << height;
         }
       }
     }

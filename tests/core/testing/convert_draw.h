@@ -76,8 +76,8 @@ void ForDrawnConversions(uint32_t seed, const AVPixelFormat (&formats)[num_forma
     const bool wide = draw.Between(0, 9) == 0;
     const int width = draw.Between(1, wide ? 150 : 40), height = draw.Between(1, wide ? 60 : 40);
     const Orientation orientation = {draw.Coin(), draw.Coin(), draw.Coin()};
-    OutputSpec output = draw.Output(orientation.turned ? width : height,
-                                    orientation.turned ? height : width);
+    OutputSpec output =
+        draw.Output(orientation.turned ? width : height, orientation.turned ? height : width);
     if (!output.Validate().ok()) continue;
     TestFrame frame(format, width, height, draw.Seed(), 3 * draw.Between(0, 2));
     frame.frame().color_range = static_cast<AVColorRange>(draw.Between(0, 2));

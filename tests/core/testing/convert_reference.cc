@@ -153,10 +153,10 @@ class Reference {
                               false};
     Interval along_x = ToStored(shown_x, orientation_, true, source_);
     Interval along_y = ToStored(shown_y, orientation_, false, source_);
-    Interval crop_x = ToStored({0.0 + crop_.left, 0.0 + crop_.left + crop_.width, false}, orientation_,
-                               true, source_);
-    Interval crop_y = ToStored({0.0 + crop_.top, 0.0 + crop_.top + crop_.height, false}, orientation_,
-                               false, source_);
+    Interval crop_x = ToStored({0.0 + crop_.left, 0.0 + crop_.left + crop_.width, false},
+                               orientation_, true, source_);
+    Interval crop_y = ToStored({0.0 + crop_.top, 0.0 + crop_.top + crop_.height, false},
+                               orientation_, false, source_);
     if (orientation_.rotation() % 180 != 0) {
       std::swap(along_x, along_y);
       std::swap(crop_x, crop_y);

@@ -47,8 +47,8 @@ TEST(GpuDeinterlaceTest, EqualsTheCpu) {
       TestFrame test(format, 50, height, 5);
       AVFrame& frame = test.frame();
       const OutputSpec output = Output(PixelFormat::kNative);
-      auto converter = NewGpuFrameConverter(device, lazy_cuda::Stream(), output,
-                                            SourceSpec::Of(frame));
+      auto converter =
+          NewGpuFrameConverter(device, lazy_cuda::Stream(), output, SourceSpec::Of(frame));
       ASSERT_TRUE(converter.ok()) << converter.status();
       // One converter takes progressive and interlaced frames in any order.
       for (const int kind : {1, 2, 0, 2, 1}) {

@@ -122,8 +122,8 @@ TEST_F(GpuFrameDeviceTest, RandomConversionsAgreeWithTheReference) {
     const bool wide = draw.Between(0, 4) == 0;
     const int width = draw.Between(1, wide ? 400 : 60), height = draw.Between(1, wide ? 300 : 60);
     const Orientation orientation = {draw.Coin(), draw.Coin(), draw.Coin()};
-    OutputSpec output = draw.Output(orientation.turned ? width : height,
-                                    orientation.turned ? height : width);
+    OutputSpec output =
+        draw.Output(orientation.turned ? width : height, orientation.turned ? height : width);
     if (!output.Validate().ok()) continue;
     TestFrame frame(format, width, height, draw.Seed());
     const SourceSpec source = SourceSpec::Of(frame.frame(), orientation);

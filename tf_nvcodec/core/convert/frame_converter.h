@@ -1,5 +1,5 @@
-// Converts decoded frames to the bytes of a tensor: crop, orientation, resize, YUV to RGB, sample type
-// and layout in one pass over a frame, never through a full-size RGB picture.
+// Converts decoded frames to the bytes of a tensor: crop, orientation, resize, YUV to RGB, sample
+// type and layout in one pass over a frame, never through a full-size RGB picture.
 //
 // The following rules are exact. Results are within 1 of them for uint8 and uint16, and within
 // float rounding for floats.

@@ -59,8 +59,8 @@ class MappedPlane : public OutputPlane {
 // A plane whose samples are copied, or shifted to another bit depth.
 class CopiedPlane : public OutputPlane {
  public:
-  CopiedPlane(Orientation orientation, int top, int left, int width, int height, const YuvLayout& layout,
-              std::vector<PlaneReader> readers)
+  CopiedPlane(Orientation orientation, int top, int left, int width, int height,
+              const YuvLayout& layout, std::vector<PlaneReader> readers)
       : OutputPlane(orientation, width, height, ElementBytes(layout) * readers.size()),
         top_(top),
         left_(left),

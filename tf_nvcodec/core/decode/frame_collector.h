@@ -97,8 +97,8 @@ class FrameCollector : public FrameSink {
   // `frames`: display indices in the order of the batch, also repeated ones. `orientation`: the
   // stream's, in degrees clockwise. `target`: describes the memory that `allocate` returns; it must
   // outlive the collector.
-  FrameCollector(const OutputSpec& output, Orientation orientation, const std::vector<int64_t>& frames,
-                 AllocateFrames allocate, FrameTarget* target);
+  FrameCollector(const OutputSpec& output, Orientation orientation,
+                 const std::vector<int64_t>& frames, AllocateFrames allocate, FrameTarget* target);
 
   void Start(int workers) override { converters_.Start(workers); }
   // Returns InvalidArgument when the stream changes its picture size or sample format and `output`

@@ -80,8 +80,8 @@ WindowPass::WindowPass(const FrameIndex& index, const ByteSource& source,
   if (!shared_target_->IsImmediate()) {
     shared_target_.reset();
   } else {
-    shared_converters_ =
-        std::make_unique<FrameConverters>(output_, index_.stream().orientation, shared_target_.get());
+    shared_converters_ = std::make_unique<FrameConverters>(output_, index_.stream().orientation,
+                                                           shared_target_.get());
   }
   options_.cancelled = options_.cancelled.Or([this] { return stopped_ || IsOverdue(); });
 }

@@ -113,9 +113,8 @@ SourceSpec DeviceTarget::SourceOf(const AVFrame& picture, Orientation orientatio
   return SourceOfAny(picture, orientation);
 }
 
-absl::StatusOr<std::unique_ptr<FrameConverter>> DeviceTarget::NewConverter(const OutputSpec& output,
-                                                                           const AVFrame& picture,
-                                                                           Orientation orientation) {
+absl::StatusOr<std::unique_ptr<FrameConverter>> DeviceTarget::NewConverter(
+    const OutputSpec& output, const AVFrame& picture, Orientation orientation) {
   if (GpuPictureOf(picture) != nullptr) {
     return NewGpuConverter(device_, stream_, output, picture, orientation);
   }
