@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import subprocess
@@ -115,28 +116,25 @@ def test_the_command_line_tells_it(clips: Clips, capsys: pytest.CaptureFixture[s
     assert (info["rotation"], info["mirrored"]) == (270, True)
 
 
-@pytest.mark.parametrize(
-    ("call", "lines"),
-    [
-        ("nvc.probe(data)", 1),
-        ("nvc.decode_video(data, stop=1)", 1),
-        ("nvc.decode_clips([data], 1)", 1),
-        ("list(nvc.iter_video(data, stop=1))", 1),
-        (
-            "nvc.decode_video(data, stop=1, apply_rotation=False);"
-            "nvc.decode_video(data, stop=1, pixel_format='native')",
-            0,
-        ),
-    ],
-)
-def test_another_matrix_is_said_once(clips: Clips, call: str, lines: int) -> None:
-    """A new process calls it twice. The test reads its stderr."""
-    code = f"""
-import tf_nvcodec as nvc
-data = open({str(clips.path(ODD))!r}, "rb").read()
-for _ in range(2):
-    {call}
-"""
+# Which call gets a clip that is turned by so many degrees, and whether it says so.
+OTHER_ANGLES = {
+    10: ("nvc.decode_video(data, stop=1, apply_rotation=False)", 0),
+    20: ("nvc.decode_video(data, stop=1, pixel_format='native')", 0),
+    30: ("nvc.probe(data)", 1),
+    40: ("nvc.decode_video(data, stop=1)", 1),
+    50: ("nvc.decode_clips([data], 1)", 1),
+    60: ("list(nvc.iter_video(data, stop=1))", 1),
+}
+
+
+def test_another_matrix_is_said_once(clips: Clips, tmp_path: Path) -> None:
+    """A new process makes each call twice. The test reads its stderr."""
+    code = "import tf_nvcodec as nvc\n"
+    for degrees, (call, _) in OTHER_ANGLES.items():
+        path = tmp_path / f"{degrees}.mp4"
+        edit = clip_surgery.display_matrix(degrees)
+        path.write_bytes(edit(clips.data("h264.mp4"), clips.path("h264.mp4")))
+        code += f"data = open({str(path)!r}, 'rb').read()\n{call}\n{call}\n"
     done = subprocess.run(
         [sys.executable, "-c", code],
         capture_output=True,
@@ -145,5 +143,8 @@ for _ in range(2):
         env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "1"},
     )
     assert done.returncode == 0, done.stderr
-    said = "leaves frames as stored: a display matrix, 0.707108 0.707108 -0.707108 0.707108,"
-    assert done.stderr.count(said) == lines, done.stderr
+    for degrees, (call, lines) in OTHER_ANGLES.items():
+        angle = math.radians(degrees)
+        cos, sin = (f"{round(65536 * f(angle)) / 65536:g}" for f in (math.cos, math.sin))
+        said = f"leaves frames as stored: a display matrix, {cos} {sin} -{sin} {cos}, is no "
+        assert done.stderr.count(said) == lines, (call, done.stderr)
