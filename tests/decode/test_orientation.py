@@ -89,6 +89,17 @@ def test_every_call(clips: Clips, tmp_path: Path, name: str) -> None:
         np.testing.assert_array_equal(np.load(out), frames)
 
 
+@pytest.mark.parametrize("degrees", [0, 180])
+def test_rows_of_large_frames(clips: Clips, degrees: int) -> None:
+    """Rows that are not turned are written past the caches, where they belong."""
+    edit = clip_surgery.display_matrix(degrees, mirrored=True)
+    data = edit(clips.data("bbb.mp4"), clips.path("bbb.mp4"))
+    for layout, axes in ("thwc", (1, 2)), ("tchw", (2, 3)):
+        stored, _ = nvc.decode_video(data, stop=2, layout=layout, apply_rotation=False)
+        frames, _ = nvc.decode_video(data, stop=2, layout=layout)
+        np.testing.assert_array_equal(frames, np.flip(stored, axes[1 if degrees == 0 else 0]))
+
+
 @pytest.mark.parametrize("name", [*ORIENTED, ODD])
 def test_stored_samples_stay_as_they_are(clips: Clips, name: str) -> None:
     raw = clips.raw(name, 1)[0]
