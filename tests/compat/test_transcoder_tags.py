@@ -1,4 +1,4 @@
-"""Transcoder keeps the tags of colour, shape and rotation, in the stream and in the container."""
+"""Transcoder keeps the tags of colour, shape and orientation, in stream and container."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from golden_clips import ORIENTED, Clips
 from tagged_video import COLORS, colors_of, make_tagged, stream_of
 
 import tf_nvcodec.compat as nvc
@@ -84,17 +85,9 @@ def test_the_shape_of_a_pixel_is_kept(codec: str, tmp_path: Path) -> None:
     assert bare(out, codec)["sample_aspect_ratio"] == "4:3"
 
 
-@pytest.mark.parametrize("degrees", [90, 180, 270])
-def test_the_rotation_is_kept(degrees: int, tmp_path: Path) -> None:
-    upright = make(
-        tmp_path / "upright.mp4",
-        ("bt709", "bt709", "bt709", "tv"),
-        *("-pix_fmt", "yuv420p", "-c:v", "libx264"),
-    )
-    source, out = tmp_path / "in.mp4", tmp_path / "out.mp4"
-    turn = ["-i", str(upright), "-c", "copy", "-metadata:s:v", f"rotate={degrees}", str(source)]
-    subprocess.run(["ffmpeg", "-nostdin", "-v", "error", *turn], check=True)
-    nvc.Transcoder(source, out, codec="h264", preset="P1").transcode_with_mux()
-    want = stream_of(source)["side_data_list"][0]["rotation"]
-    assert abs(want) in (90, 180)
-    assert stream_of(out)["side_data_list"][0]["rotation"] == want
+@pytest.mark.parametrize("name", ORIENTED)
+def test_rotation_and_mirror_are_kept(clips: Clips, name: str, tmp_path: Path) -> None:
+    out = tmp_path / "out.mp4"
+    nvc.Transcoder(clips.path(name), out, codec="h264", preset="P1").transcode_with_mux()
+    kept, want = (stream_of(path)["side_data_list"][0] for path in (out, clips.path(name)))
+    assert kept["displaymatrix"] == want["displaymatrix"]

@@ -63,15 +63,29 @@ def check_probe(data: tf.Tensor, golden: ClipFrames, name: str) -> None:
     assert info["bit_depth"] == parse_format(golden.pixel_format).depth
     ratio = Fraction(golden.stream.get("sample_aspect_ratio", "1:1").replace(":", "/"))
     assert info["sample_aspect_ratio"] == pytest.approx(float(ratio) or 1.0)
-    sides = golden.stream.get("side_data_list", [])
-    anticlockwise = next((side["rotation"] for side in sides if "rotation" in side), 0)
-    assert info["rotation"] == -anticlockwise % 360
+    assert (info["rotation"], info["mirrored"]) == orientation(golden)
     assert info["has_audio"] == ("audio" in name or name == "bbb.mp4")
     for field in ("color_space", "color_primaries", "color_transfer"):
         assert info[field] == golden.frame.get(field, "unknown"), field
     ranges = {tag: name for name, tag in RANGES.items()}
     assert info["color_range"] == ranges.get(golden.frame.get("color_range", ""), "unknown")
     check_rate(info["fps"], info["duration"], golden, name)
+
+
+def orientation(golden: ClipFrames) -> tuple[int, bool]:
+    """Returns rotation and mirror by the matrix that ffprobe prints, or (0, False) if the matrix is
+    none of the eight."""
+    sides = golden.stream.get("side_data_list", [])
+    printed = next((side["displaymatrix"] for side in sides if "displaymatrix" in side), "")
+    rows = [line.partition(":")[2].split()[:2] for line in printed.strip().splitlines()[:2]]
+    signs = np.sign(np.array(rows or np.eye(2), int))
+    turn, mirror = np.array([[0, 1], [-1, 0]]), np.diag([-1, 1])
+    for turns in range(4):
+        turned = np.linalg.matrix_power(turn, turns)
+        for mirrored in (False, True):
+            if np.array_equal(signs, mirror @ turned if mirrored else turned):
+                return 90 * turns, mirrored
+    return 0, False
 
 
 def check_rate(fps: float, duration: float, golden: ClipFrames, name: str) -> None:

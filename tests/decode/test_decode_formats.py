@@ -7,7 +7,7 @@ import numpy.typing as npt
 import pytest
 import tensorflow as tf
 from all_pairs import all_pairs
-from golden_clips import Clips
+from golden_clips import ORIENTED, Clips
 from reference import Frame, View, differences, parse_format
 
 import tf_nvcodec as nvc
@@ -133,11 +133,10 @@ def test_packed(clips: Clips, name: str, pixel_format: str, view: View) -> None:
 
 
 @pytest.mark.parametrize("pixel_format", ["nv12", "yuv420p", "yuv444p", "p010"])
-def test_packed_of_rotated_frames(clips: Clips, pixel_format: str) -> None:
-    for rotation in (90, 180, 270):
-        name = f"h264_rotate_{rotation}.mp4"
+def test_packed_of_turned_and_mirrored_frames(clips: Clips, pixel_format: str) -> None:
+    for name, shown in ORIENTED.items():
         got = decode(clips, name, View(), pixel_format=pixel_format)[:2]
-        frames = clips.reference(name, 2, rotation=rotation)
+        frames = clips.reference(name, 2, **shown)
         check_packed(got, frames, pixel_format, View())
 
 

@@ -42,6 +42,10 @@ def test_display(clips: Clips) -> None:
     assert info["sample_aspect_ratio"] == pytest.approx(4 / 3)
     info = probe(clips.data("h264_rotate_90.mp4"))
     assert (info["width"], info["height"], info["rotation"]) == (160, 96, 90)
+    assert not info["mirrored"]
+    # Code that reads a VideoInfo by position relies on the order of its first fields.
+    assert nvc.VideoInfo._fields[8] == "rotation"
+    assert nvc.VideoInfo._fields[-1] == "mirrored"
 
 
 def test_types() -> None:
@@ -65,6 +69,7 @@ def test_types() -> None:
         "sample_aspect_ratio": tf.float64,
         "color_primaries": tf.string,
         "color_transfer": tf.string,
+        "mirrored": tf.bool,
     }
     assert all(value.shape == () for value in outputs)
 

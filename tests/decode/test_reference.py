@@ -10,6 +10,7 @@ import reference
 import tensorflow as tf
 from reference import Frame, View
 
+ORIENTATIONS = [(turn, mirrored) for turn in (0, 90, 180, 270) for mirrored in (False, True)]
 SIZES = [((33, 49), (12, 20)), ((12, 20), (33, 49)), ((36, 64), (18, 32)), ((20, 20), (20, 7))]
 
 
@@ -90,18 +91,22 @@ def test_packed_output_of_the_same_format_is_the_frame(size: tuple[int, int]) ->
     frame = _picture("yuv420p", *size)
     for ours, theirs in zip(frame.yuv(8, 1), frame.planes):
         np.testing.assert_array_equal(ours, theirs)
-    for rotation in (90, 180, 270):
-        turned = dataclasses.replace(frame, rotation=rotation)
-        for ours, theirs in zip(turned.yuv(8, 1)[:1], frame.planes):
-            np.testing.assert_array_equal(ours, reference.rotate(theirs, rotation))
+    for rotation, mirrored in ORIENTATIONS:
+        shown = dataclasses.replace(frame, rotation=rotation, mirrored=mirrored)
+        for ours, theirs in zip(shown.yuv(8, 1)[:1], frame.planes):
+            np.testing.assert_array_equal(ours, reference.displayed(theirs, rotation, mirrored))
 
 
-@pytest.mark.parametrize("rotation", [0, 90, 180, 270])
+@pytest.mark.parametrize(("rotation", "mirrored"), ORIENTATIONS)
 @pytest.mark.parametrize("pixel_format", ["yuv420p", "yuv422p", "yuv440p", "yuv411p"])
-def test_full_size_planes_are_those_of_the_colour_rule(pixel_format: str, rotation: int) -> None:
+def test_full_size_planes_are_those_of_the_colour_rule(
+    pixel_format: str, rotation: int, mirrored: bool
+) -> None:
     """The reference has two ways to a picture of full size: it resamples the planes, or it repeats
     the stored chroma. Both must give the same, also for odd sizes."""
-    frame = dataclasses.replace(_picture(pixel_format, 33, 47), rotation=rotation)
+    frame = dataclasses.replace(
+        _picture(pixel_format, 33, 47), rotation=rotation, mirrored=mirrored
+    )
     planes = frame.yuv(8, 0)
     want = reference.yuv_to_rgb(planes, "bt601", "limited", 8)
     np.testing.assert_allclose(frame.rgb(), want, atol=1e-12)

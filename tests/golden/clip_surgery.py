@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
 import struct
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 TS_PACKET = 188
@@ -135,25 +137,18 @@ def two_edits(data: bytes, source: Path) -> bytes:
     return bytes(edited)
 
 
-def _turned(data: bytes, cosine: int, sine: int) -> bytes:
-    """Returns an MP4 file whose matrix turns the picture clockwise. The option that makes ffmpeg
-    write it differs between its releases."""
-    at = data.index(b"tkhd") + 4 + 40  # after the box's flags, times, number and layer
-    one = 1 << 16
-    matrix = (cosine * one, sine * one, 0, -sine * one, cosine * one, 0, 0, 0, 1 << 30)
-    return data[:at] + struct.pack(">9i", *matrix) + data[at + 36 :]
+def display_matrix(degrees: int, mirrored: bool = False) -> Callable[[bytes, Path], bytes]:
+    """Returns an edit that gives an MP4 file another display matrix. It mirrors the picture left to
+    right, if `mirrored`, and then turns it clockwise. The option that makes ffmpeg write such a
+    matrix differs between its releases."""
+    angle, side = math.radians(degrees), -1 if mirrored else 1
+    cosine, sine = (round((1 << 16) * f(angle)) for f in (math.cos, math.sin))
+    matrix = (side * cosine, side * sine, 0, -sine, cosine, 0, 0, 0, 1 << 30)
 
+    def edit(data: bytes, source: Path) -> bytes:
+        del source
+        at = data.index(b"tkhd") + 4 + 40  # after the box's flags, times, number and layer
+        return data[:at] + struct.pack(">9i", *matrix) + data[at + 36 :]
 
-def turned_90(data: bytes, source: Path) -> bytes:
-    del source
-    return _turned(data, 0, 1)
-
-
-def turned_180(data: bytes, source: Path) -> bytes:
-    del source
-    return _turned(data, -1, 0)
-
-
-def turned_270(data: bytes, source: Path) -> bytes:
-    del source
-    return _turned(data, 0, -1)
+    edit.__name__ = f"display_matrix({degrees}, {mirrored})"
+    return edit

@@ -341,12 +341,16 @@ def _descriptions() -> None:
 
 
 def _display() -> None:
-    for angle, turned in (
-        (90, surgery.turned_90),
-        (180, surgery.turned_180),
-        (270, surgery.turned_270),
-    ):
-        _add(f"h264_rotate_{angle}.mp4", of="h264.mp4", edit=turned, tags="rotated")
+    for degrees in (45, 90, 180, 270):
+        edit = surgery.display_matrix(degrees)
+        _add(f"h264_rotate_{degrees}.mp4", of="h264.mp4", edit=edit)
+    for degrees in (0, 90, 180, 270):
+        edit = surgery.display_matrix(degrees, mirrored=True)
+        _add(f"h264_mirror_{degrees}.mp4", of="h264.mp4", edit=edit)
+    edit = surgery.display_matrix(270, mirrored=True)
+    _add("hevc_mirror_270.mp4", of="hevc.mp4", edit=edit)
+    edit = surgery.display_matrix(90, mirrored=True)
+    _add("hevc_odd_mirror_90.mp4", of="hevc_odd_444.mp4", edit=edit)
     _add("h264_sar.mp4", _x264(_GOP), filters="setsar=4/3")
     _add("h264_sar.mkv", "-c copy", of="h264_sar.mp4")
 

@@ -177,9 +177,10 @@ def differences(got: npt.NDArray[np.integer], want: Array) -> Array:
     return np.where(np.abs(got - want) <= 0.5 + ROUNDING, 0, off)
 
 
-def rotate(picture: Array, degrees: int) -> Array:
-    """Turns a picture clockwise, in its first two axes."""
-    return np.rot90(picture, -(degrees // 90))
+def displayed(picture: Array, degrees: int, mirrored: bool) -> Array:
+    """Mirrors a picture left to right, if `mirrored`, and then turns it clockwise, in its first two
+    axes."""
+    return np.rot90(np.fliplr(picture) if mirrored else picture, -(degrees // 90))
 
 
 Crop = tuple[int, int, int, int]
@@ -211,6 +212,7 @@ class Frame:
     space: str = "bt601"
     colour_range: str = "limited"
     rotation: int = 0
+    mirrored: bool = False  # before the rotation
 
     @property
     def planes(self) -> list[Array]:
@@ -218,8 +220,14 @@ class Frame:
 
     @property
     def shown_size(self) -> tuple[int, int]:
-        turned = self.rotation % 180 != 0
-        return (self.width, self.height) if turned else (self.height, self.width)
+        return (self.width, self.height) if self._turned else (self.height, self.width)
+
+    @property
+    def _turned(self) -> bool:
+        return self.rotation % 180 != 0
+
+    def _displayed(self, picture: Array) -> Array:
+        return displayed(picture, self.rotation, self.mirrored)
 
     def _to_rgb(self, planes: list[Array]) -> Array:
         fmt = parse_format(self.pixel_format)
@@ -241,7 +249,7 @@ class Frame:
                 full.append(upsample_nearest(plane, shifts, self.height, self.width))
             else:
                 full.append(upsample_bilinear(plane, shifts, self.height, self.width, view.siting))
-        return self._cropped(rotate(self._to_rgb(full), self.rotation), view.crop)
+        return self._cropped(self._displayed(self._to_rgb(full)), view.crop)
 
     def gray(self, view: View = WHOLE) -> Array:
         """Returns the view as gray [H, W, 1] in 0 to 1. This is the luma, which RGB frames get as a
@@ -253,7 +261,7 @@ class Frame:
         if view.size is not None:
             luma = self._resampled(0, view, 0)
         else:
-            luma = self._cropped(rotate(self.planes[0], self.rotation), view.crop)
+            luma = self._cropped(self._displayed(self.planes[0]), view.crop)
         return gray_of(luma, self.colour_range, fmt.depth)
 
     def yuv(self, depth: int, chroma_shift: int, view: View = WHOLE) -> list[Array]:
@@ -291,12 +299,14 @@ class Frame:
 
     def _resampled(self, index: int, view: View, out_shift: int) -> Array:
         """Returns plane `index` as the view shows it, in the size of the output >> `out_shift`."""
-        plane = rotate(self.planes[index], self.rotation)
-        turned = self.rotation % 180 != 0
+        plane = self._displayed(self.planes[index])
         shifts = parse_format(self.pixel_format).shifts if index > 0 else (0, 0)
-        by_axis = shifts if turned else shifts[::-1]
+        by_axis = shifts if self._turned else shifts[::-1]
         # Whether the first row and the first column on screen are the last ones in the file.
-        flips = (self.rotation in (180, 270), self.rotation in (90, 180))
+        flips = [self.rotation in (180, 270), self.rotation in (90, 180)]
+        if self.mirrored:
+            across = 0 if self._turned else 1  # the axis on screen that has the file's columns
+            flips[across] = not flips[across]
         crop = view.crop or (0, 0, *self.shown_size)
         weights = []
         for axis in (0, 1):
@@ -311,8 +321,8 @@ class Frame:
                 flip=flips[axis],
             )
             siting = None if view.siting is None else view.siting[1 - axis]
-            if siting is not None and self.rotation:
-                raise ValueError("this reference sites chroma of unturned frames only")
+            if siting is not None and (self.rotation or self.mirrored):
+                raise ValueError("this reference sites chroma of stored frames only")
             resized = view.size is not None and view.size != crop[2:]
             weights.append(spec.weights(view.method if resized else None, siting))
         return weights[0] @ plane @ weights[1].T

@@ -89,10 +89,9 @@ class GpuFrameMaker : public FrameMaker {
   absl::Status Fill(const AVFrame& frame, const GpuPicture& picture, const SurfaceLayout& layout,
                     CUdeviceptr to) {
     if (color_ == SurfaceColor::kNative) return CopyPicture(picture, layout, to, stream_.get());
-    const SourceSpec source = GpuSourceSpec(frame, /*rotation=*/0);
+    const SourceSpec source = GpuSourceSpec(frame);
     if (converter_ == nullptr || !(converter_->source() == source)) {
       OutputSpec output;
-      output.apply_rotation = false;
       if (color_ == SurfaceColor::kRgbPlanar) output.layout = Layout::kTchw;
       NVC_ASSIGN_OR_RETURN(converter_,
                            NewGpuFrameConverter(gpu_.device, stream_.get(), output, source));

@@ -49,7 +49,7 @@ def add_geometry(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--resize-method", choices=("nearest", "bilinear", "bicubic", "area"))
     group.add_argument(
-        "--no-rotate", action="store_true", help="keep frames as stored, ignore rotation metadata"
+        "--no-rotate", action="store_true", help="keep frames as stored, ignore the display matrix"
     )
 
 

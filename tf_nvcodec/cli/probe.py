@@ -53,11 +53,12 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _row(info: dict[str, Any]) -> tuple[str, ...]:
+    mirrored = " mirrored" if info["mirrored"] else ""
     turned = f" turned {info['rotation']}" if info["rotation"] else ""
     return (
         info["file"],
         info["codec"],
-        f"{info['width']}x{info['height']}{turned}",
+        f"{info['width']}x{info['height']}{mirrored}{turned}",
         str(info["num_frames"]),
         f"{info['fps']:.6g}",
         f"{info['duration']:.3f}",

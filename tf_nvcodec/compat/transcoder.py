@@ -42,7 +42,7 @@ class Transcoder:
       cuda_stream: Without effect, for the same reason.
       **kwargs: The parameters of CreateEncoder. The frame rate and the colour tags are the video's
         unless fps and colorspace are given. The range, the shape of a pixel and, if the container
-        can store it, the rotation are always the video's.
+        can store them, rotation and mirror are always the video's.
 
     Raises:
       InvalidValueError: A parameter, the extension or the video is not allowed.

@@ -203,7 +203,7 @@ absl::Status ClipBatch::DecodeRow(size_t row, int threads) {
   OutputSpec output = decode.output;
   if (arguments_.center_crop > 0) {
     const StreamInfo& stream = index.stream();
-    output.crop = CenterCrop(output, stream.codec->width, stream.codec->height, stream.rotation,
+    output.crop = CenterCrop(output, stream.codec->width, stream.codec->height, stream.orientation,
                              arguments_.center_crop);
     NVC_RETURN_IF_ERROR(output.Validate());
   }
@@ -279,7 +279,7 @@ absl::Status ClipBatch::DecodeAlone(size_t row, const FrameIndex& index, const B
                                     const Clip& clip, size_t number) {
   const auto target = setup.new_target();
   FrameCollector collected(
-      output, index.stream().rotation, clip.frames,
+      output, index.stream().orientation, clip.frames,
       [&](const FrameShape& shape, int64_t) { return PlaceOf(row, number, shape); }, target.get());
   DamagedFrames damaged;
   NVC_RETURN_IF_ERROR(ReadFrames(index, source, clip.frames, setup.options, &collected, &damaged));

@@ -72,7 +72,7 @@ absl::Status ClipReader::Decode(const IndexedVideo& video, const Clip& clip, All
   setup.options.check_starts = video.index->only_sample_table();
   const auto target = setup.new_target();
   FrameCollector collected(
-      decode.output, video.index->stream().rotation, clip.frames,
+      decode.output, video.index->stream().orientation, clip.frames,
       [&](const FrameShape& shape, int64_t count) {
         return AllocateClip(decode, clip, shape, count, allocator, batch);
       },

@@ -167,6 +167,10 @@ absl::StatusOr<std::vector<int64_t>> FramesInSlice(int64_t start, int64_t stop, 
 
 absl::StatusOr<DecodeSetup> SetUpDecoding(const DecodeAttributes& attributes, const GpuStream* gpu,
                                           const StreamInfo& stream, const Cancelled& cancelled) {
+  const OutputSpec& output = attributes.output;
+  if (output.apply_rotation && output.pixel_format != PixelFormat::kNative) {
+    LogOddMatrix(stream.odd_matrix);
+  }
   DecodeSetup setup;
   setup.options.num_threads = attributes.num_threads;
   setup.options.max_pixels = attributes.max_pixels;
@@ -176,7 +180,7 @@ absl::StatusOr<DecodeSetup> SetUpDecoding(const DecodeAttributes& attributes, co
                        ChooseDecoder(attributes.backend, gpu == nullptr ? nullptr : gpu->device,
                                      *stream.codec, &why_not));
   if (decoder != nullptr && attributes.backend == Backend::kAuto &&
-      attributes.output.deinterlace != Deinterlace::kNone && MayBeInterlaced(*stream.codec)) {
+      output.deinterlace != Deinterlace::kNone && MayBeInterlaced(*stream.codec)) {
     decoder = nullptr;
     why_not =
         "deinterlace goes by which frames FFmpeg's decoder marks, NVDEC's may mark others; "

@@ -75,7 +75,8 @@ struct DecodeSetup {
 
 // Chooses the decoder for `stream`. `gpu` says on which GPU the frames must be; null means host
 // memory. Returns Unimplemented or FailedPrecondition if backend="nvdec" can't decode this stream.
-// If "auto" falls back to the CPU, it logs the reason once.
+// If "auto" falls back to the CPU, it logs the reason once; so it does if the frames are left as
+// stored for an odd display matrix.
 absl::StatusOr<DecodeSetup> SetUpDecoding(const DecodeAttributes& attributes, const GpuStream* gpu,
                                           const StreamInfo& stream, const Cancelled& cancelled);
 

@@ -23,4 +23,10 @@ void LogFallback(absl::string_view does, const std::string& why) {
   LOG(WARNING) << line;
 }
 
+void LogOddMatrix(const std::string& odd_matrix) {
+  if (odd_matrix.empty()) return;
+  LogFallback("leaves frames as stored",
+              absl::StrCat("a display matrix, ", odd_matrix, ", is no quarter turn or mirror"));
+}
+
 }  // namespace nvc

@@ -72,7 +72,7 @@ class DecodeOp : public OpKernel {
     const auto target = setup.new_target();
     Tensor batch;
     FrameCollector collected(
-        output, index->stream().rotation, frames,
+        output, index->stream().orientation, frames,
         [&](const FrameShape& shape, int64_t n) {
           return Allocate(context, output, shape, n, &batch);
         },

@@ -4,6 +4,7 @@
 #include "tensorflow/core/framework/op_kernel.h"
 #include "tensorflow/core/platform/env.h"
 #include "tf_nvcodec/core/decode/video_info.h"
+#include "tf_nvcodec/kernels/fallback_log.h"
 #include "tf_nvcodec/kernels/file_source.h"
 #include "tf_nvcodec/kernels/kernel_util.h"
 
@@ -34,6 +35,7 @@ class VideoProbeOp : public OpKernel {
     OP_REQUIRES_OK(context, source.status());
     auto info = ProbeVideo(**source, limits_, StepCancelled(context, timeout_));
     OP_REQUIRES_OK(context, info.status());
+    LogOddMatrix(info->odd_matrix);
     int output = 0;
     const auto emit = [&](auto value) {
       return SetScalar<decltype(value)>(context, output++, value);
@@ -46,13 +48,14 @@ class VideoProbeOp : public OpKernel {
     OP_REQUIRES_OK(context, emit(tstring(info->codec)));
     OP_REQUIRES_OK(context, emit(tstring(info->pixel_format)));
     OP_REQUIRES_OK(context, emit(info->bit_depth));
-    OP_REQUIRES_OK(context, emit(info->rotation));
+    OP_REQUIRES_OK(context, emit(info->orientation.rotation()));
     OP_REQUIRES_OK(context, emit(tstring(info->color_space)));
     OP_REQUIRES_OK(context, emit(tstring(info->color_range)));
     OP_REQUIRES_OK(context, emit(info->has_audio));
     OP_REQUIRES_OK(context, emit(info->sample_aspect_ratio));
     OP_REQUIRES_OK(context, emit(tstring(info->color_primaries)));
     OP_REQUIRES_OK(context, emit(tstring(info->color_transfer)));
+    OP_REQUIRES_OK(context, emit(info->orientation.mirrored()));
   }
 
  private:

@@ -65,7 +65,7 @@ pixel_format: "native", "nv12", "yuv420p", "yuv444p" and "p010" are packed as FF
 layout: The place of the channels: last ("thwc") or after T ("tchw").
 resize_method: As in tf.image.resize with antialias=False.
 chroma_upsampling: The filter that makes full-resolution chroma from subsampled planes.
-apply_rotation: Whether to rotate the frames as the stream's display matrix says.
+apply_rotation: Whether to mirror and turn the frames as the stream's display matrix says.
 deinterlace: "bob" keeps the first field of interlaced frames and interpolates the other rows.
 color_space: Overrides the stream's matrix.
 color_range: Overrides the stream's range.

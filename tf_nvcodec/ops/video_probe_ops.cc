@@ -23,6 +23,7 @@ REGISTER_OP("VideoProbe")
     .Output("sample_aspect_ratio: double")
     .Output("color_primaries: string")
     .Output("color_transfer: string")
+    .Output("mirrored: bool")
     .Attr("source: {'contents', 'files'} = 'contents'")
     .Attr("max_pixels: int = 67108864")
     .Attr("max_frames: int = 0")
@@ -38,15 +39,15 @@ REGISTER_OP("VideoProbe")
 Reads the properties of a video. Counts every packet and decodes the first frame.
 
 contents: Scalar, the bytes of a video file or, with source='files', its name.
-width: Pixels of a stored frame, before rotation.
-height: Pixels of a stored frame, before rotation.
+width: Pixels of a stored frame.
+height: Pixels of a stored frame.
 num_frames: The number of frames that a full decode gives.
 fps: Average frames per second.
 duration: Seconds from the first frame's pts to the end of the last frame.
 codec: FFmpeg's name, such as "h264".
 pixel_format: FFmpeg's name of the stored format, such as "yuv420p".
 bit_depth: Bits of a luma sample.
-rotation: Degrees clockwise by which a stored frame is rotated for display: 0, 90, 180 or 270.
+rotation: Degrees clockwise by which a stored frame is turned for display: 0, 90, 180 or 270.
 color_space: FFmpeg's name of the stream's matrix, such as "bt709"; "unknown" without a tag.
 color_range: "limited", "full" or "unknown".
 has_audio: Whether there is an audio stream beside the video.
@@ -54,6 +55,7 @@ sample_aspect_ratio: Width of a pixel over its height; 1 when unknown.
 color_primaries: FFmpeg's name of the primaries, such as "bt2020"; "unknown" without a tag.
 color_transfer: FFmpeg's name of the transfer function, such as "smpte2084"; "unknown" without a
   tag.
+mirrored: Whether a stored frame is mirrored left to right for display, before it is turned.
 max_pixels: The op refuses larger pictures with ResourceExhausted or DataLoss; 0 means no limit.
 max_frames: The op refuses more frames with ResourceExhausted; 0 means no limit.
 max_packets: The op refuses streams of more packets with ResourceExhausted; 0 means no limit.

@@ -206,12 +206,12 @@ def decode_video(
         with antialias=False. Planes are resized before they become RGB.
       pixel_format: "rgb", "bgr" or "gray"; or a packed format of FFmpeg's rawvideo, uint8
         [T, bytes]: "nv12", "yuv420p", "yuv444p", "p010", or "native", the stored format unchanged
-        (never rotated, cropped or resized).
+        (never turned, mirrored, cropped or resized).
       dtype: uint8; for rgb, bgr and gray also uint16 (0 to 65535), float16 and float32 (0 to 1).
       layout: "thwc" or "tchw".
       mean: Float frames become (x - mean) / std; a number, or one for each channel.
       std: The divisor, likewise.
-      apply_rotation: Turn the frames as the stream's display matrix says.
+      apply_rotation: Mirror and turn the frames as the container's display matrix says.
       deinterlace: "none" leaves interlaced frames as they are stored, with both fields woven.
         "bob" keeps the field shown first and replaces each row of the other field by the mean of
         the rows beside it, in code values, rounded half up. The number of frames stays. It comes

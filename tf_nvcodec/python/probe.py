@@ -18,8 +18,8 @@ class VideoInfo(NamedTuple):
     """Scalars that describe a video stream, as tensors.
 
     Attributes:
-      width: int32, pixels of a stored frame, before rotation.
-      height: int32, pixels of a stored frame, before rotation.
+      width: int32, pixels of a stored frame.
+      height: int32, pixels of a stored frame.
       num_frames: int64, the frames that a full decode shows.
       fps: float64, average frames per second.
       duration: float64, seconds from the first frame's pts to the end of the last frame.
@@ -34,6 +34,8 @@ class VideoInfo(NamedTuple):
       color_primaries: string, FFmpeg's name of the primaries, such as "bt2020", or "unknown".
       color_transfer: string, FFmpeg's name of the transfer function, such as "smpte2084" (PQ) or
         "arib-std-b67" (HLG), or "unknown".
+      mirrored: bool, whether a stored frame is mirrored left to right for display. The mirror comes
+        before the rotation.
     """
 
     width: tf.Tensor
@@ -51,6 +53,7 @@ class VideoInfo(NamedTuple):
     sample_aspect_ratio: tf.Tensor
     color_primaries: tf.Tensor
     color_transfer: tf.Tensor
+    mirrored: tf.Tensor
 
 
 def probe(

@@ -9,6 +9,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/core/testing/convert_reference.h"
+#include "tests/core/testing/orientations.h"
 #include "tf_nvcodec/core/ffmpeg/ffmpeg_releases.h"
 
 extern "C" {
@@ -28,8 +29,9 @@ OutputSpec Native(Deinterlace deinterlace) {
   return output;
 }
 
-std::vector<uint8_t> Convert(const OutputSpec& output, const AVFrame& frame, int rotation = 0) {
-  auto converter = FrameConverter::Create(output, SourceSpec::Of(frame, rotation));
+std::vector<uint8_t> Convert(const OutputSpec& output, const AVFrame& frame,
+                             Orientation orientation = {}) {
+  auto converter = FrameConverter::Create(output, SourceSpec::Of(frame, orientation));
   EXPECT_TRUE(converter.ok()) << converter.status();
   std::vector<uint8_t> out((*converter)->shape().bytes);
   const absl::Status converted = (*converter)->Convert(frame, out.data());
@@ -133,7 +135,7 @@ TEST(DeinterlaceTest, APlaneOfOneRowIsUnchanged) {
             Convert(Native(Deinterlace::kNone), test.frame()));
 }
 
-// Crop, resize, rotation and colour conversion work on the progressive frame.
+// Crop, resize, orientation and colour conversion work on the progressive frame.
 TEST(DeinterlaceTest, ComesBeforeOtherConversions) {
   TestFrame test(AV_PIX_FMT_YUV420P, 32, 24, 5);
   AVFrame& frame = test.frame();
@@ -145,7 +147,7 @@ TEST(DeinterlaceTest, ComesBeforeOtherConversions) {
                                  AV_PIX_FMT_YUV420P, 32, 24, 1),
             0);
   for (const PixelFormat format : {PixelFormat::kRgb, PixelFormat::kGray, PixelFormat::kNv12}) {
-    for (const int rotation : {0, 90}) {
+    for (const Orientation& orientation : {Orientation{}, kTurned90}) {
       for (const bool resized : {false, true}) {
         OutputSpec output;
         output.pixel_format = format;
@@ -154,9 +156,9 @@ TEST(DeinterlaceTest, ComesBeforeOtherConversions) {
           output.height = 8;
           output.width = 14;
         }
-        const std::vector<uint8_t> want = Convert(output, progressive, rotation);
+        const std::vector<uint8_t> want = Convert(output, progressive, orientation);
         output.deinterlace = Deinterlace::kBob;
-        EXPECT_EQ(Convert(output, frame, rotation), want);
+        EXPECT_EQ(Convert(output, frame, orientation), want);
       }
     }
   }
@@ -165,8 +167,7 @@ TEST(DeinterlaceTest, ComesBeforeOtherConversions) {
 TEST(DeinterlaceTest, OneConverterTakesProgressiveAndInterlacedFrames) {
   TestFrame test(AV_PIX_FMT_YUV420P10, 20, 12, 5);
   AVFrame& frame = test.frame();
-  auto converter =
-      FrameConverter::Create(Native(Deinterlace::kBob), SourceSpec::Of(frame, /*rotation=*/0));
+  auto converter = FrameConverter::Create(Native(Deinterlace::kBob), SourceSpec::Of(frame));
   ASSERT_TRUE(converter.ok()) << converter.status();
   for (const int kind : {0, 1, 2, 0, 2, 1}) {
     SetFields(kind != 0, kind == 2, &frame);
@@ -193,8 +194,7 @@ TEST(DeinterlaceTest, KeepsTheSideDataOfOneFrameOnly) {
   AVFrame& frame = test.frame();
   SetFields(true, false, &frame);
   std::vector<int> counts;
-  auto bob =
-      NewBobConverter(std::make_unique<Counter>(SourceSpec::Of(frame, /*rotation=*/0), &counts));
+  auto bob = NewBobConverter(std::make_unique<Counter>(SourceSpec::Of(frame), &counts));
   ASSERT_TRUE(bob.ok()) << bob.status();
   for (const char* const key : {"a", "b"}) {
     ASSERT_NE(av_frame_new_side_data(&frame, AV_FRAME_DATA_A53_CC, 6), nullptr);

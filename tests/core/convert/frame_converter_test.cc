@@ -10,6 +10,7 @@
 #include "tests/core/testing/convert_checks.h"
 #include "tests/core/testing/convert_draw.h"
 #include "tests/core/testing/convert_reference.h"
+#include "tests/core/testing/orientations.h"
 
 extern "C" {
 #include <libavutil/pixdesc.h>
@@ -43,7 +44,7 @@ TEST(FrameConverterTest, EveryReadableFormatToEveryOutput) {
       ExpectMatches(output, format, 11, 7);
       output.height = 6;
       output.width = 4;
-      ExpectMatches(output, format, 11, 7, 0, 3);
+      ExpectMatches(output, format, 11, 7, {}, 3);
     }
   }
   EXPECT_GT(formats, 150);
@@ -68,7 +69,7 @@ TEST(FrameConverterTest, ColourOfEverySpaceRangeAndDepth) {
             OutputSpec output;
             output.pixel_format = to;
             if (resized) output.height = 10, output.width = 34;
-            const SourceSpec source = SourceSpec::Of(frame.frame(), 0);
+            const SourceSpec source = SourceSpec::Of(frame.frame());
             worst = std::max(worst, ExpectMatches(output, source, frame.frame()));
           }
         }
@@ -87,33 +88,33 @@ TEST(FrameConverterTest, OverridesBeatTheStreamsTags) {
       TestFrame frame(AV_PIX_FMT_YUV420P, 34, 6, 5);
       frame.frame().colorspace = AVCOL_SPC_YCGCO;
       frame.frame().color_range = AVCOL_RANGE_JPEG;
-      ExpectMatches(output, SourceSpec::Of(frame.frame(), 0), frame.frame());
+      ExpectMatches(output, SourceSpec::Of(frame.frame()), frame.frame());
     }
   }
 }
 
-TEST(FrameConverterTest, RotationsCropsAndOddSizes) {
+TEST(FrameConverterTest, OrientationsCropsAndOddSizes) {
   const Crop crops[] = {{0, 0, 0, 0}, {2, 4, 6, 8}, {3, 5, 7, 9}, {1, 0, 1, 1}};
   for (AVPixelFormat format : kYuvFormats) {
-    for (int rotation : {0, 90, 180, 270}) {
+    for (const Orientation& orientation : kOrientations) {
       for (const Crop& crop : crops) {
         for (PixelFormat to : kAllOutputs) {
           OutputSpec output;
           output.pixel_format = to;
           if (crop.height != 0) output.crop = crop;
           if (!output.Validate().ok()) continue;
-          ExpectMatches(output, format, 37, 41, rotation, 5);
-          ExpectMatches(output, format, 38, 40, rotation);
+          ExpectMatches(output, format, 37, 41, orientation, 5);
+          ExpectMatches(output, format, 38, 40, orientation);
         }
       }
     }
   }
 }
 
-TEST(FrameConverterTest, RotationCanBeSwitchedOff) {
+TEST(FrameConverterTest, OrientationCanBeSwitchedOff) {
   OutputSpec output;
   output.apply_rotation = false;
-  ExpectMatches(output, AV_PIX_FMT_YUV420P, 18, 10, 90);
+  ExpectMatches(output, AV_PIX_FMT_YUV420P, 18, 10, kTurned90);
 }
 
 TEST(FrameConverterTest, ResizeMethodsSizesAndCrops) {
@@ -129,27 +130,27 @@ TEST(FrameConverterTest, ResizeMethodsSizesAndCrops) {
           output.width = size[1];
           output.resize_method = method;
           if (crop.height != 0) output.crop = crop;
-          ExpectMatches(output, format, 50, 33, 0, 3);
+          ExpectMatches(output, format, 50, 33, {}, 3);
         }
       }
     }
   }
 }
 
-TEST(FrameConverterTest, ResizeOfRotatedFramesAndPackedOutputs) {
+TEST(FrameConverterTest, ResizeOfTurnedFramesAndPackedOutputs) {
   for (AVPixelFormat format : kYuvFormats) {
     for (ResizeMethod method : {ResizeMethod::kNearest, ResizeMethod::kBilinear,
                                 ResizeMethod::kBicubic, ResizeMethod::kArea}) {
-      for (int rotation : {0, 90, 180, 270}) {
+      for (const Orientation& orientation : kOrientations) {
         for (PixelFormat to : kAllOutputs) {
           OutputSpec output;
           output.pixel_format = to;
           output.height = 18;
           output.width = 28;
           output.resize_method = method;
-          ExpectMatches(output, format, 45, 31, rotation);
+          ExpectMatches(output, format, 45, 31, orientation);
           output.crop = Crop{2, 4, 24, 26};
-          ExpectMatches(output, format, 45, 31, rotation);
+          ExpectMatches(output, format, 45, 31, orientation);
         }
       }
     }
@@ -164,7 +165,7 @@ TEST(FrameConverterTest, BilinearChromaOfEverySiting) {
       AVCHROMA_LOC_TOP,         AVCHROMA_LOC_BOTTOMLEFT, AVCHROMA_LOC_BOTTOM};
   for (AVPixelFormat format : formats) {
     for (AVChromaLocation siting : sitings) {
-      for (int rotation : {0, 90, 180}) {
+      for (const Orientation& orientation : kOrientations) {
         for (int variant = 0; variant < 4; ++variant) {
           TestFrame frame(format, 35, 17, 3);
           frame.frame().chroma_location = siting;
@@ -173,7 +174,7 @@ TEST(FrameConverterTest, BilinearChromaOfEverySiting) {
           if (variant == 1) output.crop = Crop{3, 1, 9, 13};
           if (variant == 2) output.height = 30, output.width = 20;
           if (variant == 3) output.pixel_format = PixelFormat::kYuv444p;
-          ExpectMatches(output, SourceSpec::Of(frame.frame(), rotation), frame.frame());
+          ExpectMatches(output, SourceSpec::Of(frame.frame(), orientation), frame.frame());
         }
       }
     }
@@ -187,18 +188,18 @@ TEST(FrameConverterTest, ElementTypesAndLayouts) {
       for (SampleType type :
            {SampleType::kUint8, SampleType::kUint16, SampleType::kFloat16, SampleType::kFloat32}) {
         for (Layout layout : {Layout::kThwc, Layout::kTchw}) {
-          for (int rotation : {0, 90, 180}) {
+          for (const Orientation& orientation : kOrientations) {
             for (int resized = 0; resized < 2; ++resized) {
               OutputSpec output;
               output.pixel_format = to;
               output.sample_type = type;
               output.layout = layout;
               if (resized) output.height = 9, output.width = 33;
-              ExpectMatches(output, format, 43, 12, rotation);
+              ExpectMatches(output, format, 43, 12, orientation);
               if (type <= SampleType::kUint16) continue;
               output.mean = {0.485f, 0.456f, 0.406f};
               output.std_dev = {0.229f, 0.224f, -0.225f};
-              ExpectMatches(output, format, 43, 12, rotation);
+              ExpectMatches(output, format, 43, 12, orientation);
             }
           }
         }
@@ -222,7 +223,7 @@ TEST(FrameConverterTest, NativeIsRawvideo) {
   TestFrame frame(AV_PIX_FMT_YUV420P10, 5, 3, 1, 6);
   OutputSpec output;
   output.pixel_format = PixelFormat::kNative;
-  auto converter = FrameConverter::Create(output, SourceSpec::Of(frame.frame(), 90));
+  auto converter = FrameConverter::Create(output, SourceSpec::Of(frame.frame(), kTurned90));
   ASSERT_TRUE(converter.ok());
   EXPECT_EQ((*converter)->shape().height, 3);
   EXPECT_EQ((*converter)->shape().width, 5);
@@ -251,7 +252,7 @@ TEST(FrameConverterTest, CopiesAreExact) {
                         {AV_PIX_FMT_P010, PixelFormat::kP010}};
   for (const Case& c : cases) {
     TestFrame frame(c.from, 67, 35, 1, 3);
-    const SourceSpec source = SourceSpec::Of(frame.frame(), 0);
+    const SourceSpec source = SourceSpec::Of(frame.frame());
     OutputSpec output;
     output.pixel_format = c.to;
     auto converter = FrameConverter::Create(output, source);
@@ -289,12 +290,12 @@ struct Refusal {
   SourceSpec source;
 };
 
-SourceSpec Source(AVPixelFormat format, int rotation = 0) {
+SourceSpec Source(AVPixelFormat format, Orientation orientation = {}) {
   SourceSpec source;
   source.width = 64;
   source.height = 48;
   source.format = format;
-  source.rotation = rotation;
+  source.orientation = orientation;
   return source;
 }
 
@@ -310,8 +311,7 @@ TEST(FrameConverterTest, RefusesInvalidSpecsAndSources) {
       {"crop", absl::StatusCode::kInvalidArgument, "height 48 and width 64", crop,
        Source(AV_PIX_FMT_YUV420P)},
       {"turned crop", absl::StatusCode::kInvalidArgument, "height 64 and width 48", turned_crop,
-       Source(AV_PIX_FMT_YUV420P, 90)},
-      {"angle", absl::StatusCode::kInvalidArgument, "got 45", rgb, Source(AV_PIX_FMT_YUV420P, 45)},
+       Source(AV_PIX_FMT_YUV420P, kTurned90)},
       {"spec", absl::StatusCode::kInvalidArgument, "size", invalid, Source(AV_PIX_FMT_YUV420P)},
       {"no size", absl::StatusCode::kInvalidArgument, "0x0", rgb, empty},
       {"hardware", absl::StatusCode::kUnimplemented, "cuda", rgb, Source(AV_PIX_FMT_CUDA)},

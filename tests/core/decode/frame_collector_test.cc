@@ -42,7 +42,7 @@ class FrameCollectorTest : public ::testing::Test {
     std::vector<uint8_t> memory;
     HostTarget target;
     FrameCollector collector(
-        output, 0, frames,
+        output, {}, frames,
         [&](const FrameShape& shape, int64_t count) {
           memory.resize(shape.bytes * static_cast<size_t>(count));
           return memory.data();
@@ -106,7 +106,7 @@ TEST_F(FrameCollectorTest, AnotherSizeInsideTheStreamIsAnError) {
   output.pixel_format = PixelFormat::kNative;
   HostTarget target;
   FrameCollector collector(
-      output, 0, frames, [&](const FrameShape&, int64_t) { return memory.data(); }, &target);
+      output, {}, frames, [&](const FrameShape&, int64_t) { return memory.data(); }, &target);
   collector.Start(1);
   ASSERT_TRUE(collector.Write(0, 0, *GrayPicture(1)).ok());
   const absl::Status changed = collector.Write(0, 1, *GrayPicture(1, 4));
@@ -136,16 +136,16 @@ class LateTarget : public HostTarget {
 
   absl::StatusOr<std::unique_ptr<FrameConverter>> NewConverter(const OutputSpec& output,
                                                                const AVFrame& picture,
-                                                               int rotation) override {
+                                                               Orientation orientation) override {
     log.push_back(absl::StrCat("new ", picture.format == AV_PIX_FMT_GRAY8 ? "host" : "gpu"));
     AVFrame host = picture;
     host.format = AV_PIX_FMT_GRAY8;
-    auto converter = HostTarget::NewConverter(output, host, rotation);
+    auto converter = HostTarget::NewConverter(output, host, orientation);
     if (!converter.ok()) return converter.status();
     return std::make_unique<Converter>(this, std::move(converter).value());
   }
-  SourceSpec SourceOf(const AVFrame& picture, int rotation) const override {
-    SourceSpec source = SourceSpec::Of(picture, rotation);
+  SourceSpec SourceOf(const AVFrame& picture, Orientation orientation) const override {
+    SourceSpec source = SourceSpec::Of(picture, orientation);
     source.format = AV_PIX_FMT_GRAY8;
     return source;
   }
@@ -172,7 +172,7 @@ TEST_F(FrameCollectorTest, FinishesATargetAfterItsConvertersAndCopies) {
   for (const OnError policy : {OnError::kRepeat, OnError::kRaise}) {
     LateTarget target;
     FrameCollector collector(
-        output, 0, frames, [&](const FrameShape&, int64_t) { return memory.data(); }, &target);
+        output, {}, frames, [&](const FrameShape&, int64_t) { return memory.data(); }, &target);
     collector.Start(1);
     for (const uint8_t frame : {0, 1}) {
       ASSERT_TRUE(collector.Write(0, frame, *GrayPicture(10 * frame + 5)).ok());
@@ -188,7 +188,7 @@ TEST_F(FrameCollectorTest, FinishesATargetAfterItsConvertersAndCopies) {
   failing.finished = absl::InternalError("the copy failed");
   const std::vector<int64_t> one = {0};
   FrameCollector collector(
-      output, 0, one, [&](const FrameShape&, int64_t) { return memory.data(); }, &failing);
+      output, {}, one, [&](const FrameShape&, int64_t) { return memory.data(); }, &failing);
   collector.Start(1);
   ASSERT_TRUE(collector.Write(0, 0, *GrayPicture(1)).ok());
   EXPECT_TRUE(absl::IsInternal(collector.Finish(index_, {}, OnError::kRaise, &slots_).status()));
@@ -201,7 +201,7 @@ TEST_F(FrameCollectorTest, GpuAndHostPicturesHaveTheirOwnConverters) {
   output.pixel_format = PixelFormat::kNative;
   LateTarget target;
   FrameCollector collector(
-      output, 0, frames, [&](const FrameShape&, int64_t) { return memory.data(); }, &target);
+      output, {}, frames, [&](const FrameShape&, int64_t) { return memory.data(); }, &target);
   collector.Start(1);
   for (const int frame : {0, 1, 2}) {
     const auto picture = GrayPicture(static_cast<uint8_t>(frame));
@@ -230,7 +230,7 @@ TEST_F(FrameCollectorTest, ANewSampleFormatIsNotReportedAsANewSize) {
   HostTarget target;
   const std::vector<int64_t> order = {0, 1};
   FrameCollector collector(
-      output, 0, order,
+      output, {}, order,
       [&](const FrameShape& shape, int64_t count) {
         memory.resize(shape.bytes * static_cast<size_t>(count));
         return memory.data();

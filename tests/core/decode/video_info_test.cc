@@ -18,7 +18,7 @@ TEST(ProbeVideoTest, DescribesARealClip) {
   EXPECT_EQ(info->codec, "h264");
   EXPECT_EQ(info->pixel_format, "yuv420p");
   EXPECT_EQ(info->bit_depth, 8);
-  EXPECT_EQ(info->rotation, 0);
+  EXPECT_TRUE(info->orientation == Orientation{});
   EXPECT_TRUE(info->has_audio);
   EXPECT_DOUBLE_EQ(info->sample_aspect_ratio, 1);
   EXPECT_EQ(info->color_primaries, "unknown");

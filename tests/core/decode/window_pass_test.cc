@@ -142,7 +142,7 @@ class WindowPassTest : public IndexedClipTest, public ::testing::WithParamInterf
     HostTarget target;
     size_t bytes = 0;
     FrameCollector collector(
-        output, 0, all_,
+        output, {}, all_,
         [&](const FrameShape& shape, int64_t count) {
           bytes = shape.bytes;
           memory.resize(bytes * static_cast<size_t>(count));

@@ -29,7 +29,7 @@ TEST(DemuxerTest, ReadsTheStreamsDescription) {
   EXPECT_EQ(stream.codec->codec_id, AV_CODEC_ID_H264);
   EXPECT_EQ(stream.codec->width, 1280);
   EXPECT_TRUE(stream.has_audio);
-  EXPECT_EQ(stream.rotation, 0);
+  EXPECT_TRUE(stream.orientation == Orientation{});
 }
 
 TEST(DemuxerTest, GivesOnlyVideoPackets) {

@@ -68,10 +68,11 @@ double Tolerance(const OutputSpec& output, double expected) {
 std::string Describe(const OutputSpec& o, const SourceSpec& s) {
   std::string text = absl::StrCat(
       av_get_pix_fmt_name(s.format), " ", s.width, "x", s.height, " space ", s.color_space,
-      " range ", s.color_range, " rotated ", s.rotation, " to ", Name(o.pixel_format), " ",
-      Name(o.sample_type), o.layout == Layout::kTchw ? " tchw" : "", " size ", o.height, "x",
-      o.width, " method ", static_cast<int>(o.resize_method), " chroma ",
-      static_cast<int>(o.chroma_upsampling), " siting ", s.chroma_location);
+      " range ", s.color_range, s.orientation.mirrored() ? " mirrored" : "", " turned ",
+      s.orientation.rotation(), " to ", Name(o.pixel_format), " ", Name(o.sample_type),
+      o.layout == Layout::kTchw ? " tchw" : "", " size ", o.height, "x", o.width, " method ",
+      static_cast<int>(o.resize_method), " chroma ", static_cast<int>(o.chroma_upsampling),
+      " siting ", s.chroma_location);
   if (o.crop.has_value()) {
     absl::StrAppend(&text, " crop ", o.crop->top, ",", o.crop->left, ",", o.crop->height, ",",
                     o.crop->width);
@@ -114,9 +115,9 @@ double ExpectMatches(absl::StatusOr<std::unique_ptr<FrameConverter>> converter,
 }
 
 double ExpectMatches(const OutputSpec& output, AVPixelFormat format, int width, int height,
-                     int rotation, int padding) {
+                     Orientation orientation, int padding) {
   TestFrame frame(format, width, height, 7, padding);
-  return ExpectMatches(output, SourceSpec::Of(frame.frame(), rotation), frame.frame());
+  return ExpectMatches(output, SourceSpec::Of(frame.frame(), orientation), frame.frame());
 }
 
 }  // namespace nvc

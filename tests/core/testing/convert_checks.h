@@ -20,7 +20,7 @@ double ExpectMatches(absl::StatusOr<std::unique_ptr<FrameConverter>> converter,
 
 // Does the same with a frame of random samples that has `padding` bytes between its rows.
 double ExpectMatches(const OutputSpec& output, AVPixelFormat format, int width, int height,
-                     int rotation = 0, int padding = 0);
+                     Orientation orientation = {}, int padding = 0);
 
 }  // namespace nvc
 

@@ -75,15 +75,15 @@ void ForDrawnConversions(uint32_t seed, const AVPixelFormat (&formats)[num_forma
     const AVPixelFormat format = formats[draw.Between(0, static_cast<int>(num_formats) - 1)];
     const bool wide = draw.Between(0, 9) == 0;
     const int width = draw.Between(1, wide ? 150 : 40), height = draw.Between(1, wide ? 60 : 40);
-    const int rotation = 90 * draw.Between(0, 3);
-    const bool turned = rotation % 180 != 0;
-    OutputSpec output = draw.Output(turned ? width : height, turned ? height : width);
+    const Orientation orientation = {draw.Coin(), draw.Coin(), draw.Coin()};
+    OutputSpec output =
+        draw.Output(orientation.turned ? width : height, orientation.turned ? height : width);
     if (!output.Validate().ok()) continue;
     TestFrame frame(format, width, height, draw.Seed(), 3 * draw.Between(0, 2));
     frame.frame().color_range = static_cast<AVColorRange>(draw.Between(0, 2));
     frame.frame().colorspace = draw.Coin() ? AVCOL_SPC_BT709 : AVCOL_SPC_SMPTE170M;
     frame.frame().chroma_location = static_cast<AVChromaLocation>(draw.Between(0, 6));
-    expect(output, SourceSpec::Of(frame.frame(), rotation), frame.frame());
+    expect(output, SourceSpec::Of(frame.frame(), orientation), frame.frame());
     ++converted;
   }
 }

@@ -58,10 +58,12 @@ struct Interval {
 
 // Maps an interval of the displayed picture's x or y axis to the stored picture's axis that lies
 // along it, in luma pixels.
-Interval ToStored(Interval shown, int rotation, bool shown_x, const SourceSpec& source) {
-  const bool mirrored =
-      shown_x ? rotation == 90 || rotation == 180 : rotation == 180 || rotation == 270;
+Interval ToStored(Interval shown, const Orientation& orientation, bool shown_x,
+                  const SourceSpec& source) {
+  const int rotation = orientation.rotation();
+  bool mirrored = shown_x ? rotation == 90 || rotation == 180 : rotation == 180 || rotation == 270;
   const bool from_width = shown_x == (rotation == 0 || rotation == 180);
+  if (from_width && orientation.mirrored()) mirrored = !mirrored;
   const int size = from_width ? source.width : source.height;
   if (!mirrored) return {shown.low, shown.high, false};
   return {size - shown.high, size - shown.low, true};
@@ -106,8 +108,8 @@ class Reference {
  public:
   Reference(const OutputSpec& output, const SourceSpec& source, const AVFrame& frame)
       : output_(output), source_(source), planes_(ReadPlanes(frame)) {
-    rotation_ = output.apply_rotation ? source.rotation : 0;
-    const bool turned = rotation_ == 90 || rotation_ == 270;
+    if (output.apply_rotation) orientation_ = source.orientation;
+    const bool turned = orientation_.rotation() % 180 != 0;
     shown_height_ = turned ? source.width : source.height;
     shown_width_ = turned ? source.height : source.width;
     crop_ = output.crop.value_or(Crop{0, 0, shown_height_, shown_width_});
@@ -149,13 +151,13 @@ class Reference {
                               crop_.left + (x + 1) * step * scale_x, false};
     const Interval shown_y = {crop_.top + y * step * scale_y, crop_.top + (y + 1) * step * scale_y,
                               false};
-    Interval along_x = ToStored(shown_x, rotation_, true, source_);
-    Interval along_y = ToStored(shown_y, rotation_, false, source_);
-    Interval crop_x = ToStored({0.0 + crop_.left, 0.0 + crop_.left + crop_.width, false}, rotation_,
-                               true, source_);
-    Interval crop_y = ToStored({0.0 + crop_.top, 0.0 + crop_.top + crop_.height, false}, rotation_,
-                               false, source_);
-    if (rotation_ == 90 || rotation_ == 270) {
+    Interval along_x = ToStored(shown_x, orientation_, true, source_);
+    Interval along_y = ToStored(shown_y, orientation_, false, source_);
+    Interval crop_x = ToStored({0.0 + crop_.left, 0.0 + crop_.left + crop_.width, false},
+                               orientation_, true, source_);
+    Interval crop_y = ToStored({0.0 + crop_.top, 0.0 + crop_.top + crop_.height, false},
+                               orientation_, false, source_);
+    if (orientation_.rotation() % 180 != 0) {
       std::swap(along_x, along_y);
       std::swap(crop_x, crop_y);
     }
@@ -240,7 +242,8 @@ class Reference {
   OutputSpec output_;
   SourceSpec source_;
   std::vector<Plane> planes_;
-  int rotation_, shown_height_, shown_width_, height_, width_;
+  Orientation orientation_;
+  int shown_height_, shown_width_, height_, width_;
   Crop crop_;
   bool resized_, full_, rgb_;
   double kr_, kb_;

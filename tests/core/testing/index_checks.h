@@ -17,7 +17,8 @@ inline void ExpectSameStream(const StreamInfo& a, const StreamInfo& b) {
   EXPECT_TRUE(Same(a.time_base, b.time_base));
   EXPECT_TRUE(Same(a.frame_rate, b.frame_rate));
   EXPECT_TRUE(Same(a.sample_aspect_ratio, b.sample_aspect_ratio));
-  EXPECT_EQ(a.rotation, b.rotation);
+  EXPECT_TRUE(a.orientation == b.orientation);
+  EXPECT_EQ(a.odd_matrix, b.odd_matrix);
   EXPECT_EQ(a.has_audio, b.has_audio);
   // Apart from the pointer to the extradata, the fields are plain values.
   AVCodecParameters c = *a.codec, d = *b.codec;

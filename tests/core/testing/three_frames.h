@@ -17,7 +17,7 @@ inline absl::Status ReadThreeFrames(const FrameIndex& index, const ByteSource& s
   std::vector<uint8_t> memory;
   HostTarget target;
   FrameCollector collector(
-      output, index.stream().rotation, frames,
+      output, index.stream().orientation, frames,
       [&](const FrameShape& shape, int64_t count) {
         memory.resize(shape.bytes * static_cast<size_t>(count));
         return memory.data();

@@ -32,7 +32,7 @@ OutputSpec Output(PixelFormat format) {
 }
 
 std::vector<uint8_t> OnCpu(const OutputSpec& output, const AVFrame& frame) {
-  auto converter = FrameConverter::Create(output, SourceSpec::Of(frame, 0));
+  auto converter = FrameConverter::Create(output, SourceSpec::Of(frame));
   EXPECT_TRUE(converter.ok()) << converter.status();
   std::vector<uint8_t> out((*converter)->shape().bytes);
   EXPECT_TRUE((*converter)->Convert(frame, out.data()).ok());
@@ -47,8 +47,8 @@ TEST(GpuDeinterlaceTest, EqualsTheCpu) {
       TestFrame test(format, 50, height, 5);
       AVFrame& frame = test.frame();
       const OutputSpec output = Output(PixelFormat::kNative);
-      auto converter = NewGpuFrameConverter(device, lazy_cuda::Stream(), output,
-                                            SourceSpec::Of(frame, /*rotation=*/0));
+      auto converter =
+          NewGpuFrameConverter(device, lazy_cuda::Stream(), output, SourceSpec::Of(frame));
       ASSERT_TRUE(converter.ok()) << converter.status();
       // One converter takes progressive and interlaced frames in any order.
       for (const int kind : {1, 2, 0, 2, 1}) {
@@ -75,7 +75,7 @@ TEST(GpuDeinterlaceTest, ComesBeforeTheColourConversion) {
   output.height = 12;
   output.width = 20;
   auto converter =
-      NewGpuFrameConverter(device, lazy_cuda::Stream(), output, SourceSpec::Of(test.frame(), 0));
+      NewGpuFrameConverter(device, lazy_cuda::Stream(), output, SourceSpec::Of(test.frame()));
   ASSERT_TRUE(converter.ok()) << converter.status();
   DecodedFrame decoded(device, test.frame());
   std::vector<uint8_t> out((*converter)->shape().bytes);
@@ -90,7 +90,7 @@ TEST(GpuDeinterlaceTest, WaitsForThePictureAndHoldsItUntilItIsRead) {
   TestFrame test(AV_PIX_FMT_YUV420P, 64, 40, 7);
   SetFields(true, false, &test.frame());
   auto converter = NewGpuFrameConverter(device, lazy_cuda::Stream(), Output(PixelFormat::kGray),
-                                        SourceSpec::Of(test.frame(), 0));
+                                        SourceSpec::Of(test.frame()));
   ASSERT_TRUE(converter.ok()) << converter.status();
   DecodedFrame decoded(device, test.frame());
   lazy_cuda::TakeCalls();
@@ -107,7 +107,7 @@ TEST(GpuDeinterlaceTest, FailuresAreReportedAndReleaseThePicture) {
   TestFrame test(AV_PIX_FMT_YUV420P, 64, 40, 7);
   SetFields(true, false, &test.frame());
   auto converter = NewGpuFrameConverter(device, lazy_cuda::Stream(), Output(PixelFormat::kGray),
-                                        SourceSpec::Of(test.frame(), 0));
+                                        SourceSpec::Of(test.frame()));
   ASSERT_TRUE(converter.ok()) << converter.status();
   std::vector<uint8_t> out((*converter)->shape().bytes);
   DecodedFrame decoded(device, test.frame());

@@ -54,17 +54,21 @@ absl::StatusOr<std::unique_ptr<FrameConverter>> NewUploading(GpuDevice* device,
 
 TEST(GpuFrameConverterTest, AgreesWithTheReference) {
   GpuDevice* device = lazy_cuda::NewDevice();
+  // Two of these differ in each part of an orientation alone. Fewer conversions than the cache
+  // keeps.
+  const Orientation orientations[] = {
+      {}, {true, false, false}, {true, true, false}, {true, false, true}};
   for (AVPixelFormat format : {AV_PIX_FMT_YUV420P, AV_PIX_FMT_YUV420P10, AV_PIX_FMT_YUV444P,
                                AV_PIX_FMT_YUV444P12, AV_PIX_FMT_GRAY8}) {
     for (PixelFormat to : {PixelFormat::kRgb, PixelFormat::kGray, PixelFormat::kNv12,
                            PixelFormat::kYuv420p, PixelFormat::kP010}) {
-      for (int rotation : {0, 90}) {
+      for (const Orientation& orientation : orientations) {
         for (int resized = 0; resized < 2; ++resized) {
           OutputSpec output;
           output.pixel_format = to;
           if (resized) output.height = 18, output.width = 12;
           TestFrame frame(format, 50, 26, 5);
-          const SourceSpec source = SourceSpec::Of(frame.frame(), rotation);
+          const SourceSpec source = SourceSpec::Of(frame.frame(), orientation);
           ExpectMatches(NewUploading(device, output, source), output, source, frame.frame());
         }
       }
@@ -76,7 +80,7 @@ TEST(GpuFrameConverterTest, QueuesInOrderWithoutWaiting) {
   GpuDevice* device = lazy_cuda::NewDevice();
   TestFrame software(AV_PIX_FMT_YUV420P, 34, 18, 1);
   DecodedFrame decoded(device, software.frame());
-  const SourceSpec source = GpuSourceSpec(decoded.frame(), 0);
+  const SourceSpec source = GpuSourceSpec(decoded.frame());
   EXPECT_EQ(source.format, AV_PIX_FMT_YUV420P);
   OutputSpec output;
   output.pixel_format = PixelFormat::kNv12;
@@ -164,7 +168,7 @@ TEST(GpuFrameConverterTest, AFailedLaunchStillHoldsThePicture) {
   TestFrame software(AV_PIX_FMT_YUV420P, 34, 18, 1);
   DecodedFrame decoded(device, software.frame());
   auto converter = NewGpuFrameConverter(device, lazy_cuda::Stream(), OutputSpec{},
-                                        GpuSourceSpec(decoded.frame(), 0));
+                                        GpuSourceSpec(decoded.frame()));
   ASSERT_TRUE(converter.ok());
   std::vector<uint8_t> out((*converter)->shape().bytes);
   lazy_cuda::FailNext("launch", 700);
@@ -179,7 +183,7 @@ TEST(GpuFrameConverterTest, RefusesOtherPictures) {
   TestFrame software(AV_PIX_FMT_YUV420P, 34, 18, 1), small(AV_PIX_FMT_YUV420P, 32, 18, 1);
   DecodedFrame decoded(device, software.frame()), other(device, small.frame());
   auto converter = NewGpuFrameConverter(device, lazy_cuda::Stream(), OutputSpec{},
-                                        GpuSourceSpec(decoded.frame(), 0));
+                                        GpuSourceSpec(decoded.frame()));
   ASSERT_TRUE(converter.ok());
   std::vector<uint8_t> out((*converter)->shape().bytes);
   const auto code = [&](const AVFrame& frame) {
@@ -191,9 +195,9 @@ TEST(GpuFrameConverterTest, RefusesOtherPictures) {
   EXPECT_EQ(code(elsewhere.frame()), absl::StatusCode::kInvalidArgument);
   decoded.picture().layout = AV_PIX_FMT_P016LE;
   EXPECT_EQ(code(decoded.frame()), absl::StatusCode::kInternal);
-  EXPECT_EQ(GpuSourceSpec(software.frame(), 0).format, AV_PIX_FMT_NONE);
+  EXPECT_EQ(GpuSourceSpec(software.frame()).format, AV_PIX_FMT_NONE);
   EXPECT_EQ(NewGpuFrameConverter(device, lazy_cuda::Stream(), OutputSpec{},
-                                 GpuSourceSpec(software.frame(), 0))
+                                 GpuSourceSpec(software.frame()))
                 .status()
                 .code(),
             absl::StatusCode::kUnimplemented);

@@ -13,6 +13,7 @@
 #include "tests/core/testing/convert_checks.h"
 #include "tests/core/testing/convert_draw.h"
 #include "tests/core/testing/convert_reference.h"
+#include "tests/core/testing/orientations.h"
 #include "tests/nv/testing/host_kernel.h"
 #include "tf_nvcodec/core/base/status.h"
 #include "tf_nvcodec/core/ffmpeg/ffmpeg_releases.h"
@@ -120,12 +121,12 @@ TEST_F(GpuFrameDeviceTest, RandomConversionsAgreeWithTheReference) {
     const AVPixelFormat format = formats[draw.Between(0, 4)];
     const bool wide = draw.Between(0, 4) == 0;
     const int width = draw.Between(1, wide ? 400 : 60), height = draw.Between(1, wide ? 300 : 60);
-    const int rotation = 90 * draw.Between(0, 3);
-    const bool turned = rotation % 180 != 0;
-    OutputSpec output = draw.Output(turned ? width : height, turned ? height : width);
+    const Orientation orientation = {draw.Coin(), draw.Coin(), draw.Coin()};
+    OutputSpec output =
+        draw.Output(orientation.turned ? width : height, orientation.turned ? height : width);
     if (!output.Validate().ok()) continue;
     TestFrame frame(format, width, height, draw.Seed());
-    const SourceSpec source = SourceSpec::Of(frame.frame(), rotation);
+    const SourceSpec source = SourceSpec::Of(frame.frame(), orientation);
     ExpectMatches(NewRoundTrip(output, source), output, source, frame.frame());
     ++converted;
   }
@@ -135,7 +136,7 @@ TEST_F(GpuFrameDeviceTest, NativeIsTheSameBytes) {
   for (AVPixelFormat format : {AV_PIX_FMT_YUV420P, AV_PIX_FMT_YUV420P10, AV_PIX_FMT_YUV444P,
                                AV_PIX_FMT_YUV444P10, AV_PIX_FMT_GRAY8, AV_PIX_FMT_GRAY12}) {
     TestFrame frame(format, 1001, 77, 4);
-    const SourceSpec source = SourceSpec::Of(frame.frame(), 0);
+    const SourceSpec source = SourceSpec::Of(frame.frame());
     OutputSpec output;
     output.pixel_format = PixelFormat::kNative;
     const auto cpu = FrameConverter::Create(output, source);
@@ -155,7 +156,7 @@ TEST_F(GpuFrameDeviceTest, DeinterlacedIsTheSameBytes) {
       for (const bool top_first : {true, false}) {
         TestFrame frame(format, 333, height, 4);
         SetFields(true, top_first, &frame.frame());
-        const SourceSpec source = SourceSpec::Of(frame.frame(), 0);
+        const SourceSpec source = SourceSpec::Of(frame.frame());
         OutputSpec output;
         output.pixel_format = PixelFormat::kNative;
         output.deinterlace = Deinterlace::kBob;
@@ -183,12 +184,12 @@ TEST_F(GpuFrameDeviceTest, TimeOfA1080pFrame) {
   struct Case {
     const char* name;
     OutputSpec output;
-    int rotation;
+    Orientation orientation;
   };
-  std::vector<Case> cases(6, {"rgb_uint8", {}, 0});
+  std::vector<Case> cases(6, {"rgb_uint8", {}, {}});
   cases[1].name = "native", cases[1].output.pixel_format = PixelFormat::kNative;
   cases[2].name = "rgb_float16", cases[2].output.sample_type = SampleType::kFloat16;
-  cases[3].name = "rgb_uint8_rotated_90", cases[3].rotation = 90;
+  cases[3].name = "rgb_uint8_rotated_90", cases[3].orientation = kTurned90;
   for (int i : {4, 5}) {
     cases[i].output.sample_type = SampleType::kFloat16;
     cases[i].output.height = cases[i].output.width = 224;
@@ -228,7 +229,7 @@ TEST_F(GpuFrameDeviceTest, TimeOfA1080pFrame) {
   tell("copy_gb_per_s", bytes_a_second / 1e9);
   for (const Case& c : cases) {
     auto converter = NewGpuFrameConverter(device_, stream_.get(), c.output,
-                                          GpuSourceSpec(frames[0]->frame(), c.rotation));
+                                          GpuSourceSpec(frames[0]->frame(), c.orientation));
     ASSERT_TRUE(converter.ok()) << converter.status();
     const size_t bytes = (*converter)->shape().bytes;
     auto memory = DeviceMemory::Allocate(device_, bytes * kFrames);

@@ -83,7 +83,7 @@ OutputSpec Native() {
 
 Bytes Packed(const AVFrame& frame) {
   Bytes bytes(kBytes);
-  auto converter = FrameConverter::Create(Native(), SourceSpec::Of(frame, 0)).value();
+  auto converter = FrameConverter::Create(Native(), SourceSpec::Of(frame)).value();
   EXPECT_TRUE(converter->Convert(frame, bytes.data()).ok());
   return bytes;
 }
@@ -112,8 +112,8 @@ class GpuTargetsTest : public ::testing::Test {
 TEST_F(GpuTargetsTest, WritesDeviceMemoryInOrderWithoutWaiting) {
   DeviceTarget target(device_, kStream);
   const AVFrame& decoded = frames_[0]->frame();
-  EXPECT_EQ(target.SourceOf(decoded, 0).format, AV_PIX_FMT_YUV420P);
-  auto converter = target.NewConverter(Native(), decoded, 0).value();
+  EXPECT_EQ(target.SourceOf(decoded, {}).format, AV_PIX_FMT_YUV420P);
+  auto converter = target.NewConverter(Native(), decoded, {}).value();
   lazy_cuda::RunAll();
   ASSERT_TRUE(converter->Convert(decoded, batch_.data()).ok());
   ASSERT_TRUE(target.Copy(batch_.data() + kBytes, batch_.data(), kBytes).ok());
@@ -128,7 +128,7 @@ TEST_F(GpuTargetsTest, WritesDeviceMemoryInOrderWithoutWaiting) {
 TEST_F(GpuTargetsTest, PicturesOfTheHostAreCopiedToTheDevice) {
   DeviceTarget target(device_, kStream);
   const AVFrame& software = frames_[1]->software();
-  auto converter = target.NewConverter(Native(), software, 0).value();
+  auto converter = target.NewConverter(Native(), software, {}).value();
   for (size_t i = 0; i < 3; ++i) {
     ASSERT_TRUE(converter->Convert(frames_[i]->software(), batch_.data() + i * kBytes).ok());
   }
@@ -139,12 +139,12 @@ TEST_F(GpuTargetsTest, PicturesOfTheHostAreCopiedToTheDevice) {
 
 TEST_F(GpuTargetsTest, PicturesOfAnotherGpuAreRefused) {
   DeviceTarget target(DeviceWithStreams(), kStream);
-  EXPECT_TRUE(absl::IsInternal(target.NewConverter(Native(), frames_[0]->frame(), 0).status()));
+  EXPECT_TRUE(absl::IsInternal(target.NewConverter(Native(), frames_[0]->frame(), {}).status()));
 }
 
 TEST_F(GpuTargetsTest, FramesReachTheHostWhenTheConverterIsDestroyed) {
   DownloadTarget target(device_);
-  auto converter = target.NewConverter(Native(), frames_[0]->frame(), 0).value();
+  auto converter = target.NewConverter(Native(), frames_[0]->frame(), {}).value();
   ASSERT_TRUE(converter->Convert(frames_[0]->frame(), batch_.data()).ok());
   EXPECT_EQ(Slot(0), Bytes(kBytes, 0xa5)) << "nobody waited";
   // The frame that is copied has not reached the host yet.
@@ -163,10 +163,10 @@ TEST_F(GpuTargetsTest, FramesReachTheHostWhenTheConverterIsDestroyed) {
 
 TEST_F(GpuTargetsTest, ALaterHostFrameReplacesTheGpus) {
   DownloadTarget target(device_);
-  auto converter = target.NewConverter(Native(), frames_[0]->frame(), 0).value();
+  auto converter = target.NewConverter(Native(), frames_[0]->frame(), {}).value();
   ASSERT_TRUE(converter->Convert(frames_[0]->frame(), batch_.data()).ok());
   converter.reset();
-  converter = target.NewConverter(Native(), frames_[1]->software(), 0).value();
+  converter = target.NewConverter(Native(), frames_[1]->software(), {}).value();
   ASSERT_TRUE(converter->Convert(frames_[1]->software(), batch_.data()).ok());
   EXPECT_EQ(Slot(0), Packed(frames_[1]->software()));
 }
@@ -175,7 +175,7 @@ TEST_F(GpuTargetsTest, StreamsAndMemoryAreReused) {
   int objects = 0;
   for (int i = 0; i < 10; ++i) {
     DownloadTarget target(device_);
-    auto converter = target.NewConverter(Native(), frames_[0]->frame(), 0).value();
+    auto converter = target.NewConverter(Native(), frames_[0]->frame(), {}).value();
     ASSERT_TRUE(converter->Convert(frames_[i % 3]->frame(), batch_.data()).ok());
     converter.reset();
     ASSERT_TRUE(target.Finish().ok());
@@ -187,7 +187,7 @@ TEST_F(GpuTargetsTest, StreamsAndMemoryAreReused) {
 
 TEST_F(GpuTargetsTest, FailuresAtTheEndAreReported) {
   DownloadTarget target(device_);
-  auto converter = target.NewConverter(Native(), frames_[0]->frame(), 0).value();
+  auto converter = target.NewConverter(Native(), frames_[0]->frame(), {}).value();
   ASSERT_TRUE(converter->Convert(frames_[0]->frame(), batch_.data()).ok());
   lazy_cuda::FailNext("d2h", 700);
   converter.reset();
@@ -202,14 +202,14 @@ TEST_F(GpuTargetsTest, OutOfMemoryForAFrame) {
   GpuDevice* const device = DeviceWithStreams();
   LazyFrame decoded(device, 5);
   DownloadTarget target(device);
-  ASSERT_TRUE(target.NewConverter(Native(), decoded.frame(), 0).ok());
+  ASSERT_TRUE(target.NewConverter(Native(), decoded.frame(), {}).ok());
   GpuDevice* const other = DeviceWithStreams();
   LazyFrame on_other(other, 5);
   DownloadTarget full(other);
   lazy_cuda::FailNext("cuMemAlloc", 2);
-  const absl::Status status = full.NewConverter(Native(), on_other.frame(), 0).status();
+  const absl::Status status = full.NewConverter(Native(), on_other.frame(), {}).status();
   EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
-  EXPECT_TRUE(full.NewConverter(Native(), on_other.frame(), 0).ok()) << "the next one works";
+  EXPECT_TRUE(full.NewConverter(Native(), on_other.frame(), {}).ok()) << "the next one works";
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "tests/core/testing/convert_checks.h"
 #include "tests/core/testing/convert_draw.h"
 #include "tests/core/testing/convert_reference.h"
+#include "tests/core/testing/orientations.h"
 #include "tests/nv/testing/host_kernel.h"
 
 extern "C" {
@@ -38,9 +39,9 @@ double ExpectKernelMatches(const OutputSpec& output, const SourceSpec& source,
 }
 
 double ExpectKernelMatches(const OutputSpec& output, AVPixelFormat format, int width, int height,
-                           int rotation = 0) {
+                           Orientation orientation = {}) {
   TestFrame frame(format, width, height, 7);
-  return ExpectKernelMatches(output, SourceSpec::Of(frame.frame(), rotation), frame.frame());
+  return ExpectKernelMatches(output, SourceSpec::Of(frame.frame(), orientation), frame.frame());
 }
 
 TEST(GpuFrameKernelTest, EveryFormatToEveryOutput) {
@@ -70,7 +71,7 @@ TEST(GpuFrameKernelTest, ColourOfEverySpaceRangeAndDepth) {
           frame.frame().color_range = range;
           OutputSpec output;
           output.pixel_format = to;
-          const SourceSpec source = SourceSpec::Of(frame.frame(), 0);
+          const SourceSpec source = SourceSpec::Of(frame.frame());
           worst = std::max(worst, ExpectKernelMatches(output, source, frame.frame()));
           output.height = 10, output.width = 34;
           worst = std::max(worst, ExpectKernelMatches(output, source, frame.frame()));
@@ -82,18 +83,18 @@ TEST(GpuFrameKernelTest, ColourOfEverySpaceRangeAndDepth) {
   EXPECT_LT(worst, 0.01);
 }
 
-TEST(GpuFrameKernelTest, RotationsCropsAndOddSizes) {
+TEST(GpuFrameKernelTest, OrientationsCropsAndOddSizes) {
   const Crop crops[] = {{0, 0, 0, 0}, {2, 4, 6, 8}, {3, 5, 7, 9}, {1, 0, 1, 1}, {4, 8, 16, 24}};
   for (AVPixelFormat format : kFewFormats) {
-    for (int rotation : {0, 90, 180, 270}) {
+    for (const Orientation& orientation : kOrientations) {
       for (const Crop& crop : crops) {
         for (PixelFormat to : kAllOutputs) {
           OutputSpec output;
           output.pixel_format = to;
           if (crop.height != 0) output.crop = crop;
           if (!output.Validate().ok()) continue;
-          ExpectKernelMatches(output, format, 37, 41, rotation);
-          ExpectKernelMatches(output, format, 38, 40, rotation);
+          ExpectKernelMatches(output, format, 37, 41, orientation);
+          ExpectKernelMatches(output, format, 38, 40, orientation);
         }
       }
     }
@@ -120,20 +121,20 @@ TEST(GpuFrameKernelTest, ResizeMethodsSizesAndCrops) {
   }
 }
 
-TEST(GpuFrameKernelTest, ResizeOfRotatedFramesAndPackedOutputs) {
+TEST(GpuFrameKernelTest, ResizeOfTurnedFramesAndPackedOutputs) {
   for (AVPixelFormat format : kFewFormats) {
     for (ResizeMethod method : {ResizeMethod::kNearest, ResizeMethod::kBilinear,
                                 ResizeMethod::kBicubic, ResizeMethod::kArea}) {
-      for (int rotation : {0, 90, 180, 270}) {
+      for (const Orientation& orientation : kOrientations) {
         for (PixelFormat to : kAllOutputs) {
           OutputSpec output;
           output.pixel_format = to;
           output.height = 18;
           output.width = 28;
           output.resize_method = method;
-          ExpectKernelMatches(output, format, 45, 31, rotation);
+          ExpectKernelMatches(output, format, 45, 31, orientation);
           output.crop = Crop{2, 4, 24, 26};
-          ExpectKernelMatches(output, format, 45, 31, rotation);
+          ExpectKernelMatches(output, format, 45, 31, orientation);
         }
       }
     }
@@ -146,7 +147,7 @@ TEST(GpuFrameKernelTest, BilinearChromaOfEverySiting) {
       AVCHROMA_LOC_TOP,         AVCHROMA_LOC_BOTTOMLEFT, AVCHROMA_LOC_BOTTOM};
   for (AVPixelFormat format : {AV_PIX_FMT_YUV420P, AV_PIX_FMT_YUV420P10}) {
     for (AVChromaLocation siting : sitings) {
-      for (int rotation : {0, 90, 180}) {
+      for (const Orientation& orientation : kOrientations) {
         for (int variant = 0; variant < 4; ++variant) {
           TestFrame frame(format, 35, 17, 3);
           frame.frame().chroma_location = siting;
@@ -155,7 +156,7 @@ TEST(GpuFrameKernelTest, BilinearChromaOfEverySiting) {
           if (variant == 1) output.crop = Crop{3, 1, 9, 13};
           if (variant == 2) output.height = 30, output.width = 20;
           if (variant == 3) output.pixel_format = PixelFormat::kYuv444p;
-          ExpectKernelMatches(output, SourceSpec::Of(frame.frame(), rotation), frame.frame());
+          ExpectKernelMatches(output, SourceSpec::Of(frame.frame(), orientation), frame.frame());
         }
       }
     }
@@ -168,18 +169,18 @@ TEST(GpuFrameKernelTest, ElementTypesAndLayouts) {
       for (SampleType type :
            {SampleType::kUint8, SampleType::kUint16, SampleType::kFloat16, SampleType::kFloat32}) {
         for (Layout layout : {Layout::kThwc, Layout::kTchw}) {
-          for (int rotation : {0, 90, 180}) {
+          for (const Orientation& orientation : kOrientations) {
             for (int resized = 0; resized < 2; ++resized) {
               OutputSpec output;
               output.pixel_format = to;
               output.sample_type = type;
               output.layout = layout;
               if (resized) output.height = 9, output.width = 33;
-              ExpectKernelMatches(output, format, 43, 12, rotation);
+              ExpectKernelMatches(output, format, 43, 12, orientation);
               if (type <= SampleType::kUint16) continue;
               output.mean = {0.485f, 0.456f, 0.406f};
               output.std_dev = {0.229f, 0.224f, -0.225f};
-              ExpectKernelMatches(output, format, 43, 12, rotation);
+              ExpectKernelMatches(output, format, 43, 12, orientation);
             }
           }
         }
@@ -224,12 +225,12 @@ TEST(GpuFrameKernelTest, SameBytesAsTheCpuWhereNothingIsComputed) {
   for (AVPixelFormat format : kFormats) {
     for (PixelFormat to : {PixelFormat::kNative, PixelFormat::kNv12, PixelFormat::kYuv420p,
                            PixelFormat::kYuv444p, PixelFormat::kP010}) {
-      for (int rotation : {0, 90}) {
+      for (const Orientation& orientation : kOrientations) {
         for (int width : {67, 64, 1}) {
           TestFrame frame(format, width, 35, 1, 3);
           frame.frame().color_range =
               format == AV_PIX_FMT_YUVJ420P ? AVCOL_RANGE_JPEG : AVCOL_RANGE_MPEG;
-          const SourceSpec source = SourceSpec::Of(frame.frame(), rotation);
+          const SourceSpec source = SourceSpec::Of(frame.frame(), orientation);
           OutputSpec output;
           output.pixel_format = to;
           EXPECT_EQ(Converted(NewHostKernelConverter(output, source), frame.frame()),
@@ -251,7 +252,7 @@ TEST(GpuFrameKernelTest, AnyAlignmentOfTheOutputAndThePicture) {
       for (int left = 0; left < 9; ++left) {
         output.crop = Crop{1, left, 5, 33};
         TestFrame frame(AV_PIX_FMT_YUV420P, 50, 7, 2);
-        const SourceSpec source = SourceSpec::Of(frame.frame(), 0);
+        const SourceSpec source = SourceSpec::Of(frame.frame());
         const std::vector<uint8_t> expected =
             Converted(NewHostKernelConverter(output, source), frame.frame());
         for (int padding : {0, 4, 8, 12}) {
@@ -276,14 +277,14 @@ TEST(GpuFrameKernelTest, AnyAlignmentOfTheOutputAndThePicture) {
 // Several threads share the work of a large window.
 TEST(GpuFrameKernelTest, AreaOfLargeWindows) {
   for (AVPixelFormat format : kFewFormats) {
-    for (int rotation : {0, 90}) {
+    for (const Orientation& orientation : {Orientation{}, kTurned90}) {
       for (const auto& size : {std::pair(1, 1), std::pair(2, 40), std::pair(30, 3)}) {
         for (SampleType type : {SampleType::kUint8, SampleType::kFloat32}) {
           OutputSpec output;
           output.sample_type = type;
           output.resize_method = ResizeMethod::kArea;
           output.height = size.first, output.width = size.second;
-          ExpectKernelMatches(output, format, 333, 171, rotation);
+          ExpectKernelMatches(output, format, 333, 171, orientation);
         }
       }
     }
@@ -302,11 +303,10 @@ TEST(GpuFrameKernelTest, RefusesAsTheCpuDoes) {
   OutputSpec rgb, crop, invalid;
   crop.crop = Crop{10, 0, 39, 64};
   invalid.height = -1;
-  SourceSpec plain = Source(AV_PIX_FMT_YUV420P, 64, 48), turned = plain, ycgco = plain;
-  turned.rotation = 45;
+  SourceSpec plain = Source(AV_PIX_FMT_YUV420P, 64, 48), ycgco = plain;
   ycgco.color_space = AVCOL_SPC_YCGCO;
   const std::pair<OutputSpec, SourceSpec> refused[] = {
-      {crop, plain}, {invalid, plain}, {rgb, turned}, {rgb, ycgco}, {rgb, SourceSpec()}};
+      {crop, plain}, {invalid, plain}, {rgb, ycgco}, {rgb, SourceSpec()}};
   for (const auto& [output, source] : refused) {
     const absl::Status cpu = FrameConverter::Create(output, source).status();
     EXPECT_FALSE(cpu.ok());

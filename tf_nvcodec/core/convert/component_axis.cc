@@ -68,7 +68,7 @@ ChromaSiting SitingOf(AVChromaLocation location) {
 Axis HorizontalAxis(const OutputSpec& output, const SourceSpec& source, const Geometry& geometry,
                     const PlaneReader& reader, int output_log2) {
   const LumaExtent luma = {source.width, geometry.crop.left, geometry.crop.width,
-                           geometry.stored_width, geometry.flip_x};
+                           geometry.stored_width, geometry.orientation.flip_x};
   return MakeComponentAxis(output, geometry, luma, reader.width(), reader.log2_width(), output_log2,
                            SitingOf(source.chroma_location).x);
 }
@@ -76,7 +76,7 @@ Axis HorizontalAxis(const OutputSpec& output, const SourceSpec& source, const Ge
 Axis VerticalAxis(const OutputSpec& output, const SourceSpec& source, const Geometry& geometry,
                   const PlaneReader& reader, int output_log2) {
   const LumaExtent luma = {source.height, geometry.crop.top, geometry.crop.height,
-                           geometry.stored_height, geometry.flip_y};
+                           geometry.stored_height, geometry.orientation.flip_y};
   return MakeComponentAxis(output, geometry, luma, reader.height(), reader.log2_height(),
                            output_log2, SitingOf(source.chroma_location).y);
 }

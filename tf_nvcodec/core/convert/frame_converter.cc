@@ -37,7 +37,7 @@ class NativeConverter : public FrameConverter {
 
 }  // namespace
 
-SourceSpec SourceSpec::Of(const AVFrame& frame, int rotation) {
+SourceSpec SourceSpec::Of(const AVFrame& frame, Orientation orientation) {
   SourceSpec spec;
   spec.width = frame.width;
   spec.height = frame.height;
@@ -45,14 +45,14 @@ SourceSpec SourceSpec::Of(const AVFrame& frame, int rotation) {
   spec.color_space = frame.colorspace;
   spec.color_range = frame.color_range;
   spec.chroma_location = frame.chroma_location;
-  spec.rotation = rotation;
+  spec.orientation = orientation;
   return spec;
 }
 
 bool SourceSpec::operator==(const SourceSpec& other) const {
   return width == other.width && height == other.height && format == other.format &&
          color_space == other.color_space && color_range == other.color_range &&
-         chroma_location == other.chroma_location && rotation == other.rotation;
+         chroma_location == other.chroma_location && orientation == other.orientation;
 }
 
 absl::Status CheckFrame(const AVFrame& frame, const SourceSpec& source) {
@@ -107,7 +107,7 @@ absl::StatusOr<ConversionPlan> MakeConversionPlan(const OutputSpec& output,
   plan.output = output;
   plan.source = source;
   NVC_ASSIGN_OR_RETURN(plan.geometry,
-                       MakeGeometry(output, source.width, source.height, source.rotation));
+                       MakeGeometry(output, source.width, source.height, source.orientation));
   plan.model = ColorModelOf(source.format);
   plan.range = output.color_range.value_or(ResolveColorRange(source.color_range, source.format));
   const bool to_image = Channels(output.pixel_format) != 0;

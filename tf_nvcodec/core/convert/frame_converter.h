@@ -1,5 +1,5 @@
-// Converts decoded frames to the bytes of a tensor: crop, rotation, resize, YUV to RGB, sample type
-// and layout in one pass over a frame, never through a full-size RGB picture.
+// Converts decoded frames to the bytes of a tensor: crop, orientation, resize, YUV to RGB, sample
+// type and layout in one pass over a frame, never through a full-size RGB picture.
 //
 // The following rules are exact. Results are within 1 of them for uint8 and uint16, and within
 // float rounding for floats.
@@ -30,7 +30,7 @@
 // is the middle value. An RGB source becomes limited range with the matrix of color_space, or else
 // of its size. p010 is little-endian words with the code values in the upper 10 bits.
 //
-// native is FFmpeg's rawvideo, without padding, as stored: the rotation is ignored.
+// native is FFmpeg's rawvideo, without padding, as stored: the orientation is ignored.
 #ifndef TF_NVCODEC_CORE_CONVERT_FRAME_CONVERTER_H_
 #define TF_NVCODEC_CORE_CONVERT_FRAME_CONVERTER_H_
 
@@ -40,6 +40,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "tf_nvcodec/core/format/frame_format.h"
+#include "tf_nvcodec/core/format/orientation.h"
 
 extern "C" {
 #include <libavutil/frame.h>
@@ -56,9 +57,9 @@ struct SourceSpec {
   AVColorSpace color_space = AVCOL_SPC_UNSPECIFIED;
   AVColorRange color_range = AVCOL_RANGE_UNSPECIFIED;
   AVChromaLocation chroma_location = AVCHROMA_LOC_UNSPECIFIED;
-  int rotation = 0;  // degrees clockwise to turn the stored frame for display: 0, 90, 180, 270
+  Orientation orientation;  // of the stored frame, for display
 
-  static SourceSpec Of(const AVFrame& frame, int rotation);
+  static SourceSpec Of(const AVFrame& frame, Orientation orientation = {});
   bool operator==(const SourceSpec& other) const;
 };
 
@@ -71,8 +72,7 @@ struct FrameShape {
 class FrameConverter {
  public:
   // Returns InvalidArgument when the spec is invalid or does not fit the source (a crop that leaves
-  // the frame, a rotation that is not a quarter turn), and Unimplemented for a pixel format or a
-  // colour matrix that it can't read.
+  // the frame), and Unimplemented for a pixel format or a colour matrix that it can't read.
   static absl::StatusOr<std::unique_ptr<FrameConverter>> Create(const OutputSpec& output,
                                                                 const SourceSpec& source);
   virtual ~FrameConverter() = default;

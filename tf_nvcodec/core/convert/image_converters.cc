@@ -23,7 +23,7 @@ class ImageConverter : public FrameConverter {
       : FrameConverter(plan.source, shape),
         type_(plan.output.sample_type),
         maps_(MakeImageMaps(plan)),
-        stream_(plan.geometry.rotation == 0 && shape.bytes >= kStreamedBytes) {
+        stream_(plan.geometry.orientation.keeps_rows() && shape.bytes >= kStreamedBytes) {
     const Geometry& geometry = plan.geometry;
     const int channels = shape.channels;
     for (int k = 0; k < maps_.components; ++k) {
@@ -33,7 +33,7 @@ class ImageConverter : public FrameConverter {
     const size_t element = SampleSize(type_);
     channels_of_sink_ = planar ? 1 : channels;
     for (int s = 0; s < (planar ? channels : 1); ++s) {
-      sinks_.emplace_back(geometry.rotation, geometry.stored_width, geometry.stored_height,
+      sinks_.emplace_back(geometry.orientation, geometry.stored_width, geometry.stored_height,
                           element * channels_of_sink_);
     }
     rows_.resize(static_cast<size_t>(channels) * geometry.stored_width);
@@ -109,10 +109,10 @@ class Rgb8Converter : public FrameConverter {
     planar_ = plan.output.layout == Layout::kTchw;
     // Rows begin at a whole chroma sample. Pixels before the crop are converted and dropped.
     lead_ = chroma_.empty() ? 0 : crop_.left % (1 << chroma_[0].log2_width());
-    stream_ = lead_ == 0 && plan.geometry.rotation == 0 && shape.bytes >= kStreamedBytes;
+    stream_ = lead_ == 0 && plan.geometry.orientation.keeps_rows() && shape.bytes >= kStreamedBytes;
     const int sinks = planar_ ? shape.channels : 1;
     for (int s = 0; s < sinks; ++s) {
-      sinks_.emplace_back(plan.geometry.rotation, crop_.width, crop_.height,
+      sinks_.emplace_back(plan.geometry.orientation, crop_.width, crop_.height,
                           planar_ ? 1 : shape.channels);
     }
     if (!chroma_.empty() && IsUpsampledLinearly(plan.output, chroma_[0])) {
@@ -245,7 +245,7 @@ class RgbCopyConverter : public FrameConverter {
     }
     const bool planar = plan.output.layout == Layout::kTchw;
     for (int s = 0; s < (planar ? 3 : 1); ++s) {
-      sinks_.emplace_back(plan.geometry.rotation, crop_.width, crop_.height, planar ? 1 : 3);
+      sinks_.emplace_back(plan.geometry.orientation, crop_.width, crop_.height, planar ? 1 : 3);
     }
   }
 

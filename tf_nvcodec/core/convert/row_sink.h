@@ -1,4 +1,4 @@
-// Takes rows of pixels in stored order and writes them to their places in the rotated picture.
+// Takes rows of pixels in stored order and writes them to their places in the picture as shown.
 #ifndef TF_NVCODEC_CORE_CONVERT_ROW_SINK_H_
 #define TF_NVCODEC_CORE_CONVERT_ROW_SINK_H_
 
@@ -6,14 +6,15 @@
 #include <cstdint>
 #include <vector>
 
+#include "tf_nvcodec/core/format/orientation.h"
 #include "tf_nvcodec/core/rows/rotate_rows.h"
 
 namespace nvc {
 
 class RowSink {
  public:
-  // `rotation` is in degrees clockwise; `width` and `height` are before the rotation.
-  RowSink(int rotation, int width, int height, size_t pixel_bytes);
+  // `width` and `height` are those of the stored picture.
+  RowSink(Orientation orientation, int width, int height, size_t pixel_bytes);
 
   // Starts a picture. `out` has width * height * pixel_bytes bytes.
   void Begin(void* out);
@@ -23,10 +24,13 @@ class RowSink {
   void Commit(int y);
 
  private:
+  // Where stored row y is shown: as which row or, if turned, as which column.
+  int Place(int y) const { return orientation_.flip_y ? height_ - 1 - y : y; }
   void Turn(int last);
 
   const RotateKernels& kernels_;
-  int rotation_, width_, height_;
+  Orientation orientation_;
+  int width_, height_;
   size_t pixel_bytes_, row_bytes_;
   int band_;  // rows gathered before they are written as columns
   uint8_t* out_ = nullptr;

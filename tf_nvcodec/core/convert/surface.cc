@@ -219,10 +219,9 @@ absl::Status SurfaceWriter::Write(const AVFrame& frame, const SurfaceLayout& lay
 }
 
 absl::Status SurfaceWriter::WriteRgb(const AVFrame& frame, uint8_t* out) {
-  const SourceSpec source = SourceSpec::Of(frame, /*rotation=*/0);
+  const SourceSpec source = SourceSpec::Of(frame);
   if (converter_ == nullptr || !(converter_->source() == source)) {
     OutputSpec output;
-    output.apply_rotation = false;
     if (color_ == SurfaceColor::kRgbPlanar) output.layout = Layout::kTchw;
     NVC_ASSIGN_OR_RETURN(converter_, FrameConverter::Create(output, source));
   }

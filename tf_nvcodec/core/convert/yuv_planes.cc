@@ -22,9 +22,9 @@ struct MappedComponent {
 
 class MappedPlane : public OutputPlane {
  public:
-  MappedPlane(int rotation, int width, int height, const YuvLayout& layout,
+  MappedPlane(Orientation orientation, int width, int height, const YuvLayout& layout,
               std::vector<MappedComponent> components)
-      : OutputPlane(rotation, width, height, ElementBytes(layout) * components.size()),
+      : OutputPlane(orientation, width, height, ElementBytes(layout) * components.size()),
         type_(layout.depth > 8 ? SampleType::kUint16 : SampleType::kUint8),
         shift_(layout.shift),
         components_(std::move(components)) {}
@@ -59,9 +59,9 @@ class MappedPlane : public OutputPlane {
 // A plane whose samples are copied, or shifted to another bit depth.
 class CopiedPlane : public OutputPlane {
  public:
-  CopiedPlane(int rotation, int top, int left, int width, int height, const YuvLayout& layout,
-              std::vector<PlaneReader> readers)
-      : OutputPlane(rotation, width, height, ElementBytes(layout) * readers.size()),
+  CopiedPlane(Orientation orientation, int top, int left, int width, int height,
+              const YuvLayout& layout, std::vector<PlaneReader> readers)
+      : OutputPlane(orientation, width, height, ElementBytes(layout) * readers.size()),
         top_(top),
         left_(left),
         layout_(layout),
@@ -179,7 +179,7 @@ std::unique_ptr<OutputPlane> MakePlane(const ConversionPlan& plan, const YuvLayo
   const int log2 = first == 0 ? 0 : layout.chroma_log2;
   const int width = (plan.geometry.stored_width + (1 << log2) - 1) >> log2;
   const int height = (plan.geometry.stored_height + (1 << log2) - 1) >> log2;
-  const int rotation = plan.geometry.rotation;
+  const Orientation orientation = plan.geometry.orientation;
   const SourceSpec& source = plan.source;
   std::vector<PlaneReader> readers;
   int top = 0, left = 0;
@@ -189,14 +189,14 @@ std::unique_ptr<OutputPlane> MakePlane(const ConversionPlan& plan, const YuvLayo
     copy = IsCopy(plan, layout, readers.back(), log2, &top, &left);
   }
   if (copy) {
-    return std::make_unique<CopiedPlane>(rotation, top, left, width, height, layout,
+    return std::make_unique<CopiedPlane>(orientation, top, left, width, height, layout,
                                          std::move(readers));
   }
   std::vector<MappedComponent> components;
   for (int c = first; c < first + count; ++c) {
     components.push_back(MakeMapped(plan, layout, c, width));
   }
-  return std::make_unique<MappedPlane>(rotation, width, height, layout, std::move(components));
+  return std::make_unique<MappedPlane>(orientation, width, height, layout, std::move(components));
 }
 
 }  // namespace

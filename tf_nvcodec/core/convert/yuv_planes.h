@@ -21,12 +21,12 @@ class OutputPlane {
   void Convert(const AVFrame& frame, uint8_t* out);
 
  protected:
-  // `width` and `height` are before the rotation.
-  OutputPlane(int rotation, int width, int height, size_t pixel_bytes)
+  // `width` and `height` are those of the stored plane.
+  OutputPlane(Orientation orientation, int width, int height, size_t pixel_bytes)
       : width_(width),
         height_(height),
         row_bytes_(width * pixel_bytes),
-        sink_(rotation, width, height, pixel_bytes) {}
+        sink_(orientation, width, height, pixel_bytes) {}
 
   int width() const { return width_; }
 

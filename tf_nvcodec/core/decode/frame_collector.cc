@@ -17,8 +17,8 @@ namespace nvc {
 
 absl::StatusOr<std::unique_ptr<FrameConverter>> HostTarget::NewConverter(const OutputSpec& output,
                                                                          const AVFrame& picture,
-                                                                         int rotation) {
-  return FrameConverter::Create(output, SourceSpec::Of(picture, rotation));
+                                                                         Orientation orientation) {
+  return FrameConverter::Create(output, SourceSpec::Of(picture, orientation));
 }
 
 // The page faults of fresh memory cost as much time as the colour conversion of a batch. With huge
@@ -43,13 +43,13 @@ absl::StatusOr<OnError> ParseOnError(absl::string_view name) {
       absl::StrCat("on_error is '", name, "'; it must be one of: raise, skip, repeat"));
 }
 
-FrameCollector::FrameCollector(const OutputSpec& output, int rotation,
+FrameCollector::FrameCollector(const OutputSpec& output, Orientation orientation,
                                const std::vector<int64_t>& frames, AllocateFrames allocate,
                                FrameTarget* target)
     : frames_(frames),
       allocate_(std::move(allocate)),
       target_(*target),
-      converters_(output, rotation, target) {
+      converters_(output, orientation, target) {
   for (size_t i = 0; i < frames.size(); ++i) {
     slots_of_frame_[static_cast<int>(frames[i])].push_back(i);
   }
@@ -59,9 +59,9 @@ absl::StatusOr<FrameConverter*> FrameConverters::For(int worker, const AVFrame& 
   auto& [converter, format] = converters_[static_cast<size_t>(worker)];
   // The format tells pictures on the GPU from those in host memory. Their sources may be equal.
   if (converter == nullptr || format != picture.format ||
-      !(converter->source() == target_.SourceOf(picture, rotation_))) {
+      !(converter->source() == target_.SourceOf(picture, orientation_))) {
     converter.reset();
-    NVC_ASSIGN_OR_RETURN(converter, target_.NewConverter(output_, picture, rotation_));
+    NVC_ASSIGN_OR_RETURN(converter, target_.NewConverter(output_, picture, orientation_));
     format = picture.format;
   }
   return converter.get();

@@ -25,14 +25,14 @@ class FrameTarget {
   virtual ~FrameTarget() = default;
 
   // Returns the properties of `picture` that a converter is made for.
-  virtual SourceSpec SourceOf(const AVFrame& picture, int rotation) const {
-    return SourceSpec::Of(picture, rotation);
+  virtual SourceSpec SourceOf(const AVFrame& picture, Orientation orientation) const {
+    return SourceSpec::Of(picture, orientation);
   }
   // Makes a converter for pictures that have the same source and AVFrame::format as `picture`. The
   // last frames that it converts may still be on their way until it is destroyed.
   virtual absl::StatusOr<std::unique_ptr<FrameConverter>> NewConverter(const OutputSpec& output,
                                                                        const AVFrame& picture,
-                                                                       int rotation) = 0;
+                                                                       Orientation orientation) = 0;
   // True when a frame is in its place as soon as Convert returns. Several batches can then share
   // the target and its converters.
   virtual bool IsImmediate() const { return false; }
@@ -51,7 +51,7 @@ class HostTarget : public FrameTarget {
  public:
   absl::StatusOr<std::unique_ptr<FrameConverter>> NewConverter(const OutputSpec& output,
                                                                const AVFrame& picture,
-                                                               int rotation) override;
+                                                               Orientation orientation) override;
   bool IsImmediate() const override { return true; }
   void SetMemory(void* memory, size_t bytes) override;
   absl::Status Copy(void* to, const void* from, size_t bytes) override;
@@ -61,9 +61,9 @@ class HostTarget : public FrameTarget {
 // different workers.
 class FrameConverters {
  public:
-  // `rotation`: the stream's, in degrees clockwise. `target` must outlive the converters.
-  FrameConverters(const OutputSpec& output, int rotation, FrameTarget* target)
-      : output_(output), rotation_(rotation), target_(*target) {}
+  // `orientation`: the stream's. `target` must outlive the converters.
+  FrameConverters(const OutputSpec& output, Orientation orientation, FrameTarget* target)
+      : output_(output), orientation_(orientation), target_(*target) {}
 
   void Start(int workers) { converters_.resize(static_cast<size_t>(workers)); }
   absl::StatusOr<FrameConverter*> For(int worker, const AVFrame& picture);
@@ -78,7 +78,7 @@ class FrameConverters {
   };
 
   const OutputSpec output_;
-  const int rotation_;
+  const Orientation orientation_;
   FrameTarget& target_;
   std::vector<WorkersConverter> converters_;
 };
@@ -94,11 +94,11 @@ using AllocateFrames = std::function<absl::StatusOr<void*>(const FrameShape& sha
 // Converts the frames of a read and writes them to their places in the batch.
 class FrameCollector : public FrameSink {
  public:
-  // `frames`: display indices in the order of the batch, also repeated ones. `rotation`: the
+  // `frames`: display indices in the order of the batch, also repeated ones. `orientation`: the
   // stream's, in degrees clockwise. `target`: describes the memory that `allocate` returns; it must
   // outlive the collector.
-  FrameCollector(const OutputSpec& output, int rotation, const std::vector<int64_t>& frames,
-                 AllocateFrames allocate, FrameTarget* target);
+  FrameCollector(const OutputSpec& output, Orientation orientation,
+                 const std::vector<int64_t>& frames, AllocateFrames allocate, FrameTarget* target);
 
   void Start(int workers) override { converters_.Start(workers); }
   // Returns InvalidArgument when the stream changes its picture size or sample format and `output`

@@ -73,7 +73,8 @@ absl::StatusOr<VideoInfo> ProbeVideo(const ByteSource& source, const FrameIndex:
   info.fps = index.frame_rate();
   info.duration = index.duration();
   info.codec = avcodec_get_name(stream.codec->codec_id);
-  info.rotation = stream.rotation;
+  info.orientation = stream.orientation;
+  info.odd_matrix = stream.odd_matrix;
   info.has_audio = stream.has_audio;
   info.color_space = info.color_range = info.color_primaries = info.color_transfer = "unknown";
   ReadOptions options;

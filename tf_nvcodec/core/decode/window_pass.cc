@@ -36,7 +36,7 @@ struct WindowPass::Open {
       : number(window),
         own_target(pass.shared_target_ == nullptr ? pass.callbacks_.new_target() : nullptr),
         collector(
-            pass.output_, pass.index_.stream().rotation, pass.windows_[window],
+            pass.output_, pass.index_.stream().orientation, pass.windows_[window],
             [&pass, window](const FrameShape& shape, int64_t count) {
               return pass.callbacks_.allocate(window, shape, count);
             },
@@ -80,8 +80,8 @@ WindowPass::WindowPass(const FrameIndex& index, const ByteSource& source,
   if (!shared_target_->IsImmediate()) {
     shared_target_.reset();
   } else {
-    shared_converters_ =
-        std::make_unique<FrameConverters>(output_, index_.stream().rotation, shared_target_.get());
+    shared_converters_ = std::make_unique<FrameConverters>(output_, index_.stream().orientation,
+                                                           shared_target_.get());
   }
   options_.cancelled = options_.cancelled.Or([this] { return stopped_ || IsOverdue(); });
 }

@@ -1,8 +1,8 @@
 #include "tf_nvcodec/core/demux/demuxer.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
+#include <optional>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -12,10 +12,6 @@
 #include "tf_nvcodec/core/ffmpeg/color_tags.h"
 #include "tf_nvcodec/core/ffmpeg/ffmpeg_releases.h"
 #include "tf_nvcodec/core/format/codec_table.h"
-
-extern "C" {
-#include <libavutil/display.h>
-}
 
 namespace nvc {
 namespace {
@@ -81,14 +77,16 @@ std::string WhyNot(int opened, const std::string& detail) {
   return absl::StrCat(FfmpegErrorText(opened), detail);
 }
 
-int RotationOf(const AVStream& stream) {
-  const uint8_t* matrix = DisplayMatrix(stream);
-  if (matrix == nullptr) return 0;
-  // FFmpeg's angle is counter-clockwise.
-  const double angle = av_display_rotation_get(reinterpret_cast<const int32_t*>(matrix));
-  if (std::isnan(angle)) return 0;
-  const int quarter_turns = static_cast<int>(std::lround(-angle / 90.0));
-  return ((quarter_turns % 4) + 4) % 4 * 90;
+void SetOrientation(const AVStream& stream, StreamInfo* info) {
+  const auto* const matrix = reinterpret_cast<const int32_t*>(DisplayMatrix(stream));
+  if (matrix == nullptr) return;
+  const std::optional<Orientation> orientation = OrientationOf(matrix);
+  info->orientation = orientation.value_or(Orientation{});
+  if (orientation.has_value()) return;
+  const auto fixed = [](int32_t value) { return value / 65536.0; };
+  info->odd_matrix =
+      absl::StrCat(fixed(matrix[0]), " ", fixed(matrix[1]), " ", fixed(matrix[3]), " ",
+                   fixed(matrix[4]), matrix[2] != 0 || matrix[5] != 0 ? " with perspective" : "");
 }
 
 }  // namespace
@@ -249,7 +247,7 @@ absl::Status Demuxer::SelectStream() {
   stream_.frame_rate = stream->avg_frame_rate;
   stream_.lowest_rate = stream->r_frame_rate;
   stream_.sample_aspect_ratio = av_guess_sample_aspect_ratio(format_, stream, nullptr);
-  stream_.rotation = RotationOf(*stream);
+  SetOrientation(*stream, &stream_);
   stream_.has_audio = has_audio;
   stream_.index = stream_index_;
   return absl::OkStatus();

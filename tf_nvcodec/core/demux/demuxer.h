@@ -16,6 +16,7 @@
 #include "tf_nvcodec/core/demux/declared_samples.h"
 #include "tf_nvcodec/core/demux/sample_table.h"
 #include "tf_nvcodec/core/ffmpeg/av_ptr.h"
+#include "tf_nvcodec/core/format/orientation.h"
 
 extern "C" {
 #include <libavformat/avformat.h>
@@ -39,7 +40,10 @@ struct StreamInfo {
   AVRational frame_rate{0, 1};           // average; 0/1 when unknown
   AVRational lowest_rate{0, 1};          // that fits all timestamps, FFmpeg's guess; 0/1: unknown
   AVRational sample_aspect_ratio{0, 1};  // 0/1 when unknown
-  int rotation = 0;                      // degrees clockwise to turn a stored frame for display
+  Orientation orientation;               // of a stored frame, for display
+  // The display matrix if it is none that an Orientation stands for, as "a b c d". Such frames are
+  // shown as they are stored.
+  std::string odd_matrix;
   bool has_audio = false;
   int index = 0;  // index among the container's streams
 };

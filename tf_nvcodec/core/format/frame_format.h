@@ -48,7 +48,7 @@ size_t SampleSize(SampleType type);
 // Returns the channels of the [H, W, C] formats (3 or 1), and 0 for the packed ones.
 int Channels(PixelFormat format);
 
-// A rectangle in pixels of the frame as shown (after rotation).
+// A rectangle in pixels of the frame as shown.
 struct Crop {
   int top = 0, left = 0, height = 0, width = 0;
 };
@@ -65,7 +65,7 @@ struct OutputSpec {
   int height = 0, width = 0;  // 0: keep the (cropped) size
   ResizeMethod resize_method = ResizeMethod::kBilinear;
   ChromaUpsampling chroma_upsampling = ChromaUpsampling::kNearest;
-  bool apply_rotation = true;
+  bool apply_rotation = true;  // and mirror: show frames in the stream's Orientation
   Deinterlace deinterlace = Deinterlace::kNone;  // before all else, also for native
   // Read the source with these instead of its tags. Packed YUV outputs keep them.
   std::optional<ColorSpace> color_space;

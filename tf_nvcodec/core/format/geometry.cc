@@ -10,15 +10,11 @@
 namespace nvc {
 
 absl::StatusOr<Geometry> MakeGeometry(const OutputSpec& output, int source_width, int source_height,
-                                      int rotation) {
-  if (rotation != 0 && rotation != 90 && rotation != 180 && rotation != 270) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("rotation must be 0, 90, 180 or 270 degrees; got ", rotation,
-                     " (pass apply_rotation=False to leave frames as they are stored)"));
-  }
+                                      Orientation orientation) {
+  if (!output.apply_rotation) orientation = {};
+  const bool turned = orientation.turned;
   Geometry geometry;
-  geometry.rotation = output.apply_rotation ? rotation : 0;
-  const bool turned = geometry.rotation == 90 || geometry.rotation == 270;
+  geometry.orientation = orientation;
   const int shown_width = turned ? source_height : source_width;
   const int shown_height = turned ? source_width : source_height;
   const Crop crop = output.crop.value_or(Crop{0, 0, shown_height, shown_width});
@@ -34,8 +30,6 @@ absl::StatusOr<Geometry> MakeGeometry(const OutputSpec& output, int source_width
   geometry.resized = geometry.height != crop.height || geometry.width != crop.width;
   geometry.stored_height = turned ? geometry.width : geometry.height;
   geometry.stored_width = turned ? geometry.height : geometry.width;
-  geometry.flip_x = geometry.rotation == 180 || geometry.rotation == 270;
-  geometry.flip_y = geometry.rotation == 180 || geometry.rotation == 90;
 
   Crop& stored = geometry.crop;
   stored = crop;
@@ -43,14 +37,14 @@ absl::StatusOr<Geometry> MakeGeometry(const OutputSpec& output, int source_width
     std::swap(stored.top, stored.left);
     std::swap(stored.height, stored.width);
   }
-  if (geometry.flip_x) stored.left = source_width - stored.left - stored.width;
-  if (geometry.flip_y) stored.top = source_height - stored.top - stored.height;
+  if (orientation.flip_x) stored.left = source_width - stored.left - stored.width;
+  if (orientation.flip_y) stored.top = source_height - stored.top - stored.height;
   return geometry;
 }
 
-Crop CenterCrop(const OutputSpec& output, int source_width, int source_height, int rotation,
-                double part) {
-  const bool turned = output.apply_rotation && (rotation == 90 || rotation == 270);
+Crop CenterCrop(const OutputSpec& output, int source_width, int source_height,
+                Orientation orientation, double part) {
+  const bool turned = output.apply_rotation && orientation.turned;
   const int width = turned ? source_height : source_width;
   const int height = turned ? source_width : source_height;
   const double scale = part * std::min(static_cast<double>(height) / output.height,

@@ -412,6 +412,15 @@ absl::Status ReadCodec(ByteReader* in, AVCodecParameters* codec) {
   return absl::OkStatus();
 }
 
+void WriteOrientation(const Orientation& shown, ByteWriter* out) {
+  out->Signed((shown.turned ? 4 : 0) + (shown.flip_x ? 2 : 0) + (shown.flip_y ? 1 : 0));
+}
+
+Orientation ReadOrientation(ByteReader* in) {
+  const int64_t bits = in->Between(0, 7);
+  return {(bits & 4) != 0, (bits & 2) != 0, (bits & 1) != 0};
+}
+
 }  // namespace
 
 void WriteStream(const StreamInfo& stream, ByteWriter* out) {
@@ -420,7 +429,8 @@ void WriteStream(const StreamInfo& stream, ByteWriter* out) {
   WriteRational(stream.time_base, out);
   WriteRational(stream.frame_rate, out);
   WriteRational(stream.sample_aspect_ratio, out);
-  out->Signed(stream.rotation / 90);
+  WriteOrientation(stream.orientation, out);
+  out->Bytes(stream.odd_matrix);
   out->Signed(stream.has_audio ? 1 : 0);
 }
 
@@ -434,7 +444,8 @@ absl::Status ReadStream(ByteReader* in, StreamInfo* stream) {
   stream->time_base = ReadRational(in, 1);
   stream->frame_rate = ReadRational(in, INT_MIN);
   stream->sample_aspect_ratio = ReadRational(in, INT_MIN);
-  stream->rotation = static_cast<int>(in->Between(0, 3)) * 90;
+  stream->orientation = ReadOrientation(in);
+  stream->odd_matrix = std::string(in->Bytes());
   stream->has_audio = in->Between(0, 1) != 0;
   return absl::OkStatus();
 }

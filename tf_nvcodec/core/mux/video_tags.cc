@@ -6,7 +6,6 @@
 
 extern "C" {
 #include <libavcodec/codec_id.h>
-#include <libavutil/display.h>
 }
 
 namespace nvc {
@@ -25,7 +24,7 @@ VideoTags TagsOf(const StreamInfo& stream) {
   tags.range = codec.color_range;
   tags.chroma_location = codec.chroma_location;
   tags.sample_aspect_ratio = stream.sample_aspect_ratio;
-  tags.rotation = stream.rotation;
+  tags.orientation = stream.orientation;
   return tags;
 }
 
@@ -75,10 +74,10 @@ absl::Status TagStream(const VideoTags& tags, AVStream* stream) {
   codec.color_range = tags.range;
   codec.chroma_location = tags.chroma_location;
   codec.sample_aspect_ratio = stream->sample_aspect_ratio = tags.sample_aspect_ratio;
-  if (tags.rotation == 0) return absl::OkStatus();
+  if (tags.orientation == Orientation{}) return absl::OkStatus();
   uint8_t* const matrix = NewDisplayMatrix(kMatrixBytes, stream);
   if (matrix == nullptr) return absl::ResourceExhaustedError("out of memory for a stream");
-  av_display_rotation_set(reinterpret_cast<int32_t*>(matrix), tags.rotation);
+  SetDisplayMatrix(tags.orientation, reinterpret_cast<int32_t*>(matrix));
   return absl::OkStatus();
 }
 

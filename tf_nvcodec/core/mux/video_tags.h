@@ -1,4 +1,4 @@
-// Carries a video's colour, rotation and pixel shape from one file to another.
+// Carries a video's colour, orientation and pixel shape from one file to another.
 #ifndef TF_NVCODEC_CORE_MUX_VIDEO_TAGS_H_
 #define TF_NVCODEC_CORE_MUX_VIDEO_TAGS_H_
 
@@ -20,12 +20,12 @@ struct VideoTags {
   AVColorRange range = AVCOL_RANGE_UNSPECIFIED;
   AVChromaLocation chroma_location = AVCHROMA_LOC_UNSPECIFIED;
   AVRational sample_aspect_ratio{0, 1};  // 0/1: unknown
-  int rotation = 0;                      // degrees clockwise to turn a stored frame for display
+  Orientation orientation;               // of a stored frame, for display
 
   VideoTags WithoutColors() const {
     VideoTags tags;
     tags.sample_aspect_ratio = sample_aspect_ratio;
-    tags.rotation = rotation;
+    tags.orientation = orientation;
     return tags;
   }
 };
@@ -33,7 +33,7 @@ struct VideoTags {
 VideoTags TagsOf(const StreamInfo& stream);
 
 // Makes a filter that writes the tags into the packets of an H.264, HEVC or AV1 stream. AV1 has no
-// field for the pixel's shape, and none of the three has one for the rotation.
+// field for the pixel's shape, and none of the three has one for the orientation.
 absl::StatusOr<BitstreamFilter> TaggingFilter(const VideoTags& tags,
                                               const AVCodecParameters& stream,
                                               AVRational time_base);

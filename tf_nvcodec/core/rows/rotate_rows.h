@@ -1,4 +1,5 @@
-// The inner loops of rotation: they reverse rows of pixels, or turn rows into columns.
+// The inner loops of quarter turns and mirrors: they reverse rows of pixels, or turn rows into
+// columns.
 #ifndef TF_NVCODEC_CORE_ROWS_ROTATE_ROWS_H_
 #define TF_NVCODEC_CORE_ROWS_ROTATE_ROWS_H_
 

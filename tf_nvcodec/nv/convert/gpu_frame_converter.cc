@@ -59,7 +59,7 @@ std::string KeyOf(GpuDevice* device, const OutputSpec& o, const SourceSpec& s) {
   }
   absl::StrAppend(&key, ";", s.width, "x", s.height, ",", Number(s.format), ",",
                   Number(s.color_space), ",", Number(s.color_range), ",", Number(s.chroma_location),
-                  ",", s.rotation);
+                  ",", s.orientation.turned, s.orientation.flip_x, s.orientation.flip_y);
   return key;
 }
 
@@ -142,7 +142,7 @@ absl::StatusOr<Conversion> GetGpuConversion(GpuDevice* device, CUstream stream,
 namespace {
 
 // The size of a block of threads. Its width covers whole lines of memory. Its height lets the
-// kernel read rotated pictures in whole lines too; a small frame gets lower blocks, so that there
+// kernel read turned pictures in whole lines too; a small frame gets lower blocks, so that there
 // are enough of them for the whole GPU.
 constexpr unsigned kBlockWidth = 32, kBlockHeight = 8, kSmallBlockHeight = 2;
 constexpr int64_t kFewThreads = 132 * 2048 / 2;
@@ -229,8 +229,8 @@ class GpuFrameConverter : public FrameConverter {
 
 }  // namespace
 
-SourceSpec GpuSourceSpec(const AVFrame& frame, int rotation) {
-  SourceSpec source = SourceSpec::Of(frame, rotation);
+SourceSpec GpuSourceSpec(const AVFrame& frame, Orientation orientation) {
+  SourceSpec source = SourceSpec::Of(frame, orientation);
   const GpuPicture* picture = GpuPictureOf(frame);
   source.format = picture != nullptr ? picture->stream_format : AV_PIX_FMT_NONE;
   return source;

@@ -34,7 +34,7 @@ class GpuDevice;
 
 // Returns the source that a converter for `frame` is made for. It equals SourceSpec::Of but for the
 // format, which is the stream's; AV_PIX_FMT_NONE if `frame` carries no GpuPicture.
-SourceSpec GpuSourceSpec(const AVFrame& frame, int rotation);
+SourceSpec GpuSourceSpec(const AVFrame& frame, Orientation orientation = {});
 
 // Returns a converter whose Convert queues all its work on `stream` and never waits on the host.
 // Convert's `out` is memory of the same GPU. It is written when the work queued so far is done, and

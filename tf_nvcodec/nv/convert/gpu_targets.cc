@@ -71,19 +71,19 @@ namespace {
 
 CUdeviceptr DevicePointer(const void* memory) { return reinterpret_cast<CUdeviceptr>(memory); }
 
-SourceSpec SourceOfAny(const AVFrame& picture, int rotation) {
-  return GpuPictureOf(picture) != nullptr ? GpuSourceSpec(picture, rotation)
-                                          : SourceSpec::Of(picture, rotation);
+SourceSpec SourceOfAny(const AVFrame& picture, Orientation orientation) {
+  return GpuPictureOf(picture) != nullptr ? GpuSourceSpec(picture, orientation)
+                                          : SourceSpec::Of(picture, orientation);
 }
 
 absl::StatusOr<std::unique_ptr<FrameConverter>> NewGpuConverter(GpuDevice* device, CUstream stream,
                                                                 const OutputSpec& output,
                                                                 const AVFrame& picture,
-                                                                int rotation) {
+                                                                Orientation orientation) {
   if (GpuPictureOf(picture)->device != device) {
     return absl::InternalError("a picture of one GPU was given to another");
   }
-  return NewGpuFrameConverter(device, stream, output, GpuSourceSpec(picture, rotation));
+  return NewGpuFrameConverter(device, stream, output, GpuSourceSpec(picture, orientation));
 }
 
 class UploadConverter : public FrameConverter {
@@ -109,18 +109,17 @@ class UploadConverter : public FrameConverter {
 
 }  // namespace
 
-SourceSpec DeviceTarget::SourceOf(const AVFrame& picture, int rotation) const {
-  return SourceOfAny(picture, rotation);
+SourceSpec DeviceTarget::SourceOf(const AVFrame& picture, Orientation orientation) const {
+  return SourceOfAny(picture, orientation);
 }
 
-absl::StatusOr<std::unique_ptr<FrameConverter>> DeviceTarget::NewConverter(const OutputSpec& output,
-                                                                           const AVFrame& picture,
-                                                                           int rotation) {
+absl::StatusOr<std::unique_ptr<FrameConverter>> DeviceTarget::NewConverter(
+    const OutputSpec& output, const AVFrame& picture, Orientation orientation) {
   if (GpuPictureOf(picture) != nullptr) {
-    return NewGpuConverter(device_, stream_, output, picture, rotation);
+    return NewGpuConverter(device_, stream_, output, picture, orientation);
   }
   NVC_ASSIGN_OR_RETURN(auto host,
-                       FrameConverter::Create(output, SourceSpec::Of(picture, rotation)));
+                       FrameConverter::Create(output, SourceSpec::Of(picture, orientation)));
   return std::make_unique<UploadConverter>(device_, stream_, std::move(host));
 }
 
@@ -166,16 +165,16 @@ class DownloadTarget::Converter : public FrameConverter {
   void* out_ = nullptr;  // where the frame on the GPU will go in host memory
 };
 
-SourceSpec DownloadTarget::SourceOf(const AVFrame& picture, int rotation) const {
-  return SourceOfAny(picture, rotation);
+SourceSpec DownloadTarget::SourceOf(const AVFrame& picture, Orientation orientation) const {
+  return SourceOfAny(picture, orientation);
 }
 
 absl::StatusOr<std::unique_ptr<FrameConverter>> DownloadTarget::NewConverter(
-    const OutputSpec& output, const AVFrame& picture, int rotation) {
-  if (GpuPictureOf(picture) == nullptr) return host_.NewConverter(output, picture, rotation);
+    const OutputSpec& output, const AVFrame& picture, Orientation orientation) {
+  if (GpuPictureOf(picture) == nullptr) return host_.NewConverter(output, picture, orientation);
   NVC_ASSIGN_OR_RETURN(auto buffer, DownloadBuffer::Take(device_));
   NVC_ASSIGN_OR_RETURN(auto gpu,
-                       NewGpuConverter(device_, buffer->stream(), output, picture, rotation));
+                       NewGpuConverter(device_, buffer->stream(), output, picture, orientation));
   NVC_RETURN_IF_ERROR(buffer->Reserve(gpu->shape().bytes));
   return std::make_unique<Converter>(this, std::move(buffer), std::move(gpu));
 }

@@ -46,10 +46,10 @@ class DeviceTarget : public FrameTarget {
  public:
   DeviceTarget(GpuDevice* device, CUstream stream) : device_(device), stream_(stream) {}
 
-  SourceSpec SourceOf(const AVFrame& picture, int rotation) const override;
+  SourceSpec SourceOf(const AVFrame& picture, Orientation orientation) const override;
   absl::StatusOr<std::unique_ptr<FrameConverter>> NewConverter(const OutputSpec& output,
                                                                const AVFrame& picture,
-                                                               int rotation) override;
+                                                               Orientation orientation) override;
   absl::Status Copy(void* to, const void* from, size_t bytes) override;
 
  private:
@@ -64,10 +64,10 @@ class DownloadTarget : public FrameTarget {
  public:
   explicit DownloadTarget(GpuDevice* device) : device_(device) {}
 
-  SourceSpec SourceOf(const AVFrame& picture, int rotation) const override;
+  SourceSpec SourceOf(const AVFrame& picture, Orientation orientation) const override;
   absl::StatusOr<std::unique_ptr<FrameConverter>> NewConverter(const OutputSpec& output,
                                                                const AVFrame& picture,
-                                                               int rotation) override;
+                                                               Orientation orientation) override;
   void SetMemory(void* memory, size_t bytes) override { host_.SetMemory(memory, bytes); }
   // Stores the copy for Finish, because the source may still be on the GPU.
   absl::Status Copy(void* to, const void* from, size_t bytes) override;

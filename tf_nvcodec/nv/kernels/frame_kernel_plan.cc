@@ -106,7 +106,7 @@ class Planner {
     AxisPair axes[2];
     if (luma) axes[0] = MakeAxes(output_, source_, geometry_, 0, log2);
     if (chroma) axes[1] = MakeAxes(output_, source_, geometry_, 1, log2);
-    if (geometry_.rotation == 0 && MakeDirect(axes, &job)) return job;
+    if (geometry_.orientation == Orientation{} && MakeDirect(axes, &job)) return job;
     for (int k = 0; k < 2; ++k) {
       if (k == 0 ? !luma : !chroma) continue;
       (k == 0 ? config.luma_taps : config.chroma_taps) = axes[k].taps;
@@ -127,25 +127,11 @@ class Planner {
     const int stored_height = samples(geometry_.stored_height);
     params->width = samples(geometry_.width);
     params->height = samples(geometry_.height);
-    switch (geometry_.rotation) {
-      case 90:
-        params->column_by_y = 1;
-        params->row_by_x = -1;
-        params->row_origin = stored_height - 1;
-        break;
-      case 180:
-        params->column_by_x = params->row_by_y = -1;
-        params->column_origin = stored_width - 1;
-        params->row_origin = stored_height - 1;
-        break;
-      case 270:
-        params->column_by_y = -1;
-        params->column_origin = stored_width - 1;
-        params->row_by_x = 1;
-        break;
-      default:
-        params->column_by_x = params->row_by_y = 1;
-    }
+    const auto [turned, flip_x, flip_y] = geometry_.orientation;
+    (turned ? params->column_by_y : params->column_by_x) = flip_x ? -1 : 1;
+    (turned ? params->row_by_x : params->row_by_y) = flip_y ? -1 : 1;
+    if (flip_x) params->column_origin = stored_width - 1;
+    if (flip_y) params->row_origin = stored_height - 1;
   }
 
   // Returns true, and sets up the job, if samples are only picked in order. Such a job needs no
@@ -258,16 +244,14 @@ FrameKernelPlan PlanPlanes(const ConversionPlan& plan, const YuvLayout& layout) 
   return made;
 }
 
-// Plans the stored planes as they are: planes of the stream's own format, not rotated.
+// Plans the stored planes as they are: planes of the stream's own format, not turned or mirrored.
 absl::StatusOr<FrameKernelPlan> PlanNative(const OutputSpec& output, const SourceSpec& source) {
   NVC_ASSIGN_OR_RETURN(const FrameShape shape, MakeNativeShape(source));
   OutputSpec stored = output;
   stored.apply_rotation = false;
-  SourceSpec unturned = source;
-  unturned.rotation = 0;
   // Any colour space will do, because samples keep their values.
   stored.color_space = ColorSpace::kBt601;
-  NVC_ASSIGN_OR_RETURN(const ConversionPlan plan, MakeConversionPlan(stored, unturned));
+  NVC_ASSIGN_OR_RETURN(const ConversionPlan plan, MakeConversionPlan(stored, source));
   const AVPixFmtDescriptor* descriptor = av_pix_fmt_desc_get(source.format);
   FrameKernelPlan made = PlanPlanes(
       plan, {descriptor->log2_chroma_w, /*interleaved=*/false, descriptor->comp[0].depth, 0});
