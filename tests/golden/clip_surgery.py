@@ -6,7 +6,7 @@ import json
 import math
 import struct
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 TS_PACKET = 188
@@ -20,12 +20,14 @@ def packets(path: Path) -> list[dict[str, str]]:
     return json.loads(found)["packets"]
 
 
-def _payload(data: bytes, packet: dict[str, str]) -> tuple[int, int]:
-    """Returns where a packet's own bytes begin and end. In Matroska, the header of a block comes
-    before them."""
+def payload(data: bytes, packet: dict[str, str]) -> tuple[int, int]:
+    """Returns where a packet's own bytes begin and end. In Matroska and IVF, a header comes before
+    them."""
     at, size = int(packet["pos"]), int(packet["size"])
     if data[:4] == b"\x1aE\xdf\xa3":
         at += 4  # track, time and flags
+    elif data[:4] == b"DKIF":
+        at += 12  # size and time
     return at, at + size
 
 
@@ -50,17 +52,17 @@ def break_middle_packet(data: bytes, source: Path) -> bytes:
     packet = _middle_packet(source)
     if data[:1] == b"G" and len(data) % TS_PACKET == 0:
         return _overwrite_ts(data, packet)
-    return _scribble(data, *_payload(data, packet))
+    return _scribble(data, *payload(data, packet))
 
 
 def garble_middle_packet(data: bytes, source: Path) -> bytes:
     """Overwrites the coefficients of one packet. A decoder may not notice this."""
-    first, last = _payload(data, _middle_packet(source))
+    first, last = payload(data, _middle_packet(source))
     return _scribble(data, first + (last - first) // 3, last)
 
 
 def break_first_packet(data: bytes, source: Path) -> bytes:
-    first, last = _payload(data, packets(source)[0])
+    first, last = payload(data, packets(source)[0])
     return _scribble(data, first + (last - first) // 3, last)
 
 
@@ -96,6 +98,35 @@ def lose_three_cells(data: bytes, source: Path) -> bytes:
     del source
     middle = len(data) // 2 // TS_PACKET * TS_PACKET
     return data[:middle] + data[middle + 3 * TS_PACKET :]
+
+
+def without_first_pts(data: bytes, source: Path) -> bytes:
+    """Takes the times of the first picture out of a transport stream (ISO/IEC 13818-1, 2.4.3.7)."""
+    del source
+    at = data.index(b"\x00\x00\x01\xe0")  # the first PES packet of the video
+    length = data[at + 8]  # of the optional fields, which are the times here
+    edited = bytearray(data)
+    edited[at + 7] &= 0x3F  # PTS_DTS_flags
+    edited[at + 9 : at + 9 + length] = b"\xff" * length  # stuffing
+    return bytes(edited)
+
+
+def zeroed(path: Path, which: Sequence[int]) -> bytes:
+    """Returns a file without the bytes of these packets of its video, as a download with holes
+    leaves it."""
+    data = bytearray(path.read_bytes())
+    found = packets(path)
+    for i in which:
+        first, last = payload(data, found[i])
+        data[first:last] = bytes(last - first)
+    return bytes(data)
+
+
+def cut_last_packet(path: Path, share: float) -> bytes:
+    """Returns a file that ends inside its last packet."""
+    data = path.read_bytes()
+    first, last = payload(data, packets(path)[-1])
+    return data[: first + int((last - first) * share)]
 
 
 def from_second_keyframe(data: bytes, source: Path) -> bytes:

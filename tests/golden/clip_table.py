@@ -136,6 +136,9 @@ def _codecs() -> None:
         source="testsrc",
     )
     _add("mjpeg_422.mkv", "-c:v mjpeg -q:v 4 -pix_fmt yuvj422p", frames=12)
+    _add("jpegls.mov", "-c:v jpegls", frames=10)
+    _add("huffyuv.avi", "-c:v huffyuv -pix_fmt yuv422p", frames=10)
+    _add("cfhd.mkv", "-c:v cfhd -pix_fmt yuv422p10le", frames=10)
     _add("mjpeg_444.avi", "-c:v mjpeg -q:v 4 -pix_fmt yuvj444p", frames=12)
     for fmt in ("yuv420p", "yuv411p", "yuv422p10le", "yuv444p12le", "gray", "gray12le"):
         _add(f"ffv1_{fmt}.mkv", _FFV1 + f" -pix_fmt {fmt}", frames=10)
@@ -304,6 +307,37 @@ def _timing() -> None:
     _add("two_frames.mkv", _x264(_GOP), frames=2)
 
 
+def _misleading_times() -> None:
+    """Adds clips with B-frames whose pts are the times of decoding. The bitstream alone has the
+    order of the frames. AVI has no pts, so MP4 files that are made of it are like this."""
+    as_decoded = "-c copy -bsf:v setts=pts=DTS"
+    x264 = _x264("keyint=20:min-keyint=20:scenecut=0:bframes=3:b-adapt=0:open-gop=1")
+    for suffix in ("mp4", "mkv", "ts"):
+        _add(f"h264_as_decoded.{suffix}", as_decoded, of="h264_open_gop.mp4")
+        _add(f"hevc_as_decoded.{suffix}", as_decoded, of="hevc_open_gop.mkv")
+    _add("mpeg4_as_decoded.mkv", as_decoded, of="mpeg4.mp4")
+    _add("mpeg2_as_decoded.mkv", as_decoded, of="mpeg2.ts")
+    _add("mpeg2_as_decoded.ts", as_decoded, of="mpeg2.ts")
+    for suffix in ("mp4", "mov"):
+        _add(f"h264_of_avi.{suffix}", "-c copy", of="h264.avi")
+    _add("mpeg4_of_avi.mp4", "-c copy", of="mpeg4_b.avi")
+    _add("mpeg4_b.avi", "-c:v mpeg4 -bf 2 -g 12 -q:v 4")
+    _add("mpeg2_of_avi.mov", "-c copy", of="mpeg2_b.avi")
+    _add("mpeg2_b.avi", "-c:v mpeg2video -bf 2 -g 12 -q:v 4")
+    # FFmpeg's muxer writes the times of decoding.
+    _add("h264.mxf", x264, frames=60)
+    _add("mpeg2.mxf", "-c:v mpeg2video -bf 2 -g 12 -q:v 4")
+    _add("h264_no_first_pts.ts", of="h264.ts", edit=surgery.without_first_pts)
+
+
+def _palettes() -> None:
+    """Adds clips whose palette is beside the first packet, in the container. Decoding may start
+    behind it."""
+    for suffix in ("avi", "mov"):
+        _add(f"pal8.{suffix}", "-c:v rawvideo -pix_fmt pal8", frames=12, tags="palette")
+    _add("smc.mov", "-c:v smc -g 5", frames=20, tags="palette")
+
+
 def _descriptions() -> None:
     """Adds clips of two parts that are coded differently. The parameter sets of each part are in a
     sample description, outside of the packets."""
@@ -457,6 +491,8 @@ for _group in (
     _containers,
     _structure,
     _timing,
+    _misleading_times,
+    _palettes,
     _descriptions,
     _display,
     _colour,

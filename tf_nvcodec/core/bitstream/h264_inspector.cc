@@ -183,7 +183,8 @@ PacketInfo H264Inspector::Inspect(const AVPacket& packet) {
     const bool flagged_key = (packet.flags & AV_PKT_FLAG_KEY) != 0;
     info.random_access = (type == kIdr || (recovery_point && flagged_key)) && HasItsSets();
     info.droppable = (nal.data[0] & 0x60) == 0 && !info.random_access;  // nal_ref_idc
-    info.order = picture_order_.Of(packet, type == kIdr);
+    if (type == kIdr) picture_order_.StartSequence();
+    info.order = picture_order_.Of(packet);
     return info;
   }
   info.shown = -1;

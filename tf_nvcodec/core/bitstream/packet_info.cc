@@ -54,7 +54,8 @@ class HevcInspector : public PacketInspector {
       is_read = began_ = true;  // an end of the sequence may follow the picture
     }
     if (is_read) {
-      info.order = picture_order_.Of(packet, idr);
+      if (idr) picture_order_.StartSequence();
+      info.order = picture_order_.Of(packet);
     } else {
       info.shown = -1;
       info.unreadable = walker.damaged() || !has_units;

@@ -14,9 +14,8 @@ PictureOrder::PictureOrder(const AVCodecParameters& codec)
   parser_->flags |= PARSER_FLAG_COMPLETE_FRAMES;
 }
 
-int64_t PictureOrder::Of(const AVPacket& packet, bool starts_sequence) {
+int64_t PictureOrder::Of(const AVPacket& packet) {
   if (parser_ == nullptr) return PacketInfo::kUnknownOrder;
-  if (starts_sequence) ++sequence_;
   constexpr int kNotRead = INT_MIN;
   parser_->output_picture_number = kNotRead;
   uint8_t* parsed = nullptr;

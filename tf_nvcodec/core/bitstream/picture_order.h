@@ -22,9 +22,10 @@ class PictureOrder {
  public:
   explicit PictureOrder(const AVCodecParameters& codec);
 
-  // Returns PacketInfo::order of the packet's first picture. `starts_sequence` says that counts
-  // begin anew: it is an IDR picture.
-  int64_t Of(const AVPacket& packet, bool starts_sequence);
+  // Counts begin anew with the next picture: it is an IDR picture.
+  void StartSequence() { ++sequence_; }
+  // Returns PacketInfo::order of the packet's first picture.
+  int64_t Of(const AVPacket& packet);
 
  private:
   struct ParserDeleter {

@@ -1,9 +1,7 @@
 #include "tf_nvcodec/core/index/frame_index.h"
 
 #include <algorithm>
-#include <climits>
 #include <cmath>
-#include <cstdlib>
 #include <cstring>
 #include <iterator>
 #include <limits>
@@ -20,6 +18,7 @@
 #include "tf_nvcodec/core/ffmpeg/decoder.h"
 #include "tf_nvcodec/core/ffmpeg/ffmpeg_releases.h"
 #include "tf_nvcodec/core/format/codec_table.h"
+#include "tf_nvcodec/core/index/decoded_order.h"
 
 namespace nvc {
 
@@ -366,12 +365,18 @@ class FrameIndexBuilder {
       return std::is_sorted(order.begin(), order.end()) &&
              DeclaredReorderDepth(*index_.stream_.codec) > 0;
     }
-    int64_t latest = PacketInfo::kUnknownOrder;
+    // Orders before and behind a lost packet can't be compared: it may have begun a sequence.
+    std::vector<int> part(index_.packets_.size());
+    for (size_t i = 0; i < part.size(); ++i) {
+      part[i] = (i > 0 ? part[i - 1] : 0) + (index_.packets_[i].lost ? 1 : 0);
+    }
+    std::vector<int64_t> latest(static_cast<size_t>(part.back()) + 1, PacketInfo::kUnknownOrder);
     for (const int packet : order) {
       const int64_t next = orders_[static_cast<size_t>(packet)];
+      int64_t& last = latest[static_cast<size_t>(part[static_cast<size_t>(packet)])];
       if (next == PacketInfo::kUnknownOrder) continue;
-      if (next < latest) return true;
-      latest = next;
+      if (next < last) return true;
+      last = next;
     }
     return false;
   }
@@ -383,64 +388,25 @@ class FrameIndexBuilder {
     frame_pts_.push_back(pts);
   }
 
-  // A frame that a decoder shows, and its time in units of the time base.
-  struct Shown {
-    int packet = 0;
-    int64_t pts = AV_NOPTS_VALUE;
-  };
-
   // Finds the frames and their display order with a full decode.
   absl::Status OrderByDecoding() {
     index_.frames_.clear();
     frame_pts_.clear();
-    DecoderOptions options;
-    options.max_pixels = limits_.max_pixels;
-    NVC_ASSIGN_OR_RETURN(auto decoder, OpenSoftwareDecoder(*index_.stream_.codec,
-                                                           index_.stream_.time_base, options));
-    AvPacketPtr packet(av_packet_alloc());
-    AvFramePtr frame(av_frame_alloc());
-    const int count = static_cast<int>(index_.packets_.size());
-    std::vector<bool> seen(index_.packets_.size(), false);
-    std::vector<Shown> shown;
-    std::vector<int> refused;  // packets with errors
-    for (int i = 0; i <= count; ++i) {
-      if (IsCancelled(cancelled_)) {
-        return cancelled_.Error(
-            absl::StrCat("decoding contents to count its frames, at packet ", i, " of ", count));
-      }
-      const bool last = i == count;
-      if (!last && index_.packets_[static_cast<size_t>(i)].lost) continue;
-      if (!last) NVC_RETURN_IF_ERROR(index_.ReadPacket(source_, i, packet.get()));
-      // A damaged packet shows nothing; the rest of the stream still counts.
-      const absl::Status sent = decoder->Send(last ? nullptr : packet.get());
-      if (absl::IsResourceExhausted(sent)) return sent;
-      absl::Status status = sent;
-      while (true) {
-        const auto received = decoder->Receive(frame.get());
-        status.Update(received.status());
-        if (!received.ok() || !*received) break;
-        const int64_t from = PacketPos(*frame);
-        if (from >= 0 && from < count && !seen[static_cast<size_t>(from)]) {
-          seen[static_cast<size_t>(from)] = true;
-          shown.push_back({static_cast<int>(from), frame->best_effort_timestamp});
-          if (limits_.max_frames > 0 && static_cast<int64_t>(shown.size()) > limits_.max_frames) {
-            return absl::ResourceExhaustedError(
-                absl::StrCat("contents has more frames than max_frames, ", limits_.max_frames));
-          }
-          // Some containers flag every packet as a key frame.
-          PacketEntry& entry = index_.packets_[static_cast<size_t>(from)];
-          entry.random_access = entry.random_access && (knows_codec_ || IsKeyFrame(*frame));
-        }
-        av_frame_unref(frame.get());
-      }
-      // Of a codec that no inspector reads, each packet of such a container is a frame as well.
-      if (!last && !status.ok() && counts_packets_ && !knows_codec_) refused.push_back(i);
+    DecodedOrder::Packets packets;
+    packets.shown = shown_;
+    packets.orders = orders_;
+    packets.tell_count = packets_tell_;
+    // Of a codec that no inspector reads, each packet of such a container is a frame as well.
+    packets.count_refused = counts_packets_ && !knows_codec_;
+    DecodedOrder decoded(index_, source_, limits_, cancelled_, packets);
+    NVC_ASSIGN_OR_RETURN(const std::vector<ShownFrame> frames, decoded.Decode());
+    for (const int i : decoded.refused()) index_.packets_[static_cast<size_t>(i)].lost = true;
+    for (const ShownFrame& frame : frames) {
+      AppendFrame(frame.packet, frame.pts);
+      // Some containers flag every packet as a key frame.
+      PacketEntry& entry = index_.packets_[static_cast<size_t>(frame.packet)];
+      entry.random_access = entry.random_access && (knows_codec_ || frame.key);
     }
-    for (const int i : refused) {
-      index_.packets_[static_cast<size_t>(i)].lost = !seen[static_cast<size_t>(i)];
-    }
-    AddLost(&shown);
-    for (const Shown& one : shown) AppendFrame(one.packet, one.pts);
     MarkUnreachable();
     // FFmpeg moves packed B-frames of MPEG-4 from one packet to the next. Only a start at the first
     // packet gives the same frames as a full decode.
@@ -448,44 +414,6 @@ class FrameIndexBuilder {
       for (size_t i = 1; i < index_.packets_.size(); ++i) index_.packets_[i].random_access = false;
     }
     return absl::OkStatus();
-  }
-
-  // Gives lost packets their places among the frames that were decoded, which are in display order.
-  void AddLost(std::vector<Shown>* shown) const {
-    for (int packet = 0; packet < static_cast<int>(index_.packets_.size()); ++packet) {
-      if (!index_.packets_[static_cast<size_t>(packet)].lost) continue;
-      shown->insert(shown->begin() + PlaceOfLost(*shown, packet), {packet, AV_NOPTS_VALUE});
-    }
-  }
-
-  // Returns where a lost packet's frame belongs: where the orders of the frames around it leave a
-  // gap, or else behind all frames of earlier packets.
-  ptrdiff_t PlaceOfLost(const std::vector<Shown>& shown, int packet) const {
-    const auto is_earlier = [packet](const Shown& one) { return one.packet < packet; };
-    const ptrdiff_t behind =
-        std::find_if(shown.rbegin(), shown.rend(), is_earlier).base() - shown.begin();
-    const ptrdiff_t begin = std::max<ptrdiff_t>(behind - FrameIndex::kMaxReorderDepth, 1);
-    const ptrdiff_t end =
-        std::min(behind + FrameIndex::kMaxReorderDepth, static_cast<ptrdiff_t>(shown.size()));
-    const auto order = [&](ptrdiff_t i) {
-      return orders_[static_cast<size_t>(shown[static_cast<size_t>(i)].packet)];
-    };
-    // Between frame i and the one before it; 0 if they are of two sequences, or not known.
-    const auto step = [&](ptrdiff_t i) -> int64_t {
-      const int64_t before = order(i - 1), after = order(i);
-      const bool known = before != PacketInfo::kUnknownOrder && after != PacketInfo::kUnknownOrder;
-      return known && after - before < INT_MAX ? after - before : 0;
-    };
-    int64_t usual = INT64_MAX;
-    for (ptrdiff_t i = begin; i < end; ++i) {
-      if (step(i) > 0) usual = std::min(usual, step(i));
-    }
-    ptrdiff_t place = behind;
-    for (ptrdiff_t i = begin; i < end; ++i) {
-      const bool nearer = place == behind || std::abs(i - behind) < std::abs(place - behind);
-      if (step(i) > usual && nearer) place = i;
-    }
-    return place;
   }
 
   // Streams of these codecs show every coded picture. A picture after the first random access point
