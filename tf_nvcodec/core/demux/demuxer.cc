@@ -214,6 +214,7 @@ absl::Status Demuxer::SelectStream() {
   if (stream_index_ < 0 || look_ == Look::kEverything ||
       !HeaderIsEnough(*format_, *format_->streams[stream_index_]->codecpar)) {
     const int found = FindStreamInfo();
+    looked_at_frames_ = true;
     NVC_RETURN_IF_ERROR(over_limit_);
     if (found == AVERROR_EXIT || IsCancelled(cancelled_)) {
       return cancelled_.Error("reading the parameters of contents' streams");

@@ -74,6 +74,9 @@ class Demuxer {
   // Call it after the last packet: the demuxer can't be used any more.
   StreamInfo TakeStream() { return std::move(stream_); }
 
+  // Whether FFmpeg has decoded the first frames to learn the stream's parameters. With kHeaders it
+  // has not where the header has all.
+  bool looked_at_frames() const { return looked_at_frames_; }
   // Returns how many packets the header says that the stream has; 0 if it does not say.
   int64_t DeclaredPackets() const { return format_->streams[stream_index_]->nb_frames; }
   // Returns where the stream's packets lie in the source; empty when the header does not tell.
@@ -139,6 +142,7 @@ class Demuxer {
   bool wants_key_ = false;  // set by Seek: Next skips to a key frame
   std::vector<uint8_t> palette_;
   bool keeps_sound_ = false;
+  bool looked_at_frames_ = false;
 };
 
 }  // namespace nvc

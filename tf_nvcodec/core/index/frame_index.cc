@@ -87,9 +87,7 @@ class FrameIndexBuilder {
     NVC_RETURN_IF_ERROR(ReadPackets());
     if (!OrderByTimestamps()) {
       if (only_table_) return NotSparse();
-      if (times_mislead_ && look_ == Demuxer::Look::kHeaders) {
-        return absl::AbortedError("the times are not those of display");
-      }
+      if (!looked_) return absl::AbortedError("only decoding tells the order of frames");
       NVC_RETURN_IF_ERROR(OrderByDecoding());
     }
     index_.only_sample_table_ = only_table_;
@@ -180,6 +178,7 @@ class FrameIndexBuilder {
     }
     packets_tell_ = packets_tell_ && !infos.empty() && infos[0].random_access;
     index_.damage_ = demuxer->damage();
+    looked_ = demuxer->looked_at_frames();
     // This comes last because reading packets may still refine what the header says.
     index_.stream_ = demuxer->TakeStream();
     return absl::OkStatus();
@@ -325,9 +324,7 @@ class FrameIndexBuilder {
       if (pts(order[i]) == pts(order[i - 1])) return false;
     }
     // Two streams in one file may have clocks that overlap.
-    if (GoesBack(order)) return false;
-    times_mislead_ = ContradictsBitstream(order);
-    if (times_mislead_) return false;
+    if (GoesBack(order) || ContradictsBitstream(order)) return false;
     for (const int i : order) AppendFrame(i, pts(i));
     return true;
   }
@@ -600,7 +597,7 @@ class FrameIndexBuilder {
   bool knows_codec_ = true;         // then packets tell where decoding may start
   bool counts_packets_ = false;     // see CountsPackets
   bool packets_tell_ = true;        // if false, only a full decode gives the frames
-  bool times_mislead_ = false;      // pts have the frames in another order than the bitstream
+  bool looked_ = false;             // at the first frames, as in Reading::kAllAfterALook
   std::vector<uint8_t> scratch_;
 };
 
