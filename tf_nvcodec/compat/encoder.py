@@ -9,6 +9,7 @@ from typing import Any, Union
 from tf_nvcodec.compat import encode_parameters
 from tf_nvcodec.compat.decoder_options import handle_number
 from tf_nvcodec.compat.encode_backend import check_backend, open_encoder
+from tf_nvcodec.compat.encode_cpu import b_frames_of
 from tf_nvcodec.compat.encode_reconfigure import (
     EncodeReconfigureParams,
     rate_of,
@@ -190,6 +191,14 @@ class PyNvEncoder(Single):
         """
         with self._guard.turn():
             return self._sets
+
+    def GetNumBFrames(self) -> int:
+        """Returns the largest number of B-frames in a row: `bf`, else the preset's.
+
+        For AV1 it is the number of frames between two that are coded in the order of display.
+        """
+        with self._guard.turn():
+            return b_frames_of(self._values, self._native.settings)
 
     def GetEncodeReconfigureParams(self) -> EncodeReconfigureParams:
         """Returns a copy of the current parameters that Reconfigure can change."""
