@@ -87,6 +87,8 @@ def test_version(capsys):
         ["decode", "in.mp4", "out.npy", "--size", "big"],
         ["decode", "in.mp4", "out.npy", "--start", "1", "--indices", "1,2"],
         ["decode", "in.mp4", "out.npy", "--timestamps", "1", "--indices", "1,2"],
+        ["decode", "in.mp4", "out.npy", "--timestamps", "1:0:1"],
+        ["decode", "in.mp4", "out.npy", "--indices", "5:5"],
         ["decode", "in.mp4", "out.xyz"],
         ["decode", "in.mp4", ""],
         ["decode", "in.mp4", "-"],
@@ -179,6 +181,30 @@ def test_decode_indices_and_timestamps(clip, frames, tmp_path):
     np.testing.assert_array_equal(np.load(out), frames[[5, 5, -1, 0]])
     assert main(["decode", clip, str(out), "--timestamps", "0:1:0.2", "--force"]) == 0
     np.testing.assert_array_equal(np.load(out), frames[[0, 5, 10, 15, 20]])
+
+
+def test_a_range_of_times_ends_with_the_video(clip, clips, frames, tmp_path, capsys):
+    out = tmp_path / "x.npy"
+    assert main(["decode", clip, str(out), "--timestamps", "0:5:0.5"]) == 0
+    np.testing.assert_array_equal(np.load(out), frames[[0, 12, 25, 37]])
+    late = str(clips.path("h264_start_delay.mp4"))  # from 1.5 s on
+    assert main(["decode", late, str(out), "--timestamps", "1.5:99:0.5", "--force"]) == 0
+    seconds = len(clips.frames("h264_start_delay.mp4")) / 25
+    assert len(np.load(out)) == np.ceil(seconds / 0.5)
+    assert main(["decode", clip, str(out), "--timestamps", "2:5:0.5", "--force"]) == 1
+    assert capsys.readouterr().err.endswith(
+        "ends at 1.92 s, and no time of --timestamps is before\n"
+    )
+    assert main(["decode", clip, str(out), "--timestamps", "0,5", "--force"]) == 1
+
+
+def test_an_error_names_its_file_once(clips, tmp_path, capsys):
+    broken = str(clips.path("broken_h264.mp4"))
+    for argv in (["decode", broken, "x.npy"], ["transcode", broken, "x.ts"]):
+        assert main([*argv[:2], str(tmp_path / argv[2])]) == 1
+        error = capsys.readouterr().err
+        assert error.startswith(f"tf-nvcodec: {broken}: frame 25 (1 s)")
+        assert error.count(broken) == 1
 
 
 def test_decode_options_reach_the_op(clip, tmp_path):

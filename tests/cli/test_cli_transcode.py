@@ -50,6 +50,13 @@ def one_line_error(capsys) -> str:
     return error
 
 
+def test_the_pieces_of_a_ts_fit_together(clip, tmp_path):
+    out = tmp_path / "x.ts"
+    assert main(["transcode", clip, str(out), "--size", "320x192", "--memory", "1"]) == 0
+    video = nvc.decode_video(out.read_bytes(), size=(8, 8))
+    np.testing.assert_allclose(video.pts, np.arange(48) / 25, atol=6e-6)
+
+
 @pytest.mark.parametrize("container", ["mp4", "mkv"])
 def test_each_segment_starts_at_0(clip, tmp_path, capsys, container):
     out = tmp_path / "new" / f"x_%02d.{container}"

@@ -7,7 +7,7 @@ import time
 
 import numpy as np
 import pytest
-from compat_streams import HEIGHT, WIDTH, encode, nv12_frames
+from compat_streams import HEIGHT, WIDTH, Stream, encode, nv12_frames
 
 import tf_nvcodec.compat as nvc
 
@@ -50,6 +50,34 @@ def test_b_frames_come_in_the_number_asked_for(codec: str, count: int) -> None:
 def longest_run(types: str) -> int:
     """Returns the largest number of B-frames in a row."""
     return max(map(len, types.replace("I", "P").split("P")))
+
+
+@pytest.mark.parametrize(
+    ("codec", "params", "want"),
+    [
+        *((codec, {"preset": f"P{preset}"}, None) for codec in H26X for preset in range(1, 8)),
+        *((codec, {"bf": count}, count) for codec in H26X for count in (0, 1, 4)),
+        *((codec, {"gop": 1}, 0) for codec in (*H26X, "av1")),
+        *((codec, {"tuning_info": "low_latency"}, 0) for codec in (*H26X, "av1")),
+        ("hevc", {"preset": "P7", "lookahead": 3}, 2),
+        ("av1", {"rc": "cbr", "bitrate": 100000}, 0),
+        ("av1", {}, 15),
+    ],
+)
+def test_the_number_of_b_frames_is_told(
+    codec: str, params: dict[str, object], want: int | None
+) -> None:
+    """For x265, whose settings are not in the stream, the number is a limit."""
+    encoder = nvc.CreateEncoder(WIDTH, HEIGHT, "NV12", True, codec=codec, **params)
+    told = encoder.GetNumBFrames()
+    data = b"".join(encoder.Encode(frame) for frame in nv12_frames(36)) + encoder.EndEncode()
+    assert encoder.GetNumBFrames() == told
+    if want is not None:
+        assert told == want
+    elif codec == "h264":  # x264 writes its settings into the stream
+        assert f" bframes={told} ".encode() in data
+    else:
+        assert 0 < longest_run(Stream(data, codec).picture_types) <= told
 
 
 @pytest.mark.parametrize(

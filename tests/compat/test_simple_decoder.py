@@ -114,6 +114,7 @@ def test_frames_by_time(clips: Clips) -> None:
             pts = golden.pts[index]
             assert pts is not None
             assert decoder.get_index_from_time_in_seconds(pts + 1e-4) == index
+            assert decoder.get_index_from_time_in_seconds(np.float32(pts)) == index
         with pytest.raises(ValueError, match=name):
             decoder.get_index_from_time_in_seconds(float(golden.pts[0] or 0) - 1)
         with pytest.raises(ValueError):

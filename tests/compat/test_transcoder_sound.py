@@ -136,6 +136,49 @@ def test_packets_of_sound_from_a_demuxer(sources: dict[str, Path]) -> None:
         decoder.Decode(next(packet for packet in packets if not packet.is_video))
 
 
+def test_a_transcoding_loop_takes_clock_and_rate_from_its_source(
+    sources: dict[str, Path], tmp_path: Path
+) -> None:
+    demuxer = nvc.CreateDemuxer(sources["mp4"])
+    context = demuxer.GetAVFormatInputContext()
+    decoder = nvc.CreateDecoder(codec=demuxer.GetNvCodecId())
+    sides = (demuxer.Width(), demuxer.Height())
+    encoder = nvc.CreateEncoder(*sides, "NV12", True, source_av_format_context=int(context))
+    sets, path = encoder.GetSequenceParams(), tmp_path / "out.mp4"
+    muxer = nvc.FFmpegMuxer(
+        *(path, nvc.MEDIA_FORMAT.MP4, "h264", *sides),
+        extradata=sets,
+        in_format_context=int(context),
+    )
+    packet, number = None, 0
+    while packet is None or packet.bsl > 0:
+        packet = demuxer.DemuxNoSkipAudio()
+        if packet.bsl > 0 and not packet.is_video:
+            assert muxer.MuxPassthroughPacket(packet)
+            continue
+        muxer.RecordSourceVideoPacket(packet)
+        for frame in decoder.Decode(packet):
+            picture = nvc.NV_ENC_PIC_PARAMS()
+            picture.inputTimeStamp, number = number, number + 1
+            for out in encoder.Encode(frame, picture):
+                muxer.MuxVideoPacket(out["data"], out["picture_type"], out["timestamp"])
+    for out in encoder.EndEncode():
+        muxer.MuxVideoPacket(out["data"], out["picture_type"], out["timestamp"])
+    muxer.Finalize()
+    old, new = (nvc.CreateDemuxer(file) for file in (sources["mp4"], path))
+    assert new.GetTimebaseDen() == old.GetTimebaseDen()
+    assert new.FrameRate() == pytest.approx(old.FrameRate(), rel=1e-3)
+    times = [sorted(packet.pts for packet in file if packet.bsl) for file in (old, new)]
+    assert times[1] == [time - times[0][0] for time in times[0]]
+    assert_same(sound_of(path), sound_of(sources["mp4"]))
+
+
+def test_a_context_of_no_demuxer() -> None:
+    for wrong in (1, "x", 1.5):
+        with pytest.raises(ValueError, match="source_av_format_context must be what a demuxer"):
+            nvc.CreateEncoder(64, 64, "NV12", True, source_av_format_context=wrong)
+
+
 def test_a_muxer_passes_sound_through(sources: dict[str, Path], tmp_path: Path) -> None:
     """The test muxes the source's own packets of video, and the packets of sound between them."""
     demuxer = nvc.CreateDemuxer(sources["mp4"])

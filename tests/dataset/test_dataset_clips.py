@@ -158,6 +158,29 @@ def test_times_in_rows_of_one_length(wholes: list[Whole]) -> None:
         check_dataset(dataset, videos, want)
 
 
+@pytest.mark.parametrize("rate", [{}, {"fps": 25}], ids=describe)
+@pytest.mark.parametrize("rows", [False, True])
+def test_float32_times_begin_with_their_frame(
+    wholes: list[Whole], rate: dict[str, Any], rows: bool
+) -> None:
+    video = wholes[NAMES.index("h264.mp4")]
+    numbers = np.arange(45)
+    times = numbers.astype(np.float32) / 25
+    assert np.any(times < video.pts[numbers])
+    forms = [times, list(times), tf.constant(times)]
+    for form in [[list(times)], tf.ragged.constant([times])] if rows else forms:
+        dataset = nvc.VideoDataset(
+            [video.name],
+            3,
+            clip_at=form,
+            pixel_format="native",
+            index_cache=False,
+            **rate,
+        )
+        want = wanted_clips(video, 3, clip_at=list(video.pts[numbers]), **rate)
+        check_dataset(dataset, [video], [want])
+
+
 @pytest.mark.parametrize("seconds", [-0.1, 2.0, 1e9, float("nan")])
 def test_times_outside_a_video(clips: Clips, seconds: float) -> None:
     path = str(clips.path("h264.mp4"))

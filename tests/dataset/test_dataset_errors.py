@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +15,7 @@ import fork_server
 import numpy as np
 import pytest
 import tensorflow as tf
+from golden_clips import Clips
 from small_videos import read_frame, small_video, write_small_videos
 
 import tf_nvcodec as nvc
@@ -348,6 +350,21 @@ def test_index_videos(folder: Path, tmp_path: Path, capfd: pytest.CaptureFixture
     assert "indexing" not in capfd.readouterr().err
 
 
+def test_index_videos_takes_what_a_dataset_takes(clips: Clips, tmp_path: Path) -> None:
+    for name, clip in (("b", "h264.mp4"), ("a", "mjpeg.avi")):
+        shutil.copy(clips.path(clip), tmp_path / f"{name}.video")
+    one, two = tmp_path / "a.video", tmp_path / "b.video"
+    counts = [len(clips.frames("mjpeg.avi")), len(clips.frames("h264.mp4"))]
+    for names in (tmp_path / "*.video", str(tmp_path / "[ab].video"), [one, two]):
+        report = nvc.index_videos(names, index_cache=False, progress=False)
+        assert report.num_frames.tolist() == counts
+    for name in (one, str(one), os.fsencode(one), tf.data.Dataset.from_tensors(str(one))):
+        report = nvc.index_videos(name, index_cache=False, progress=False)
+        assert report.num_frames.tolist() == counts[:1]
+    with pytest.raises(ValueError, match="no file matches"):
+        nvc.index_videos(str(tmp_path / "*.mp4"), progress=False)
+
+
 def files_in(folder: Path) -> list[Path]:
     return sorted(path for path in folder.rglob("*") if path.is_file())
 
@@ -405,6 +422,7 @@ _PROCESS = """
 import json, sys
 sys.path.insert(0, sys.argv[1])
 from test_dataset_errors import dataset_of
+from golden_clips import Clips
 from small_videos import read_frame
 dataset = dataset_of(sys.argv[3:], index_cache=sys.argv[2])
 seen = [[list(read_frame(f)) for f in e["frames"]] for e in dataset.as_numpy_iterator()]

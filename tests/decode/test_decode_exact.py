@@ -220,8 +220,12 @@ def test_a_long_clip(clips: Clips) -> None:
 def test_frames_of_another_size_need_a_size(clips: Clips) -> None:
     """The stream goes from 160x96 to 64x48 after frame 47."""
     data = clips.data("size_change.h264")
-    with pytest.raises(tf.errors.InvalidArgumentError, match="size"):
-        nvc.decode_video(data)
+    changes = "frame 48 gives 64x48, frame 47 160x96; pass size="
+    for threads in (1, 2, 3, 4):
+        with pytest.raises(tf.errors.InvalidArgumentError, match=changes):
+            nvc.decode_video(data, num_threads=threads)
+    with pytest.raises(tf.errors.InvalidArgumentError, match=changes):
+        list(nvc.iter_video(data, 60))
     frames, pts = nvc.decode_video(data, size=(48, 64))
     assert frames.shape == (60, 48, 64, 3)
     assert pts.shape == (60,)

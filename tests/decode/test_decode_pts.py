@@ -104,6 +104,49 @@ def test_times_keep_their_precision(clips: Clips) -> None:
     np.testing.assert_allclose(pts.numpy(), [1, 2], atol=1e-9)
 
 
+@pytest.mark.parametrize("fps", [23.976, 25, 29.97, 30, 50, 59.94])
+def test_the_time_of_frame_i_is_i_over_fps(fps: float) -> None:
+    """In float32, half of these times are a little before the frame."""
+    black = np.zeros((700, 16, 16, 3), np.uint8)
+    data = tf.constant(nvc.encode_video(black, fps=fps, codec="mjpeg", container="mp4"))
+    pts = nvc.decode_video(data, size=(2, 2)).pts.numpy()
+    numbers = np.arange(len(pts))
+    times = [
+        numbers / fps,
+        (numbers / fps).astype(np.float32),
+        numbers.astype(np.float32) / np.float32(fps),
+        [np.float32(i / fps) for i in range(len(pts))],
+        tf.range(len(pts), dtype=tf.float32) / fps,
+    ]
+    for asked in times:
+        at = nvc.decode_frames_at(data, timestamps=asked, size=(2, 2)).pts
+        np.testing.assert_array_equal(at, pts)
+    # What float32 can tell apart stays apart. float64 is exact.
+    before = np.nextafter(pts[1:].astype(np.float32), np.float32(0))
+    before = before[before + np.spacing(before) / 2.0 < pts[1:]]
+    assert len(before) > 200
+    for early in (before, np.nextafter(pts[1:], 0)):
+        at = nvc.decode_frames_at(data, timestamps=early, size=(2, 2)).pts
+        assert np.all(at < early)
+
+
+@pytest.mark.parametrize("first", [0, 0.7, 1.9])
+def test_float32_times_at_the_ends(first: float) -> None:
+    """The first pts and the end may both be a little after the float32 next to them."""
+    for count in range(1, 12):
+        black, pts = np.zeros((count, 16, 16, 3), np.uint8), first + np.arange(count) / 30
+        video = nvc.encode_video(black, pts=pts, fps=30, codec="mjpeg", container="mp4")
+        start, end = nvc.decode_video(video).pts[0], float(nvc.probe(video).duration)
+        beyond = np.float32(start + end)
+        beyond = beyond if beyond >= start + end else np.nextafter(beyond, np.float32(9))
+        last = np.nextafter(beyond, np.float32(0))
+        at = nvc.decode_frames_at(video, timestamps=np.float32([start, last]))
+        np.testing.assert_allclose(at.pts, [pts[0], pts[-1]], atol=1e-6)
+        for outside in (np.float32(start) - np.float32(1e-6), beyond):
+            with pytest.raises(tf.errors.InvalidArgumentError, match="outside the video"):
+                nvc.decode_frames_at(video, timestamps=np.float32([outside]))
+
+
 def test_delayed_start_is_part_of_the_time(clips: Clips) -> None:
     assert clips.frames("h264_start_delay.mp4").pts[0] == 1.5
     with pytest.raises((tf.errors.OutOfRangeError, tf.errors.InvalidArgumentError)):

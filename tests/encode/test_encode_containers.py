@@ -63,18 +63,33 @@ def test_rate_is_kept(codec: str, container: str, fps: float) -> None:
 UNEVEN = np.cumsum([0.5, *np.random.default_rng(1).uniform(0.005, 0.2, COUNT - 1).round(4)])
 
 
-@pytest.mark.parametrize(("codec", "container"), [*TIMED, ("av1", "ivf"), ("vp9", "ivf")])
-def test_times_are_kept(codec: str, container: str) -> None:
-    video = encode(codec, container, pts=UNEVEN)
-    slack = 0.0006 if container in ("mkv", "webm") else 1e-6
-    np.testing.assert_allclose(video.pts, UNEVEN, atol=slack)
-    np.testing.assert_allclose(nvc.decode_video(video.data).pts, UNEVEN, atol=slack)
+TIMES = [
+    (codec, container, bf, first, even)
+    for codec, container in [*TIMED, ("h264", "ts"), ("hevc", "ts"), ("av1", "ivf"), ("vp9", "ivf")]
+    for bf in ((0, 2) if codec in ("h264", "hevc") else (None,))
+    for first in (0, 0.0005, 0.1234567, 3.3333)
+    for even in (True, False)
+]
+ALL_TIMES = [row for row in TIMES if row[:2] in (("h264", "mp4"), ("h264", "ts"))]
 
 
-@pytest.mark.parametrize("codec", ["h264", "hevc"])
-def test_ts_keeps_times_after_its_delay(codec: str) -> None:
-    times = np.array(encode(codec, "ts", pts=UNEVEN).pts)
-    np.testing.assert_allclose(times - times[0], UNEVEN - UNEVEN[0], atol=1.2e-5)
+@pytest.mark.parametrize(
+    ("codec", "container", "bf", "first", "even"), dict.fromkeys([*ALL_TIMES, *pairs_of(TIMES)])
+)
+def test_times_are_kept(
+    codec: str, container: str, bf: int | None, first: float, even: bool
+) -> None:
+    pts = first + (np.arange(COUNT) / 25 if even else UNEVEN - UNEVEN[0])
+    # Only fragmented MP4 has B-frames at uneven times.
+    fragmented = container in ("mp4", "mov") and bool(bf)
+    video = encode(codec, container, pts=pts, bf=bf, fragmented=fragmented)
+    if not OPENH264:
+        assert bool(video.stream.get("has_b_frames")) == bool(bf)
+    tick = {"mkv": 1e-3, "webm": 1e-3, "ts": 1 / 90000}.get(container, 1e-6)
+    np.testing.assert_allclose(video.pts, pts, rtol=0, atol=0.51 * tick + 5e-7)
+    np.testing.assert_allclose(nvc.decode_video(video.data).pts, pts, rtol=0, atol=0.51 * tick)
+    if first == 0:
+        assert video.pts[0] == 0
 
 
 @pytest.mark.parametrize("codec", ["h264", "hevc", "av1", "vp9", "mjpeg"])

@@ -160,9 +160,10 @@ void nvc_reader_get_packets(const nvc_reader* reader, nvc_reader_packet* packets
   }
 }
 
-int nvc_reader_frame_at(const nvc_reader* reader, double seconds, int64_t* index) {
+int nvc_reader_frame_at(const nvc_reader* reader, double seconds, double tolerance,
+                        int64_t* index) {
   return nvc::Guarded([&] {
-    const absl::StatusOr<int64_t> frame = reader->index.FrameAt(seconds);
+    const absl::StatusOr<int64_t> frame = reader->index.FrameAt(seconds, tolerance);
     if (frame.ok()) *index = *frame;
     return reader->source.Named(frame.status());
   });

@@ -34,8 +34,10 @@ NVC_API void nvc_reader_free(nvc_reader* reader);
 NVC_API void nvc_reader_get_info(const nvc_reader* reader, nvc_reader_info* info);
 // `packets` must have room for num_packets packets, which come in decoding order.
 NVC_API void nvc_reader_get_packets(const nvc_reader* reader, nvc_reader_packet* packets);
-// Finds the frame that is on screen at `seconds` of the stream's own time.
-NVC_API int nvc_reader_frame_at(const nvc_reader* reader, double seconds, int64_t* index);
+// Finds the frame that is on screen at `seconds` of the stream's own time, or one that appears
+// within `tolerance` seconds after that.
+NVC_API int nvc_reader_frame_at(const nvc_reader* reader, double seconds, double tolerance,
+                                int64_t* index);
 // Reads all frames in the order of `indices`, duplicates included, or none of them. Returns
 // OutOfRange for an index beyond the frames, and DataLoss for a damaged frame.
 NVC_API int nvc_reader_read(nvc_reader* reader, const int64_t* indices, int64_t count,

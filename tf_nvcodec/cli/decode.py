@@ -76,6 +76,8 @@ def run(args: argparse.Namespace) -> int:
     if args.indices is not None or args.timestamps is not None:
         selector = "indices" if args.indices is not None else "timestamps"
         wanted = getattr(args, selector)
+        if isinstance(wanted, values.TimeRange):
+            wanted = source.before_the_end(wanted, keywords)
         total = len(wanted)
         blocks = source.decode_at(selector, wanted, keywords, frame_bytes, budget)
     else:

@@ -78,9 +78,14 @@ def about(subject: str) -> Iterator[None]:
     except OSError as error:
         raise CliError(subject, error.strerror or str(error)) from error
     except ValueError as error:
-        raise CliError(subject, clean_message(str(error))) from error
+        raise CliError(subject, _cause(subject, str(error))) from error
     except Exception as error:
         # These attributes are those of tf.errors.OpError; TensorFlow may not be imported here.
         if not hasattr(error, "error_code") or not hasattr(error, "message"):
             raise
-        raise CliError(subject, clean_message(str(error.message))) from error
+        raise CliError(subject, _cause(subject, str(error.message))) from error
+
+
+def _cause(subject: str, message: str) -> str:
+    """Returns `message` without the subject, which calls that read a file themselves put first."""
+    return clean_message(message).removeprefix(f"{subject}: ")

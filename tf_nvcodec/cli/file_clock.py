@@ -9,10 +9,6 @@ from tf_nvcodec.cli.errors import CliError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-# MPEG-TS has no negative times. With B-frames the first decoding times would be negative, and the
-# muxer would shift all times of a piece. Pieces that start this many frames late are not shifted,
-# so they fit together. (16 B-frames are the most that an encoder takes.)
-_TS_LEAD_FRAMES = 32
 # These containers store no time for a frame: it plays at the rate of the file.
 _UNTIMED = ("avi", "raw", "obu")
 _MP4_LIKE = ("mp4", "mov")
@@ -45,8 +41,6 @@ class FileClock:
     def times(self, pts: NDArray[Any]) -> NDArray[Any] | None:
         """Returns the seconds of the file's next frames, or None to use the file's own rate.
 
-        MPEG-TS begins a little later than 0.
-
         Args:
           pts: The input's seconds of at least one frame.
 
@@ -64,8 +58,6 @@ class FileClock:
             times = pts - self._origin
             self._last = float(pts[-1])
         self._frames += len(pts)
-        if self._container == "ts":
-            return times + _TS_LEAD_FRAMES / self._fps
         # The times were even before a clock of milliseconds rounded them. Even times let MP4 have
         # B-frames.
         if self._container in _MP4_LIKE and np.abs(times - even).max() <= _UNEVEN_S:

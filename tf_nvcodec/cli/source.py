@@ -65,6 +65,16 @@ class Source:
             )
         return chosen
 
+    def before_the_end(self, times: list[float], keywords: dict[str, Any]) -> list[float]:
+        """Returns those of `times` that are before the end of the last frame."""
+        keywords = {**keywords, "indices": [0], "on_error": "repeat"}
+        first = self._decode(self.runtime.nvc.decode_frames_at, 1, keywords)
+        end = float(first.pts[0]) + self.info["duration"]
+        chosen = [time for time in times if time < end]
+        if not chosen:
+            raise CliError(self.path, f"ends at {end:g} s, and no time of --timestamps is before")
+        return chosen
+
     def shown_size(self, args: argparse.Namespace) -> tuple[int, int]:
         """Returns (height, width) of the frames after --size, --crop and --no-rotate."""
         if args.size is None:

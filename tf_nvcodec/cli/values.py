@@ -55,14 +55,20 @@ def integers(text: str) -> list[int]:
 
 
 def _short_enough(text: str, numbers: range) -> range:
+    if not numbers:
+        raise ArgumentTypeError(f"{text!r} is an empty range")
     # len(numbers) would fail for very long ranges.
-    if numbers and abs(numbers[-1] - numbers[0]) // abs(numbers.step) >= _LONGEST_RANGE:
+    if abs(numbers[-1] - numbers[0]) // abs(numbers.step) >= _LONGEST_RANGE:
         raise ArgumentTypeError(f"{text!r} has more than {_LONGEST_RANGE} members")
     return numbers
 
 
+class TimeRange(list[float]):
+    """The times of start:stop:step."""
+
+
 def seconds(text: str) -> list[float]:
-    """ "0.5,1.25" or "start:stop:step" in seconds -> a list; `stop` is left out."""
+    """ "0.5,1.25" in seconds -> a list; "start:stop:step" -> a TimeRange without `stop`."""
     try:
         if ":" not in text:
             values = [float(part) for part in text.split(",")]
@@ -70,7 +76,7 @@ def seconds(text: str) -> list[float]:
             start, stop, step = (Fraction(part) for part in text.split(":"))
             count = max(0, math.ceil((stop - start) / step))
             numbers = _short_enough(text, range(count))
-            values = [float(start + index * step) for index in numbers]
+            values = TimeRange(float(start + index * step) for index in numbers)
     except (ValueError, ZeroDivisionError, OverflowError) as error:
         raise ArgumentTypeError(
             f"{text!r} is neither a list like 0.5,1.25 nor a range like 0:10:0.5"

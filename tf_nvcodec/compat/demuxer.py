@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ctypes
+import weakref
 from fractions import Fraction
 from typing import Any
 
 from tf_nvcodec.compat import enums
-from tf_nvcodec.compat.errors import PyNvVCExceptionUnsupported
+from tf_nvcodec.compat.errors import InvalidValueError, PyNvVCExceptionUnsupported
 from tf_nvcodec.compat.integers import whole
 from tf_nvcodec.compat.library import check, declare
 from tf_nvcodec.compat.ownership import Guard, Handle, Single
@@ -65,6 +66,24 @@ _RANGES = {1: enums.ColorRange.MPEG, 2: enums.ColorRange.JPEG}
 
 def _ratio(num: int, den: int) -> float:
     return num / den if den > 0 else 0.0
+
+
+# PyNvVideoCodec's context is a number.
+_by_number: weakref.WeakValueDictionary[int, PyNvDemuxer] = weakref.WeakValueDictionary()
+
+
+def demuxer_of(name: str, context: PyNvDemuxer | int) -> PyNvDemuxer:
+    """Returns the demuxer of the argument `name`, which is GetAVFormatInputContext() or its int().
+
+    Raises:
+      InvalidValueError: It is something else, or the demuxer is gone.
+    """
+    demuxer = _by_number.get(context) if isinstance(context, int) else context
+    if not isinstance(demuxer, PyNvDemuxer):
+        raise InvalidValueError(
+            f"{name} must be what a demuxer's GetAVFormatInputContext() gives; got {context!r}"
+        )
+    return demuxer
 
 
 class PyNvDemuxer(Single):
@@ -259,8 +278,18 @@ class PyNvDemuxer(Single):
         return next(iter(self._sound_clocks()), -1)
 
     def GetAVFormatInputContext(self) -> PyNvDemuxer:
-        """Returns the demuxer itself, for `in_format_context` of FFmpegMuxer."""
+        """Returns the demuxer itself, for `in_format_context` of FFmpegMuxer and
+        `source_av_format_context` of CreateEncoder. Both take its int() too."""
         return self
+
+    def __int__(self) -> int:
+        _by_number[id(self)] = self
+        return id(self)
+
+    def _frame_rate(self) -> Fraction:
+        """Returns the average number of frames a second as an encoder or a container takes it."""
+        rate = Fraction(self.AvgFrameRateNum(), self.AvgFrameRateDen() or 1)
+        return rate.limit_denominator(1001) if 0 < rate <= 1000 else Fraction(30)
 
     def _sound_clocks(self) -> dict[int, Fraction]:
         """Returns the seconds of a tick of each track of sound, by its index in the container."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from tf_nvcodec.compat.encode_parameters import EncodeParameters, ignore
@@ -11,8 +12,10 @@ from tf_nvcodec.compat.errors import InvalidValueError, PyNvVCExceptionUnsupport
 _X26X_PRESETS = ("ultrafast", "superfast", "veryfast", "fast", "medium", "slow", "slower")
 _SVT_PRESETS = (12, 11, 10, 9, 8, 5, 4)  # without 6 and 7, which hang after slower ones
 _X26X_LOOKAHEAD, _SVT_LOOKAHEAD = 250, 120
-# These are the values of x265's presets.
+# These are the values of the presets.
 _X265_LOOKAHEAD, _X265_B_FRAMES = (5, 10, 15, 15, 20, 25, 40), (3, 3, 4, 4, 4, 4, 8)
+_X264_B_FRAMES = (0, 3, 3, 3, 3, 3, 3)
+_SVT_B_FRAMES = 15  # between two frames of the lowest layer of SVT-AV1's pyramid
 _MACROBLOCK, _CODING_TREE = 16, 64
 # NVENC counts AV1's quantiser index in 256 steps, SVT-AV1 in 64.
 _SVT_QP_STEP, _SVT_MAX_QP = 4, 63
@@ -49,6 +52,18 @@ def settings_for(parameters: EncodeParameters, width: int, height: int, deep: bo
     if parameters.codec == "hevc":
         return _x265(parameters, height)
     return _svt_av1(parameters)
+
+
+def b_frames_of(parameters: EncodeParameters, settings: Mapping[str, str]) -> int:
+    """Returns the largest number of B-frames in a row that an encoder with these settings makes."""
+    if parameters.gop == 1 or settings.get("pred-struct") == "1":
+        return 0
+    if "bf" in settings:
+        return int(settings["bf"])
+    if parameters.codec == "av1":
+        return _SVT_B_FRAMES
+    of_preset = _X264_B_FRAMES if parameters.codec == "h264" else _X265_B_FRAMES
+    return of_preset[parameters.preset - 1]
 
 
 def _equal(name: str, qps: tuple[int, int, int], encoder: str) -> int:

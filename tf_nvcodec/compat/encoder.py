@@ -8,7 +8,9 @@ from typing import Any, Union
 
 from tf_nvcodec.compat import encode_parameters
 from tf_nvcodec.compat.decoder_options import handle_number
+from tf_nvcodec.compat.demuxer import demuxer_of
 from tf_nvcodec.compat.encode_backend import check_backend, open_encoder
+from tf_nvcodec.compat.encode_cpu import b_frames_of
 from tf_nvcodec.compat.encode_reconfigure import (
     EncodeReconfigureParams,
     rate_of,
@@ -16,6 +18,7 @@ from tf_nvcodec.compat.encode_reconfigure import (
 )
 from tf_nvcodec.compat.encoder_enums import NV_ENC_PIC_FLAGS, NV_ENC_PIC_PARAMS, NV_ENC_PIC_TYPE
 from tf_nvcodec.compat.encoder_library import EncodedPacket, Nvenc
+from tf_nvcodec.compat.enums import ColorRange
 from tf_nvcodec.compat.errors import InvalidValueError, PyNvVCException, PyNvVCExceptionUnsupported
 from tf_nvcodec.compat.frames_in import address, host_bytes
 from tf_nvcodec.compat.gpu_frames_in import gpu_frame, is_on_gpu
@@ -59,6 +62,8 @@ def CreateEncoder(
         the same rule as in encode_video; the log says why not, once for each reason.
       **params: See docs/pynvvideocodec_encoding.md. Also `cudacontext`, which must be 0 or the
         primary context of NVENC's GPU, and `cudastream`: frames on a GPU are read after its work.
+        And `source_av_format_context`, a demuxer's GetAVFormatInputContext() or its int(): the
+        frames come from there, which gives the frame rate, if `fps` does not, and the range.
 
     Raises:
       InvalidValueError: (a ValueError) A parameter, size or format is not allowed; the message
@@ -73,10 +78,16 @@ def CreateEncoder(
         format = params.pop("fmt", None)
     if not isinstance(format, str):
         raise InvalidValueError(f'format must be a name such as "NV12"; got {format!r}')
+    source = params.pop("source_av_format_context", None)
+    if source is not None:
+        demuxer = demuxer_of("source_av_format_context", source)
+        rate = demuxer._frame_rate()
+        params.setdefault("fps", f"{rate.numerator}/{rate.denominator}")
     context, stream = (handle_number(name, params.pop(name, 0)) for name in _HANDLES)
     return PyNvEncoder(
         *(whole("width", width, 1, _LONGEST_SIDE), whole("height", height, 1, _LONGEST_SIDE)),
         *(format, params),
+        full_range=source is not None and demuxer.ColorRange() == ColorRange.JPEG,
         backend=check_backend(backend),
         frames_on_gpu=not usecpuinputbuffer,
         cuda_context=context,
@@ -190,6 +201,14 @@ class PyNvEncoder(Single):
         """
         with self._guard.turn():
             return self._sets
+
+    def GetNumBFrames(self) -> int:
+        """Returns the largest number of B-frames in a row: `bf`, else the preset's.
+
+        For AV1 it is the number of frames between two that are coded in the order of display.
+        """
+        with self._guard.turn():
+            return b_frames_of(self._values, self._native.settings)
 
     def GetEncodeReconfigureParams(self) -> EncodeReconfigureParams:
         """Returns a copy of the current parameters that Reconfigure can change."""

@@ -162,6 +162,7 @@ class NativeEncoder:
             config.frames_on_gpu = nvenc.frames_on_gpu
             config.cuda_context = nvenc.cuda_context
         self.uses_nvenc = nvenc is not None
+        self.settings = dict(settings)
         check(_new(ctypes.byref(config), ctypes.byref(self._as_c)))
         size, num, den = ctypes.c_uint64(), ctypes.c_int32(), ctypes.c_int32()
         check(_info(self._as_c, ctypes.byref(size), ctypes.byref(num), ctypes.byref(den)))

@@ -12,7 +12,7 @@ from enum import IntEnum
 from fractions import Fraction
 from typing import Any
 
-from tf_nvcodec.compat.demuxer import PyNvDemuxer
+from tf_nvcodec.compat.demuxer import PyNvDemuxer, demuxer_of
 from tf_nvcodec.compat.encoder_enums import NV_ENC_PIC_TYPE
 from tf_nvcodec.compat.errors import InvalidValueError, PyNvVCException, PyNvVCExceptionUnsupported
 from tf_nvcodec.compat.integers import INT32_MAX, whole
@@ -73,6 +73,11 @@ def _positive(**values: int) -> list[int]:
     return [whole(name, value, 1, INT32_MAX) for name, value in values.items()]
 
 
+def _ratio(name: str, num: int | None, den: int | None, default: tuple[int, int]) -> Fraction:
+    num, den = default[0] if num is None else num, default[1] if den is None else den
+    return Fraction(*_positive(**{f"{name}_num": num, f"{name}_den": den}))
+
+
 def sound_time(packet: PacketData, clock: Fraction) -> Fraction:
     """Returns the time at which a packet of sound is decoded, in seconds."""
     ticks = packet.dts if packet.dts != NO_TIMESTAMP else packet.pts
@@ -94,12 +99,15 @@ class FFmpegMuxer(Single):
       codec: "h264", "hevc" or "av1".
       width: The width of a frame in pixels.
       height: The height of a frame in pixels.
-      fps_num: The frames per second, a numerator.
-      fps_den: The denominator to fps_num.
-      timebase_num: The unit of the given times in seconds, a numerator.
-      timebase_den: The denominator to timebase_num.
+      fps_num: The frames per second, a numerator. Without it and fps_den, the rate is that of
+        in_format_context, else 30.
+      fps_den: The denominator to fps_num, 1 by default.
+      timebase_num: The unit of the given times in seconds, a numerator, 1 by default. Without it
+        and timebase_den, the unit is that of in_format_context.
+      timebase_den: The denominator to timebase_num, 90000 by default.
       extradata: The encoder's GetSequenceParams(), or b"" if the first packet has them.
-      in_format_context: A demuxer's GetAVFormatInputContext(), whose sound can be passed through.
+      in_format_context: A demuxer's GetAVFormatInputContext(), or its int(). Its sound can be
+        passed through.
 
     Raises:
       InvalidValueError: The container cannot hold the stream.
@@ -116,23 +124,25 @@ class FFmpegMuxer(Single):
         codec: str,
         width: int,
         height: int,
-        fps_num: int = 30,
-        fps_den: int = 1,
-        timebase_num: int = 1,
-        timebase_den: int = 90000,
+        fps_num: int | None = None,
+        fps_den: int | None = None,
+        timebase_num: int | None = None,
+        timebase_den: int | None = None,
         extradata: bytes = b"",
-        in_format_context: PyNvDemuxer | None = None,
+        in_format_context: PyNvDemuxer | int | None = None,
     ) -> None:
-        if not isinstance(in_format_context, (PyNvDemuxer, type(None))):
-            raise InvalidValueError(
-                "in_format_context must be what a demuxer's GetAVFormatInputContext() gives; got "
-                f"{in_format_context!r}"
-            )
+        source = None
+        if in_format_context is not None:
+            source = demuxer_of("in_format_context", in_format_context)
+            if fps_num is None and fps_den is None:
+                fps_num, fps_den = source._frame_rate().as_integer_ratio()
+            if timebase_num is None and timebase_den is None:
+                timebase_num, timebase_den = source.GetTimebaseNum(), source.GetTimebaseDen()
         if codec not in ("h264", "hevc", "av1"):
             raise InvalidValueError(f"codec must be h264, hevc or av1; got {codec!r}")
         width, height = _positive(width=width, height=height)
-        fps = Fraction(*_positive(fps_num=fps_num, fps_den=fps_den))
-        clock = Fraction(*_positive(timebase_num=timebase_num, timebase_den=timebase_den))
+        fps = _ratio("fps", fps_num, fps_den, (30, 1))
+        clock = _ratio("timebase", timebase_num, timebase_den, (1, 90000))
         path = os.fsencode(file_path)
         if b"\0" in path:
             raise InvalidValueError(f"{file_path!r} is no path: it has a null character")
@@ -150,7 +160,7 @@ class FFmpegMuxer(Single):
         self._close.atexit = False  # a daemon thread may still be writing
         self._guard = Turns("this muxer")
         self._clock = clock
-        self._sound_clocks = self._add_sound(file_path, in_format_context)
+        self._sound_clocks = self._add_sound(file_path, source)
         self._sound: deque[PacketData] = deque()
         self._started = False
         self._frame = round(1 / fps / clock) or 1

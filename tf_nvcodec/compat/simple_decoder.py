@@ -9,6 +9,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+import numpy as np
+
 from tf_nvcodec.compat.decoder_options import DecoderOptions, shared_options, stays_on_gpu
 from tf_nvcodec.compat.enums import OutputColorType
 from tf_nvcodec.compat.errors import IndexRangeError, InvalidValueError, PyNvVCExceptionDecode
@@ -52,7 +54,9 @@ _open = declare("reader_open", [ctypes.c_void_p, ctypes.POINTER(DecoderOptions),
 _free = declare("reader_free", [ctypes.c_void_p], None)
 _get_info = declare("reader_get_info", [ctypes.c_void_p, ctypes.POINTER(_ReaderInfo)], None)
 _get_packets = declare("reader_get_packets", [ctypes.c_void_p, ctypes.POINTER(_ReaderPacket)], None)
-_frame_at = declare("reader_frame_at", [ctypes.c_void_p, ctypes.c_double, _INDICES])
+_frame_at = declare(
+    "reader_frame_at", [ctypes.c_void_p, ctypes.c_double, ctypes.c_double, _INDICES]
+)
 _read = declare("reader_read", [ctypes.c_void_p, _INDICES, ctypes.c_int64, _HANDLE])
 
 # The number of frames that an iteration decodes at a time.
@@ -234,7 +238,8 @@ class SimpleDecoder(Single):
         """Returns the index of the frame on screen at a time.
 
         Args:
-          time_in_seconds: In the stream's own time, which need not begin at 0.
+          time_in_seconds: In the stream's own time, which need not begin at 0. A np.float32 also
+            stands for a frame that begins within half an ulp after it.
 
         Raises:
           ValueError: The time is before the first frame, after the end of the last, or no number.
@@ -242,12 +247,14 @@ class SimpleDecoder(Single):
         index = ctypes.c_int64()
         try:
             seconds = float(time_in_seconds)
+            rounded = isinstance(time_in_seconds, np.float32)
+            tolerance = float(np.spacing(abs(time_in_seconds))) / 2 if rounded else 0.0
         except (TypeError, ValueError, OverflowError):
             raise InvalidValueError(
                 f"time_in_seconds must be a number; got {time_in_seconds!r}"
             ) from None
         with self._guard.alone():
-            check(_frame_at(self._handle, seconds, ctypes.byref(index)))
+            check(_frame_at(self._handle, seconds, tolerance, ctypes.byref(index)))
         return index.value
 
     def seek_to_index(self, index: int) -> None:

@@ -203,8 +203,7 @@ class _Writer:
                 f"frames of {frame.format.name} with {demuxer.BitDepth()} bits can't be encoded: "
                 "4:2:0 and 4:4:4 of 8 and 10 bits can"
             )
-        rate = Fraction(demuxer.AvgFrameRateNum(), demuxer.AvgFrameRateDen() or 1)
-        rate = rate.limit_denominator(1001) if 0 < rate <= 1000 else Fraction(30)
+        rate = demuxer._frame_rate()
         params = {"fps": f"{rate.numerator}/{rate.denominator}", **params}
         self._path = path
         self._shape = (frame.shape, frame.format)

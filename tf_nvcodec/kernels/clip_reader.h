@@ -27,6 +27,7 @@ struct ClipArguments {
   // For sampling "at": the times in seconds at which clips begin. With splits, video i has the
   // times from time_splits[i] up to time_splits[i + 1]. Without splits, every video has all times.
   std::vector<double> times;
+  bool times_are_float32 = false;  // before they became double
   std::vector<int64_t> time_splits;
   bool names_are_files = true;
   ::tensorflow::Tensor videos;                   // string [N]: file names, or the files' bytes

@@ -53,7 +53,14 @@ absl::Status ReadVector(OpKernelContext* context, int input, const char* name,
 // Assigns the clip times to the videos and counts them.
 absl::Status ReadClipTimes(OpKernelContext* context, VideoDatasetArguments* arguments) {
   ClipArguments& clip = arguments->clip;
-  NVC_RETURN_IF_ERROR(ReadVector(context, kClipTimes, "clip_at", &clip.times));
+  clip.times_are_float32 = context->input_dtype(kClipTimes) == ::tensorflow::DT_FLOAT;
+  if (clip.times_are_float32) {
+    std::vector<float> times;
+    NVC_RETURN_IF_ERROR(ReadVector(context, kClipTimes, "clip_at", &times));
+    clip.times.assign(times.begin(), times.end());
+  } else {
+    NVC_RETURN_IF_ERROR(ReadVector(context, kClipTimes, "clip_at", &clip.times));
+  }
   NVC_RETURN_IF_ERROR(
       ReadVector(context, kClipTimeSplits, "the splits of clip_at", &clip.time_splits));
   if (clip.clips.sampling != ClipSampling::kAt) return absl::OkStatus();

@@ -153,9 +153,7 @@ class DecodeFramesAtOp : public DecodeOp {
           "indices and timestamps must be vectors, got shape ", positions.shape().DebugString()));
     }
     for (int64_t i = 0; i < positions.dim_size(0); ++i) {
-      auto frame = positions.dtype() == ::tensorflow::DT_DOUBLE
-                       ? index.FrameAt(positions.vec<double>()(i))
-                       : FrameNumber(index, positions.vec<int64_t>()(i));
+      const auto frame = FrameOf(index, positions, i);
       if (!frame.ok()) {
         return absl::Status(frame.status().code(),
                             absl::StrCat(frame.status().message(), " (position ", i, ")"));
@@ -166,6 +164,20 @@ class DecodeFramesAtOp : public DecodeOp {
   }
 
  private:
+  static absl::StatusOr<int64_t> FrameOf(const FrameIndex& index, const Tensor& positions,
+                                         int64_t i) {
+    switch (positions.dtype()) {
+      case ::tensorflow::DT_DOUBLE:
+        return index.FrameAt(positions.vec<double>()(i));
+      case ::tensorflow::DT_FLOAT: {
+        const float seconds = positions.vec<float>()(i);
+        return index.FrameAt(seconds, Float32Tolerance(seconds));
+      }
+      default:
+        return FrameNumber(index, positions.vec<int64_t>()(i));
+    }
+  }
+
   static absl::StatusOr<int64_t> FrameNumber(const FrameIndex& index, int64_t number) {
     const int64_t count = index.num_frames();
     if (number < -count || number >= count) {

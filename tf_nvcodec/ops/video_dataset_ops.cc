@@ -45,7 +45,7 @@ REGISTER_OP("VideoDataset")
     .Input("videos: string")
     .Input("clip_counts: int64")
     .Input("period: double")
-    .Input("clip_times: double")
+    .Input("clip_times: Ttimes")
     .Input("clip_time_splits: int64")
     .Input("size: int32")
     .Input("crop: int32")
@@ -55,6 +55,7 @@ REGISTER_OP("VideoDataset")
     .Input("seed2: int64")
     .Input("components: Tcomponents")
     .Output("handle: variant")
+    .Attr("Ttimes: {float, double} = DT_DOUBLE")
     .Attr("Tcomponents: list(type) >= 0")
     .Attr("output_types: list(type) >= 1")
     .Attr("output_shapes: list(shape) >= 1")
@@ -78,7 +79,8 @@ videos: [N], the names of files or, with source='contents', the bytes of files.
 clip_counts: [N], the number of clips of each video, or shape [0] if it is not known.
 period: Seconds between the positions that stride and clip_step count; 0 means that every frame
   is a position.
-clip_times: The times in seconds at which clips begin, for sampling='at'.
+clip_times: The times in seconds at which clips begin, for sampling='at'. A float32 time also stands
+  for a frame that appears within half an ulp after it.
 clip_time_splits: [N + 1], video i has the clip_times from split i up to split i + 1. With
   shape [0], every video has all clip_times.
 size: [height, width] of the frames, or [0, 0] to keep their size.

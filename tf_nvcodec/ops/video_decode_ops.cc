@@ -107,13 +107,14 @@ REGISTER_OP("VideoDecodeFramesAt")
     .Input("positions: P")
     .Input("size: int32")
     .Input("crop: int32")
-    .Attr("P: {int64, double}")
+    .Attr("P: {int64, double, float}")
     .NVC_DECODE_OUTPUTS.NVC_DECODE_ATTRIBUTES.SetShapeFn(FramesAtShape)
     .Doc(absl::StrCat(R"doc(
 Decodes the frames at given indices or timestamps. Keeps their order and duplicates.
 
 positions: [T], frame indices (negative ones count from the end), or times in seconds, each of which
-  selects the frame displayed then.)doc",
+  selects the frame displayed then. A float32 time also stands for a frame that appears within half
+  an ulp after it.)doc",
                       kSharedDoc));
 
 }  // namespace nvc

@@ -13,6 +13,15 @@ import tensorflow as tf
 _ONE_VIDEO = "decode one video a call, e.g. with tf.map_fn or Dataset.map"
 
 
+def time_dtype(value: Any) -> tf.DType:
+    """Returns float32 if `value` holds nothing but such numbers, else float64.
+
+    The ops find the frame that a rounded time means, so a float32 time must stay one.
+    """
+    dtypes = {str(getattr(leaf, "dtype", "")) for leaf in tf.nest.flatten(value)}
+    return tf.float32 if dtypes and all("float32" in name for name in dtypes) else tf.float64
+
+
 def contents_from(value: Any, name: str = "contents") -> Any:
     """Returns `value` in a form that the ops accept as contents, a scalar string. `name` is the
     argument that errors name.

@@ -73,7 +73,8 @@ class VideoDataset(tf.data.Dataset):
         place; a single clip lies in the middle), "random" (drawn for each epoch), "center" or
         "start" (one clip).
       clip_at: Replaces both: seconds at which clips begin, with the frame on screen then. A list
-        for all videos, or a list for each video.
+        for all videos, or a list for each video. A float32 time takes a pts within half an ulp for
+        its own.
       pad: What fills a clip that ends after its video: "repeat" its last frame, "wrap" to its first
         frame, "zero" for frames of zeros (black, in RGB), or "drop" to leave out such clips.
       labels: Tensors of N rows, one for each video; they become the element's "label".

@@ -9,12 +9,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import tensorflow as tf
 
+from tf_nvcodec.python.arguments import time_dtype
+
 
 class Clips(NamedTuple):
     """Attributes:
     attributes: clip_length, stride, clip_step, clips_per_video, sampling, pad.
     period: Seconds between the moments at which frames are taken; 0 if frames are counted.
-    times: float64, the beginnings of clips in seconds.
+    times: float64 or float32, the beginnings of clips in seconds.
     time_splits: int64 [N + 1], the rows of `times` by video; empty if all times are for every
       video.
     """
@@ -105,9 +107,10 @@ def _clip_times(clip_at: Any) -> tuple[tf.Tensor, tf.Tensor]:
     none = tf.constant([], tf.int64)
     if clip_at is None:
         return tf.constant([], tf.float64), none
+    dtype = time_dtype(clip_at)
     if not isinstance(clip_at, (tf.Tensor, tf.RaggedTensor)):
-        clip_at = tf.ragged.constant(clip_at, tf.float64)
-    clip_at = tf.cast(clip_at, tf.float64)
+        clip_at = tf.ragged.constant(clip_at, dtype)
+    clip_at = tf.cast(clip_at, dtype)
     if clip_at.shape[:1] == [0]:
         raise ValueError("clip_at is empty: pass at least one time, or leave it out for all clips")
     if isinstance(clip_at, tf.Tensor) and clip_at.shape.rank == 2:

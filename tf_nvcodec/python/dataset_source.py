@@ -90,7 +90,7 @@ def _listed(videos: Any, what: str) -> list[Any]:
         raise TypeError(f"{what} must be a vector of strings; got {type(videos).__name__}")
     listed = list(videos)
     if not listed:
-        raise ValueError(f"{what} is empty: a VideoDataset needs at least one video")
+        raise ValueError(f"{what} is empty: pass at least one video")
     if what == "contents":
         return listed
     return [file_name(v) if isinstance(v, (str, os.PathLike)) else v for v in listed]

@@ -10,7 +10,13 @@ import tensorflow as tf
 from typing_extensions import TypeAlias, TypedDict, Unpack
 
 from tf_nvcodec.python import gpu_call, loader
-from tf_nvcodec.python.arguments import contents_from, in_host_memory, lengths_from, timeout_from
+from tf_nvcodec.python.arguments import (
+    contents_from,
+    in_host_memory,
+    lengths_from,
+    time_dtype,
+    timeout_from,
+)
 from tf_nvcodec.python.probe import MAX_PACKETS, MAX_PIXELS
 
 _END = tf.int64.max
@@ -138,10 +144,11 @@ def integers(value: TensorLike, name: str) -> tf.Tensor:
 def _seconds(value: TensorLike) -> tf.Tensor:
     with in_host_memory():
         # The hint keeps Python's floats from being rounded to float32.
-        tensor = tf.convert_to_tensor(value, dtype_hint=tf.float64, name="timestamps")
+        dtype = time_dtype(value)
+        tensor = tf.convert_to_tensor(value, dtype_hint=dtype, name="timestamps")
         if not (tensor.dtype.is_floating or tensor.dtype.is_integer):
             raise TypeError(f"timestamps must be numbers of seconds, got {tensor.dtype.name}")
-        return tf.cast(tensor, tf.float64)
+        return tf.cast(tensor, dtype)
 
 
 def _per_channel(values: Any) -> list[float]:
@@ -299,7 +306,8 @@ def decode_frames_at(
       contents: Scalar string, the bytes of a video file.
       indices: Integer [T], numbers of frames; a negative number counts from the end.
       timestamps: Float [T], seconds on the scale of pts. Each gives the frame with the largest pts
-        that is not after it. Pass either `indices` or `timestamps`.
+        that is not after it; a float32 timestamp takes a pts within half an ulp for its own. Pass
+        either `indices` or `timestamps`.
       size: (height, width) to resize to inside the decode; None keeps the size of the frames.
       return_valid: Return a `DecodedVideoWithValidity`.
       **options: As in `decode_video`.

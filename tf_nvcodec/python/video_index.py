@@ -12,6 +12,7 @@ from tqdm import tqdm
 
 from tf_nvcodec.python import loader
 from tf_nvcodec.python.arguments import shown, timeout_from
+from tf_nvcodec.python.dataset_source import resolve
 from tf_nvcodec.python.probe import MAX_PACKETS, MAX_PIXELS
 
 
@@ -67,7 +68,8 @@ def index_videos(
     a job starts on many machines.
 
     Args:
-      filenames: Strings [N], names of files on any of TensorFlow's file systems.
+      filenames: As for VideoDataset: a list of names, one name, a pattern ("videos/*.mp4", whose
+        files come in the order of their names) or a dataset.
       index_cache: The folder of the cache; None and False mean the same as for VideoDataset.
       progress: Whether to show a progress line on stderr; None shows it if stderr is a terminal.
       max_pixels: Larger coded pictures are refused; 0 is no limit.
@@ -79,6 +81,10 @@ def index_videos(
     Returns:
       A VideoIndexReport. It raises nothing for a file that cannot be indexed: the report's
       `errors` has it.
+
+    Raises:
+      TypeError: `filenames` are no strings.
+      ValueError: No file matches, or there are no names.
     """
     folder = index_cache_folder(index_cache)
     clips.setdefault("period", 0.0)
@@ -93,7 +99,7 @@ def index_videos(
             loader.ops.video_clip_counts(videos=names, index_cache=folder, **limits, **clips)
         )
 
-    names = tf.convert_to_tensor(filenames, tf.string)
+    names = resolve(filenames, "filenames", labels=None, aligned=None).videos
     dataset = tf.data.Dataset.from_tensor_slices(names).batch(1)
     dataset = dataset.map(count, num_parallel_calls=tf.data.AUTOTUNE)
     counts: list[int] = []

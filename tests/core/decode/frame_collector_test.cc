@@ -99,6 +99,7 @@ TEST_F(FrameCollectorTest, WithoutGoodFramesRepeatFailsAndSkipIsEmpty) {
   EXPECT_THAT(*Collect({1, 2}, two_bad_, OnError::kSkip), ElementsAre());
 }
 
+<<<<<<< HEAD
 TEST_F(FrameCollectorTest, AnotherSizeInsideTheStreamIsAnError) {
   const std::vector<int64_t> frames = {0, 1};
   std::vector<uint8_t> memory(2 * kSide * kSide);
@@ -112,6 +113,27 @@ TEST_F(FrameCollectorTest, AnotherSizeInsideTheStreamIsAnError) {
   const absl::Status changed = collector.Write(0, 1, *GrayPicture(1, 4));
   EXPECT_TRUE(absl::IsInvalidArgument(changed));
   EXPECT_THAT(changed.message(), HasSubstr("size="));
+=======
+// The threads of a read may bring later frames first.
+TEST_F(FrameCollectorTest, ANewSizeIsReportedWhereItBeginsInTheOrderOfDisplay) {
+  const std::vector<int64_t> frames = {12, 11, 9, 10, 8, 7};
+  const DamagedFrames damaged = {{9, absl::DataLossError("bits")}};
+  for (const std::vector<int>& order : {std::vector<int>{7, 8, 10, 11, 12}, {11, 10, 7, 12, 8}}) {
+    std::vector<uint8_t> memory(frames.size() * kSide * kSide);
+    OutputSpec output;
+    output.pixel_format = PixelFormat::kNative;
+    HostTarget target;
+    FrameCollector collector(
+        output, 0, frames, [&](const FrameShape&, int64_t) { return memory.data(); }, &target);
+    collector.Start(1);
+    for (const int frame : order) {
+      ASSERT_TRUE(collector.Write(0, frame, *GrayPicture(1, frame < 10 ? kSide : 4)).ok());
+    }
+    const auto valid = collector.Finish(index_, damaged, OnError::kSkip, &slots_);
+    EXPECT_TRUE(absl::IsInvalidArgument(valid.status()));
+    EXPECT_THAT(valid.status().message(), HasSubstr("frame 10 gives 4x4, frame 8 8x8; pass size="));
+  }
+>>>>>>> h-small
 }
 
 // Logs its calls. It stands in for a target whose frames are complete only after Finish.
@@ -242,9 +264,10 @@ TEST_F(FrameCollectorTest, ANewSampleFormatIsNotReportedAsANewSize) {
   other->format = AV_PIX_FMT_YUV444P;
   other->width = other->height = kSide;
   ASSERT_EQ(av_frame_get_buffer(other.get(), 0), 0);
-  const absl::Status refused = collector.Write(0, 1, *other);
+  ASSERT_TRUE(collector.Write(0, 1, *other).ok());
+  const absl::Status refused = collector.Finish(index_, {}, OnError::kRaise, &slots_).status();
   EXPECT_TRUE(absl::IsInvalidArgument(refused));
-  EXPECT_THAT(refused.message(), HasSubstr("frame 1 (yuv444p) takes 192 bytes"));
+  EXPECT_THAT(refused.message(), HasSubstr("frame 1 (yuv444p) takes 192 bytes, frame 0 (gray) 64"));
   EXPECT_THAT(refused.message(), HasSubstr("pixel_format=\"rgb\""));
 }
 

@@ -63,6 +63,10 @@ TEST(FrameIndexTest, FrameAtIsTheOneOnScreen) {
   EXPECT_EQ(*index.FrameAt(0.0399), 0);
   EXPECT_EQ(*index.FrameAt(index.frames()[7].pts), 7);
   EXPECT_EQ(*index.FrameAt(index.duration() - 1e-6), kBFramesClipFrames - 1);
+  EXPECT_EQ(*index.FrameAt(index.duration() - 1e-6, 1e-5), kBFramesClipFrames - 1);
+  EXPECT_EQ(*index.FrameAt(-1e-6, 1e-5), 0);
+  EXPECT_EQ(*index.FrameAt(index.frames()[7].pts - 1e-6, 1e-5), 7);
+  EXPECT_EQ(*index.FrameAt(index.frames()[7].pts - 1e-4, 1e-5), 6);
   for (const double outside :
        {-0.001, index.duration(), 1e300, std::numeric_limits<double>::quiet_NaN()}) {
     EXPECT_TRUE(absl::IsInvalidArgument(index.FrameAt(outside).status())) << outside;

@@ -7,6 +7,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tf_nvcodec/core/demux/demuxer.h"
 #include "tf_nvcodec/core/mux/video_tags.h"
 
 namespace nvc {
@@ -60,6 +61,35 @@ TEST(FileMuxerTest, TakesTheParameterSetsOfTheFirstPacket) {
   EXPECT_TRUE((*muxer)->Write(packet.data(), packet.size(), 0, 0, 3000, true).ok());
   EXPECT_TRUE((*muxer)->Finish().ok());
   EXPECT_THAT(Contents(spec.path), HasSubstr("\x67\x42\xc0\x0a"));
+}
+
+TEST(FileMuxerTest, KeepsTimesThatBeginBetweenMillisecondsOrBeforeZero) {
+  for (const EncodeContainer container : {EncodeContainer::kMp4, EncodeContainer::kMov}) {
+    // 45 ticks are half a millisecond.
+    for (const auto& [pts, dts] : {std::pair(45, 45), std::pair(100045, 100045), std::pair(0, -1),
+                                   std::pair(45, -6000), std::pair(3045, 45)}) {
+      FileMuxerSpec spec = Spec("times");
+      spec.container = container;
+      auto muxer = FileMuxer::Create(spec);
+      ASSERT_TRUE(muxer.ok()) << muxer.status();
+      for (int i = 0; i < 3; ++i) {
+        const int shift = 3000 * i;
+        const std::string packet = kSets + kKey;
+        ASSERT_TRUE((*muxer)
+                        ->Write(packet.data(), packet.size(), pts + shift, dts + shift, 3000, true)
+                        .ok());
+      }
+      ASSERT_TRUE((*muxer)->Finish().ok());
+      const std::string bytes = Contents(spec.path);
+      const MemorySource source(bytes);
+      const auto demuxer = Demuxer::Open(source, nullptr);
+      ASSERT_TRUE(demuxer.ok()) << demuxer.status();
+      const AvPacketPtr packet(av_packet_alloc());
+      ASSERT_TRUE((*demuxer)->Next(packet.get()).value());
+      EXPECT_EQ(av_rescale_q(packet->pts, (*demuxer)->stream().time_base, spec.time_base), pts);
+      EXPECT_EQ(av_rescale_q(packet->dts, (*demuxer)->stream().time_base, spec.time_base), dts);
+    }
+  }
 }
 
 SoundTrack Sound(AVCodecID codec) {

@@ -175,8 +175,11 @@ absl::StatusOr<Clip> ClipSpec::Select(const FrameIndex& index, int64_t clip, uin
   return Cut(*this, timeline, start, timeline);
 }
 
-absl::StatusOr<Clip> ClipSpec::SelectAt(const FrameIndex& index, double seconds) const {
-  NVC_ASSIGN_OR_RETURN(const int64_t frame, index.FrameAt(seconds));
+absl::StatusOr<Clip> ClipSpec::SelectAt(const FrameIndex& index, double seconds,
+                                        double tolerance) const {
+  NVC_ASSIGN_OR_RETURN(const int64_t frame, index.FrameAt(seconds, tolerance));
+  // The frame's time is the one that was meant, if it is a little later.
+  seconds = std::max(seconds, index.frames()[static_cast<size_t>(frame)].time);
   const Timeline whole = TimelineOf(*this, index);
   return period == 0 ? Cut(*this, whole, frame, whole)
                      : Cut(*this, Timeline(index, period, seconds), 0, whole);

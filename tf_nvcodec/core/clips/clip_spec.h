@@ -56,9 +56,10 @@ struct ClipSpec {
   // is no such clip.
   absl::StatusOr<Clip> Select(const FrameIndex& index, int64_t clip, uint64_t seed) const;
 
-  // Returns the clip that begins with the frame on screen at `seconds`. Returns InvalidArgument
-  // when there is no frame then.
-  absl::StatusOr<Clip> SelectAt(const FrameIndex& index, double seconds) const;
+  // Returns the clip that begins with the frame on screen at `seconds`, as FrameIndex::FrameAt
+  // finds it. Returns InvalidArgument when there is no frame then.
+  absl::StatusOr<Clip> SelectAt(const FrameIndex& index, double seconds,
+                                double tolerance = 0) const;
 };
 
 }  // namespace nvc

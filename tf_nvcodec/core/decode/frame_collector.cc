@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -67,14 +68,15 @@ absl::StatusOr<FrameConverter*> FrameConverters::For(int worker, const AVFrame& 
   return converter.get();
 }
 
-absl::Status FrameCollector::Allocate(const FrameShape& shape) {
+absl::Status FrameCollector::Allocate(const Kind& first) {
   std::lock_guard<std::mutex> lock(mutex_);
   if (allocated_) return absl::OkStatus();
-  NVC_ASSIGN_OR_RETURN(void* memory, allocate_(shape, static_cast<int64_t>(frames_.size())));
+  NVC_ASSIGN_OR_RETURN(void* memory, allocate_(first.shape, static_cast<int64_t>(frames_.size())));
   base_ = static_cast<uint8_t*>(memory);
-  shape_ = shape;
+  shape_ = first.shape;
+  format_ = first.format;
   allocated_ = true;
-  if (base_ != nullptr) target_.SetMemory(base_, shape.bytes * frames_.size());
+  if (base_ != nullptr) target_.SetMemory(base_, shape_.bytes * frames_.size());
   return absl::OkStatus();
 }
 
@@ -88,25 +90,50 @@ absl::Status FrameCollector::Write(int worker, int frame, const AVFrame& picture
 
 absl::StatusOr<void*> FrameCollector::Place(int frame, const AVFrame& picture,
                                             const FrameShape& shape) {
-  NVC_RETURN_IF_ERROR(Allocate(shape));
-  const bool same_size = shape.height == shape_.height && shape.width == shape_.width;
-  if (same_size && shape.bytes != shape_.bytes) {
-    const char* const format = av_get_pix_fmt_name(static_cast<AVPixelFormat>(picture.format));
-    return absl::InvalidArgumentError(
-        absl::StrCat("the sample format changes inside the stream: frame ", frame, " (",
-                     format != nullptr ? format : "unknown", ") takes ", shape.bytes,
-                     " bytes, the first one decoded ", shape_.bytes,
-                     "; pass pixel_format=\"rgb\" or another than \"native\" to bring all frames "
-                     "to one format"));
-  }
-  if (!same_size) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the picture size changes inside the stream: frame ", frame, " gives ",
-                     shape.width, "x", shape.height, ", the first one decoded ", shape_.width, "x",
-                     shape_.height, "; pass size=(height, width) to bring all frames to one size"));
+  NVC_RETURN_IF_ERROR(Allocate({shape, picture.format}));
+  if (shape.height != shape_.height || shape.width != shape_.width || shape.bytes != shape_.bytes) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    others_[frame] = {shape, picture.format};
+    return nullptr;
   }
   const auto found = slots_of_frame_.find(frame);
   return found == slots_of_frame_.end() ? nullptr : Slot(found->second[0]);
+}
+
+absl::Status FrameCollector::CheckShapes(const DamagedFrames& damaged) const {
+  if (others_.empty()) return absl::OkStatus();
+  const std::set<int64_t> in_order(frames_.begin(), frames_.end());
+  const auto kind_of = [&](int frame) {
+    const auto other = others_.find(frame);
+    return other == others_.end() ? Kind{shape_, format_} : other->second;
+  };
+  const auto name = [](const Kind& kind) {
+    const char* const format = av_get_pix_fmt_name(static_cast<AVPixelFormat>(kind.format));
+    return format != nullptr ? format : "unknown";
+  };
+  int before = -1;
+  for (const int64_t wanted : in_order) {
+    const auto frame = static_cast<int>(wanted);
+    if (damaged.count(frame) > 0) continue;
+    const int last = before < 0 ? frame : before;
+    before = frame;
+    const Kind kind = kind_of(frame), old_kind = kind_of(last);
+    const FrameShape &shape = kind.shape, &old = old_kind.shape;
+    if (shape.height != old.height || shape.width != old.width) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("the picture size changes inside the stream: frame ", frame, " gives ",
+                       shape.width, "x", shape.height, ", frame ", last, " ", old.width, "x",
+                       old.height, "; pass size=(height, width) to bring all frames to one size"));
+    }
+    if (shape.bytes != old.bytes) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "the sample format changes inside the stream: frame ", frame, " (", name(kind),
+          ") takes ", shape.bytes, " bytes, frame ", last, " (", name(old_kind), ") ", old.bytes,
+          "; pass pixel_format=\"rgb\" or another than \"native\" to bring all frames to one "
+          "format"));
+    }
+  }
+  return absl::OkStatus();
 }
 
 absl::Status FrameCollector::Repeat(int frame) {
@@ -124,6 +151,7 @@ absl::StatusOr<std::vector<bool>> FrameCollector::Finish(const FrameIndex& index
                                                          OnError on_error,
                                                          std::vector<size_t>* slots) {
   converters_.Clear();  // they deliver their last frames
+  NVC_RETURN_IF_ERROR(CheckShapes(damaged));
   std::vector<bool> valid(frames_.size(), true);
   size_t good = frames_.size();
   size_t first_good = 0;

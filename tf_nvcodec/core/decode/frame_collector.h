@@ -101,14 +101,13 @@ class FrameCollector : public FrameSink {
                  const std::vector<int64_t>& frames, AllocateFrames allocate, FrameTarget* target);
 
   void Start(int workers) override { converters_.Start(workers); }
-  // Returns InvalidArgument when the stream changes its picture size or sample format and `output`
-  // does not bring all frames to one shape.
   absl::Status Write(int worker, int frame, const AVFrame& picture) override;
   void Leave(int worker) override { converters_.Leave(worker); }
 
   // The two halves of Write for a caller that converts frames itself, with a target that
   // IsImmediate. Place returns where a frame of `shape` made of `picture` belongs, or null if the
-  // batch has no such frame. Repeat copies it to the other places that it has in the batch.
+  // batch has no such frame or another shape. Repeat copies it to the other places that it has in
+  // the batch.
   absl::StatusOr<void*> Place(int frame, const AVFrame& picture, const FrameShape& shape);
   absl::Status Repeat(int frame);
 
@@ -119,12 +118,20 @@ class FrameCollector : public FrameSink {
   bool has_shape() const { return allocated_; }
 
   // Applies `on_error` after the last frame. Returns for each frame left in the batch whether it is
-  // valid. `slots` tells which of the wanted frames each one is.
+  // valid. `slots` tells which of the wanted frames each one is. Returns InvalidArgument when the
+  // stream changes its picture size or sample format and `output` does not bring all frames to one
+  // shape.
   absl::StatusOr<std::vector<bool>> Finish(const FrameIndex& index, const DamagedFrames& damaged,
                                            OnError on_error, std::vector<size_t>* slots);
 
  private:
-  absl::Status Allocate(const FrameShape& shape);
+  struct Kind {
+    FrameShape shape;
+    int format = -1;  // AVFrame::format of the picture
+  };
+
+  absl::Status Allocate(const Kind& first);
+  absl::Status CheckShapes(const DamagedFrames& damaged) const;
   uint8_t* Slot(size_t i) const { return base_ + i * shape_.bytes; }
 
   const std::vector<int64_t>& frames_;
@@ -133,10 +140,13 @@ class FrameCollector : public FrameSink {
   FrameTarget& target_;
   FrameConverters converters_;
 
-  std::mutex mutex_;  // guards the allocation
+  std::mutex mutex_;  // guards what follows until Finish
   bool allocated_ = false;
-  FrameShape shape_;
+  FrameShape shape_;  // of the first picture that came
+  int format_ = -1;
   uint8_t* base_ = nullptr;
+  // Frames of other shapes. At the end is known where in the order of display the shape changes.
+  std::unordered_map<int, Kind> others_;
 };
 
 }  // namespace nvc

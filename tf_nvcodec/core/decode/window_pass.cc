@@ -222,6 +222,7 @@ absl::Status WindowPass::Write(int worker, int frame, const AVFrame& picture) {
   const auto write = [&](FrameCollector* collector) -> absl::Status {
     NVC_RETURN_IF_ERROR(converter.status());
     NVC_ASSIGN_OR_RETURN(void* to, collector->Place(frame, picture, (*converter)->shape()));
+    if (to == nullptr) return absl::OkStatus();
     if (from == nullptr) {
       NVC_RETURN_IF_ERROR((*converter)->Convert(picture, to));
       from = to;

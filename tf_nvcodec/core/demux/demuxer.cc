@@ -13,6 +13,14 @@
 #include "tf_nvcodec/core/ffmpeg/ffmpeg_releases.h"
 #include "tf_nvcodec/core/format/codec_table.h"
 
+<<<<<<< HEAD
+=======
+extern "C" {
+#include <libavutil/display.h>
+#include <libavutil/encryption_info.h>
+}
+
+>>>>>>> h-small
 namespace nvc {
 namespace {
 
@@ -69,12 +77,47 @@ bool IsJpeg(const ByteSource& source) {
   return read.ok() && *read == sizeof begin && std::memcmp(begin, "\xff\xd8\xff", 3) == 0;
 }
 
-// FFmpeg's error for a format outside kFormats only lists the formats it allows.
-std::string WhyNot(int opened, const std::string& detail) {
-  if (absl::StrContains(detail, "whitelist")) {
-    return "tf_nvcodec does not read its format (for still images use tf.io.decode_image)";
+// Names the format of contents that FFmpeg would not open. `io` is still at their beginning.
+// FFmpeg's own error for a format outside kFormats only lists the formats it allows.
+std::string WhyNot(int opened, const std::string& detail, AVIOContext* io) {
+  if (!absl::StrContains(detail, "whitelist")) {
+    return absl::StrCat(FfmpegErrorText(opened), detail);
   }
-  return absl::StrCat(FfmpegErrorText(opened), detail);
+  const AVInputFormat* format = nullptr;
+  if (av_probe_input_buffer2(io, &format, "", nullptr, 0, kProbeBytes) < 0 || format == nullptr) {
+    return "tf_nvcodec does not read its format";
+  }
+  const absl::string_view name = format->name;
+  if (absl::EndsWith(name, "_pipe")) {
+    return absl::StrCat("it is a still image (", name, "), which tf.io.decode_image may read");
+  }
+  return absl::StrCat("it is ", format->long_name, " (", name,
+                      "), which tf_nvcodec does not read; remux a video by ffmpeg -i FILE -c copy "
+                      "out.mkv, or without -c copy where MKV can't hold its codec");
+}
+
+absl::Status Encrypted(absl::string_view container, absl::string_view scheme) {
+  return absl::InvalidArgumentError(
+      absl::StrCat("contents (", container, ") is encrypted (", scheme, "): decrypt it first",
+                   scheme == "cenc" ? ", ffmpeg -decryption_key KEY -i FILE -c copy out.mp4" : ""));
+}
+
+// Returns the four letters of a scheme of Common Encryption, such as cenc or cbcs; empty if the
+// packet is not encrypted.
+std::string EncryptionScheme(const AVPacket& packet) {
+  size_t bytes = 0;
+  const uint8_t* const data = av_packet_get_side_data(&packet, AV_PKT_DATA_ENCRYPTION_INFO, &bytes);
+  if (data == nullptr) return "";
+  AVEncryptionInfo* const info = av_encryption_info_get_side_data(data, bytes);
+  std::string scheme = "an unknown scheme";
+  if (info != nullptr && info->scheme != 0) {
+    scheme.clear();
+    for (int shift = 24; shift >= 0; shift -= 8) {
+      scheme += static_cast<char>(info->scheme >> shift & 0xff);
+    }
+  }
+  av_encryption_info_free(info);
+  return scheme;
 }
 
 void SetOrientation(const AVStream& stream, StreamInfo* info) {
@@ -198,7 +241,7 @@ absl::Status Demuxer::Initialize() {
     NVC_RETURN_IF_ERROR(read_error_);
     return absl::InvalidArgumentError(absl::StrCat(
         "contents (", source_->Size(),
-        " bytes) is not a video container that can be read: ", WhyNot(opened, log.Detail()),
+        " bytes) is not a video container that can be read: ", WhyNot(opened, log.Detail(), io_),
         "; mp4/mov, mkv/webm, avi, ts, flv, ivf, obu, gif and raw H.264/HEVC are read",
         HintOf(*source_)));
   }
@@ -237,6 +280,9 @@ absl::Status Demuxer::SelectStream() {
                                                    has_audio ? ", only audio" : "", log.Detail()));
   }
   AVStream* stream = format_->streams[stream_index_];
+  if (av_dict_get(stream->metadata, "enc_key_id", nullptr, 0) != nullptr) {
+    return Encrypted(container, "Matroska's ContentEncryption");
+  }
   stream_.container = container;
   stream_.codec.reset(avcodec_parameters_alloc());
   if (stream_.codec == nullptr ||
@@ -319,9 +365,15 @@ absl::StatusOr<bool> Demuxer::Next(AVPacket* packet) {
     if (packet->size == 0) continue;
     if (keeps_sound_ && IsSound(packet->stream_index)) return true;
     if (packet->stream_index != stream_index_) continue;
+<<<<<<< HEAD
     const bool skipped = wants_key_ && (packet->flags & AV_PKT_FLAG_KEY) == 0;
     NVC_RETURN_IF_ERROR(KeepPalette(packet, /*starts=*/wants_key_ && !skipped));
     if (skipped) continue;
+=======
+    const std::string scheme = EncryptionScheme(*packet);
+    if (!scheme.empty()) return Encrypted(format_->iformat->name, scheme);
+    if (wants_key_ && (packet->flags & AV_PKT_FLAG_KEY) == 0) continue;
+>>>>>>> h-small
     wants_key_ = false;
     return true;
   }

@@ -655,15 +655,16 @@ absl::Status FrameIndex::ReadPacket(const ByteSource& source, int i, AVPacket* o
   return absl::OkStatus();
 }
 
-absl::StatusOr<int64_t> FrameIndex::FrameAt(double seconds) const {
+absl::StatusOr<int64_t> FrameIndex::FrameAt(double seconds, double tolerance) const {
   const double end = frames_.back().time + frames_.back().duration;
-  if (!(seconds >= frames_.front().time && seconds < end)) {
+  const double latest = seconds + tolerance;
+  if (!(latest >= frames_.front().time && seconds < end)) {
     return absl::InvalidArgumentError(absl::StrCat("timestamp ", seconds,
                                                    " s is outside the video, [",
                                                    frames_.front().time, ", ", end, ") s"));
   }
   const auto next =
-      std::upper_bound(frames_.begin(), frames_.end(), seconds,
+      std::upper_bound(frames_.begin(), frames_.end(), latest,
                        [](double time, const FrameEntry& frame) { return time < frame.time; });
   return next - frames_.begin() - 1;
 }
@@ -671,6 +672,11 @@ absl::StatusOr<int64_t> FrameIndex::FrameAt(double seconds) const {
 void FrameIndex::SetFrameTimes() {
   double time = -std::numeric_limits<double>::infinity();
   for (FrameEntry& frame : frames_) frame.time = time = std::max(time, frame.pts);
+}
+
+double Float32Tolerance(float seconds) {
+  const float next = std::nextafter(seconds, std::numeric_limits<float>::infinity());
+  return (static_cast<double>(next) - static_cast<double>(seconds)) / 2;
 }
 
 absl::Status CheckSyncSamples(const FrameIndex& index, const ByteSource& source,

@@ -93,10 +93,10 @@ class FrameIndex {
   // `i`, so that decoded frames name their packet.
   absl::Status ReadPacket(const ByteSource& source, int i, AVPacket* out) const;
 
-  // Returns the index of the frame on screen at `seconds`. Returns InvalidArgument for a time
-  // before the first frame, after the last frame's end, or NaN. (OutOfRange would tell tf.data that
-  // the data ends.)
-  absl::StatusOr<int64_t> FrameAt(double seconds) const;
+  // Returns the index of the frame on screen at `seconds`, or of one that appears within
+  // `tolerance` after that. Returns InvalidArgument for a time before the first frame, after the
+  // last frame's end, or NaN. (OutOfRange would tell tf.data that the data ends.)
+  absl::StatusOr<int64_t> FrameAt(double seconds, double tolerance = 0) const;
 
  private:
   friend class FrameIndexBuilder;
@@ -127,6 +127,10 @@ class FrameIndex {
   std::string damage_;
   bool only_sample_table_ = false;
 };
+
+// Returns how much earlier than meant a time may be that was rounded to float32: half the distance
+// to the next number.
+double Float32Tolerance(float seconds);
 
 // Reads the packets at which decoding of `frames` (display indices) starts. Returns Aborted when
 // one of them is not a random access point. Then the sample table is wrong, and the caller has to

@@ -9,9 +9,11 @@
 #include "tf_nvcodec/core/bitstream/parameter_sets.h"
 #include "tf_nvcodec/core/ffmpeg/av_log.h"
 #include "tf_nvcodec/core/ffmpeg/av_ptr.h"
+#include "tf_nvcodec/core/mux/exact_times.h"
 
 extern "C" {
 #include <libavcodec/avcodec.h>
+#include <libavutil/dict.h>
 }
 
 namespace nvc {
@@ -134,7 +136,10 @@ absl::Status FileMuxer::Start(const AVPacket& first) {
   if (tags_.has_value()) NVC_RETURN_IF_ERROR(TagStream(*tags_, stream_));
   stream_->time_base = spec_.time_base;
   if (spec_.frame_rate.num > 0) stream_->avg_frame_rate = spec_.frame_rate;
-  const int written = avformat_write_header(context_, nullptr);
+  AVDictionary* settings = nullptr;
+  StoreExactTimes(TraitsOf(spec_.container), spec_.time_base, context_, &settings);
+  const int written = avformat_write_header(context_, &settings);
+  av_dict_free(&settings);
   if (written >= 0) return absl::OkStatus();
   const absl::Status status = Error(written, "writing the header of");
   return absl::Status(status.code(), absl::StrCat(status.message(), log.Detail()));

@@ -7,6 +7,7 @@
 #include "tf_nvcodec/core/base/status.h"
 #include "tf_nvcodec/core/bitstream/parameter_sets.h"
 #include "tf_nvcodec/core/ffmpeg/av_log.h"
+#include "tf_nvcodec/core/mux/exact_times.h"
 
 extern "C" {
 #include <libavutil/dict.h>
@@ -96,6 +97,7 @@ absl::Status Muxer::Start(const AVCodecContext& encoder, const FrameTiming& timi
   if (timing.constant()) stream_->avg_frame_rate = timing.frame_rate();
 
   AVDictionary* settings = nullptr;
+  StoreExactTimes(TraitsOf(options_.container), time_base_, context_, &settings);
   const std::string movflags = MovFlags(options_);
   if (mp4_like && !movflags.empty()) av_dict_set(&settings, "movflags", movflags.c_str(), 0);
   const int written = avformat_write_header(context_, &settings);
