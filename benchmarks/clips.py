@@ -3,7 +3,7 @@
 All come from the real clip of the tests (Big Buck Bunny, 1280x720, 132 frames), looped and scaled
 up, so that motion, noise and bit rate are those of film rather than of a test card. The 1080p clips
 have 663 frames at 24 frames/s, a closed GOP of 50 frames and 2 B-frames; `gop_clip` names those
-with other GOPs, and `pass_clip` those with twice as many frames.
+with other GOPs, and `pass_clip` those that end after 300 frames.
 
     python -m benchmarks.clips            # make what is missing, print the paths
 """
@@ -22,7 +22,7 @@ CACHE = Path(os.environ.get("NVC_BENCH_CACHE", ROOT / "build" / "bench"))
 SOURCE = ROOT / "tests" / "golden" / "media" / "bigbuckbunny_720p.mp4"
 
 FULL_FRAMES = 663
-PASS_FRAMES = 2 * FULL_FRAMES
+PASS_FRAMES = 300
 GOP = 50
 FIRST_FRAME_RATES = {"h264": (17, 23, 28), "hevc": (17, 22, 28)}  # codec -> crf
 _LOOP = ["-stream_loop", "-1", "-i", "{source}", "-an", "-frames:v", "{frames}"]
@@ -63,8 +63,8 @@ def gop_clip(codec: str, gop: str) -> str:
 
 
 def pass_clip(codec: str, gop: str) -> str:
-    """Returns the name of the clip with PASS_FRAMES frames: the packets of `gop_clip`, twice."""
-    return f"{gop_clip(codec, gop)}_twice"
+    """Returns the name of the clip with PASS_FRAMES frames: the first packets of `gop_clip`."""
+    return f"{gop_clip(codec, gop)}_pass"
 
 
 # name -> (container, frames, ffmpeg's arguments between the input and the output)
@@ -94,7 +94,7 @@ RECIPES: dict[str, tuple] = {
         ["-vf", "scale=960:540,setpts=N/24/TB", "-r", "24", "-pix_fmt", "yuv420p"]
         + ["-c:v", "libx264", "-preset", "veryfast", "-crf", "26", "-g", str(GOP), "-bf", "2"],
     ),
-    # pass_memory reads an hour of this: three GOPs at a low bit rate.
+    # pass_memory reads ten minutes of this: three GOPs at a low bit rate.
     "h264_1080p_low": (
         "mp4",
         750,
@@ -103,7 +103,7 @@ RECIPES: dict[str, tuple] = {
         + ["-c:v", "libx264", "-preset", "veryfast", "-crf", "30", "-g", "250"]
         + ["-keyint_min", "250", "-sc_threshold", "0", "-bf", "2"],
     ),
-    "h264_1080p_hour": ("mp4", 24 * 3600, ["-c", "copy"]),
+    "h264_1080p_minutes": ("mp4", 24 * 600, ["-c", "copy"]),
     # nvdec_batch reads these: three GOPs of the 1080p clips.
     "h264_1080p_6s": ("mp4", 3 * GOP, ["-c", "copy"]),
     "hevc_1080p_6s": ("mp4", 3 * GOP, ["-c", "copy"]),
@@ -122,7 +122,7 @@ RECIPES: dict[str, tuple] = {
 # Clips that are copies of another clip's packets, over and over.
 _LOOPED = {
     **{pass_clip(codec, gop): gop_clip(codec, gop) for gop in GOPS for codec in CODECS},
-    "h264_1080p_hour": "h264_1080p_low",
+    "h264_1080p_minutes": "h264_1080p_low",
     "h264_1080p_6s": "h264_1080p",
     "hevc_1080p_6s": "hevc_1080p",
 }

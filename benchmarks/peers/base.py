@@ -53,11 +53,19 @@ class Peer:
         """Decodes every frame of the clip into one array."""
         raise NotImplementedError
 
-    def decode_pass(self, path: str, *, start: int, count: int) -> Any:
-        """Reads the clip from frame `start` to its end, `count` frames at a time.
+    def decode_pass(self, path: str, *, count: int) -> Any:
+        """Reads the clip from front to back, `count` frames at a time.
 
         It yields NumPy arrays, uint8 [n, H, W, 3], each with memory of its own. The last may have
         fewer frames. A yardstick, which makes no arrays, returns the number of frames instead.
+        """
+        raise NotImplementedError
+
+    def decode_each(self, path: str) -> Any:
+        """Yields the clip's frames one by one, NumPy arrays [H, W, 3] that nobody keeps.
+
+        It is the loop that the library's documentation shows, with frame threads or as many threads
+        as cores where it names them. A yardstick returns the number of frames instead.
         """
         raise NotImplementedError
 

@@ -52,10 +52,8 @@ class OpenCV(TfDataClips):
             cv2.cvtColor(self._read(capture), cv2.COLOR_BGR2RGB, out[index])
         return out
 
-    def decode_pass(self, path: str, *, start: int, count: int) -> Iterator[Any]:
+    def decode_pass(self, path: str, *, count: int) -> Iterator[Any]:
         capture = self._open(path)
-        for _ in range(start):
-            capture.grab()
         ok, frame = capture.read()
         while ok:
             out, filled = self._np.empty((count, *frame.shape), self._np.uint8), 0
@@ -64,6 +62,14 @@ class OpenCV(TfDataClips):
                 filled += 1
                 ok, frame = capture.read(frame)
             yield out[:filled]
+
+    def decode_each(self, path: str) -> Iterator[Any]:
+        capture = self._open(path)
+        while capture.isOpened():
+            ok, frame = capture.read()
+            if not ok:
+                break
+            yield self._cv2.cvtColor(frame, self._cv2.COLOR_BGR2RGB)
 
     def decode_windows(self, path: str, *, count: int, step: int) -> Iterator[Any]:
         capture = self._open(path)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import bisect
 import fractions
 import io
-import itertools
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -43,11 +42,18 @@ class PyAV(TfDataClips):
                 out[index] = frame.to_ndarray(format="rgb24")
             return out
 
-    def decode_pass(self, path: str, *, start: int, count: int) -> Iterator[Any]:
+    def decode_pass(self, path: str, *, count: int) -> Iterator[Any]:
         container, stream = self._open(path)
         with container:
-            decoded = itertools.islice(container.decode(stream), start, None)
-            yield from gathered((frame.to_ndarray(format="rgb24") for frame in decoded), count)
+            frames = (frame.to_ndarray(format="rgb24") for frame in container.decode(stream))
+            yield from gathered(frames, count)
+
+    def decode_each(self, path: str) -> Iterator[Any]:
+        with self._av.open(path) as container:
+            stream = container.streams.video[0]
+            stream.thread_type = "AUTO"
+            for frame in container.decode(stream):
+                yield frame.to_ndarray(format="rgb24")
 
     def decode_windows(self, path: str, *, count: int, step: int) -> Iterator[Any]:
         container, stream = self._open(path)
