@@ -3,7 +3,7 @@
 All come from the real clip of the tests (Big Buck Bunny, 1280x720, 132 frames), looped and scaled
 up, so that motion, noise and bit rate are those of film rather than of a test card. The 1080p clips
 have 663 frames at 24 frames/s, a closed GOP of 50 frames and 2 B-frames; `gop_clip` names those
-with other GOPs, and `pass_clip` those that end after 300 frames.
+with other GOPs.
 
     python -m benchmarks.clips            # make what is missing, print the paths
 """
@@ -22,7 +22,6 @@ CACHE = Path(os.environ.get("NVC_BENCH_CACHE", ROOT / "build" / "bench"))
 SOURCE = ROOT / "tests" / "golden" / "media" / "bigbuckbunny_720p.mp4"
 
 FULL_FRAMES = 663
-PASS_FRAMES = 300
 GOP = 50
 FIRST_FRAME_RATES = {"h264": (17, 23, 28), "hevc": (17, 22, 28)}  # codec -> crf
 _LOOP = ["-stream_loop", "-1", "-i", "{source}", "-an", "-frames:v", "{frames}"]
@@ -62,21 +61,10 @@ def gop_clip(codec: str, gop: str) -> str:
     return f"{codec}_1080p" + ("" if gop == "gop 50" else f"_{gop.replace(' ', '')}")
 
 
-def pass_clip(codec: str, gop: str) -> str:
-    """Returns the name of the clip with PASS_FRAMES frames: the first packets of `gop_clip`."""
-    return f"{gop_clip(codec, gop)}_pass"
-
-
 # name -> (container, frames, ffmpeg's arguments between the input and the output)
 RECIPES: dict[str, tuple] = {
     **{
         gop_clip(codec, gop): ("mp4", FULL_FRAMES, _1080P + _TAGS + _encoder(codec, gop))
-        for gop in GOPS
-        for codec in CODECS
-    },
-    # decode_pass reads these.
-    **{
-        pass_clip(codec, gop): ("mp4", PASS_FRAMES, ["-c", "copy"])
         for gop in GOPS
         for codec in CODECS
     },
@@ -121,7 +109,6 @@ RECIPES: dict[str, tuple] = {
 }
 # Clips that are copies of another clip's packets, over and over.
 _LOOPED = {
-    **{pass_clip(codec, gop): gop_clip(codec, gop) for gop in GOPS for codec in CODECS},
     "h264_1080p_minutes": "h264_1080p_low",
     "h264_1080p_6s": "h264_1080p",
     "hevc_1080p_6s": "hevc_1080p",

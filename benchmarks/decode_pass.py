@@ -1,8 +1,7 @@
 """Measures reading a 1080p clip from front to back, as RGB arrays of 16 or 64 frames.
 
-The clips have 12.5 s of H.264, HEVC or AV1 with a key frame at every 50 frames, and of one codec
-each with other GOPs. The yardstick, `ffmpeg -f null`, decodes and makes no RGB. "windows" are
-ranges of 16 frames at every 8th frame, for which the peers seek.
+The clips have 28 s of H.264, HEVC or AV1 with a key frame at every 50 frames, and of one codec each
+with other GOPs. The yardstick, `ffmpeg -f null`, decodes and makes no RGB.
 """
 
 from __future__ import annotations
@@ -10,11 +9,9 @@ from __future__ import annotations
 from benchmarks import clips, peers
 from benchmarks.case import Case
 from benchmarks.harness import Benchmark
-from benchmarks.peers.base import windows
 
 DATASET = f"{peers.OURS} VideoDataset"
 FORMS = {peers.OURS: "iter_video", DATASET: "VideoDataset"}
-WINDOW, STEP = 16, 8
 READS = (
     *((codec, "gop 50", count) for codec in clips.CODECS for count in (16, 64)),
     ("h264", "gop 12", 16),
@@ -26,26 +23,18 @@ READS = (
 
 def main() -> None:
     bench = Benchmark("decode_pass", "A 1080p clip from front to back")
-    indices = range(clips.PASS_FRAMES)
+    indices = range(clips.FULL_FRAMES)
     for codec, gop, count in READS:
         name = f"{codec} {gop}, {count} frames a read"
         if not bench.wants(name):
             continue
-        arguments = {"path": str(bench.clip(clips.pass_clip(codec, gop))), "count": count}
+        arguments = {"path": str(bench.clip(clips.gop_clip(codec, gop))), "count": count}
         case = Case(name, "decode_pass", arguments, len(indices), indices, stream=True)
         done = bench.run(case)
         for form, what in FORMS.items():
             bench.target(done, f"{what}: the fastest peer's", 1.0, form=form)
             text = f"{what}: at least 0.95 of ffmpeg -f null"
             bench.target(done, text, 0.95, against="ffmpeg CLI", form=form)
-    name = f"h264 gop 50, windows of {WINDOW} by {STEP}"
-    if bench.wants(name):
-        starts = windows(clips.PASS_FRAMES, WINDOW, STEP)
-        every = [index for start in starts for index in range(start, start + WINDOW)]
-        arguments = {"path": str(bench.clip(clips.pass_clip("h264", "gop 50"))), "count": WINDOW}
-        arguments["step"] = STEP
-        case = Case(name, "decode_windows", arguments, len(every), every, stream=True)
-        bench.target(bench.run(case), "at least 3x the fastest peer", 3.0, form=DATASET)
     bench.finish()
 
 

@@ -69,13 +69,6 @@ class Peer:
         """
         raise NotImplementedError
 
-    def decode_windows(self, path: str, *, count: int, step: int) -> Any:
-        """Yields arrays as `decode_pass` does, of `count` frames at each `step`-th frame.
-
-        A window that does not fit before the end of the clip is left out.
-        """
-        raise NotImplementedError
-
     def decode_frames(self, path: str, indices: Sequence[int]) -> Any:
         """Opens the clip and decodes the frames at `indices`, in their order."""
         raise NotImplementedError
@@ -167,11 +160,6 @@ def read_raw_frames(path: str, pixel_format: str, width: int, height: int) -> An
 def first_tick(seconds: float, time_base: fractions.Fraction) -> int:
     """Returns `seconds` in units of `time_base`, rounded to the nearest."""
     return round(seconds / time_base)
-
-
-def windows(frames: int, count: int, step: int) -> range:
-    """Returns the first frames of the windows of a clip."""
-    return range(0, frames - count + 1, step)
 
 
 def gathered(frames: Iterable[Any], count: int) -> Iterator[Any]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from benchmarks.peers.base import gathered, windows
+from benchmarks.peers.base import gathered
 from benchmarks.peers.tf_data import TfDataClips
 
 
@@ -35,11 +35,6 @@ class Decord2(TfDataClips):
         reader = self._decord.VideoReader(path)
         for index in range(len(reader)):
             yield reader[index].asnumpy()
-
-    def decode_windows(self, path: str, *, count: int, step: int) -> Iterator[Any]:
-        reader = self._decord.VideoReader(path)
-        for start in windows(len(reader), count, step):
-            yield reader.get_batch(range(start, start + count)).asnumpy()
 
     def decode_frames(self, path: str, indices: Sequence[int]) -> Any:
         return self._decord.VideoReader(path).get_batch(list(indices)).asnumpy()

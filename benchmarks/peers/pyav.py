@@ -12,7 +12,7 @@ import io
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from benchmarks.peers.base import first_tick, gathered, read_raw_frames, windows
+from benchmarks.peers.base import first_tick, gathered, read_raw_frames
 from benchmarks.peers.tf_data import TfDataClips
 
 
@@ -54,12 +54,6 @@ class PyAV(TfDataClips):
             stream.thread_type = "AUTO"
             for frame in container.decode(stream):
                 yield frame.to_ndarray(format="rgb24")
-
-    def decode_windows(self, path: str, *, count: int, step: int) -> Iterator[Any]:
-        container, stream = self._open(path)
-        with container:
-            for start in windows(stream.frames, count, step):
-                yield self._np.stack(self._range(container, stream, start, count))
 
     def _frames_from(self, container: Any, stream: Any, index: int) -> Iterator[tuple[int, Any]]:
         """Yields frames with their indices, from the key frame at or before `index` on."""

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from benchmarks.peers.base import Peer, read_raw_frames
 
 # The operations that take the path and need nothing prepared.
-_BY_PATH = ("dataset", "decode_each", "decode_pass", "decode_windows")
+_BY_PATH = ("dataset", "decode_each", "decode_pass")
 
 
 class _TfNvcodec(Peer):
@@ -207,7 +207,7 @@ class TfNvcodec(_TfNvcodec):
 
 
 class TfNvcodecDataset(_TfNvcodec):
-    """VideoDataset as a reader of one video, whose clips follow each other or overlap."""
+    """VideoDataset as a reader of one video, whose clips follow each other."""
 
     name = "tf_nvcodec VideoDataset"
 
@@ -219,17 +219,10 @@ class TfNvcodecDataset(_TfNvcodec):
             # A time a quarter into the frame is safe from rounding.
             self._times = [(first + 0.25) / float(info.fps) for first in firsts]
 
-    def _clips(self, path: str, **how: Any) -> Iterator[Any]:
-        dataset = self._nvc.VideoDataset(path, index_cache=False, **how)
-        self.iterator = dataset.as_numpy_iterator()  # kept, as by `read_through`
-        return self.iterator
-
     def decode_pass(self, path: str, *, count: int) -> Iterator[Any]:
         # With clip_step, a dataset leaves out the frames behind the last whole clip. The clip that
         # begins at a given time is padded instead, and its mask tells the video's own frames.
-        for clip in self._clips(path, clip_length=count, clip_at=self._times):
+        dataset = self._nvc.VideoDataset(path, count, clip_at=self._times, index_cache=False)
+        self.iterator = dataset.as_numpy_iterator()  # kept, as by `read_through`
+        for clip in self.iterator:
             yield clip["frames"][: clip["mask"].sum()]
-
-    def decode_windows(self, path: str, *, count: int, step: int) -> Iterator[Any]:
-        for clip in self._clips(path, clip_length=count, clip_step=step):
-            yield clip["frames"]

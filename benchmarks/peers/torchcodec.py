@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
 
-from benchmarks.peers.base import read_raw_frames, windows
+from benchmarks.peers.base import read_raw_frames
 from benchmarks.peers.tf_data import TfDataClips
 
 
@@ -58,11 +58,6 @@ class TorchCodec(TfDataClips):
     def decode_each(self, path: str) -> Iterator[Any]:
         for frame in self._open(path, self.threads):
             yield frame.numpy()
-
-    def decode_windows(self, path: str, *, count: int, step: int) -> Iterator[Any]:
-        decoder = self._open(path, self.short_threads)
-        for start in windows(len(decoder), count, step):
-            yield decoder.get_frames_in_range(start, start + count).data.numpy()
 
     def decode_frames(self, path: str, indices: Sequence[int]) -> Any:
         return self._open(path, self.short_threads).get_frames_at(list(indices)).data
@@ -125,5 +120,4 @@ class TorchCodecApproximate(TorchCodec):
     decode_full = TfDataClips.decode_full
     decode_pass = TfDataClips.decode_pass
     decode_each = TfDataClips.decode_each
-    decode_windows = TfDataClips.decode_windows
     encode_x264 = TfDataClips.encode_x264

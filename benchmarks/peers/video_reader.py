@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.peers.base import windows
+from benchmarks.peers.base import gathered
 from benchmarks.peers.tf_data import TfDataClips
 
 
@@ -34,17 +34,11 @@ class VideoReaderRs(TfDataClips):
         return self._reader(path).decode()
 
     def decode_pass(self, path: str, *, count: int) -> Iterator[Any]:
-        reader = self._reader(path)
-        for first in range(0, len(reader), count):
-            yield reader.decode(first, min(first + count, len(reader)))
+        # decode(first, last) seeks to each range.
+        yield from gathered(self.decode_each(path), count)
 
     def decode_each(self, path: str) -> Iterator[Any]:
         yield from self._reader(path)
-
-    def decode_windows(self, path: str, *, count: int, step: int) -> Iterator[Any]:
-        reader = self._reader(path)
-        for start in windows(len(reader), count, step):
-            yield reader.decode(start, start + count)
 
     def decode_frames(self, path: str, indices: Sequence[int]) -> Any:
         return self._reader(path).get_batch(list(indices))
