@@ -29,8 +29,15 @@ _1080P = ["-vf", "scale=1920:1080:flags=bicubic,setpts=N/24/TB", "-r", "24", "-p
 _TAGS = ["-colorspace", "bt709", "-color_primaries", "bt709", "-color_trc", "bt709"]
 # Frames from one key frame to the next. In an open GOP, pictures that are shown before its key
 # frame refer to the GOP before it ("leading pictures").
-GOPS = {"gop 12": 12, "gop 50": GOP, "gop 250": 250, "open gop": GOP, "intra": 1}
+GOPS = {"gop 50": GOP, "gop 250": 250, "open gop": GOP, "intra": 1}
 CODECS = ("h264", "hevc", "av1")
+# The 1080p clips: a codec and its GOP.
+_FILMS = (
+    *((codec, "gop 50") for codec in CODECS),
+    ("hevc", "gop 250"),
+    ("h264", "open gop"),
+    ("h264", "intra"),
+)
 
 
 def _encoder(codec: str, gop: str) -> list[str]:
@@ -45,15 +52,7 @@ def _encoder(codec: str, gop: str) -> list[str]:
         parameters += f":bframes={3 if is_open else 2}:log-level=error"
         arguments = ["-c:v", "libx265", "-preset", "fast", "-crf", "22"]
         return arguments + ["-x265-params", parameters, "-tag:v", "hvc1"]
-    arguments = ["-c:v", "libsvtav1", "-preset", "9", "-crf", "28"]
-    if is_open:
-        # SVT-AV1 begins an open GOP with an intra-only frame: only the first frame is a key frame.
-        return arguments + ["-g", length, "-svtav1-params", "irefresh-type=1"]
-    if gop == "intra":
-        # With "-g 1" it makes intra-only frames, which are no key frames.
-        arguments += ["-g", str(GOP), "-force_key_frames", "expr:1"]
-        return arguments + ["-svtav1-params", "enable-force-key-frames=1"]
-    return arguments + ["-g", length]
+    return ["-c:v", "libsvtav1", "-preset", "9", "-crf", "28", "-g", length]
 
 
 def gop_clip(codec: str, gop: str) -> str:
@@ -65,8 +64,7 @@ def gop_clip(codec: str, gop: str) -> str:
 RECIPES: dict[str, tuple] = {
     **{
         gop_clip(codec, gop): ("mp4", FULL_FRAMES, _1080P + _TAGS + _encoder(codec, gop))
-        for gop in GOPS
-        for codec in CODECS
+        for codec, gop in _FILMS
     },
     # decode_first_frame reads this small clip, as in a data set of many short videos.
     "h264_small": (
