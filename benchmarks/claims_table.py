@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -74,29 +73,21 @@ def _cell(row: dict[str, Any] | None, unit: str) -> str:
 
 def _footer(documents: list[dict[str, Any]]) -> str:
     machine = documents[0]["machine"]
-    rounds = _span(document["rounds"] for document in documents)
-    measured = [row for d in documents for case in d["cases"] for row in case["rows"]]
-    if any(len(row.get("seconds", ())) == 1 for row in measured):
-        rounds += " rounds (memory, and peers far behind the fastest: one round)"
-    else:
-        rounds += " rounds"
-    dates = _span(document["machine"]["date"] for document in documents)
+    for key in ("cpu", "cores", "system", "date"):
+        found = {str(document["machine"][key]): document["name"] for document in documents}
+        if len(found) > 1:
+            raise SystemExit(f"results of several runs ({found}): `make bench` measures all anew")
+    rounds = max(document["rounds"] for document in documents)
     versions: dict[str, str] = {}
     for document in documents:
         versions.update(document["peers"])
     named = ", ".join(f"{peer} {version}" for peer, version in sorted(versions.items()))
     return (
-        f"Medians of {rounds} on {machine['cpu']}, {machine['cores']} cores,"
-        f" {machine['system']}, FFmpeg {machine['ffmpeg']}, {dates}. The brackets say how"
+        f"Medians of {rounds} rounds (memory: one) on {machine['cpu']}, {machine['cores']} cores,"
+        f" {machine['system']}, FFmpeg {machine['ffmpeg']}, {machine['date']}. The brackets say how"
         f" many times as fast tf_nvcodec is.{_memory_note(documents)}"
         f" Versions: {named}."
     )
-
-
-def _span(values: Iterable[Any]) -> str:
-    """Returns the smallest and the largest of `values` as text."""
-    ordered = sorted(values)
-    return " to ".join(dict.fromkeys(str(value) for value in (ordered[0], ordered[-1])))
 
 
 def _memory_note(documents: list[dict[str, Any]]) -> str:

@@ -3,7 +3,7 @@
 All come from the real clip of the tests (Big Buck Bunny, 1280x720, 132 frames), looped and scaled
 up, so that motion, noise and bit rate are those of film rather than of a test card. The 1080p clips
 have 663 frames at 24 frames/s, a closed GOP of 50 frames and 2 B-frames; `gop_clip` names those
-with other GOPs, and `pass_clip` those with twice as many frames.
+with other GOPs.
 
     python -m benchmarks.clips            # make what is missing, print the paths
 """
@@ -22,7 +22,6 @@ CACHE = Path(os.environ.get("NVC_BENCH_CACHE", ROOT / "build" / "bench"))
 SOURCE = ROOT / "tests" / "golden" / "media" / "bigbuckbunny_720p.mp4"
 
 FULL_FRAMES = 663
-PASS_FRAMES = 2 * FULL_FRAMES
 GOP = 50
 FIRST_FRAME_RATES = {"h264": (17, 23, 28), "hevc": (17, 22, 28)}  # codec -> crf
 _LOOP = ["-stream_loop", "-1", "-i", "{source}", "-an", "-frames:v", "{frames}"]
@@ -30,8 +29,15 @@ _1080P = ["-vf", "scale=1920:1080:flags=bicubic,setpts=N/24/TB", "-r", "24", "-p
 _TAGS = ["-colorspace", "bt709", "-color_primaries", "bt709", "-color_trc", "bt709"]
 # Frames from one key frame to the next. In an open GOP, pictures that are shown before its key
 # frame refer to the GOP before it ("leading pictures").
-GOPS = {"gop 12": 12, "gop 50": GOP, "gop 250": 250, "open gop": GOP, "intra": 1}
+GOPS = {"gop 50": GOP, "gop 250": 250, "open gop": GOP, "intra": 1}
 CODECS = ("h264", "hevc", "av1")
+# The 1080p clips: a codec and its GOP.
+_FILMS = (
+    *((codec, "gop 50") for codec in CODECS),
+    ("hevc", "gop 250"),
+    ("h264", "open gop"),
+    ("h264", "intra"),
+)
 
 
 def _encoder(codec: str, gop: str) -> list[str]:
@@ -46,15 +52,7 @@ def _encoder(codec: str, gop: str) -> list[str]:
         parameters += f":bframes={3 if is_open else 2}:log-level=error"
         arguments = ["-c:v", "libx265", "-preset", "fast", "-crf", "22"]
         return arguments + ["-x265-params", parameters, "-tag:v", "hvc1"]
-    arguments = ["-c:v", "libsvtav1", "-preset", "9", "-crf", "28"]
-    if is_open:
-        # SVT-AV1 begins an open GOP with an intra-only frame: only the first frame is a key frame.
-        return arguments + ["-g", length, "-svtav1-params", "irefresh-type=1"]
-    if gop == "intra":
-        # With "-g 1" it makes intra-only frames, which are no key frames.
-        arguments += ["-g", str(GOP), "-force_key_frames", "expr:1"]
-        return arguments + ["-svtav1-params", "enable-force-key-frames=1"]
-    return arguments + ["-g", length]
+    return ["-c:v", "libsvtav1", "-preset", "9", "-crf", "28", "-g", length]
 
 
 def gop_clip(codec: str, gop: str) -> str:
@@ -62,23 +60,11 @@ def gop_clip(codec: str, gop: str) -> str:
     return f"{codec}_1080p" + ("" if gop == "gop 50" else f"_{gop.replace(' ', '')}")
 
 
-def pass_clip(codec: str, gop: str) -> str:
-    """Returns the name of the clip with PASS_FRAMES frames: the packets of `gop_clip`, twice."""
-    return f"{gop_clip(codec, gop)}_twice"
-
-
 # name -> (container, frames, ffmpeg's arguments between the input and the output)
 RECIPES: dict[str, tuple] = {
     **{
         gop_clip(codec, gop): ("mp4", FULL_FRAMES, _1080P + _TAGS + _encoder(codec, gop))
-        for gop in GOPS
-        for codec in CODECS
-    },
-    # decode_pass reads these.
-    **{
-        pass_clip(codec, gop): ("mp4", PASS_FRAMES, ["-c", "copy"])
-        for gop in GOPS
-        for codec in CODECS
+        for codec, gop in _FILMS
     },
     # decode_first_frame reads this small clip, as in a data set of many short videos.
     "h264_small": (
@@ -94,7 +80,7 @@ RECIPES: dict[str, tuple] = {
         ["-vf", "scale=960:540,setpts=N/24/TB", "-r", "24", "-pix_fmt", "yuv420p"]
         + ["-c:v", "libx264", "-preset", "veryfast", "-crf", "26", "-g", str(GOP), "-bf", "2"],
     ),
-    # pass_memory reads an hour of this: three GOPs at a low bit rate.
+    # pass_memory reads ten minutes of this: three GOPs at a low bit rate.
     "h264_1080p_low": (
         "mp4",
         750,
@@ -103,7 +89,7 @@ RECIPES: dict[str, tuple] = {
         + ["-c:v", "libx264", "-preset", "veryfast", "-crf", "30", "-g", "250"]
         + ["-keyint_min", "250", "-sc_threshold", "0", "-bf", "2"],
     ),
-    "h264_1080p_hour": ("mp4", 24 * 3600, ["-c", "copy"]),
+    "h264_1080p_minutes": ("mp4", 24 * 600, ["-c", "copy"]),
     # nvdec_batch reads these: three GOPs of the 1080p clips.
     "h264_1080p_6s": ("mp4", 3 * GOP, ["-c", "copy"]),
     "hevc_1080p_6s": ("mp4", 3 * GOP, ["-c", "copy"]),
@@ -121,8 +107,7 @@ RECIPES: dict[str, tuple] = {
 }
 # Clips that are copies of another clip's packets, over and over.
 _LOOPED = {
-    **{pass_clip(codec, gop): gop_clip(codec, gop) for gop in GOPS for codec in CODECS},
-    "h264_1080p_hour": "h264_1080p_low",
+    "h264_1080p_minutes": "h264_1080p_low",
     "h264_1080p_6s": "h264_1080p",
     "hevc_1080p_6s": "hevc_1080p",
 }

@@ -14,7 +14,7 @@ from benchmarks import clips
 from benchmarks.case import Case
 from benchmarks.harness import Benchmark
 
-COUNT, SIZE, BATCH, CLIPS, FPS = 16, 224, 8, 32, 24.0
+COUNT, SIZE, BATCH, CLIPS, FPS = 16, 224, 8, 16, 24.0
 
 
 def random_clips(path: str) -> list[tuple[str, int]]:

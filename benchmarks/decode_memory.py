@@ -14,7 +14,7 @@ from typing import Any
 from benchmarks import clips, peers
 from benchmarks.case import Case, Row
 from benchmarks.harness import Benchmark
-from benchmarks.process import PATIENCE_S, offers
+from benchmarks.process import offers
 
 _RANGES = 12
 _FRAME_MB = 960 * 540 * 3 / 1e6
@@ -22,8 +22,8 @@ _FRAME_MB = 960 * 540 * 3 / 1e6
 _SLACK_MB = 115.0
 
 
-def measure(bench: Benchmark, case: Case, patience: float = PATIENCE_S) -> None:
-    """Measures the peak of each peer in a new process, which has `patience` seconds to answer."""
+def measure(bench: Benchmark, case: Case) -> None:
+    """Measures the peak of each peer in a new process."""
     if not bench.wants(case.name):
         return
     print(f"\n{bench.title}: {case.name}", flush=True)
@@ -34,7 +34,7 @@ def measure(bench: Benchmark, case: Case, patience: float = PATIENCE_S) -> None:
         row = Row(peer=name)
         answer: dict[str, Any] = {"error": f"absent ({worker.absent})"}
         if not worker.absent:
-            answer = worker.call(case.operation, case.arguments, patience=patience)
+            answer = worker.call(case.operation, case.arguments)
         frames = answer.get("frames", case.frames)
         if case.frames and frames != case.frames:
             answer = {"error": f"read {frames} frames, not {case.frames}"}

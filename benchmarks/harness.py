@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import os
 import statistics
 from pathlib import Path
@@ -21,9 +20,7 @@ from benchmarks import check, clips, machine, peers
 from benchmarks.case import Case, Row
 from benchmarks.process import Worker, offers
 
-ROUNDS = 5
-# A peer this many times slower than the fastest peer gets one round, because it decides nothing.
-HOPELESS = 8.0
+ROUNDS = 3
 # The frames after which the untimed call of an operation that yields arrays ends.
 _WARM_FRAMES = 64
 _RESULTS = Path(__file__).resolve().parent / "results"
@@ -32,10 +29,8 @@ _RESULTS = Path(__file__).resolve().parent / "results"
 class Benchmark:
     """A run of a script: its options, workers, cases, targets and result file."""
 
-    def __init__(
-        self, name: str, title: str, rounds: int = ROUNDS, hopeless: float = HOPELESS
-    ) -> None:
-        self.name, self.title, self.hopeless = name, title, hopeless
+    def __init__(self, name: str, title: str, rounds: int = ROUNDS) -> None:
+        self.name, self.title = name, title
         parser = argparse.ArgumentParser(prog=f"python -m benchmarks.{name}", description=title)
         parser.add_argument("--peers", help="names, comma separated (default: all)")
         parser.add_argument("--cases", help="only cases whose name contains this")
@@ -128,8 +123,6 @@ class Benchmark:
         case.rows = [self._first(case, name, finish) for name in self.names]
         able = [row for row in case.rows if not row.note or row.note.startswith("WRONG")]
         for turn in range(self.options.rounds):
-            if turn == 1:
-                able = self._worth_more_rounds([row for row in able if row.seconds])
             # The first of a case may pay for memory that the machine has not used for a while.
             first = (turn + len(self.cases)) % len(able) if able else 0
             for row in able[first:] + able[:first]:
@@ -148,12 +141,6 @@ class Benchmark:
                 row.value = case.value(row.median)
         self.show(case)
         return case
-
-    def _worth_more_rounds(self, rows: list[Row]) -> list[Row]:
-        rivals = [row for row in rows if not peers.is_ours(row.peer) and not row.baseline]
-        fastest = min((row.seconds[0] for row in rivals if not row.note), default=math.inf)
-        slow = [row for row in rivals if row.seconds[0] > self.hopeless * fastest]
-        return [row for row in rows if row not in slow]
 
     def show(self, case: Case) -> None:
         """Prints a measured case and adds it to the results."""

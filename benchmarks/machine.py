@@ -9,6 +9,9 @@ import shutil
 import subprocess
 from pathlib import Path
 
+# The variable that has the day on which a run of several scripts began.
+DATE = "NVC_BENCH_DATE"
+
 
 def _cpu() -> str:
     for line in Path("/proc/cpuinfo").read_text().splitlines():
@@ -37,6 +40,11 @@ def _ffmpeg() -> str:
     return done.stdout.split()[2]
 
 
+def today() -> str:
+    """Returns the UTC date."""
+    return datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d")
+
+
 def describe() -> dict[str, str | int | float]:
     """Returns CPU, cores, memory, system, FFmpeg, Python, the load before the run, the UTC date."""
     return {
@@ -48,5 +56,5 @@ def describe() -> dict[str, str | int | float]:
         "ffmpeg": _ffmpeg(),
         "python": platform.python_version(),
         "load_before": round(os.getloadavg()[0], 2),
-        "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d"),
+        "date": os.environ.get(DATE) or today(),
     }

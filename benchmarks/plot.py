@@ -18,8 +18,9 @@ from benchmarks import clips
 _RESULTS = Path(__file__).resolve().parent / "results"
 _TARGET = clips.ROOT / "docs" / "benchmarks.svg"
 # Of a claim with many cases, those whose name contains one of these are drawn.
-_DRAWN = {"decode_pass": ("64 frames a read", "windows")}
+_DRAWN = {"decode_pass": ("gop 50",)}
 _GROUPS = (
+    ("decode_each", "frame by frame"),
     ("decode_pass", "front to back"),
     ("decode_full", "full decode"),
     ("decode_random", "32 random frames"),
@@ -34,12 +35,11 @@ _GROUPS = (
 # peer.
 _STYLES = {
     "torchcodec": ("#0072B2", "o"),
-    "torchcodec iteration": ("#0072B2", "P"),
     "torchcodec approximate": ("#56B4E9", "o"),
     "PyAV": ("#D55E00", "s"),
     "OpenCV": ("#009E73", "^"),
-    "decord": ("#CC79A7", "D"),
-    "decord iteration": ("#CC79A7", "P"),
+    "decord2": ("#CC79A7", "D"),
+    "video-reader-rs": ("#F0E442", "p"),
     "tensorflow-io": ("#E69F00", "v"),
     "ffmpeg CLI": ("#000000", "|"),
     "PyNvVideoCodec": ("#0072B2", "o"),

@@ -54,9 +54,9 @@ class Worker:
         self.version = str(hello.get("version", ""))
         self.absent = hello.get("absent") or hello.get("error")
 
-    def _answer(self, patience: float = PATIENCE_S) -> dict[str, Any]:
+    def _answer(self) -> dict[str, Any]:
         assert self._process.stdout is not None
-        watchdog = threading.Timer(patience, self._process.kill)
+        watchdog = threading.Timer(PATIENCE_S, self._process.kill)
         watchdog.start()
         try:
             line = self._process.stdout.readline()
@@ -74,12 +74,11 @@ class Worker:
         check_frames: bool = False,
         save: Path | None = None,
         most: int = 0,
-        patience: float = PATIENCE_S,
     ) -> dict[str, Any]:
         """Sends a request. The answer has "seconds", "not_offered" or "error".
 
         An operation that yields arrays ends after `most` frames, if that is not 0. A process that
-        does not answer for `patience` seconds is killed.
+        does not answer for PATIENCE_S seconds is killed.
         """
         request = {
             "operation": operation,
@@ -95,7 +94,7 @@ class Worker:
             self._process.stdin.flush()
         except BrokenPipeError:
             return {"error": f"the process ended with status {self._process.wait()}"}
-        return self._answer(patience)
+        return self._answer()
 
     def close(self) -> None:
         assert self._process.stdin is not None

@@ -5,12 +5,15 @@ python -m benchmarks.run_all [options of the scripts]
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
+from benchmarks import machine
 from benchmarks.process import interpreter
 
 SCRIPTS = (
+    "decode_each",
     "decode_pass",
     "decode_full",
     "decode_random",
@@ -28,6 +31,7 @@ TABLES = ("claims_table", "summary_table")
 
 
 def main(options: list[str]) -> int:
+    os.environ[machine.DATE] = machine.today()
     failed = []
     for script in SCRIPTS:
         command = [sys.executable, "-m", f"benchmarks.{script}", *options]

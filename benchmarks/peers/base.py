@@ -53,18 +53,19 @@ class Peer:
         """Decodes every frame of the clip into one array."""
         raise NotImplementedError
 
-    def decode_pass(self, path: str, *, start: int, count: int) -> Any:
-        """Reads the clip from frame `start` to its end, `count` frames at a time.
+    def decode_pass(self, path: str, *, count: int) -> Any:
+        """Reads the clip from front to back, `count` frames at a time.
 
         It yields NumPy arrays, uint8 [n, H, W, 3], each with memory of its own. The last may have
         fewer frames. A yardstick, which makes no arrays, returns the number of frames instead.
         """
         raise NotImplementedError
 
-    def decode_windows(self, path: str, *, count: int, step: int) -> Any:
-        """Yields arrays as `decode_pass` does, of `count` frames at each `step`-th frame.
+    def decode_each(self, path: str) -> Any:
+        """Yields the clip's frames one by one, NumPy arrays [H, W, 3] that nobody keeps.
 
-        A window that does not fit before the end of the clip is left out.
+        It is the loop that the library's documentation shows, with frame threads or as many threads
+        as cores where it names them. A yardstick returns the number of frames instead.
         """
         raise NotImplementedError
 
@@ -159,11 +160,6 @@ def read_raw_frames(path: str, pixel_format: str, width: int, height: int) -> An
 def first_tick(seconds: float, time_base: fractions.Fraction) -> int:
     """Returns `seconds` in units of `time_base`, rounded to the nearest."""
     return round(seconds / time_base)
-
-
-def windows(frames: int, count: int, step: int) -> range:
-    """Returns the first frames of the windows of a clip."""
-    return range(0, frames - count + 1, step)
 
 
 def gathered(frames: Iterable[Any], count: int) -> Iterator[Any]:

@@ -27,9 +27,10 @@ class FfmpegCli(Peer):
         shown = subprocess.run(["ffmpeg", "-version"], check=True, capture_output=True, text=True)
         return shown.stdout.split()[2]
 
-    def decode_pass(self, path: str, *, start: int, count: int) -> int:
-        if start:
-            raise NotImplementedError("it is measured from the first frame on")
+    def decode_pass(self, path: str, *, count: int) -> int:
+        return self.decode_each(path)
+
+    def decode_each(self, path: str) -> int:
         progress = _run(["-progress", "pipe:1", "-i", path, "-map", "0:v:0", "-f", "null", "-"])
         counts = [line for line in progress.splitlines() if line.startswith("frame=")]
         return int(counts[-1].partition("=")[2])

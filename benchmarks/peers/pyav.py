@@ -9,11 +9,10 @@ from __future__ import annotations
 import bisect
 import fractions
 import io
-import itertools
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from benchmarks.peers.base import first_tick, gathered, read_raw_frames, windows
+from benchmarks.peers.base import first_tick, gathered, read_raw_frames
 from benchmarks.peers.tf_data import TfDataClips
 
 
@@ -43,17 +42,18 @@ class PyAV(TfDataClips):
                 out[index] = frame.to_ndarray(format="rgb24")
             return out
 
-    def decode_pass(self, path: str, *, start: int, count: int) -> Iterator[Any]:
+    def decode_pass(self, path: str, *, count: int) -> Iterator[Any]:
         container, stream = self._open(path)
         with container:
-            decoded = itertools.islice(container.decode(stream), start, None)
-            yield from gathered((frame.to_ndarray(format="rgb24") for frame in decoded), count)
+            frames = (frame.to_ndarray(format="rgb24") for frame in container.decode(stream))
+            yield from gathered(frames, count)
 
-    def decode_windows(self, path: str, *, count: int, step: int) -> Iterator[Any]:
-        container, stream = self._open(path)
-        with container:
-            for start in windows(stream.frames, count, step):
-                yield self._np.stack(self._range(container, stream, start, count))
+    def decode_each(self, path: str) -> Iterator[Any]:
+        with self._av.open(path) as container:
+            stream = container.streams.video[0]
+            stream.thread_type = "AUTO"
+            for frame in container.decode(stream):
+                yield frame.to_ndarray(format="rgb24")
 
     def _frames_from(self, container: Any, stream: Any, index: int) -> Iterator[tuple[int, Any]]:
         """Yields frames with their indices, from the key frame at or before `index` on."""

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from benchmarks.peers.base import Peer, read_raw_frames
 
 # The operations that take the path and need nothing prepared.
-_BY_PATH = ("dataset", "decode_pass", "decode_windows")
+_BY_PATH = ("dataset", "decode_each", "decode_pass")
 
 
 class _TfNvcodec(Peer):
@@ -57,9 +57,13 @@ class TfNvcodec(_TfNvcodec):
     def decode_full(self, path: str) -> Any:
         return self._nvc.decode_video(self._inputs[path], max_bytes=8 << 30).frames
 
-    def decode_pass(self, path: str, *, start: int, count: int) -> Iterator[Any]:
-        for chunk in self._nvc.iter_video(path, frames=count, start=start):
+    def decode_pass(self, path: str, *, count: int) -> Iterator[Any]:
+        for chunk in self._nvc.iter_video(path, frames=count):
             yield self._np.asarray(chunk.frames)
+
+    def decode_each(self, path: str) -> Iterator[Any]:
+        for chunk in self._nvc.iter_video(path):
+            yield from self._np.asarray(chunk.frames)
 
     def decode_frames(self, path: str, indices: Sequence[int]) -> Any:
         return self._nvc.decode_frames_at(self._inputs[path], indices=indices).frames
@@ -203,7 +207,7 @@ class TfNvcodec(_TfNvcodec):
 
 
 class TfNvcodecDataset(_TfNvcodec):
-    """VideoDataset as a reader of one video, whose clips follow each other or overlap."""
+    """VideoDataset as a reader of one video, whose clips follow each other."""
 
     name = "tf_nvcodec VideoDataset"
 
@@ -211,21 +215,14 @@ class TfNvcodecDataset(_TfNvcodec):
         self.iterator = None
         if operation == "decode_pass":
             info = self._nvc.probe(self._tf.io.read_file(arguments["path"]))
-            firsts = range(arguments["start"], int(info.num_frames), arguments["count"])
+            firsts = range(0, int(info.num_frames), arguments["count"])
             # A time a quarter into the frame is safe from rounding.
             self._times = [(first + 0.25) / float(info.fps) for first in firsts]
 
-    def _clips(self, path: str, **how: Any) -> Iterator[Any]:
-        dataset = self._nvc.VideoDataset(path, index_cache=False, **how)
-        self.iterator = dataset.as_numpy_iterator()  # kept, as by `read_through`
-        return self.iterator
-
-    def decode_pass(self, path: str, *, start: int, count: int) -> Iterator[Any]:
+    def decode_pass(self, path: str, *, count: int) -> Iterator[Any]:
         # With clip_step, a dataset leaves out the frames behind the last whole clip. The clip that
         # begins at a given time is padded instead, and its mask tells the video's own frames.
-        for clip in self._clips(path, clip_length=count, clip_at=self._times):
+        dataset = self._nvc.VideoDataset(path, count, clip_at=self._times, index_cache=False)
+        self.iterator = dataset.as_numpy_iterator()  # kept, as by `read_through`
+        for clip in self.iterator:
             yield clip["frames"][: clip["mask"].sum()]
-
-    def decode_windows(self, path: str, *, count: int, step: int) -> Iterator[Any]:
-        for clip in self._clips(path, clip_length=count, clip_step=step):
-            yield clip["frames"]

@@ -2,7 +2,7 @@
 
 Both of its seek modes are measured: "exact" scans the packets first, as tf_nvcodec does;
 "approximate" trusts the container's header. Torch's tensors use huge pages, as NumPy's arrays do by
-default. A pass is read in two ways: by ranges, and frame by frame ("iteration").
+default.
 """
 
 from __future__ import annotations
@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
 
-from benchmarks.peers.base import Peer, gathered, read_raw_frames, windows
+from benchmarks.peers.base import read_raw_frames
 from benchmarks.peers.tf_data import TfDataClips
 
 
-class _TorchCodec(Peer):
+class TorchCodec(TfDataClips):
+    name = "torchcodec"
     variables: ClassVar[dict[str, str]] = {"THP_MEM_ALLOC_ENABLE": "1"}
     seek_mode: ClassVar[str] = "exact"
     # Frame threads add latency: a short request is faster with two than with FFmpeg's own number.
@@ -45,23 +46,18 @@ class _TorchCodec(Peer):
             **options,
         )
 
-
-class TorchCodec(_TorchCodec, TfDataClips):
-    name = "torchcodec"
-
     def decode_full(self, path: str) -> Any:
         return self._open(path, self.threads).get_all_frames().data
 
-    def decode_pass(self, path: str, *, start: int, count: int) -> Iterator[Any]:
+    def decode_pass(self, path: str, *, count: int) -> Iterator[Any]:
         decoder = self._open(path, self.threads)
-        for first in range(start, len(decoder), count):
+        for first in range(0, len(decoder), count):
             last = min(first + count, len(decoder))
             yield decoder.get_frames_in_range(first, last).data.numpy()
 
-    def decode_windows(self, path: str, *, count: int, step: int) -> Iterator[Any]:
-        decoder = self._open(path, self.short_threads)
-        for start in windows(len(decoder), count, step):
-            yield decoder.get_frames_in_range(start, start + count).data.numpy()
+    def decode_each(self, path: str) -> Iterator[Any]:
+        for frame in self._open(path, self.threads):
+            yield frame.numpy()
 
     def decode_frames(self, path: str, indices: Sequence[int]) -> Any:
         return self._open(path, self.short_threads).get_frames_at(list(indices)).data
@@ -123,16 +119,5 @@ class TorchCodecApproximate(TorchCodec):
     seek_mode = "approximate"
     decode_full = TfDataClips.decode_full
     decode_pass = TfDataClips.decode_pass
-    decode_windows = TfDataClips.decode_windows
+    decode_each = TfDataClips.decode_each
     encode_x264 = TfDataClips.encode_x264
-
-
-class TorchCodecIteration(_TorchCodec):
-    """torchcodec's decoder as an iterator, which gives one frame after the other."""
-
-    name = "torchcodec iteration"
-
-    def decode_pass(self, path: str, *, start: int, count: int) -> Iterator[Any]:
-        decoder = self._open(path, self.threads)
-        frames = (decoder[index].numpy() for index in range(start, len(decoder)))
-        yield from gathered(frames, count)

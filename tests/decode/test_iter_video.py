@@ -89,6 +89,17 @@ def test_options_are_those_of_decode_video(options: dict[str, Any]) -> None:
     check(list(nvc.iter_video(data, 13, 0, 40, **options)), 13, whole)
 
 
+@pytest.mark.parametrize(
+    ("options", "count"),
+    [({}, 24), ({"dtype": tf.float32}, 6), ({"size": (36, 64)}, 64), ({"size": (5000, 5000)}, 1)],
+    ids=lambda value: str(value),
+)
+def test_by_default_a_chunk_has_at_most_64_mebibytes(options: dict[str, Any], count: int) -> None:
+    stop = min(132, count + 3)
+    whole = nvc.decode_video(REAL.read_bytes(), 0, stop, **options)
+    check(list(nvc.iter_video(REAL, stop=stop, **options)), count, whole)
+
+
 class ReadOnly:
     """A file object that can neither seek nor tell a descriptor, and reads little at a time."""
 

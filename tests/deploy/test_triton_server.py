@@ -354,8 +354,32 @@ def test_two_versions(model: Path, tmp_path: Path, videos: Any) -> None:
 
 def test_a_model_that_does_not_load(model: Path, tmp_path: Path) -> None:
     write_repository(model, tmp_path / "models", "colors", imports=["no_such_module"])
+    server = triton_server.Server(tmp_path / "models", tmp_path / "log")
     with pytest.raises(RuntimeError, match="the model does not load: ModuleNotFoundError"):
-        triton_server.Server(tmp_path / "models", tmp_path / "log")
+        server.wait_for(server.is_ready)
+
+
+@pytest.mark.slow
+def test_loading_on_a_machine_that_is_too_busy(tmp_path: Path) -> None:
+    write_repository(
+        repeating(tmp_path / "repeating"), tmp_path / "models", "repeating", imports=[]
+    )
+    server = triton_server.Server(tmp_path / "models", tmp_path / "log")
+    # Triton's Python backend gives a loading stub up that gets no CPU for a second. Depending on
+    # what the stub was doing, the server waits for it or crashes.
+    server.wait_for(server.model_processes)
+    (stub,) = server.processes(b"triton_python_backend_stub")
+    os.kill(stub, signal.SIGSTOP)
+    time.sleep(3)
+    os.kill(stub, signal.SIGCONT)
+    server.wait_for(lambda: set(server.processes(b"triton_python_backend_stub")) - {stub})
+    os.kill(server.processes(b"tritonserver")[0], signal.SIGABRT)
+    with server:
+        assert "loading stood still for" in server.text()
+        assert "crashed by SIGABRT" in server.text()
+        (triton,) = server.processes(b"tritonserver")
+    assert server.process.returncode == 0
+    assert not Path(f"/proc/{triton}").exists()
 
 
 @pytest.mark.serial
@@ -391,7 +415,7 @@ def test_10000_requests_with_steady_memory(model: Path, tmp_path: Path) -> None:
     video = nvc.encode_video(np.zeros([8, 64, 64, 3], np.uint8), 25.0).numpy()
     with triton_server.Server(tmp_path / "models", tmp_path / "log") as server:
         clients = [grpc.InferenceServerClient(f"127.0.0.1:{server.grpc}") for _ in range(8)]
-        processes = [server.process.pid, *server.model_processes()]
+        processes = [*server.processes(b"tritonserver"), *server.model_processes()]
         assert len(processes) == 2
 
         def ask(number: int) -> None:

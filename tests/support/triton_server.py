@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -33,7 +33,7 @@ def free_ports(count: int) -> list[int]:
 
 
 class Server:
-    """`tf-nvcodec serve`, from start to ready. It ends with the block."""
+    """`tf-nvcodec serve`. A block with it begins when the server is ready, and ends it."""
 
     def __init__(self, repository: Path, log: Path, *options: str, **environment: str) -> None:
         self.http, self.grpc, self.metrics = free_ports(3)
@@ -50,14 +50,9 @@ class Server:
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
             )
-        deadline = time.monotonic() + _START_S
-        while not self.is_ready():
-            if self.process.poll() is not None or time.monotonic() > deadline:
-                self.kill()
-                raise RuntimeError(f"the server does not start: {self.text()[-20000:]}")
-            time.sleep(0.1)
 
     def __enter__(self) -> Server:
+        self.wait_for(self.is_ready)
         return self
 
     def __exit__(
@@ -71,6 +66,17 @@ class Server:
             self.process.wait(30)
         except subprocess.TimeoutExpired:
             self.kill()
+
+    def wait_for(self, found: Callable[[], Any]) -> Any:
+        """Returns what `found` returns once that is true. RuntimeError if the server ends before,
+        or is too slow."""
+        deadline = time.monotonic() + _START_S
+        while not (value := found()):
+            if self.process.poll() is not None or time.monotonic() > deadline:
+                self.kill()
+                raise RuntimeError(f"the server does not start: {self.text()[-20000:]}")
+            time.sleep(0.1)
+        return value
 
     def kill(self) -> None:
         """Kills the server and the processes of its models."""
@@ -95,6 +101,10 @@ class Server:
 
     def model_processes(self) -> list[int]:
         """The processes that run TensorFlow for this server."""
+        return self.processes(b"model_process.py")
+
+    def processes(self, program: bytes) -> list[int]:
+        """Those of this server whose command names the program."""
         found = []
         for path in Path("/proc").glob("[0-9]*"):
             try:
@@ -103,7 +113,7 @@ class Server:
             except (OSError, ValueError):
                 continue
             ours = group == self.process.pid
-            if ours and any(part.endswith(b"model_process.py") for part in command):
+            if ours and any(part.endswith(b"/" + program) for part in command):
                 found.append(int(path.name))
         return found
 

@@ -3,11 +3,26 @@
 from __future__ import annotations
 
 import argparse
+import ctypes
 import os
+import signal
+import subprocess
 import sys
-from typing import Any
+import time
+from typing import TYPE_CHECKING, Any
 
 from tf_nvcodec.cli import errors, values
+
+if TYPE_CHECKING:
+    from tf_nvcodec.deploy.triton_server import ServerCommand
+
+# Triton's Python backend aborts the whole server if the process of a model that loads gets no CPU
+# for a second. So a server that crashes is started again, up to this many times in a row. One that
+# has run for these seconds was well.
+_CRASHES = (-signal.SIGABRT, -signal.SIGSEGV)
+_STARTS, _WELL_S = 4, 600.0
+_ONE_BY_ONE = "--model-load-thread-count=1"
+_PR_SET_PDEATHSIG = 1
 
 
 def add_parser(commands: Any) -> argparse.ArgumentParser:
@@ -55,4 +70,38 @@ def run(args: argparse.Namespace) -> int:
             str(error.filename), f"{error.strerror}", "set XDG_CACHE_HOME to a folder of yours"
         ) from error
     sys.stdout.flush()
-    os.execve(command.arguments[0], command.arguments, command.environment)
+    return _run_server(command)
+
+
+def _run_server(command: ServerCommand) -> int:
+    """Runs Triton until it ends or this process is told to; returns the exit code."""
+    program, *options = command.arguments
+    starts = 0
+    while True:
+        begin = time.monotonic()
+        process = subprocess.Popen(
+            [program, *options],
+            env=command.environment,
+            preexec_fn=_end_with_parent,  # noqa: PLW1509 - this process has one thread
+        )
+        try:
+            code = process.wait()
+        except (KeyboardInterrupt, errors.Terminated):
+            process.terminate()
+            return process.wait()
+        starts = 1 if time.monotonic() - begin > _WELL_S else starts + 1
+        if code not in _CRASHES or starts == _STARTS:
+            return code if code >= 0 else 128 - code
+        errors.warn(
+            "Triton",
+            f"crashed by {signal.Signals(-code).name}, as it does where a model that loads gets no "
+            "CPU for a second; it is started again, and loads one model after the other",
+        )
+        # Ahead of the user's options, of which the last one counts.
+        if _ONE_BY_ONE not in options:
+            options.insert(0, _ONE_BY_ONE)
+
+
+def _end_with_parent() -> None:
+    """Has the system end Triton when this program is killed."""
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)

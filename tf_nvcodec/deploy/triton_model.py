@@ -36,6 +36,9 @@ import triton_python_backend_utils as pb_utils
 # go on before the process is killed; how long a model may load; the first and the longest pause
 # before a model that did not load is loaded again. All are seconds.
 _LOOK, _GRACE, _LOAD, _PAUSE, _LONGEST_PAUSE = 0.05, 10.0, 3600.0, 1.0, 60.0
+# While a model loads, Triton gives this program up if it shows no sign for a second. It shows one
+# each 0.3 seconds.
+_STALL = 0.7
 # Where Triton's Python backend keeps requests and responses.
 _SHARED = "/dev/shm"
 # Names of TensorFlow's errors that are the request's own fault.
@@ -91,9 +94,21 @@ class ModelProcess:
         self._keeper.start()
 
     def wait_until_ready(self) -> None:
-        """Waits until the model is loaded. Raises NotLoadedError if it does not load."""
+        """Waits until the model is loaded. Raises NotLoadedError if it does not load.
+
+        If this program gets no CPU meanwhile, Triton gives it up, but waits for its end, for ever.
+        So it ends, and Triton loads the model again (--model-load-retry-count).
+        """
         with self._changed:
-            self._changed.wait_for(lambda: self._messages is not None or self._why_not)
+            while self._messages is None and not self._why_not:
+                begin = time.monotonic()
+                self._changed.wait(_LOOK)
+                stall = time.monotonic() - begin
+                if stall > _STALL:
+                    _log(f"this machine is too busy: loading stood still for {stall:.1f} seconds")
+                    if self._process is not None:
+                        self._process.kill()
+                    os._exit(1)
             if self._messages is None:
                 raise NotLoadedError(self._why_not)
 

@@ -32,7 +32,8 @@ def server_command(
     """Returns the command that serves a repository with this Python's packages.
 
     Args:
-      repository: The folder that `write_repository` has written to.
+      repository: The folder that `write_repository` has written to. Triton completes no
+        configurations, so models of your own in it need whole ones.
       http_port: Where HTTP is served.
       grpc_port: Where gRPC is served.
       metrics_port: Where Prometheus finds the metrics.
@@ -62,6 +63,10 @@ def server_command(
             str(triton / "bin" / "tritonserver"),
             f"--model-repository={os.fspath(repository)}",
             f"--backend-directory={_backends(triton, stub)}",
+            # Triton would start each model once more, and one by one, to complete what is complete.
+            "--disable-auto-complete-config",
+            # Loading fails on a machine that is too busy at that moment.
+            "--model-load-retry-count=2",
             f"--http-port={http_port}",
             f"--grpc-port={grpc_port}",
             f"--metrics-port={metrics_port}",

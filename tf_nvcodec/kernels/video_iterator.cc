@@ -26,11 +26,15 @@ using ::tensorflow::tstring;
 constexpr int64_t kFramesAhead = 96, kBytesAhead = int64_t{512} << 20;
 // One chunk more is decoded ahead if it is this small.
 constexpr int64_t kSmallChunkBytes = int64_t{32} << 20;
+// A chunk whose size nobody has chosen. The time for a call is little beside the decoding of so
+// many bytes, and larger chunks only take longer to touch new memory.
+constexpr int64_t kChunkFrames = 64, kChunkBytes = int64_t{64} << 20;
 constexpr double kPollInterval = 0.1;  // seconds
 
 }  // namespace
 
-VideoIterator::VideoIterator(Arguments arguments) : arguments_(std::move(arguments)) {
+VideoIterator::VideoIterator(Arguments arguments)
+    : arguments_(std::move(arguments)), chunk_(arguments_.chunk) {
   const DecodeAttributes& decode = arguments_.decode;
   store_ = arguments_.is_file
                ? MakeFileStore(arguments_.video, arguments_.cache_directory, decode.index_limits())
@@ -42,11 +46,10 @@ absl::StatusOr<std::unique_ptr<VideoIterator>> VideoIterator::Open(Arguments arg
   std::unique_ptr<VideoIterator> iterator(new VideoIterator(std::move(arguments)));
   const absl::Status opened = iterator->OpenVideo(/*wrong=*/nullptr, cancelled);
   if (!opened.ok()) return iterator->Named(opened);
-  const int64_t bytes =
-      FrameBytesAtMost(iterator->arguments_.decode, *iterator->video_.index->stream().codec);
-  const int64_t ahead = std::min(kFramesAhead, kBytesAhead / std::max<int64_t>(bytes, 1));
-  const int64_t chunk = iterator->arguments_.chunk;
-  const bool is_small = chunk <= kSmallChunkBytes / std::max<int64_t>(bytes, 1);
+  const int64_t bytes = iterator->FrameBytes();
+  const int64_t ahead = std::min(kFramesAhead, kBytesAhead / bytes);
+  const int64_t chunk = iterator->chunk_;
+  const bool is_small = chunk <= kSmallChunkBytes / bytes;
   iterator->ahead_ =
       static_cast<size_t>(std::max<int64_t>(1, (is_small ? ahead + chunk - 1 : ahead) / chunk));
   iterator->memory_ = FrameAllocator::Create(iterator->ahead_ + 1);
@@ -75,6 +78,10 @@ absl::Status VideoIterator::Named(const absl::Status& status) const {
                       Utf8Text(absl::StrCat(absl::string_view(name), ": ", status.message())));
 }
 
+int64_t VideoIterator::FrameBytes() const {
+  return std::max<int64_t>(1, FrameBytesAtMost(arguments_.decode, *video_.index->stream().codec));
+}
+
 // Opens the video and divides the range into chunks.
 absl::Status VideoIterator::OpenVideo(const FrameIndex* wrong, const Cancelled& cancelled) {
   const char* stage = "";
@@ -89,13 +96,13 @@ absl::Status VideoIterator::OpenVideo(const FrameIndex* wrong, const Cancelled& 
         absl::StrCat("the iterator decodes ", total, " frames, but max_frames is ", most,
                      "; choose a smaller range or raise max_frames"));
   }
-  std::vector<Window> windows;
-  for (int64_t i = 0; i < total; i += arguments_.chunk) {
-    windows.emplace_back(frames.begin() + i,
-                         frames.begin() + std::min(i + arguments_.chunk, total));
-  }
   std::lock_guard<std::mutex> lock(mutex_);
   video_ = std::move(video);
+  if (chunk_ == 0) chunk_ = std::clamp<int64_t>(kChunkBytes / FrameBytes(), 1, kChunkFrames);
+  std::vector<Window> windows;
+  for (int64_t i = 0; i < total; i += chunk_) {
+    windows.emplace_back(frames.begin() + i, frames.begin() + std::min(i + chunk_, total));
+  }
   windows_ = std::move(windows);
   total_ = total;
   return absl::OkStatus();
@@ -142,7 +149,7 @@ absl::Status VideoIterator::RunFrom(size_t first, bool alone, size_t* finished) 
                                                         [this] { return stopped_.load(); }));
   // A lone chunk leaves no room at its end, until the consumer takes it.
   const int64_t least = ahead_ == 1 ? kFramesAhead / 3 : 0;
-  const int64_t in_chunks = static_cast<int64_t>(ahead_) * arguments_.chunk;
+  const int64_t in_chunks = static_cast<int64_t>(ahead_) * chunk_;
   setup.options.kept_pictures = std::max(least, kFramesAhead - in_chunks);
   Allocator* const allocator = gpu == nullptr ? memory_.get() : arguments_.gpu_allocator;
   const auto begin = windows_.begin() + static_cast<int64_t>(first);

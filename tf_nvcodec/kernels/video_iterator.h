@@ -34,7 +34,8 @@ class VideoIterator {
     ::tensorflow::Tensor video;  // string [1]
     bool is_file = true;
     std::string cache_directory;
-    int64_t start = 0, stop = 0, stride = 1, chunk = 1;
+    int64_t start = 0, stop = 0, stride = 1;
+    int64_t chunk = 0;  // frames; 0: as many as the iterator chooses
     // The GPU that the frames go to, and its allocator; null: host memory.
     std::optional<GpuStream> gpu;
     ::tensorflow::Allocator* gpu_allocator = nullptr;
@@ -64,7 +65,10 @@ class VideoIterator {
 
  private:
   explicit VideoIterator(Arguments arguments);
-  // Sets video_, windows_ and total_. Only the thread of the pass calls it, once there is one.
+  // What a frame of the output has, and at least 1.
+  int64_t FrameBytes() const;
+  // Sets video_, chunk_, windows_ and total_. Only the thread of the pass calls it, once there is
+  // one.
   absl::Status OpenVideo(const FrameIndex* wrong, const Cancelled& cancelled);
   void Run();
   absl::Status RunFrom(size_t first, bool alone, size_t* finished);
@@ -77,6 +81,7 @@ class VideoIterator {
   DatasetStatistics statistics_;
   std::unique_ptr<VideoStore> store_;
   IndexedVideo video_;
+  int64_t chunk_;                // the frames of a chunk
   std::vector<Window> windows_;  // the frames of each chunk
   std::atomic<int64_t> total_{0};
   std::shared_ptr<FrameAllocator> memory_;

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -84,7 +85,9 @@ class VideoIteratorOp : public OpKernel {
     NVC_RETURN_IF_ERROR(ReadScalar(context, 2, "stop", &arguments.stop));
     NVC_RETURN_IF_ERROR(ReadScalar(context, 3, "stride", &arguments.stride));
     NVC_RETURN_IF_ERROR(ReadScalar(context, 4, "frames", &arguments.chunk));
-    if (arguments.chunk < 1) {
+    if (arguments.chunk == std::numeric_limits<int64_t>::min()) {
+      arguments.chunk = 0;
+    } else if (arguments.chunk < 1) {
       return absl::InvalidArgumentError(
           absl::StrCat("frames must be at least 1, got ", arguments.chunk));
     }

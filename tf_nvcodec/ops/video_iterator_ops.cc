@@ -57,7 +57,8 @@ start: The first frame; a negative value counts from the end.
 stop: The end of the range, exclusive; a negative value counts from the end. A value beyond the
   last frame means the end of the video.
 stride: The step from one frame to the next, at least 1.
-frames: The number of frames in a chunk, at least 1; the last chunk may have fewer.
+frames: The number of frames in a chunk, at least 1; the last chunk may have fewer. The least int64
+  means as many RGB frames as fit into 64 MiB, at least 1 and at most 64.
 size: [height, width] of the frames, or [0, 0] to keep their size.
 crop: [top, left, height, width], or zeros for no crop.
 iterator: Names the iterator. It lives until VideoIteratorClose, or the end of the process.

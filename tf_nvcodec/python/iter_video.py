@@ -29,7 +29,7 @@ from tf_nvcodec.python.decode import (
 )
 from tf_nvcodec.python.video_index import index_cache_folder
 
-_END = tf.int64.max
+_END, _FITTING = tf.int64.max, tf.int64.min
 # Bytes of a file object that are kept in memory; more go to a temporary file.
 _IN_MEMORY = 64 << 20
 _BLOCK = 1 << 20
@@ -104,7 +104,7 @@ class VideoIterator(Iterator["DecodedVideo | DecodedVideoWithValidity"]):
 
 def iter_video(
     source: Any,
-    frames: int = 64,
+    frames: int | None = None,
     start: TensorLike = 0,
     stop: TensorLike | None = None,
     stride: TensorLike = 1,
@@ -125,7 +125,9 @@ def iter_video(
         read by range; the bytes of a video file; or an open binary file, which is read whole from
         its beginning (if it cannot seek, from where it is). A file object that is no file of the
         system is copied first: into memory up to 64 MiB, else to a temporary file.
-      frames: The number of frames in a chunk; the last chunk may have fewer.
+      frames: The number of frames in a chunk; the last chunk may have fewer. None means as many as
+        fit into 64 MiB, counted as RGB: at least 1, and at most 64, which is 10 for 1080p. Larger
+        chunks are slower: memory that the process has never touched costs more time than calls.
       start: Scalar integer, as for `decode_video`.
       stop: Scalar integer or None, as for `decode_video`.
       stride: Scalar integer of at least 1, as for `decode_video`.
@@ -158,7 +160,7 @@ def iter_video(
         "start": integers(start, "start"),
         "stop": integers(_END if stop is None else stop, "stop"),
         "stride": integers(stride, "stride"),
-        "frames": integers(frames, "frames"),
+        "frames": integers(_FITTING if frames is None else frames, "frames"),
         **geometry,
     }
     device = gpu_call.device_of_call()
