@@ -120,13 +120,9 @@ absl::StatusOr<Clip> ClipReader::Select(const FrameIndex& index, const SeededCli
         absl::StrCat("clip ", clip.id.clip, " does not exist: clip_at has ", times.size(),
                      " times for the video; the iterator was saved with other arguments"));
   }
-<<<<<<< HEAD
-  return spec.SelectAt(index, times[number]);
-=======
-  const double time = arguments_.times[static_cast<size_t>(first + clip.id.clip)];
+  const double time = times[number];
   const bool rounded = arguments_.times_are_float32;
   return spec.SelectAt(index, time, rounded ? Float32Tolerance(static_cast<float>(time)) : 0);
->>>>>>> h-small
 }
 
 void ClipReader::AddVideo(const ClipId& id, std::vector<Tensor>* element) const {

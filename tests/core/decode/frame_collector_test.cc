@@ -99,21 +99,6 @@ TEST_F(FrameCollectorTest, WithoutGoodFramesRepeatFailsAndSkipIsEmpty) {
   EXPECT_THAT(*Collect({1, 2}, two_bad_, OnError::kSkip), ElementsAre());
 }
 
-<<<<<<< HEAD
-TEST_F(FrameCollectorTest, AnotherSizeInsideTheStreamIsAnError) {
-  const std::vector<int64_t> frames = {0, 1};
-  std::vector<uint8_t> memory(2 * kSide * kSide);
-  OutputSpec output;
-  output.pixel_format = PixelFormat::kNative;
-  HostTarget target;
-  FrameCollector collector(
-      output, {}, frames, [&](const FrameShape&, int64_t) { return memory.data(); }, &target);
-  collector.Start(1);
-  ASSERT_TRUE(collector.Write(0, 0, *GrayPicture(1)).ok());
-  const absl::Status changed = collector.Write(0, 1, *GrayPicture(1, 4));
-  EXPECT_TRUE(absl::IsInvalidArgument(changed));
-  EXPECT_THAT(changed.message(), HasSubstr("size="));
-=======
 // The threads of a read may bring later frames first.
 TEST_F(FrameCollectorTest, ANewSizeIsReportedWhereItBeginsInTheOrderOfDisplay) {
   const std::vector<int64_t> frames = {12, 11, 9, 10, 8, 7};
@@ -124,7 +109,7 @@ TEST_F(FrameCollectorTest, ANewSizeIsReportedWhereItBeginsInTheOrderOfDisplay) {
     output.pixel_format = PixelFormat::kNative;
     HostTarget target;
     FrameCollector collector(
-        output, 0, frames, [&](const FrameShape&, int64_t) { return memory.data(); }, &target);
+        output, {}, frames, [&](const FrameShape&, int64_t) { return memory.data(); }, &target);
     collector.Start(1);
     for (const int frame : order) {
       ASSERT_TRUE(collector.Write(0, frame, *GrayPicture(1, frame < 10 ? kSide : 4)).ok());
@@ -133,7 +118,6 @@ TEST_F(FrameCollectorTest, ANewSizeIsReportedWhereItBeginsInTheOrderOfDisplay) {
     EXPECT_TRUE(absl::IsInvalidArgument(valid.status()));
     EXPECT_THAT(valid.status().message(), HasSubstr("frame 10 gives 4x4, frame 8 8x8; pass size="));
   }
->>>>>>> h-small
 }
 
 // Logs its calls. It stands in for a target whose frames are complete only after Finish.

@@ -13,14 +13,10 @@
 #include "tf_nvcodec/core/ffmpeg/ffmpeg_releases.h"
 #include "tf_nvcodec/core/format/codec_table.h"
 
-<<<<<<< HEAD
-=======
 extern "C" {
-#include <libavutil/display.h>
 #include <libavutil/encryption_info.h>
 }
 
->>>>>>> h-small
 namespace nvc {
 namespace {
 
@@ -365,15 +361,11 @@ absl::StatusOr<bool> Demuxer::Next(AVPacket* packet) {
     if (packet->size == 0) continue;
     if (keeps_sound_ && IsSound(packet->stream_index)) return true;
     if (packet->stream_index != stream_index_) continue;
-<<<<<<< HEAD
+    const std::string scheme = EncryptionScheme(*packet);
+    if (!scheme.empty()) return Encrypted(format_->iformat->name, scheme);
     const bool skipped = wants_key_ && (packet->flags & AV_PKT_FLAG_KEY) == 0;
     NVC_RETURN_IF_ERROR(KeepPalette(packet, /*starts=*/wants_key_ && !skipped));
     if (skipped) continue;
-=======
-    const std::string scheme = EncryptionScheme(*packet);
-    if (!scheme.empty()) return Encrypted(format_->iformat->name, scheme);
-    if (wants_key_ && (packet->flags & AV_PKT_FLAG_KEY) == 0) continue;
->>>>>>> h-small
     wants_key_ = false;
     return true;
   }
