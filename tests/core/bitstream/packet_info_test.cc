@@ -1,7 +1,9 @@
 #include "tf_nvcodec/core/bitstream/packet_info.h"
 
+#include <algorithm>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -109,6 +111,53 @@ TEST(PacketInspectorTest, Mpeg2PictureTypes) {
   const std::vector<uint8_t> second = picture(2);
   fields.insert(fields.end(), second.begin(), second.end());
   EXPECT_TRUE(Inspect(AV_CODEC_ID_MPEG2VIDEO, fields, AV_PKT_FLAG_KEY).random_access);
+}
+
+// Returns the order of the packets by PacketInfo::order.
+std::vector<size_t> ShownOrder(AVCodecID codec, const std::vector<std::vector<uint8_t>>& packets) {
+  const auto inspector = InspectorOf(codec);
+  std::vector<std::pair<int64_t, size_t>> orders;
+  for (size_t i = 0; i < packets.size(); ++i) {
+    orders.emplace_back(Inspect(inspector.get(), packets[i]).order, i);
+  }
+  std::sort(orders.begin(), orders.end());
+  std::vector<size_t> shown;
+  for (const auto& [order, i] : orders) shown.push_back(i);
+  return shown;
+}
+
+TEST(PacketInspectorTest, Mpeg2TemporalReferencesGoRoundAndBeginAnewWithAGroup) {
+  const auto picture = [](int reference) {
+    return std::vector<uint8_t>{
+        0, 0, 1, 0, static_cast<uint8_t>(reference >> 2), static_cast<uint8_t>(reference << 6),
+        0, 0};
+  };
+  std::vector<uint8_t> group = {0, 0, 1, 0xB8, 0, 0, 0, 0};
+  const std::vector<uint8_t> first = picture(2);
+  group.insert(group.end(), first.begin(), first.end());
+  EXPECT_EQ(ShownOrder(AV_CODEC_ID_MPEG2VIDEO,
+                       {picture(1022), picture(1), picture(1023), picture(0), group, picture(0)}),
+            (std::vector<size_t>{0, 2, 3, 1, 5, 4}));
+}
+
+TEST(PacketInspectorTest, Mpeg4BVopsComeBeforeTheVopBeforeThem) {
+  const auto vop = [](int type) {
+    return std::vector<uint8_t>{0, 0, 1, 0xB6, static_cast<uint8_t>(type << 6), 0, 0, 0, 0, 0};
+  };
+  EXPECT_EQ(ShownOrder(AV_CODEC_ID_MPEG4, {vop(0), vop(1), vop(2), vop(2), vop(1), vop(2)}),
+            (std::vector<size_t>{0, 2, 3, 1, 5, 4}));
+}
+
+TEST(PacketInspectorTest, PacketsWithoutAPictureOfTheCodecAreUnreadable) {
+  const std::vector<uint8_t> zeros(40);
+  for (const AVCodecID codec : {AV_CODEC_ID_H264, AV_CODEC_ID_HEVC, AV_CODEC_ID_MPEG2VIDEO,
+                                AV_CODEC_ID_MPEG4, AV_CODEC_ID_VP8, AV_CODEC_ID_VP9}) {
+    EXPECT_TRUE(Inspect(codec, zeros).unreadable) << codec;
+  }
+  // Parameter sets and sequence headers may come alone.
+  EXPECT_FALSE(Inspect(AV_CODEC_ID_H264, {0, 0, 1, 0x67, 0x42}).unreadable);
+  EXPECT_FALSE(Inspect(AV_CODEC_ID_HEVC, {0, 0, 1, 0x40, 1, 1}).unreadable);
+  EXPECT_FALSE(Inspect(AV_CODEC_ID_MPEG2VIDEO, {0, 0, 1, 0xB3, 0, 0}).unreadable);
 }
 
 TEST(PacketInspectorTest, Mpeg4Vops) {
@@ -304,6 +353,7 @@ TEST(PacketInspectorTest, H264OfARealStream) {
   const auto inspector = PacketInspector::Create(*(*demuxer)->stream().codec);
   AvPacketPtr packet(av_packet_alloc());
   int packets = 0, random_access = 0, droppable = 0;
+  std::vector<std::pair<int64_t, int64_t>> pts;  // and order
   while ((*demuxer)->Next(packet.get()).value()) {
     const PacketInfo info = inspector->Inspect(*packet);
     EXPECT_EQ(info.shown, 1) << "packet " << packets;
@@ -311,8 +361,12 @@ TEST(PacketInspectorTest, H264OfARealStream) {
     if (packets == 0) EXPECT_TRUE(info.random_access);
     random_access += info.random_access;
     droppable += info.droppable;
+    pts.emplace_back(packet->pts, info.order);
     ++packets;
   }
+  EXPECT_FALSE(std::is_sorted(pts.begin(), pts.end())) << "B-frames come later in the stream";
+  std::sort(pts.begin(), pts.end());
+  for (size_t i = 1; i < pts.size(); ++i) EXPECT_LT(pts[i - 1].second, pts[i].second) << i;
   EXPECT_EQ(packets, kBFramesClipFrames);
   EXPECT_EQ(random_access, 3);
   EXPECT_GT(droppable, 5);  // B-frames that no other frame refers to

@@ -204,26 +204,6 @@ std::string LargeFile() {
                 "loop.mp4");
 }
 
-// An encrypted file's packets carry side data for decrypting them, so the index keeps them whole.
-TEST(HeadersOnlyIndexTest, AnEncryptedFileHasTheSameIndex) {
-  const std::string bytes = Ffmpeg(
-      {"-f lavfi -i testsrc2=size=640x360:rate=25:duration=1 -c:v libx264 -preset ultrafast -g 10 "
-       "-encryption_scheme cenc-aes-ctr -encryption_key 76a6c65c5ea762046bd749a2e632ccbb "
-       "-encryption_kid a7e61c373e219033c21091fa607bf3b8 -fflags +bitexact encrypted.mp4"},
-      "encrypted.mp4");
-  ExpectSameIndexSparsely(bytes);
-  const MemorySource source(bytes);
-  const auto demuxer = Demuxer::Open(source, nullptr);
-  ASSERT_TRUE(demuxer.ok()) << demuxer.status();
-  AvPacketPtr packet(av_packet_alloc());
-  ASSERT_TRUE((*demuxer)->Next(packet.get()).value());
-  EXPECT_GT(packet->side_data_elems, 0);
-  const SampleTable samples = (*demuxer)->Samples();
-  const SampleTable::Sample* const sample = samples.Find(packet->pos);
-  ASSERT_NE(sample, nullptr);
-  EXPECT_EQ(sample->size, packet->size);
-}
-
 TEST(HeadersOnlyIndexTest, ALargeFileIsReadOnlyInPart) {
   const std::string bytes = LargeFile();
   ASSERT_GT(bytes.size(), 20u << 20);

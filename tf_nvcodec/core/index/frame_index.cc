@@ -267,19 +267,10 @@ class FrameIndexBuilder {
     index_.pictures_.insert(index_.pictures_.end(), info.pictures.begin(), info.pictures.end());
     if (in_table && packet->side_data_elems == 0) {
       entry.offset = packet->pos;
-    } else if (only_table_) {
+    } else if (only_table_ || sparse_) {
       return NotSparse();
-    } else if (!sparse_) {
-      entry.offset = FindPayload(source_, *packet, &scratch_);
-    } else if (in_table) {
-      if (av_grow_packet(packet, sample->size - packet->size) < 0) {
-        return absl::ResourceExhaustedError("out of memory for a packet");
-      }
-      NVC_ASSIGN_OR_RETURN(const size_t read, source_.ReadAt(packet->pos, packet->data,
-                                                             static_cast<size_t>(packet->size)));
-      if (read != static_cast<size_t>(packet->size)) return NotSparse();
     } else {
-      return NotSparse();
+      entry.offset = FindPayload(source_, *packet, &scratch_);
     }
     if (entry.offset < 0) {
       entry.kept.reset(av_packet_alloc());
