@@ -122,6 +122,11 @@ def zeroed(path: Path, which: Sequence[int]) -> bytes:
     return bytes(data)
 
 
+def zero_middle_packet(data: bytes, source: Path) -> bytes:
+    first, last = payload(data, _middle_packet(source))
+    return data[:first] + bytes(last - first) + data[last:]
+
+
 def cut_last_packet(path: Path, share: float) -> bytes:
     """Returns a file that ends inside its last packet."""
     data = path.read_bytes()

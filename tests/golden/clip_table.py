@@ -474,6 +474,9 @@ def _long_and_damaged() -> None:
         _add(f"broken_{name}", of=name, edit=edit, tags="damaged")
     for name in ("h264.mkv", "hevc.mp4", "vp8.webm", "mpeg4.mp4"):
         _add(f"garbled_{name}", of=name, edit=surgery.garble_middle_packet, tags="damaged")
+    for name in ("h264.mkv", "h264_no_b.mp4", "hevc.mp4", "vp9.webm", "mpeg4.mp4"):
+        zeros = "broken_{}_zeros.{}".format(*name.split("."))
+        _add(zeros, of=name, edit=surgery.zero_middle_packet, tags="damaged")
     _add("broken_first.mp4", of="h264_no_b.mp4", edit=surgery.break_first_packet, tags="damaged")
     _add("audio_only.mp4", "-vn -c copy", of="h264_audio.mp4", tags="no_video")
     _add(

@@ -363,25 +363,10 @@ absl::StatusOr<bool> Demuxer::Next(AVPacket* packet) {
     if (packet->stream_index != stream_index_) continue;
     const std::string scheme = EncryptionScheme(*packet);
     if (!scheme.empty()) return Encrypted(format_->iformat->name, scheme);
-    const bool skipped = wants_key_ && (packet->flags & AV_PKT_FLAG_KEY) == 0;
-    NVC_RETURN_IF_ERROR(KeepPalette(packet, /*starts=*/wants_key_ && !skipped));
-    if (skipped) continue;
+    if (wants_key_ && (packet->flags & AV_PKT_FLAG_KEY) == 0) continue;
     wants_key_ = false;
     return true;
   }
-}
-
-absl::Status Demuxer::KeepPalette(AVPacket* packet, bool starts) {
-  size_t size = 0;
-  const uint8_t* const colors = av_packet_get_side_data(packet, AV_PKT_DATA_PALETTE, &size);
-  if (colors != nullptr) {
-    palette_.assign(colors, colors + size);
-  } else if (starts && !palette_.empty()) {
-    uint8_t* const beside = av_packet_new_side_data(packet, AV_PKT_DATA_PALETTE, palette_.size());
-    if (beside == nullptr) return absl::ResourceExhaustedError("out of memory for a palette");
-    std::copy(palette_.begin(), palette_.end(), beside);
-  }
-  return absl::OkStatus();
 }
 
 absl::Status Demuxer::Seek(int64_t timestamp) {

@@ -118,8 +118,6 @@ class Demuxer {
   absl::Status Initialize();
   absl::Status SelectStream();
   bool IsSound(int stream_index) const;
-  // Decoding may start with any packet that Next returns, but a container gives a palette once.
-  absl::Status KeepPalette(AVPacket* packet, bool starts);
   static int ReadCallback(void* opaque, uint8_t* buffer, int size);
   static int64_t SeekCallback(void* opaque, int64_t offset, int whence);
   static int InterruptCallback(void* opaque);
@@ -140,7 +138,6 @@ class Demuxer {
   std::string damage_;
   absl::Status read_error_;
   bool wants_key_ = false;  // set by Seek: Next skips to a key frame
-  std::vector<uint8_t> palette_;
   bool keeps_sound_ = false;
   bool looked_at_frames_ = false;
 };
