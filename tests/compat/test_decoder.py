@@ -18,6 +18,21 @@ import tf_nvcodec.compat as nvc
 NO_SURFACE = ("gbrp", "yuv440p", "yuv411p")
 
 
+# Codecs without a cudaVideoCodec.
+NO_NUMBER = {
+    "cfhd",
+    "ffv1",
+    "flv1",
+    "h261",
+    "huffyuv",
+    "jpegls",
+    "rawvideo",
+    "smc",
+    "theora",
+    "wmv2",
+}
+
+
 def every_clip() -> list[object]:
     """Returns all clips. The first of each codec in each container is quick, the others are slow
     tests."""
@@ -53,7 +68,7 @@ def test_frames_are_ffmpegs(clips: Clips, name: str) -> None:
         decoder = decoder_for(demuxer, latency=sound_latency(name))
     except nvc.PyNvVCExceptionUnsupported as error:
         assert golden.stream["codec_name"] in str(error)
-        assert golden.stream["codec_name"] in ("ffv1", "flv1", "h261", "theora", "wmv2")
+        assert golden.stream["codec_name"] in NO_NUMBER
         return
     if golden.pixel_format in NO_SURFACE:
         with pytest.raises(nvc.PyNvVCExceptionUnsupported, match=f"are {golden.pixel_format}, "):
@@ -67,6 +82,8 @@ def test_frames_are_ffmpegs(clips: Clips, name: str) -> None:
     assert (decoder.GetWidth(), decoder.GetHeight()) == (golden.width, golden.height)
     assert decoder.GetPixelFormat() is frames[0].format
     unit = demuxer.GetTimebaseNum() / demuxer.GetTimebaseDen()
+    if "misleading" in CLIPS[name].tags:
+        return  # a frame has the time of its packet
     shown = [(frame.timestamp * unit, pts) for frame, pts in zip(frames, golden.pts)]
     assert all(time == pytest.approx(pts) for time, pts in shown if pts is not None)
 

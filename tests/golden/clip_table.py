@@ -136,7 +136,7 @@ def _codecs() -> None:
         source="testsrc",
     )
     _add("mjpeg_422.mkv", "-c:v mjpeg -q:v 4 -pix_fmt yuvj422p", frames=12)
-    _add("jpegls.mov", "-c:v jpegls", frames=10)
+    _add("jpegls.mov", "-c:v jpegls -pix_fmt gray", frames=10)
     _add("huffyuv.avi", "-c:v huffyuv -pix_fmt yuv422p", frames=10)
     _add("cfhd.mkv", "-c:v cfhd -pix_fmt yuv422p10le", frames=10)
     _add("mjpeg_444.avi", "-c:v mjpeg -q:v 4 -pix_fmt yuvj444p", frames=12)
@@ -313,19 +313,19 @@ def _misleading_times() -> None:
     as_decoded = "-c copy -bsf:v setts=pts=DTS"
     x264 = _x264("keyint=20:min-keyint=20:scenecut=0:bframes=3:b-adapt=0:open-gop=1")
     for suffix in ("mp4", "mkv", "ts"):
-        _add(f"h264_as_decoded.{suffix}", as_decoded, of="h264_open_gop.mp4")
-        _add(f"hevc_as_decoded.{suffix}", as_decoded, of="hevc_open_gop.mkv")
-    _add("mpeg4_as_decoded.mkv", as_decoded, of="mpeg4.mp4")
-    _add("mpeg2_as_decoded.mkv", as_decoded, of="mpeg2.ts")
-    _add("mpeg2_as_decoded.ts", as_decoded, of="mpeg2.ts")
+        _add(f"h264_as_decoded.{suffix}", as_decoded, of="h264_open_gop.mp4", tags="misleading")
+        _add(f"hevc_as_decoded.{suffix}", as_decoded, of="hevc_open_gop.mkv", tags="misleading")
+    _add("mpeg4_as_decoded.mkv", as_decoded, of="mpeg4.mp4", tags="misleading")
+    _add("mpeg2_as_decoded.mkv", as_decoded, of="mpeg2.ts", tags="misleading")
+    _add("mpeg2_as_decoded.ts", as_decoded, of="mpeg2.ts", tags="misleading")
     for suffix in ("mp4", "mov"):
-        _add(f"h264_of_avi.{suffix}", "-c copy", of="h264.avi")
-    _add("mpeg4_of_avi.mp4", "-c copy", of="mpeg4_b.avi")
+        _add(f"h264_of_avi.{suffix}", "-c copy", of="h264.avi", tags="misleading")
+    _add("mpeg4_of_avi.mp4", "-c copy", of="mpeg4_b.avi", tags="misleading")
     _add("mpeg4_b.avi", "-c:v mpeg4 -bf 2 -g 12 -q:v 4")
-    _add("mpeg2_of_avi.mov", "-c copy", of="mpeg2_b.avi")
+    _add("mpeg2_of_avi.mov", "-c copy", of="mpeg2_b.avi", tags="misleading")
     _add("mpeg2_b.avi", "-c:v mpeg2video -bf 2 -g 12 -q:v 4")
     # FFmpeg's muxer writes the times of decoding.
-    _add("h264.mxf", x264, frames=60)
+    _add("h264.mxf", x264, frames=60, tags="misleading")
     _add("mpeg2.mxf", "-c:v mpeg2video -bf 2 -g 12 -q:v 4")
     _add("h264_no_first_pts.ts", of="h264.ts", edit=surgery.without_first_pts)
 

@@ -34,7 +34,8 @@ class Whole:
         return cls(str(path), decoded.frames.numpy(), pts, end)
 
     def on_screen(self, seconds: float, tolerance: float = TOLERANCE) -> int:
-        return max(i for i, time in enumerate(self.pts) if i == 0 or time <= seconds + tolerance)
+        times = np.maximum.accumulate(self.pts)
+        return max(i for i, time in enumerate(times) if i == 0 or time <= seconds + tolerance)
 
     def timeline(self, period: float | None, origin: float | None = None) -> list[int]:
         """Returns the frame number at each position from `origin` to the end. The default of

@@ -82,6 +82,14 @@ absl::Status AboveMaxPixels(const AVCodecContext& context, const std::string& de
                                                    "; raise max_pixels if you trust the file"));
 }
 
+// Codecs in which each picture stands for itself. An error in their decoder's log is about the
+// picture at hand, and often the only sign that its data ends early. Other decoders also log errors
+// about data that no picture needs.
+bool IsIntraOnly(AVCodecID codec) {
+  const AVCodecDescriptor* const about = avcodec_descriptor_get(codec);
+  return about != nullptr && (about->props & AV_CODEC_PROP_INTRA_ONLY) != 0;
+}
+
 // In a damaged stream, dav1d 1.0 can give a picture of one plane as 4:4:4.
 bool HasItsPlanes(const AVFrame& picture) {
   const AVPixFmtDescriptor* const about =
@@ -98,7 +106,7 @@ class SoftwareDecoder : public Decoder {
 
   SoftwareDecoder(AvCodecContextPtr context, MakeContext make_context)
       : leaves_gaps_(FactsOf(context->codec_id).software.leaves_gaps),
-        log_tells_(FactsOf(context->codec_id).software.log_tells),
+        log_tells_(IsIntraOnly(context->codec_id)),
         is_dav1d_(absl::string_view(context->codec->name) == "libdav1d"),
         state_(leaves_gaps_),
         context_(std::move(context)),

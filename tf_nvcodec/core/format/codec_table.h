@@ -61,9 +61,6 @@ struct SoftwareDecoding {
   bool hides_errors = false;
   // The decoder leaves out parts of damaged pictures and does not say so (unwritten_marks.h).
   bool leaves_gaps = false;
-  // An error in the decoder's log is the only sign of some damage. Other decoders return an error
-  // or mark the frame, and log errors about data that no picture needs.
-  bool log_tells = true;
   // The decoder accepts the number of reordered frames, which a stream's headers may leave out.
   bool takes_reorder_depth = false;
   // The decoder opens only with extradata: the headers that containers keep beside the packets.
@@ -138,7 +135,6 @@ constexpr CodecFacts H264() {
   row.shows_every_picture = true;
   row.elementary_filter = "h264_mp4toannexb";
   row.software.takes_reorder_depth = true;
-  row.software.log_tells = false;
   row.nvdec.id = 4;
   row.nvdec.use = NvdecUse::kExact;
   row.nvdec.filter = "h264_mp4toannexb";
@@ -167,7 +163,6 @@ constexpr CodecFacts Hevc() {
   row.elementary_filter = "hevc_mp4toannexb";
   row.software.hides_errors = true;
   row.software.leaves_gaps = true;
-  row.software.log_tells = false;
   row.nvdec.id = 8;
   row.nvdec.use = NvdecUse::kExact;
   row.nvdec.filter = "hevc_mp4toannexb";
@@ -192,7 +187,6 @@ constexpr CodecFacts Av1() {
   row.shown_in_order = true;
   row.always_progressive = true;
   row.software.no_spare_threads = true;
-  row.software.log_tells = false;
   row.nvdec.id = 11;
   row.nvdec.use = NvdecUse::kExact;
   row.nvdec.filter = "av1_frame_split";
@@ -216,7 +210,6 @@ constexpr CodecFacts Vp9() {
   row.sample_table_tells = true;
   row.shown_in_order = true;
   row.always_progressive = true;
-  row.software.log_tells = false;
   row.nvdec.id = 10;
   row.nvdec.use = NvdecUse::kExact;
   row.nvdec.filter = "vp9_superframe_split";
@@ -239,7 +232,6 @@ constexpr CodecFacts Vp8() {
   row.shown_in_order = true;
   row.always_progressive = true;
   row.software.leaves_gaps = true;
-  row.software.log_tells = false;
   row.nvdec.id = 9;
   row.nvdec.use = NvdecUse::kExact;
   row.nvdec.extradata_is_headers = false;
@@ -251,7 +243,6 @@ constexpr CodecFacts Mpeg1() {
   row.id = AV_CODEC_ID_MPEG1VIDEO;
   row.name = "mpeg1video";
   row.syntax = PacketSyntax::kMpeg2;
-  row.software.log_tells = false;
   row.nvdec.id = 0;
   row.nvdec.use = NvdecUse::kRounded;
   row.nvdec.packet_may_hold_fields = true;
@@ -265,7 +256,6 @@ constexpr CodecFacts Mpeg2() {
   row.name = "mpeg2video";
   row.syntax = PacketSyntax::kMpeg2;
   row.shows_every_picture = true;
-  row.software.log_tells = false;
   row.nvdec.id = 1;
   row.nvdec.use = NvdecUse::kRounded;
   row.nvdec.packet_may_hold_fields = true;
@@ -280,7 +270,6 @@ constexpr CodecFacts Mpeg4() {
   row.name = "mpeg4";
   row.syntax = PacketSyntax::kMpeg4;
   row.elementary_filter = "mpeg4_unpack_bframes";  // DivX in AVI packs two pictures in a packet
-  row.software.log_tells = false;
   row.nvdec.id = 2;
   row.nvdec.use = NvdecUse::kByName;
   row.nvdec.why_not = "are wrong where it has B pictures";
@@ -293,7 +282,6 @@ constexpr CodecFacts Vc1() {
   row.id = AV_CODEC_ID_VC1;
   row.name = "vc1";
   row.software.needs_extradata = true;
-  row.software.log_tells = false;
   row.nvdec.id = 3;
   // FFmpeg can't encode VC-1, so the tests can't find all streams where NVDEC and FFmpeg differ.
   row.nvdec.use = NvdecUse::kNever;
