@@ -107,6 +107,7 @@ def test_no_video(sandbox: Sandbox, clips: Clips) -> None:
     [
         ("h264.mp4", bad_bytes.lying_mp4),
         ("mpeg4.avi", bad_bytes.lying_avi),
+        ("h264.avi", bad_bytes.lying_avi),
         ("vp9.webm", bad_bytes.lying_matroska),
         ("av1.ivf", bad_bytes.lying_ivf),
         ("h264.flv", bad_bytes.lying_flv),

@@ -110,7 +110,7 @@ def check_random_access(name: str, whole: npt.NDArray[Any]) -> None:
         frames, pts = on_gpu(data(name), indices=wanted, pixel_format="native")
         check_equal(frames.numpy(), whole[wanted], f"{name} at {wanted}")
         np.testing.assert_array_equal(pts, times[wanted])
-    if len(set(times)) == count:
+    if (np.diff(times) > 0).all():
         asked = draw.choices(range(count), k=min(9, count))
         frames, pts = on_gpu(data(name), timestamps=times[asked] + 1e-4, pixel_format="native")
         check_equal(frames.numpy(), whole[asked], f"{name} when {asked} are shown")

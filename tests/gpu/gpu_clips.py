@@ -37,6 +37,9 @@ REFUSED = {
         (
             "mpeg4.mp4",
             "mpeg4.ts",
+            "mpeg4_as_decoded.mkv",
+            "mpeg4_b.avi",
+            "mpeg4_of_avi.mp4",
             "mpeg4_interlaced.mp4",
             "mpeg4_odd.mkv",
             "mpeg4_packed_b.avi",

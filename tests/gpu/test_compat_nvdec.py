@@ -81,7 +81,11 @@ def test_frames_are_the_cpus(name: str) -> None:
         want = decode(name, backend="cpu", latency=sound_latency(name))
     except nvc.PyNvVCExceptionUnsupported as error:
         pytest.skip(str(error)[:200])
-    same(decode(name), want, name)
+    if name == "h264_no_first_pts.ts":
+        # FFmpeg makes up the time that NVDEC leaves unknown.
+        equal([np.asarray(frame) for frame in decode(name)], want, name)
+    else:
+        same(decode(name), want, name)
 
 
 @pytest.mark.parametrize("name", SOME)

@@ -77,8 +77,6 @@ class Demuxer {
   // Whether FFmpeg has decoded the first frames to learn the stream's parameters. With kHeaders it
   // has not where the header has all.
   bool looked_at_frames() const { return looked_at_frames_; }
-  // Returns how many packets the header says that the stream has; 0 if it does not say.
-  int64_t DeclaredPackets() const { return format_->streams[stream_index_]->nb_frames; }
   // Returns where the stream's packets lie in the source; empty when the header does not tell.
   SampleTable Samples() const { return SampleTable(*format_, stream_index_, *source_); }
   // Reads from another source from now on, each sample with a read of its own. Only the bodies of

@@ -145,9 +145,7 @@ class FrameIndexBuilder {
     std::vector<PacketInfo> infos;
     int random_access_points = 0;
     counts_packets_ = CountsPackets(demuxer->stream().container);
-    // Behind its packets, an AVI with a broken list of them has bytes that look like more.
-    const auto declared =
-        demuxer->DeclaredPackets() > 0 ? static_cast<size_t>(demuxer->DeclaredPackets()) : SIZE_MAX;
+    is_avi_ = demuxer->stream().container == "avi";
     const bool may_be_zeros = MayBeAllZeros(FactsOf(demuxer->stream().codec->codec_id));
     while (true) {
       NVC_ASSIGN_OR_RETURN(const bool more, demuxer->Next(packet.get()));
@@ -155,10 +153,7 @@ class FrameIndexBuilder {
       NVC_ASSIGN_OR_RETURN(const bool described, DescribeAnew(*demuxer->stream().codec, *packet));
       if (described) inspector = PacketInspector::Create(*index_.descriptions_.back().codec);
       PacketInfo info = only_table_ ? InfoOfSample(*packet) : inspector->Inspect(*packet);
-      if (!only_table_ && !may_be_zeros) info.unreadable |= IsAllZeros(*packet);
-      // A reader of whole packets marks one behind whose beginning the file ends.
-      info.unreadable |= !sparse_ && (packet->flags & AV_PKT_FLAG_CORRUPT) != 0;
-      info.unreadable = info.unreadable && counts_packets_ && index_.packets_.size() < declared;
+      info.unreadable = counts_packets_ && IsLost(*packet, info, may_be_zeros);
       if (info.unreadable) info.shown = 1;
       random_access_points += info.random_access ? 1 : 0;
       // A decoder that starts at a CRA picture drops the RASL pictures that belong to it.
@@ -182,6 +177,17 @@ class FrameIndexBuilder {
     // This comes last because reading packets may still refine what the header says.
     index_.stream_ = demuxer->TakeStream();
     return absl::OkStatus();
+  }
+
+  // Whether the frame that the packet stands for is lost: it has only zeros, the file ends inside
+  // of it, or nothing in it can be read.
+  bool IsLost(const AVPacket& packet, const PacketInfo& info, bool may_be_zeros) const {
+    if (only_table_) return false;
+    if (!may_be_zeros && IsAllZeros(packet)) return true;
+    // A reader of whole packets marks one behind whose beginning the file ends.
+    const bool cut = !sparse_ && (packet.flags & AV_PKT_FLAG_CORRUPT) != 0;
+    // Behind its frames, an AVI with a broken list of them has other bytes that look like packets.
+    return is_avi_ ? cut && !info.unreadable : cut || info.unreadable;
   }
 
   // Returns true when the container describes the stream anew before this packet.
@@ -586,9 +592,10 @@ class FrameIndexBuilder {
   std::vector<int64_t> orders_;     // PacketInfo::order of all packets
   std::vector<int64_t> frame_pts_;  // time base, display order; AV_NOPTS_VALUE if unknown
   bool knows_codec_ = true;         // then packets tell where decoding may start
-  bool counts_packets_ = false;     // see CountsPackets
-  bool packets_tell_ = true;        // if false, only a full decode gives the frames
-  bool looked_ = false;             // at the first frames, as in Reading::kAllAfterALook
+  bool is_avi_ = false;
+  bool counts_packets_ = false;  // see CountsPackets
+  bool packets_tell_ = true;     // if false, only a full decode gives the frames
+  bool looked_ = false;          // at the first frames, as in Reading::kAllAfterALook
   std::vector<uint8_t> scratch_;
 };
 
