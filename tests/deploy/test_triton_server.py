@@ -378,8 +378,13 @@ def test_loading_on_a_machine_that_is_too_busy(tmp_path: Path) -> None:
         assert "loading stood still for" in server.text()
         assert "crashed by SIGABRT" in server.text()
         (triton,) = server.processes(b"tritonserver")
+        shared = f"tf_nvcodec_{server.process.pid}_*"
+        assert len(list(Path("/dev/shm").glob(shared))) == 1, (
+            "one model, and nothing of the crashed"
+        )
     assert server.process.returncode == 0
     assert not Path(f"/proc/{triton}").exists()
+    assert not list(Path("/dev/shm").glob(shared))
 
 
 @pytest.mark.serial

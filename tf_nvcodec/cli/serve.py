@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tf_nvcodec.cli import errors, values
@@ -76,6 +77,9 @@ def run(args: argparse.Namespace) -> int:
 def _run_server(command: ServerCommand) -> int:
     """Runs Triton until it ends or this process is told to; returns the exit code."""
     program, *options = command.arguments
+    shared = f"tf_nvcodec_{os.getpid()}_"
+    # Ahead of the user's options, of which the last one counts.
+    options.insert(0, f"--backend-config=python,shm-region-prefix-name={shared}")
     starts = 0
     while True:
         begin = time.monotonic()
@@ -97,7 +101,8 @@ def _run_server(command: ServerCommand) -> int:
             f"crashed by {signal.Signals(-code).name}, as it does where a model that loads gets no "
             "CPU for a second; it is started again, and loads one model after the other",
         )
-        # Ahead of the user's options, of which the last one counts.
+        for left in Path("/dev/shm").glob(f"{shared}*"):  # by the server that is gone
+            left.unlink(missing_ok=True)
         if _ONE_BY_ONE not in options:
             options.insert(0, _ONE_BY_ONE)
 
