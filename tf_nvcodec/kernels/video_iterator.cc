@@ -52,6 +52,9 @@ absl::StatusOr<std::unique_ptr<VideoIterator>> VideoIterator::Open(Arguments arg
   const bool is_small = chunk <= kSmallChunkBytes / bytes;
   iterator->ahead_ =
       static_cast<size_t>(std::max<int64_t>(1, (is_small ? ahead + chunk - 1 : ahead) / chunk));
+  // A GPU's decoders keep no pictures: with a lone large chunk, only one of them would work.
+  if (iterator->arguments_.gpu.has_value())
+    iterator->ahead_ = std::max(iterator->ahead_, size_t{2});
   iterator->memory_ = FrameAllocator::Create(iterator->ahead_ + 1);
   try {
     iterator->thread_ = std::thread([it = iterator.get()] { it->Run(); });

@@ -116,9 +116,10 @@ def iter_video(
     """Reads frames `start`, `start + stride`, ... below `stop` in one pass, in chunks.
 
     Each picture is decoded once, and the next chunk is decoded while you use the one you have. So
-    two chunks are in memory at a time, or 96 frames and the chunk that you have if chunks are
-    smaller, however long the video is. Decoders hold some pictures besides, which are smaller than
-    RGB frames. The frames are those that `decode_video` gives. In a pipeline, use `VideoDataset`.
+    two chunks are in memory at a time (three on a GPU), or 96 frames and the chunk that you have if
+    chunks are smaller, however long the video is. Decoders hold some pictures besides, which are
+    smaller than RGB frames. The frames are those that `decode_video` gives. In a pipeline, use
+    `VideoDataset`.
 
     Args:
       source: A path or a URL of TensorFlow's file systems, such as "gs://bucket/clip.mp4", which is
