@@ -94,10 +94,6 @@ CodedPicture ReadPicture(ByteReader* in, int number, int at, int packet_size) {
 class FrameIndexIo {
  public:
   static absl::StatusOr<std::string> Write(const FrameIndex& index) {
-    if (!index.palettes_.empty()) {
-      return absl::FailedPreconditionError(
-          "the frame index of a stream with palettes can't be stored");
-    }
     for (const PacketEntry& packet : index.packets_) {
       if (packet.kept == nullptr) continue;
       return absl::FailedPreconditionError(absl::StrCat(
@@ -112,6 +108,11 @@ class FrameIndexIo {
     out.Signed(index.only_sample_table_ ? 1 : 0);
     WritePackets(index, &out);
     WriteFrames(index, &out);
+    for (const auto& palette : index.palettes_) {
+      out.Signed(palette.first_packet);
+      out.Bytes(absl::string_view(reinterpret_cast<const char*>(palette.colors.data()),
+                                  palette.colors.size()));
+    }
     return out.Take();
   }
 
@@ -139,7 +140,12 @@ class FrameIndexIo {
     ReadFrames(&in, &index);
     index.packets_.shrink_to_fit();
     index.pictures_.shrink_to_fit();
-    if (in.left() > 0) in.Fail();
+    while (in.ok() && in.left() > 0) {
+      const int first = static_cast<int>(in.Between(0, INT_MAX));
+      const absl::string_view colors = in.Bytes();
+      if (colors.size() != AVPALETTE_SIZE) in.Fail();
+      if (in.ok()) index.palettes_.push_back({first, {colors.begin(), colors.end()}});
+    }
     if (!in.ok() || !std::isfinite(index.frame_rate_)) {
       return absl::DataLossError("the bytes are not a frame index, or the index is damaged");
     }
