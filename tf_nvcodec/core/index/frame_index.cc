@@ -184,7 +184,7 @@ class FrameIndexBuilder {
   bool IsLost(const AVPacket& packet, const PacketInfo& info, bool may_be_zeros) const {
     if (only_table_) return false;
     if (!may_be_zeros && IsAllZeros(packet)) return true;
-    // A reader of whole packets marks one behind whose beginning the file ends.
+    // FFmpeg marks a packet that the end of the file cuts, and each packet of a sparse reading.
     const bool cut = !sparse_ && (packet.flags & AV_PKT_FLAG_CORRUPT) != 0;
     // Behind its frames, an AVI with a broken list of them has other bytes that look like packets.
     return is_avi_ ? cut && !info.unreadable : cut || info.unreadable;
