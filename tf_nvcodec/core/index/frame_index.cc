@@ -186,8 +186,9 @@ class FrameIndexBuilder {
     if (!may_be_zeros && IsAllZeros(packet)) return true;
     // FFmpeg marks a packet that the end of the file cuts, and each packet of a sparse reading.
     const bool cut = !sparse_ && (packet.flags & AV_PKT_FLAG_CORRUPT) != 0;
+    if (!is_avi_ || !info.unreadable) return cut || info.unreadable;
     // Behind its frames, an AVI with a broken list of them has other bytes that look like packets.
-    return is_avi_ ? cut && !info.unreadable : cut || info.unreadable;
+    return packet.pos >= 0 && packet.pos + packet.size >= source_.Size();
   }
 
   // Returns true when the container describes the stream anew before this packet.
