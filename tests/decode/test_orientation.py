@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +12,8 @@ import clip_surgery
 import numpy as np
 import numpy.typing as npt
 import pytest
+from child_script import finished
+from ffmpeg_program import ffmpeg
 from golden_clips import ORIENTED, Clips
 from reference import displayed, parse_format, split_planes
 
@@ -30,9 +29,8 @@ ODD = "h264_rotate_45.mp4"
 
 def by_ffmpeg(path: Path, pixel_format: str) -> bytes:
     """Returns the first frame as the ffmpeg program shows it. It turns and mirrors by itself."""
-    command = ["ffmpeg", "-nostdin", "-v", "error", "-i", str(path), "-frames:v", "1"]
-    command += ["-pix_fmt", pixel_format, "-f", "rawvideo", "-"]
-    return subprocess.run(command, check=True, capture_output=True).stdout
+    shown = ["-frames:v", "1", "-pix_fmt", pixel_format, "-f", "rawvideo", "-"]
+    return ffmpeg("-i", path, *shown)
 
 
 @pytest.mark.parametrize("name", SHAPES)
@@ -146,14 +144,7 @@ def test_another_matrix_is_said_once(clips: Clips, tmp_path: Path) -> None:
         edit = clip_surgery.display_matrix(degrees)
         path.write_bytes(edit(clips.data("h264.mp4"), clips.path("h264.mp4")))
         code += f"data = open({str(path)!r}, 'rb').read()\n{call}\n{call}\n"
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "1"},
-    )
-    assert done.returncode == 0, done.stderr
+    done = finished("-c", code, TF_CPP_MIN_LOG_LEVEL="1")
     for degrees, (call, lines) in OTHER_ANGLES.items():
         angle = math.radians(degrees)
         cos, sin = (f"{round(65536 * f(angle)) / 65536:g}" for f in (math.cos, math.sin))

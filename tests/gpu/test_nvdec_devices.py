@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import gc
-import os
-import subprocess
-import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -14,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tensorflow as tf
+from child_script import finished
 from cuda_arrays import pause
 from gpu_checks import GPU, check_equal, codecs, nvdec_alone, on_cpu, on_gpu
 from gpu_clips import data
@@ -108,14 +106,7 @@ for _ in range(3):
 """
     if "av1" in codecs():
         pytest.skip("this GPU decodes AV1")
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "1"},
-    )
-    assert done.returncode == 0, done.stderr
+    done = finished("-c", code, TF_CPP_MIN_LOG_LEVEL="1")
     assert done.stderr.count("decodes on the CPU, not with NVDEC") == 1, done.stderr
     assert "av1" in done.stderr.lower()
 

@@ -153,14 +153,14 @@ class FrameIndexBuilder {
       NVC_ASSIGN_OR_RETURN(const bool described, DescribeAnew(*demuxer->stream().codec, *packet));
       if (described) inspector = PacketInspector::Create(*index_.descriptions_.back().codec);
       PacketInfo info = only_table_ ? InfoOfSample(*packet) : inspector->Inspect(*packet);
-      info.unreadable = counts_packets_ && IsLost(*packet, info, may_be_zeros);
-      if (info.unreadable) info.shown = 1;
+      const bool lost = counts_packets_ && IsLost(*packet, info, may_be_zeros);
+      if (lost) info.shown = 1;
       random_access_points += info.random_access ? 1 : 0;
       // A decoder that starts at a CRA picture drops the RASL pictures that belong to it.
       if (info.skipped_leading && random_access_points <= 1) info.shown = 0;
       if ((packet->flags & AV_PKT_FLAG_DISCARD) != 0) info.shown = 0;
       packets_tell_ = packets_tell_ && info.shown >= 0;
-      NVC_RETURN_IF_ERROR(Append(packet.get(), info));
+      NVC_RETURN_IF_ERROR(Append(packet.get(), info, lost));
       info.pictures.clear();
       infos.push_back(std::move(info));
       NVC_RETURN_IF_ERROR(CheckCount());
@@ -253,7 +253,7 @@ class FrameIndexBuilder {
                                                      "; raise max_packets if you trust the file"));
   }
 
-  absl::Status Append(AVPacket* packet, const PacketInfo& info) {
+  absl::Status Append(AVPacket* packet, const PacketInfo& info, bool lost) {
     TakePalette(packet);
     const SampleTable::Sample* const sample = samples_.Find(packet->pos);
     // FFmpeg takes the end of a shortened packet for the end of the file, and marks the packet.
@@ -268,7 +268,7 @@ class FrameIndexBuilder {
     entry.flags = packet->flags;
     entry.random_access = info.random_access && !info.second_field;
     entry.second_field = info.second_field;
-    entry.lost = info.unreadable;
+    entry.lost = lost;
     entry.first_picture = static_cast<int>(index_.pictures_.size());
     entry.num_pictures = static_cast<int>(info.pictures.size());
     index_.pictures_.insert(index_.pictures_.end(), info.pictures.begin(), info.pictures.end());
