@@ -73,14 +73,12 @@ def _cell(row: dict[str, Any] | None, unit: str) -> str:
 
 def _footer(documents: list[dict[str, Any]]) -> str:
     machine = documents[0]["machine"]
-    for key in ("cpu", "cores", "system"):
+    for key in ("cpu", "cores", "system", "date"):
         found = {str(document["machine"][key]): document["name"] for document in documents}
         if len(found) > 1:
             raise SystemExit(
-                f"results of several machines ({found}): `make bench` measures all anew"
+                f"results of several machines or days ({found}): `make bench` measures all anew"
             )
-    days = sorted({document["machine"]["date"] for document in documents})
-    dates = " to ".join(dict.fromkeys((days[0], days[-1])))
     rounds = max(document["rounds"] for document in documents)
     versions: dict[str, str] = {}
     for document in documents:
@@ -88,7 +86,7 @@ def _footer(documents: list[dict[str, Any]]) -> str:
     named = ", ".join(f"{peer} {version}" for peer, version in sorted(versions.items()))
     return (
         f"Medians of {rounds} rounds (memory: one) on {machine['cpu']}, {machine['cores']} cores,"
-        f" {machine['system']}, FFmpeg {machine['ffmpeg']}, {dates}. The brackets say how"
+        f" {machine['system']}, FFmpeg {machine['ffmpeg']}, {machine['date']}. The brackets say how"
         f" many times as fast tf_nvcodec is.{_memory_note(documents)}"
         f" Versions: {named}."
     )
