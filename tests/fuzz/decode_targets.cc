@@ -11,7 +11,7 @@
 #include "tf_nvcodec/core/clips/clip_spec.h"
 #include "tf_nvcodec/core/decode/frame_collector.h"
 #include "tf_nvcodec/core/decode/video_info.h"
-#include "tf_nvcodec/core/decode/window_pass.h"
+#include "tf_nvcodec/core/decode/window_stream.h"
 
 namespace nvc {
 namespace fuzz {
@@ -87,21 +87,27 @@ void Clips(absl::string_view input) {
     if (fits && !clip->frames.empty()) windows.push_back(clip->frames);
   }
   if (windows.empty()) return;
-  std::map<size_t, std::vector<uint8_t>> memory;
-  WindowPass::Callbacks callbacks;
-  callbacks.allocate = [&](size_t window, const FrameShape& shape,
-                           int64_t frames) -> absl::StatusOr<void*> {
-    memory[window].resize(shape.bytes * static_cast<size_t>(frames));
-    return memory[window].data();
+  std::map<size_t, std::vector<uint8_t>> places;
+  WindowStream::Memory memory;
+  memory.allocate = [&](size_t window, const FrameShape& shape,
+                        int64_t frames) -> absl::StatusOr<void*> {
+    places[window].resize(shape.bytes * static_cast<size_t>(frames));
+    return places[window].data();
   };
-  callbacks.new_target = [] { return std::make_unique<HostTarget>(); };
-  callbacks.finished = [](size_t, WindowPass::Result result) { ExpectNamed(result.status); };
+  memory.new_target = [] { return std::make_unique<HostTarget>(); };
   OutputSpec output = DrawOutput(&choices);
   const size_t num_windows = windows.size();
-  WindowPass pass(*index, source, std::move(windows), num_windows, output,
-                  static_cast<OnError>(choices.Below(3)), OneThread(), std::move(callbacks));
-  pass.Allow(num_windows);
-  ExpectNamed(pass.Run());
+  const auto policy = static_cast<OnError>(choices.Below(3));
+  const auto stream = WindowStream::Open(*index, source, std::move(windows), /*ahead=*/0, output,
+                                         policy, OneThread(), std::move(memory));
+  ExpectNamed(stream.status());
+  for (size_t i = 0; stream.ok() && i < num_windows; ++i) {
+    WindowStream::Result result;
+    const absl::Status read = (*stream)->Read(i, /*cancelled=*/nullptr, &result);
+    ExpectNamed(read);
+    ExpectNamed(result.status);
+    if (!read.ok()) return;
+  }
 }
 
 }  // namespace fuzz

@@ -13,7 +13,7 @@
 #include "tf_nvcodec/capi/gpu_frames.h"
 #include "tf_nvcodec/capi/picture_limit.h"
 #include "tf_nvcodec/core/base/status.h"
-#include "tf_nvcodec/core/decode/video_reader.h"
+#include "tf_nvcodec/core/decode/frame_stream.h"
 #include "tf_nvcodec/core/index/frame_index.h"
 #include "tf_nvcodec/nv/cuda/nvdec_codecs.h"
 #include "tf_nvcodec/nv/decode/decode_backend.h"

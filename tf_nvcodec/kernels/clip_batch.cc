@@ -15,8 +15,8 @@
 #include "tf_nvcodec/core/base/permutation.h"
 #include "tf_nvcodec/core/base/thread_budget.h"
 #include "tf_nvcodec/core/decode/frame_collector.h"
-#include "tf_nvcodec/core/decode/video_reader.h"
-#include "tf_nvcodec/core/decode/window_pass.h"
+#include "tf_nvcodec/core/decode/frame_stream.h"
+#include "tf_nvcodec/core/decode/window_stream.h"
 #include "tf_nvcodec/core/format/geometry.h"
 #include "tf_nvcodec/nv/cuda/gpu_copy.h"
 
@@ -251,27 +251,23 @@ absl::Status ClipBatch::DecodeTogether(size_t row, const FrameIndex& index,
                                        const std::vector<size_t>& together) {
   std::vector<Window> windows;
   for (const size_t number : together) windows.push_back(clips[number].frames);
-  std::mutex mutex;
-  absl::Status failed;
-  WindowPass::Callbacks callbacks;
-  callbacks.allocate = [&](size_t window, const FrameShape& shape, int64_t) {
+  WindowStream::Memory memory;
+  memory.allocate = [&](size_t window, const FrameShape& shape, int64_t) {
     return PlaceOf(row, together[window], shape);
   };
-  callbacks.new_target = setup.new_target;
-  callbacks.finished = [&](size_t window, const WindowPass::Result& result) {
-    std::lock_guard<std::mutex> lock(mutex);
+  memory.new_target = setup.new_target;
+  NVC_ASSIGN_OR_RETURN(
+      const auto stream,
+      WindowStream::Open(index, source, std::move(windows), /*ahead=*/0, output,
+                         arguments_.decode.on_error_in_clip(), setup.options, std::move(memory)));
+  for (size_t window = 0; window < together.size(); ++window) {
+    WindowStream::Result result;
+    NVC_RETURN_IF_ERROR(stream->Read(window, /*cancelled=*/nullptr, &result));
+    NVC_RETURN_IF_ERROR(result.status);
     const size_t number = together[window];
-    if (result.status.ok()) {
-      Fill(row, number, clips[number], index, result.valid);
-    } else if (failed.ok()) {
-      failed = result.status;
-    }
-  };
-  WindowPass pass(index, source, std::move(windows), together.size(), output,
-                  arguments_.decode.on_error_in_clip(), setup.options, std::move(callbacks));
-  pass.Allow(together.size());
-  NVC_RETURN_IF_ERROR(pass.Run());
-  return failed;
+    Fill(row, number, clips[number], index, result.valid);
+  }
+  return absl::OkStatus();
 }
 
 absl::Status ClipBatch::DecodeAlone(size_t row, const FrameIndex& index, const ByteSource& source,

@@ -1,7 +1,6 @@
 #include "tf_nvcodec/kernels/clip_reader.h"
 
-#include <chrono>
-#include <cstring>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -11,11 +10,7 @@
 #include "tf_nvcodec/core/base/permutation.h"
 #include "tf_nvcodec/core/base/status.h"
 #include "tf_nvcodec/core/base/utf8_text.h"
-#include "tf_nvcodec/core/decode/frame_collector.h"
-#include "tf_nvcodec/core/decode/video_reader.h"
 #include "tf_nvcodec/core/index/frame_index.h"
-#include "tf_nvcodec/kernels/batch_shape.h"
-#include "tf_nvcodec/kernels/decode_setup.h"
 
 namespace nvc {
 namespace {
@@ -34,59 +29,33 @@ Tensor Scalar(const T& value) {
 
 }  // namespace
 
-absl::StatusOr<void*> AllocateClip(const DecodeAttributes& decode, const Clip& clip,
-                                   const FrameShape& shape, int64_t count, Allocator* allocator,
-                                   Tensor* frames) {
-  const int64_t total = count + clip.zeros;
-  NVC_RETURN_IF_ERROR(CheckBatchBytes(shape, total, decode.max_bytes));
-  *frames = Tensor(allocator, decode.dtype, BatchShape(decode.output, shape, total));
-  if (!frames->IsInitialized()) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("out of memory for ", total, " frames of ", shape.bytes, " bytes each"));
-  }
-  auto* const base = static_cast<uint8_t*>(frames->data());
-  std::memset(base + shape.bytes * static_cast<size_t>(count), 0,
-              shape.bytes * static_cast<size_t>(clip.zeros));
-  return base;
-}
-
 Cancelled ClipReader::WithinTimeout(const Cancelled& cancelled) const {
   return cancelled.Before(Deadline(arguments_.decode.timeout));
 }
 
-absl::StatusOr<IndexedVideo> ClipReader::Open(const SeededClip& clip, const Cancelled& cancelled,
-                                              const char** stage, const FrameIndex* wrong) const {
-  return store_.Open(clip.id.video, WithinTimeout(cancelled), &statistics_, stage, wrong);
-}
-
-// Returns Aborted if decoding shows that the video's index is wrong.
-absl::Status ClipReader::Decode(const IndexedVideo& video, const Clip& clip, Allocator* allocator,
-                                const Cancelled& cancelled, Tensor* batch,
-                                std::vector<bool>* valid) const {
-  // Several clips are decoded at once, so that one thread for each is enough.
-  DecodeAttributes decode = arguments_.decode;
-  if (decode.num_threads == 0) decode.num_threads = 1;
-  NVC_ASSIGN_OR_RETURN(
-      DecodeSetup setup,
-      SetUpDecoding(decode, /*gpu=*/nullptr, video.index->stream(), WithinTimeout(cancelled)));
-  setup.options.check_starts = video.index->only_sample_table();
-  const auto target = setup.new_target();
-  FrameCollector collected(
-      decode.output, video.index->stream().orientation, clip.frames,
-      [&](const FrameShape& shape, int64_t count) {
-        return AllocateClip(decode, clip, shape, count, allocator, batch);
-      },
-      target.get());
-  DamagedFrames damaged;
-  NVC_RETURN_IF_ERROR(
-      ReadFrames(*video.index, *video.source, clip.frames, setup.options, &collected, &damaged));
-  if (video.index->only_sample_table() && !damaged.empty()) {
-    return absl::AbortedError(damaged.begin()->second.message());
-  }
-  std::vector<size_t> slots;
-  NVC_ASSIGN_OR_RETURN(*valid,
-                       collected.Finish(*video.index, damaged, decode.on_error_in_clip(), &slots));
-  return absl::OkStatus();
+std::unique_ptr<ClipStream> ClipReader::Open(std::vector<SeededClip> clips, size_t ahead,
+                                             Allocator* allocator) const {
+  ClipStream::Options options;
+  options.decode = arguments_.decode;
+  // Several lone clips are decoded at once, so that one thread for each is enough.
+  if (options.decode.num_threads == 0 && clips.size() == 1) options.decode.num_threads = 1;
+  options.on_error = arguments_.decode.on_error_in_clip();
+  options.busy_ns = &statistics_.decode_ns;
+  ClipSource source;
+  source.open = [this, video = clips.front().id.video](
+                    const Cancelled& cancelled, const char** stage, const FrameIndex* wrong) {
+    return store_.Open(video, WithinTimeout(cancelled), &statistics_, stage, wrong);
+  };
+  source.room = [ahead, allocator](const FrameIndex&) {
+    return ClipSource::Room{ahead, /*kept_pictures=*/0, allocator};
+  };
+  source.select = [this, clips = std::move(clips)](
+                      const FrameIndex& index,
+                      size_t place) -> absl::StatusOr<std::optional<Clip>> {
+    if (place >= clips.size()) return std::nullopt;
+    return Select(index, clips[place]);
+  };
+  return std::make_unique<ClipStream>(std::move(source), std::move(options));
 }
 
 // Returns the times of the video's clips, for sampling "at".
@@ -136,45 +105,28 @@ void ClipReader::AddVideo(const ClipId& id, std::vector<Tensor>* element) const 
   }
 }
 
-ClipResult ClipReader::ReadClip(const SeededClip& clip, Allocator* allocator,
-                                const Cancelled& cancelled) const {
-  const char* stage = "";
-  std::shared_ptr<const FrameIndex> wrong;
-  while (true) {
-    const auto video = Open(clip, cancelled, &stage, wrong.get());
-    if (!video.ok()) return Failed(clip, video.status(), stage, cancelled);
-    const auto selected = Select(*video->index, clip);
-    if (!selected.ok()) return Failed(clip, selected.status(), "short", cancelled);
-    Tensor frames;
-    std::vector<bool> valid;
-    const absl::Status decoded = Decode(*video, *selected, allocator, cancelled, &frames, &valid);
-    if (decoded.ok()) return Succeeded(clip, *selected, *video->index, std::move(frames), valid);
-    // Only a wrong index calls for a new one: to index a large file again is expensive, and a limit
-    // or a network error says nothing about the index.
-    const bool index_is_wrong = video->index->only_sample_table() && absl::IsAborted(decoded);
-    if (!index_is_wrong || IsCancelled(cancelled)) {
-      return Failed(clip, decoded, "decode", cancelled);
-    }
-    wrong = video->index;
-  }
+ClipResult ClipReader::Read(ClipStream* stream, size_t place, const SeededClip& clip,
+                            const Cancelled& cancelled) const {
+  ClipStream::Result decoded = stream->Read(place, cancelled);
+  if (!decoded.status.ok()) return Failed(clip, decoded.status, decoded.stage, cancelled);
+  return Succeeded(clip, std::move(decoded));
 }
 
-ClipResult ClipReader::Succeeded(const SeededClip& clip, const Clip& selected,
-                                 const FrameIndex& index, Tensor frames,
-                                 const std::vector<bool>& valid) const {
+ClipResult ClipReader::Succeeded(const SeededClip& clip, ClipStream::Result decoded) const {
   ClipResult result;
   Tensor pts(::tensorflow::DT_DOUBLE, TensorShape({arguments_.clips.length}));
   Tensor mask(::tensorflow::DT_BOOL, TensorShape({arguments_.clips.length}));
+  const Clip& selected = decoded.clip;
   for (int64_t i = 0; i < arguments_.clips.length; ++i) {
     const auto slot = static_cast<size_t>(i);
     const bool shown = slot < selected.frames.size();
-    const bool own = i < selected.own && valid[slot];
+    const bool own = i < selected.own && decoded.valid[slot];
     pts.vec<double>()(i) =
-        shown ? index.frames()[static_cast<size_t>(selected.frames[slot])].pts : 0.0;
+        shown ? decoded.index->frames()[static_cast<size_t>(selected.frames[slot])].pts : 0.0;
     mask.vec<bool>()(i) = own;
     result.num_decoded += own ? 1 : 0;
   }
-  std::vector<Tensor> parts = {std::move(frames), std::move(pts), std::move(mask)};
+  std::vector<Tensor> parts = {std::move(decoded.frames), std::move(pts), std::move(mask)};
   AddVideo(clip.id, &parts);
   if (arguments_.output_order.empty()) {
     result.element = std::move(parts);
@@ -183,14 +135,6 @@ ClipResult ClipReader::Succeeded(const SeededClip& clip, const Clip& selected,
       result.element.push_back(parts[static_cast<size_t>(part)]);
     }
   }
-  return result;
-}
-
-ClipResult ClipReader::Read(const SeededClip& clip, Allocator* allocator,
-                            const Cancelled& cancelled) const {
-  const auto begin = std::chrono::steady_clock::now();
-  ClipResult result = ReadClip(clip, allocator, cancelled);
-  CountDecodeTime(std::chrono::nanoseconds(std::chrono::steady_clock::now() - begin).count());
   return result;
 }
 

@@ -22,7 +22,8 @@
 #include "tf_nvcodec/core/base/cancelled.h"
 #include "tf_nvcodec/core/base/status.h"
 #include "tf_nvcodec/core/clips/clip_cursor.h"
-#include "tf_nvcodec/kernels/clip_pass.h"
+#include "tf_nvcodec/kernels/clip_reader.h"
+#include "tf_nvcodec/kernels/clip_stream.h"
 #include "tf_nvcodec/kernels/frame_allocator.h"
 #include "tf_nvcodec/kernels/iterator_position.h"
 
@@ -48,22 +49,25 @@ int64_t NanosSince(std::chrono::steady_clock::time_point begin) {
   return std::chrono::nanoseconds(std::chrono::steady_clock::now() - begin).count();
 }
 
+// Clips that follow each other in a video. The consumer pulls them from the stream.
+struct Pass {
+  std::vector<SeededClip> clips;
+  std::unique_ptr<ClipStream> stream;
+  size_t asked = 0;    // the clips before this place have a request, or were skipped
+  size_t waiting = 0;  // requests in the queue
+  bool closed = false;  // there will be no more requests
+
+  bool HasMore() const { return !closed && asked < clips.size(); }
+};
+
 // A clip between the cursor and the consumer: waiting, being decoded or finished.
 struct Request {
   SeededClip clip;
-  std::weak_ptr<ClipPass> pass;       // empty: the clip is read by itself
+  std::shared_ptr<Pass> pass;         // null: the clip is read by itself
   size_t place = 0;                   // in the pass
-  const void* running = nullptr;      // the RunningPass, which may be gone
   std::atomic<bool> unwanted{false};  // skipped after decoding began
   bool done = false;
   ClipResult result;
-};
-
-// A pass and the thread that runs it.
-struct RunningPass {
-  std::shared_ptr<ClipPass> pass;
-  std::atomic<bool> over{false};
-  std::unique_ptr<::tensorflow::Thread> thread;
 };
 
 // Why the clips of a video could not be counted.
@@ -98,16 +102,12 @@ class Iterator : public DatasetIterator<VideoDataset> {
     Stop();
     deregister_cancellation_();
     runner_.reset();  // joins the thread
-    std::list<std::unique_ptr<RunningPass>> passes;
     {
       mutex_lock lock(*mutex_);
-      passes.swap(passes_);
+      while (num_closures_ > 0) changed_->wait(lock);
     }
-    passes.clear();  // joins their threads
-    {
-      mutex_lock lock(*mutex_);
-      while (num_calls_ > 0) changed_->wait(lock);
-    }
+    requests_.clear();
+    passes_.clear();  // joins their workers
     memory_->Close();
   }
 
@@ -166,11 +166,12 @@ class Iterator : public DatasetIterator<VideoDataset> {
     mutex_lock lock(*mutex_);
     to_skip_ = num_to_skip;
     for (; to_skip_ > 0 && !requests_.empty(); --to_skip_) {
-      Request& request = *requests_.front();
-      request.unwanted = true;
-      if (request.done && IsBuffered(request)) RecordBufferDequeue(context, request.result.element);
-      if (const auto pass = request.pass.lock()) pass->Drop(request.place);
-      requests_.pop_front();
+      const std::shared_ptr<Request> request = requests_.front();
+      request->unwanted = true;
+      if (request->done && IsBuffered(*request)) {
+        RecordBufferDequeue(context, request->result.element);
+      }
+      Remove(requests_.begin());
     }
     TF_RETURN_IF_ERROR(Start(context));
     changed_->notify_all();
@@ -283,7 +284,7 @@ class Iterator : public DatasetIterator<VideoDataset> {
   void Stop() {
     stopped_ = true;
     mutex_lock lock(*mutex_);
-    for (const auto& running : passes_) running->pass->Stop();
+    for (const auto& pass : passes_) pass->stream->Stop();
     changed_->notify_all();
   }
 
@@ -314,21 +315,36 @@ class Iterator : public DatasetIterator<VideoDataset> {
     RecordStart(context);
   }
 
-  // Removes and returns the next finished request: the first in order, or any finished one if the
-  // order does not matter. Waits for it. Sets `request` to null at the end.
+  // Removes a request from the queue.
+  void Remove(std::deque<std::shared_ptr<Request>>::iterator request)
+      TF_EXCLUSIVE_LOCKS_REQUIRED(*mutex_) {
+    if ((*request)->pass != nullptr) --(*request)->pass->waiting;
+    requests_.erase(request);
+    changed_->notify_all();
+  }
+
+  // Removes and returns the next request: the first in order, or any finished one if the order does
+  // not matter. Waits until it is finished. Sets `request` to null at the end.
   absl::Status Take(IteratorContext* context, std::shared_ptr<Request>* request) {
+    TF_RETURN_IF_ERROR(RemoveNext(context, request));
+    if (*request == nullptr || (*request)->done) return absl::OkStatus();
+    Pull(context, request->get());
+    ForgetPasses();
+    return absl::OkStatus();
+  }
+
+  // As Take, but a request of a pass may not be finished.
+  absl::Status RemoveNext(IteratorContext* context, std::shared_ptr<Request>* request) {
+    const auto can_take = [](const auto& each) { return each->done || each->pass != nullptr; };
     mutex_lock lock(*mutex_);
     TF_RETURN_IF_ERROR(Start(context));
     while (true) {
       if (stopped_) return Stopped();
       auto found = requests_.begin();
-      while (found != requests_.end() && !(*found)->done) {
-        found = deterministic_ ? requests_.end() : found + 1;
-      }
-      if (found != requests_.end()) {
+      if (!deterministic_) found = std::find_if(found, requests_.end(), can_take);
+      if (found != requests_.end() && can_take(*found)) {
         *request = *found;
-        requests_.erase(found);
-        changed_->notify_all();
+        Remove(found);
         return absl::OkStatus();
       }
       if (IsWalkedThrough() && requests_.empty()) {
@@ -336,6 +352,29 @@ class Iterator : public DatasetIterator<VideoDataset> {
         return absl::OkStatus();
       }
       WaitForChange(context, &lock);
+    }
+  }
+
+  // Reads a clip from its pass, which has decoded it ahead.
+  void Pull(IteratorContext* context, Request* request) {
+    RecordStop(context);
+    ClipResult result =
+        dataset()->reader().Read(request->pass->stream.get(), request->place, request->clip,
+                                 [this] { return stopped_.load(); });
+    RecordStart(context);
+    mutex_lock lock(*mutex_);
+    Finish(context, request, std::move(result));
+    changed_->notify_all();  // the pass may have ended, which makes room for another one
+  }
+
+  // Closes the passes that nobody reads from any more.
+  void ForgetPasses() {
+    std::list<std::shared_ptr<Pass>> over;  // joins their workers without the lock
+    mutex_lock lock(*mutex_);
+    for (auto pass = passes_.begin(); pass != passes_.end();) {
+      const auto next = std::next(pass);
+      if ((*pass)->closed && (*pass)->waiting == 0) over.splice(over.end(), passes_, pass);
+      pass = next;
     }
   }
 
@@ -364,14 +403,16 @@ class Iterator : public DatasetIterator<VideoDataset> {
     // may wait behind a slow one.
     const int64_t most = 2 * static_cast<int64_t>(parallelism_->value);
     const auto waiting = static_cast<int64_t>(requests_.size());
-    // A pass that runs needs no other thread for its next clips.
-    if (latest_ != nullptr && latest_->pass->has_more()) {
-      const auto of_pass =
-          std::count_if(requests_.begin(), requests_.end(),
-                        [this](const auto& request) { return request->running == latest_; });
-      return waiting < std::max(most, AheadInPass()) && of_pass < AheadInPass();
+    // A pass decodes its next clips without another thread.
+    if (latest_ != nullptr && latest_->HasMore()) {
+      return waiting < std::max(most, AheadInPass()) &&
+             static_cast<int64_t>(latest_->waiting) < AheadInPass();
     }
-    return waiting < most && num_calls_ < parallelism_->value;
+    // A pass without requests has ended or soon will.
+    const auto decoding = std::count_if(passes_.begin(), passes_.end(), [](const auto& pass) {
+      return pass->waiting > 0 && pass->stream->IsDecoding();
+    });
+    return waiting < most && num_closures_ + decoding < parallelism_->value;
   }
 
   // Returns how many clips of a pass may be decoded ahead of the consumer. Long clips need fewer to
@@ -421,8 +462,7 @@ class Iterator : public DatasetIterator<VideoDataset> {
         // After an error the epoch has not ended: a checkpoint says where it goes on.
         exhausted_ = status.ok();
         walk_error_ = status;
-        if (latest_ != nullptr) latest_->pass->Close();
-        latest_ = nullptr;
+        CloseLatestPass();
         return;
       }
       const auto failed = restored ? uncounted_.end() : uncounted_.find(request->clip.id.video);
@@ -445,62 +485,64 @@ class Iterator : public DatasetIterator<VideoDataset> {
       changed_->notify_all();
       return;
     }
-    if (!dataset()->in_order() || !AskLatestPass(context, request)) StartRead(context, request);
+    if (!dataset()->in_order() || !IsOfLatestPass(request)) StartRead(context, request);
   }
 
-  // Asks the pass over the clip's video, if there is one.
-  bool AskLatestPass(const std::shared_ptr<IteratorContext>& context,
-                     const std::shared_ptr<Request>& request) {
-    if (latest_ == nullptr) return false;
-    const std::shared_ptr<ClipPass> pass = latest_->pass;
-    const auto place = pass->Ask(request->clip, [this, context, request](ClipResult result) {
-      mutex_lock lock(*mutex_);
-      Finish(context.get(), request.get(), std::move(result));
-      changed_->notify_all();
-    });
-    if (!place.has_value()) return false;
+  // Gives the request to the latest pass, if its clip comes there.
+  bool IsOfLatestPass(const std::shared_ptr<Request>& request) {
     mutex_lock lock(*mutex_);
-    request->pass = pass;
-    request->place = *place;
-    request->running = latest_;
-    if (request->unwanted) pass->Drop(*place);
+    if (latest_ == nullptr) return false;
+    const auto& clips = latest_->clips;
+    const auto found = std::find_if(
+        clips.begin() + static_cast<int64_t>(latest_->asked), clips.end(),
+        [&](const SeededClip& clip) { return clip.id == request->clip.id; });
+    if (found == clips.end() || found->seed != request->clip.seed) return false;
+    request->place = static_cast<size_t>(found - clips.begin());
+    latest_->asked = request->place + 1;
+    if (request->unwanted) return true;
+    request->pass = latest_;
+    ++latest_->waiting;
+    changed_->notify_all();
     return true;
   }
 
   // Begins a pass with this clip, or reads it by itself if it would be alone in the pass.
   void StartRead(const std::shared_ptr<IteratorContext>& context,
                  const std::shared_ptr<Request>& request) {
-    CloseLatestPass();
     std::vector<SeededClip> clips = ClipsOfPass(context, request->clip);
+    std::shared_ptr<Pass> pass;
     {
       mutex_lock lock(*mutex_);
-      ++num_calls_;
+      CloseLatestPass();
+      ++num_closures_;
+      if (clips.size() > 1) {
+        pass = std::make_shared<Pass>();
+        pass->stream = dataset()->reader().Open(clips, static_cast<size_t>(AheadInPass()),
+                                                memory_.get());
+        pass->clips = std::move(clips);
+        if (stopped_) pass->stream->Stop();
+        passes_.push_back(pass);
+        latest_ = pass;
+      }
     }
-    if (clips.size() == 1) {
-      // Runs without the lock, because a thread pool with full queues does the work in this call.
-      (*context->runner())([this, context, request] { Work(context.get(), request); });
-      return;
-    }
-    auto running = std::make_unique<RunningPass>();
-    {
-      mutex_lock lock(*mutex_);
-      running->pass = std::make_shared<ClipPass>(&dataset()->reader(), std::move(clips),
-                                                 static_cast<size_t>(AheadInPass()), memory_.get());
-      latest_ = running.get();
-      passes_.push_back(std::move(running));
-      if (stopped_) latest_->pass->Stop();
-    }
-    AskLatestPass(context, request);
-    latest_->thread =
-        context->StartThread("tf_nvcodec_clip_pass", [this, context, running = latest_] {
-          RecordStart(context.get());
-          running->pass->Run();
-          RecordStop(context.get());
-          mutex_lock lock(*mutex_);
-          running->over = true;
-          --num_calls_;
-          changed_->notify_all();
-        });
+    ForgetPasses();
+    if (pass != nullptr) IsOfLatestPass(request);
+    // Runs without the lock, because a thread pool with full queues does the work in this call.
+    (*context->runner())([this, context, request, pass] {
+      if (pass == nullptr) {
+        Work(context.get(), request);
+      } else {
+        // Reading the clip tells of an error.
+        pass->stream->Begin([this] { return stopped_.load(); }).IgnoreError();
+      }
+      // The iterator may be destroyed as soon as num_closures_ is 0, while this thread still
+      // unlocks.
+      const auto mutex_kept = mutex_;
+      const auto changed_kept = changed_;
+      mutex_lock lock(*mutex_kept);
+      --num_closures_;
+      changed_kept->notify_all();
+    });
   }
 
   // Returns the clips of a pass that begins with `first`: those that the walk gives next, as long
@@ -528,16 +570,9 @@ class Iterator : public DatasetIterator<VideoDataset> {
     return clips;
   }
 
-  void CloseLatestPass() {
-    if (latest_ != nullptr) latest_->pass->Close();
+  void CloseLatestPass() TF_EXCLUSIVE_LOCKS_REQUIRED(*mutex_) {
+    if (latest_ != nullptr) latest_->closed = true;
     latest_ = nullptr;
-    std::list<std::unique_ptr<RunningPass>> over;  // joins their threads without the lock
-    mutex_lock lock(*mutex_);
-    for (auto pass = passes_.begin(); pass != passes_.end();) {
-      const auto next = std::next(pass);
-      if ((*pass)->over) over.splice(over.end(), passes_, pass);
-      pass = next;
-    }
   }
 
   // Reads the clip by itself.
@@ -548,16 +583,13 @@ class Iterator : public DatasetIterator<VideoDataset> {
     if (cancelled()) {
       result.status = absl::CancelledError("nobody waits for this clip");
     } else {
-      result = dataset()->reader().Read(request->clip, memory_.get(), cancelled);
+      const auto stream = dataset()->reader().Open({request->clip}, /*ahead=*/1, memory_.get());
+      result = dataset()->reader().Read(stream.get(), 0, request->clip, cancelled);
     }
     RecordStop(context);
-    // The iterator may be destroyed as soon as num_calls_ is 0, while this thread still unlocks.
-    const auto mutex_kept = mutex_;
-    const auto changed_kept = changed_;
-    mutex_lock lock(*mutex_kept);
+    mutex_lock lock(*mutex_);
     Finish(context, request.get(), std::move(result));
-    --num_calls_;
-    changed_kept->notify_all();
+    changed_->notify_all();
   }
 
   NextUnit SplitUnits() const {
@@ -633,12 +665,12 @@ class Iterator : public DatasetIterator<VideoDataset> {
   std::map<int64_t, Uncounted> uncounted_;  // by video, until its one clip is due
   std::deque<SeededClip> again_;            // clips that were pending when the checkpoint was made
   std::deque<std::shared_ptr<Request>> requests_;
-  int64_t num_calls_ = 0;
+  int64_t num_closures_ = 0;  // that read a lone clip or begin a pass
   int64_t to_skip_ = 0;  // clips that the walk still has to skip
   std::optional<std::chrono::steady_clock::time_point> active_since_;
   const std::shared_ptr<FrameAllocator> memory_ = FrameAllocator::Create(/*patient_from=*/0);
-  std::list<std::unique_ptr<RunningPass>> passes_;
-  RunningPass* latest_ = nullptr;  // the pass that may have the next clip
+  std::list<std::shared_ptr<Pass>> passes_;
+  std::shared_ptr<Pass> latest_;  // the pass that may have the next clip
   std::unique_ptr<::tensorflow::Thread> runner_;
 };
 

@@ -5,7 +5,7 @@
 #include "tf_nvcodec/core/base/cancelled.h"
 #include "tf_nvcodec/core/base/status.h"
 #include "tf_nvcodec/core/decode/frame_collector.h"
-#include "tf_nvcodec/core/decode/video_reader.h"
+#include "tf_nvcodec/core/decode/frame_stream.h"
 #include "tf_nvcodec/core/index/frame_index.h"
 #include "tf_nvcodec/kernels/batch_shape.h"
 #include "tf_nvcodec/kernels/decode_setup.h"

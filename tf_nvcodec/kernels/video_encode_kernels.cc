@@ -57,7 +57,7 @@ class EncodeOp : public OpKernel {
 
  private:
   absl::Status Encode(OpKernelContext* context) const {
-    NVC_ASSIGN_OR_RETURN(const FrameBatch frames, ReadFrames(context));
+    NVC_ASSIGN_OR_RETURN(const FrameBatch frames, BatchOf(context));
     NVC_ASSIGN_OR_RETURN(const FrameTiming timing, ReadTiming(context, frames.count));
     Tensor* contents = nullptr;
     TF_RETURN_IF_ERROR(context->allocate_output(0, TensorShape({}), &contents));
@@ -81,7 +81,7 @@ class EncodeOp : public OpKernel {
     });
   }
 
-  absl::StatusOr<FrameBatch> ReadFrames(OpKernelContext* context) const {
+  absl::StatusOr<FrameBatch> BatchOf(OpKernelContext* context) const {
     const Tensor& frames = context->input(0);
     const Tensor& size = context->input(3);
     const int channels = Channels(attributes_.input_format);

@@ -3,15 +3,12 @@
 #define TF_NVCODEC_KERNELS_VIDEO_ITERATOR_H_
 
 #include <atomic>
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -19,7 +16,7 @@
 #include "tensorflow/core/framework/allocator.h"
 #include "tensorflow/core/framework/tensor.h"
 #include "tf_nvcodec/core/base/cancelled.h"
-#include "tf_nvcodec/core/decode/window_pass.h"
+#include "tf_nvcodec/kernels/clip_stream.h"
 #include "tf_nvcodec/kernels/decode_setup.h"
 #include "tf_nvcodec/kernels/frame_allocator.h"
 #include "tf_nvcodec/kernels/gpu_stream.h"
@@ -65,37 +62,24 @@ class VideoIterator {
 
  private:
   explicit VideoIterator(Arguments arguments);
-  // What a frame of the output has, and at least 1.
-  int64_t FrameBytes() const;
-  // Sets video_, chunk_, windows_ and total_. Only the thread of the pass calls it, once there is
-  // one.
-  absl::Status OpenVideo(const FrameIndex* wrong, const Cancelled& cancelled);
-  void Run();
-  absl::Status RunFrom(size_t first, bool alone, size_t* finished);
-  void Put(size_t chunk, const WindowPass::Result& result, ::tensorflow::Tensor frames);
+  absl::StatusOr<IndexedVideo> OpenVideo(const Cancelled& cancelled, const char** stage,
+                                         const FrameIndex* wrong);
+  ClipSource::Room Room(const FrameIndex& index);
+  absl::StatusOr<std::optional<Clip>> ChunkAt(size_t place) const;
   absl::Status Named(const absl::Status& status) const;
-  void StopLocked();  // the caller holds mutex_
 
   const Arguments arguments_;
-  size_t ahead_ = 1;  // chunks that are decoded ahead of the consumer
   DatasetStatistics statistics_;
   std::unique_ptr<VideoStore> store_;
-  IndexedVideo video_;
-  int64_t chunk_;                // the frames of a chunk
-  std::vector<Window> windows_;  // the frames of each chunk
-  std::atomic<int64_t> total_{0};
-  std::shared_ptr<FrameAllocator> memory_;
-
-  std::mutex mutex_;
-  std::condition_variable changed_;
   std::atomic<bool> stopped_{false};
+  std::atomic<int64_t> total_{-1};  // -1: the video was not opened
+
+  std::mutex mutex_;  // held while a chunk is read
   size_t next_ = 0;   // the chunk that the next call of Next gets
-  size_t first_ = 0;  // of the pass
-  WindowPass* pass_ = nullptr;
-  std::map<size_t, absl::StatusOr<Chunk>> ready_;
-  std::optional<absl::Status>
-      end_;  // of the pass: no chunks come any more but those that are ready
-  std::thread thread_;
+  int64_t chunk_;     // the frames of a chunk
+  std::vector<int64_t> frames_;  // of all chunks
+  std::shared_ptr<FrameAllocator> memory_;
+  std::unique_ptr<ClipStream> chunks_;
 };
 
 }  // namespace nvc

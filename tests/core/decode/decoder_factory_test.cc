@@ -17,7 +17,7 @@
 #include "tests/core/testing/decoded_hashes.h"
 #include "tests/core/testing/indexed_clip.h"
 #include "tests/core/testing/test_media.h"
-#include "tf_nvcodec/core/decode/video_reader.h"
+#include "tf_nvcodec/core/decode/frame_stream.h"
 #include "tf_nvcodec/core/ffmpeg/ffmpeg_releases.h"
 
 namespace nvc {

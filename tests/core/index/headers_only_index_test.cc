@@ -19,7 +19,7 @@
 #include "tests/core/testing/golden_corpus.h"
 #include "tests/core/testing/index_checks.h"
 #include "tests/core/testing/test_media.h"
-#include "tf_nvcodec/core/decode/video_reader.h"
+#include "tf_nvcodec/core/decode/frame_stream.h"
 #include "tf_nvcodec/core/demux/headers_only_source.h"
 #include "tf_nvcodec/core/index/frame_index.h"
 

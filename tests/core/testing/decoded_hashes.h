@@ -10,7 +10,7 @@
 
 #include "gtest/gtest.h"
 #include "tests/core/testing/picture_hash.h"
-#include "tf_nvcodec/core/decode/video_reader.h"
+#include "tf_nvcodec/core/decode/frame_stream.h"
 #include "tf_nvcodec/core/index/frame_index.h"
 
 namespace nvc {

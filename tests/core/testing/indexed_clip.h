@@ -11,7 +11,7 @@
 
 #include "gtest/gtest.h"
 #include "tests/core/testing/decoded_hashes.h"
-#include "tf_nvcodec/core/decode/video_reader.h"
+#include "tf_nvcodec/core/decode/frame_stream.h"
 #include "tf_nvcodec/core/index/frame_index.h"
 
 namespace nvc {

@@ -14,7 +14,7 @@
 #include "tests/core/testing/test_media.h"
 #include "tests/nv/testing/nvdec_fake.h"
 #include "tf_nvcodec/core/base/cancelled.h"
-#include "tf_nvcodec/core/decode/video_reader.h"
+#include "tf_nvcodec/core/decode/frame_stream.h"
 #include "tf_nvcodec/nv/decode/nvdec_quota.h"
 
 namespace nvc {

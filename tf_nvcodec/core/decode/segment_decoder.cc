@@ -255,7 +255,7 @@ class SegmentRun {
         const auto [packet, frame] = *written_.begin();
         NVC_RETURN_IF_ERROR(CheckCancelled(packet));
         written_.erase(written_.begin());
-        NVC_RETURN_IF_ERROR(events_.settle(frame, DamageOf(frame)));
+        events_.settle(frame, DamageOf(frame));
       } else if (!held_.empty() && CanWriteHeld()) {
         const auto next = held_.extract(held_.begin());
         NVC_RETURN_IF_ERROR(Write(next.mapped().packet, next.key(), *next.mapped().picture));

@@ -32,7 +32,7 @@ struct FrameEvents {
   size_t most_kept = 0;
   // The last word on a frame, which was written before unless it is damaged. `damage` is OK if the
   // frame can be trusted.
-  std::function<absl::Status(int frame, const absl::Status& damage)> settle;
+  std::function<void(int frame, const absl::Status& damage)> settle;
   // Settles a frame as damaged once the decoder has passed it over, and not only at the segment's
   // end. For receivers that wait for it meanwhile.
   bool give_up_overdue = false;

@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "tf_nvcodec/core/base/cancelled.h"
 #include "tf_nvcodec/core/base/status.h"
-#include "tf_nvcodec/core/decode/video_reader.h"
+#include "tf_nvcodec/core/decode/frame_stream.h"
 
 extern "C" {
 #include <libavutil/pixdesc.h>

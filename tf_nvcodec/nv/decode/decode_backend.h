@@ -9,7 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "tf_nvcodec/core/decode/video_reader.h"
+#include "tf_nvcodec/core/decode/frame_stream.h"
 #include "tf_nvcodec/nv/cuda/gpu_device.h"
 #include "tf_nvcodec/nv/decode/nvdec_quota.h"
 

@@ -1,4 +1,4 @@
-#include "tf_nvcodec/core/decode/video_reader.h"
+#include "tf_nvcodec/core/decode/frame_stream.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -62,12 +62,12 @@ void BreakSlices(std::string* bytes, const PacketEntry& packet) {
   std::fill_n(bytes->begin() + packet.offset + 5, packet.size - 5, '\0');
 }
 
-class VideoReaderTest : public IndexedClipTest {
+class FrameStreamTest : public IndexedClipTest {
  protected:
-  VideoReaderTest() : IndexedClipTest(BFramesClip(), kBFramesClipFrames) {}
+  FrameStreamTest() : IndexedClipTest(BFramesClip(), kBFramesClipFrames) {}
 };
 
-TEST_F(VideoReaderTest, RandomFramesEqualTheSequentialOnes) {
+TEST_F(FrameStreamTest, RandomFramesEqualTheSequentialOnes) {
   const auto sequential = Read(index_, source_, all_).hashes;
   ASSERT_EQ(sequential.size(), all_.size());
   std::mt19937 random(7);
@@ -80,13 +80,13 @@ TEST_F(VideoReaderTest, RandomFramesEqualTheSequentialOnes) {
   }
 }
 
-TEST_F(VideoReaderTest, ThreadsDoNotChangeTheFrames) {
+TEST_F(FrameStreamTest, ThreadsDoNotChangeTheFrames) {
   const auto one = Read(index_, source_, all_, 1).hashes;
   EXPECT_EQ(Read(index_, source_, all_, 2).hashes, one);
   EXPECT_EQ(Read(index_, source_, all_, 5).hashes, one);
 }
 
-TEST_F(VideoReaderTest, DecodesAllWhenNoThreadCanStart) {
+TEST_F(FrameStreamTest, DecodesAllWhenNoThreadCanStart) {
   const auto one = Read(index_, source_, all_, 1).hashes;
   no_more_threads = true;
   const auto alone = Read(index_, source_, all_, 4).hashes;
@@ -94,7 +94,7 @@ TEST_F(VideoReaderTest, DecodesAllWhenNoThreadCanStart) {
   EXPECT_EQ(alone, one);
 }
 
-TEST_F(VideoReaderTest, DamageReachesOnlyDependentFrames) {
+TEST_F(FrameStreamTest, DamageReachesOnlyDependentFrames) {
   // Finds a packet that no other refers to, and one that the rest of its GOP refers to.
   int droppable = -1, reference = -1;
   for (int i = 24; i < kBFramesClipFrames; ++i) {
@@ -203,7 +203,7 @@ TEST_F(Av1ReaderTest, DamageReachesTheSameFramesInEveryRead) {
   }
 }
 
-TEST_F(VideoReaderTest, DamageNamesThePacket) {
+TEST_F(FrameStreamTest, DamageNamesThePacket) {
   const PacketEntry& entry = index_.packets()[0];
   std::string broken = bytes_;
   BreakSlices(&broken, entry);
@@ -213,7 +213,7 @@ TEST_F(VideoReaderTest, DamageNamesThePacket) {
   EXPECT_THAT(result.damaged.at(0).message(), HasSubstr("packet 0 at byte"));
 }
 
-TEST_F(VideoReaderTest, TimestampsBeyondTheReorderDepth) {
+TEST_F(FrameStreamTest, TimestampsBeyondTheReorderDepth) {
   // The first frame comes first. The next 22 are shown in reverse order, and the remaining ones
   // after them.
   const size_t table = bytes_.find("ctts") + 8;
@@ -236,7 +236,7 @@ TEST_F(VideoReaderTest, TimestampsBeyondTheReorderDepth) {
   EXPECT_EQ(Read(index, source, all_).hashes.size(), all_.size());
 }
 
-TEST_F(VideoReaderTest, ReportsADecoderThatDoesNotOpen) {
+TEST_F(FrameStreamTest, ReportsADecoderThatDoesNotOpen) {
   // The index names another codec, whose decoder refuses the stream's headers.
   const FrameIndex index = FrameIndex::Build(source_, {}, nullptr).value();
   index.stream().codec->codec_id = AV_CODEC_ID_FFV1;
@@ -251,7 +251,7 @@ TEST_F(VideoReaderTest, ReportsADecoderThatDoesNotOpen) {
   }
 }
 
-TEST_F(VideoReaderTest, CancelStopsIt) {
+TEST_F(FrameStreamTest, CancelStopsIt) {
   HashSink sink;
   DamagedFrames damaged;
   ReadOptions options;
@@ -261,7 +261,7 @@ TEST_F(VideoReaderTest, CancelStopsIt) {
   EXPECT_LT(sink.hashes.size(), 40u);
 }
 
-TEST_F(VideoReaderTest, ASinksErrorEndsTheRead) {
+TEST_F(FrameStreamTest, ASinksErrorEndsTheRead) {
   class Failing : public HashSink {
     absl::Status Write(int, int frame, const AVFrame&) override {
       return frame == 7 ? absl::AbortedError("full") : absl::OkStatus();

@@ -1,8 +1,9 @@
-#include "tf_nvcodec/core/decode/window_pass.h"
+#include "tf_nvcodec/core/decode/window_stream.h"
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstdlib>
 #include <condition_variable>
 #include <map>
 #include <memory>
@@ -42,84 +43,71 @@ class CountingDecoder : public Decoder {
   std::map<int64_t, int>& sent_;
 };
 
-// Runs a pass as its users do: a thread decodes, and the caller takes window after window.
-class Consumer {
+// Reads windows into memory of its own.
+class Reader {
  public:
-  Consumer(const FrameIndex& index, const ByteSource& source, std::vector<Window> windows,
-           size_t ahead, ReadOptions options, OnError on_error = OnError::kRaise,
-           double seconds_per_window = 0)
-      : windows_(std::move(windows)), ahead_(ahead), memory_(windows_.size()) {
-    WindowPass::Callbacks callbacks;
-    callbacks.allocate = [this](size_t window, const FrameShape& shape,
-                                int64_t count) -> absl::StatusOr<void*> {
+  Reader(const FrameIndex& index, const ByteSource& source, std::vector<Window> windows,
+         size_t ahead, ReadOptions options, OnError on_error = OnError::kRaise)
+      : windows_(std::move(windows)), frames_(windows_.size()) {
+    WindowStream::Memory memory;
+    // Hardware keeps no pictures: it also writes what comes before a picture that it owes.
+    const bool has_limit = ahead > 0 && options.factory.open == nullptr;
+    memory.allocate = [this, ahead, has_limit](size_t window, const FrameShape& shape,
+                                    int64_t count) -> absl::StatusOr<void*> {
       std::lock_guard<std::mutex> lock(mutex_);
-      EXPECT_TRUE(memory_[window].empty());
-      memory_[window].resize(shape.bytes * static_cast<size_t>(count));
+      EXPECT_TRUE(frames_[window].empty());
+      EXPECT_GE(window, reading_);
+      if (has_limit && window > reading_ + ahead) {
+        EXPECT_LE(windows_[window].front(), windows_[reading_ + ahead].back()) << "no room";
+      }
+      frames_[window].resize(shape.bytes * static_cast<size_t>(count));
       frame_bytes_ = shape.bytes;
-      most_open_ = std::max(most_open_, ++open_);
-      return memory_[window].data();
+      return frames_[window].data();
     };
-    callbacks.new_target = [] { return std::make_unique<HostTarget>(); };
-    callbacks.finished = [this](size_t window, WindowPass::Result result) {
-      std::lock_guard<std::mutex> lock(mutex_);
-      EXPECT_TRUE(results_.emplace(window, std::move(result)).second);
-      changed_.notify_all();
-    };
+    memory.new_target = [] { return std::make_unique<HostTarget>(); };
     OutputSpec output;
     output.pixel_format = PixelFormat::kNative;
-    pass_ = std::make_unique<WindowPass>(index, source, windows_, ahead, output, on_error,
-                                         std::move(options), std::move(callbacks));
-    pass_->LimitWindows(seconds_per_window);
-    thread_ = std::thread([this] {
-      const absl::Status status = pass_->Run();
-      std::lock_guard<std::mutex> lock(mutex_);
-      status_ = status;
-      ended_ = true;
-      changed_.notify_all();
-    });
-  }
-  ~Consumer() {
-    pass_->Stop();
-    thread_.join();
+    auto opened = WindowStream::Open(index, source, windows_, ahead, output, on_error,
+                                     std::move(options), std::move(memory));
+    EXPECT_TRUE(opened.ok()) << opened.status();
+    stream_ = std::move(opened).value();
   }
 
-  // Returns the window's result and puts its frames into `frames`. Returns the status of the pass
-  // if that ends first.
-  WindowPass::Result Take(size_t window, std::vector<std::string>* frames) {
-    pass_->Allow(window + ahead_);
-    std::unique_lock<std::mutex> lock(mutex_);
-    while (results_.count(window) == 0 && !ended_) changed_.wait(lock);
-    const auto found = results_.find(window);
-    if (found == results_.end()) return {status_, {}, {}};
-    --open_;
-    const std::string& bytes = memory_[window];
+  // Returns the window's result and puts its frames into `frames`.
+  WindowStream::Result Read(size_t window, std::vector<std::string>* frames,
+                            const Cancelled& cancelled = nullptr) {
+    {
+      std::lock_guard<std::mutex> lock(mutex_);
+      reading_ = window;
+    }
+    WindowStream::Result result;
+    const absl::Status status = stream_->Read(window, cancelled, &result);
+    if (!status.ok()) return {status, {}, {}};
+    const std::string& bytes = frames_[window];
     for (size_t i = 0; i < bytes.size(); i += frame_bytes_) {
       frames->push_back(bytes.substr(i, frame_bytes_));
     }
-    return found->second;
+    return result;
   }
 
-  WindowPass* pass() { return pass_.get(); }
-  int most_open() const { return most_open_; }
+  bool HasMemory(size_t window) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    return !frames_[window].empty();
+  }
+  WindowStream* stream() { return stream_.get(); }
 
  private:
   const std::vector<Window> windows_;
-  const size_t ahead_;
   std::mutex mutex_;
-  std::condition_variable changed_;
-  std::vector<std::string> memory_;
+  std::vector<std::string> frames_;
   size_t frame_bytes_ = 0;
-  std::map<size_t, WindowPass::Result> results_;
-  int open_ = 0, most_open_ = 0;
-  absl::Status status_;
-  bool ended_ = false;
-  std::unique_ptr<WindowPass> pass_;
-  std::thread thread_;
+  size_t reading_ = 0;
+  std::unique_ptr<WindowStream> stream_;
 };
 
-class WindowPassTest : public IndexedClipTest, public ::testing::WithParamInterface<int> {
+class WindowStreamTest : public IndexedClipTest, public ::testing::WithParamInterface<int> {
  protected:
-  WindowPassTest() : IndexedClipTest(BFramesClip(), kBFramesClipFrames) {
+  WindowStreamTest() : IndexedClipTest(BFramesClip(), kBFramesClipFrames) {
     options_.num_threads = GetParam();
   }
 
@@ -160,19 +148,19 @@ class WindowPassTest : public IndexedClipTest, public ::testing::WithParamInterf
   ReadOptions options_;
 };
 
-INSTANTIATE_TEST_SUITE_P(Threads, WindowPassTest, ::testing::Values(1, 2, 4));
+INSTANTIATE_TEST_SUITE_P(Threads, WindowStreamTest, ::testing::Values(1, 2, 4));
 
-TEST_P(WindowPassTest, RandomWindowsEqualTheReference) {
+TEST_P(WindowStreamTest, RandomWindowsEqualTheReference) {
   const auto reference = Reference();
   std::mt19937 random(3);
   for (int round = 0; round < 40; ++round) {
     const auto draw = [&](int64_t most) { return 1 + static_cast<int64_t>(random() % most); };
     const std::vector<Window> windows = Windows(draw(20), draw(3), draw(25));
     const auto ahead = static_cast<size_t>(draw(4));
-    Consumer consumer(index_, source_, windows, ahead, options_);
+    Reader reader(index_, source_, windows, ahead, options_);
     for (size_t i = 0; i < windows.size(); ++i) {
       std::vector<std::string> frames;
-      const auto result = consumer.Take(i, &frames);
+      const auto result = reader.Read(i, &frames);
       ASSERT_TRUE(result.status.ok()) << result.status;
       ASSERT_EQ(frames.size(), windows[i].size());
       for (size_t k = 0; k < frames.size(); ++k) {
@@ -183,7 +171,7 @@ TEST_P(WindowPassTest, RandomWindowsEqualTheReference) {
   }
 }
 
-TEST_P(WindowPassTest, EachPacketIsSentOnce) {
+TEST_P(WindowStreamTest, EachPacketIsSentOnce) {
   std::map<int64_t, int> sent;
   options_.factory.open =
       [&](const AVCodecParameters& codec, AVRational time_base,
@@ -193,27 +181,16 @@ TEST_P(WindowPassTest, EachPacketIsSentOnce) {
     return std::make_unique<CountingDecoder>(std::move(decoder).value(), &sent);
   };
   const std::vector<Window> windows = Windows(16, 1, 4);
-  Consumer consumer(index_, source_, windows, 2, options_);
+  Reader reader(index_, source_, windows, 2, options_);
   for (size_t i = 0; i < windows.size(); ++i) {
     std::vector<std::string> frames;
-    ASSERT_TRUE(consumer.Take(i, &frames).status.ok());
+    ASSERT_TRUE(reader.Read(i, &frames).status.ok());
   }
   EXPECT_EQ(sent.size(), index_.packets().size());
   for (const auto& [packet, times] : sent) EXPECT_EQ(times, 1) << "packet " << packet;
 }
 
-TEST_P(WindowPassTest, MemoryIsBoundedByTheWindows) {
-  const std::vector<Window> windows = Windows(4, 1, 4);
-  Consumer consumer(index_, source_, windows, 2, options_);
-  for (size_t i = 0; i < windows.size(); ++i) {
-    std::vector<std::string> frames;
-    ASSERT_TRUE(consumer.Take(i, &frames).status.ok());
-  }
-  // Pictures that come before those of earlier windows are not written yet.
-  EXPECT_EQ(consumer.most_open(), 2);
-}
-
-TEST_P(WindowPassTest, DamageReachesOnlyWindowsWithDamagedFrames) {
+TEST_P(WindowStreamTest, DamageReachesOnlyWindowsWithDamagedFrames) {
   const auto reference = Reference();
   int target = -1;
   for (int i = 24; i < kBFramesClipFrames && target < 0; ++i) {
@@ -232,13 +209,13 @@ TEST_P(WindowPassTest, DamageReachesOnlyWindowsWithDamagedFrames) {
   ASSERT_LT(damaged.size(), 40u);
   for (const OnError policy : {OnError::kRaise, OnError::kRepeat, OnError::kSkip}) {
     const std::vector<Window> windows = Windows(5, 1, 3);
-    Consumer consumer(index_, source, windows, 3, options_, policy);
+    Reader reader(index_, source, windows, 3, options_, policy);
     int failed = 0;
     for (size_t i = 0; i < windows.size(); ++i) {
       size_t bad = 0;
       for (const int64_t frame : windows[i]) bad += damaged.count(static_cast<int>(frame));
       std::vector<std::string> frames;
-      const auto result = consumer.Take(i, &frames);
+      const auto result = reader.Read(i, &frames);
       if (bad == 5 || (bad > 0 && policy == OnError::kRaise)) {
         if (policy != OnError::kSkip) {
           EXPECT_TRUE(absl::IsDataLoss(result.status)) << i << result.status;
@@ -259,7 +236,7 @@ TEST_P(WindowPassTest, DamageReachesOnlyWindowsWithDamagedFrames) {
   }
 }
 
-TEST_P(WindowPassTest, FramesThatNeverComeDoNotStopThePass) {
+TEST_P(WindowStreamTest, FramesThatNeverComeDoNotStopTheStream) {
   // The decoder swallows a picture without an error.
   options_.factory.open =
       [](const AVCodecParameters& codec, AVRational time_base,
@@ -288,29 +265,70 @@ TEST_P(WindowPassTest, FramesThatNeverComeDoNotStopThePass) {
   };
   const auto reference = Reference();
   const std::vector<Window> windows = Windows(1, 1, 1);
-  Consumer consumer(index_, source_, windows, 1, options_);
+  Reader reader(index_, source_, windows, 1, options_);
   for (size_t i = 0; i < windows.size(); ++i) {
     std::vector<std::string> frames;
-    const auto result = consumer.Take(i, &frames);
+    const auto result = reader.Read(i, &frames);
     ASSERT_TRUE(result.status.ok()) << "FFmpeg decodes it again: " << result.status;
     EXPECT_TRUE(frames[0] == reference[i]);
   }
 }
 
-TEST_P(WindowPassTest, DroppedWindowsTakeNoMemoryAndStopEnds) {
+TEST_P(WindowStreamTest, SkippedWindowsTakeNoMemory) {
   const std::vector<Window> windows = Windows(4, 1, 4);
-  Consumer consumer(index_, source_, windows, 1, options_);
+  Reader reader(index_, source_, windows, 1, options_);
   std::vector<std::string> frames;
-  ASSERT_TRUE(consumer.Take(0, &frames).status.ok());
-  for (size_t i = 5; i < 10; ++i) consumer.pass()->Drop(i);
-  consumer.pass()->Drop(windows.size() + 1000);
-  ASSERT_TRUE(consumer.Take(10, &frames).status.ok());
-  EXPECT_LE(consumer.pass()->num_finished(), 12u);
-  consumer.pass()->Stop();
-  EXPECT_TRUE(absl::IsCancelled(consumer.Take(windows.size() - 1, &frames).status));
+  ASSERT_TRUE(reader.Read(0, &frames).status.ok());
+  ASSERT_TRUE(reader.Read(10, &frames).status.ok());
+  for (size_t i = 2; i < 10; ++i) EXPECT_FALSE(reader.HasMemory(i)) << i;
+  EXPECT_TRUE(reader.HasMemory(10));
 }
 
-TEST_P(WindowPassTest, AFailureEndsThePass) {
+TEST_P(WindowStreamTest, AllWindowsAtOnce) {
+  const auto reference = Reference();
+  const std::vector<Window> windows = Windows(5, 1, 3);
+  Reader reader(index_, source_, windows, /*ahead=*/0, options_);
+  EXPECT_FALSE(reader.stream()->IsDecoding());
+  for (size_t i = 0; i < windows.size(); ++i) {
+    std::vector<std::string> frames;
+    ASSERT_TRUE(reader.Read(i, &frames).status.ok());
+    EXPECT_TRUE(frames[0] == reference[static_cast<size_t>(windows[i][0])]);
+  }
+}
+
+// Opens streams, skips, stops and closes them at any time. TF_NVCODEC_SOAK sets the number.
+TEST_P(WindowStreamTest, NothingStandsStill) {
+  const char* const soak = std::getenv("TF_NVCODEC_SOAK");
+  const int rounds = soak != nullptr ? std::atoi(soak) : 200;
+  const auto reference = Reference();
+  std::mt19937 random(GetParam());
+  const auto draw = [&](uint32_t most) { return static_cast<int64_t>(random() % most); };
+  for (int round = 0; round < rounds; ++round) {
+    const std::vector<Window> windows = Windows(1 + draw(20), 1 + draw(3), 1 + draw(25));
+    options_.kept_pictures = draw(2) * draw(40);
+    Reader reader(index_, source_, windows, static_cast<size_t>(draw(5)), options_);
+    std::thread stopper;
+    if (draw(4) == 0) {
+      const auto after = std::chrono::microseconds(draw(20'000));
+      stopper = std::thread([&reader, after] {
+        std::this_thread::sleep_for(after);
+        reader.stream()->Stop();
+      });
+    }
+    const size_t end = draw(2) == 0 ? windows.size() : static_cast<size_t>(draw(10));
+    for (size_t i = static_cast<size_t>(draw(3)); i < std::min(end, windows.size());
+         i += static_cast<size_t>(1 + (draw(4) == 0 ? draw(12) : 0))) {
+      std::vector<std::string> frames;
+      const auto result = reader.Read(i, &frames);
+      if (absl::IsCancelled(result.status)) break;
+      ASSERT_TRUE(result.status.ok()) << result.status;
+      ASSERT_TRUE(frames.back() == reference[static_cast<size_t>(windows[i].back())]);
+    }
+    if (stopper.joinable()) stopper.join();
+  }
+}
+
+TEST_P(WindowStreamTest, AFailureEndsTheStream) {
   class Unreadable : public ByteSource {
    public:
     explicit Unreadable(const MemorySource* source) : source_(source) {}
@@ -325,42 +343,45 @@ TEST_P(WindowPassTest, AFailureEndsThePass) {
   };
   const Unreadable source(&source_);
   const std::vector<Window> windows = Windows(1, 1, 1);
-  Consumer consumer(index_, source, windows, 1, options_);
+  Reader reader(index_, source, windows, 1, options_);
   absl::Status status;
   for (size_t i = 0; i < windows.size() && status.ok(); ++i) {
     std::vector<std::string> frames;
-    status = consumer.Take(i, &frames).status;
+    status = reader.Read(i, &frames).status;
   }
   EXPECT_TRUE(absl::IsUnavailable(status)) << status;
 }
 
-TEST_P(WindowPassTest, OnlyAWindowThatIsDecodedHasALimit) {
-  static constexpr double kSeconds = 0.5;
-  class Slow : public ByteSource {
+TEST_P(WindowStreamTest, AReadHasATimeLimit) {
+  class Hangs : public ByteSource {
    public:
-    Slow(const MemorySource* source, int64_t slow_from) : source_(source), from_(slow_from) {}
+    Hangs(const MemorySource* source, int64_t from) : source_(source), from_(from) {}
     int64_t Size() const override { return source_->Size(); }
     absl::StatusOr<size_t> ReadAt(int64_t offset, void* out, size_t count) const override {
-      if (offset >= from_) std::this_thread::sleep_for(std::chrono::duration<double>(kSeconds));
+      std::unique_lock<std::mutex> lock(mutex);
+      if (offset >= from_) changed.wait(lock, [this] { return over; });
       return source_->ReadAt(offset, out, count);
     }
+    mutable std::mutex mutex;
+    mutable std::condition_variable changed;
+    bool over = false;
 
    private:
     const MemorySource* const source_;
     const int64_t from_;
   };
   const std::vector<Window> windows = Windows(4, 1, 4);
-  const int64_t middle = index_.packets()[index_.packets().size() / 2].offset;
-  const Slow source(&source_, middle);
-  Consumer consumer(index_, source, windows, 1, options_, OnError::kRaise, kSeconds);
+  Hangs source(&source_, index_.packets()[index_.packets().size() / 2].offset);
+  Reader reader(index_, source, windows, 1, options_);
   std::vector<std::string> frames;
-  ASSERT_TRUE(consumer.Take(0, &frames).status.ok());
-  std::this_thread::sleep_for(std::chrono::duration<double>(1.2 * kSeconds));
-  const auto waited = consumer.Take(1, &frames).status;
-  EXPECT_TRUE(waited.ok()) << "the consumer's own time counted: " << waited;
-  const auto last = consumer.Take(windows.size() - 1, &frames).status;
+  ASSERT_TRUE(reader.Read(0, &frames).status.ok());
+  const auto last =
+      reader.Read(windows.size() - 1, &frames, Cancelled().Before(Deadline(0.2))).status;
   EXPECT_TRUE(absl::IsDeadlineExceeded(last)) << last;
-  EXPECT_THAT(last.message(), HasSubstr("0.5 s"));
+  EXPECT_THAT(last.message(), HasSubstr("0.2 s"));
+  std::lock_guard<std::mutex> lock(source.mutex);
+  source.over = true;
+  source.changed.notify_all();
 }
 
 }  // namespace
