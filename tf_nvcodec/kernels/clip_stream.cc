@@ -172,8 +172,7 @@ absl::Status ClipStream::Start(size_t place, const Cancelled& cancelled, const c
 absl::Status ClipStream::StartWindows(Pass* pass) {
   const FrameIndex& index = *pass->video.index;
   const GpuStream* const gpu = options_.gpu.has_value() ? &*options_.gpu : nullptr;
-  NVC_ASSIGN_OR_RETURN(pass->setup,
-                       SetUpDecoding(options_.decode, gpu, index.stream(), stopping_));
+  NVC_ASSIGN_OR_RETURN(pass->setup, SetUpDecoding(options_.decode, gpu, index.stream(), stopping_));
   pass->setup.options.kept_pictures = pass->room.kept_pictures;
   pass->setup.options.busy_ns = options_.busy_ns;
   WindowStream::Memory memory;
@@ -185,10 +184,9 @@ absl::Status ClipStream::StartWindows(Pass* pass) {
   std::vector<Window> windows;
   for (const Clip& clip : pass->clips) windows.push_back(clip.frames);
   NVC_ASSIGN_OR_RETURN(
-      pass->windows,
-      WindowStream::Open(index, *pass->video.source, std::move(windows), pass->room.clips,
-                         options_.decode.output, options_.on_error, pass->setup.options,
-                         std::move(memory)));
+      pass->windows, WindowStream::Open(index, *pass->video.source, std::move(windows),
+                                        pass->room.clips, options_.decode.output, options_.on_error,
+                                        pass->setup.options, std::move(memory)));
   return absl::OkStatus();
 }
 
@@ -196,9 +194,8 @@ absl::Status ClipStream::StartWindows(Pass* pass) {
 absl::Status ClipStream::ReadAlone(Pass* pass, const Cancelled& cancelled, Result* result) {
   const FrameIndex& index = *pass->video.index;
   const GpuStream* const gpu = options_.gpu.has_value() ? &*options_.gpu : nullptr;
-  NVC_ASSIGN_OR_RETURN(DecodeSetup setup,
-                       SetUpDecoding(options_.decode, gpu, index.stream(),
-                                     cancelled.Or(stopping_)));
+  NVC_ASSIGN_OR_RETURN(DecodeSetup setup, SetUpDecoding(options_.decode, gpu, index.stream(),
+                                                        cancelled.Or(stopping_)));
   setup.options.check_starts = index.only_sample_table();
   setup.options.busy_ns = options_.busy_ns;
   const auto target = setup.new_target();
@@ -211,8 +208,8 @@ absl::Status ClipStream::ReadAlone(Pass* pass, const Cancelled& cancelled, Resul
       },
       target.get());
   DamagedFrames damaged;
-  NVC_RETURN_IF_ERROR(ReadFrames(index, *pass->video.source, clip.frames, setup.options, &collected,
-                                 &damaged));
+  NVC_RETURN_IF_ERROR(
+      ReadFrames(index, *pass->video.source, clip.frames, setup.options, &collected, &damaged));
   if (index.only_sample_table() && !damaged.empty()) {
     return absl::AbortedError(damaged.begin()->second.message());
   }

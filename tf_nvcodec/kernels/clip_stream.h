@@ -47,7 +47,7 @@ class ClipStream {
   struct Options {
     DecodeAttributes decode;  // its output includes size and crop
     OnError on_error = OnError::kRaise;
-    std::optional<GpuStream> gpu;  // where the frames go; nullopt: host memory
+    std::optional<GpuStream> gpu;             // where the frames go; nullopt: host memory
     std::atomic<int64_t>* busy_ns = nullptr;  // as in ReadOptions; includes the time for opening
   };
   // A clip in memory, or why there is none.
@@ -103,9 +103,9 @@ class ClipStream {
   bool started_ = false;
   std::optional<Result> not_begun_;
   std::shared_ptr<const FrameIndex> wrong_index_;  // see VideoStore::Open
-  bool alone_ = false;  // the next clip may be the cause of an error
+  bool alone_ = false;                             // the next clip may be the cause of an error
 
-  mutable std::mutex mutex_;    // guards pass_ while the reader changes it
+  mutable std::mutex mutex_;  // guards pass_ while the reader changes it
   std::unique_ptr<Pass> pass_;
 };
 

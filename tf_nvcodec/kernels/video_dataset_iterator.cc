@@ -53,8 +53,8 @@ int64_t NanosSince(std::chrono::steady_clock::time_point begin) {
 struct Pass {
   std::vector<SeededClip> clips;
   std::unique_ptr<ClipStream> stream;
-  size_t asked = 0;    // the clips before this place have a request, or were skipped
-  size_t waiting = 0;  // requests in the queue
+  size_t asked = 0;     // the clips before this place have a request, or were skipped
+  size_t waiting = 0;   // requests in the queue
   bool closed = false;  // there will be no more requests
 
   bool HasMore() const { return !closed && asked < clips.size(); }
@@ -358,9 +358,8 @@ class Iterator : public DatasetIterator<VideoDataset> {
   // Reads a clip from its pass, which has decoded it ahead.
   void Pull(IteratorContext* context, Request* request) {
     RecordStop(context);
-    ClipResult result =
-        dataset()->reader().Read(request->pass->stream.get(), request->place, request->clip,
-                                 [this] { return stopped_.load(); });
+    ClipResult result = dataset()->reader().Read(request->pass->stream.get(), request->place,
+                                                 request->clip, [this] { return stopped_.load(); });
     RecordStart(context);
     mutex_lock lock(*mutex_);
     Finish(context, request, std::move(result));
@@ -493,9 +492,9 @@ class Iterator : public DatasetIterator<VideoDataset> {
     mutex_lock lock(*mutex_);
     if (latest_ == nullptr) return false;
     const auto& clips = latest_->clips;
-    const auto found = std::find_if(
-        clips.begin() + static_cast<int64_t>(latest_->asked), clips.end(),
-        [&](const SeededClip& clip) { return clip.id == request->clip.id; });
+    const auto found =
+        std::find_if(clips.begin() + static_cast<int64_t>(latest_->asked), clips.end(),
+                     [&](const SeededClip& clip) { return clip.id == request->clip.id; });
     if (found == clips.end() || found->seed != request->clip.seed) return false;
     request->place = static_cast<size_t>(found - clips.begin());
     latest_->asked = request->place + 1;
@@ -517,8 +516,8 @@ class Iterator : public DatasetIterator<VideoDataset> {
       ++num_closures_;
       if (clips.size() > 1) {
         pass = std::make_shared<Pass>();
-        pass->stream = dataset()->reader().Open(clips, static_cast<size_t>(AheadInPass()),
-                                                memory_.get());
+        pass->stream =
+            dataset()->reader().Open(clips, static_cast<size_t>(AheadInPass()), memory_.get());
         pass->clips = std::move(clips);
         if (stopped_) pass->stream->Stop();
         passes_.push_back(pass);
@@ -666,7 +665,7 @@ class Iterator : public DatasetIterator<VideoDataset> {
   std::deque<SeededClip> again_;            // clips that were pending when the checkpoint was made
   std::deque<std::shared_ptr<Request>> requests_;
   int64_t num_closures_ = 0;  // that read a lone clip or begin a pass
-  int64_t to_skip_ = 0;  // clips that the walk still has to skip
+  int64_t to_skip_ = 0;       // clips that the walk still has to skip
   std::optional<std::chrono::steady_clock::time_point> active_since_;
   const std::shared_ptr<FrameAllocator> memory_ = FrameAllocator::Create(/*patient_from=*/0);
   std::list<std::shared_ptr<Pass>> passes_;

@@ -70,8 +70,7 @@ absl::Status VideoIterator::Named(const absl::Status& status) const {
 
 // Opens the video and divides the range into chunks.
 absl::StatusOr<IndexedVideo> VideoIterator::OpenVideo(const Cancelled& cancelled,
-                                                      const char** stage,
-                                                      const FrameIndex* wrong) {
+                                                      const char** stage, const FrameIndex* wrong) {
   NVC_ASSIGN_OR_RETURN(IndexedVideo video, store_->Open(0, cancelled, &statistics_, stage, wrong));
   NVC_ASSIGN_OR_RETURN(frames_, FramesInSlice(arguments_.start, arguments_.stop, arguments_.stride,
                                               video.index->num_frames()));
@@ -98,8 +97,7 @@ ClipSource::Room VideoIterator::Room(const FrameIndex& index) {
   ClipSource::Room room;
   room.clips = static_cast<size_t>(chunks);
   // A lone chunk leaves no room at its end, until the consumer takes it.
-  room.kept_pictures =
-      std::max(chunks == 1 ? kFramesAhead / 3 : 0, kFramesAhead - chunks * chunk_);
+  room.kept_pictures = std::max(chunks == 1 ? kFramesAhead / 3 : 0, kFramesAhead - chunks * chunk_);
   if (memory_ == nullptr) memory_ = FrameAllocator::Create(room.clips + 1);
   room.allocator = arguments_.gpu.has_value() ? arguments_.gpu_allocator : memory_.get();
   return room;
@@ -139,11 +137,10 @@ absl::StatusOr<VideoIterator::Chunk> VideoIterator::Next(const Cancelled& cancel
     Chunk chunk;
     const auto count = static_cast<int64_t>(read.slots.size());
     // With on_error="skip", damaged frames have made room at the end.
-    chunk.frames = count == read.frames.dim_size(0) ? std::move(read.frames)
-                                                    : read.frames.Slice(0, count);
+    chunk.frames =
+        count == read.frames.dim_size(0) ? std::move(read.frames) : read.frames.Slice(0, count);
     for (const size_t slot : read.slots) {
-      chunk.pts.push_back(
-          read.index->frames()[static_cast<size_t>(read.clip.frames[slot])].pts);
+      chunk.pts.push_back(read.index->frames()[static_cast<size_t>(read.clip.frames[slot])].pts);
     }
     chunk.valid = std::move(read.valid);
     return chunk;

@@ -74,9 +74,9 @@ class VideoIterator {
   std::atomic<bool> stopped_{false};
   std::atomic<int64_t> total_{-1};  // -1: the video was not opened
 
-  std::mutex mutex_;  // held while a chunk is read
-  size_t next_ = 0;   // the chunk that the next call of Next gets
-  int64_t chunk_;     // the frames of a chunk
+  std::mutex mutex_;             // held while a chunk is read
+  size_t next_ = 0;              // the chunk that the next call of Next gets
+  int64_t chunk_;                // the frames of a chunk
   std::vector<int64_t> frames_;  // of all chunks
   std::shared_ptr<FrameAllocator> memory_;
   std::unique_ptr<ClipStream> chunks_;

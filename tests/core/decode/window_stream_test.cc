@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <cstdlib>
 #include <condition_variable>
+#include <cstdlib>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -53,7 +53,7 @@ class Reader {
     // Hardware keeps no pictures: it also writes what comes before a picture that it owes.
     const bool has_limit = ahead > 0 && options.factory.open == nullptr;
     memory.allocate = [this, ahead, has_limit](size_t window, const FrameShape& shape,
-                                    int64_t count) -> absl::StatusOr<void*> {
+                                               int64_t count) -> absl::StatusOr<void*> {
       std::lock_guard<std::mutex> lock(mutex_);
       EXPECT_TRUE(frames_[window].empty());
       EXPECT_GE(window, reading_);

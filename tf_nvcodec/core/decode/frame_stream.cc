@@ -254,7 +254,8 @@ absl::Status FrameStream::DecodeStretch(const Stretch& stretch, WorkerState* sta
     const size_t end = std::min(at + run, stretch.end);
     Segment joined;
     const bool is_whole = end == at + 1 && !last_try_ && !IsPartlyDone(segments_[at]);
-    if (!is_whole) joined = JoinSegments(index_, &segments_[at], &segments_[at] + (end - at), done_);
+    if (!is_whole)
+      joined = JoinSegments(index_, &segments_[at], &segments_[at] + (end - at), done_);
     const Segment& segment = is_whole ? segments_[at] : joined;
     if (segment.frames.empty()) {
       at = end;
@@ -366,8 +367,7 @@ absl::Status ReadFrames(const FrameIndex& index, const ByteSource& source,
                         const std::vector<int64_t>& frames, const ReadOptions& options,
                         FrameSink* sink, DamagedFrames* damaged) {
   if (frames.empty()) return absl::OkStatus();
-  NVC_ASSIGN_OR_RETURN(const auto stream,
-                       FrameStream::Open(index, source, frames, options, sink));
+  NVC_ASSIGN_OR_RETURN(const auto stream, FrameStream::Open(index, source, frames, options, sink));
   while (true) {
     NVC_ASSIGN_OR_RETURN(auto frame, stream->Next(/*cancelled=*/nullptr));
     if (!frame.has_value()) return absl::OkStatus();

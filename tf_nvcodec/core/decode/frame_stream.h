@@ -81,8 +81,8 @@ struct ReadOptions {
 // time, and write the frames into their places.
 //
 // The stream can't stand still. The reader waits for one frame, and that frame has room. A worker
-// waits only for room behind that frame, and only when every frame before its own in its segment has
-// its verdict. So the worker that has the reader's frame never waits.
+// waits only for room behind that frame, and only when every frame before its own in its segment
+// has its verdict. So the worker that has the reader's frame never waits.
 class FrameStream {
  public:
   // A frame in its place. `damage` is OK if it can be trusted. Otherwise it says why not, and there

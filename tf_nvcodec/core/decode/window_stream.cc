@@ -96,7 +96,6 @@ void WindowStream::Skip(size_t window) {
   if (begun_[window] == nullptr) over_[window] = true;
 }
 
-
 absl::Status WindowStream::Read(size_t window, const Cancelled& cancelled, Result* result) {
   for (size_t i = next_; i < window; ++i) Skip(i);
   if (ahead_ > 0) AllowUpTo(window + ahead_ - 1);

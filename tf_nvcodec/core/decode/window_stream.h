@@ -43,8 +43,8 @@ class WindowStream : private FrameSink {
   // Windows are numbered in the order given to Open. The functions are called from several threads
   // at once.
   struct Memory {
-    // Returns memory for `count` frames of `shape`. It must live until this window or a later one is
-    // read, or the stream is destroyed.
+    // Returns memory for `count` frames of `shape`. It must live until this window or a later one
+    // is read, or the stream is destroyed.
     std::function<absl::StatusOr<void*>(size_t window, const FrameShape& shape, int64_t count)>
         allocate;
     // Makes the target of one window, or of all windows if FrameTarget::IsImmediate.
@@ -53,17 +53,17 @@ class WindowStream : private FrameSink {
 
   // Each window must follow the one before, and there is only one unless DecodesInOrder. About
   // `ahead` windows are decoded before they are read, and windows that overlap these. With 0, the
-  // first call of Read decodes all windows. `index` and `source` must outlive the stream, which sets
-  // options.in_threads and lookahead.
+  // first call of Read decodes all windows. `index` and `source` must outlive the stream, which
+  // sets options.in_threads and lookahead.
   static absl::StatusOr<std::unique_ptr<WindowStream>> Open(
       const FrameIndex& index, const ByteSource& source, std::vector<Window> windows, size_t ahead,
       const OutputSpec& output, OnError on_error, ReadOptions options, Memory memory);
   ~WindowStream() override;
 
   // Waits for `window`, which comes behind all that were read before. Nobody can read the windows
-  // before it any more. Returns an error that is not about single frames; the stream has ended then.
-  // It is Aborted if the index is made of the sample table alone and decoding shows that it is
-  // wrong.
+  // before it any more. Returns an error that is not about single frames; the stream has ended
+  // then. It is Aborted if the index is made of the sample table alone and decoding shows that it
+  // is wrong.
   absl::Status Read(size_t window, const Cancelled& cancelled, Result* result);
   // Makes Read return Cancelled. Thread-safe.
   void Stop() { frames_->Stop(); }
@@ -102,7 +102,7 @@ class WindowStream : private FrameSink {
   std::mutex mutex_;  // guards what follows
   size_t next_ = 0;   // the first window that can still be read; only the reader changes it
   std::vector<std::shared_ptr<Begun>> begun_;  // by window; null: not begun, or read
-  std::vector<char> over_;                    // by window: read or skipped
+  std::vector<char> over_;                     // by window: read or skipped
 
   std::unique_ptr<FrameStream> frames_;
 };
