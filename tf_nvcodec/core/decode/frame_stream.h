@@ -124,7 +124,7 @@ class FrameStream {
     const int worker;
     const int threads;  // of a software decoder
     DecoderLease lease;
-    std::unique_ptr<Decoder> decoder;
+    std::unique_ptr<Decoder> decoder = nullptr;
     const AVCodecParameters* codec = nullptr;  // the decoder was opened with these
     int64_t waited_ns = 0;                     // for room
   };
