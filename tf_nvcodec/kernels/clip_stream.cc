@@ -94,7 +94,7 @@ ClipStream::Result ClipStream::Read(size_t place, const Cancelled& cancelled) {
       if (!result.status.ok()) return result;
     }
     Pass& pass = *pass_;
-    const size_t number = place - pass.first;
+    const size_t number = place - pass.first, skipped = pass.next - pass.first;
     pass.next = place + 1;
     result.stage = "decode";
     result.clip = pass.clips[number];
@@ -112,6 +112,7 @@ ClipStream::Result ClipStream::Read(size_t place, const Cancelled& cancelled) {
       result.slots = std::move(window.slots);
     }
     if (ended.ok()) {
+      for (size_t i = skipped; i < number; ++i) pass.frames[i] = Tensor();
       result.frames = std::move(pass.frames[number]);
       return result;
     }
