@@ -82,7 +82,7 @@ absl::Status GetCaps(int gpu, int codec, int chroma_format, int bit_depth, nvc_d
   nvc_decoder_options any = {};
   any.gpu = gpu;
   NVC_ASSIGN_OR_RETURN(const GpuChoice choice, ChooseGpu(any));
-  if (choice.device == nullptr || !CheckTakenUnasked(id).ok()) {
+  if (choice.device == nullptr || !NvdecCodec(id).ok()) {
     if (avcodec_find_decoder(id) == nullptr) {
       return absl::UnimplementedError(
           absl::StrCat("this FFmpeg has no decoder for codec '", avcodec_get_name(id), "'"));

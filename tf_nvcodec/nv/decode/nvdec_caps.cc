@@ -9,7 +9,6 @@
 #include "absl/strings/str_join.h"
 #include "tf_nvcodec/core/base/status.h"
 #include "tf_nvcodec/nv/cuda/nvdec_codecs.h"
-#include "tf_nvcodec/nv/decode/nvdec_headers.h"
 
 extern "C" {
 #include <libavutil/pixdesc.h>
@@ -147,10 +146,6 @@ absl::Status CheckNvdecTakes(GpuDevice* device, const NvdecFormat& format) {
 absl::Status CheckNvdecTakes(GpuDevice* device, const AVCodecParameters& codec) {
   NvdecFormat format;
   NVC_ASSIGN_OR_RETURN(format.codec, NvdecCodec(codec.codec_id));
-  if (format.codec == cudaVideoCodec_MPEG4 && codec.extradata != nullptr) {
-    NVC_RETURN_IF_ERROR(
-        CheckMpeg4Object(codec.extradata, static_cast<size_t>(codec.extradata_size)));
-  }
   const AVPixFmtDescriptor* descriptor =
       av_pix_fmt_desc_get(static_cast<AVPixelFormat>(codec.format));
   if (descriptor == nullptr) {
