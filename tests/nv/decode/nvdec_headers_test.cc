@@ -10,7 +10,9 @@
 #include <vector>
 
 #include "tests/core/testing/x265_leaks.h"
+#include "tf_nvcodec/core/bitstream/parameter_sets.h"
 #include "tf_nvcodec/core/ffmpeg/av_ptr.h"
+#include "tf_nvcodec/core/ffmpeg/decoder.h"
 
 extern "C" {
 #include <libavcodec/avcodec.h>
@@ -99,6 +101,16 @@ PictureWindow Decoded(const AVPacket& packet, const Stream& stream) {
   return window;
 }
 
+// Returns the chroma siting of HEVC whose headers are in `packet`.
+AVChromaLocation Declared(const AVPacket& packet) {
+  AvCodecParametersPtr codec(avcodec_parameters_alloc());
+  codec->codec_type = AVMEDIA_TYPE_VIDEO;
+  codec->codec_id = AV_CODEC_ID_HEVC;
+  const std::string bytes(packet.data, packet.data + packet.size);
+  EXPECT_TRUE(SetParameterSets(bytes, codec.get()).ok());
+  return DeclaredChromaLocation(*codec);
+}
+
 constexpr const char* kH264Crop =
     "h264_metadata=crop_left=6:crop_top=4:crop_right=2:crop_bottom=10";
 constexpr const char* kHevcCrop =
@@ -135,10 +147,11 @@ TEST(NvdecHeadersTest, WindowsAreThoseOfFfmpegsDecoders) {
     EXPECT_EQ(found->top, want.top);
     EXPECT_EQ(found->width, want.width);
     EXPECT_EQ(found->height, want.height);
+    const bool hevc = CodecOf(stream) == AV_CODEC_ID_HEVC;
+    const AVChromaLocation siting = hevc ? Declared(*packet) : found->chroma_location;
     // FFmpeg's H.264 decoder replaces an unspecified chroma siting by the default.
-    if (found->chroma_location != AVCHROMA_LOC_UNSPECIFIED ||
-        want.chroma_location != AVCHROMA_LOC_LEFT) {
-      EXPECT_EQ(found->chroma_location, want.chroma_location);
+    if (siting != AVCHROMA_LOC_UNSPECIFIED || want.chroma_location != AVCHROMA_LOC_LEFT) {
+      EXPECT_EQ(siting, want.chroma_location);
     }
     // A truncated packet has no window, or one that is inside the coded picture.
     for (int size = 0; size < packet->size && size < 200; ++size) {

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "tf_nvcodec/core/base/status.h"
+#include "tf_nvcodec/core/bitstream/parameter_sets.h"
 #include "tf_nvcodec/core/ffmpeg/ffmpeg_releases.h"
 #include "tf_nvcodec/core/format/codec_table.h"
 #include "tf_nvcodec/nv/cuda/nvdec_codecs.h"
@@ -358,9 +359,9 @@ absl::StatusOr<std::unique_ptr<Decoder>> OpenNvdecDecoder(NvdecPool* pool,
                                                           const DecoderOptions& options) {
   NVC_RETURN_IF_ERROR(CheckNvdecTakes(pool->device(), codec));
   NVC_ASSIGN_OR_RETURN(const cudaVideoCodec kind, NvdecCodec(codec.codec_id));
-  AvCodecParametersPtr parameters(avcodec_parameters_alloc());
-  if (parameters == nullptr || avcodec_parameters_copy(parameters.get(), &codec) < 0) {
-    return absl::ResourceExhaustedError("out of memory opening a decoder");
+  NVC_ASSIGN_OR_RETURN(AvCodecParametersPtr parameters, CopyOf(codec));
+  if (kind == cudaVideoCodec_HEVC && codec.chroma_location == AVCHROMA_LOC_UNSPECIFIED) {
+    parameters->chroma_location = DeclaredChromaLocation(codec);
   }
   NVC_ASSIGN_OR_RETURN(NvdecPackets packets, NvdecPackets::Create(codec, time_base));
   return std::make_unique<NvdecDecoder>(pool, kind, std::move(parameters), std::move(packets),

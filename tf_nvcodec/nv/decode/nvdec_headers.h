@@ -20,7 +20,7 @@ namespace nvc {
 // don't tell it. `coded_width` and `coded_height` are what the parser reports.
 // - H.264 and HEVC, in Annex B form: it reads the SPS before the first slice. Of several it takes
 //   the last one with the coded size, or else the last one. The parser does not report what is
-//   cropped at the left and top, nor the chroma siting.
+//   cropped at the left and top, nor H.264's chroma siting.
 // - VP8: it reads the header of a key frame. The parser rounds sizes up to even ones.
 std::optional<PictureWindow> FindWindow(AVCodecID codec, const uint8_t* data, size_t size,
                                         int coded_width, int coded_height);
