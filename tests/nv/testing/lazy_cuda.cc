@@ -146,6 +146,11 @@ CudaDriver* MakeTable() {
   };
   cuda->cuCtxPushCurrent = [](CUcontext) { return CUDA_SUCCESS; };
   cuda->cuCtxPopCurrent = [](CUcontext*) { return CUDA_SUCCESS; };
+  cuda->cuCtxSynchronize = [] {
+    RunAll();
+    Fake().calls.push_back("all done");
+    return CUDA_SUCCESS;
+  };
   cuda->cuMemGetInfo = [](size_t* free, size_t* total) {
     *free = *total = size_t{1} << 30;
     return CUDA_SUCCESS;
