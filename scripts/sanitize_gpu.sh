@@ -1,7 +1,6 @@
 #!/bin/bash
-# Runs the GPU's colour and deinterlacing kernels under NVIDIA's compute-sanitizer. It needs that
-# program and a GPU. Its four tools run at the same time, at most TIMEOUT seconds, each with a log in
-# build/log/.
+# Runs the GPU's colour kernel under NVIDIA's compute-sanitizer. It needs that program and a GPU. Its
+# four tools run at the same time, at most TIMEOUT seconds, each with a log in build/log/.
 #     scripts/sanitize_gpu.sh [path/to/gpu_frame_device_test]     # built here, or elsewhere
 # TF_NVCODEC_NVRTC names the folder of libnvrtc if the loader does not find it. COMPUTE_SANITIZER
 # names the program if it is neither in PATH nor in a CUDA toolkit in /usr/local.

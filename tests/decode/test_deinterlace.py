@@ -111,3 +111,9 @@ def test_the_default_is_none(clips: Clips) -> None:
 def test_other_names_are_refused(clips: Clips) -> None:
     with pytest.raises((tf.errors.InvalidArgumentError, ValueError), match="bob"):
         nvc.decode_video(clips.data("h264.mp4"), deinterlace="yadif")
+
+
+def test_nvdec_does_not_deinterlace(clips: Clips) -> None:
+    error = 'deinterlace works on the CPU only; backend="auto" or "cpu"'
+    with pytest.raises(tf.errors.InvalidArgumentError, match=error):
+        nvc.decode_video(clips.data("h264.mp4"), deinterlace="bob", backend="nvdec")

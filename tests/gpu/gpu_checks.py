@@ -27,10 +27,6 @@ GPU = "/GPU:0"
 EVERYWHERE = {
     "h264": {"yuv420p", "yuvj420p"},
     "hevc": {"yuv420p"},
-    "mjpeg": {"yuvj420p"},
-    "mpeg1video": {"yuv420p"},
-    "mpeg2video": {"yuv420p"},
-    "mpeg4": {"yuv420p"},
     "vp8": {"yuv420p"},
 }
 
@@ -120,12 +116,13 @@ def check_random_access(name: str, whole: npt.NDArray[Any]) -> None:
     check_equal(part.numpy(), whole[start::stride], f"{name}[{start}::{stride}]")
 
 
-def check_auto_is_ffmpegs(name: str) -> None:
+def check_auto_is_ffmpegs(name: str, **options: object) -> None:
     """backend="auto" gives FFmpeg's frames bit for bit and does not use NVDEC."""
     pool = nvc.decoder_pool()
-    frames = on_gpu(data(name), backend="auto", pixel_format="native").frames
+    options["pixel_format"] = "native"
+    frames = on_gpu(data(name), backend="auto", **options).frames
     assert nvc.decoder_pool() == pool
-    check_equal(frames.numpy(), on_cpu(data(name), pixel_format="native").frames.numpy(), name)
+    check_equal(frames.numpy(), on_cpu(data(name), **options).frames.numpy(), name)
 
 
 def check_as_many(name: str) -> None:

@@ -44,10 +44,6 @@ DAMAGED = {
     "vp8.webm": (20, 60),
     "vp9_altref.webm": (20, 100),
     "vp9_yuv420p10le.webm": (10, 40),
-    "mpeg1.mpg": (10, 40),
-    "mpeg2.ts": (20, 60),
-    "mpeg4.avi": (20, 60),
-    "mjpeg.avi": (20, 60),
 }
 LIES = {
     "h264.mp4": bad_bytes.lying_mp4,

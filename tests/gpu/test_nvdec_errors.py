@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from child_script import printed_by
-from gpu_checks import GPU, check_equal, on_cpu, on_gpu
-from gpu_clips import DAMAGED, data
+from gpu_checks import GPU, check_auto_is_ffmpegs, check_equal, on_cpu, on_gpu
+from gpu_clips import DAMAGED, NOT_USED, data
 from tensorflow.python.eager import cancellation
 
 import tf_nvcodec as nvc
@@ -80,6 +80,23 @@ def test_truncations_and_bit_flips(name: str) -> None:
             else:
                 assert result.frames.shape[0] > 0, what
     check_good_one_decodes()
+
+
+@pytest.mark.parametrize("name", NOT_USED)
+def test_other_codecs_are_left_to_ffmpeg(name: str) -> None:
+    with pytest.raises(
+        tf.errors.UnimplementedError, match='not used for codec.*"auto" or "cpu" decodes'
+    ):
+        on_gpu(data(name))
+    check_auto_is_ffmpegs(name)
+
+
+def test_deinterlacing_is_left_to_the_cpu() -> None:
+    with pytest.raises(
+        tf.errors.InvalidArgumentError, match='deinterlace works on the CPU only.*"auto" or "cpu"'
+    ):
+        on_gpu(data("h264_mbaff.mp4"), deinterlace="bob")
+    check_auto_is_ffmpegs("h264_mbaff.mp4", deinterlace="bob")
 
 
 def test_limits() -> None:

@@ -1,5 +1,6 @@
 #include "tf_nvcodec/capi/decoder.h"
 
+#include <algorithm>
 #include <climits>
 #include <cstring>
 
@@ -10,9 +11,9 @@
 #include "tf_nvcodec/core/base/status.h"
 #include "tf_nvcodec/core/format/codec_table.h"
 #include "tf_nvcodec/core/format/frame_format.h"
-#include "tf_nvcodec/nv/convert/gpu_surface.h"
 #include "tf_nvcodec/nv/cuda/gpu_device.h"
 #include "tf_nvcodec/nv/cuda/nvdec_codecs.h"
+#include "tf_nvcodec/nv/decode/nvdec_caps.h"
 
 struct nvc_decoder {
   explicit nvc_decoder(const nvc::PacketDecoderOptions& options) : decoder(options) {}
@@ -82,7 +83,7 @@ absl::Status GetCaps(int gpu, int codec, int chroma_format, int bit_depth, nvc_d
   nvc_decoder_options any = {};
   any.gpu = gpu;
   NVC_ASSIGN_OR_RETURN(const GpuChoice choice, ChooseGpu(any));
-  if (choice.device == nullptr || !CheckTakenUnasked(id).ok()) {
+  if (choice.device == nullptr || !NvdecCodec(id).ok()) {
     if (avcodec_find_decoder(id) == nullptr) {
       return absl::UnimplementedError(
           absl::StrCat("this FFmpeg has no decoder for codec '", avcodec_get_name(id), "'"));
@@ -93,20 +94,21 @@ absl::Status GetCaps(int gpu, int codec, int chroma_format, int bit_depth, nvc_d
     caps->max_macroblocks = int64_t{kMaxSide / 16} * (kMaxSide / 16);
     return absl::OkStatus();
   }
-  NVC_ASSIGN_OR_RETURN(const NvdecCapabilities answer,
-                       AskNvdec(choice.device, static_cast<cudaVideoCodec>(codec),
-                                static_cast<cudaVideoChromaFormat>(chroma_format), bit_depth));
-  if (!answer.is_supported) {
+  NVC_ASSIGN_OR_RETURN(
+      const CUVIDDECODECAPS answer,
+      NvdecCaps(choice.device, static_cast<cudaVideoCodec>(codec),
+                static_cast<cudaVideoChromaFormat>(chroma_format), std::max(bit_depth, 8)));
+  if (answer.bIsSupported == 0) {
     return absl::UnimplementedError(absl::StrCat(
         choice.device->name(), "'s NVDEC does not decode codec '", avcodec_get_name(id), "' of ",
         bit_depth, " bits with chroma format ", chroma_format));
   }
-  caps->num_engines = answer.num_engines;
-  caps->min_width = answer.min_width;
-  caps->min_height = answer.min_height;
-  caps->max_width = answer.max_width;
-  caps->max_height = answer.max_height;
-  caps->max_macroblocks = answer.max_macroblocks;
+  caps->num_engines = answer.nNumNVDECs;
+  caps->min_width = answer.nMinWidth;
+  caps->min_height = answer.nMinHeight;
+  caps->max_width = static_cast<int>(answer.nMaxWidth);
+  caps->max_height = static_cast<int>(answer.nMaxHeight);
+  caps->max_macroblocks = answer.nMaxMBCount;
   return absl::OkStatus();
 }
 

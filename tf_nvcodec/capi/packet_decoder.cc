@@ -9,7 +9,6 @@
 #include "tf_nvcodec/core/base/thread_budget.h"
 #include "tf_nvcodec/core/format/codec_table.h"
 #include "tf_nvcodec/core/index/frame_index.h"
-#include "tf_nvcodec/nv/cuda/nvdec_codecs.h"
 #include "tf_nvcodec/nv/decode/decode_backend.h"
 
 namespace nvc {
@@ -127,8 +126,7 @@ absl::Status PacketDecoder::OpenDecoder() {
   finished_ = false;
   NVC_ASSIGN_OR_RETURN(maker_, MakeFrames(options_.gpu, options_.color));
   may_be_refused_ = false;
-  const bool may_be_gpu = options_.must_be_gpu || CheckTakenUnasked(codec->codec_id).ok();
-  if (options_.gpu.device != nullptr && !gpu_refuses_ && may_be_gpu) {
+  if (options_.gpu.device != nullptr && !gpu_refuses_) {
     absl::StatusOr<std::unique_ptr<Decoder>> decoder =
         OpenGpuDecoder(options_.gpu, *codec, time_base, options);
     const bool may_be_cpu = !options_.must_be_gpu && absl::IsUnimplemented(decoder.status());

@@ -15,7 +15,6 @@
 #include "tf_nvcodec/core/base/status.h"
 #include "tf_nvcodec/core/decode/frame_stream.h"
 #include "tf_nvcodec/core/index/frame_index.h"
-#include "tf_nvcodec/nv/cuda/nvdec_codecs.h"
 #include "tf_nvcodec/nv/decode/decode_backend.h"
 #include "tf_nvcodec/nv/decode/nvdec_caps.h"
 
@@ -98,9 +97,7 @@ absl::Status Read(nvc_reader* reader, const std::vector<int64_t>& wanted, nvc_fr
   GpuDevice* const device = reader->gpu.device;
   if (device != nullptr) {
     const bool must = reader->options.backend == kBackendNvdec;
-    absl::Status taken;
-    if (!must) taken = CheckTakenUnasked(index.stream().codec->codec_id);
-    if (taken.ok()) taken = CheckNvdecTakes(device, *index.stream().codec);
+    const absl::Status taken = CheckNvdecTakes(device, *index.stream().codec);
     if (taken.ok()) {
       quota.emplace(*device, /*wanted=*/0);
       options.factory = DecodeOnGpu(device, must ? Backend::kNvdec : Backend::kAuto, &*quota,

@@ -9,7 +9,6 @@
 #include "tensorflow/core/framework/types.h"
 #include "tf_nvcodec/core/base/cancelled.h"
 #include "tf_nvcodec/core/base/status.h"
-#include "tf_nvcodec/core/format/codec_table.h"
 #include "tf_nvcodec/kernels/fallback_log.h"
 #include "tf_nvcodec/kernels/kernel_util.h"
 #include "tf_nvcodec/nv/convert/gpu_targets.h"
@@ -50,10 +49,13 @@ absl::Status ReadPerChannel(OpKernelConstruction* context, const char* name, int
   return absl::OkStatus();
 }
 
-absl::Status ReadBackend(OpKernelConstruction* context, Backend* backend) {
+absl::Status ReadBackend(OpKernelConstruction* context, Deinterlace deinterlace, Backend* backend) {
   std::string name;
   NVC_RETURN_IF_ERROR(context->GetAttr("backend", &name));
   NVC_ASSIGN_OR_RETURN(*backend, ParseBackend(name));
+  if (*backend == Backend::kNvdec && deinterlace != Deinterlace::kNone) {
+    return WithNvdecCure(absl::InvalidArgumentError("deinterlace works on the CPU only"));
+  }
   const bool gpu_is_given = context->device_type() == ::tensorflow::DEVICE_GPU;
   if (*backend != Backend::kNvdec || gpu_is_given) return absl::OkStatus();
   // Fails here and not at the first video, because a dataset is made long before it is read.
@@ -79,11 +81,6 @@ void DecodesOnTheCpu(const std::string& why) {
 int64_t ClampToSlice(int64_t position, int64_t count) {
   if (position < 0) position += count;
   return std::min(std::max<int64_t>(position, 0), count);
-}
-
-// Whether the stream may have interlaced frames, as far as its codec and container tell.
-bool MayBeInterlaced(const AVCodecParameters& codec) {
-  return !FactsOf(codec.codec_id).always_progressive && codec.field_order != AV_FIELD_PROGRESSIVE;
 }
 
 }  // namespace
@@ -123,7 +120,7 @@ absl::Status DecodeAttributes::Read(OpKernelConstruction* context) {
   NVC_RETURN_IF_ERROR(ReadPerChannel(context, "mean", channels, &output.mean));
   NVC_RETURN_IF_ERROR(ReadPerChannel(context, "std", channels, &output.std_dev));
   NVC_RETURN_IF_ERROR(output.Validate());
-  return ReadBackend(context, &backend);
+  return ReadBackend(context, output.deinterlace, &backend);
 }
 
 absl::Status ReadGeometry(OpKernelContext* context, int size_input, int crop_input,
@@ -179,12 +176,9 @@ absl::StatusOr<DecodeSetup> SetUpDecoding(const DecodeAttributes& attributes, co
   NVC_ASSIGN_OR_RETURN(GpuDevice * decoder,
                        ChooseDecoder(attributes.backend, gpu == nullptr ? nullptr : gpu->device,
                                      *stream.codec, &why_not));
-  if (decoder != nullptr && attributes.backend == Backend::kAuto &&
-      output.deinterlace != Deinterlace::kNone && MayBeInterlaced(*stream.codec)) {
+  if (decoder != nullptr && output.deinterlace != Deinterlace::kNone) {
     decoder = nullptr;
-    why_not =
-        "deinterlace goes by which frames FFmpeg's decoder marks, NVDEC's may mark others; "
-        "backend=\"nvdec\" takes those";
+    why_not = "deinterlace works on the CPU only";
   }
   if (decoder != nullptr && attributes.backend == Backend::kAuto && !Nvrtc::Get().ok()) {
     decoder = nullptr;

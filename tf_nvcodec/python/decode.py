@@ -222,7 +222,7 @@ def decode_video(
       deinterlace: "none" leaves interlaced frames as they are stored, with both fields woven.
         "bob" keeps the field shown first and replaces each row of the other field by the mean of
         the rows beside it, in code values, rounded half up. The number of frames stays. It comes
-        first, for "native" too.
+        first, for "native" too, and is done on the CPU: backend="nvdec" is refused.
       chroma_upsampling: "nearest", or "bilinear" with the stream's chroma siting.
       color_space: "bt601", "bt709" or "bt2020", the matrix of ITU-T H.273 to use instead of the
         stream's tag, or of the guess for streams without a tag (docs/decode.md).

@@ -40,14 +40,5 @@ TEST(CodecTableTest, NamesAreFfmpegs) {
   }
 }
 
-TEST(CodecTableTest, WhatNvdecIsNotTrustedWithHasAReason) {
-  for (const CodecFacts& row : kCodecTable) {
-    SCOPED_TRACE(row.name);
-    const bool is_restricted = row.nvdec.use == NvdecUse::kNever && row.nvdec.id >= 0;
-    EXPECT_EQ(row.nvdec.why_not != nullptr, is_restricted || row.nvdec.use == NvdecUse::kByName);
-    EXPECT_TRUE(row.nvdec.id >= 0 || row.nvdec.use == NvdecUse::kNever);
-  }
-}
-
 }  // namespace
 }  // namespace nvc

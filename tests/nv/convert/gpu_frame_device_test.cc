@@ -16,7 +16,6 @@
 #include "tests/core/testing/orientations.h"
 #include "tests/nv/testing/host_kernel.h"
 #include "tf_nvcodec/core/base/status.h"
-#include "tf_nvcodec/core/ffmpeg/ffmpeg_releases.h"
 #include "tf_nvcodec/nv/convert/gpu_frame_converter.h"
 #include "tf_nvcodec/nv/cuda/cuda_objects.h"
 #include "tf_nvcodec/nv/cuda/gpu_copy.h"
@@ -146,29 +145,6 @@ TEST_F(GpuFrameDeviceTest, NativeIsTheSameBytes) {
     ASSERT_TRUE((*cpu)->Convert(frame.frame(), expected.data()).ok());
     ASSERT_TRUE((*gpu)->Convert(frame.frame(), got.data()).ok());
     EXPECT_EQ(got, expected) << format;
-  }
-}
-
-TEST_F(GpuFrameDeviceTest, DeinterlacedIsTheSameBytes) {
-  for (AVPixelFormat format : {AV_PIX_FMT_YUV420P, AV_PIX_FMT_YUV420P10, AV_PIX_FMT_YUV444P,
-                               AV_PIX_FMT_YUV444P12, AV_PIX_FMT_GRAY8}) {
-    for (const int height : {2, 77, 128}) {
-      for (const bool top_first : {true, false}) {
-        TestFrame frame(format, 333, height, 4);
-        SetFields(true, top_first, &frame.frame());
-        const SourceSpec source = SourceSpec::Of(frame.frame());
-        OutputSpec output;
-        output.pixel_format = PixelFormat::kNative;
-        output.deinterlace = Deinterlace::kBob;
-        const auto cpu = FrameConverter::Create(output, source);
-        const auto gpu = NewRoundTrip(output, source);
-        ASSERT_TRUE(cpu.ok() && gpu.ok()) << gpu.status();
-        std::vector<uint8_t> expected((*cpu)->shape().bytes), got((*gpu)->shape().bytes);
-        ASSERT_TRUE((*cpu)->Convert(frame.frame(), expected.data()).ok());
-        ASSERT_TRUE((*gpu)->Convert(frame.frame(), got.data()).ok());
-        EXPECT_EQ(got, expected) << format << " of " << height << " rows, " << top_first;
-      }
-    }
   }
 }
 

@@ -12,67 +12,34 @@
 #include <vector>
 
 #include "tests/core/testing/convert_reference.h"
-#include "tests/nv/testing/host_kernel.h"
+#include "tests/nv/convert/lazy_frame.h"
 #include "tests/nv/testing/lazy_cuda.h"
-#include "tf_nvcodec/nv/cuda/gpu_picture.h"
-#include "tf_nvcodec/nv/cuda/nvrtc.h"
 
 namespace nvc {
 namespace {
 
+using lazy_cuda::NewDevice;
 using ::testing::HasSubstr;
 
 using Bytes = std::vector<uint8_t>;
 
-// The build puts the fake compiler here.
-const bool kFolderSet = (SetNvrtcFolders({"tests/nv/testing"}), true);
-
-const CUstream kStream = reinterpret_cast<CUstream>(uintptr_t{32});
 constexpr int kWidth = 34, kHeight = 18;
 constexpr size_t kBytes = kWidth * kHeight * 3 / 2;
 
-// Adds streams to the driver of lazy_cuda.h, which has none.
-GpuDevice* DeviceWithStreams() {
-  // Devices are never destroyed, so the list keeps them reachable for the leak sanitizer.
-  static auto* const devices = new std::vector<std::pair<CudaDriver*, GpuDevice*>>;
-  auto* const cuda = new CudaDriver(lazy_cuda::NewDevice()->cuda());
-  cuda->cuStreamCreate = [](CUstream* stream, unsigned) {
-    static uintptr_t next = 64;
-    *stream = reinterpret_cast<CUstream>(next += 32);
-    return CUDA_SUCCESS;
-  };
-  cuda->cuStreamDestroy = [](CUstream) { return CUDA_SUCCESS; };
-  auto device = GpuDevice::Make(cuda, absl::UnimplementedError("no video"), 0);
-  devices->emplace_back(cuda, device.value());
-  return *device;
-}
-
-// A frame as a GPU's decoder returns it.
+// A software frame, and the same as the decoder of `device` returns it.
 class LazyFrame {
  public:
   LazyFrame(GpuDevice* device, uint32_t seed)
-      : software_(AV_PIX_FMT_YUV420P, kWidth, kHeight, seed), host_(software_.frame(), 4) {
-    for (int i = 0; i < 3; ++i) {
-      picture_.planes[i] = reinterpret_cast<CUdeviceptr>(host_.planes[i].data());
-    }
-    picture_.device = device;
-    picture_.pitch = host_.pitch;
-    picture_.layout = host_.layout;
-    picture_.stream_format = AV_PIX_FMT_YUV420P;
-    picture_.ready = reinterpret_cast<CUevent>(uintptr_t{64});
-    frame_ = software_.frame();
-    frame_.format = AV_PIX_FMT_CUDA;
-    frame_.opaque = &picture_;
+      : software_(AV_PIX_FMT_YUV420P, kWidth, kHeight, seed), decoded_(device, software_.frame()) {
+    decoded_.picture().owner = nullptr;
   }
 
-  const AVFrame& frame() const { return frame_; }
+  const AVFrame& frame() { return decoded_.frame(); }
   const AVFrame& software() const { return software_.frame(); }
 
  private:
   TestFrame software_;
-  HostPicture host_;
-  GpuPicture picture_;
-  AVFrame frame_;
+  lazy_cuda::DecodedFrame decoded_;
 };
 
 OutputSpec Native() {
@@ -90,7 +57,7 @@ Bytes Packed(const AVFrame& frame) {
 
 class GpuTargetsTest : public ::testing::Test {
  protected:
-  GpuTargetsTest() : device_(DeviceWithStreams()) {
+  GpuTargetsTest() : device_(NewDevice()) {
     for (uint32_t seed = 1; seed <= 3; ++seed) {
       frames_.push_back(std::make_unique<LazyFrame>(device_, seed));
     }
@@ -110,7 +77,7 @@ class GpuTargetsTest : public ::testing::Test {
 };
 
 TEST_F(GpuTargetsTest, WritesDeviceMemoryInOrderWithoutWaiting) {
-  DeviceTarget target(device_, kStream);
+  DeviceTarget target(device_, lazy_cuda::Stream());
   const AVFrame& decoded = frames_[0]->frame();
   EXPECT_EQ(target.SourceOf(decoded, {}).format, AV_PIX_FMT_YUV420P);
   auto converter = target.NewConverter(Native(), decoded, {}).value();
@@ -126,7 +93,7 @@ TEST_F(GpuTargetsTest, WritesDeviceMemoryInOrderWithoutWaiting) {
 }
 
 TEST_F(GpuTargetsTest, PicturesOfTheHostAreCopiedToTheDevice) {
-  DeviceTarget target(device_, kStream);
+  DeviceTarget target(device_, lazy_cuda::Stream());
   const AVFrame& software = frames_[1]->software();
   auto converter = target.NewConverter(Native(), software, {}).value();
   for (size_t i = 0; i < 3; ++i) {
@@ -138,7 +105,7 @@ TEST_F(GpuTargetsTest, PicturesOfTheHostAreCopiedToTheDevice) {
 }
 
 TEST_F(GpuTargetsTest, PicturesOfAnotherGpuAreRefused) {
-  DeviceTarget target(DeviceWithStreams(), kStream);
+  DeviceTarget target(NewDevice(), lazy_cuda::Stream());
   EXPECT_TRUE(absl::IsInternal(target.NewConverter(Native(), frames_[0]->frame(), {}).status()));
 }
 
@@ -199,11 +166,11 @@ TEST_F(GpuTargetsTest, FailuresAtTheEndAreReported) {
 
 TEST_F(GpuTargetsTest, OutOfMemoryForAFrame) {
   // Uses new devices, for which no download buffers are kept yet.
-  GpuDevice* const device = DeviceWithStreams();
+  GpuDevice* const device = NewDevice();
   LazyFrame decoded(device, 5);
   DownloadTarget target(device);
   ASSERT_TRUE(target.NewConverter(Native(), decoded.frame(), {}).ok());
-  GpuDevice* const other = DeviceWithStreams();
+  GpuDevice* const other = NewDevice();
   LazyFrame on_other(other, 5);
   DownloadTarget full(other);
   lazy_cuda::FailNext("cuMemAlloc", 2);

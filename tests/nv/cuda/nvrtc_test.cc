@@ -83,8 +83,7 @@ TEST_F(NvrtcTest, CompilesEveryKernelToMachineCode) {
 TEST_F(NvrtcTest, CompilesTheOtherKernels) {
   for (const auto& [source, kernel, macro] :
        {std::tuple(&RgbKernelSource(), kRgbKernel, "NVC_RGB=1"),
-        std::tuple(&PlanesKernelSource(), kPlanesKernel, "NVC_PLANES=1"),
-        std::tuple(&DeinterlaceKernelSource(), kBobKernel, "NVC_BOB=1")}) {
+        std::tuple(&PlanesKernelSource(), kPlanesKernel, "NVC_PLANES=1")}) {
     const auto image = nvrtc_->Compile(*source, 90, {macro});
     ASSERT_TRUE(image.ok()) << image.status();
     EXPECT_EQ(image->substr(1, 3), "ELF");

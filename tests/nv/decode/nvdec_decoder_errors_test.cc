@@ -4,7 +4,6 @@
 
 #include <string>
 
-#include "absl/strings/str_cat.h"
 #include "tests/nv/decode/nvdec_decoder_fixture.h"
 
 namespace nvc {
@@ -110,18 +109,12 @@ TEST_F(NvdecDecoderErrorsTest, NothingOfBeforeABadSequenceHeaderIsShownAgain) {
 
 TEST_F(NvdecDecoderErrorsTest, RefusesPicturesAboveMaxPixels) {
   DecoderOptions options;
-  options.max_pixels = 1000;
-  Open(AV_CODEC_ID_VP8, "", options);
-  const absl::Status status = Send("S192x128 I0 D0");
-  ASSERT_TRUE(absl::IsResourceExhausted(status)) << status;
-  EXPECT_THAT(status.message(), HasSubstr("max_pixels"));
-}
-
-TEST_F(NvdecDecoderErrorsTest, ACodedPictureMayBeALittleAboveMaxPixels) {
-  DecoderOptions options;
   options.max_pixels = 1920 * 1080;
   Open(AV_CODEC_ID_VP8, "", options);
-  EXPECT_TRUE(Send("S1920x1088+8 I0 D0").ok());
+  EXPECT_TRUE(Send("S1920x1088+8 I0 D0").ok()) << "a coded picture may be a little larger";
+  const absl::Status status = Send("S1920x1200 I0 D0");
+  ASSERT_TRUE(absl::IsResourceExhausted(status)) << status;
+  EXPECT_THAT(status.message(), HasSubstr("max_pixels"));
 }
 
 TEST_F(NvdecDecoderErrorsTest, APictureBeforeAnySequenceIsAnErrorOfItsPacket) {
@@ -139,50 +132,12 @@ TEST_F(NvdecDecoderErrorsTest, APacketThatTheParserCantReadIsAnErrorOfIt) {
   EXPECT_THAT(Finish(), ElementsAre(1));
 }
 
-TEST_F(NvdecDecoderErrorsTest, HoldingAllPicturesIsSaid) {
-  Open();
-  for (int i = 0; i < 5; ++i)
-    ASSERT_TRUE(Send(absl::StrCat(i == 0 ? "S96x64 I" : "P", i, " D", i)).ok());
-  ASSERT_TRUE(decoder_->Send(nullptr).ok());
-  std::vector<AvFramePtr> held;
-  for (int i = 0; i < NvdecSession::kOutputSurfaces; ++i) {
-    held.emplace_back(av_frame_alloc());
-    ASSERT_TRUE(decoder_->Receive(held.back().get()).value());
-  }
-  EXPECT_TRUE(absl::IsResourceExhausted(decoder_->Receive(frame_.get()).status()));
-}
-
 TEST_F(NvdecDecoderErrorsTest, RefusesCodecsAtOnce) {
-  const struct {
-    AVCodecID codec;
-    std::string headers;
-    const char* why;
-  } cases[] = {
-      {AV_CODEC_ID_FFV1, "", "ffv1"},
-      // The object type allows B pictures.
-      {AV_CODEC_ID_MPEG4, std::string("\0\0\1\x20\x08\xd4\x8d\x08\0\xcd\x09\x04\x18\x14", 14),
-       "mpeg4 of object type 17"},
-      {AV_CODEC_ID_VC1, "", "vc1"},
-  };
-  for (const auto& [codec, headers, why] : cases) {
-    const absl::Status status = TryToOpen(codec, headers);
+  for (const AVCodecID codec : {AV_CODEC_ID_FFV1, AV_CODEC_ID_MPEG4, AV_CODEC_ID_VC1}) {
+    const absl::Status status = TryToOpen(codec, "");
     EXPECT_TRUE(absl::IsUnimplemented(status)) << status;
-    EXPECT_THAT(status.message(), HasSubstr(why));
+    EXPECT_THAT(status.message(), HasSubstr(avcodec_get_name(codec)));
   }
-}
-
-TEST_F(NvdecDecoderErrorsTest, Mpeg4HasNoBPictures) {
-  Open(AV_CODEC_ID_MPEG4);
-  EXPECT_EQ(SendAndReceive("S96x64 I0 D0").size() + SendAndReceive("P1 D1").size(), 0u);
-  const absl::Status status = Send("B2 D2");
-  EXPECT_TRUE(absl::IsUnimplemented(status)) << status;
-  EXPECT_THAT(status.message(), HasSubstr("B pictures"));
-  for (int i = 0; i < 2; ++i) {  // the pictures before the error come out
-    EXPECT_TRUE(decoder_->Receive(frame_.get()).value());
-    EXPECT_EQ(PacketPos(*frame_), i);
-    av_frame_unref(frame_.get());
-  }
-  EXPECT_TRUE(absl::IsUnimplemented(decoder_->Receive(frame_.get()).status()));
 }
 
 }  // namespace

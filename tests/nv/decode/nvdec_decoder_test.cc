@@ -8,7 +8,6 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
-using ::testing::Pair;
 
 TEST_F(NvdecDecoderTest, TheEngineHasThreeMorePicturesToWorkOn) {
   Open();
@@ -221,37 +220,6 @@ TEST_F(NvdecDecoderTest, APictureOfVp9ByItselfMayKeepOlderOnesOfAnotherSize) {
   EXPECT_TRUE(absl::IsUnimplemented(status)) << status;
 }
 
-TEST_F(NvdecDecoderTest, ALastColumnThatIsNotWholeIsDecodedToo) {
-  Open(AV_CODEC_ID_MPEG2VIDEO);
-  SendAndReceive("S100x64 I0 P1 D0");
-  EXPECT_THAT(gpu_.sizes_in_macroblocks, ElementsAre(Pair(7, 4), Pair(7, 4)));
-  EXPECT_EQ(gpu_.created[0].ulWidth, 112u);
-  ASSERT_TRUE(decoder_->Send(nullptr).ok());
-  ASSERT_TRUE(decoder_->Receive(frame_.get()).value());
-  EXPECT_EQ(frame_->width, 100);
-  av_frame_unref(frame_.get());
-}
-
-TEST_F(NvdecDecoderTest, FieldsAreDecodedToTheirLastRow) {
-  // A sequence header of 100x40, with an extension that allows fields.
-  const char headers[] = "\0\0\1\xb3\x06\x40\x28\x13\0\0\1\xb5\x14\x82\0\1";
-  Open(AV_CODEC_ID_MPEG2VIDEO, std::string(headers, sizeof(headers) - 1));
-  SendAndReceive("S100x40 I0 P1 D0");
-  EXPECT_THAT(gpu_.sizes_in_macroblocks, ElementsAre(Pair(7, 4), Pair(7, 4)));
-  EXPECT_EQ(gpu_.created[0].ulHeight, 64u);
-  ASSERT_TRUE(decoder_->Send(nullptr).ok());
-  ASSERT_TRUE(decoder_->Receive(frame_.get()).value());
-  EXPECT_EQ(frame_->height, 40);
-  av_frame_unref(frame_.get());
-}
-
-TEST_F(NvdecDecoderTest, OtherCodecsWidthsAreTheParsers) {
-  Open();
-  SendAndReceive("S100x64 I0 D0");
-  EXPECT_THAT(gpu_.sizes_in_macroblocks, ElementsAre(Pair(6, 4)));
-  EXPECT_EQ(gpu_.created[0].ulWidth, 100u);
-}
-
 TEST_F(NvdecDecoderTest, PicturesThatTheContainerDropsAreNotShown) {
   Open();
   ASSERT_TRUE(Send("S96x64 I0 D0", AV_PKT_FLAG_DISCARD).ok());
@@ -265,24 +233,8 @@ TEST_F(NvdecDecoderTest, PicturesThatTheParserMadeUpAreNotShown) {
   EXPECT_THAT(Finish(), ElementsAre(0));
 }
 
-TEST_F(NvdecDecoderTest, OnlyCodecsThatHaveFieldsAreInterlaced) {
-  // The fake parser never reports a frame as progressive.
-  for (const AVCodecID codec :
-       {AV_CODEC_ID_H264, AV_CODEC_ID_HEVC, AV_CODEC_ID_MPEG2VIDEO, AV_CODEC_ID_VP8,
-        AV_CODEC_ID_VP9, AV_CODEC_ID_MPEG1VIDEO, AV_CODEC_ID_MJPEG}) {
-    Open(codec);
-    SendAndReceive("S96x64 I0 D0");
-    ASSERT_TRUE(decoder_->Send(nullptr).ok());
-    ASSERT_TRUE(decoder_->Receive(frame_.get()).value()) << avcodec_get_name(codec);
-    const bool may_be =
-        codec == AV_CODEC_ID_H264 || codec == AV_CODEC_ID_HEVC || codec == AV_CODEC_ID_MPEG2VIDEO;
-    EXPECT_EQ(IsInterlaced(*frame_), may_be) << avcodec_get_name(codec);
-    av_frame_unref(frame_.get());
-  }
-}
-
 TEST_F(NvdecDecoderTest, StartsAgainWithNothingOfBefore) {
-  Open(AV_CODEC_ID_MPEG2VIDEO, "S96x64");
+  Open(AV_CODEC_ID_HEVC, "S96x64");
   SendAndReceive("I0 D0");
   SendAndReceive("P1 D1");
   SendAndReceive("P0 D0");  // maps the first picture
@@ -336,7 +288,7 @@ TEST_F(NvdecDecoderTest, Vp9MayShowAHiddenPictureLater) {
 }
 
 TEST_F(NvdecDecoderTest, ASizeMayChangeWhileOldPicturesWaitToBeShown) {
-  Open(AV_CODEC_ID_MPEG2VIDEO);
+  Open();
   SendAndReceive("S96x64 I0");
   SendAndReceive("S320x240 D0 I0 D0");
   std::vector<int> widths;

@@ -1,19 +1,18 @@
 #include "tf_nvcodec/nv/decode/nvdec_headers.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <bitset>
 #include <cstring>
 #include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "tests/core/testing/x265_leaks.h"
+#include "tf_nvcodec/core/bitstream/parameter_sets.h"
 #include "tf_nvcodec/core/ffmpeg/av_ptr.h"
+#include "tf_nvcodec/core/ffmpeg/decoder.h"
 
 extern "C" {
 #include <libavcodec/avcodec.h>
@@ -102,6 +101,16 @@ PictureWindow Decoded(const AVPacket& packet, const Stream& stream) {
   return window;
 }
 
+// Returns the chroma siting of HEVC whose headers are in `packet`.
+AVChromaLocation Declared(const AVPacket& packet) {
+  AvCodecParametersPtr codec(avcodec_parameters_alloc());
+  codec->codec_type = AVMEDIA_TYPE_VIDEO;
+  codec->codec_id = AV_CODEC_ID_HEVC;
+  const std::string bytes(packet.data, packet.data + packet.size);
+  EXPECT_TRUE(SetParameterSets(bytes, codec.get()).ok());
+  return DeclaredChromaLocation(*codec);
+}
+
 constexpr const char* kH264Crop =
     "h264_metadata=crop_left=6:crop_top=4:crop_right=2:crop_bottom=10";
 constexpr const char* kHevcCrop =
@@ -138,10 +147,11 @@ TEST(NvdecHeadersTest, WindowsAreThoseOfFfmpegsDecoders) {
     EXPECT_EQ(found->top, want.top);
     EXPECT_EQ(found->width, want.width);
     EXPECT_EQ(found->height, want.height);
+    const bool hevc = CodecOf(stream) == AV_CODEC_ID_HEVC;
+    const AVChromaLocation siting = hevc ? Declared(*packet) : found->chroma_location;
     // FFmpeg's H.264 decoder replaces an unspecified chroma siting by the default.
-    if (found->chroma_location != AVCHROMA_LOC_UNSPECIFIED ||
-        want.chroma_location != AVCHROMA_LOC_LEFT) {
-      EXPECT_EQ(found->chroma_location, want.chroma_location);
+    if (siting != AVCHROMA_LOC_UNSPECIFIED || want.chroma_location != AVCHROMA_LOC_LEFT) {
+      EXPECT_EQ(siting, want.chroma_location);
     }
     // A truncated packet has no window, or one that is inside the coded picture.
     for (int size = 0; size < packet->size && size < 200; ++size) {
@@ -198,103 +208,12 @@ TEST(NvdecHeadersTest, Vp8TellsItsSizeInKeyFrames) {
   EXPECT_FALSE(FindWindow(AV_CODEC_ID_VP8, key.data(), 9, 0, 0).has_value());
 }
 
-TEST(NvdecHeadersTest, MpegTellsItsSizeInTheSequenceHeader) {
-  struct Case {
-    const char* encoder;
-    int width, height;
-    bool interlaced;
-    int coded_width, coded_height;
-  };
-  const Case kCases[] = {
-      {"mpeg1video", 291, 195, false, 304, 208},   {"mpeg2video", 291, 195, false, 304, 208},
-      {"mpeg2video", 300, 200, true, 304, 224},    {"mpeg2video", 320, 192, true, 320, 192},
-      {"mpeg2video", 4200, 180, false, 4208, 192},
-  };
-  for (const Case& one : kCases) {
-    SCOPED_TRACE(absl::StrCat(one.encoder, " ", one.width, "x", one.height));
-    const AvPacketPtr packet = Encode(
-        {one.encoder, "", AV_PIX_FMT_YUV420P, one.width, one.height, nullptr, one.interlaced});
-    const AVCodecID codec = CodecOf({one.encoder});
-    const auto found = FindWindow(codec, packet->data, static_cast<size_t>(packet->size), 0, 0);
-    ASSERT_TRUE(found.has_value());
-    EXPECT_EQ(found->left, 0);
-    EXPECT_EQ(found->top, 0);
-    EXPECT_EQ(found->width, one.width);
-    EXPECT_EQ(found->height, one.height);
-    EXPECT_EQ(found->coded_width, one.coded_width);
-    EXPECT_EQ(found->coded_height, one.coded_height);
-    for (size_t size = 0; size < 7; ++size) {
-      EXPECT_FALSE(FindWindow(codec, packet->data, size, 0, 0).has_value()) << size;
-    }
-  }
-}
-
-TEST(NvdecHeadersTest, AnMpegPictureAloneTellsNoSize) {
-  const std::vector<uint8_t> picture = {0, 0, 1, 0, 0, 0x0f, 0, 0, 0, 0, 1, 0xb3, 9, 9, 9, 9};
-  EXPECT_FALSE(
-      FindWindow(AV_CODEC_ID_MPEG2VIDEO, picture.data(), picture.size(), 0, 0).has_value());
-  const std::vector<uint8_t> nothing = {0, 0, 1, 0xb3, 0, 0, 0, 0};
-  EXPECT_FALSE(
-      FindWindow(AV_CODEC_ID_MPEG2VIDEO, nothing.data(), nothing.size(), 0, 0).has_value());
-}
-
 TEST(NvdecHeadersTest, Vp9HasChromaOfFullSizeInOddProfiles) {
   for (int profile = 0; profile < 4; ++profile) {
     const auto header = static_cast<uint8_t>(0x80 | (profile & 1) << 5 | (profile >> 1 & 1) << 4);
     EXPECT_EQ(CheckVp9Profile(&header, 1).ok(), profile % 2 == 0) << profile;
   }
   EXPECT_TRUE(CheckVp9Profile(nullptr, 0).ok());
-}
-
-TEST(NvdecHeadersTest, Mpeg4TellsItsSizeInTheObjectLayer) {
-  for (const char* encoder : {"mpeg4", "libxvid"}) {
-    for (const auto& [width, height] : {std::pair(288, 192), std::pair(290, 194)}) {
-      SCOPED_TRACE(absl::StrCat(encoder, " ", width, "x", height));
-      const AvPacketPtr packet = Encode({encoder, "", AV_PIX_FMT_YUV420P, width, height});
-      const auto size = static_cast<size_t>(packet->size);
-      const auto found = FindWindow(AV_CODEC_ID_MPEG4, packet->data, size, 0, 0);
-      ASSERT_TRUE(found.has_value());
-      EXPECT_EQ(found->width, width);
-      EXPECT_EQ(found->height, height);
-      EXPECT_EQ(found->coded_width, (width + 15) / 16 * 16);
-      EXPECT_EQ(found->coded_height, (height + 15) / 16 * 16);
-      EXPECT_TRUE(CheckMpeg4Object(packet->data, size).ok());
-      for (size_t part = 0; part < 20; ++part) {
-        EXPECT_FALSE(FindWindow(AV_CODEC_ID_MPEG4, packet->data, part, 0, 0).has_value()) << part;
-        EXPECT_TRUE(CheckMpeg4Object(packet->data, part).ok()) << part;
-      }
-    }
-  }
-}
-
-// Returns a video object layer: random_accessible_vol 0, the type, no identifier, an aspect ratio
-// of 1, no control parameters, the shape, and then the bits of `rest`, where blanks don't count.
-std::vector<uint8_t> Mpeg4Layer(int type, int shape, const std::string& rest) {
-  std::string bits =
-      "0" + std::bitset<8>(type).to_string() + "000010" + std::bitset<2>(shape).to_string() + rest;
-  bits.erase(std::remove(bits.begin(), bits.end(), ' '), bits.end());
-  bits.resize((bits.size() + 7) / 8 * 8, '0');
-  std::vector<uint8_t> bytes = {0, 0, 1, 0x20};
-  for (size_t i = 0; i < bits.size(); i += 8) {
-    bytes.push_back(static_cast<uint8_t>(std::stoi(bits.substr(i, 8), nullptr, 2)));
-  }
-  return bytes;
-}
-
-TEST(NvdecHeadersTest, Mpeg4OtherThanSimpleIsRefused) {
-  // 25 ticks a second, hence an increment of 5 bits. The size is 97 x 65.
-  const std::string rest = "1 0000000000011001 1 1 00001 1 0000001100001 1 0000001000001 1";
-  const auto simple = Mpeg4Layer(1, 0, rest), advanced = Mpeg4Layer(17, 0, rest);
-  EXPECT_TRUE(CheckMpeg4Object(simple.data(), simple.size()).ok());
-  const absl::Status refused = CheckMpeg4Object(advanced.data(), advanced.size());
-  EXPECT_TRUE(absl::IsUnimplemented(refused)) << refused;
-  EXPECT_THAT(refused.message(), ::testing::HasSubstr("object type 17, only for Simple ones"));
-  const auto window = FindWindow(AV_CODEC_ID_MPEG4, simple.data(), simple.size(), 0, 0);
-  ASSERT_TRUE(window.has_value());
-  EXPECT_EQ(window->width, 97);
-  EXPECT_EQ(window->height, 65);
-  const auto shaped = Mpeg4Layer(1, 1, rest);
-  EXPECT_FALSE(FindWindow(AV_CODEC_ID_MPEG4, shaped.data(), shaped.size(), 0, 0).has_value());
 }
 
 }  // namespace

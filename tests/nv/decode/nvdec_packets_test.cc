@@ -134,26 +134,6 @@ TEST(NvdecPacketsTest, OtherCodecsAreNotCopied) {
   EXPECT_TRUE(piece->whole);
 }
 
-TEST(NvdecPacketsTest, AJpegWithoutHuffmanTablesGetsThem) {
-  auto packets = NvdecPackets::Create(*Parameters(AV_CODEC_ID_MJPEG, {}), {1, 25});
-  ASSERT_TRUE(packets.ok()) << packets.status();
-  const Bytes scan = {0xff, 0xda, 0, 2, 7};
-  Bytes bytes = {0xff, 0xd8, 0xff, 0xdd, 0, 4, 0, 0};
-  const size_t before = bytes.size();
-  bytes.insert(bytes.end(), scan.begin(), scan.end());
-  const auto packet = Packet(bytes);
-  const auto pieces = Pieces(&*packets, *packet);
-  ASSERT_EQ(pieces.size(), 1u);
-  const Bytes& whole = pieces[0];
-  ASSERT_GT(whole.size(), bytes.size());
-  EXPECT_EQ(Bytes(whole.begin(), whole.begin() + before),
-            Bytes(bytes.begin(), bytes.begin() + before));
-  EXPECT_EQ(Bytes(whole.end() - scan.size(), whole.end()), scan);
-  const auto with = Packet(whole);
-  ASSERT_TRUE(packets->Send(*with, true).ok());
-  EXPECT_EQ(packets->Next()->data, with->data) << "has tables, and is copied";
-}
-
 TEST(NvdecPacketsTest, Vp9SuperframesAreTakenApart) {
   auto packets = NvdecPackets::Create(*Parameters(AV_CODEC_ID_VP9, {}), {1, 25});
   ASSERT_TRUE(packets.ok()) << packets.status();
@@ -196,9 +176,7 @@ TEST(NvdecPacketsTest, AParameterSetWithFieldsTellsOfThemToo) {
 }
 
 TEST(PictureStartsTest, OfH264) {
-  const auto starts = [](const Bytes& bytes) {
-    return PictureStarts(AV_CODEC_ID_H264, bytes.data(), bytes.size());
-  };
+  const auto starts = [](const Bytes& bytes) { return PictureStarts(bytes.data(), bytes.size()); };
   EXPECT_THAT(starts({}), IsEmpty());
   EXPECT_THAT(starts({0, 0, 1}), IsEmpty());
   EXPECT_THAT(starts({0, 0, 1, 0x65, 0x88, 0, 0, 1, 0x65, 0x40}), IsEmpty());
@@ -206,20 +184,6 @@ TEST(PictureStartsTest, OfH264) {
   // Parameter sets between the fields belong to the second one.
   EXPECT_THAT(starts({0, 0, 1, 0x65, 0x88, 0, 0, 1, 0x68, 2, 0, 0, 1, 6, 3, 0, 0, 1, 0x41, 0x88}),
               ElementsAre(5));
-}
-
-TEST(PictureStartsTest, OfMpeg2) {
-  const auto starts = [](const Bytes& bytes) {
-    return PictureStarts(AV_CODEC_ID_MPEG2VIDEO, bytes.data(), bytes.size());
-  };
-  // A sequence header, and a picture with an extension and two slices.
-  const Bytes frame = {0,    0, 1, 0xb3, 9, 0, 0, 1, 0, 9, 0, 0, 1,
-                       0xb5, 9, 0, 0,    1, 1, 9, 0, 0, 1, 2, 9};
-  EXPECT_THAT(starts(frame), IsEmpty());
-  Bytes two = frame;
-  const Bytes second = {0, 0, 1, 0, 9, 0, 0, 1, 0xb5, 9, 0, 0, 1, 1, 9};
-  two.insert(two.end(), second.begin(), second.end());
-  EXPECT_THAT(starts(two), ElementsAre(frame.size()));
 }
 
 TEST(NvdecPacketsTest, OfAnAv1RecordOnlyTheSequenceHeaderIsParsed) {

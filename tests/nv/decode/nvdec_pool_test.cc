@@ -12,8 +12,8 @@ namespace {
 
 using ::testing::ElementsAre;
 
-NvdecFormat Format(int width, int height, int bit_depth = 8,
-                   cudaVideoCodec codec = cudaVideoCodec_H264) {
+NvdecFormat FormatOf(int width, int height, int bit_depth = 8,
+                     cudaVideoCodec codec = cudaVideoCodec_H264) {
   NvdecFormat format;
   format.codec = codec;
   format.bit_depth = bit_depth;
@@ -45,9 +45,9 @@ class NvdecPoolTest : public ::testing::Test {
 
 TEST_F(NvdecPoolTest, TheSameFormatTakesTheSameSessionAsItIs) {
   NvdecPool pool(gpu_.device(), gpu_.cuvid(), Limits(4));
-  const NvdecSession* const first = Use(&pool, Format(96, 64));
+  const NvdecSession* const first = Use(&pool, FormatOf(96, 64));
   gpu_.calls.clear();
-  EXPECT_EQ(Use(&pool, Format(96, 64)), first);
+  EXPECT_EQ(Use(&pool, FormatOf(96, 64)), first);
   EXPECT_THAT(gpu_.calls, ElementsAre());
   const NvdecPool::Stats stats = pool.stats();
   EXPECT_EQ(stats.created, 1);
@@ -60,9 +60,9 @@ TEST_F(NvdecPoolTest, TheSameFormatTakesTheSameSessionAsItIs) {
 
 TEST_F(NvdecPoolTest, ASmallerSizeReconfigures) {
   NvdecPool pool(gpu_.device(), gpu_.cuvid(), Limits(4));
-  const NvdecSession* const first = Use(&pool, Format(1920, 1088));
-  EXPECT_EQ(Use(&pool, Format(1280, 720)), first);
-  EXPECT_EQ(Use(&pool, Format(1920, 1088)), first);
+  const NvdecSession* const first = Use(&pool, FormatOf(1920, 1088));
+  EXPECT_EQ(Use(&pool, FormatOf(1280, 720)), first);
+  EXPECT_EQ(Use(&pool, FormatOf(1920, 1088)), first);
   EXPECT_THAT(gpu_.CallsOf("Reconfigure"),
               ElementsAre("Reconfigure 1280x720", "Reconfigure 1920x1088"));
   EXPECT_EQ(pool.stats().created, 1);
@@ -72,37 +72,37 @@ TEST_F(NvdecPoolTest, ASmallerSizeReconfigures) {
 
 TEST_F(NvdecPoolTest, TheVerySizeIsPreferred) {
   NvdecPool pool(gpu_.device(), gpu_.cuvid(), Limits(4));
-  auto large = pool.Acquire(Format(1920, 1088), 4).value();
-  const NvdecSession* const small = Use(&pool, Format(1280, 720));
+  auto large = pool.Acquire(FormatOf(1920, 1088), 4).value();
+  const NvdecSession* const small = Use(&pool, FormatOf(1280, 720));
   large.reset();  // used last, and could be reconfigured to the small size
-  EXPECT_EQ(Use(&pool, Format(1280, 720)), small);
+  EXPECT_EQ(Use(&pool, FormatOf(1280, 720)), small);
   EXPECT_EQ(gpu_.Count("Reconfigure"), 0);
 }
 
 TEST_F(NvdecPoolTest, WhatDoesNotFitIsOpenedAnew) {
   NvdecPool pool(gpu_.device(), gpu_.cuvid(), Limits(16));
-  Use(&pool, Format(1280, 720));
-  Use(&pool, Format(1920, 1088));                         // larger
-  Use(&pool, Format(1280, 720, 10));                      // deeper
-  Use(&pool, Format(1280, 720, 8, cudaVideoCodec_HEVC));  // another codec
-  Use(&pool, Format(1280, 720), 17);                      // needs more surfaces
+  Use(&pool, FormatOf(1280, 720));
+  Use(&pool, FormatOf(1920, 1088));                         // larger
+  Use(&pool, FormatOf(1280, 720, 10));                      // deeper
+  Use(&pool, FormatOf(1280, 720, 8, cudaVideoCodec_HEVC));  // another codec
+  Use(&pool, FormatOf(1280, 720), 17);                      // needs more surfaces
   EXPECT_EQ(pool.stats().created, 5);
   EXPECT_EQ(pool.stats().reused, 0);
 }
 
 TEST_F(NvdecPoolTest, SessionsInUseAreNotShared) {
   NvdecPool pool(gpu_.device(), gpu_.cuvid(), Limits(4));
-  const auto a = pool.Acquire(Format(96, 64), 4).value();
-  const auto b = pool.Acquire(Format(96, 64), 4).value();
+  const auto a = pool.Acquire(FormatOf(96, 64), 4).value();
+  const auto b = pool.Acquire(FormatOf(96, 64), 4).value();
   EXPECT_NE(a, b);
   EXPECT_EQ(pool.stats().in_use, 2);
 }
 
 TEST_F(NvdecPoolTest, TheLeastRecentlyUsedGoesFirst) {
   NvdecPool pool(gpu_.device(), gpu_.cuvid(), Limits(2));
-  auto a = pool.Acquire(Format(64, 64), 4).value();
-  auto b = pool.Acquire(Format(96, 96), 4).value();
-  auto c = pool.Acquire(Format(128, 128), 4).value();
+  auto a = pool.Acquire(FormatOf(64, 64), 4).value();
+  auto b = pool.Acquire(FormatOf(96, 96), 4).value();
+  auto c = pool.Acquire(FormatOf(128, 128), 4).value();
   const NvdecSession* const kept[] = {b.get(), c.get()};
   a.reset();
   b.reset();
@@ -110,8 +110,8 @@ TEST_F(NvdecPoolTest, TheLeastRecentlyUsedGoesFirst) {
   c.reset();
   EXPECT_EQ(pool.stats().destroyed, 1);
   EXPECT_EQ(pool.stats().idle, 2);
-  EXPECT_EQ(Use(&pool, Format(96, 96)), kept[0]);
-  EXPECT_EQ(Use(&pool, Format(128, 128)), kept[1]);
+  EXPECT_EQ(Use(&pool, FormatOf(96, 96)), kept[0]);
+  EXPECT_EQ(Use(&pool, FormatOf(128, 128)), kept[1]);
   EXPECT_EQ(pool.stats().created, 3);
 }
 
@@ -119,11 +119,11 @@ TEST_F(NvdecPoolTest, IdleSessionsTakeOnlySoMuchMemory) {
   size_t bytes = 0;
   {
     NvdecPool pool(gpu_.device(), gpu_.cuvid(), Limits(9));
-    bytes = pool.Acquire(Format(96, 64), 4).value()->bytes();
+    bytes = pool.Acquire(FormatOf(96, 64), 4).value()->bytes();
   }
   NvdecPool pool(gpu_.device(), gpu_.cuvid(), Limits(9, 2 * bytes));
   std::vector<std::shared_ptr<NvdecSession>> sessions;
-  for (int i = 0; i < 3; ++i) sessions.push_back(pool.Acquire(Format(96, 64), 4).value());
+  for (int i = 0; i < 3; ++i) sessions.push_back(pool.Acquire(FormatOf(96, 64), 4).value());
   sessions.clear();
   EXPECT_EQ(pool.stats().idle, 2);
   EXPECT_EQ(pool.stats().destroyed, 1);
@@ -132,7 +132,7 @@ TEST_F(NvdecPoolTest, IdleSessionsTakeOnlySoMuchMemory) {
 TEST_F(NvdecPoolTest, AFailedSessionIsNeverUsedAgain) {
   NvdecPool pool(gpu_.device(), gpu_.cuvid(), Limits(4));
   {
-    const auto session = pool.Acquire(Format(96, 64), 4).value();
+    const auto session = pool.Acquire(FormatOf(96, 64), 4).value();
     gpu_.Fail("Decode", kCudaInvalidValue);
     CUVIDPICPARAMS picture = {};
     EXPECT_FALSE(session->Decode(&picture).ok());
@@ -141,16 +141,16 @@ TEST_F(NvdecPoolTest, AFailedSessionIsNeverUsedAgain) {
   EXPECT_EQ(gpu_.Count("DestroyDecoder"), 1);
   EXPECT_EQ(pool.stats().failed, 1);
   EXPECT_EQ(pool.stats().destroyed, 1);
-  Use(&pool, Format(96, 64));
+  Use(&pool, FormatOf(96, 64));
   EXPECT_EQ(pool.stats().created, 2);
   EXPECT_EQ(pool.stats().reused, 0);
 }
 
 TEST_F(NvdecPoolTest, ASessionThatCantBeReconfiguredIsReplaced) {
   NvdecPool pool(gpu_.device(), gpu_.cuvid(), Limits(4));
-  Use(&pool, Format(1920, 1088));
+  Use(&pool, FormatOf(1920, 1088));
   gpu_.Fail("Reconfigure", 1);
-  Use(&pool, Format(1280, 720));
+  Use(&pool, FormatOf(1280, 720));
   EXPECT_EQ(pool.stats().created, 2);
   EXPECT_EQ(pool.stats().reused, 0);
   EXPECT_EQ(pool.stats().failed, 1);
@@ -160,10 +160,10 @@ TEST_F(NvdecPoolTest, ASessionThatCantBeReconfiguredIsReplaced) {
 
 TEST_F(NvdecPoolTest, WhenMemoryIsOutTheIdleOnesGo) {
   NvdecPool pool(gpu_.device(), gpu_.cuvid(), Limits(4));
-  Use(&pool, Format(96, 64));
-  Use(&pool, Format(96, 64, 10));
+  Use(&pool, FormatOf(96, 64));
+  Use(&pool, FormatOf(96, 64, 10));
   gpu_.Fail("CreateDecoder", kCudaOutOfMemory);
-  Use(&pool, Format(1920, 1088));
+  Use(&pool, FormatOf(1920, 1088));
   EXPECT_EQ(pool.stats().destroyed, 2);
   EXPECT_EQ(pool.stats().idle, 1);
 }
@@ -171,16 +171,16 @@ TEST_F(NvdecPoolTest, WhenMemoryIsOutTheIdleOnesGo) {
 TEST_F(NvdecPoolTest, WhenMemoryIsStillOutTheNextCallMayWork) {
   NvdecPool pool(gpu_.device(), gpu_.cuvid(), Limits(4));
   gpu_.Fail("CreateDecoder", kCudaOutOfMemory, /*times=*/2);
-  EXPECT_TRUE(absl::IsResourceExhausted(pool.Acquire(Format(96, 64), 4).status()));
+  EXPECT_TRUE(absl::IsResourceExhausted(pool.Acquire(FormatOf(96, 64), 4).status()));
   EXPECT_EQ(pool.stats().in_use, 0);
-  Use(&pool, Format(96, 64));
+  Use(&pool, FormatOf(96, 64));
   EXPECT_EQ(pool.stats().created, 1);
 }
 
 TEST_F(NvdecPoolTest, OtherFailuresAreNotTriedAgain) {
   NvdecPool pool(gpu_.device(), gpu_.cuvid(), Limits(4));
   gpu_.Fail("CreateDecoder", 719);
-  EXPECT_EQ(pool.Acquire(Format(96, 64), 4).status().code(), absl::StatusCode::kInternal);
+  EXPECT_EQ(pool.Acquire(FormatOf(96, 64), 4).status().code(), absl::StatusCode::kInternal);
   EXPECT_EQ(gpu_.Count("CreateDecoder"), 1);
 }
 
@@ -188,7 +188,7 @@ TEST_F(NvdecPoolTest, OneForEachDevice) {
   NvdecPool* const pool = NvdecPool::Of(gpu_.device()).value();
   EXPECT_EQ(NvdecPool::Of(gpu_.device()).value(), pool);
   const int64_t created = NvdecPool::TotalStats().created;
-  Use(pool, Format(96, 64));
+  Use(pool, FormatOf(96, 64));
   EXPECT_EQ(NvdecPool::TotalStats().created, created + 1);
   EXPECT_EQ(NvdecPool::TotalStats().idle, 1);
   pool->Clear();

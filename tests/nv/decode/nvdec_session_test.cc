@@ -86,14 +86,6 @@ TEST_F(NvdecSessionTest, WeavesFieldsOnItsOwnStream) {
   session->Release(*surface);
 }
 
-TEST_F(NvdecSessionTest, OnlyForJpegDoesTheStreamKeepStepWithTheDefaultOne) {
-  Create(Format(96, 64));
-  NvdecFormat jpeg = Format(96, 64);
-  jpeg.codec = cudaVideoCodec_JPEG;
-  Create(jpeg);
-  EXPECT_THAT(gpu_.stream_flags, ElementsAre(CU_STREAM_NON_BLOCKING, 0u));
-}
-
 TEST_F(NvdecSessionTest, ASurfaceIsReusedOnlyAfterItsReaders) {
   const auto session = Create(Format(96, 64));
   NvdecSurface* surfaces[NvdecSession::kOutputSurfaces];

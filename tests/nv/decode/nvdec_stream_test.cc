@@ -112,43 +112,6 @@ TEST_F(NvdecStreamTest, TheStreamsOwnWindowGoesBeforeTheParsers) {
   EXPECT_EQ(Of().width, 250);
 }
 
-TEST_F(NvdecStreamTest, SurfacesHoldWholeMacroblocksOfMpeg1AndMpeg2) {
-  format_.coded_width = 241;
-  format_.display_area.right = 241;
-  EXPECT_EQ(Of().coded.width, 241);
-  for (const auto codec : {cudaVideoCodec_MPEG1, cudaVideoCodec_MPEG2}) {
-    format_.codec = codec;
-    EXPECT_EQ(Of().coded.width, 256);
-    EXPECT_EQ(Of().width, 241);
-  }
-  format_.coded_width = format_.display_area.right = 240;
-  EXPECT_EQ(Of().coded.width, 240);
-}
-
-TEST_F(NvdecStreamTest, TheSizeToDisplayOfMpeg2IsThatOfItsSequenceHeader) {
-  format_.codec = cudaVideoCodec_MPEG2;
-  window_ = PictureWindow{256, 128, 0, 0, 250, 120};
-  format_.coded_width = 250;
-  format_.coded_height = 120;
-  for (const auto& [width, height] : {std::pair(200, 100), std::pair(720, 480)}) {
-    format_.display_area.right = width;
-    format_.display_area.bottom = height;
-    EXPECT_EQ(Of().width, 250);
-    EXPECT_EQ(Of().height, 120);
-    EXPECT_EQ(Of().coded.height, 128);
-  }
-}
-
-TEST_F(NvdecStreamTest, FieldsOfJpegAreRefused) {
-  format_.codec = cudaVideoCodec_JPEG;
-  codec_->height = 160;
-  EXPECT_EQ(Of().height, 120);
-  codec_->height = 240;
-  const absl::Status status = NvdecStream::Of(format_, *codec_, window_).status();
-  EXPECT_TRUE(absl::IsUnimplemented(status)) << status;
-  EXPECT_THAT(status.message(), HasSubstr("of 128 rows, in pictures of 240"));
-}
-
 TEST_F(NvdecStreamTest, CropsAtTheLeftAsFfmpegDoes) {
   format_.display_area.left = 70;
   EXPECT_EQ(Of().left, 64);
@@ -178,12 +141,6 @@ TEST_F(NvdecStreamTest, ColorsOfTheStreamGoBeforeThoseOfTheContainer) {
   EXPECT_EQ(Of().color_space, AVCOL_SPC_BT2020_NCL);
   EXPECT_EQ(Of().color_range, AVCOL_RANGE_JPEG);
   EXPECT_EQ(Of().color_primaries, AVCOL_PRI_SMPTE170M);
-}
-
-TEST_F(NvdecStreamTest, JpegIsFullRangeWithCentredChroma) {
-  format_.codec = cudaVideoCodec_JPEG;
-  EXPECT_EQ(Of().color_range, AVCOL_RANGE_JPEG);
-  EXPECT_EQ(Of().chroma_location, AVCHROMA_LOC_CENTER);
 }
 
 TEST_F(NvdecStreamTest, PlanesBeginWhereTheFrameIsShown) {

@@ -50,8 +50,9 @@ class EncodeBackendTest : public ::testing::Test {
                       [this](const std::string& why) { said_.push_back(why); });
   }
 
-  // Asks this machine's libavcodec, which these tests do not replace.
-  bool HasEncoder() const { return FindNvencEncoder(options_.codec).ok(); }
+  void SetUp() override {
+    if (!FindNvencEncoder(options_.codec).ok()) GTEST_SKIP() << "libavcodec has no NVENC";
+  }
 
   std::vector<uint8_t> memory_;
   NvencGpu gpu_;
@@ -71,38 +72,57 @@ TEST_F(EncodeBackendTest, Names) {
               HasSubstr("auto, cpu, nvenc"));
 }
 
-TEST_F(EncodeBackendTest, TheCpuAsksNoGpu) {
-  EXPECT_TRUE(Run(EncodeBackend::kCpu).ok());
-  EXPECT_THAT(ran_, ElementsAre("cpu"));
-  EXPECT_EQ(asked_, 0);
+TEST_F(EncodeBackendTest, WhoEncodesAndWhatIsSaid) {
+  constexpr EncodeBackend kAuto = EncodeBackend::kAuto, kNvenc = EncodeBackend::kNvenc;
+  const absl::Status ok, small = absl::UnimplementedError("no frames that small"),
+                         nan = absl::InvalidArgumentError("NaN"),
+                         says_nan = absl::InvalidArgumentError("NaN, says NVENC"),
+                         cancelled = absl::CancelledError("cancelled"),
+                         none = absl::FailedPreconditionError("no NVENC on NVIDIA H200");
+  const absl::Status refused = absl::FailedPreconditionError(
+      "backend=\"nvenc\": no NVENC on NVIDIA H200; backend=\"auto\" or \"cpu\" encodes on the CPU");
+  const struct {
+    EncodeBackend backend;
+    bool tries;
+    absl::Status find, nvenc, cpu, want;
+    std::vector<std::string> ran, said;
+  } cases[] = {
+      {EncodeBackend::kCpu, true, none, ok, ok, ok, {"cpu"}, {}},
+      {kAuto, false, none, ok, ok, ok, {"cpu"}, {}},
+      {kAuto, true, ok, ok, ok, ok, {"nvenc"}, {}},
+      {kAuto, true, ok, small, ok, ok, {"nvenc", "cpu"}, {"no frames that small"}},
+      {kAuto, true, none, ok, ok, ok, {"cpu"}, {"no NVENC on NVIDIA H200"}},
+      {kAuto, true, ok, cancelled, ok, cancelled, {"nvenc"}, {}},
+      {kAuto, true, ok, says_nan, nan, nan, {"nvenc", "cpu"}, {}},
+      {kNvenc, true, ok, ok, ok, ok, {"nvenc"}, {}},
+      {kNvenc, true, ok, says_nan, ok, says_nan, {"nvenc"}, {}},
+      {kNvenc, true, none, ok, ok, refused, {}, {}},
+  };
+  for (const auto& one : cases) {
+    SCOPED_TRACE(&one - cases);
+    engines_.auto_tries_nvenc = one.tries;
+    no_gpu_ = one.find;
+    nvenc_result_ = one.nvenc;
+    cpu_result_ = one.cpu;
+    asked_ = 0;
+    ran_.clear();
+    said_.clear();
+    EXPECT_EQ(Run(one.backend), one.want);
+    EXPECT_EQ(ran_, one.ran);
+    EXPECT_EQ(said_, one.said);
+    EXPECT_EQ(asked_ > 0, one.backend == kNvenc || (one.backend == kAuto && one.tries));
+  }
 }
 
-TEST_F(EncodeBackendTest, AutoIsTheCpuUnlessSwitchedOn) {
-  engines_.auto_tries_nvenc = false;
-  EXPECT_TRUE(Run(EncodeBackend::kAuto).ok());
-  EXPECT_THAT(ran_, ElementsAre("cpu"));
-  EXPECT_EQ(asked_, 0);
-  EXPECT_THAT(said_, IsEmpty());
-}
-
-TEST_F(EncodeBackendTest, AutoTakesNvencForPlainCalls) {
-  if (!HasEncoder()) GTEST_SKIP() << "libavcodec has no NVENC";
+TEST_F(EncodeBackendTest, AutoTakesNvencWithPlainOptionsAndTags) {
   options_.gop = 10;
   options_.bitrate = 500000;
-  EXPECT_TRUE(Run(EncodeBackend::kAuto).ok());
-  EXPECT_THAT(ran_, ElementsAre("nvenc"));
-  EXPECT_THAT(said_, IsEmpty());
-}
-
-TEST_F(EncodeBackendTest, AutoTakesNvencWithTags) {
-  if (!HasEncoder()) GTEST_SKIP() << "libavcodec has no NVENC";
   options_.codec_options = {{"color_trc", "smpte2084"}, {"sar", "4/3"}};
   EXPECT_TRUE(Run(EncodeBackend::kAuto).ok());
   EXPECT_THAT(ran_, ElementsAre("nvenc"));
 }
 
 TEST_F(EncodeBackendTest, AutoUsesTheCpuForOptionsWithAnotherMeaning) {
-  if (!HasEncoder()) GTEST_SKIP() << "libavcodec has no NVENC";
   const EncodeOptions plain = options_;
   const auto expect = [&](const char* words) {
     ran_.clear();
@@ -128,53 +148,8 @@ TEST_F(EncodeBackendTest, AutoUsesTheCpuForOptionsWithAnotherMeaning) {
   EXPECT_EQ(asked_, 0);
 }
 
-TEST_F(EncodeBackendTest, AutoFallsBackWhenNvencFails) {
-  if (!HasEncoder()) GTEST_SKIP() << "libavcodec has no NVENC";
-  nvenc_result_ = absl::UnimplementedError("no frames that small");
-  EXPECT_TRUE(Run(EncodeBackend::kAuto).ok());
-  EXPECT_THAT(ran_, ElementsAre("nvenc", "cpu"));
-  EXPECT_THAT(said_, ElementsAre("no frames that small"));
-
-  no_gpu_ = absl::FailedPreconditionError("no NVENC on NVIDIA H200 (NVENCSTATUS 2)");
-  ran_.clear();
-  EXPECT_TRUE(Run(EncodeBackend::kAuto).ok());
-  EXPECT_THAT(ran_, ElementsAre("cpu"));
-  EXPECT_THAT(said_.back(), HasSubstr("no NVENC on NVIDIA H200"));
-}
-
-TEST_F(EncodeBackendTest, CancellingDoesNotFallBack) {
-  if (!HasEncoder()) GTEST_SKIP() << "libavcodec has no NVENC";
-  nvenc_result_ = absl::CancelledError("cancelled");
-  EXPECT_EQ(Run(EncodeBackend::kAuto), nvenc_result_);
-  EXPECT_THAT(ran_, ElementsAre("nvenc"));
-}
-
-TEST_F(EncodeBackendTest, ReportsTheCpusErrorIfBothFail) {
-  if (!HasEncoder()) GTEST_SKIP() << "libavcodec has no NVENC";
-  nvenc_result_ = absl::InvalidArgumentError("NaN, says NVENC");
-  cpu_result_ = absl::InvalidArgumentError("NaN");
-  EXPECT_EQ(Run(EncodeBackend::kAuto), cpu_result_);
-  EXPECT_THAT(said_, IsEmpty());
-}
-
-TEST_F(EncodeBackendTest, NvencNeverFallsBack) {
-  if (!HasEncoder()) GTEST_SKIP() << "libavcodec has no NVENC";
-  EXPECT_TRUE(Run(EncodeBackend::kNvenc).ok());
-  nvenc_result_ = absl::InvalidArgumentError("bad frames");
-  EXPECT_EQ(Run(EncodeBackend::kNvenc), nvenc_result_);
-  EXPECT_THAT(ran_, ElementsAre("nvenc", "nvenc"));
-  no_gpu_ = absl::FailedPreconditionError("no NVENC on NVIDIA H200 (NVENCSTATUS 2)");
-  const absl::Status status = Run(EncodeBackend::kNvenc);
-  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_EQ(status.message(),
-            "backend=\"nvenc\": no NVENC on NVIDIA H200 (NVENCSTATUS 2); backend=\"auto\" or "
-            "\"cpu\" encodes on the CPU");
-  EXPECT_THAT(said_, IsEmpty());
-}
-
 TEST_F(EncodeBackendTest, ACodecThatTheGpuLacksIsNamed) {
   options_.codec = EncodeCodec::kHevc;
-  if (!HasEncoder()) GTEST_SKIP() << "libavcodec has no NVENC";
   gpu_.codecs = {"h264"};
   const absl::Status status = Run(EncodeBackend::kNvenc);
   EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented);

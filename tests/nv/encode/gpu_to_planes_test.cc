@@ -72,7 +72,7 @@ class Frame {
   std::vector<uint32_t> memory_;
 };
 
-class GpuPlanesConverterTest : public ::testing::Test {
+class GpuToPlanesTest : public ::testing::Test {
  protected:
   void SetUp() override {
     auto input = GpuFrameInput::Create(lazy_cuda::NewDevice());
@@ -80,16 +80,29 @@ class GpuPlanesConverterTest : public ::testing::Test {
     input_ = *std::move(input);
   }
 
+  std::vector<uint8_t> Converted(const void* samples, size_t bytes, const StreamSpec& stream,
+                                 const GpuToPlanes& converter) {
+    EXPECT_EQ(converter.frame_bytes(), bytes);
+    const AvFramePtr frame = NewFrame(stream);
+    const GpuRows rows[] = {{reinterpret_cast<CUdeviceptr>(samples), bytes, 1, 0}};
+    const absl::Status status = input_->ConvertTo(frame.get(), rows, converter);
+    EXPECT_TRUE(status.ok()) << status;
+    found_out_of_range_ = converter.found_out_of_range();
+    return Packed(*frame, stream);
+  }
+
   std::vector<uint8_t> OnTheGpu(const FrameBatch& frames, const StreamSpec& stream) {
     const auto converter = GpuPlanesConverter::Create(input_->device(), frames, stream);
     EXPECT_TRUE(converter.ok()) << converter.status();
-    EXPECT_EQ((*converter)->frame_bytes(), frames.frame_bytes);
-    const AvFramePtr frame = NewFrame(stream);
-    const GpuRows rows[] = {{reinterpret_cast<CUdeviceptr>(frames.data), frames.frame_bytes, 1, 0}};
-    const absl::Status status = input_->ConvertTo(frame.get(), rows, **converter);
-    EXPECT_TRUE(status.ok()) << status;
-    found_out_of_range_ = (*converter)->found_out_of_range();
-    return Packed(*frame, stream);
+    return Converted(frames.data, frames.frame_bytes, stream, **converter);
+  }
+
+  std::vector<uint8_t> RgbOnTheGpu(const void* pixels, const RgbPixel& pixel,
+                                   const StreamSpec& stream) {
+    const auto converter = GpuRgbConverter::Create(input_->device(), stream, pixel);
+    EXPECT_TRUE(converter.ok()) << converter.status();
+    const auto bytes = static_cast<size_t>(stream.width * stream.height * pixel.bytes);
+    return Converted(pixels, bytes, stream, **converter);
   }
 
   void ExpectTheHosts(PixelFormat format, SampleType type) {
@@ -115,7 +128,7 @@ class GpuPlanesConverterTest : public ::testing::Test {
   bool found_out_of_range_ = false;
 };
 
-TEST_F(GpuPlanesConverterTest, RgbOfEveryTypeEqualsTheHosts) {
+TEST_F(GpuToPlanesTest, RgbOfEveryTypeEqualsTheHosts) {
   for (const SampleType type : kTypes) {
     // The host converts bytes with integers, as GpuRgbConverter does, which is tested below.
     if (type == SampleType::kUint8) continue;
@@ -124,18 +137,18 @@ TEST_F(GpuPlanesConverterTest, RgbOfEveryTypeEqualsTheHosts) {
   }
 }
 
-TEST_F(GpuPlanesConverterTest, GrayOfEveryTypeEqualsTheHosts) {
+TEST_F(GpuToPlanesTest, GrayOfEveryTypeEqualsTheHosts) {
   for (const SampleType type : kTypes) ExpectTheHosts(PixelFormat::kGray, type);
 }
 
-TEST_F(GpuPlanesConverterTest, PackedFramesEqualTheHosts) {
+TEST_F(GpuToPlanesTest, PackedFramesEqualTheHosts) {
   for (const PixelFormat format :
        {PixelFormat::kNv12, PixelFormat::kYuv420p, PixelFormat::kYuv444p, PixelFormat::kP010}) {
     ExpectTheHosts(format, SampleType::kUint8);
   }
 }
 
-TEST_F(GpuPlanesConverterTest, FloatsOutOfRangeAreFound) {
+TEST_F(GpuToPlanesTest, FloatsOutOfRangeAreFound) {
   const StreamSpec stream = Stream(AV_PIX_FMT_YUV420P, 16, 8);
   constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
   for (const float value : {kNan, -kNan, std::numeric_limits<float>::infinity(), -1.01f, 2.01f}) {
@@ -158,17 +171,19 @@ TEST_F(GpuPlanesConverterTest, FloatsOutOfRangeAreFound) {
   EXPECT_FALSE(found_out_of_range_);
 }
 
-TEST_F(GpuPlanesConverterTest, UsesOnlyTheGpu) {
+TEST_F(GpuToPlanesTest, UsesOnlyTheGpu) {
   const Frame frame(PixelFormat::kRgb, SampleType::kFloat32, 16, 8);
   const StreamSpec stream = Stream(AV_PIX_FMT_YUV420P, 16, 8);
   OnTheGpu(frame.batch, stream);
+  RgbOnTheGpu(frame.batch.data, {}, stream);
   lazy_cuda::TakeCalls();
   OnTheGpu(frame.batch, stream);
-  EXPECT_THAT(lazy_cuda::TakeCalls(), ElementsAre("planes"));
+  RgbOnTheGpu(frame.batch.data, {}, stream);
+  EXPECT_THAT(lazy_cuda::TakeCalls(), ElementsAre("planes", "rgb"));
   EXPECT_EQ(lazy_cuda::Pending(), 0u);
 }
 
-TEST_F(GpuPlanesConverterTest, FailuresAreReportedAndLeaveNothing) {
+TEST_F(GpuToPlanesTest, FailuresAreReportedAndLeaveNothing) {
   const Frame frame(PixelFormat::kP010, SampleType::kUint8, 16, 8);
   const absl::Status other =
       GpuPlanesConverter::Create(input_->device(), frame.batch, Stream(AV_PIX_FMT_NV12, 16, 8))
@@ -185,106 +200,50 @@ TEST_F(GpuPlanesConverterTest, FailuresAreReportedAndLeaveNothing) {
   EXPECT_EQ(lazy_cuda::Objects(), before);
 }
 
-// Returns noise with many colours at the ends of the scales.
-std::vector<uint8_t> Pixels(int width, int height) {
-  std::vector<uint8_t> pixels(static_cast<size_t>(width) * height * 3);
-  uint32_t state = 1;
-  for (uint8_t& sample : pixels) {
-    state = state * 1664525u + 1013904223u;
-    const uint32_t draw = state >> 24;
-    sample = static_cast<uint8_t>(draw < 40 ? 0 : draw > 215 ? 255 : draw);
-  }
-  return pixels;
-}
-
-std::vector<uint8_t> WithAlpha(const std::vector<uint8_t>& pixels) {
+// Returns the pixels with a fourth byte each.
+std::vector<uint8_t> WithAlpha(const FrameBatch& frames) {
+  const auto* const pixels = static_cast<const uint8_t*>(frames.data);
   std::vector<uint8_t> made;
-  for (size_t i = 0; i < pixels.size(); i += 3) {
-    made.insert(made.end(), &pixels[i], &pixels[i] + 3);
+  for (size_t i = 0; i < frames.frame_bytes; i += 3) {
+    made.insert(made.end(), pixels + i, pixels + i + 3);
     made.push_back(static_cast<uint8_t>(i));
   }
   return made;
 }
 
-std::vector<uint8_t> OnTheHost(const std::vector<uint8_t>& pixels, PixelFormat format,
-                               const StreamSpec& stream) {
-  FrameBatch frames;
-  frames.data = pixels.data();
-  frames.count = 1;
-  frames.frame_bytes = pixels.size();
-  frames.width = stream.width;
-  frames.height = stream.height;
-  frames.pixel_format = format;
-  return OnTheHost(frames, stream);
-}
-
-class GpuRgbConverterTest : public ::testing::Test {
- protected:
-  void SetUp() override {
-    auto input = GpuFrameInput::Create(lazy_cuda::NewDevice());
-    ASSERT_TRUE(input.ok()) << input.status();
-    input_ = *std::move(input);
-  }
-
-  std::vector<uint8_t> OnTheGpu(const std::vector<uint8_t>& pixels, const RgbPixel& pixel,
-                                const StreamSpec& stream) {
-    const auto converter = GpuRgbConverter::Create(input_->device(), stream, pixel);
-    EXPECT_TRUE(converter.ok()) << converter.status();
-    const AvFramePtr frame = NewFrame(stream);
-    const size_t row = static_cast<size_t>(stream.width) * pixel.bytes;
-    const GpuRows rows[] = {{reinterpret_cast<CUdeviceptr>(pixels.data()), row,
-                             static_cast<size_t>(stream.height), row}};
-    const absl::Status status = input_->ConvertTo(frame.get(), rows, **converter);
-    EXPECT_TRUE(status.ok()) << status;
-    return Packed(*frame, stream);
-  }
-
-  std::unique_ptr<GpuFrameInput> input_;
-};
-
-TEST_F(GpuRgbConverterTest, EqualsTheHosts) {
+TEST_F(GpuToPlanesTest, RgbBytesEqualTheHosts) {
   for (const AVPixelFormat format : {AV_PIX_FMT_YUV420P, AV_PIX_FMT_YUV444P}) {
-    for (const auto& [width, height] : {std::pair(96, 64), std::pair(7, 5), std::pair(1, 1)}) {
+    for (const auto& [width, height] : kSizes) {
       for (const ColorSpace space : {ColorSpace::kBt601, ColorSpace::kBt709, ColorSpace::kBt2020}) {
         for (const ColorRange range : {ColorRange::kLimited, ColorRange::kFull}) {
           StreamSpec stream = Stream(format, width, height);
           stream.color_space = space;
           stream.color_range = range;
-          const std::vector<uint8_t> pixels = Pixels(width, height);
-          const std::vector<uint8_t> rgb = OnTheHost(pixels, PixelFormat::kRgb, stream);
-          const std::vector<uint8_t> bgr = OnTheHost(pixels, PixelFormat::kBgr, stream);
-          EXPECT_EQ(OnTheGpu(pixels, {3, false}, stream), rgb) << width << ", " << format;
-          EXPECT_EQ(OnTheGpu(pixels, {3, true}, stream), bgr) << width << ", " << format;
-          EXPECT_EQ(OnTheGpu(WithAlpha(pixels), {4, false}, stream), rgb);
-          EXPECT_EQ(OnTheGpu(WithAlpha(pixels), {4, true}, stream), bgr);
+          for (const bool blue_first : {false, true}) {
+            const Frame frame(blue_first ? PixelFormat::kBgr : PixelFormat::kRgb,
+                              SampleType::kUint8, width, height);
+            const std::vector<uint8_t> want = OnTheHost(frame.batch, stream);
+            EXPECT_EQ(RgbOnTheGpu(frame.batch.data, {3, blue_first}, stream), want)
+                << width << ", " << format;
+            EXPECT_EQ(RgbOnTheGpu(WithAlpha(frame.batch).data(), {4, blue_first}, stream), want);
+          }
         }
       }
     }
   }
 }
 
-TEST_F(GpuRgbConverterTest, UsesOnlyTheGpu) {
-  const StreamSpec stream = Stream(AV_PIX_FMT_YUV420P, 16, 8);
-  OnTheGpu(Pixels(16, 8), {3, false}, stream);
-  lazy_cuda::TakeCalls();
-  OnTheGpu(Pixels(16, 8), {3, false}, stream);
-  EXPECT_THAT(lazy_cuda::TakeCalls(), ElementsAre("rgb"));
-  EXPECT_EQ(lazy_cuda::Pending(), 0u);
-}
-
-TEST_F(GpuRgbConverterTest, RefusesAWrongNumberOfBytes) {
+TEST_F(GpuToPlanesTest, RefusesAWrongNumberOfBytes) {
   const StreamSpec stream = Stream(AV_PIX_FMT_YUV420P, 16, 8);
   const auto converter = GpuRgbConverter::Create(input_->device(), stream, {4, false});
   ASSERT_TRUE(converter.ok()) << converter.status();
-  EXPECT_EQ((*converter)->frame_bytes(), 16u * 8 * 4);
   const AvFramePtr frame = NewFrame(stream);
-  const std::vector<uint8_t> pixels = Pixels(16, 8);
-  const GpuRows rows[] = {{reinterpret_cast<CUdeviceptr>(pixels.data()), pixels.size(), 1, 0}};
+  const GpuRows rows[] = {{0, 16 * 8 * 3, 1, 0}};
   EXPECT_EQ(input_->ConvertTo(frame.get(), rows, **converter).code(),
             absl::StatusCode::kInvalidArgument);
 }
 
-TEST_F(GpuRgbConverterTest, NamesStreamsThatItRefuses) {
+TEST_F(GpuToPlanesTest, NamesStreamsThatItRefuses) {
   const absl::Status status =
       GpuRgbConverter::Create(input_->device(), Stream(AV_PIX_FMT_P010, 16, 8), {}).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented);

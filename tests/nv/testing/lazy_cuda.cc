@@ -12,7 +12,6 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
 #include "tests/nv/testing/host_kernel.h"
-#include "tf_nvcodec/nv/kernels/deinterlace_kernel.h"
 #include "tf_nvcodec/nv/kernels/frame_kernel_params.h"
 #include "tf_nvcodec/nv/kernels/planes_kernel.h"
 #include "tf_nvcodec/nv/kernels/rgb_kernel.h"
@@ -77,9 +76,8 @@ FrameKernelConfig ParseOptions(const char* image) {
     if (absl::SimpleAtoi(parts.second, &value)) macros[parts.first] = value;
   }
   FrameKernelConfig config = {};
-  if (macros.count("NVC_BOB") != 0) return config;  // no sample_bytes: the deinterlacing kernel
   if (macros.count("NVC_RGB") != 0) {
-    config.channels = 3;  // also without sample_bytes: the RGB kernel
+    config.channels = 3;  // without sample_bytes: the RGB kernel
     return config;
   }
   if (macros.count("NVC_PLANES") != 0) {
@@ -148,6 +146,11 @@ CudaDriver* MakeTable() {
   };
   cuda->cuCtxPushCurrent = [](CUcontext) { return CUDA_SUCCESS; };
   cuda->cuCtxPopCurrent = [](CUcontext*) { return CUDA_SUCCESS; };
+  cuda->cuCtxSynchronize = [] {
+    RunAll();
+    Fake().calls.push_back("all done");
+    return CUDA_SUCCESS;
+  };
   cuda->cuMemGetInfo = [](size_t* free, size_t* total) {
     *free = *total = size_t{1} << 30;
     return CUDA_SUCCESS;
@@ -243,16 +246,6 @@ CudaDriver* MakeTable() {
         for (unsigned y = 0; y < grid_y * block_y; ++y) {
           for (unsigned x = 0; x < grid_x * block_x; ++x) {
             rgb_kernel::ConvertBlock(rgb, static_cast<int>(x), static_cast<int>(y));
-          }
-        }
-      });
-    }
-    if (config->sample_bytes == 0) {
-      const auto bob = *static_cast<const BobParams*>(arguments[0]);
-      return Queue("bob", [=] {
-        for (unsigned y = 0; y < grid_y * block_y; ++y) {
-          for (unsigned x = 0; x < grid_x * block_x; ++x) {
-            bob_kernel::KeepField(bob, static_cast<int>(x), static_cast<int>(y));
           }
         }
       });

@@ -18,7 +18,7 @@ size_t Pending();
 void RunAll();
 
 // Returns the names of the queuing calls since the last TakeCalls: "launch", "rgb", "planes",
-// "bob", "wait", "record", "h2d", "d2h", "d2d", "2d".
+// "wait", "record", "h2d", "d2h", "d2d", "2d", and "all done" where the context was waited for.
 std::vector<std::string> TakeCalls();
 int ModulesLoaded();
 // Returns how many memory blocks, events and streams exist.

@@ -109,7 +109,7 @@ CudaDriver MakeCuda() {
     return kOk;
   };
   cuda.cuStreamCreate = [](CUstream* stream, unsigned int flags) {
-    gpu->stream_flags.push_back(flags);
+    EXPECT_EQ(flags, CU_STREAM_NON_BLOCKING);
     void* handle = nullptr;
     const CUresult result = OpenHandle("StreamCreate", "stream", &handle);
     *stream = static_cast<CUstream>(handle);
@@ -201,7 +201,6 @@ CuvidDriver MakeCuvid() {
     return gpu->Call("Reconfigure", absl::StrCat(" ", info->ulWidth, "x", info->ulHeight));
   };
   cuvid.cuvidDecodePicture = [](CUvideodecoder, CUVIDPICPARAMS* picture) {
-    gpu->sizes_in_macroblocks.push_back({picture->PicWidthInMbs, picture->FrameHeightInMbs});
     return gpu->Call("Decode", absl::StrCat(" ", picture->CurrPicIdx));
   };
   cuvid.cuvidGetDecodeStatus = [](CUvideodecoder, int picture, CUVIDGETDECODESTATUS* status) {
@@ -311,8 +310,6 @@ CUresult FakeGpu::ParseWords(const std::string& words) {
       format.bit_depth_luma_minus8 = format.bit_depth_chroma_minus8 =
           static_cast<unsigned char>(depth - 8);
       format.coded_width = static_cast<unsigned int>(width);
-      coded_width = width;
-      coded_height = height;
       format.coded_height = static_cast<unsigned int>(height);
       format.display_area.right = width;
       format.display_area.bottom = height - hidden;
@@ -322,7 +319,7 @@ CUresult FakeGpu::ParseWords(const std::string& words) {
           static_cast<unsigned char>(matrix_coefficients);
       went_on = parser.pfnSequenceCallback(parser.pUserData, &format);
       calls.push_back(absl::StrCat("sequence ", went_on));
-    } else if (absl::StrContains("IPBO", word.substr(0, 1))) {
+    } else if (absl::StrContains("IPO", word.substr(0, 1))) {
       std::sscanf(word.c_str(), "%*c%d", &index);
       CUVIDPICPARAMS picture = {};
       picture.CurrPicIdx = index;
@@ -335,11 +332,7 @@ CUresult FakeGpu::ParseWords(const std::string& words) {
       } else if (parser.CodecType == cudaVideoCodec_VP9) {
         picture.CodecSpecific.vp9.frameType = word[0] != 'I';
         picture.CodecSpecific.vp9.intraOnly = word[0] == 'O';
-      } else if (parser.CodecType == cudaVideoCodec_MPEG4) {
-        picture.CodecSpecific.mpeg4.vop_coding_type = word[0] == 'I' ? 0 : word[0] == 'P' ? 1 : 2;
       }
-      picture.PicWidthInMbs = coded_width / 16;
-      picture.FrameHeightInMbs = (coded_height + 15) / 16;
       went_on = parser.pfnDecodePicture(parser.pUserData, &picture);
     } else {
       std::sscanf(word.c_str(), "%*c%d", &index);

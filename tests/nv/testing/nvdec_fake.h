@@ -19,8 +19,7 @@ namespace nvc {
 //
 // The parser reads words:
 //   S96x64    a sequence header of that size; S96x64/10 with 10 bits, S96x64+4 with 4 hidden rows
-//   I3, P3    decodes a key frame or another picture into surface 3; O3 an intra-only picture, B3 a
-//             B-frame
+//   I3, P3    decodes a key frame or another picture into surface 3; O3 an intra-only picture
 //   P3<1      an HEVC picture that refers to the earlier one in surface 1; P3>1 to a later one,
 //   P3=1
 //             to a long-term one. P3<1@7 if that should have the picture order count 7; a picture's
@@ -53,8 +52,6 @@ class FakeGpu {
   std::vector<CUVIDDECODECREATEINFO> created;
   std::vector<CUVIDRECONFIGUREDECODERINFO> reconfigured;
   std::vector<CUVIDPROCPARAMS> mapped_with;
-  std::vector<std::pair<int, int>> sizes_in_macroblocks;  // of the decoded pictures
-  std::vector<unsigned int> stream_flags;                 // of the created streams
 
   // The callers' contexts, each with its id and the ordinal of its GPU. The driver knows no others
   // apart from the primary one.
@@ -73,7 +70,6 @@ class FakeGpu {
   std::set<CUcontext> used;         // the contexts that calls were made in
   std::map<std::string, std::set<void*>> open;
   CUVIDPARSERPARAMS parser = {};
-  int coded_width = 0, coded_height = 0;  // of the last sequence header
   CUresult ParseWords(const std::string& words);
 
  private:

@@ -9,8 +9,7 @@
 namespace nvc {
 namespace {
 
-// Reads vui_parameters() of H.264 and H.265 (E.1.1, E.2.1) up to the chroma siting. Both standards
-// have the same syntax up to there.
+// Reads vui_parameters() of H.264 (E.1.1) up to the chroma siting.
 AVChromaLocation ReadChromaLocation(BitReader* bits) {
   constexpr uint32_t kExtendedSar = 255;
   if (bits->Flag() && bits->Read(8) == kExtendedSar) bits->Skip(32);  // aspect_ratio_idc
@@ -20,7 +19,7 @@ AVChromaLocation ReadChromaLocation(BitReader* bits) {
     if (bits->Flag()) bits->Skip(24);  // primaries, transfer, matrix
   }
   if (!bits->Flag()) return AVCHROMA_LOC_UNSPECIFIED;
-  // FFmpeg's numbers of the types are one higher than the standards'.
+  // FFmpeg's numbers of the types are one higher than the standard's.
   const uint32_t type = bits->UnsignedGolomb() + 1;
   const bool known = !bits->overrun() && type > AVCHROMA_LOC_UNSPECIFIED && type < AVCHROMA_LOC_NB;
   return known ? static_cast<AVChromaLocation>(type) : AVCHROMA_LOC_UNSPECIFIED;
@@ -47,7 +46,7 @@ bool ReadCrop(BitReader* bits, int unit_x, int unit_y, PictureWindow* window) {
 
 constexpr int kH264SpsType = 7;
 constexpr uint32_t kMaxMacroblocks = 4096;  // on a side; no level allows more
-constexpr size_t kMaxH264SpsBytes = 1024;
+constexpr size_t kMaxSpsBytes = 1024;
 
 // Skips scaling_list() of H.264 (7.3.2.1.1.1).
 void SkipScalingList(BitReader* bits, int size) {
@@ -71,8 +70,6 @@ bool HasChromaFormat(int profile) {
 
 constexpr int kHevcSpsType = 33;
 constexpr uint32_t kMaxSide = 65535;
-constexpr uint32_t kMaxReferenceSets = 64, kMaxReferences = 16, kMaxLongTerm = 32;
-constexpr size_t kMaxHevcSpsBytes = 8192;
 
 // Skips profile_tier_level() of HEVC (7.3.3).
 void SkipProfile(BitReader* bits, uint32_t sub_layers) {
@@ -87,84 +84,11 @@ void SkipProfile(BitReader* bits, uint32_t sub_layers) {
   }
 }
 
-// Skips scaling_list_data() of HEVC (7.3.4). A signed code is as long as an unsigned one.
-void SkipScalingLists(BitReader* bits) {
-  for (int size = 0; size < 4; ++size) {
-    for (int matrix = 0; matrix < 6; matrix += size == 3 ? 3 : 1) {
-      if (!bits->Flag()) {
-        bits->UnsignedGolomb();  // scaling_list_pred_matrix_id_delta
-        continue;
-      }
-      const int codes = std::min(64, 1 << (4 + 2 * size)) + (size > 1 ? 1 : 0);
-      for (int i = 0; i < codes && !bits->overrun(); ++i) bits->UnsignedGolomb();
-    }
-  }
-}
-
-// Skips st_ref_pic_set() of HEVC (7.3.7). `deltas` is NumDeltaPocs: of the set before this one as
-// input, and of this set as output. Returns false when the set is impossible.
-bool SkipReferenceSet(BitReader* bits, bool first, uint32_t* deltas) {
-  if (!first && bits->Flag()) {  // inter_ref_pic_set_prediction_flag
-    bits->Skip(1);               // delta_rps_sign
-    bits->UnsignedGolomb();      // abs_delta_rps_minus1
-    uint32_t count = 0;
-    for (uint32_t i = 0; i <= *deltas; ++i) {
-      const bool used = bits->Flag();         // used_by_curr_pic_flag
-      count += used || bits->Flag() ? 1 : 0;  // use_delta_flag
-    }
-    *deltas = count;
-    return count <= kMaxReferences && !bits->overrun();
-  }
-  const uint32_t negative = bits->UnsignedGolomb(), positive = bits->UnsignedGolomb();
-  if (negative > kMaxReferences || positive > kMaxReferences - negative) return false;
-  *deltas = negative + positive;
-  for (uint32_t i = 0; i < *deltas; ++i) {
-    bits->UnsignedGolomb();  // delta_poc_minus1
-    bits->Skip(1);           // used_by_curr_pic_flag
-  }
-  return !bits->overrun();
-}
-
-// Skips what comes between the cropping and the VUI of HEVC, and reads the chroma siting in the
-// VUI.
-AVChromaLocation ReadRest(BitReader* bits, uint32_t sub_layers) {
-  bits->UnsignedGolomb();  // bit_depth_luma_minus8
-  bits->UnsignedGolomb();  // bit_depth_chroma_minus8
-  const uint32_t poc_bits = bits->UnsignedGolomb() + 4;
-  const bool each_layer = bits->Flag();  // sps_sub_layer_ordering_info_present_flag
-  // sps_max_dec_pic_buffering_minus1, sps_max_num_reorder_pics, sps_max_latency_increase_plus1
-  for (uint32_t i = each_layer ? 0 : sub_layers; i <= sub_layers; ++i) {
-    for (int j = 0; j < 3; ++j) bits->UnsignedGolomb();
-  }
-  for (int i = 0; i < 6; ++i) bits->UnsignedGolomb();  // sizes and depths of blocks
-  if (bits->Flag() && bits->Flag()) SkipScalingLists(bits);
-  bits->Skip(2);       // amp_enabled_flag, sample_adaptive_offset_enabled_flag
-  if (bits->Flag()) {  // pcm_enabled_flag
-    bits->Skip(4 + 4);
-    bits->UnsignedGolomb();
-    bits->UnsignedGolomb();
-    bits->Skip(1);
-  }
-  const uint32_t sets = bits->UnsignedGolomb();
-  if (sets > kMaxReferenceSets) return AVCHROMA_LOC_UNSPECIFIED;
-  uint32_t deltas = 0;
-  for (uint32_t i = 0; i < sets; ++i) {
-    if (!SkipReferenceSet(bits, i == 0, &deltas)) return AVCHROMA_LOC_UNSPECIFIED;
-  }
-  if (bits->Flag()) {  // long_term_ref_pics_present_flag
-    const uint32_t count = bits->UnsignedGolomb();
-    if (count > kMaxLongTerm || poc_bits > 16) return AVCHROMA_LOC_UNSPECIFIED;
-    bits->Skip(static_cast<int>(count * (poc_bits + 1)));
-  }
-  bits->Skip(2);  // sps_temporal_mvp_enabled_flag, strong_intra_smoothing_enabled_flag
-  return bits->Flag() ? ReadChromaLocation(bits) : AVCHROMA_LOC_UNSPECIFIED;
-}
-
 }  // namespace
 
 std::optional<H264Sps> ReadH264Sps(const NalUnit& nal) {
   if ((nal.data[0] & 31) != kH264SpsType) return std::nullopt;
-  const std::vector<uint8_t> payload = NalPayload(nal, 1, kMaxH264SpsBytes);
+  const std::vector<uint8_t> payload = NalPayload(nal, 1, kMaxSpsBytes);
   BitReader bits(payload.data(), payload.size());
   const int profile = static_cast<int>(bits.Read(8));
   bits.Skip(16);
@@ -221,7 +145,7 @@ std::optional<H264Sps> ReadH264Sps(const NalUnit& nal) {
 
 std::optional<PictureWindow> ReadHevcSps(const NalUnit& nal) {
   if (nal.size < 2 || ((nal.data[0] >> 1) & 63) != kHevcSpsType) return std::nullopt;
-  const std::vector<uint8_t> payload = NalPayload(nal, 2, kMaxHevcSpsBytes);
+  const std::vector<uint8_t> payload = NalPayload(nal, 2, kMaxSpsBytes);
   BitReader bits(payload.data(), payload.size());
   bits.Skip(4);  // sps_video_parameter_set_id
   const uint32_t sub_layers = bits.Read(3);
@@ -243,7 +167,6 @@ std::optional<PictureWindow> ReadHevcSps(const NalUnit& nal) {
     const int unit_x = chroma_format == 1 || chroma_format == 2 ? 2 : 1;
     if (!ReadCrop(&bits, unit_x, chroma_format == 1 ? 2 : 1, &window)) return std::nullopt;
   }
-  window.chroma_location = ReadRest(&bits, sub_layers);
   return window;
 }
 

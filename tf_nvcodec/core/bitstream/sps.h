@@ -1,5 +1,4 @@
-// Reads sequence parameter sets (SPS) of H.264 and HEVC: the picture size, the cropping and the
-// chroma siting.
+// Reads sequence parameter sets (SPS) of H.264 and HEVC: the picture size and the cropping.
 #ifndef TF_NVCODEC_CORE_BITSTREAM_SPS_H_
 #define TF_NVCODEC_CORE_BITSTREAM_SPS_H_
 
@@ -34,8 +33,9 @@ struct H264Sps {
 // Returns nothing for another type of NAL unit and for an SPS with impossible values.
 std::optional<H264Sps> ReadH264Sps(const NalUnit& nal);
 
-// Reads the same of an SPS of ITU-T H.265 (7.3.2.2.1). Returns nothing for another type of NAL unit
-// and for an SPS with impossible values.
+// Reads the sizes in an SPS of ITU-T H.265 (7.3.2.2.1). The chroma siting lies deep in the SPS:
+// DeclaredChromaLocation has it from FFmpeg. Returns nothing for another type of NAL unit and for
+// an SPS with impossible values.
 std::optional<PictureWindow> ReadHevcSps(const NalUnit& nal);
 
 }  // namespace nvc

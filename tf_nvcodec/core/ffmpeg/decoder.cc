@@ -71,6 +71,16 @@ AvCodecContextPtr NewContext(const AVCodec* decoder, const AVCodecParameters& co
   return context;
 }
 
+// Returns an open context, in which the decoder has put what the stream's headers say, or null.
+AvCodecContextPtr ReadHeaders(const AVCodecParameters& codec) {
+  AvLogScope log;
+  const AVCodec* const decoder = avcodec_find_decoder(codec.codec_id);
+  if (decoder == nullptr) return nullptr;
+  AvCodecContextPtr context = NewContext(decoder, codec, AVRational{1, 1}, {});
+  if (context != nullptr && avcodec_open2(context.get(), decoder, nullptr) < 0) return nullptr;
+  return context;
+}
+
 // FFmpeg has no error code for this.
 bool IsAboveMaxPixels(const std::string& detail) {
   return absl::StrContains(detail, "max pixel count");
@@ -265,12 +275,13 @@ absl::StatusOr<std::unique_ptr<Decoder>> OpenSoftwareDecoder(const AVCodecParame
 }
 
 int DeclaredReorderDepth(const AVCodecParameters& codec) {
-  AvLogScope log;
-  const AVCodec* const decoder = avcodec_find_decoder(codec.codec_id);
-  if (decoder == nullptr) return 0;
-  const AvCodecContextPtr context = NewContext(decoder, codec, AVRational{1, 1}, {});
-  const bool opened = context != nullptr && avcodec_open2(context.get(), decoder, nullptr) >= 0;
-  return opened ? context->has_b_frames : 0;
+  const AvCodecContextPtr context = ReadHeaders(codec);
+  return context != nullptr ? context->has_b_frames : 0;
+}
+
+AVChromaLocation DeclaredChromaLocation(const AVCodecParameters& codec) {
+  const AvCodecContextPtr context = ReadHeaders(codec);
+  return context != nullptr ? context->chroma_sample_location : AVCHROMA_LOC_UNSPECIFIED;
 }
 
 bool SameParameters(const AVCodecParameters& a, const AVCodecParameters& b) {

@@ -71,6 +71,9 @@ absl::StatusOr<std::unique_ptr<Decoder>> OpenSoftwareDecoder(const AVCodecParame
 // stream's headers say; 0 if they do not.
 int DeclaredReorderDepth(const AVCodecParameters& codec);
 
+// Where HEVC's chroma samples lie, as far as the stream's headers say.
+AVChromaLocation DeclaredChromaLocation(const AVCodecParameters& codec);
+
 // True when a decoder opened for `a` is the same as one opened for `b`.
 bool SameParameters(const AVCodecParameters& a, const AVCodecParameters& b);
 

@@ -39,15 +39,6 @@ enum class HeaderNeeds {
   kSizeAndExtradata,
 };
 
-// When NVDEC is used for a codec.
-enum class NvdecUse {
-  kNever,    // never: NVDEC lacks the codec or decodes it wrongly (NvdecDecoding::why_not)
-  kByName,   // only with backend="nvdec": some pictures are wrong (NvdecDecoding::why_not)
-  kRounded,  // in the ops only with backend="nvdec", in compat always: the standard allows
-             // differences in the last bit
-  kExact,    // always: pictures equal FFmpeg's to the bit
-};
-
 // How FFmpeg's decoder is set up.
 struct SoftwareDecoding {
   // AV_CODEC_FLAG_BITEXACT makes decoders follow the standard to the bit. JPEG 2000's decoder then
@@ -69,18 +60,13 @@ struct SoftwareDecoding {
 
 // How NVDEC and NVIDIA's parser are used.
 struct NvdecDecoding {
-  int id = -1;  // cudaVideoCodec's number
-  NvdecUse use = NvdecUse::kNever;
-  const char* why_not = nullptr;  // completes the sentence "its pictures ..."
+  int id = -1;           // cudaVideoCodec's number
+  bool is_used = false;  // only where NVDEC's pictures equal FFmpeg's to the bit
   // FFmpeg's bitstream filter that prepares packets for the parser; null: none is necessary.
   const char* filter = nullptr;
-  bool extradata_is_headers = true;     // the parser must read the container's extradata first
-  bool piece_is_picture = true;         // a filtered packet holds exactly one picture or field
-  bool packet_may_hold_fields = false;  // except that it may hold two fields, which we split
-  // The parser reports the size in the sequence header as the coded size, and drops a last column
-  // that is not a whole macroblock.
-  bool drops_partial_macroblocks = false;
-  bool has_fields = false;   // false: ignore the parser's flag for progressive pictures
+  bool extradata_is_headers = true;  // the parser must read the container's extradata first
+  // A filtered packet holds one picture. For H.264 it may hold two fields, which we split.
+  bool piece_is_picture = true;
   bool tells_color = false;  // the parser reads matrix, primaries and range from the stream
   // A packet may show a picture of an earlier packet, and the picture size may change without a key
   // frame.
@@ -113,7 +99,6 @@ struct CodecFacts {
   bool skips_leading = false;
   // Pictures are shown in the order of their packets.
   bool shown_in_order = false;
-  bool always_progressive = false;
   // FFmpeg's bitstream filter that converts the container's packets to an elementary stream.
   const char* elementary_filter = nullptr;
 
@@ -136,10 +121,8 @@ constexpr CodecFacts H264() {
   row.elementary_filter = "h264_mp4toannexb";
   row.software.takes_reorder_depth = true;
   row.nvdec.id = 4;
-  row.nvdec.use = NvdecUse::kExact;
+  row.nvdec.is_used = true;
   row.nvdec.filter = "h264_mp4toannexb";
-  row.nvdec.packet_may_hold_fields = true;
-  row.nvdec.has_fields = true;
   row.nvdec.tells_color = true;
   row.encoding.encoder = "libx264";
   row.encoding.stand_in = "libopenh264";
@@ -164,9 +147,8 @@ constexpr CodecFacts Hevc() {
   row.software.hides_errors = true;
   row.software.leaves_gaps = true;
   row.nvdec.id = 8;
-  row.nvdec.use = NvdecUse::kExact;
+  row.nvdec.is_used = true;
   row.nvdec.filter = "hevc_mp4toannexb";
-  row.nvdec.has_fields = true;
   row.nvdec.tells_color = true;
   row.encoding.encoder = "libx265";
   row.encoding.nvenc_encoder = "hevc_nvenc";
@@ -185,10 +167,9 @@ constexpr CodecFacts Av1() {
   row.header_needs = HeaderNeeds::kSizeAndExtradata;
   row.sample_table_tells = true;
   row.shown_in_order = true;
-  row.always_progressive = true;
   row.software.no_spare_threads = true;
   row.nvdec.id = 11;
-  row.nvdec.use = NvdecUse::kExact;
+  row.nvdec.is_used = true;
   row.nvdec.filter = "av1_frame_split";
   row.nvdec.piece_is_picture = false;
   row.nvdec.may_show_again = true;
@@ -209,9 +190,8 @@ constexpr CodecFacts Vp9() {
   row.header_needs = HeaderNeeds::kSize;
   row.sample_table_tells = true;
   row.shown_in_order = true;
-  row.always_progressive = true;
   row.nvdec.id = 10;
-  row.nvdec.use = NvdecUse::kExact;
+  row.nvdec.is_used = true;
   row.nvdec.filter = "vp9_superframe_split";
   row.nvdec.extradata_is_headers = false;
   row.nvdec.may_show_again = true;
@@ -230,10 +210,9 @@ constexpr CodecFacts Vp8() {
   row.header_needs = HeaderNeeds::kSize;
   row.sample_table_tells = true;
   row.shown_in_order = true;
-  row.always_progressive = true;
   row.software.leaves_gaps = true;
   row.nvdec.id = 9;
-  row.nvdec.use = NvdecUse::kExact;
+  row.nvdec.is_used = true;
   row.nvdec.extradata_is_headers = false;
   return row;
 }
@@ -244,9 +223,6 @@ constexpr CodecFacts Mpeg1() {
   row.name = "mpeg1video";
   row.syntax = PacketSyntax::kMpeg2;
   row.nvdec.id = 0;
-  row.nvdec.use = NvdecUse::kRounded;
-  row.nvdec.packet_may_hold_fields = true;
-  row.nvdec.drops_partial_macroblocks = true;
   return row;
 }
 
@@ -257,10 +233,6 @@ constexpr CodecFacts Mpeg2() {
   row.syntax = PacketSyntax::kMpeg2;
   row.shows_every_picture = true;
   row.nvdec.id = 1;
-  row.nvdec.use = NvdecUse::kRounded;
-  row.nvdec.packet_may_hold_fields = true;
-  row.nvdec.drops_partial_macroblocks = true;
-  row.nvdec.has_fields = true;
   return row;
 }
 
@@ -271,9 +243,6 @@ constexpr CodecFacts Mpeg4() {
   row.syntax = PacketSyntax::kMpeg4;
   row.elementary_filter = "mpeg4_unpack_bframes";  // DivX in AVI packs two pictures in a packet
   row.nvdec.id = 2;
-  row.nvdec.use = NvdecUse::kByName;
-  row.nvdec.why_not = "are wrong where it has B pictures";
-  row.nvdec.drops_partial_macroblocks = true;
   return row;
 }
 
@@ -283,11 +252,6 @@ constexpr CodecFacts Vc1() {
   row.name = "vc1";
   row.software.needs_extradata = true;
   row.nvdec.id = 3;
-  // FFmpeg can't encode VC-1, so the tests can't find all streams where NVDEC and FFmpeg differ.
-  row.nvdec.use = NvdecUse::kNever;
-  row.nvdec.why_not =
-      "differ from FFmpeg's where a stream has slices, fast chroma vectors or a height that is no "
-      "multiple of 4";
   return row;
 }
 
@@ -301,8 +265,6 @@ constexpr CodecFacts Mjpeg() {
   row.sample_table_tells = true;
   row.software.leaves_gaps = true;
   row.nvdec.id = 5;
-  row.nvdec.use = NvdecUse::kRounded;
-  row.nvdec.extradata_is_headers = false;
   row.encoding.encoder = "mjpeg";
   row.encoding.raw_muxer = "mjpeg";
   row.encoding.containers = "mp4 mov mkv avi";

@@ -12,7 +12,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "tf_nvcodec/core/base/status.h"
-#include "tf_nvcodec/nv/convert/gpu_deinterlace.h"
 #include "tf_nvcodec/nv/cuda/gpu_device.h"
 #include "tf_nvcodec/nv/cuda/gpu_picture.h"
 #include "tf_nvcodec/nv/cuda/nvrtc.h"
@@ -242,10 +241,7 @@ absl::StatusOr<std::unique_ptr<FrameConverter>> NewGpuFrameConverter(GpuDevice* 
                                                                      const SourceSpec& source) {
   NVC_ASSIGN_OR_RETURN(std::shared_ptr<const GpuConversion> conversion,
                        GetGpuConversion(device, stream, output, source));
-  auto converter =
-      std::make_unique<GpuFrameConverter>(device, stream, source, std::move(conversion));
-  if (output.deinterlace == Deinterlace::kNone) return converter;
-  return NewGpuBobConverter(device, stream, std::move(converter));
+  return std::make_unique<GpuFrameConverter>(device, stream, source, std::move(conversion));
 }
 
 }  // namespace nvc

@@ -122,30 +122,4 @@ absl::Status CopyPicture(const GpuPicture& picture, const SurfaceLayout& layout,
   return status.ok() ? used : status;
 }
 
-absl::StatusOr<NvdecCapabilities> AskNvdec(GpuDevice* device, cudaVideoCodec codec,
-                                           cudaVideoChromaFormat chroma, int bit_depth) {
-  NVC_ASSIGN_OR_RETURN(const CuvidDriver* cuvid, device->cuvid());
-  const ScopedContext current(*device);
-  NVC_RETURN_IF_ERROR(current.status());
-  CUVIDDECODECAPS caps = {};
-  caps.eCodecType = codec;
-  caps.eChromaFormat = chroma;
-  caps.nBitDepthMinus8 = static_cast<unsigned int>(std::max(bit_depth, 8) - 8);
-  const CUresult result = cuvid->cuvidGetDecoderCaps(&caps);
-  // For unknown formats, some drivers return these errors and others leave bIsSupported 0.
-  const bool unknown = result == static_cast<CUresult>(kCudaNotSupported) ||
-                       result == static_cast<CUresult>(kCudaInvalidValue);
-  NvdecCapabilities answer;
-  if (unknown) return answer;
-  NVC_RETURN_IF_ERROR(device->Check(result, "cuvidGetDecoderCaps"));
-  answer.is_supported = caps.bIsSupported != 0;
-  answer.num_engines = caps.nNumNVDECs;
-  answer.min_width = caps.nMinWidth;
-  answer.min_height = caps.nMinHeight;
-  answer.max_width = static_cast<int>(caps.nMaxWidth);
-  answer.max_height = static_cast<int>(caps.nMaxHeight);
-  answer.max_macroblocks = caps.nMaxMBCount;
-  return answer;
-}
-
 }  // namespace nvc

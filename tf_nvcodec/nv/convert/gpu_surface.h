@@ -69,16 +69,6 @@ class BorrowedStream {
 absl::Status CopyPicture(const GpuPicture& picture, const SurfaceLayout& layout, CUdeviceptr to,
                          CUstream stream);
 
-// The answer of cuvidGetDecoderCaps.
-struct NvdecCapabilities {
-  bool is_supported = false;
-  int num_engines = 0;
-  int min_width = 0, min_height = 0, max_width = 0, max_height = 0;
-  int64_t max_macroblocks = 0;
-};
-absl::StatusOr<NvdecCapabilities> AskNvdec(GpuDevice* device, cudaVideoCodec codec,
-                                           cudaVideoChromaFormat chroma, int bit_depth);
-
 }  // namespace nvc
 
 #endif  // TF_NVCODEC_NV_CONVERT_GPU_SURFACE_H_

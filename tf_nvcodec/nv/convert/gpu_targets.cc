@@ -25,7 +25,7 @@ struct Idle {
   size_t bytes = 0;
 };
 
-Idle& IdleLanes() {
+Idle& IdleBuffers() {
   static auto* const idle = new Idle;
   return *idle;
 }
@@ -34,7 +34,7 @@ Idle& IdleLanes() {
 
 absl::StatusOr<std::unique_ptr<DownloadBuffer>> DownloadBuffer::Take(GpuDevice* device) {
   {
-    Idle& idle = IdleLanes();
+    Idle& idle = IdleBuffers();
     std::lock_guard<std::mutex> lock(idle.mutex);
     const auto found =
         std::find_if(idle.buffers.rbegin(), idle.buffers.rend(),
@@ -51,7 +51,7 @@ absl::StatusOr<std::unique_ptr<DownloadBuffer>> DownloadBuffer::Take(GpuDevice* 
 }
 
 void DownloadBuffer::GiveBack(std::unique_ptr<DownloadBuffer> buffer) {
-  Idle& idle = IdleLanes();
+  Idle& idle = IdleBuffers();
   std::lock_guard<std::mutex> lock(idle.mutex);
   if (idle.buffers.size() >= kMostIdle || idle.bytes + buffer->memory_.bytes() > kMostIdleBytes)
     return;

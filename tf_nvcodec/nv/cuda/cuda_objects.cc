@@ -25,15 +25,12 @@ void FreePinnedMemory::Run(const GpuDevice& device, void* memory) {
   if (current.status().ok()) device.cuda().cuMemFreeHost(memory);
 }
 
-absl::StatusOr<CudaStream> CudaStream::Create(GpuDevice* device, bool after_default) {
+absl::StatusOr<CudaStream> CudaStream::Create(GpuDevice* device) {
   const ScopedContext current(*device);
   NVC_RETURN_IF_ERROR(current.status());
-  constexpr unsigned int kAfterDefault = 0;  // CU_STREAM_DEFAULT
   CUstream stream = nullptr;
-  NVC_RETURN_IF_ERROR(
-      device->Check(device->cuda().cuStreamCreate(
-                        &stream, after_default ? kAfterDefault : CU_STREAM_NON_BLOCKING),
-                    "cuStreamCreate"));
+  NVC_RETURN_IF_ERROR(device->Check(device->cuda().cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING),
+                                    "cuStreamCreate"));
   return CudaStream(device, stream);
 }
 

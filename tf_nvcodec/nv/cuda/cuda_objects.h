@@ -54,9 +54,8 @@ struct FreePinnedMemory {
 class CudaStream : public CudaOwner<CUstream, DestroyCudaStream> {
  public:
   using CudaOwner::CudaOwner;
-  // With `after_default`, the stream and the context's legacy default stream wait for each other's
-  // earlier work. Without it, they run independently.
-  static absl::StatusOr<CudaStream> Create(GpuDevice* device, bool after_default = false);
+  // The stream does not wait for the context's legacy default stream, nor that one for it.
+  static absl::StatusOr<CudaStream> Create(GpuDevice* device);
   absl::Status Synchronize() const;
   // Makes all later work wait for `event`.
   absl::Status WaitFor(CUevent event) const;

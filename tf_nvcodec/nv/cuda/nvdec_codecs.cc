@@ -4,7 +4,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "tf_nvcodec/core/base/status.h"
 #include "tf_nvcodec/core/format/codec_table.h"
 
 extern "C" {
@@ -28,45 +27,20 @@ static_assert(FactsOf(AV_CODEC_ID_AV1).nvdec.id == cudaVideoCodec_AV1);
 std::vector<cudaVideoCodec> NvdecCodecs() {
   std::vector<cudaVideoCodec> codecs;
   for (const CodecFacts& row : kCodecTable) {
-    if (row.nvdec.use != NvdecUse::kNever) {
-      codecs.push_back(static_cast<cudaVideoCodec>(row.nvdec.id));
-    }
+    if (row.nvdec.is_used) codecs.push_back(static_cast<cudaVideoCodec>(row.nvdec.id));
   }
   return codecs;
 }
 
 absl::StatusOr<cudaVideoCodec> NvdecCodec(AVCodecID codec) {
   const NvdecDecoding& facts = FactsOf(codec).nvdec;
-  if (facts.use != NvdecUse::kNever) return static_cast<cudaVideoCodec>(facts.id);
-  std::string why;
-  if (facts.why_not != nullptr) {
-    why = absl::StrCat(": its pictures ", facts.why_not);
-  } else {
-    const auto append_name = [](std::string* out, cudaVideoCodec used) {
-      out->append(NvdecCodecName(used));
-    };
-    why = absl::StrCat(", only for ", absl::StrJoin(NvdecCodecs(), ", ", append_name));
-  }
-  return absl::UnimplementedError(
-      absl::StrCat("NVDEC is not used for codec '", avcodec_get_name(codec), "'", why));
-}
-
-absl::Status CheckTakenUnasked(AVCodecID codec) {
-  NVC_RETURN_IF_ERROR(NvdecCodec(codec).status());
-  const CodecFacts& facts = FactsOf(codec);
-  if (facts.nvdec.use != NvdecUse::kByName) return absl::OkStatus();
-  return absl::UnimplementedError(absl::StrCat("NVDEC's pictures of ", facts.name, " ",
-                                               facts.nvdec.why_not,
-                                               "; backend=\"nvdec\" takes the GPU's"));
-}
-
-absl::Status CheckExact(AVCodecID codec) {
-  NVC_RETURN_IF_ERROR(CheckTakenUnasked(codec));
-  const CodecFacts& facts = FactsOf(codec);
-  if (facts.nvdec.use == NvdecUse::kExact) return absl::OkStatus();
-  return absl::UnimplementedError(
-      absl::StrCat("decoders of ", facts.name,
-                   " may differ in the last bit; backend=\"nvdec\" takes the GPU's"));
+  if (facts.is_used) return static_cast<cudaVideoCodec>(facts.id);
+  const auto append_name = [](std::string* out, cudaVideoCodec used) {
+    out->append(NvdecCodecName(used));
+  };
+  return absl::UnimplementedError(absl::StrCat("NVDEC is not used for codec '",
+                                               avcodec_get_name(codec), "', only for ",
+                                               absl::StrJoin(NvdecCodecs(), ", ", append_name)));
 }
 
 const char* NvdecCodecName(cudaVideoCodec codec) { return FactsOfNvdec(codec).name; }

@@ -1,10 +1,9 @@
-// Lists the codecs that we use NVDEC for, and says why not for the others.
+// Lists the codecs that we use NVDEC for.
 #ifndef TF_NVCODEC_NV_CUDA_NVDEC_CODECS_H_
 #define TF_NVCODEC_NV_CUDA_NVDEC_CODECS_H_
 
 #include <vector>
 
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "tf_nvcodec/nv/cuda/driver.h"
 
@@ -22,15 +21,6 @@ absl::StatusOr<cudaVideoCodec> NvdecCodec(AVCodecID codec);
 
 // Returns FFmpeg's name of a codec.
 const char* NvdecCodecName(cudaVideoCodec codec);
-
-// Checks that NVDEC may be used without backend="nvdec". Returns Unimplemented as NvdecCodec does,
-// and for codecs of which NVDEC decodes some pictures wrong, because those may come in the middle
-// of a stream.
-absl::Status CheckTakenUnasked(AVCodecID codec);
-
-// Checks that NVDEC's pictures equal FFmpeg's to the bit. Returns Unimplemented as
-// CheckTakenUnasked does, and for codecs whose pictures may differ in the last bit.
-absl::Status CheckExact(AVCodecID codec);
 
 }  // namespace nvc
 

@@ -5,7 +5,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "tf_nvcodec/core/base/status.h"
-#include "tf_nvcodec/nv/cuda/nvdec_codecs.h"
 #include "tf_nvcodec/nv/decode/nvdec_caps.h"
 #include "tf_nvcodec/nv/decode/nvdec_decoder.h"
 #include "tf_nvcodec/nv/decode/nvdec_pool.h"
@@ -70,8 +69,7 @@ absl::StatusOr<GpuDevice*> ChooseDecoder(Backend backend, GpuDevice* frames_on,
   if (backend == Backend::kCpu) return nullptr;
   if (backend == Backend::kAuto) {
     if (frames_on == nullptr) return nullptr;
-    absl::Status status = CheckExact(codec.codec_id);
-    if (status.ok()) status = CheckNvdecTakes(frames_on, codec);
+    const absl::Status status = CheckNvdecTakes(frames_on, codec);
     if (status.ok()) return frames_on;
     // Other errors, such as a GPU that is out of memory or gone, do not fall back to FFmpeg.
     if (!absl::IsUnimplemented(status) && !absl::IsFailedPrecondition(status)) return status;

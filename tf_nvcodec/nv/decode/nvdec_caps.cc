@@ -9,7 +9,6 @@
 #include "absl/strings/str_join.h"
 #include "tf_nvcodec/core/base/status.h"
 #include "tf_nvcodec/nv/cuda/nvdec_codecs.h"
-#include "tf_nvcodec/nv/decode/nvdec_headers.h"
 
 extern "C" {
 #include <libavutil/pixdesc.h>
@@ -36,9 +35,58 @@ std::string KindOf(cudaVideoChromaFormat chroma, int bit_depth) {
   return absl::StrCat(bit_depth, "-bit ", NameOf(chroma));
 }
 
-// Returns the driver's answer, and caches it until the process ends.
-absl::StatusOr<CUVIDDECODECAPS> CapsOf(GpuDevice* device, cudaVideoCodec codec,
-                                       cudaVideoChromaFormat chroma, int bit_depth) {
+// Whether NVDEC can output pictures of this kind in the surface format that we use for them.
+bool HasOutputFormat(const CUVIDDECODECAPS& caps, cudaVideoChromaFormat chroma, int bit_depth) {
+  return (caps.nOutputFormatMask >> NvdecSurfaceFormat(chroma, bit_depth) & 1) != 0;
+}
+
+bool IsTaken(const CUVIDDECODECAPS& caps, cudaVideoChromaFormat chroma, int bit_depth) {
+  return caps.bIsSupported != 0 && HasOutputFormat(caps, chroma, bit_depth);
+}
+
+// Returns the chroma formats and bit depths that the GPU decodes, for an error message.
+absl::StatusOr<std::string> KindsTaken(GpuDevice* device, cudaVideoCodec codec) {
+  std::vector<std::string> kinds;
+  absl::Status failure;
+  for (const auto chroma :
+       {cudaVideoChromaFormat_Monochrome, cudaVideoChromaFormat_420, cudaVideoChromaFormat_444}) {
+    for (const int bit_depth : {8, 10, 12}) {
+      const auto caps = NvdecCaps(device, codec, chroma, bit_depth);
+      // Drivers may return other errors for combinations that they don't know.
+      if (!caps.ok()) failure = caps.status();
+      if (caps.ok() && IsTaken(*caps, chroma, bit_depth)) {
+        kinds.push_back(KindOf(chroma, bit_depth));
+      }
+    }
+  }
+  if (kinds.empty() && !failure.ok()) return failure;
+  return absl::StrJoin(kinds, ", ");
+}
+
+// Checks all but the size. Fills `caps` if it returns OK.
+absl::Status CheckKind(GpuDevice* device, const NvdecFormat& format, CUVIDDECODECAPS* caps) {
+  const bool has_surface =
+      format.chroma != cudaVideoChromaFormat_422 &&
+      (format.bit_depth == 8 || format.bit_depth == 10 || format.bit_depth == 12);
+  if (has_surface) {
+    NVC_ASSIGN_OR_RETURN(*caps, NvdecCaps(device, format.codec, format.chroma, format.bit_depth));
+    if (IsTaken(*caps, format.chroma, format.bit_depth)) return absl::OkStatus();
+  }
+  NVC_ASSIGN_OR_RETURN(const std::string kinds, KindsTaken(device, format.codec));
+  const std::string codec = NvdecCodecName(format.codec);
+  if (kinds.empty()) {
+    return absl::UnimplementedError(
+        absl::StrCat(device->name(), "'s NVDEC does not decode ", codec));
+  }
+  return absl::UnimplementedError(absl::StrCat(device->name(), "'s NVDEC does not decode ", codec,
+                                               " in ", KindOf(format.chroma, format.bit_depth),
+                                               ", only in ", kinds));
+}
+
+}  // namespace
+
+absl::StatusOr<CUVIDDECODECAPS> NvdecCaps(GpuDevice* device, cudaVideoCodec codec,
+                                          cudaVideoChromaFormat chroma, int bit_depth) {
   using Key = std::tuple<GpuDevice*, int, int, int>;
   static auto* const mutex = new std::mutex;
   static auto* const known = new std::map<Key, CUVIDDECODECAPS>;
@@ -65,56 +113,6 @@ absl::StatusOr<CUVIDDECODECAPS> CapsOf(GpuDevice* device, cudaVideoCodec codec,
   }
   return known->emplace(key, caps).first->second;
 }
-
-// Whether NVDEC can output pictures of this kind in the surface format that we use for them.
-bool HasOutputFormat(const CUVIDDECODECAPS& caps, cudaVideoChromaFormat chroma, int bit_depth) {
-  return (caps.nOutputFormatMask >> NvdecSurfaceFormat(chroma, bit_depth) & 1) != 0;
-}
-
-bool IsTaken(const CUVIDDECODECAPS& caps, cudaVideoChromaFormat chroma, int bit_depth) {
-  return caps.bIsSupported != 0 && HasOutputFormat(caps, chroma, bit_depth);
-}
-
-// Returns the chroma formats and bit depths that the GPU decodes, for an error message.
-absl::StatusOr<std::string> KindsTaken(GpuDevice* device, cudaVideoCodec codec) {
-  std::vector<std::string> kinds;
-  absl::Status failure;
-  for (const auto chroma :
-       {cudaVideoChromaFormat_Monochrome, cudaVideoChromaFormat_420, cudaVideoChromaFormat_444}) {
-    for (const int bit_depth : {8, 10, 12}) {
-      const auto caps = CapsOf(device, codec, chroma, bit_depth);
-      // Drivers may return other errors for combinations that they don't know.
-      if (!caps.ok()) failure = caps.status();
-      if (caps.ok() && IsTaken(*caps, chroma, bit_depth)) {
-        kinds.push_back(KindOf(chroma, bit_depth));
-      }
-    }
-  }
-  if (kinds.empty() && !failure.ok()) return failure;
-  return absl::StrJoin(kinds, ", ");
-}
-
-// Checks all but the size. Fills `caps` if it returns OK.
-absl::Status CheckKind(GpuDevice* device, const NvdecFormat& format, CUVIDDECODECAPS* caps) {
-  const bool has_surface =
-      format.chroma != cudaVideoChromaFormat_422 &&
-      (format.bit_depth == 8 || format.bit_depth == 10 || format.bit_depth == 12);
-  if (has_surface) {
-    NVC_ASSIGN_OR_RETURN(*caps, CapsOf(device, format.codec, format.chroma, format.bit_depth));
-    if (IsTaken(*caps, format.chroma, format.bit_depth)) return absl::OkStatus();
-  }
-  NVC_ASSIGN_OR_RETURN(const std::string kinds, KindsTaken(device, format.codec));
-  const std::string codec = NvdecCodecName(format.codec);
-  if (kinds.empty()) {
-    return absl::UnimplementedError(
-        absl::StrCat(device->name(), "'s NVDEC does not decode ", codec));
-  }
-  return absl::UnimplementedError(absl::StrCat(device->name(), "'s NVDEC does not decode ", codec,
-                                               " in ", KindOf(format.chroma, format.bit_depth),
-                                               ", only in ", kinds));
-}
-
-}  // namespace
 
 cudaVideoSurfaceFormat NvdecSurfaceFormat(cudaVideoChromaFormat chroma, int bit_depth) {
   if (chroma == cudaVideoChromaFormat_444) {
@@ -147,10 +145,6 @@ absl::Status CheckNvdecTakes(GpuDevice* device, const NvdecFormat& format) {
 absl::Status CheckNvdecTakes(GpuDevice* device, const AVCodecParameters& codec) {
   NvdecFormat format;
   NVC_ASSIGN_OR_RETURN(format.codec, NvdecCodec(codec.codec_id));
-  if (format.codec == cudaVideoCodec_MPEG4 && codec.extradata != nullptr) {
-    NVC_RETURN_IF_ERROR(
-        CheckMpeg4Object(codec.extradata, static_cast<size_t>(codec.extradata_size)));
-  }
   const AVPixFmtDescriptor* descriptor =
       av_pix_fmt_desc_get(static_cast<AVPixelFormat>(codec.format));
   if (descriptor == nullptr) {

@@ -21,12 +21,17 @@ struct NvdecFormat {
   int width = 0, height = 0;
 };
 
+// Returns the driver's answer of cuvidGetDecoderCaps, with bIsSupported 0 for formats that it does
+// not know. Answers are cached.
+absl::StatusOr<CUVIDDECODECAPS> NvdecCaps(GpuDevice* device, cudaVideoCodec codec,
+                                          cudaVideoChromaFormat chroma, int bit_depth);
+
 // Returns the format of the surfaces that NVDEC outputs. `chroma` must not be 4:2:2.
 cudaVideoSurfaceFormat NvdecSurfaceFormat(cudaVideoChromaFormat chroma, int bit_depth);
 
 // Returns Unimplemented if the GPU can't decode the format. The message says whether the codec, the
 // chroma format, the bit depth or the size is the reason, and what the GPU can decode. Returns
-// FailedPrecondition if the machine has no NVDEC. The driver's answers are cached.
+// FailedPrecondition if the machine has no NVDEC.
 absl::Status CheckNvdecTakes(GpuDevice* device, const NvdecFormat& format);
 
 // The same for the description of a stream in its container. What the container does not tell, the

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "tf_nvcodec/core/base/status.h"
+#include "tf_nvcodec/core/bitstream/parameter_sets.h"
 #include "tf_nvcodec/core/ffmpeg/ffmpeg_releases.h"
 #include "tf_nvcodec/core/format/codec_table.h"
 #include "tf_nvcodec/nv/cuda/nvdec_codecs.h"
@@ -64,9 +65,6 @@ class NvdecDecoder : public Decoder, private NvdecParserEvents {
       if (picture.lacks_reference) frame->decode_error_flags |= FF_DECODE_ERROR_MISSING_REFERENCE;
       frame->pts = picture.sent.pts;
       SetPacketPos(picture.sent.pos, frame);
-      SetFields(facts_.has_fields && (picture.interlaced || !next.info.progressive_frame),
-                picture.first_field < 0 ? next.info.top_field_first : picture.first_field == 0,
-                frame);
       return true;
     }
     if (!lost_.ok()) return lost_;
@@ -93,8 +91,6 @@ class NvdecDecoder : public Decoder, private NvdecParserEvents {
     std::shared_ptr<NvdecSession> session;
     std::shared_ptr<const NvdecStream> stream;
     Sent sent;
-    bool interlaced = false;  // coded as interlaced, see IsCodedInterlaced
-    int first_field = -1;     // see FirstField
     bool lacks_reference = false;
     bool shown = false;
   };
@@ -135,8 +131,6 @@ class NvdecDecoder : public Decoder, private NvdecParserEvents {
       if (piece.data == nullptr) return absl::OkStatus();
       if (kind_ == cudaVideoCodec_VP9) {
         NVC_RETURN_IF_ERROR(CheckVp9Profile(piece.data, piece.size));
-      } else if (kind_ == cudaVideoCodec_MPEG4) {
-        NVC_RETURN_IF_ERROR(CheckMpeg4Object(piece.data, piece.size));
       }
       has_decoded_ = false;
       parsed_ = piece;
@@ -216,14 +210,6 @@ class NvdecDecoder : public Decoder, private NvdecParserEvents {
       Blame(absl::UnimplementedError("NVDEC can't change the size between key frames"));
       return false;
     }
-    const absl::Status taken = CheckPicture(kind_, *picture);
-    if (!taken.ok()) {
-      Blame(taken);
-      return false;
-    }
-    if (facts_.drops_partial_macroblocks) {
-      CountMacroblocks(stream_->coded.width, stream_->coded.height, picture);
-    }
     if (kind_ == cudaVideoCodec_H264) {
       frames_only_ = picture->CodecSpecific.h264.frame_mbs_only_flag != 0;
     }
@@ -239,13 +225,7 @@ class NvdecDecoder : public Decoder, private NvdecParserEvents {
           Blame(kept);
           return false;
         }
-        pictures_[index] = {session_,
-                            stream_,
-                            current_,
-                            IsCodedInterlaced(kind_, *picture),
-                            FirstField(kind_, *picture),
-                            lacks_reference,
-                            /*shown=*/false};
+        pictures_[index] = {session_, stream_, current_, lacks_reference, /*shown=*/false};
       }
     }
     const absl::Status status = session_->Decode(picture);
@@ -379,9 +359,9 @@ absl::StatusOr<std::unique_ptr<Decoder>> OpenNvdecDecoder(NvdecPool* pool,
                                                           const DecoderOptions& options) {
   NVC_RETURN_IF_ERROR(CheckNvdecTakes(pool->device(), codec));
   NVC_ASSIGN_OR_RETURN(const cudaVideoCodec kind, NvdecCodec(codec.codec_id));
-  AvCodecParametersPtr parameters(avcodec_parameters_alloc());
-  if (parameters == nullptr || avcodec_parameters_copy(parameters.get(), &codec) < 0) {
-    return absl::ResourceExhaustedError("out of memory opening a decoder");
+  NVC_ASSIGN_OR_RETURN(AvCodecParametersPtr parameters, CopyOf(codec));
+  if (kind == cudaVideoCodec_HEVC && codec.chroma_location == AVCHROMA_LOC_UNSPECIFIED) {
+    parameters->chroma_location = DeclaredChromaLocation(codec);
   }
   NVC_ASSIGN_OR_RETURN(NvdecPackets packets, NvdecPackets::Create(codec, time_base));
   return std::make_unique<NvdecDecoder>(pool, kind, std::move(parameters), std::move(packets),

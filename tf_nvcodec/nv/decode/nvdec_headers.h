@@ -20,12 +20,8 @@ namespace nvc {
 // don't tell it. `coded_width` and `coded_height` are what the parser reports.
 // - H.264 and HEVC, in Annex B form: it reads the SPS before the first slice. Of several it takes
 //   the last one with the coded size, or else the last one. The parser does not report what is
-//   cropped at the left and top, nor the chroma siting.
+//   cropped at the left and top, nor H.264's chroma siting.
 // - VP8: it reads the header of a key frame. The parser rounds sizes up to even ones.
-// - MPEG-1 and MPEG-2: it reads the last sequence header before the picture, and makes the coded
-//   size whole macroblocks. The parser may take the display size from an extension that FFmpeg
-//   ignores.
-// - MPEG-4: it reads the last rectangular object layer.
 std::optional<PictureWindow> FindWindow(AVCodecID codec, const uint8_t* data, size_t size,
                                         int coded_width, int coded_height);
 
@@ -35,11 +31,6 @@ bool MayTurnToFields(const uint8_t* data, size_t size);
 // Returns Unimplemented for VP9's profiles of 4:2:2, 4:4:0 and 4:4:4. The parser reports no
 // pictures for them.
 absl::Status CheckVp9Profile(const uint8_t* data, size_t size);
-
-// Returns Unimplemented for MPEG-4 objects of every type but Simple. Other types may have B
-// pictures, fields, quarter samples or global motion. NVDEC decodes B pictures differently from the
-// decoders of FFmpeg and Xvid: on an H200 some macroblocks are off by up to 110.
-absl::Status CheckMpeg4Object(const uint8_t* data, size_t size);
 
 }  // namespace nvc
 

@@ -8,7 +8,6 @@
 #include "tf_nvcodec/core/base/status.h"
 #include "tf_nvcodec/core/bitstream/parameter_sets.h"
 #include "tf_nvcodec/core/format/codec_table.h"
-#include "tf_nvcodec/nv/decode/jpeg_tables.h"
 #include "tf_nvcodec/nv/decode/nvdec_headers.h"
 
 namespace nvc {
@@ -16,13 +15,8 @@ namespace {
 
 enum class Unit { kPictureStart, kSlice, kOther };
 
-Unit UnitAt(AVCodecID codec, const uint8_t* after_start_code, size_t size) {
-  const int code = after_start_code[0];
-  if (codec != AV_CODEC_ID_H264) {
-    if (code == 0) return Unit::kPictureStart;
-    return code <= 0xaf ? Unit::kSlice : Unit::kOther;
-  }
-  const int type = code & 31;
+Unit UnitAt(const uint8_t* after_start_code, size_t size) {
+  const int type = after_start_code[0] & 31;
   if (type != 1 && type != 2 && type != 5) return Unit::kOther;
   // A first_mb_in_slice of 0 is coded as a single 1 bit.
   return size > 1 && (after_start_code[1] & 0x80) != 0 ? Unit::kPictureStart : Unit::kSlice;
@@ -87,7 +81,7 @@ absl::Status NvdecPackets::Send(const AVPacket& packet, bool may_have_fields) {
     if (!headers_.empty()) pieces_.push_back({headers_.data(), headers_.size(), false});
   }
   if (!filter_.has_value()) {
-    Split(Whole(packet));
+    Split(BytesOf(packet));
     return absl::OkStatus();
   }
   // The filter takes ownership of its packet.
@@ -115,27 +109,18 @@ absl::Status NvdecPackets::Filter() {
   return absl::OkStatus();
 }
 
-absl::Span<const uint8_t> NvdecPackets::Whole(const AVPacket& packet) {
-  const absl::Span<const uint8_t> bytes = BytesOf(packet);
-  completed_.reset();
-  if (stream_->codec_id == AV_CODEC_ID_MJPEG) completed_ = WithHuffmanTables(bytes);
-  return completed_.has_value() ? absl::MakeConstSpan(*completed_) : bytes;
-}
-
 void NvdecPackets::Split(absl::Span<const uint8_t> packet) {
   if (packet.empty()) return;
   std::vector<size_t> ends;
-  const AVCodecID codec = stream_->codec_id;
-  const NvdecDecoding& facts = FactsOf(codec).nvdec;
-  const bool may_have_fields = may_have_fields_ || (codec == AV_CODEC_ID_H264 &&
-                                                    MayTurnToFields(packet.data(), packet.size()));
-  if (may_have_fields && facts.packet_may_hold_fields) {
-    ends = PictureStarts(codec, packet.data(), packet.size());
+  if (stream_->codec_id == AV_CODEC_ID_H264 &&
+      (may_have_fields_ || MayTurnToFields(packet.data(), packet.size()))) {
+    ends = PictureStarts(packet.data(), packet.size());
   }
   ends.push_back(packet.size());
+  const bool whole = FactsOf(stream_->codec_id).nvdec.piece_is_picture;
   size_t begin = 0;
   for (const size_t end : ends) {
-    pieces_.push_back({packet.data() + begin, end - begin, facts.piece_is_picture});
+    pieces_.push_back({packet.data() + begin, end - begin, whole});
     begin = end;
   }
 }
@@ -146,7 +131,7 @@ void NvdecPackets::Reset() {
   if (filter_.has_value()) filter_->Reset();
 }
 
-std::vector<size_t> PictureStarts(AVCodecID codec, const uint8_t* data, size_t size) {
+std::vector<size_t> PictureStarts(const uint8_t* data, size_t size) {
   std::vector<size_t> starts;
   bool in_picture = false;
   size_t headers = 0;  // where the headers of the next picture begin, if has_headers
@@ -157,7 +142,7 @@ std::vector<size_t> PictureStarts(AVCodecID codec, const uint8_t* data, size_t s
     } else if (data[i] != 0 || data[i + 1] != 0 || data[i + 2] != 1) {
       ++i;
     } else {
-      switch (UnitAt(codec, data + i + 3, size - i - 3)) {
+      switch (UnitAt(data + i + 3, size - i - 3)) {
         case Unit::kPictureStart:
           if (in_picture) starts.push_back(has_headers ? headers : i);
           in_picture = true;

@@ -49,8 +49,6 @@ class NvdecPackets {
   absl::Status Follow(AvCodecParametersPtr stream);
   // Splits the next packet that the filter has ready, if any.
   absl::Status Filter();
-  // Returns the packet's bytes, for MJPEG with the Huffman tables that it may lack.
-  absl::Span<const uint8_t> Whole(const AVPacket& packet);
   // Adds the pieces of a filtered packet.
   void Split(absl::Span<const uint8_t> packet);
 
@@ -59,16 +57,14 @@ class NvdecPackets {
   std::optional<BitstreamFilter> filter_;  // unset: packets need no filter
   AvPacketPtr filtered_;
   std::vector<uint8_t> headers_;
-  // A JPEG that came without Huffman tables, with the standard ones added.
-  std::optional<std::vector<uint8_t>> completed_;
   bool may_have_fields_ = true;
   std::vector<Piece> pieces_;  // of the last packet out of the filter
   size_t next_piece_ = 0;
 };
 
-// Returns the offsets at which pictures or fields after the first one begin, including the headers
-// before them. Only for H.264, MPEG-1 and MPEG-2 with start codes.
-std::vector<size_t> PictureStarts(AVCodecID codec, const uint8_t* data, size_t size);
+// Returns the offsets at which pictures or fields of H.264 after the first one begin, including the
+// headers before them. The bytes must have start codes.
+std::vector<size_t> PictureStarts(const uint8_t* data, size_t size);
 
 }  // namespace nvc
 

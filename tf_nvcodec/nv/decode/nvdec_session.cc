@@ -105,10 +105,7 @@ absl::StatusOr<std::unique_ptr<NvdecSession>> NvdecSession::Create(GpuDevice* de
 absl::Status NvdecSession::Initialize() {
   const ScopedContext current(*device_);
   NVC_RETURN_IF_ERROR(current.status());
-  // The driver decodes JPEG with kernels on the default stream, and mapping does not wait for
-  // those.
-  const bool by_kernels = format_.codec == cudaVideoCodec_JPEG;
-  NVC_ASSIGN_OR_RETURN(stream_, CudaStream::Create(device_, /*after_default=*/by_kernels));
+  NVC_ASSIGN_OR_RETURN(stream_, CudaStream::Create(device_));
   for (auto& surface : surfaces_) {
     NVC_ASSIGN_OR_RETURN(surface, NvdecSurface::Create(device_));
   }

@@ -11,22 +11,11 @@
 
 extern "C" {
 #include <libavutil/error.h>
-#include <libavutil/macros.h>
 #include <libavutil/pixdesc.h>
 }
 
 namespace nvc {
 namespace {
-
-absl::Status CheckMpeg4Picture(const CUVIDMPEG4PICPARAMS& mpeg4) {
-  constexpr int kPredicted = 1;  // vop_coding_type: 0 intra, 2 bidirectional, 3 sprite
-  const bool simple = mpeg4.vop_coding_type <= kPredicted && mpeg4.interlaced == 0 &&
-                      mpeg4.quarter_sample == 0 && mpeg4.gmc_enabled == 0;
-  if (simple) return absl::OkStatus();
-  return absl::UnimplementedError(
-      "NVDEC is not used for MPEG-4 with B pictures, fields, quarter samples or global motion, and "
-      "this Simple object has some");
-}
 
 AVPixelFormat Choose(int bit_depth, AVPixelFormat for8, AVPixelFormat for10, AVPixelFormat for12) {
   return bit_depth == 8 ? for8 : bit_depth == 10 ? for10 : for12;
@@ -100,14 +89,6 @@ void SetColor(const CUVIDEOFORMAT& format, const AVCodecParameters& codec, Nvdec
     }
     if (description.video_full_range_flag) stream->color_range = AVCOL_RANGE_JPEG;
   }
-  const bool jpeg = format.codec == cudaVideoCodec_JPEG;
-  if (jpeg && stream->color_range == AVCOL_RANGE_UNSPECIFIED) {
-    stream->color_range = AVCOL_RANGE_JPEG;
-  }
-  if ((jpeg || format.codec == cudaVideoCodec_MPEG1) &&
-      stream->chroma_location == AVCHROMA_LOC_UNSPECIFIED) {
-    stream->chroma_location = AVCHROMA_LOC_CENTER;
-  }
 }
 
 // Returns the display area that the parser reports.
@@ -177,15 +158,8 @@ absl::StatusOr<NvdecStream> NvdecStream::Of(const CUVIDEOFORMAT& format,
   if (rgb || (described != nullptr && (described->flags & AV_PIX_FMT_FLAG_RGB) != 0)) {
     return absl::UnimplementedError("NVDEC does not give RGB pictures");
   }
-  // FFmpeg's decoder recognizes two fields in a packet by this condition, and weaves them.
-  if (format.codec == cudaVideoCodec_JPEG && stream.coded.height < codec.height * 3 / 4) {
-    return absl::UnimplementedError(absl::StrCat("NVDEC does not decode JPEG in fields (of ",
-                                                 stream.coded.height, " rows, in pictures of ",
-                                                 codec.height, ")"));
-  }
-  const bool from_header = window.has_value() && Fits(*window, format);
   PictureWindow shown;
-  if (from_header) {
+  if (window.has_value() && Fits(*window, format)) {
     shown = *window;
   } else {
     NVC_ASSIGN_OR_RETURN(shown, WindowOf(format));
@@ -193,10 +167,6 @@ absl::StatusOr<NvdecStream> NvdecStream::Of(const CUVIDEOFORMAT& format,
   // Surfaces must also hold the last column and row of an odd size.
   stream.coded.width = std::max(stream.coded.width, shown.left + shown.width);
   stream.coded.height = std::max(stream.coded.height, shown.top + shown.height);
-  if (FactsOfNvdec(format.codec).nvdec.drops_partial_macroblocks) {
-    stream.coded.width = FFALIGN(stream.coded.width, kNvdecMacroblock);
-    if (from_header) stream.coded.height = std::max(stream.coded.height, shown.coded_height);
-  }
   stream.layout = Layout(stream.coded);
   stream.stream_format = StreamFormat(stream.coded, described);
   stream.left = CropAsFfmpeg(shown.left, stream.stream_format);
@@ -261,24 +231,6 @@ absl::Status MakeFrame(const NvdecStream& stream, std::shared_ptr<NvdecSession> 
   return absl::OkStatus();
 }
 
-void CountMacroblocks(int coded_width, int coded_height, CUVIDPICPARAMS* picture) {
-  const auto count = [](int size) { return (size + kNvdecMacroblock - 1) / kNvdecMacroblock; };
-  picture->PicWidthInMbs = count(coded_width);
-  picture->FrameHeightInMbs = std::max(picture->FrameHeightInMbs, count(coded_height));
-}
-
-bool IsCodedInterlaced(cudaVideoCodec codec, const CUVIDPICPARAMS& picture) {
-  if (picture.field_pic_flag) return true;
-  return codec == cudaVideoCodec_H264 && picture.CodecSpecific.h264.MbaffFrameFlag != 0;
-}
-
-int FirstField(cudaVideoCodec codec, const CUVIDPICPARAMS& picture) {
-  if (codec != cudaVideoCodec_H264) return -1;
-  if (picture.field_pic_flag) return picture.bottom_field_flag;
-  const int* const counts = picture.CodecSpecific.h264.CurrFieldOrderCnt;
-  return counts[0] == counts[1] ? -1 : counts[1] < counts[0];
-}
-
 bool StartsAfresh(cudaVideoCodec codec, const CUVIDPICPARAMS& picture) {
   if (!picture.intra_pic_flag) return false;
   const auto& specific = picture.CodecSpecific;
@@ -292,11 +244,6 @@ bool StartsAfresh(cudaVideoCodec codec, const CUVIDPICPARAMS& picture) {
 int ReferenceIndex(cudaVideoCodec codec, const CUVIDPICPARAMS& picture) {
   const bool grained = codec == cudaVideoCodec_AV1 && picture.CodecSpecific.av1.apply_grain != 0;
   return grained ? picture.CodecSpecific.av1.decodePicIdx : picture.CurrPicIdx;
-}
-
-absl::Status CheckPicture(cudaVideoCodec codec, const CUVIDPICPARAMS& picture) {
-  if (codec == cudaVideoCodec_MPEG4) return CheckMpeg4Picture(picture.CodecSpecific.mpeg4);
-  return absl::OkStatus();
 }
 
 }  // namespace nvc

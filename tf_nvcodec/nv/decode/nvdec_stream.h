@@ -22,8 +22,6 @@ extern "C" {
 
 namespace nvc {
 
-constexpr int kNvdecMacroblock = 16;  // samples on a side
-
 // What the frames of a stream have in common, from one sequence header on.
 struct NvdecStream {
   NvdecFormat coded;
@@ -48,21 +46,6 @@ struct NvdecStream {
 absl::Status MakeFrame(const NvdecStream& stream, std::shared_ptr<NvdecSession> session,
                        NvdecSurface* surface, AVFrame* frame);
 
-// The functions below interpret or correct what the parser reports about a single picture.
-
-// Corrects the picture's size in macroblocks, for codecs where the parser drops partial macroblocks
-// (see NvdecDecoding).
-void CountMacroblocks(int coded_width, int coded_height, CUVIDPICPARAMS* picture);
-
-// Whether the picture is coded as interlaced. For H.264 this is what FFmpeg's decoder assumes when
-// no SEI message tells it. The parser does not set its flag for all such pictures.
-bool IsCodedInterlaced(cudaVideoCodec codec, const CUVIDPICPARAMS& picture);
-
-// Returns which field is displayed first: 0 for the top one, 1 for the bottom one, -1 when the
-// parser's display info tells. For H.264 it compares the picture order counts of the fields, as
-// FFmpeg's decoder does.
-int FirstField(cudaVideoCodec codec, const CUVIDPICPARAMS& picture);
-
 // Whether neither this picture nor a later one refers to a picture before it. In VP9 and AV1 a
 // picture may be intra coded while later ones still refer to older pictures.
 bool StartsAfresh(cudaVideoCodec codec, const CUVIDPICPARAMS& picture);
@@ -70,10 +53,6 @@ bool StartsAfresh(cudaVideoCodec codec, const CUVIDPICPARAMS& picture);
 // Returns the surface in which later pictures find this one as a reference. For an AV1 picture with
 // film grain this is another surface than the displayed one, without the grain.
 int ReferenceIndex(cudaVideoCodec codec, const CUVIDPICPARAMS& picture);
-
-// Returns Unimplemented for a picture with features that a Simple object of MPEG-4 must not have
-// (see CheckMpeg4Object).
-absl::Status CheckPicture(cudaVideoCodec codec, const CUVIDPICPARAMS& picture);
 
 }  // namespace nvc
 

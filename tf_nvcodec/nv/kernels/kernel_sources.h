@@ -10,9 +10,6 @@ namespace nvc {
 constexpr char kFrameKernel[] = "NvcConvertFrame";
 const CudaSource& FrameKernelSource();
 
-constexpr char kBobKernel[] = "NvcBob";
-const CudaSource& DeinterlaceKernelSource();
-
 constexpr char kRgbKernel[] = "NvcRgb";
 const CudaSource& RgbKernelSource();
 
