@@ -379,10 +379,7 @@ absl::StatusOr<std::unique_ptr<Decoder>> OpenNvdecDecoder(NvdecPool* pool,
                                                           const DecoderOptions& options) {
   NVC_RETURN_IF_ERROR(CheckNvdecTakes(pool->device(), codec));
   NVC_ASSIGN_OR_RETURN(const cudaVideoCodec kind, NvdecCodec(codec.codec_id));
-  AvCodecParametersPtr parameters(avcodec_parameters_alloc());
-  if (parameters == nullptr || avcodec_parameters_copy(parameters.get(), &codec) < 0) {
-    return absl::ResourceExhaustedError("out of memory opening a decoder");
-  }
+  NVC_ASSIGN_OR_RETURN(AvCodecParametersPtr parameters, CopyOf(codec));
   NVC_ASSIGN_OR_RETURN(NvdecPackets packets, NvdecPackets::Create(codec, time_base));
   return std::make_unique<NvdecDecoder>(pool, kind, std::move(parameters), std::move(packets),
                                         options);
