@@ -170,7 +170,10 @@ class PacketScanner {
     if (anew != nullptr) {
       // Parts of packets are found according to the first description.
       if (sparse_) return NeedsMore();
+      // The new inspector counts from 0.
       inspector_ = PacketInspector::Create(*anew);
+      orders_from_ = last_order_ + PacketInfo::OrderIn(1, 0);
+      pictures_from_ = static_cast<int>(parts_.pictures.size());
       descriptions.push_back({static_cast<int>(parts_.packets.size()), std::move(anew)});
     }
     PacketInfo info;
@@ -178,7 +181,15 @@ class PacketScanner {
       info.random_access = (packet.flags & AV_PKT_FLAG_KEY) != 0;
       return info;
     }
-    return inspector_->Inspect(packet);
+    info = inspector_->Inspect(packet);
+    if (info.order != PacketInfo::kUnknownOrder) info.order += orders_from_;
+    last_order_ = std::max(last_order_, info.order);
+    for (CodedPicture& picture : info.pictures) {
+      for (int& reference : picture.references) {
+        if (reference >= 0) reference += pictures_from_;
+      }
+    }
+    return info;
   }
 
   // Whether the frame that the packet stands for is lost: it has only zeros, the file ends inside
@@ -246,6 +257,9 @@ class PacketScanner {
   SampleTable samples_;  // empty if the container has none
   std::unique_ptr<Demuxer> demuxer_;
   std::unique_ptr<PacketInspector> inspector_;
+  int64_t last_order_ = 0;   // the highest so far
+  int64_t orders_from_ = 0;  // added to what this inspector says, as is pictures_from_
+  int pictures_from_ = 0;
   PacketScan scan_;
   IndexParts& parts_ = scan_.parts;
   std::vector<uint8_t> scratch_;
