@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from pathlib import Path
 
+import mp4_join
 import numpy as np
 import pytest
 from ffmpeg_program import ffmpeg
@@ -67,6 +68,17 @@ def test_clocks_of_a_codec_without_reordering(tmp_path: Path) -> None:
     second = encode(tmp_path / "second.ivf", "testsrc", *options).read_bytes()
     joined = tmp_path / "joined.ivf"
     joined.write_bytes(first[:32] + with_times(first, 0) + with_times(second, 25))
+    check(joined)
+
+
+def test_av1_with_a_second_sample_description(tmp_path: Path) -> None:
+    """Its pictures are numbered on from the first stream's, which a decode of some frames needs."""
+    options = ["-c:v", "libsvtav1", "-preset", "10", "-g", "10", "-use_editlist", "0"]
+    options += ["-movflags", "negative_cts_offsets"]
+    first = encode(tmp_path / "first.mp4", "testsrc2", *options)
+    encode(tmp_path / "first_second.mp4", "testsrc", *options, "-colorspace", "bt709")
+    joined = tmp_path / "joined.mp4"
+    joined.write_bytes(mp4_join.with_second(first.read_bytes(), first))
     check(joined)
 
 

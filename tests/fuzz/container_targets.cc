@@ -28,7 +28,7 @@ class SlowSource : public MemorySource {
   std::abort();
 }
 
-// Plans decodes by an index that may be anything that ParseFrameIndex accepts.
+// Plans decodes by an index.
 void Plan(const FrameIndex& index) {
   const int64_t last = index.num_frames() - 1;
   if (last < 0) Fail("an index without frames");
@@ -117,14 +117,6 @@ void Index(absl::string_view input) {
   Plan(*index);
   Rewrite(*index);
   if (index->only_sample_table()) CheckSyncSamples(*index, source, {0}).IgnoreError();
-}
-
-void IndexFile(absl::string_view input) {
-  const auto index = ParseFrameIndex(input);
-  ExpectNamed(index.status());
-  if (!index.ok()) return;
-  Plan(*index);
-  Rewrite(*index);
 }
 
 }  // namespace fuzz

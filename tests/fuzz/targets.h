@@ -20,8 +20,6 @@ void Decode(absl::string_view input);         // frames from the index to RGB an
 void Clips(absl::string_view input);          // the clips of a dataset, in one pass
 void CompatDemuxer(absl::string_view input);  // the C API's demuxer and decoder
 
-// A file of the index cache.
-void IndexFile(absl::string_view input);
 // A byte for the codec (see CodecOf), then the extradata and the packets of a stream, each after
 // two bytes with its size, the low byte first.
 void Packets(absl::string_view input);
@@ -38,7 +36,6 @@ inline constexpr Target kTargets[] = {
     {"decode", &Decode},
     {"clips", &Clips},
     {"compat_demuxer", &CompatDemuxer},
-    {"index_file", &IndexFile},
     {"packets", &Packets},
     {"compat_parser", &CompatParser},
 };

@@ -1,6 +1,6 @@
 // Writes inputs for the targets that do not read video files:
 //     write_seeds FOLDER CLIP...
-// makes FOLDER/{index_file,packets,compat_parser}/CLIP.
+// makes FOLDER/{packets,compat_parser}/CLIP.
 
 #include <algorithm>
 #include <cstdio>
@@ -12,7 +12,6 @@
 #include "tests/core/testing/golden_corpus.h"
 #include "tests/fuzz/targets.h"
 #include "tf_nvcodec/core/bitstream/elementary_packets.h"
-#include "tf_nvcodec/core/index/frame_index_io.h"
 
 namespace nvc {
 namespace {
@@ -38,9 +37,6 @@ absl::Status WriteSeeds(const fs::path& folder, const fs::path& clip) {
   const std::string bytes = ReadFile(clip);
   const MemorySource source(bytes);
   NVC_ASSIGN_OR_RETURN(const FrameIndex index, FrameIndex::Build(source, {}, nullptr));
-  const absl::StatusOr<std::string> written = SerializeFrameIndex(index);
-  if (written.ok()) Write(folder / "index_file" / clip.filename(), *written);
-
   const AVCodecParameters& codec = *index.stream().codec;
   const auto place = std::find(std::begin(fuzz::kCodecs), std::end(fuzz::kCodecs), codec.codec_id);
   if (place == std::end(fuzz::kCodecs)) return absl::OkStatus();

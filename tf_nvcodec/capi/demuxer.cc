@@ -36,12 +36,8 @@ absl::Status Open(const nvc_source& source, nvc_demuxer** out) {
   const StreamInfo& stream = opened->demuxer->stream();
   NVC_ASSIGN_OR_RETURN(opened->packets, ElementaryPackets::Create(*stream.codec, stream.time_base));
   auto described = std::make_shared<PacketStream>();
-  described->codec.reset(avcodec_parameters_alloc());
   described->time_base = stream.time_base;
-  if (described->codec == nullptr ||
-      avcodec_parameters_copy(described->codec.get(), &opened->packets->codec()) < 0) {
-    return absl::ResourceExhaustedError("out of memory opening the stream");
-  }
+  NVC_ASSIGN_OR_RETURN(described->codec, CopyOf(opened->packets->codec()));
   opened->stream = std::move(described);
   NVC_ASSIGN_OR_RETURN(opened->sound, opened->demuxer->Sound());
   *out = opened.release();

@@ -103,11 +103,10 @@ absl::Status PacketDecoder::Open() {
 
 absl::Status PacketDecoder::OpenDecoder() {
   AvCodecParametersPtr codec(avcodec_parameters_alloc());
-  if (codec == nullptr ||
-      (stream_ != nullptr && avcodec_parameters_copy(codec.get(), stream_->codec.get()) < 0)) {
-    return absl::ResourceExhaustedError("out of memory opening a decoder");
-  }
-  if (stream_ == nullptr) {
+  if (codec == nullptr) return absl::ResourceExhaustedError("out of memory opening a decoder");
+  if (stream_ != nullptr) {
+    NVC_ASSIGN_OR_RETURN(codec, CopyOf(*stream_->codec));
+  } else {
     codec->codec_type = AVMEDIA_TYPE_VIDEO;
     codec->codec_id = options_.codec;
   }

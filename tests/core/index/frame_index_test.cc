@@ -5,6 +5,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/core/index/index_of.h"
+#include "tests/core/testing/golden_corpus.h"
 #include "tests/core/testing/test_media.h"
 
 namespace nvc {
@@ -86,6 +87,18 @@ TEST(FrameIndexTest, Limits) {
   const auto more = FrameIndex::Build(source, limits, nullptr);
   EXPECT_TRUE(absl::IsResourceExhausted(more.status())) << more.status();
   EXPECT_THAT(more.status().message(), HasSubstr("max_packets"));
+}
+
+// A second description begins another sequence of pictures. That is no reason to decode the stream.
+TEST(FrameIndexTest, TheOrderOfPicturesGoesOnBehindANewDescription) {
+  for (const std::string& path : GoldenClips()) {
+    if (path.find("_two_descriptions") == std::string::npos) continue;
+    const FrameIndex index = IndexOf(ReadFile(path));
+    const int last = static_cast<int>(index.packets().size()) - 1;
+    EXPECT_NE(&index.CodecAt(0), &index.CodecAt(last)) << path;
+    constexpr int kNotDecoded = -1;
+    EXPECT_EQ(index.stream().codec->format, kNotDecoded) << path;
+  }
 }
 
 // Whenever the work is cancelled, the error says so, and never that the file is damaged or short.

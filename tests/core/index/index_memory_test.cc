@@ -5,7 +5,6 @@
 #include "gtest/gtest.h"
 #include "tests/core/testing/index_checks.h"
 #include "tests/core/testing/test_media.h"
-#include "tf_nvcodec/core/index/frame_index_io.h"
 #include "tf_nvcodec/core/index/index_cache.h"
 
 namespace nvc {
@@ -28,7 +27,7 @@ std::shared_ptr<const FrameIndex> Get(IndexMemory* memory, const std::string& ke
 // The memory has room for two indexes.
 class IndexMemoryTest : public ::testing::Test {
  protected:
-  IndexMemory memory_{MemoryBytes(Index().value()) * 5 / 2};
+  IndexMemory memory_{Index().value().MemoryBytes() * 5 / 2};
 };
 
 TEST_F(IndexMemoryTest, KeepsWhatFits) {

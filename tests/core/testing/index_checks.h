@@ -39,7 +39,7 @@ inline bool Same(const PacketEntry& a, const PacketEntry& b) {
   return a.pts == b.pts && a.dts == b.dts && a.duration == b.duration && a.offset == b.offset &&
          a.size == b.size && a.flags == b.flags && a.frame == b.frame &&
          a.random_access == b.random_access && a.droppable == b.droppable &&
-         a.unreachable == b.unreachable && a.second_field == b.second_field &&
+         a.unreachable == b.unreachable && a.second_field == b.second_field && a.lost == b.lost &&
          a.first_picture == b.first_picture && a.num_pictures == b.num_pictures && same_bytes;
 }
 

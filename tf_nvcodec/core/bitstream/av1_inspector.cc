@@ -2,65 +2,28 @@
 
 #include <algorithm>
 
+#include "tf_nvcodec/core/bitstream/obu.h"
+
 namespace nvc {
 namespace {
 
-enum ObuType {
-  kSequenceHeader = 1,
-  kFrameHeader = 3,
-  kTileGroup = 4,
-  kFrame = 6,
-  kRedundantFrameHeader = 7,
-  kTileList = 8,
-};
 enum FrameType { kKey = 0, kInter = 1, kIntraOnly = 2, kSwitch = 3 };
 constexpr int kEachFrameSays = 2;
 constexpr uint32_t kAllSlots = 0xFF;
 constexpr int kReferencesPerFrame = 7;
 
-struct Obu {
-  int type = 0;
-  const uint8_t* begin = nullptr;  // the first byte of the OBU header
-  const uint8_t* data = nullptr;   // the first byte after the header
-  size_t size = 0;                 // in bytes, without the header
-};
-
-// Reads the OBU at `*at` and moves `*at` behind it (obu_header() and obu_size, 5.3). Returns false
-// at `end` and when the OBU's size does not fit before `end`.
-bool NextObu(const uint8_t** at, const uint8_t* end, Obu* obu) {
-  const uint8_t* p = *at;
-  if (p >= end) return false;
-  obu->begin = p;
-  const uint8_t header = *p++;
-  obu->type = (header >> 3) & 15;
-  if ((header & 4) != 0) ++p;  // extension
-  if (p > end) return false;
-  auto size = static_cast<size_t>(end - p);
-  if ((header & 2) != 0) {
-    uint64_t coded = 0;
-    for (int i = 0; i < 8; ++i) {  // leb128
-      if (p >= end) return false;
-      coded |= static_cast<uint64_t>(*p & 0x7F) << (7 * i);
-      if ((*p++ & 0x80) == 0) break;
-    }
-    if (coded > static_cast<uint64_t>(end - p)) return false;
-    size = static_cast<size_t>(coded);
-  }
-  obu->data = p;
-  obu->size = size;
-  *at = p + size;
-  return true;
+BitReader PayloadOf(const uint8_t* at, const Obu& obu) {
+  return BitReader(at + obu.header, obu.size - obu.header);
 }
 
 }  // namespace
 
 Av1Inspector::Av1Inspector(const AVCodecParameters& codec) {
-  constexpr int kAv1cHeader = 4;
-  if (codec.extradata == nullptr || codec.extradata_size <= kAv1cHeader) return;
-  const uint8_t* at = codec.extradata + kAv1cHeader;
+  if (codec.extradata == nullptr || codec.extradata_size <= kAv1RecordBytes) return;
+  const uint8_t* at = codec.extradata + kAv1RecordBytes;
   const uint8_t* const end = codec.extradata + codec.extradata_size;
-  for (Obu obu; NextObu(&at, end, &obu);) {
-    if (obu.type == kSequenceHeader) ReadSequence(BitReader(obu.data, obu.size));
+  for (Obu obu; ReadObu(at, static_cast<size_t>(end - at), &obu); at += obu.size) {
+    if (obu.type == kObuSequenceHeader) ReadSequence(PayloadOf(at, obu));
   }
 }
 
@@ -94,24 +57,24 @@ PacketInfo Av1Inspector::Inspect(const AVPacket& packet) {
 
 bool Av1Inspector::ReadPictures(const uint8_t* data, size_t size, bool random_access,
                                 std::vector<CodedPicture>* pictures, bool* keeps) {
-  const uint8_t* at = data;
-  const uint8_t* const end = data + size;
-  for (Obu obu; NextObu(&at, end, &obu);) {
-    if (obu.type == kSequenceHeader) {
-      ReadSequence(BitReader(obu.data, obu.size));
+  size_t at = 0;
+  for (Obu obu; ReadObu(data + at, size - at, &obu); at += obu.size) {
+    const int end = static_cast<int>(at + obu.size);
+    if (obu.type == kObuSequenceHeader) {
+      ReadSequence(PayloadOf(data + at, obu));
       has_sequence_ = true;
-    } else if (obu.type == kFrameHeader || obu.type == kFrame) {
+    } else if (obu.type == kObuFrameHeader || obu.type == kObuFrame) {
       CodedPicture picture;
-      picture.begin = static_cast<int>(obu.begin - data);
-      picture.end = static_cast<int>(at - data);
+      picture.begin = static_cast<int>(at);
+      picture.end = end;
       uint32_t refresh = 0;
-      if (!ReadFrame(BitReader(obu.data, obu.size), &picture, &refresh)) return false;
+      if (!ReadFrame(PayloadOf(data + at, obu), &picture, &refresh)) return false;
       *keeps = *keeps && refresh == 0;
       pictures->push_back(picture);
-    } else if (obu.type == kTileGroup || obu.type == kRedundantFrameHeader) {
+    } else if (obu.type == kObuTileGroup || obu.type == kObuRedundantFrameHeader) {
       if (pictures->empty()) return false;
-      pictures->back().end = static_cast<int>(at - data);
-    } else if (obu.type == kTileList) {
+      pictures->back().end = end;
+    } else if (obu.type == kObuTileList) {
       return false;
     }
   }
@@ -122,7 +85,7 @@ bool Av1Inspector::ReadPictures(const uint8_t* data, size_t size, bool random_ac
   const auto shown = std::count_if(pictures->begin(), pictures->end(),
                                    [](const CodedPicture& picture) { return picture.shown; });
   const bool shows_one = shown == 1 && pictures->back().shown;
-  return at == end && (shows_one || (pictures->empty() && has_sequence_));
+  return at == size && (shows_one || (pictures->empty() && has_sequence_));
 }
 
 void Av1Inspector::ReferToAllSlots(CodedPicture* picture) const {

@@ -8,14 +8,12 @@
 #include <utility>
 
 #include "tf_nvcodec/core/base/status.h"
+#include "tf_nvcodec/core/bitstream/obu.h"
 #include "tf_nvcodec/core/bitstream/parameter_sets.h"
 #include "tf_nvcodec/core/format/codec_table.h"
 
 namespace nvc {
 namespace {
-
-// An av1C record has four bytes of its own before the OBUs.
-constexpr int kAv1RecordBytes = 4;
 
 // The headers that a decoder must see before the first picture, from the container's extradata.
 // Empty for codecs whose packets have them already.
@@ -35,25 +33,15 @@ std::vector<uint8_t> HeadersOf(const AVCodecParameters& codec) {
   return std::vector<uint8_t>(begin, end);
 }
 
-// Whether a sequence header comes before the first frame of the packet (AV1 specification, 5.3).
+// Whether a sequence header comes before the first frame of the packet.
 bool HasAv1Sequence(const AVPacket& packet) {
-  constexpr int kSequenceHeader = 1, kTemporalDelimiter = 2, kPadding = 15, kMetadata = 5;
   const uint8_t* at = packet.data;
   const uint8_t* const end = at + packet.size;
-  while (at < end) {
-    const int type = at[0] >> 3 & 15;
-    if (type == kSequenceHeader) return true;
-    const bool passed = type == kTemporalDelimiter || type == kPadding || type == kMetadata;
-    const bool has_size = (at[0] & 2) != 0;
-    if (!passed || !has_size) return false;
-    at += (at[0] & 4) != 0 ? 2 : 1;
-    uint64_t size = 0;
-    for (int shift = 0; at < end && shift < 56; shift += 7) {
-      size |= static_cast<uint64_t>(*at & 0x7f) << shift;
-      if ((*at++ & 0x80) == 0) break;
-    }
-    if (size > static_cast<uint64_t>(end - at)) return false;
-    at += size;
+  for (Obu obu; ReadObu(at, static_cast<size_t>(end - at), &obu); at += obu.size) {
+    if (obu.type == kObuSequenceHeader) return true;
+    const bool passed =
+        obu.type == kObuTemporalDelimiter || obu.type == kObuPadding || obu.type == kObuMetadata;
+    if (!passed) return false;
   }
   return false;
 }

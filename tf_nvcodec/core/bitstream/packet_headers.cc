@@ -4,6 +4,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "tf_nvcodec/core/bitstream/nal_units.h"
+#include "tf_nvcodec/core/bitstream/obu.h"
+#include "tf_nvcodec/core/bitstream/vp9_superframe.h"
 #include "tf_nvcodec/core/format/codec_table.h"
 
 namespace nvc {
@@ -60,53 +62,28 @@ void ReadNalHeaders(bool hevc, size_t length_bytes, PacketParts* packet) {
 }
 
 void ReadAv1Headers(PacketParts* packet) {
-  constexpr size_t kLongestHeader = 10;  // with an extension and a size of 8 bytes
-  constexpr int kTileGroup = 4, kFrame = 6;
-  size_t at = 0;
-  while (at < packet->size()) {
-    const size_t left = packet->size() - at;
-    const uint8_t* const head = packet->Need(at, kLongestHeader);
+  for (size_t at = 0; at < packet->size();) {
+    const uint8_t* const head = packet->Need(at, kLongestObuHeader);
     if (head == nullptr) return;
-    const int type = (head[0] >> 3) & 15;
-    size_t header = (head[0] & 4) != 0 ? 2 : 1;
-    uint64_t size = left;
-    if ((head[0] & 2) != 0) {
-      size = 0;
-      bool more = true;
-      for (int i = 0; i < 8 && more; ++i) {  // leb128
-        if (header >= left) return NeedAll(packet);
-        size |= static_cast<uint64_t>(head[header] & 0x7F) << (7 * i);
-        more = (head[header++] & 0x80) != 0;
-      }
-      if (size > left - header) return NeedAll(packet);
-      size += header;
-    }
-    const bool coded = type == kTileGroup || type == kFrame;
-    packet->Need(at, coded ? std::min<size_t>(size, kAv1HeaderBytes) : size);
-    at += size;
+    Obu obu;
+    if (!ReadObu(head, packet->size() - at, &obu)) return NeedAll(packet);
+    const bool coded = obu.type == kObuTileGroup || obu.type == kObuFrame;
+    packet->Need(at, coded ? std::min(obu.size, kAv1HeaderBytes) : obu.size);
+    at += obu.size;
   }
 }
 
-// Reads what Vp9Inspector reads. The index of a superframe is at the end of the packet.
+// Reads what Vp9Inspector reads.
 void ReadVp9Headers(PacketParts* packet) {
-  const size_t size = packet->size();
   packet->Need(0, kTagBytes);
-  const uint8_t* const last = packet->Need(size - 1, 1);
-  if (last == nullptr || (*last & 0xE0) != 0xC0) return;
-  const uint8_t marker = *last;
-  const size_t bytes = ((marker >> 3) & 3) + 1;
-  const size_t count = (marker & 7) + 1;
-  const size_t index = 2 + bytes * count;
-  if (size < index) return;
-  const uint8_t* at = packet->Need(size - index, index);
-  if (at == nullptr || *at++ != marker) return;
-  std::vector<size_t> begins;
+  const size_t index = std::min(packet->size(), kLongestVp9Index);
+  const uint8_t* const at = packet->Need(packet->size() - index, index);
+  if (at == nullptr) return;
   size_t begin = 0;
-  for (size_t i = 0; i < count; ++i) {
-    begins.push_back(begin);
-    for (size_t b = 0; b < bytes; ++b) begin += static_cast<size_t>(*at++) << (8 * b);
+  for (const size_t frame : Vp9FrameSizes(at + index, packet->size())) {
+    if (begin > 0) packet->Need(begin, kTagBytes);
+    begin += frame;
   }
-  for (const size_t frame : begins) packet->Need(frame, kTagBytes);
 }
 
 }  // namespace

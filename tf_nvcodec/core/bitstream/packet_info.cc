@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "tf_nvcodec/core/bitstream/av1_inspector.h"
 #include "tf_nvcodec/core/bitstream/bit_reader.h"
 #include "tf_nvcodec/core/bitstream/h264_inspector.h"
 #include "tf_nvcodec/core/bitstream/nal_units.h"
 #include "tf_nvcodec/core/bitstream/picture_order.h"
+#include "tf_nvcodec/core/bitstream/vp9_superframe.h"
 #include "tf_nvcodec/core/format/codec_table.h"
 
 namespace nvc {
@@ -84,34 +86,19 @@ class Vp8Inspector : public PacketInspector {
   }
 };
 
-// Reads VP9's uncompressed headers (VP9 bitstream specification, 6.2) and superframes (annex B).
+// Reads VP9's uncompressed headers (VP9 bitstream specification, 6.2).
 class Vp9Inspector : public PacketInspector {
  public:
   PacketInfo Inspect(const AVPacket& packet) override {
     PacketInfo info;
     info.shown = 0;
-    const uint8_t* data = packet.data;
     const auto size = static_cast<size_t>(packet.size);
-    const uint8_t marker = data[size - 1];
-    size_t sizes[8] = {size};
-    int frames = 1;
-    if ((marker & 0xE0) == 0xC0) {
-      const size_t bytes = ((marker >> 3) & 3) + 1;
-      const int count = (marker & 7) + 1;
-      const size_t index = 2 + bytes * static_cast<size_t>(count);
-      if (size >= index && data[size - index] == marker) {
-        frames = count;
-        const uint8_t* at = data + size - index + 1;
-        for (int i = 0; i < count; ++i) {
-          sizes[i] = 0;
-          for (size_t b = 0; b < bytes; ++b) sizes[i] |= static_cast<size_t>(*at++) << (8 * b);
-        }
-      }
-    }
-    size_t offset = 0;
-    for (int i = 0; i < frames && offset < size; offset += sizes[i++]) {
-      if (sizes[i] == 0) continue;
-      BitReader bits(data + offset, size - offset);
+    size_t begin = 0, end = 0;
+    for (const size_t frame : Vp9FrameSizes(packet.data + size, size)) {
+      begin = std::exchange(end, end + frame);
+      if (begin >= size) break;
+      if (frame == 0) continue;
+      BitReader bits(packet.data + begin, size - begin);
       constexpr uint32_t kFrameMarker = 2;
       if (bits.Read(2) != kFrameMarker) {
         info.unreadable = true;
@@ -124,7 +111,7 @@ class Vp9Inspector : public PacketInspector {
         continue;
       }
       const bool key = !bits.Flag();
-      if (i == 0) info.random_access = key;
+      if (begin == 0) info.random_access = key;
       if (bits.Flag()) ++info.shown;
     }
     if (info.shown > 1) info.shown = -1;

@@ -35,14 +35,6 @@ absl::Status SetParameterSets(absl::string_view sets, AVCodecParameters* stream)
   return absl::OkStatus();
 }
 
-absl::StatusOr<AvCodecParametersPtr> CopyOf(const AVCodecParameters& stream) {
-  AvCodecParametersPtr copy(avcodec_parameters_alloc());
-  if (copy == nullptr || avcodec_parameters_copy(copy.get(), &stream) < 0) {
-    return absl::ResourceExhaustedError("out of memory");
-  }
-  return copy;
-}
-
 absl::StatusOr<AvCodecParametersPtr> DescribedAnew(const AVCodecParameters& stream,
                                                    const AVPacket& packet) {
   size_t size = 0;

@@ -24,8 +24,6 @@ absl::StatusOr<std::string> ParameterSetsIn(const AVPacket& packet, AVCodecID co
 // Makes `sets` the extradata of `stream`.
 absl::Status SetParameterSets(absl::string_view sets, AVCodecParameters* stream);
 
-absl::StatusOr<AvCodecParametersPtr> CopyOf(const AVCodecParameters& stream);
-
 // Returns `stream` with the new description that the container attaches to `packet`, or null when
 // `packet` has no new one.
 absl::StatusOr<AvCodecParametersPtr> DescribedAnew(const AVCodecParameters& stream,

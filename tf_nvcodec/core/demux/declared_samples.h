@@ -4,12 +4,11 @@
 #define TF_NVCODEC_CORE_DEMUX_DECLARED_SAMPLES_H_
 
 #include <cstdint>
-#include <vector>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "tf_nvcodec/core/base/byte_source.h"
 #include "tf_nvcodec/core/base/cancelled.h"
+#include "tf_nvcodec/core/demux/mp4_boxes.h"
 
 namespace nvc {
 
@@ -25,23 +24,19 @@ class DeclaredSamples {
   absl::Status ReadTo(const ByteSource& source, int64_t end, const Cancelled& cancelled);
 
  private:
-  struct Box;
   struct Track;
 
-  absl::StatusOr<Box> ReadBox(const ByteSource& source, int64_t at, int64_t end);
-  absl::Status ReadInside(const ByteSource& source, const Box& box, int depth, Track* track,
+  absl::Status ReadInside(Mp4Reader* reader, const Mp4Box& box, int depth, Track* track,
                           const Cancelled& cancelled);
-  absl::Status ReadTable(const ByteSource& source, const Box& box, Track* track);
-  absl::Status CountTrack(const ByteSource& source, const Track& track);
+  absl::Status ReadTable(Mp4Reader* reader, const Mp4Box& box, Track* track);
+  absl::Status CountTrack(const Track& track);
   absl::Status Add(double samples);
-  uint64_t Number(const ByteSource& source, int64_t at, int bytes);
 
   const int64_t max_packets_;
-  int64_t next_ = 0;           // where the first box begins that was not read
-  double declared_ = 0;        // samples, counted again for each edit
-  double sound_bytes_ = 0;     // of sound that FFmpeg reads in chunks
-  std::vector<uint8_t> seen_;  // bytes of the source from seen_at_ on
-  int64_t seen_at_ = 0;
+  int64_t file_bytes_ = 0;
+  int64_t next_ = 0;        // where the first box begins that was not read
+  double declared_ = 0;     // samples, counted again for each edit
+  double sound_bytes_ = 0;  // of sound that FFmpeg reads in chunks
 };
 
 }  // namespace nvc

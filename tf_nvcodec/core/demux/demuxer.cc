@@ -280,11 +280,7 @@ absl::Status Demuxer::SelectStream() {
     return Encrypted(container, "Matroska's ContentEncryption");
   }
   stream_.container = container;
-  stream_.codec.reset(avcodec_parameters_alloc());
-  if (stream_.codec == nullptr ||
-      avcodec_parameters_copy(stream_.codec.get(), stream->codecpar) < 0) {
-    return absl::ResourceExhaustedError("out of memory reading the stream's parameters");
-  }
+  NVC_ASSIGN_OR_RETURN(stream_.codec, CopyOf(*stream->codecpar));
   KeepKnownTags(stream_.codec.get());
   stream_.time_base = stream->time_base;
   stream_.frame_rate = stream->avg_frame_rate;
@@ -320,10 +316,7 @@ absl::StatusOr<std::vector<SoundTrack>> Demuxer::Sound() const {
     if (!IsSound(static_cast<int>(i))) continue;
     const AVStream& stream = *format_->streams[i];
     SoundTrack track;
-    track.codec.reset(avcodec_parameters_alloc());
-    if (track.codec == nullptr || avcodec_parameters_copy(track.codec.get(), stream.codecpar) < 0) {
-      return absl::ResourceExhaustedError("out of memory describing the sound");
-    }
+    NVC_ASSIGN_OR_RETURN(track.codec, CopyOf(*stream.codecpar));
     track.time_base = stream.time_base;
     track.index = static_cast<int>(i);
     const AVDictionaryEntry* const language = av_dict_get(stream.metadata, "language", nullptr, 0);

@@ -1,50 +1,12 @@
 #include "tf_nvcodec/core/demux/sample_table.h"
 
 #include <algorithm>
-#include <cstring>
 #include <tuple>
 
 #include "absl/strings/match.h"
-#include "absl/strings/string_view.h"
+#include "tf_nvcodec/core/demux/mp4_boxes.h"
 
 namespace nvc {
-namespace {
-
-// A top-level box of the file: ISO/IEC 14496-12, 4.2.
-struct Box {
-  int64_t body = 0, end = 0;
-  char type[4] = {};
-  bool Is(absl::string_view name) const { return name == absl::string_view(type, sizeof(type)); }
-};
-
-uint64_t BigEndian(const uint8_t* bytes, int count) {
-  uint64_t value = 0;
-  for (int i = 0; i < count; ++i) value = (value << 8) | bytes[i];
-  return value;
-}
-
-bool ReadBox(const ByteSource& source, int64_t at, Box* box) {
-  constexpr size_t kHeader = 8, kLongHeader = 16;
-  uint8_t bytes[kLongHeader];
-  const auto read = source.ReadAt(at, bytes, sizeof(bytes));
-  if (!read.ok() || *read < kHeader) return false;
-  uint64_t size = BigEndian(bytes, 4);
-  size_t header = kHeader;
-  if (size == 1) {
-    if (*read < kLongHeader) return false;
-    size = BigEndian(bytes + kHeader, 8);
-    header = kLongHeader;
-  }
-  const auto left = static_cast<uint64_t>(source.Size() - at);
-  if (size == 0) size = left;  // up to the end of the file
-  if (size < header || size > left) return false;
-  std::memcpy(box->type, bytes + 4, sizeof(box->type));
-  box->body = at + static_cast<int64_t>(header);
-  box->end = at + static_cast<int64_t>(size);
-  return true;
-}
-
-}  // namespace
 
 SampleTable::SampleTable(const AVFormatContext& format, int stream, const ByteSource& source) {
   if (!absl::StrContains(format.iformat->name, "mov")) return;
@@ -81,14 +43,15 @@ bool SampleTable::Collect(const AVFormatContext& format, int stream) {
 
 bool SampleTable::IsInsideMediaData(const ByteSource& source) const {
   constexpr int kMostBoxes = 1000;
+  Mp4Reader reader(source);
   auto next = samples_.begin();
   int64_t at = 0;
   for (int boxes = 0; at < source.Size() && next != samples_.end(); ++boxes) {
-    Box box;
-    if (boxes == kMostBoxes || !ReadBox(source, at, &box)) return false;
+    const Mp4Box box = reader.Box(at, source.Size());
+    if (boxes == kMostBoxes || !box.fits) return false;
     // Fragments have further tables between the samples.
-    if (box.Is("moof") || box.Is("sidx")) return false;
-    if (box.Is("mdat")) {
+    if (box.kind == BoxKind("moof") || box.kind == BoxKind("sidx")) return false;
+    if (box.kind == BoxKind("mdat")) {
       while (next != samples_.end() && next->offset >= box.body && next->end() <= box.end) ++next;
     }
     at = box.end;

@@ -259,8 +259,8 @@ absl::StatusOr<std::unique_ptr<Decoder>> OpenSoftwareDecoder(const AVCodecParame
                                                  name, "'; tf-nvcodec doctor lists those it has"));
   }
   AvCodecContextPtr context = NewContext(decoder, codec, time_base, options);
-  std::shared_ptr<AVCodecParameters> kept(avcodec_parameters_alloc(), AvCodecParametersDeleter());
-  if (context == nullptr || kept == nullptr || avcodec_parameters_copy(kept.get(), &codec) < 0) {
+  NVC_ASSIGN_OR_RETURN(const std::shared_ptr<AVCodecParameters> kept, CopyOf(codec));
+  if (context == nullptr) {
     return absl::ResourceExhaustedError(absl::StrCat("out of memory opening decoder ", name));
   }
   auto software = std::make_unique<SoftwareDecoder>(
@@ -351,10 +351,7 @@ absl::StatusOr<std::unique_ptr<Decoder>> DecoderCache::Open(const AVCodecParamet
     if (!decoder.ok() || !(*decoder)->CanBeReused()) return decoder;
     open = std::make_unique<OpenDecoder>();
     open->decoder = std::move(decoder).value();
-    open->codec.reset(avcodec_parameters_alloc());
-    if (open->codec == nullptr || avcodec_parameters_copy(open->codec.get(), &codec) < 0) {
-      return absl::ResourceExhaustedError("out of memory opening a decoder");
-    }
+    NVC_ASSIGN_OR_RETURN(open->codec, CopyOf(codec));
     open->time_base = time_base;
     open->options = options;
   }

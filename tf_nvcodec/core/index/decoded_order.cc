@@ -1,9 +1,11 @@
-#include "tf_nvcodec/core/index/decoded_order.h"
+// Finds the frames of a stream, and the order in which they are shown, by decoding all of it. This
+// is for streams whose packets do not tell.
 
 #include <algorithm>
 #include <climits>
+#include <cstddef>
 #include <cstdlib>
-#include <utility>
+#include <set>
 
 #include "absl/strings/str_cat.h"
 #include "tf_nvcodec/core/base/status.h"
@@ -11,41 +13,66 @@
 #include "tf_nvcodec/core/ffmpeg/decoder.h"
 #include "tf_nvcodec/core/ffmpeg/ffmpeg_releases.h"
 #include "tf_nvcodec/core/format/codec_table.h"
+#include "tf_nvcodec/core/index/index_steps.h"
 
 namespace nvc {
+namespace {
 
-DecodedOrder::DecodedOrder(const FrameIndex& index, const ByteSource& source,
-                           const FrameIndex::Limits& limits, const Cancelled& cancelled,
-                           const Packets& packets)
-    : index_(index),
-      source_(source),
-      limits_(limits),
-      cancelled_(cancelled),
-      packets_(packets),
-      orders_(packets.orders) {}
+class DecodedOrder {
+ public:
+  DecodedOrder(const ByteSource& source, const FrameIndex::Limits& limits,
+               const Cancelled& cancelled, PacketScan* scan)
+      : source_(source), limits_(limits), cancelled_(cancelled), scan_(*scan) {}
 
-absl::StatusOr<std::vector<ShownFrame>> DecodedOrder::Decode() {
-  NVC_RETURN_IF_ERROR(DecodeAll());
-  if (FindBreaks()) NVC_RETURN_IF_ERROR(DecodeAll());
-  AddAbsent();
-  return std::move(frames_);
-}
+  absl::StatusOr<std::vector<ShownFrame>> Decode() {
+    NVC_RETURN_IF_ERROR(DecodeAll());
+    if (FindBreaks()) NVC_RETURN_IF_ERROR(DecodeAll());
+    AddAbsent();
+    MarkPackets();
+    return std::move(frames_);
+  }
+
+ private:
+  absl::Status DecodeAll();
+  absl::Status TakeFrames(Decoder* decoder, AVFrame* frame, absl::Status* error);
+  bool IsLost(int packet) const;
+  bool FindBreaks();
+  void AddAbsent();
+  ptrdiff_t PlaceOfAbsent(int packet);
+  void MarkPackets();
+  PacketEntry& EntryOf(int packet) { return scan_.parts.packets[static_cast<size_t>(packet)]; }
+  bool ShowsEveryPicture() const {
+    return FactsOf(scan_.parts.stream.codec->codec_id).shows_every_picture;
+  }
+
+  const ByteSource& source_;
+  const FrameIndex::Limits& limits_;
+  const Cancelled& cancelled_;
+  PacketScan& scan_;
+  std::vector<ShownFrame> frames_;
+  std::vector<bool> seen_;  // packets that show a frame
+  std::set<int> refused_;   // packets that are lost because the decoder refuses them
+  std::set<int> breaks_;    // lost packets at which decoding starts anew
+};
 
 bool DecodedOrder::IsLost(int packet) const {
-  return index_.packets()[static_cast<size_t>(packet)].lost || refused_.count(packet) != 0;
+  return scan_.parts.packets[static_cast<size_t>(packet)].lost || refused_.count(packet) != 0;
 }
 
 absl::Status DecodedOrder::DecodeAll() {
   frames_.clear();
   refused_.clear();
-  seen_.assign(index_.packets().size(), false);
+  const IndexParts& parts = scan_.parts;
+  seen_.assign(parts.packets.size(), false);
   DecoderOptions options;
   options.max_pixels = limits_.max_pixels;
-  NVC_ASSIGN_OR_RETURN(auto decoder, OpenSoftwareDecoder(*index_.stream().codec,
-                                                         index_.stream().time_base, options));
+  NVC_ASSIGN_OR_RETURN(auto decoder,
+                       OpenSoftwareDecoder(*parts.stream.codec, parts.stream.time_base, options));
   AvPacketPtr packet(av_packet_alloc());
   AvFramePtr frame(av_frame_alloc());
-  const int count = static_cast<int>(index_.packets().size());
+  const int count = static_cast<int>(parts.packets.size());
+  // Of a codec that no inspector reads, each packet of such a container is a frame as well.
+  const bool counts_refused = scan_.counts_packets && !scan_.knows_codec;
   for (int i = 0; i <= count; ++i) {
     if (IsCancelled(cancelled_)) {
       return cancelled_.Error(
@@ -53,14 +80,14 @@ absl::Status DecodedOrder::DecodeAll() {
     }
     const bool drains = i == count || breaks_.count(i) != 0;
     if (!drains && IsLost(i)) continue;
-    if (!drains) NVC_RETURN_IF_ERROR(index_.ReadPacket(source_, i, packet.get()));
+    if (!drains) NVC_RETURN_IF_ERROR(parts.ReadPacket(source_, i, packet.get()));
     // A damaged packet shows nothing; the rest of the stream still counts.
     absl::Status error = decoder->Send(drains ? nullptr : packet.get());
     if (absl::IsResourceExhausted(error)) return error;
     NVC_RETURN_IF_ERROR(TakeFrames(decoder.get(), frame.get(), &error));
     if (drains) {
       decoder->Reset();
-    } else if (!error.ok() && packets_.count_refused && !seen_[static_cast<size_t>(i)]) {
+    } else if (!error.ok() && counts_refused && !seen_[static_cast<size_t>(i)]) {
       refused_.insert(i);
     }
   }
@@ -92,12 +119,12 @@ absl::Status DecodedOrder::TakeFrames(Decoder* decoder, AVFrame* frame, absl::St
 // are any.
 bool DecodedOrder::FindBreaks() {
   int last_lost = -1;
-  for (const int i : packets_.shown) {
+  for (const int i : scan_.shown) {
     if (IsLost(i)) {
       last_lost = i;
-    } else if (index_.packets()[static_cast<size_t>(i)].random_access) {
+    } else if (EntryOf(i).random_access) {
       last_lost = -1;
-    } else if (last_lost >= 0 && packets_.tell_count && !seen_[static_cast<size_t>(i)]) {
+    } else if (last_lost >= 0 && scan_.tells_frames && !seen_[static_cast<size_t>(i)]) {
       breaks_.insert(last_lost);
     }
   }
@@ -107,14 +134,15 @@ bool DecodedOrder::FindBreaks() {
 // Gives frames that no decoder shows their places among the others: those of lost packets, and
 // pictures that a decoder drops because it lacks a lost one.
 void DecodedOrder::AddAbsent() {
-  const bool drops =
-      packets_.tell_count && FactsOf(index_.stream().codec->codec_id).shows_every_picture;
+  const bool drops = scan_.tells_frames && ShowsEveryPicture();
   bool behind_lost = false;
-  for (const int i : packets_.shown) {
-    const bool random_access = index_.packets()[static_cast<size_t>(i)].random_access;
+  for (const int i : scan_.shown) {
+    const bool random_access = EntryOf(i).random_access;
     behind_lost = IsLost(i) || (behind_lost && !random_access);
     const bool dropped = drops && behind_lost && !seen_[static_cast<size_t>(i)];
-    if (IsLost(i) || dropped) frames_.insert(frames_.begin() + PlaceOfAbsent(i), {i});
+    if (!IsLost(i) && !dropped) continue;
+    frames_.insert(frames_.begin() + PlaceOfAbsent(i), {i});
+    seen_[static_cast<size_t>(i)] = true;
   }
 }
 
@@ -128,7 +156,7 @@ ptrdiff_t DecodedOrder::PlaceOfAbsent(int packet) {
   const ptrdiff_t end =
       std::min(behind + FrameIndex::kMaxReorderDepth, static_cast<ptrdiff_t>(frames_.size()));
   const auto order = [&](ptrdiff_t i) {
-    return orders_[static_cast<size_t>(frames_[static_cast<size_t>(i)].packet)];
+    return scan_.orders[static_cast<size_t>(frames_[static_cast<size_t>(i)].packet)];
   };
   // Between frame i and the one before it; 0 if they are of two sequences, or not known.
   const auto step = [&](ptrdiff_t i) -> int64_t {
@@ -145,8 +173,36 @@ ptrdiff_t DecodedOrder::PlaceOfAbsent(int packet) {
     const bool nearer = place == behind || std::abs(i - behind) < std::abs(place - behind);
     if (step(i) > usual && nearer) place = i;
   }
-  if (place != behind) orders_[static_cast<size_t>(packet)] = order(place - 1) + usual;
+  if (place != behind) scan_.orders[static_cast<size_t>(packet)] = order(place - 1) + usual;
   return place;
+}
+
+void DecodedOrder::MarkPackets() {
+  auto& packets = scan_.parts.packets;
+  for (const int i : refused_) EntryOf(i).lost = true;
+  // Some containers flag every packet as a key frame.
+  for (const ShownFrame& frame : frames_) {
+    EntryOf(frame.packet).random_access &= scan_.knows_codec || frame.key;
+  }
+  // A picture after the first random access point that is not shown depends on pictures before it
+  // that were cut off.
+  for (size_t i = 1; ShowsEveryPicture() && i < packets.size() && !seen_[i]; ++i) {
+    packets[i].unreachable = !packets[i].second_field || packets[i - 1].unreachable;
+  }
+  // FFmpeg moves packed B-frames of MPEG-4 from one packet to the next. Only a start at the first
+  // packet gives the same frames as a full decode.
+  if (scan_.parts.stream.codec->codec_id == AV_CODEC_ID_MPEG4 && !scan_.tells_frames) {
+    for (size_t i = 1; i < packets.size(); ++i) packets[i].random_access = false;
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<ShownFrame>> OrderByDecoding(const ByteSource& source,
+                                                        const FrameIndex::Limits& limits,
+                                                        const Cancelled& cancelled,
+                                                        PacketScan* scan) {
+  return DecodedOrder(source, limits, cancelled, scan).Decode();
 }
 
 }  // namespace nvc

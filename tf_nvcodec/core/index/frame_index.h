@@ -4,8 +4,10 @@
 #ifndef TF_NVCODEC_CORE_INDEX_FRAME_INDEX_H_
 #define TF_NVCODEC_CORE_INDEX_FRAME_INDEX_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -44,6 +46,35 @@ struct FrameEntry {
   double duration = 0;   // seconds
 };
 
+// A description of the stream that the container gives in the middle, for `first_packet` and later.
+struct StreamDescription {
+  int first_packet = 0;
+  AvCodecParametersPtr codec;
+};
+
+// A palette that the container gives beside a packet, for this and all later packets.
+struct Palette {
+  int first_packet = 0;
+  std::string colors;
+};
+
+// What an index consists of. FrameIndex explains it.
+struct IndexParts {
+  StreamInfo stream;
+  std::vector<StreamDescription> descriptions;  // those after stream.codec
+  std::vector<Palette> palettes;
+  std::vector<PacketEntry> packets;
+  std::vector<FrameEntry> frames;
+  std::vector<CodedPicture> pictures;
+  int reorder_depth = 0;
+  double frame_rate = 0;
+  std::string damage;
+  bool only_sample_table = false;
+
+  // See FrameIndex::ReadPacket.
+  absl::Status ReadPacket(const ByteSource& source, int i, AVPacket* out) const;
+};
+
 // The index of one stream. It does not change after Build.
 class FrameIndex {
  public:
@@ -64,34 +95,41 @@ class FrameIndex {
   // the packets, where possible. Returns DataLoss when `source` has no frame that can be decoded.
   static absl::StatusOr<FrameIndex> Build(const ByteSource& source, const Limits& limits,
                                           const Cancelled& cancelled);
+  FrameIndex() = default;
+  explicit FrameIndex(IndexParts parts) : parts_(std::move(parts)) {}
 
-  const StreamInfo& stream() const { return stream_; }
+  const IndexParts& parts() const { return parts_; }
+  const StreamInfo& stream() const { return parts_.stream; }
   // Returns the parameters for a decoder that starts with packet `i`. Packets with the same
   // description share one object.
   const AVCodecParameters& CodecAt(int i) const;
-  const std::vector<PacketEntry>& packets() const { return packets_; }
-  const std::vector<FrameEntry>& frames() const { return frames_; }
+  const std::vector<PacketEntry>& packets() const { return parts_.packets; }
+  const std::vector<FrameEntry>& frames() const { return parts_.frames; }
   // In decoding order. Empty for codecs whose packets do not tell which pictures they refer to.
-  const std::vector<CodedPicture>& pictures() const { return pictures_; }
-  int64_t num_frames() const { return static_cast<int64_t>(frames_.size()); }
+  const std::vector<CodedPicture>& pictures() const { return parts_.pictures; }
+  int64_t num_frames() const { return static_cast<int64_t>(frames().size()); }
 
   // The largest picture buffer of H.264 and HEVC. FFmpeg's H.264 decoder aborts on larger values.
   static constexpr int kMaxReorderDepth = 16;
   // By how many places a frame may come later in decoding order than in display order.
-  int reorder_depth() const { return reorder_depth_; }
+  int reorder_depth() const { return parts_.reorder_depth; }
   // Average over the stream, in frames per second; 0 for a single frame of unknown duration.
-  double frame_rate() const { return frame_rate_; }
+  double frame_rate() const { return parts_.frame_rate; }
   // Seconds from the first frame's time to the end of the last frame.
   double duration() const;
   // Why the container ended early; empty when it did not.
-  const std::string& damage() const { return damage_; }
+  const std::string& damage() const { return parts_.damage; }
   // True when Build looked at no packet (see Limits). Then the index is wrong if decoding finds
   // other packets than the sample table tells.
-  bool only_sample_table() const { return only_sample_table_; }
+  bool only_sample_table() const { return parts_.only_sample_table; }
+  // The index's size in memory, with the packets that it keeps.
+  size_t MemoryBytes() const;
 
   // Fills `out` with packet `i` and the palette in force, if there are palettes. Its pos is set to
   // `i`, so that decoded frames name their packet.
-  absl::Status ReadPacket(const ByteSource& source, int i, AVPacket* out) const;
+  absl::Status ReadPacket(const ByteSource& source, int i, AVPacket* out) const {
+    return parts_.ReadPacket(source, i, out);
+  }
 
   // Returns the index of the frame on screen at `seconds`, or of one that appears within
   // `tolerance` after that. Returns InvalidArgument for a time before the first frame, after the
@@ -99,33 +137,7 @@ class FrameIndex {
   absl::StatusOr<int64_t> FrameAt(double seconds, double tolerance = 0) const;
 
  private:
-  friend class FrameIndexBuilder;
-  friend class FrameIndexIo;
-
-  // A description of the stream that the container gives in the middle.
-  struct Description {
-    int first_packet = 0;
-    AvCodecParametersPtr codec;
-  };
-
-  // A palette that the container gives beside a packet, for this and all later packets.
-  struct Palette {
-    int first_packet = 0;
-    std::vector<uint8_t> colors;
-  };
-
-  void SetFrameTimes();  // from their pts
-
-  StreamInfo stream_;
-  std::vector<Description> descriptions_;  // those after stream_.codec
-  std::vector<Palette> palettes_;
-  std::vector<PacketEntry> packets_;
-  std::vector<FrameEntry> frames_;
-  std::vector<CodedPicture> pictures_;
-  int reorder_depth_ = 0;
-  double frame_rate_ = 0;
-  std::string damage_;
-  bool only_sample_table_ = false;
+  IndexParts parts_;
 };
 
 // Returns how much earlier than meant a time may be that was rounded to float32: half the distance

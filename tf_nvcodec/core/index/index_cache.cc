@@ -6,12 +6,14 @@
 
 #include <cerrno>
 #include <chrono>
+#include <cstdio>
 #include <limits>
 #include <system_error>
 #include <utility>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
-#include "tf_nvcodec/core/base/byte_coding.h"
+#include "absl/strings/strip.h"
 #include "tf_nvcodec/core/base/cancelled.h"
 #include "tf_nvcodec/core/base/status.h"
 #include "tf_nvcodec/core/index/frame_index_io.h"
@@ -19,98 +21,57 @@
 extern "C" {
 #include <libavcodec/avcodec.h>
 #include <libavformat/avformat.h>
-#include <libavutil/crc.h>
 #include <libavutil/md5.h>
 }
 
 namespace nvc {
 namespace {
 
-constexpr absl::string_view kMagic = "NVCINDEX";
-constexpr size_t kCrcBytes = 4;
 // How often a waiting caller checks whether it is cancelled.
 constexpr std::chrono::milliseconds kBetweenLooks(20);
 
-class FileDescriptor {
- public:
-  explicit FileDescriptor(int fd) : fd_(fd) {}
-  ~FileDescriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  FileDescriptor(const FileDescriptor&) = delete;
-  FileDescriptor& operator=(const FileDescriptor&) = delete;
-  int get() const { return fd_; }
-  bool Close() { return ::close(std::exchange(fd_, -1)) == 0; }
-
- private:
-  int fd_;
+struct FileCloser {
+  void operator()(std::FILE* file) const { std::fclose(file); }
 };
+using FilePtr = std::unique_ptr<std::FILE, FileCloser>;
 
-absl::Status Trouble(absl::string_view doing, const std::string& path) {
-  const int error = errno;
-  absl::StatusCode code = absl::StatusCode::kUnavailable;
-  if (error == EACCES || error == EPERM || error == EROFS) {
-    code = absl::StatusCode::kPermissionDenied;
-  } else if (error == ENOSPC || error == EDQUOT || error == EMFILE || error == ENFILE) {
-    code = absl::StatusCode::kResourceExhausted;
-  }
-  return absl::Status(code, absl::StrCat("index cache: ", doing, " ", path, ": ",
-                                         std::generic_category().message(error)));
-}
-
-absl::Status NotFound(const FileIdentity& file, absl::string_view why) {
-  return absl::Status(absl::StatusCode::kNotFound,
-                      absl::StrCat("no frame index for ", file.path, ": ", why));
-}
-
-std::string Crc(absl::string_view bytes) {
-  const uint32_t crc = av_crc(av_crc_get_table(AV_CRC_32_IEEE_LE), UINT32_MAX,
-                              reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size());
-  std::string out;
-  for (size_t i = 0; i < kCrcBytes; ++i) out.push_back(static_cast<char>(crc >> (8 * i)));
-  return out;
+constexpr size_t kMd5Bytes = 16;
+std::string Md5(absl::string_view bytes) {
+  std::string digest(kMd5Bytes, '\0');
+  av_md5_sum(reinterpret_cast<uint8_t*>(&digest[0]), reinterpret_cast<const uint8_t*>(bytes.data()),
+             bytes.size());
+  return digest;
 }
 
 // An index is valid only if this is the same as when it was made.
 std::string Header(const FileIdentity& file) {
-  ByteWriter out;
-  out.Bytes(kMagic);
-  out.Unsigned(kFrameIndexFormat);
-  out.Unsigned(avformat_version());
-  out.Unsigned(avcodec_version());
-  out.Bytes(file.path);
-  out.Signed(file.size);
-  out.Signed(file.mtime_ns);
-  return out.Take();
+  return absl::StrCat("NVCINDEX ", kFrameIndexFormat, " ", avformat_version(), " ",
+                      avcodec_version(), " ", file.size, " ", file.mtime_ns, " ", file.path.size(),
+                      " ", file.path, "\n");
 }
 
-bool ReadAll(const std::string& path, std::string* out) {
-  const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+absl::Status NotFound(const FileIdentity& file, absl::string_view why) {
+  return absl::NotFoundError(absl::StrCat("no frame index for ", file.path, ": ", why));
+}
+
+// Reads a file that only this user, or the machine's administrator, can have written.
+bool ReadOwn(const std::string& path, std::string* out) {
+  const FilePtr file(::fdopen(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK), "rb"));
   struct stat status;
-  if (file.get() < 0 || ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) {
+  if (file == nullptr || ::fstat(::fileno(file.get()), &status) != 0 || !S_ISREG(status.st_mode)) {
     return false;
   }
+  const bool own = status.st_uid == ::geteuid() || status.st_uid == 0;
+  if (!own || (status.st_mode & (S_IWGRP | S_IWOTH)) != 0) return false;
   // A hole makes a file of any size cost nothing to whoever puts it here.
   if (status.st_size > std::numeric_limits<int>::max()) return false;
   out->resize(static_cast<size_t>(status.st_size));
-  size_t done = 0;
-  while (done < out->size()) {
-    const ssize_t n = ::read(file.get(), &(*out)[done], out->size() - done);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return false;
-    done += static_cast<size_t>(n);
-  }
-  return true;
+  return std::fread(&(*out)[0], 1, out->size(), file.get()) == out->size();
 }
 
-bool WriteAll(int fd, absl::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t n = ::write(fd, bytes.data(), bytes.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return false;
-    bytes.remove_prefix(static_cast<size_t>(n));
-  }
-  return true;
+absl::Status Unavailable(absl::string_view doing, const std::string& path) {
+  return absl::UnavailableError(absl::StrCat("index cache: ", doing, " ", path, ": ",
+                                             std::generic_category().message(errno)));
 }
 
 absl::Status MakeDirectory(const std::string& path) {
@@ -118,7 +79,7 @@ absl::Status MakeDirectory(const std::string& path) {
     if (end < path.size() && path[end] != '/') continue;
     const std::string part = path.substr(0, end);
     if (::mkdir(part.c_str(), 0700) != 0 && errno != EEXIST && end == path.size()) {
-      return Trouble("can't make the folder", part);
+      return Unavailable("can't make the folder", part);
     }
   }
   return absl::OkStatus();
@@ -127,12 +88,13 @@ absl::Status MakeDirectory(const std::string& path) {
 // Writes under another name and then renames, so that whoever opens `path` sees all bytes.
 absl::Status WriteFile(const std::string& path, absl::string_view bytes) {
   std::string name = absl::StrCat(path, ".XXXXXX");
-  FileDescriptor file(::mkostemp(&name[0], O_CLOEXEC));  // mode 0600
-  if (file.get() < 0) return Trouble("can't write", path);
-  if (WriteAll(file.get(), bytes) && file.Close() && ::rename(name.c_str(), path.c_str()) == 0) {
+  FilePtr file(::fdopen(::mkostemp(&name[0], O_CLOEXEC), "wb"));  // mode 0600
+  if (file == nullptr) return Unavailable("can't write", path);
+  const bool written = std::fwrite(bytes.data(), 1, bytes.size(), file.get()) == bytes.size();
+  if (std::fclose(file.release()) == 0 && written && ::rename(name.c_str(), path.c_str()) == 0) {
     return absl::OkStatus();
   }
-  const absl::Status status = Trouble("can't write", path);
+  const absl::Status status = Unavailable("can't write", path);
   ::unlink(name.c_str());
   return status;
 }
@@ -142,45 +104,28 @@ absl::Status WriteFile(const std::string& path, absl::string_view bytes) {
 IndexCache::IndexCache(std::string directory) : directory_(std::move(directory)) {}
 
 std::string IndexCache::FileName(const std::string& path) const {
-  uint8_t digest[16];
-  av_md5_sum(digest, reinterpret_cast<const uint8_t*>(path.data()), path.size());
-  std::string name = absl::StrCat(directory_, "/");
-  for (const uint8_t byte : digest) {
-    name.push_back("0123456789abcdef"[byte >> 4]);
-    name.push_back("0123456789abcdef"[byte & 15]);
-  }
-  return absl::StrCat(name, ".nvci");
+  return absl::StrCat(directory_, "/", absl::BytesToHexString(Md5(path)), ".nvci");
 }
 
 absl::StatusOr<FrameIndex> IndexCache::Load(const FileIdentity& file) const {
   std::string bytes;
-  if (!ReadAll(FileName(file.path), &bytes)) return NotFound(file, "the cache has none");
+  if (!ReadOwn(FileName(file.path), &bytes)) return NotFound(file, "the cache has none");
   absl::string_view rest = bytes;
-  const std::string header = Header(file);
-  if (rest.substr(0, header.size()) != header) {
+  if (!absl::ConsumePrefix(&rest, Header(file))) {
     return NotFound(
         file, "the stored index is for an earlier state of the file, or another version wrote it");
   }
-  if (rest.size() < header.size() + kCrcBytes ||
-      Crc(rest.substr(0, rest.size() - kCrcBytes)) != rest.substr(rest.size() - kCrcBytes)) {
-    return NotFound(file, "the stored index is damaged");
-  }
-  rest.remove_suffix(kCrcBytes);
-  rest.remove_prefix(header.size());
+  const absl::string_view checksum = rest.substr(0, kMd5Bytes);
+  rest.remove_prefix(checksum.size());
+  if (Md5(rest) != checksum) return NotFound(file, "the stored index is damaged");
   auto index = ParseFrameIndex(rest);
   if (!index.ok()) return NotFound(file, index.status().message());
-  for (const PacketEntry& packet : index->packets()) {
-    if (packet.offset + packet.size > file.size) {
-      return NotFound(file, "the stored index is damaged");
-    }
-  }
   return index;
 }
 
 absl::Status IndexCache::Store(const FileIdentity& file, const FrameIndex& index) const {
   NVC_ASSIGN_OR_RETURN(const std::string body, SerializeFrameIndex(index));
-  std::string bytes = absl::StrCat(Header(file), body);
-  bytes += Crc(bytes);
+  const std::string bytes = absl::StrCat(Header(file), Md5(body), body);
   const std::string path = FileName(file.path);
   const absl::Status status = WriteFile(path, bytes);
   // The folder may be missing. It is made without a check, since another process may make it in
@@ -224,7 +169,7 @@ absl::StatusOr<std::shared_ptr<const FrameIndex>> IndexMemory::Get(const std::st
     return std::move(built).status();
   }
   entry->index = std::make_shared<const FrameIndex>(*std::move(built));
-  Keep(key, entry, MemoryBytes(*entry->index) + sizeof(Entry) + 2 * key.size());
+  Keep(key, entry, entry->index->MemoryBytes() + sizeof(Entry) + 2 * key.size());
   return entry->index;
 }
 

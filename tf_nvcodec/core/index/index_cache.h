@@ -34,13 +34,13 @@ class IndexCache {
   // `directory` is a local folder. The first Store makes it, with access for its owner only.
   explicit IndexCache(std::string directory);
 
-  // Returns NotFound, with the reason, when there is no index, when it is damaged or unreadable, or
-  // when it was made for another size, time, format or version of FFmpeg. It does not apply
-  // FrameIndex::Limits.
+  // Returns NotFound, with the reason, when there is no index, when it is damaged or unreadable,
+  // when others than the user and root may have written it, or when it was made for another size,
+  // time, format or version of FFmpeg. It does not apply FrameIndex::Limits.
   absl::StatusOr<FrameIndex> Load(const FileIdentity& file) const;
 
-  // Returns FailedPrecondition for an index that can't be stored (see SerializeFrameIndex). Errors
-  // of the folder are PermissionDenied, ResourceExhausted (disk full) or Unavailable.
+  // Returns FailedPrecondition for an index that can't be stored (see SerializeFrameIndex), and
+  // Unavailable when the folder can't be written to.
   absl::Status Store(const FileIdentity& file, const FrameIndex& index) const;
 
   // Returns the name of the file that holds the index of `path`.
