@@ -210,7 +210,9 @@ TEST(FrameConverterTest, ElementTypesAndLayouts) {
 
 TEST(FrameConverterTest, EveryWidthUpTo130) {
   for (int width = 1; width <= 130; ++width) {
-    for (AVPixelFormat format : {AV_PIX_FMT_YUV420P, AV_PIX_FMT_YUV420P10, AV_PIX_FMT_YUV444P}) {
+    for (AVPixelFormat format :
+         {AV_PIX_FMT_YUV420P, AV_PIX_FMT_YUV420P10, AV_PIX_FMT_YUV444P, AV_PIX_FMT_NV12,
+          AV_PIX_FMT_P010, AV_PIX_FMT_RGB24, AV_PIX_FMT_BGRA, AV_PIX_FMT_RGB48}) {
       OutputSpec output;
       ExpectMatches(output, format, width, 3);
       output.layout = Layout::kTchw;
@@ -249,9 +251,10 @@ TEST(FrameConverterTest, CopiesAreExact) {
   const Case cases[] = {{AV_PIX_FMT_YUV420P, PixelFormat::kYuv420p},
                         {AV_PIX_FMT_NV12, PixelFormat::kNv12},
                         {AV_PIX_FMT_YUV444P, PixelFormat::kYuv444p},
-                        {AV_PIX_FMT_P010, PixelFormat::kP010}};
+                        {AV_PIX_FMT_P010, PixelFormat::kP010},
+                        {AV_PIX_FMT_RGB24, PixelFormat::kRgb}};
   for (const Case& c : cases) {
-    TestFrame frame(c.from, 67, 35, 1, 3);
+    TestFrame frame(c.from, 167, 35, 1, 3);
     const SourceSpec source = SourceSpec::Of(frame.frame());
     OutputSpec output;
     output.pixel_format = c.to;

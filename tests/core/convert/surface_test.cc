@@ -1,10 +1,11 @@
 #include "tf_nvcodec/core/convert/surface.h"
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "tf_nvcodec/core/ffmpeg/av_ptr.h"
+#include "tests/core/testing/convert_reference.h"
 
 extern "C" {
 #include <libavutil/pixdesc.h>
@@ -12,36 +13,6 @@ extern "C" {
 
 namespace nvc {
 namespace {
-
-// Returns the value of sample (x, y) of component c. Nearby samples differ at every depth.
-int SampleAt(int c, int x, int y, int depth) {
-  return (17 * x + 101 * y + 53 * c + 7) & ((1 << depth) - 1);
-}
-
-AvFramePtr MakeFrame(AVPixelFormat format, int width, int height) {
-  AvFramePtr frame(av_frame_alloc());
-  frame->format = format;
-  frame->width = width;
-  frame->height = height;
-  EXPECT_EQ(av_frame_get_buffer(frame.get(), 64), 0);
-  const AVPixFmtDescriptor* about = av_pix_fmt_desc_get(format);
-  for (int c = 0; c < about->nb_components; ++c) {
-    const bool chroma = c == 1 || c == 2;
-    const int across = chroma ? AV_CEIL_RSHIFT(width, about->log2_chroma_w) : width;
-    const int down = chroma ? AV_CEIL_RSHIFT(height, about->log2_chroma_h) : height;
-    const AVComponentDescriptor& comp = about->comp[c];
-    for (int y = 0; y < down; ++y) {
-      for (int x = 0; x < across; ++x) {
-        uint8_t* const to =
-            frame->data[comp.plane] + y * frame->linesize[comp.plane] + x * comp.step + comp.offset;
-        const int value = SampleAt(c, x, y, comp.depth) << comp.shift;
-        *to = static_cast<uint8_t>(value);
-        if (comp.depth > 8) to[1] = static_cast<uint8_t>(value >> 8);
-      }
-    }
-  }
-  return frame;
-}
 
 int Read(const std::vector<uint8_t>& bytes, const SurfaceLayout& layout, int plane, int x, int y,
          int channel) {
@@ -54,68 +25,76 @@ int Read(const std::vector<uint8_t>& bytes, const SurfaceLayout& layout, int pla
 struct SurfaceCase {
   AVPixelFormat samples;
   SurfaceFormat format;
-  int planes;
+  int planes = 2;
 };
 
-class SurfaceTest : public testing::TestWithParam<SurfaceCase> {};
+void ExpectEverySampleWhereItBelongs(const SurfaceCase& expected, int width, int height) {
+  const AVPixFmtDescriptor* about = av_pix_fmt_desc_get(expected.samples);
+  SCOPED_TRACE(about->name);
+  const TestFrame test(expected.samples, width, height, /*seed=*/5, /*padding=*/6);
+  const AVFrame& frame = test.frame();
+  SurfaceWriter writer(SurfaceColor::kNative);
+  const auto layout = writer.LayoutOf(frame);
+  ASSERT_TRUE(layout.ok()) << layout.status();
+  EXPECT_EQ(layout->format, expected.format);
+  ASSERT_EQ(layout->num_planes, expected.planes);
+  std::vector<uint8_t> bytes(layout->bytes + 1, 0xee);
+  ASSERT_TRUE(writer.Write(frame, *layout, bytes.data()).ok());
+  EXPECT_EQ(bytes[layout->bytes], 0xee);
 
-TEST_P(SurfaceTest, EverySampleIsWhereItBelongs) {
-  for (const auto& [width, height] : {std::pair(16, 8), std::pair(7, 5), std::pair(1, 1)}) {
-    const AvFramePtr frame = MakeFrame(GetParam().samples, width, height);
-    SurfaceWriter writer(SurfaceColor::kNative);
-    const auto layout = writer.LayoutOf(*frame);
-    ASSERT_TRUE(layout.ok()) << layout.status();
-    EXPECT_EQ(layout->format, GetParam().format);
-    ASSERT_EQ(layout->num_planes, GetParam().planes);
-    std::vector<uint8_t> bytes(layout->bytes + 1, 0xee);
-    ASSERT_TRUE(writer.Write(*frame, *layout, bytes.data()).ok());
-    EXPECT_EQ(bytes[layout->bytes], 0xee);
-
-    const AVPixFmtDescriptor* about = av_pix_fmt_desc_get(GetParam().samples);
-    const bool gray = about->nb_components <= 2;
-    const int depth = about->comp[0].depth;
-    const int shift = 8 * layout->sample_bytes - depth;
-    int plane = 0;
-    for (int c = 0; c < 3; ++c) {
-      const bool interleaved = c > 0 && layout->num_planes == 2;
-      plane = interleaved ? 1 : c;
-      const auto& part = layout->planes[static_cast<size_t>(plane)];
-      EXPECT_EQ(part.channels, interleaved ? 2 : 1);
-      for (int y = 0; y < part.height; ++y) {
-        for (int x = 0; x < part.width; ++x) {
-          const int wanted = gray && c > 0 ? 1 << (8 * layout->sample_bytes - 1)
-                                           : SampleAt(c, x, y, depth) << shift;
-          ASSERT_EQ(Read(bytes, *layout, plane, x, y, interleaved ? c - 1 : 0), wanted)
-              << about->name << " " << c << " at " << x << ", " << y;
-        }
+  const int bits = 8 * layout->sample_bytes;
+  for (int c = 0; c < 3; ++c) {
+    const bool interleaved = c > 0 && layout->num_planes == 2;
+    const int plane = interleaved ? 1 : c;
+    const auto& part = layout->planes[static_cast<size_t>(plane)];
+    EXPECT_EQ(part.channels, interleaved ? 2 : 1);
+    // Gray has the middle value for chroma.
+    std::vector<uint16_t> row(static_cast<size_t>(part.width),
+                              static_cast<uint16_t>(1 << (bits - 1)));
+    int shift = 0;
+    for (int y = 0; y < part.height; ++y) {
+      if (c == 0 || about->nb_components > 2) {
+        const uint8_t* planes[4] = {frame.data[0], frame.data[1], frame.data[2], frame.data[3]};
+        av_read_image_line2(row.data(), planes, frame.linesize, about, 0, y, c, part.width, 0, 2);
+        shift = bits - about->comp[0].depth;
+      }
+      for (int x = 0; x < part.width; ++x) {
+        ASSERT_EQ(Read(bytes, *layout, plane, x, y, interleaved ? c - 1 : 0),
+                  row[static_cast<size_t>(x)] << shift)
+            << c << " at " << x << ", " << y;
       }
     }
-    // As a tensor, the surface is [rows, width] with the rows of all planes.
-    EXPECT_EQ(layout->num_dims, 2);
-    EXPECT_EQ(layout->shape[1], width);
-    EXPECT_EQ(static_cast<size_t>(layout->shape[0] * layout->strides[0] * layout->sample_bytes),
-              layout->bytes);
   }
+  // As a tensor, the surface is [rows, width] with the rows of all planes.
+  EXPECT_EQ(layout->num_dims, 2);
+  EXPECT_EQ(layout->shape[1], width);
+  EXPECT_EQ(static_cast<size_t>(layout->shape[0] * layout->strides[0] * layout->sample_bytes),
+            layout->bytes);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Formats, SurfaceTest,
-    testing::Values(SurfaceCase{AV_PIX_FMT_YUV420P, SurfaceFormat::kNv12, 2},
-                    SurfaceCase{AV_PIX_FMT_YUVJ420P, SurfaceFormat::kNv12, 2},
-                    SurfaceCase{AV_PIX_FMT_YUVA420P, SurfaceFormat::kNv12, 2},
-                    SurfaceCase{AV_PIX_FMT_NV12, SurfaceFormat::kNv12, 2},
-                    SurfaceCase{AV_PIX_FMT_NV21, SurfaceFormat::kNv12, 2},
-                    SurfaceCase{AV_PIX_FMT_GRAY8, SurfaceFormat::kNv12, 2},
-                    SurfaceCase{AV_PIX_FMT_YUV420P10LE, SurfaceFormat::kP016, 2},
-                    SurfaceCase{AV_PIX_FMT_YUV420P12LE, SurfaceFormat::kP016, 2},
-                    SurfaceCase{AV_PIX_FMT_YUV420P16LE, SurfaceFormat::kP016, 2},
-                    SurfaceCase{AV_PIX_FMT_P010LE, SurfaceFormat::kP016, 2},
-                    SurfaceCase{AV_PIX_FMT_GRAY12LE, SurfaceFormat::kP016, 2},
-                    SurfaceCase{AV_PIX_FMT_YUV422P, SurfaceFormat::kNv16, 2},
-                    SurfaceCase{AV_PIX_FMT_YUV422P10LE, SurfaceFormat::kP216, 2},
-                    SurfaceCase{AV_PIX_FMT_YUV444P, SurfaceFormat::kYuv444, 3},
-                    SurfaceCase{AV_PIX_FMT_YUV444P10LE, SurfaceFormat::kYuv444In16, 3},
-                    SurfaceCase{AV_PIX_FMT_YUV444P12LE, SurfaceFormat::kYuv444In16, 3}));
+TEST(SurfaceTest, EverySampleIsWhereItBelongs) {
+  const SurfaceCase cases[] = {{AV_PIX_FMT_YUV420P, SurfaceFormat::kNv12},
+                               {AV_PIX_FMT_YUVJ420P, SurfaceFormat::kNv12},
+                               {AV_PIX_FMT_YUVA420P, SurfaceFormat::kNv12},
+                               {AV_PIX_FMT_NV12, SurfaceFormat::kNv12},
+                               {AV_PIX_FMT_NV21, SurfaceFormat::kNv12},
+                               {AV_PIX_FMT_GRAY8, SurfaceFormat::kNv12},
+                               {AV_PIX_FMT_YUV420P10LE, SurfaceFormat::kP016},
+                               {AV_PIX_FMT_YUV420P12LE, SurfaceFormat::kP016},
+                               {AV_PIX_FMT_YUV420P16LE, SurfaceFormat::kP016},
+                               {AV_PIX_FMT_P010LE, SurfaceFormat::kP016},
+                               {AV_PIX_FMT_GRAY12LE, SurfaceFormat::kP016},
+                               {AV_PIX_FMT_YUV422P, SurfaceFormat::kNv16},
+                               {AV_PIX_FMT_YUV422P10LE, SurfaceFormat::kP216},
+                               {AV_PIX_FMT_YUV444P, SurfaceFormat::kYuv444, 3},
+                               {AV_PIX_FMT_YUV444P10LE, SurfaceFormat::kYuv444In16, 3},
+                               {AV_PIX_FMT_YUV444P12LE, SurfaceFormat::kYuv444In16, 3}};
+  for (const SurfaceCase& expected : cases) {
+    for (const auto& [width, height] : {std::pair(16, 8), {7, 5}, {1, 1}}) {
+      ExpectEverySampleWhereItBelongs(expected, width, height);
+    }
+  }
+}
 
 TEST(SurfaceLayoutTest, Nv12OfEvenSizeHasNoGaps) {
   const auto layout = SurfaceLayout::Of(AV_PIX_FMT_YUV420P, SurfaceColor::kNative, 1920, 1080);
@@ -152,11 +131,11 @@ TEST(SurfaceLayoutTest, RefusesFormatsWithoutASurface) {
 TEST(SurfaceWriterTest, FramesMayChangeTheirSize) {
   SurfaceWriter writer(SurfaceColor::kRgb);
   for (const auto& [width, height] : {std::pair(8, 4), std::pair(6, 6), std::pair(8, 4)}) {
-    const AvFramePtr frame = MakeFrame(AV_PIX_FMT_YUV444P, width, height);
-    const auto layout = writer.LayoutOf(*frame);
+    const TestFrame test(AV_PIX_FMT_YUV444P, width, height, /*seed=*/5);
+    const auto layout = writer.LayoutOf(test.frame());
     ASSERT_TRUE(layout.ok());
     std::vector<uint8_t> bytes(layout->bytes);
-    EXPECT_TRUE(writer.Write(*frame, *layout, bytes.data()).ok());
+    EXPECT_TRUE(writer.Write(test.frame(), *layout, bytes.data()).ok());
   }
 }
 

@@ -50,7 +50,7 @@ TEST(RowSinkTest, EveryOrientationSizeAndPixel) {
           const std::vector<uint8_t> from = Pixels(width * height, pixel_bytes);
           std::vector<uint8_t> to(from.size() + 16, 0xa5);
           RowSink sink(orientation, width, height, pixel_bytes);
-          sink.Begin(to.data());
+          sink.Begin(to.data(), sink.shown_row_bytes());
           const size_t row_bytes = width * pixel_bytes;
           for (int y = 0; y < height; ++y) {
             std::copy_n(from.data() + y * row_bytes, row_bytes, sink.Row(y));

@@ -27,9 +27,9 @@ struct Row {
 };
 
 // Returns the outputs of all kernels for one row, with some bytes after each that must not change.
-template <typename T, typename Chroma, typename Planar, typename Packed, typename Gray>
-std::vector<uint8_t> RunKernels(const Row& row, bool stream, Chroma chroma, Planar planar,
-                                Packed packed, Gray gray, void (*fence)()) {
+template <typename T>
+std::vector<uint8_t> RunKernels(const SampleToRgbKernels<T>& kernels, void (*fence)(),
+                                const Row& row, bool stream) {
   const YuvRgbFactors factors = MakeYuvRgbFactors(
       MakeYuvToRgb(ColorSpace::kBt2020, ColorRange::kLimited, row.depth), row.depth);
   const int chroma_count = (row.count + row.log2) >> row.log2;
@@ -37,15 +37,15 @@ std::vector<uint8_t> RunKernels(const Row& row, bool stream, Chroma chroma, Plan
   const std::vector<T> cb = RandomRow<T>(chroma_count, row.depth, 2);
   const std::vector<T> cr = RandomRow<T>(chroma_count, row.depth, 3);
   ChromaTerms terms(row.count);
-  chroma(factors, cb.data(), cr.data(), row.log2, row.count, &terms);
+  kernels.chroma(factors, cb.data(), cr.data(), row.log2, row.count, &terms);
   const int stride = (row.count + 31) / 32 * 32 + kRoom;
   std::vector<uint8_t> out(7 * stride + 32, kUnwritten);
   uint8_t* at = out.data() + (32 - reinterpret_cast<uintptr_t>(out.data()) % 32) % 32;
   const size_t lead = at - out.data();
   uint8_t* const planes[3] = {at, at + stride, at + 2 * stride};
-  planar(factors, luma.data(), terms, row.count, stream, planes);
-  packed(factors, luma.data(), terms, row.count, row.bgr, stream, at + 3 * stride);
-  gray(factors, luma.data(), row.count, at + 6 * stride);
+  kernels.planar(factors, luma.data(), terms, row.count, stream, planes);
+  kernels.packed(factors, luma.data(), terms, row.count, row.bgr, stream, at + 3 * stride);
+  kernels.gray(factors, luma.data(), row.count, at + 6 * stride);
   fence();
   out.erase(out.begin(), out.begin() + lead);
   out.resize(7 * stride);
@@ -53,10 +53,8 @@ std::vector<uint8_t> RunKernels(const Row& row, bool stream, Chroma chroma, Plan
 }
 
 std::vector<uint8_t> RunKernels(const YuvRgbKernels& k, const Row& row, bool stream) {
-  if (row.depth == 8) {
-    return RunKernels<uint8_t>(row, stream, k.chroma8, k.planar8, k.packed8, k.gray8, k.fence);
-  }
-  return RunKernels<uint16_t>(row, stream, k.chroma16, k.planar16, k.packed16, k.gray16, k.fence);
+  return row.depth == 8 ? RunKernels(k.bytes, k.fence, row, stream)
+                        : RunKernels(k.words, k.fence, row, stream);
 }
 
 TEST(YuvRgbRowsTest, VectorsGiveTheSameBitsAtEveryWidth) {
@@ -92,8 +90,8 @@ TEST(YuvRgbRowsTest, WithinOneOfTheEquationsForAllCodes) {
         for (int v = 0; v < 256; v += 5) {
           std::fill(cb.begin(), cb.end(), static_cast<uint8_t>(u));
           std::fill(cr.begin(), cr.end(), static_cast<uint8_t>(v));
-          kernels.chroma8(factors, cb.data(), cr.data(), 0, 256, &terms);
-          kernels.packed8(factors, luma.data(), terms, 256, false, false, out.data());
+          kernels.bytes.chroma(factors, cb.data(), cr.data(), 0, 256, &terms);
+          kernels.bytes.packed(factors, luma.data(), terms, 256, false, false, out.data());
           for (int i = 0; i < 256 * 3; ++i) {
             const double* m = exact.matrix[i % 3];
             const double value = m[0] * (i / 3 - exact.luma_offset) +
@@ -118,7 +116,7 @@ TEST(YuvRgbRowsTest, NoChromaIsGray) {
   const std::vector<uint8_t> luma = RandomRow<uint8_t>(77, 8, 4);
   const ChromaTerms terms(77);
   std::vector<uint8_t> out(3 * 77);
-  kernels.packed8(factors, luma.data(), terms, 77, false, false, out.data());
+  kernels.bytes.packed(factors, luma.data(), terms, 77, false, false, out.data());
   for (int i = 0; i < 3 * 77; ++i) ASSERT_EQ(out[i], luma[i / 3]);
 }
 

@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tf_nvcodec/core/base/cancelled.h"
@@ -14,7 +16,10 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
+
+constexpr char kNoNvenc[] = "no NVENC on NVIDIA H200 (NVENCSTATUS 2)";
+
+MATCHER(SaysWhat, "") { return absl::StrContains(std::get<0>(arg), std::get<1>(arg)); }
 
 // Runs one encode. Functions of the test stand in for the machine's GPU and encoders.
 class EncodeBackendTest : public ::testing::Test {
@@ -42,16 +47,20 @@ class EncodeBackendTest : public ::testing::Test {
     };
   }
 
-  absl::Status Run(EncodeBackend backend) {
+  // Encodes, and expects these encoders to run and these words for each time that `say` is called.
+  absl::Status Run(EncodeBackend backend, const std::vector<std::string>& ran,
+                   const std::vector<std::string>& words = {}) {
     std::string out;
     StringBytes bytes(&out);
+    std::vector<std::string> said;
+    ran_.clear();
     const auto timing = FrameTiming::FromFps(25);
-    return EncodeWith(engines_, backend, frames_, *timing, options_, nullptr, &bytes,
-                      [this](const std::string& why) { said_.push_back(why); });
-  }
-
-  void SetUp() override {
-    if (!FindNvencEncoder(options_.codec).ok()) GTEST_SKIP() << "libavcodec has no NVENC";
+    const absl::Status status =
+        EncodeWith(engines_, backend, frames_, *timing, options_, nullptr, &bytes,
+                   [&](const std::string& why) { said.push_back(why); });
+    EXPECT_EQ(ran_, ran);
+    EXPECT_THAT(said, testing::Pointwise(SaysWhat(), words));
+    return status;
   }
 
   std::vector<uint8_t> memory_;
@@ -61,7 +70,16 @@ class EncodeBackendTest : public ::testing::Test {
   EncodeEngines engines_;
   absl::Status no_gpu_, nvenc_result_, cpu_result_;
   int asked_ = 0;
-  std::vector<std::string> ran_, said_;
+  std::vector<std::string> ran_;
+};
+
+// For tests that need this machine's libavcodec to have NVENC's encoders, with or without a GPU.
+class NvencBackendTest : public EncodeBackendTest {
+  void SetUp() override {
+    for (const EncodeCodec codec : {EncodeCodec::kH264, EncodeCodec::kHevc}) {
+      if (!FindNvencEncoder(codec).ok()) GTEST_SKIP() << "libavcodec has no NVENC";
+    }
+  }
 };
 
 TEST_F(EncodeBackendTest, Names) {
@@ -72,64 +90,25 @@ TEST_F(EncodeBackendTest, Names) {
               HasSubstr("auto, cpu, nvenc"));
 }
 
-TEST_F(EncodeBackendTest, WhoEncodesAndWhatIsSaid) {
-  constexpr EncodeBackend kAuto = EncodeBackend::kAuto, kNvenc = EncodeBackend::kNvenc;
-  const absl::Status ok, small = absl::UnimplementedError("no frames that small"),
-                         nan = absl::InvalidArgumentError("NaN"),
-                         says_nan = absl::InvalidArgumentError("NaN, says NVENC"),
-                         cancelled = absl::CancelledError("cancelled"),
-                         none = absl::FailedPreconditionError("no NVENC on NVIDIA H200");
-  const absl::Status refused = absl::FailedPreconditionError(
-      "backend=\"nvenc\": no NVENC on NVIDIA H200; backend=\"auto\" or \"cpu\" encodes on the CPU");
-  const struct {
-    EncodeBackend backend;
-    bool tries;
-    absl::Status find, nvenc, cpu, want;
-    std::vector<std::string> ran, said;
-  } cases[] = {
-      {EncodeBackend::kCpu, true, none, ok, ok, ok, {"cpu"}, {}},
-      {kAuto, false, none, ok, ok, ok, {"cpu"}, {}},
-      {kAuto, true, ok, ok, ok, ok, {"nvenc"}, {}},
-      {kAuto, true, ok, small, ok, ok, {"nvenc", "cpu"}, {"no frames that small"}},
-      {kAuto, true, none, ok, ok, ok, {"cpu"}, {"no NVENC on NVIDIA H200"}},
-      {kAuto, true, ok, cancelled, ok, cancelled, {"nvenc"}, {}},
-      {kAuto, true, ok, says_nan, nan, nan, {"nvenc", "cpu"}, {}},
-      {kNvenc, true, ok, ok, ok, ok, {"nvenc"}, {}},
-      {kNvenc, true, ok, says_nan, ok, says_nan, {"nvenc"}, {}},
-      {kNvenc, true, none, ok, ok, refused, {}, {}},
-  };
-  for (const auto& one : cases) {
-    SCOPED_TRACE(&one - cases);
-    engines_.auto_tries_nvenc = one.tries;
-    no_gpu_ = one.find;
-    nvenc_result_ = one.nvenc;
-    cpu_result_ = one.cpu;
-    asked_ = 0;
-    ran_.clear();
-    said_.clear();
-    EXPECT_EQ(Run(one.backend), one.want);
-    EXPECT_EQ(ran_, one.ran);
-    EXPECT_EQ(said_, one.said);
-    EXPECT_EQ(asked_ > 0, one.backend == kNvenc || (one.backend == kAuto && one.tries));
-  }
+TEST_F(EncodeBackendTest, TheCpuAsksNoGpuAndAutoIsTheCpuUnlessSwitchedOn) {
+  EXPECT_TRUE(Run(EncodeBackend::kCpu, {"cpu"}).ok());
+  engines_.auto_tries_nvenc = false;
+  EXPECT_TRUE(Run(EncodeBackend::kAuto, {"cpu"}).ok());
+  EXPECT_EQ(asked_, 0);
 }
 
-TEST_F(EncodeBackendTest, AutoTakesNvencWithPlainOptionsAndTags) {
+TEST_F(NvencBackendTest, AutoTakesNvencForPlainCallsAndTags) {
   options_.gop = 10;
   options_.bitrate = 500000;
+  EXPECT_TRUE(Run(EncodeBackend::kAuto, {"nvenc"}).ok());
   options_.codec_options = {{"color_trc", "smpte2084"}, {"sar", "4/3"}};
-  EXPECT_TRUE(Run(EncodeBackend::kAuto).ok());
-  EXPECT_THAT(ran_, ElementsAre("nvenc"));
+  EXPECT_TRUE(Run(EncodeBackend::kAuto, {"nvenc"}).ok());
 }
 
-TEST_F(EncodeBackendTest, AutoUsesTheCpuForOptionsWithAnotherMeaning) {
+TEST_F(NvencBackendTest, AutoUsesTheCpuForOptionsWithAnotherMeaning) {
   const EncodeOptions plain = options_;
   const auto expect = [&](const char* words) {
-    ran_.clear();
-    said_.clear();
-    EXPECT_TRUE(Run(EncodeBackend::kAuto).ok()) << words;
-    EXPECT_THAT(ran_, ElementsAre("cpu"));
-    EXPECT_THAT(said_, ElementsAre(HasSubstr(words)));
+    EXPECT_TRUE(Run(EncodeBackend::kAuto, {"cpu"}, {words}).ok()) << words;
     options_ = plain;
   };
   options_.quality = 20;
@@ -148,14 +127,34 @@ TEST_F(EncodeBackendTest, AutoUsesTheCpuForOptionsWithAnotherMeaning) {
   EXPECT_EQ(asked_, 0);
 }
 
-TEST_F(EncodeBackendTest, ACodecThatTheGpuLacksIsNamed) {
+TEST_F(NvencBackendTest, AutoFallsBackUnlessItIsCancelledOrTheCpuFailsToo) {
+  nvenc_result_ = absl::UnimplementedError("no frames that small");
+  EXPECT_TRUE(Run(EncodeBackend::kAuto, {"nvenc", "cpu"}, {"no frames that small"}).ok());
+  cpu_result_ = absl::InvalidArgumentError("NaN");
+  EXPECT_EQ(Run(EncodeBackend::kAuto, {"nvenc", "cpu"}), cpu_result_);
+  cpu_result_ = absl::OkStatus();
+  nvenc_result_ = absl::CancelledError("cancelled");
+  EXPECT_EQ(Run(EncodeBackend::kAuto, {"nvenc"}), nvenc_result_);
+  no_gpu_ = absl::FailedPreconditionError(kNoNvenc);
+  EXPECT_TRUE(Run(EncodeBackend::kAuto, {"cpu"}, {kNoNvenc}).ok());
+}
+
+TEST_F(NvencBackendTest, NvencNeverFallsBack) {
+  EXPECT_TRUE(Run(EncodeBackend::kNvenc, {"nvenc"}).ok());
+  nvenc_result_ = absl::InvalidArgumentError("bad frames");
+  EXPECT_EQ(Run(EncodeBackend::kNvenc, {"nvenc"}), nvenc_result_);
+  no_gpu_ = absl::FailedPreconditionError(kNoNvenc);
+  EXPECT_EQ(
+      Run(EncodeBackend::kNvenc, {}),
+      absl::FailedPreconditionError(absl::StrCat(
+          "backend=\"nvenc\": ", kNoNvenc, "; backend=\"auto\" or \"cpu\" encodes on the CPU")));
+  no_gpu_ = absl::OkStatus();
   options_.codec = EncodeCodec::kHevc;
   gpu_.codecs = {"h264"};
-  const absl::Status status = Run(EncodeBackend::kNvenc);
-  EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented);
-  EXPECT_THAT(std::string(status.message()),
+  const absl::Status lacks = Run(EncodeBackend::kNvenc, {});
+  EXPECT_EQ(lacks.code(), absl::StatusCode::kUnimplemented);
+  EXPECT_THAT(std::string(lacks.message()),
               HasSubstr("the NVENC of NVIDIA L4 encodes h264, not hevc"));
-  EXPECT_THAT(ran_, IsEmpty());
 }
 
 // The tests below ask a fake NVENC driver, whose functions use these variables.
@@ -189,33 +188,27 @@ NvencDriver MadeUpNvenc() {
   return nvenc;
 }
 
-TEST(NvencCodecsTest, ListsTheCodecs) {
-  open_status = NV_ENC_SUCCESS;
-  guids = {NV_ENC_CODEC_H264_GUID, GUID{1, 2, 3, {4}}, NV_ENC_CODEC_HEVC_GUID};
-  const auto codecs = NvencCodecs(MadeUpNvenc(), nullptr, "NVIDIA L4");
-  ASSERT_TRUE(codecs.ok()) << codecs.status();
-  EXPECT_THAT(*codecs, ElementsAre("h264", "hevc"));
+// Asks a driver that opens sessions with this status and has these codecs.
+absl::StatusOr<std::vector<std::string>> Codecs(NVENCSTATUS status, std::vector<GUID> has,
+                                                const std::string& gpu) {
+  open_status = status;
+  guids = std::move(has);
+  const auto codecs = NvencCodecs(MadeUpNvenc(), nullptr, gpu);
   EXPECT_EQ(sessions, 0);
+  return codecs;
 }
 
-TEST(NvencCodecsTest, NamesAGpuWithoutNvenc) {
-  open_status = NV_ENC_ERR_UNSUPPORTED_DEVICE;
-  const auto none = NvencCodecs(MadeUpNvenc(), nullptr, "NVIDIA H200");
-  EXPECT_EQ(none.status().code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_EQ(none.status().message(), "no NVENC on NVIDIA H200 (NVENCSTATUS 2)");
-  EXPECT_EQ(sessions, 0);
-  open_status = NV_ENC_SUCCESS;
-  guids.clear();
-  EXPECT_THAT(std::string(NvencCodecs(MadeUpNvenc(), nullptr, "NVIDIA A100").status().message()),
+TEST(NvencCodecsTest, ListsTheCodecsOrSaysWhyThereAreNone) {
+  EXPECT_THAT(Codecs(NV_ENC_SUCCESS,
+                     {NV_ENC_CODEC_H264_GUID, GUID{1, 2, 3, {4}}, NV_ENC_CODEC_HEVC_GUID}, "L4")
+                  .value(),
+              ElementsAre("h264", "hevc"));
+  EXPECT_EQ(Codecs(NV_ENC_ERR_UNSUPPORTED_DEVICE, {}, "NVIDIA H200").status(),
+            absl::FailedPreconditionError(kNoNvenc));
+  EXPECT_THAT(std::string(Codecs(NV_ENC_SUCCESS, {}, "NVIDIA A100").status().message()),
               HasSubstr("no NVENC on NVIDIA A100"));
-  EXPECT_EQ(sessions, 0);
-}
-
-TEST(NvencCodecsTest, ABusyNvencIsNotAMissingOne) {
-  open_status = NV_ENC_ERR_OUT_OF_MEMORY;
-  EXPECT_EQ(NvencCodecs(MadeUpNvenc(), nullptr, "a GPU").status().code(),
-            absl::StatusCode::kResourceExhausted);
-  EXPECT_EQ(sessions, 0);
+  // A busy NVENC is not a missing one.
+  EXPECT_TRUE(absl::IsResourceExhausted(Codecs(NV_ENC_ERR_OUT_OF_MEMORY, {}, "L4").status()));
 }
 
 TEST(NvencCapabilitiesTest, ReturnsTheDriversAnswers) {
@@ -248,13 +241,11 @@ TEST(NvencCapabilitiesTest, ReturnsTheDriversAnswers) {
 TEST(NvencCapabilitiesTest, NamesAMissingCodecAndAGpuWithoutNvenc) {
   open_status = NV_ENC_SUCCESS;
   guids = {NV_ENC_CODEC_H264_GUID};
-  const auto no_codec = NvencCapabilities(MadeUpNvenc(), nullptr, "NVIDIA L4", "av1");
-  EXPECT_EQ(no_codec.status().code(), absl::StatusCode::kUnimplemented);
-  EXPECT_EQ(no_codec.status().message(), "the NVENC of NVIDIA L4 has no encoder of av1");
+  EXPECT_EQ(NvencCapabilities(MadeUpNvenc(), nullptr, "NVIDIA L4", "av1").status(),
+            absl::UnimplementedError("the NVENC of NVIDIA L4 has no encoder of av1"));
   open_status = NV_ENC_ERR_UNSUPPORTED_DEVICE;
-  const auto none = NvencCapabilities(MadeUpNvenc(), nullptr, "NVIDIA H200", "h264");
-  EXPECT_EQ(none.status().code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_EQ(none.status().message(), "no NVENC on NVIDIA H200 (NVENCSTATUS 2)");
+  EXPECT_EQ(NvencCapabilities(MadeUpNvenc(), nullptr, "NVIDIA H200", "h264").status(),
+            absl::FailedPreconditionError(kNoNvenc));
   EXPECT_EQ(sessions, 0);
 }
 

@@ -18,10 +18,6 @@ class ChromaUpsampler {
   // of 2^log2_width.
   ChromaUpsampler(PlaneReader reader, ChromaSiting siting, int left, int width);
 
-  static bool CanUpsample(const PlaneReader& reader) {
-    return reader.log2_width() <= 1 && reader.log2_height() <= 1;
-  }
-
   // Call this before the first row of each frame.
   void Begin();
   // Returns the chroma of the pixels in luma row y, as fractions of 2^depth with 15 bits. Valid

@@ -82,10 +82,11 @@ Axis VerticalAxis(const OutputSpec& output, const SourceSpec& source, const Geom
 }
 
 PlaneResampler MakeResampler(const OutputSpec& output, const SourceSpec& source,
-                             const Geometry& geometry, int component, int output_log2) {
+                             const Geometry& geometry, int component, int output_log2_width,
+                             int output_log2_height) {
   PlaneReader reader(source.format, source.width, source.height, component);
-  Axis x = HorizontalAxis(output, source, geometry, reader, output_log2);
-  Axis y = VerticalAxis(output, source, geometry, reader, output_log2);
+  Axis x = HorizontalAxis(output, source, geometry, reader, output_log2_width);
+  Axis y = VerticalAxis(output, source, geometry, reader, output_log2_height);
   return PlaneResampler(std::move(reader), std::move(x), std::move(y));
 }
 

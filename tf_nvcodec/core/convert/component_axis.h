@@ -26,7 +26,8 @@ Axis VerticalAxis(const OutputSpec& output, const SourceSpec& source, const Geom
                   const PlaneReader& reader, int output_log2);
 
 PlaneResampler MakeResampler(const OutputSpec& output, const SourceSpec& source,
-                             const Geometry& geometry, int component, int output_log2);
+                             const Geometry& geometry, int component, int output_log2_width,
+                             int output_log2_height);
 
 }  // namespace nvc
 

@@ -85,19 +85,6 @@ ImageMaps MakeImageMaps(const ConversionPlan& plan) {
   return maps;
 }
 
-YuvLayout YuvLayoutOf(PixelFormat format) {
-  switch (format) {
-    case PixelFormat::kNv12:
-      return {1, true, 8, 0};
-    case PixelFormat::kP010:
-      return {1, true, 10, 6};
-    case PixelFormat::kYuv444p:
-      return {0, false, 8, 0};
-    default:
-      return {1, false, 8, 0};
-  }
-}
-
 LinearMap MakePlaneMap(const ConversionPlan& plan, int component, int output_depth) {
   LinearMap map;
   map.low = 0;

@@ -27,15 +27,6 @@ struct ImageMaps {
 };
 ImageMaps MakeImageMaps(const ConversionPlan& plan);
 
-// How the planes of a packed YUV format are laid out.
-struct YuvLayout {
-  int chroma_log2;
-  bool interleaved;  // Cb and Cr share a plane
-  int depth;
-  int shift;  // of a code value in its element, in bits
-};
-YuvLayout YuvLayoutOf(PixelFormat format);
-
 // Returns the map to code values of `component` with `output_depth` bits, for packed YUV outputs.
 // Its inputs are the source's three components if the source is RGB, none for the chroma of a gray
 // source, else the same component.

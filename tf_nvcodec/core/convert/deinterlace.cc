@@ -69,14 +69,6 @@ class BobConverter : public FrameConverter {
     if (first < 0) return converter_->Convert(frame, out);
     NVC_RETURN_IF_ERROR(CheckFrame(frame, source()));
     NVC_RETURN_IF_ERROR(Reserve());
-    // av_frame_copy_props would add to the properties of the last frame.
-    while (progressive_->nb_side_data > 0) {
-      av_frame_remove_side_data(progressive_.get(), progressive_->side_data[0]->type);
-    }
-    av_dict_free(&progressive_->metadata);
-    if (av_frame_copy_props(progressive_.get(), &frame) < 0) {
-      return absl::ResourceExhaustedError("out of memory for a deinterlaced frame");
-    }
     for (int plane = 0; plane < av_pix_fmt_count_planes(source().format); ++plane) {
       KeepField(frame, plane, first);
     }

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "tf_nvcodec/core/rows/unpack_rows.h"
+#include "tf_nvcodec/core/rows/pack_rows.h"
 
 extern "C" {
 #include <libavutil/frame.h>
@@ -39,10 +39,6 @@ class PlaneReader {
   int depth() const { return depth_; }
   // True if samples are uint16_t, false if they are uint8_t.
   bool wide() const { return wide_; }
-  // The component as av_pix_fmt_desc_get describes it, and whether its words have the other byte
-  // order than the machine.
-  const AVComponentDescriptor& stored() const { return component_; }
-  bool swapped() const { return swapped_; }
 
   // Returns samples [left, left + count) of row y, as code values of depth() bits. They lie in the
   // frame, or in this reader's buffer number `buffer` until that is used again.
@@ -51,17 +47,21 @@ class PlaneReader {
   void ReserveBuffers(int buffers);
 
  private:
-  enum class Unpacking { kNone, kBytes, kWords, kLongWords, kPalette, kBits };
+  // Where samples lie: side by side, apart from one another as in RGB24 and P010, or in a rare
+  // format (palettes, single bits, the other byte order), which FFmpeg's own functions unpack.
+  enum class Storage { kTogether, kApart, kRare };
 
-  const UnpackKernels* kernels_;
+  void UnpackRare(const AVFrame& frame, int y, int left, int count, uint16_t* samples) const;
+
+  const PackKernels* kernels_;
+  AVPixelFormat format_;
   const AVPixFmtDescriptor* descriptor_;
-  AVComponentDescriptor component_;
-  int index_;
-  bool white_is_zero_;
+  int component_;
+  bool palette_;
   int width_, height_, log2_width_, log2_height_;
   int depth_;
-  bool wide_, swapped_;
-  Unpacking unpacking_;
+  Storage storage_;
+  bool wide_;
   std::vector<uint16_t> buffers_;  // rows of width_; hold bytes if samples are not wide
 };
 

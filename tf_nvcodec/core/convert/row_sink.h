@@ -16,8 +16,12 @@ class RowSink {
   // `width` and `height` are those of the stored picture.
   RowSink(Orientation orientation, int width, int height, size_t pixel_bytes);
 
-  // Starts a picture. `out` has width * height * pixel_bytes bytes.
-  void Begin(void* out);
+  // The size of a row of the picture as shown.
+  ptrdiff_t shown_row_bytes() const {
+    return (orientation_.turned ? height_ : width_) * pixel_bytes_;
+  }
+  // Starts a picture. Its rows as shown are `stride` bytes apart.
+  void Begin(void* out, ptrdiff_t stride);
   // Returns where to write row y, exactly `width` pixels. Rows come in ascending order.
   uint8_t* Row(int y);
   // Tells that row y is written.
@@ -32,6 +36,7 @@ class RowSink {
   Orientation orientation_;
   int width_, height_;
   size_t pixel_bytes_, row_bytes_;
+  ptrdiff_t stride_ = 0;
   int band_;  // rows gathered before they are written as columns
   uint8_t* out_ = nullptr;
   std::vector<uint8_t> rows_;

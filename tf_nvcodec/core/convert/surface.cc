@@ -1,10 +1,12 @@
 #include "tf_nvcodec/core/convert/surface.h"
 
 #include <algorithm>
-#include <cstring>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "tf_nvcodec/core/base/status.h"
+#include "tf_nvcodec/core/convert/plane_reader.h"
+#include "tf_nvcodec/core/rows/pack_rows.h"
 
 extern "C" {
 #include <libavutil/pixdesc.h>
@@ -41,6 +43,46 @@ void AddPlane(int height, int width, int channels, size_t stride, SurfaceLayout*
   layout->planes[static_cast<size_t>(layout->num_planes++)] = {layout->bytes, height, width,
                                                                channels, stride};
   layout->bytes += stride * static_cast<size_t>(height);
+}
+
+// Writes the components of `readers` as one plane. Words have their samples in the high bits.
+void WritePlane(const AVFrame& frame, const SurfaceLayout::Plane& plane, int sample_bytes,
+                std::vector<PlaneReader>* readers, uint8_t* out) {
+  const PackKernels& kernels = GetPackKernels(BestSimd());
+  const size_t row_bytes = static_cast<size_t>(plane.width * plane.channels * sample_bytes);
+  std::vector<uint16_t> shifted[2];
+  for (int y = 0; y < plane.height; ++y, out += plane.stride) {
+    const uint8_t* bytes[3] = {nullptr, nullptr, nullptr};
+    const uint16_t* words[3] = {nullptr, nullptr, nullptr};
+    for (size_t c = 0; c < readers->size(); ++c) {
+      PlaneReader& reader = (*readers)[c];
+      const void* const row = reader.Row(frame, y, 0, plane.width);
+      if (sample_bytes == 1) {
+        bytes[c] = static_cast<const uint8_t*>(row);
+        continue;
+      }
+      shifted[c].resize(static_cast<size_t>(plane.width));
+      kernels.scale_words(static_cast<const uint16_t*>(row), 0, 0xffff, 16 - reader.depth(),
+                          plane.width, shifted[c].data());
+      words[c] = shifted[c].data();
+    }
+    if (sample_bytes == 1) {
+      kernels.interleave_bytes(bytes, plane.channels, plane.width, out);
+    } else {
+      kernels.interleave_words(words, plane.channels, plane.width,
+                               reinterpret_cast<uint16_t*>(out));
+    }
+    std::fill(out + row_bytes, out + plane.stride, uint8_t{0});
+  }
+}
+
+// Fills `bytes` bytes with the samples of no colour.
+void FillWithMiddle(int sample_bytes, size_t bytes, uint8_t* out) {
+  if (sample_bytes == 1) {
+    std::fill_n(out, bytes, uint8_t{0x80});
+  } else {
+    std::fill_n(reinterpret_cast<uint16_t*>(out), bytes / 2, uint16_t{0x8000});
+  }
 }
 
 void SetRgb(SurfaceColor color, SurfaceLayout* layout) {
@@ -92,7 +134,6 @@ void SetYuv(SurfaceLayout* layout) {
 
 absl::StatusOr<SurfaceLayout> SurfaceLayout::Of(AVPixelFormat samples, SurfaceColor color,
                                                 int width, int height) {
-  constexpr int kMaxSide = 65536;  // keeps every count well inside an int
   if (width <= 0 || height <= 0 || width > kMaxSide || height > kMaxSide) {
     return absl::UnimplementedError(
         absl::StrCat("frames of ", width, "x", height,
@@ -112,108 +153,25 @@ absl::StatusOr<SurfaceLayout> SurfaceLayout::Of(AVPixelFormat samples, SurfaceCo
   return layout;
 }
 
-namespace {
-
-// Copies samples that are `step` elements apart, shifted to the high bits.
-template <typename T>
-void CopyRow(const T* from, int step, int shift, int count, T* to) {
-  if (step == 1 && shift == 0) {
-    std::memcpy(to, from, sizeof(T) * static_cast<size_t>(count));
-  } else if (step == 1) {
-    for (int x = 0; x < count; ++x) to[x] = static_cast<T>(from[x] << shift);
-  } else {
-    for (int x = 0; x < count; ++x) to[x] = static_cast<T>(from[x * step] << shift);
-  }
-}
-
-template <typename T>
-void InterleaveRow(const T* u, const T* v, int step, int shift, int count, T* to) {
-  if (step == 1) {
-    for (int x = 0; x < count; ++x) {
-      to[2 * x] = static_cast<T>(u[x] << shift);
-      to[2 * x + 1] = static_cast<T>(v[x] << shift);
-    }
-    return;
-  }
-  for (int x = 0; x < count; ++x) {
-    to[2 * x] = static_cast<T>(u[x * step] << shift);
-    to[2 * x + 1] = static_cast<T>(v[x * step] << shift);
-  }
-}
-
-template <typename T>
-class YuvWriter {
- public:
-  YuvWriter(const AVFrame& frame, const SurfaceLayout& layout, uint8_t* out)
-      : frame_(frame),
-        layout_(layout),
-        out_(out),
-        about_(*av_pix_fmt_desc_get(static_cast<AVPixelFormat>(frame.format))),
-        // The bits that the format leaves free at the top of a sample.
-        shift_(static_cast<int>(8 * sizeof(T)) - about_.comp[0].depth - about_.comp[0].shift) {}
-
-  void Write() const {
-    const auto& luma = layout_.planes[0];
-    const size_t row_samples = luma.stride / sizeof(T);
-    for (int y = 0; y < luma.height; ++y) {
-      T* const to = Target(luma, y);
-      CopyRow(Source(0, y), Step(0), shift_, luma.width, to);
-      std::fill(to + luma.width, to + row_samples, T{0});
-    }
-    if (about_.nb_components <= 2) return FillChroma();
-    if (layout_.num_planes == 2) {
-      const auto& chroma = layout_.planes[1];
-      for (int y = 0; y < chroma.height; ++y) {
-        InterleaveRow(Source(1, y), Source(2, y), Step(1), shift_, chroma.width, Target(chroma, y));
-      }
-      return;
-    }
-    for (int i = 1; i < 3; ++i) {
-      const auto& chroma = layout_.planes[static_cast<size_t>(i)];
-      for (int y = 0; y < chroma.height; ++y) {
-        CopyRow(Source(i, y), Step(i), shift_, chroma.width, Target(chroma, y));
-      }
-    }
-  }
-
- private:
-  const T* Source(int component, int y) const {
-    const AVComponentDescriptor& about = about_.comp[component];
-    const uint8_t* row =
-        frame_.data[about.plane] + static_cast<ptrdiff_t>(frame_.linesize[about.plane]) * y;
-    return reinterpret_cast<const T*>(row + about.offset);
-  }
-  int Step(int component) const {
-    return about_.comp[component].step / static_cast<int>(sizeof(T));
-  }
-  T* Target(const SurfaceLayout::Plane& plane, int y) const {
-    return reinterpret_cast<T*>(out_ + plane.offset + plane.stride * static_cast<size_t>(y));
-  }
-  void FillChroma() const {
-    const size_t begin = layout_.planes[1].offset;
-    T* const to = reinterpret_cast<T*>(out_ + begin);
-    std::fill(to, to + (layout_.bytes - begin) / sizeof(T),
-              static_cast<T>(T{1} << (8 * sizeof(T) - 1)));
-  }
-
-  const AVFrame& frame_;
-  const SurfaceLayout& layout_;
-  uint8_t* const out_;
-  const AVPixFmtDescriptor& about_;
-  const int shift_;
-};
-
-}  // namespace
-
 absl::Status SurfaceWriter::Write(const AVFrame& frame, const SurfaceLayout& layout, uint8_t* out) {
   if (frame.width != layout.width || frame.height != layout.height) {
     return absl::InternalError("a frame of another size than its surface");
   }
   if (color_ != SurfaceColor::kNative) return WriteRgb(frame, out);
-  if (layout.sample_bytes == 1) {
-    YuvWriter<uint8_t>(frame, layout, out).Write();
-  } else {
-    YuvWriter<uint16_t>(frame, layout, out).Write();
+  const auto format = static_cast<AVPixelFormat>(frame.format);
+  int component = 0;
+  for (int i = 0; i < layout.num_planes; ++i) {
+    const SurfaceLayout::Plane& plane = layout.planes[static_cast<size_t>(i)];
+    uint8_t* const to = out + plane.offset;
+    if (i > 0 && ColorModelOf(format) == ColorModel::kGray) {
+      FillWithMiddle(layout.sample_bytes, layout.bytes - plane.offset, to);
+      break;
+    }
+    std::vector<PlaneReader> readers;
+    for (int c = 0; c < plane.channels; ++c) {
+      readers.emplace_back(format, frame.width, frame.height, component++);
+    }
+    WritePlane(frame, plane, layout.sample_bytes, &readers, to);
   }
   return absl::OkStatus();
 }

@@ -8,6 +8,10 @@
 #include "tf_nvcodec/core/convert/conversion_maps.h"
 #include "tf_nvcodec/core/rows/pack_rows.h"
 
+extern "C" {
+#include <libavutil/common.h>
+}
+
 namespace nvc {
 namespace {
 
@@ -65,8 +69,7 @@ class CopiedPlane : public OutputPlane {
         top_(top),
         left_(left),
         layout_(layout),
-        readers_(std::move(readers)),
-        as_stored_(AsStored()) {
+        readers_(std::move(readers)) {
     if (readers_.size() > 1) {
       for (auto& row : rows_) row.resize(width);
     }
@@ -75,32 +78,9 @@ class CopiedPlane : public OutputPlane {
  private:
   bool wide() const { return layout_.depth > 8; }
 
-  // True when the source has the same pairs in the same elements, so that rows are copied whole.
-  bool AsStored() const {
-    const int element = static_cast<int>(ElementBytes(layout_));
-    for (size_t c = 0; c < readers_.size(); ++c) {
-      const AVComponentDescriptor& stored = readers_[c].stored();
-      if (readers_.size() == 1 || readers_[c].depth() != layout_.depth || readers_[c].swapped() ||
-          stored.step != 2 * element || stored.offset != static_cast<int>(c) * element ||
-          stored.shift != layout_.shift || stored.plane != readers_[0].stored().plane) {
-        return false;
-      }
-    }
-    return true;
-  }
-
   void Begin(const AVFrame& frame) override { frame_ = &frame; }
 
   void ConvertRow(int y, uint8_t* to) override {
-    if (as_stored_) {
-      const AVComponentDescriptor& stored = readers_[0].stored();
-      const size_t pixel = ElementBytes(layout_) * 2;
-      memcpy(to,
-             frame_->data[stored.plane] +
-                 static_cast<ptrdiff_t>(top_ + y) * frame_->linesize[stored.plane] + left_ * pixel,
-             width() * pixel);
-      return;
-    }
     if (readers_.size() == 1) return CopyRow(&readers_[0], y, to);
     const uint8_t* bytes[3] = {nullptr, nullptr, nullptr};
     const uint16_t* words[3] = {nullptr, nullptr, nullptr};
@@ -138,21 +118,22 @@ class CopiedPlane : public OutputPlane {
   int top_, left_;
   YuvLayout layout_;
   std::vector<PlaneReader> readers_;
-  bool as_stored_;
   const AVFrame* frame_ = nullptr;
   std::vector<uint16_t> rows_[2];
 };
 
 MappedComponent MakeMapped(const ConversionPlan& plan, const YuvLayout& layout, int component,
                            int width) {
-  const int log2 = component == 0 ? 0 : layout.chroma_log2;
+  const int log2_width = component == 0 ? 0 : layout.log2_chroma_w;
+  const int log2_height = component == 0 ? 0 : layout.log2_chroma_h;
   MappedComponent made;
   made.map = MakePlaneMap(plan, component, layout.depth);
   made.row.assign(width, made.map.offset);
   if (plan.model == ColorModel::kGray && component > 0) return made;
   const bool rgb = plan.model == ColorModel::kRgb;
   for (int k = rgb ? 0 : component; k <= (rgb ? 2 : component); ++k) {
-    made.inputs.push_back(MakeResampler(plan.output, plan.source, plan.geometry, k, log2));
+    made.inputs.push_back(
+        MakeResampler(plan.output, plan.source, plan.geometry, k, log2_width, log2_height));
   }
   return made;
 }
@@ -161,14 +142,14 @@ MappedComponent MakeMapped(const ConversionPlan& plan, const YuvLayout& layout, 
 // sample grid, and limited range or the same depth. Sets `top` and `left` to where the output
 // begins in the source's plane.
 bool IsCopy(const ConversionPlan& plan, const YuvLayout& layout, const PlaneReader& reader,
-            int output_log2, int* top, int* left) {
+            int log2_width, int log2_height, int* top, int* left) {
   if (plan.geometry.resized || plan.model == ColorModel::kRgb || reader.depth() < 8 ||
-      reader.log2_width() != output_log2 || reader.log2_height() != output_log2 ||
+      reader.log2_width() != log2_width || reader.log2_height() != log2_height ||
       (plan.range == ColorRange::kFull && reader.depth() != layout.depth)) {
     return false;
   }
-  const Axis x = HorizontalAxis(plan.output, plan.source, plan.geometry, reader, output_log2);
-  const Axis y = VerticalAxis(plan.output, plan.source, plan.geometry, reader, output_log2);
+  const Axis x = HorizontalAxis(plan.output, plan.source, plan.geometry, reader, log2_width);
+  const Axis y = VerticalAxis(plan.output, plan.source, plan.geometry, reader, log2_height);
   *left = x.begin;
   *top = y.begin;
   return x.identity && y.identity;
@@ -176,9 +157,10 @@ bool IsCopy(const ConversionPlan& plan, const YuvLayout& layout, const PlaneRead
 
 std::unique_ptr<OutputPlane> MakePlane(const ConversionPlan& plan, const YuvLayout& layout,
                                        int first, int count) {
-  const int log2 = first == 0 ? 0 : layout.chroma_log2;
-  const int width = (plan.geometry.stored_width + (1 << log2) - 1) >> log2;
-  const int height = (plan.geometry.stored_height + (1 << log2) - 1) >> log2;
+  const int log2_width = first == 0 ? 0 : layout.log2_chroma_w;
+  const int log2_height = first == 0 ? 0 : layout.log2_chroma_h;
+  const int width = AV_CEIL_RSHIFT(plan.geometry.stored_width, log2_width);
+  const int height = AV_CEIL_RSHIFT(plan.geometry.stored_height, log2_height);
   const Orientation orientation = plan.geometry.orientation;
   const SourceSpec& source = plan.source;
   std::vector<PlaneReader> readers;
@@ -186,7 +168,7 @@ std::unique_ptr<OutputPlane> MakePlane(const ConversionPlan& plan, const YuvLayo
   bool copy = first == 0 || plan.model == ColorModel::kYuv;
   for (int c = first; copy && c < first + count; ++c) {
     readers.emplace_back(source.format, source.width, source.height, c);
-    copy = IsCopy(plan, layout, readers.back(), log2, &top, &left);
+    copy = IsCopy(plan, layout, readers.back(), log2_width, log2_height, &top, &left);
   }
   if (copy) {
     return std::make_unique<CopiedPlane>(orientation, top, left, width, height, layout,
@@ -201,21 +183,23 @@ std::unique_ptr<OutputPlane> MakePlane(const ConversionPlan& plan, const YuvLayo
 
 }  // namespace
 
-void OutputPlane::Convert(const AVFrame& frame, uint8_t* out) {
+void OutputPlane::Convert(const AVFrame& frame, uint8_t* out, ptrdiff_t stride) {
   Begin(frame);
-  sink_.Begin(out);
+  sink_.Begin(out, stride);
   for (int y = 0; y < height_; ++y) {
     ConvertRow(y, sink_.Row(y));
     sink_.Commit(y);
   }
 }
 
-std::vector<std::unique_ptr<OutputPlane>> MakeOutputPlanes(const ConversionPlan& plan) {
-  const YuvLayout layout = YuvLayoutOf(plan.output.pixel_format);
+std::vector<std::unique_ptr<OutputPlane>> MakeOutputPlanes(const ConversionPlan& plan,
+                                                           const YuvLayout& layout,
+                                                           bool luma_alone) {
   std::vector<std::unique_ptr<OutputPlane>> planes;
   planes.push_back(MakePlane(plan, layout, 0, 1));
   const int together = layout.interleaved ? 2 : 1;
-  for (int c = 1; c < 3; c += together) planes.push_back(MakePlane(plan, layout, c, together));
+  for (int c = 1; c < 3 && !luma_alone; c += together)
+    planes.push_back(MakePlane(plan, layout, c, together));
   return planes;
 }
 

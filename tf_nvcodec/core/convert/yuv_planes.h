@@ -15,17 +15,19 @@ namespace nvc {
 class OutputPlane {
  public:
   virtual ~OutputPlane() = default;
-  size_t bytes() const { return row_bytes_ * height_; }
+  // The sizes of a row as shown and of the plane, without gaps.
+  ptrdiff_t row_bytes() const { return sink_.shown_row_bytes(); }
+  size_t bytes() const { return static_cast<size_t>(width_) * height_ * pixel_bytes_; }
 
-  // Writes bytes() bytes.
-  void Convert(const AVFrame& frame, uint8_t* out);
+  // Writes the plane's rows as shown, `stride` bytes apart.
+  void Convert(const AVFrame& frame, uint8_t* out, ptrdiff_t stride);
 
  protected:
   // `width` and `height` are those of the stored plane.
   OutputPlane(Orientation orientation, int width, int height, size_t pixel_bytes)
       : width_(width),
         height_(height),
-        row_bytes_(width * pixel_bytes),
+        pixel_bytes_(pixel_bytes),
         sink_(orientation, width, height, pixel_bytes) {}
 
   int width() const { return width_; }
@@ -35,12 +37,14 @@ class OutputPlane {
   virtual void ConvertRow(int y, uint8_t* to) = 0;
 
   int width_, height_;
-  size_t row_bytes_;
+  size_t pixel_bytes_;
   RowSink sink_;
 };
 
-// Returns the planes of plan.output.pixel_format, in order.
-std::vector<std::unique_ptr<OutputPlane>> MakeOutputPlanes(const ConversionPlan& plan);
+// Returns the planes of an output with this layout, in order. Luma alone is one plane.
+std::vector<std::unique_ptr<OutputPlane>> MakeOutputPlanes(const ConversionPlan& plan,
+                                                           const YuvLayout& layout,
+                                                           bool luma_alone = false);
 
 }  // namespace nvc
 

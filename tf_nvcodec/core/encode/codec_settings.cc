@@ -24,38 +24,10 @@ namespace nvc {
 namespace {
 
 // Generic FFmpeg options that callers may set, because nothing in the op depends on them.
-constexpr absl::string_view kGenericOptions[] = {
-    "qmin",
-    "qmax",
-    "qdiff",
-    "qcomp",
-    "qblur",
-    "maxrate",
-    "minrate",
-    "bufsize",
-    "profile",
-    "level",
-    "slices",
-    "refs",
-    "me_range",
-    "subq",
-    "trellis",
-    "i_qfactor",
-    "b_qfactor",
-    "keyint_min",
-    "rc_init_occupancy",
-    "color_trc",
-    "color_primaries",
-    "sar",
-    "thread_type",
-    "strict",
-    "mblmin",
-    "mblmax",
-    "nr",
-    "cmp",
-    "subcmp",
-    "context",
-};
+constexpr absl::string_view kGenericOptions =
+    "qmin qmax qdiff qcomp qblur maxrate minrate bufsize profile level slices refs me_range subq "
+    "trellis i_qfactor b_qfactor keyint_min rc_init_occupancy color_trc color_primaries sar "
+    "thread_type strict mblmin mblmax nr cmp subcmp context";
 
 // Those of the generic options that only describe the stream. All encoders take them alike.
 constexpr absl::string_view kTags[] = {"color_trc", "color_primaries", "sar"};
@@ -139,34 +111,6 @@ absl::StatusOr<CodecOptions> ParseParams(absl::string_view option, const std::st
     params.emplace_back(entry->key, entry->value);
   }
   return params;
-}
-
-std::string JoinParams(const CodecOptions& params) {
-  std::string text;
-  for (const auto& [key, value] : params) {
-    absl::StrAppend(&text, text.empty() ? "" : ":", key, "=", value);
-  }
-  return text;
-}
-
-// Sets the encoder's own parameters that the op always sets. The caller's parameters come between
-// `before` and `after`.
-void OwnParams(const StreamSpec& stream, const EncodeOptions& options, CodecOptions* before,
-               CodecOptions* after) {
-  const std::string threads = absl::StrCat(options.num_threads);
-  if (options.codec == EncodeCodec::kH264) {
-    // x264's AVX-512 code for its macroblock tree (r3095) reads uninitialized memory, so the stream
-    // would differ from run to run. This parameter selects the plain code there, which is about as
-    // fast.
-    before->emplace_back("cpu-independent", "1");
-  } else if (options.codec == EncodeCodec::kHevc) {
-    before->emplace_back("log-level", "none");
-    if (options.num_threads > 0) before->emplace_back("pools", threads);
-    if (stream.width < kMinCuTreeWidth) after->emplace_back("cutree", "0");
-  } else if (options.codec == EncodeCodec::kAv1) {
-    if (options.num_threads > 0) before->emplace_back("lp", threads);
-    if (ForcesKeyFrames(options)) after->emplace_back("enable-force-key-frames", "1");
-  }
 }
 
 // Returns the frame rate for rate control. SVT-AV1 shifts the numerator by 8 bits and takes rates
@@ -271,11 +215,11 @@ absl::Status CheckCodecOption(const AVCodec* encoder, absl::string_view codec,
                                                    "\"] sets the same as the argument ", argument,
                                                    "; give that argument instead"));
   }
-  const bool generic = std::find(std::begin(kGenericOptions), std::end(kGenericOptions), name) !=
-                       std::end(kGenericOptions);
-  const AVClass* own = encoder->priv_class;
-  if (generic || (own != nullptr &&
-                  av_opt_find(&own, name.c_str(), nullptr, 0, AV_OPT_SEARCH_FAKE_OBJ) != nullptr)) {
+  const std::vector<absl::string_view> generic = absl::StrSplit(kGenericOptions, ' ');
+  const AVClass* options = encoder->priv_class;
+  if (std::find(generic.begin(), generic.end(), name) != generic.end() ||
+      (options != nullptr &&
+       av_opt_find(&options, name.c_str(), nullptr, 0, AV_OPT_SEARCH_FAKE_OBJ) != nullptr)) {
     return absl::OkStatus();
   }
   return absl::InvalidArgumentError(absl::StrCat("codec ", codec, " (", encoder->name,
@@ -283,17 +227,30 @@ absl::Status CheckCodecOption(const AVCodec* encoder, absl::string_view codec,
                                                  "\" (see ffmpeg -h encoder=", encoder->name, ")"));
 }
 
-CodecOptions WithOwnParams(const StreamSpec& stream, const EncodeOptions& options,
+CodecOptions LibraryParams(const StreamSpec& stream, const EncodeOptions& options,
                            const CodecOptions& given) {
-  CodecOptions params, after;
-  OwnParams(stream, options, &params, &after);
-  params.insert(params.end(), given.begin(), given.end());
-  params.insert(params.end(), after.begin(), after.end());
-  if (params.empty()) return {};
   // If a parameter unknown to x264 comes through x264-params, FFmpeg only warns.
   const std::string option =
       options.codec == EncodeCodec::kH264 ? "x264opts" : std::string(ParamsOption(options.codec));
-  return {{option, JoinParams(params)}};
+  const std::string threads = absl::StrCat(options.num_threads);
+  CodecOptions params, after;
+  if (options.codec == EncodeCodec::kH264) {
+    // x264's AVX-512 code for its macroblock tree (r3095) reads uninitialized memory, so the stream
+    // would differ from run to run. This parameter selects the plain code there, which is about as
+    // fast.
+    params.emplace_back("cpu-independent", "1");
+  } else if (options.codec == EncodeCodec::kHevc) {
+    params.emplace_back("log-level", "none");
+    if (options.num_threads > 0) params.emplace_back("pools", threads);
+    if (stream.width < kMinCuTreeWidth) after.emplace_back("cutree", "0");
+  } else if (options.codec == EncodeCodec::kAv1) {
+    if (options.num_threads > 0) params.emplace_back("lp", threads);
+    if (ForcesKeyFrames(options)) after.emplace_back("enable-force-key-frames", "1");
+  }
+  params.insert(params.end(), given.begin(), given.end());
+  params.insert(params.end(), after.begin(), after.end());
+  if (params.empty()) return {};
+  return {{option, absl::StrJoin(params, ":", absl::PairFormatter("="))}};
 }
 
 absl::StatusOr<CodecOptions> MakeCodecSettings(const StreamSpec& stream,
@@ -319,7 +276,7 @@ absl::StatusOr<CodecOptions> MakeCodecSettings(const StreamSpec& stream,
       settings.emplace_back(name, value);
     }
   }
-  const CodecOptions joined = WithOwnParams(stream, options, params);
+  const CodecOptions joined = LibraryParams(stream, options, params);
   settings.insert(settings.end(), joined.begin(), joined.end());
   return settings;
 }

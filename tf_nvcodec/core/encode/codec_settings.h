@@ -34,9 +34,10 @@ absl::Status CheckCodecOption(const AVCodec* encoder, absl::string_view codec,
 absl::StatusOr<CodecOptions> MakeCodecSettings(const StreamSpec& stream,
                                                const EncodeOptions& options);
 
-// Returns the setting that holds the encoder library's own parameters: `given`, and around them
-// those that the op always sets. Empty for an encoder without such parameters.
-CodecOptions WithOwnParams(const StreamSpec& stream, const EncodeOptions& options,
+// Returns the one setting that passes parameters to the encoder library (x264, x265, SVT-AV1): the
+// caller's parameters `given` and those that the op always sets. Returns nothing for an encoder
+// without such a setting.
+CodecOptions LibraryParams(const StreamSpec& stream, const EncodeOptions& options,
                            const CodecOptions& given);
 
 // Sets the fields of the context: threads, rate control, key frames, and all that the dictionary

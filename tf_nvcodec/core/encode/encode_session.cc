@@ -79,7 +79,7 @@ absl::StatusOr<std::unique_ptr<EncodeSession>> EncodeSession::Create(const Sessi
   if (options.gop > 0) context->gop_size = GopSize(options, options.gop);
   CodecOptions settings = spec.options;
   if (!nvenc) {
-    const CodecOptions params = WithOwnParams(stream, options, spec.params);
+    const CodecOptions params = LibraryParams(stream, options, spec.params);
     settings.insert(settings.end(), params.begin(), params.end());
   }
   if (nvenc && spec.frames_on_gpu) {

@@ -64,8 +64,10 @@ int SvtAv1Preset(const CodecOptions& settings) {
   for (const auto& [name, value] : settings) {
     if (name != "svtav1-params") continue;
     for (absl::string_view param : absl::StrSplit(value, ':')) {
-      int own = 0;
-      if (absl::ConsumePrefix(&param, "preset=") && absl::SimpleAtoi(param, &own)) preset = own;
+      int in_params = 0;
+      if (absl::ConsumePrefix(&param, "preset=") && absl::SimpleAtoi(param, &in_params)) {
+        preset = in_params;
+      }
     }
   }
   return preset;

@@ -62,19 +62,6 @@ absl::StatusOr<size_t> FrameBytes(PixelFormat pixel_format, SampleType sample_ty
   return static_cast<size_t>(bytes);
 }
 
-PackedLayout LayoutOf(PixelFormat format) {
-  switch (format) {
-    case PixelFormat::kNv12:
-      return {8, 1, true};
-    case PixelFormat::kP010:
-      return {10, 1, true};
-    case PixelFormat::kYuv444p:
-      return {8, 0, false};
-    default:
-      return {8, 1, false};
-  }
-}
-
 absl::Status FrameBatch::Validate() const {
   if (count < 1) return absl::InvalidArgumentError("frames must hold at least one frame; got none");
   NVC_ASSIGN_OR_RETURN(const size_t expected, FrameBytes(pixel_format, sample_type, height, width));

@@ -42,15 +42,6 @@ absl::StatusOr<size_t> FrameBytes(PixelFormat pixel_format, SampleType sample_ty
 // Returns FFmpeg's format for a packed format, and AV_PIX_FMT_NONE for the others.
 AVPixelFormat RawVideoFormat(PixelFormat format);
 
-// The layout of a packed format as FFmpeg's rawvideo. Samples of more than 8 bits are the upper
-// bits of 16-bit words.
-struct PackedLayout {
-  int depth;
-  int log2_chroma;   // log2 of the subsampling, in both directions
-  bool interleaved;  // chroma samples alternate in one plane
-};
-PackedLayout LayoutOf(PixelFormat format);
-
 }  // namespace nvc
 
 #endif  // TF_NVCODEC_CORE_ENCODE_FRAME_BATCH_H_

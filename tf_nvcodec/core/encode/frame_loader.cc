@@ -50,7 +50,6 @@ class WrappingLoader : public FrameLoader {
  public:
   WrappingLoader(const FrameBatch& frames, const StreamSpec& stream)
       : FrameLoader(frames, stream) {}
-  bool wraps() const override { return true; }
 
  private:
   absl::StatusOr<AvFramePtr> Fill(int64_t index) override {
@@ -78,8 +77,8 @@ absl::StatusOr<std::unique_ptr<FrameLoader>> FrameLoader::Create(const FrameBatc
                                                                  const StreamSpec& stream) {
   NVC_RETURN_IF_ERROR(frames.Validate());
   if (CanWrap(frames, stream)) return std::make_unique<WrappingLoader>(frames, stream);
-  return Channels(frames.pixel_format) != 0 ? NewRgbFrameLoader(frames, stream)
-                                            : NewYuvFrameLoader(frames, stream);
+  if (Channels(frames.pixel_format) != 0) return NewRgbFrameLoader(frames, stream);
+  return NewYuvFrameLoader(frames, stream);
 }
 
 absl::StatusOr<AvFramePtr> FrameLoader::NewFrame() {

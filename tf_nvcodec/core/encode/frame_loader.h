@@ -43,8 +43,6 @@ class FrameLoader : public FrameSource {
                                                              const StreamSpec& stream);
 
   absl::StatusOr<AvFramePtr> Load(int64_t index) final;
-  // Returns whether frames refer to the batch's memory without a copy.
-  virtual bool wraps() const { return false; }
 
  protected:
   FrameLoader(const FrameBatch& frames, const StreamSpec& stream);
@@ -68,7 +66,8 @@ class FrameLoader : public FrameSource {
 
 // The loaders that Create returns.
 std::unique_ptr<FrameLoader> NewRgbFrameLoader(const FrameBatch& frames, const StreamSpec& stream);
-std::unique_ptr<FrameLoader> NewYuvFrameLoader(const FrameBatch& frames, const StreamSpec& stream);
+absl::StatusOr<std::unique_ptr<FrameLoader>> NewYuvFrameLoader(const FrameBatch& frames,
+                                                               const StreamSpec& stream);
 
 }  // namespace nvc
 

@@ -18,34 +18,11 @@ constexpr int kTickRates[] = {1000,  12800, 15360, 16000,  24000,  25000,  30000
                               48000, 60000, 90000, 120000, 360000, 1000000};
 constexpr int64_t kMaxTickGap = INT32_MAX;  // limit of MP4's sample durations
 
-// Returns the fraction with the smallest denominator within `tolerance` of `value`. Uses continued
-// fractions and stops at the first convergent or semiconvergent that is close enough.
+// Returns the fraction with the smallest denominator within `tolerance` of `value`.
 AVRational SimplestFraction(double value, double tolerance) {
-  int64_t h0 = 0, h1 = 1, k0 = 1, k1 = 0;
-  double x = value;
-  for (int i = 0; i < 40; ++i) {
-    const int64_t a = static_cast<int64_t>(std::floor(x));
-    // The smallest step that is close enough gives the smallest denominator.
-    int64_t low = i == 0 ? a : 1, high = a;
-    const auto close = [&](int64_t step) {
-      const double h = static_cast<double>(step * h1 + h0), k = static_cast<double>(step * k1 + k0);
-      return k > 0 && std::abs(h / k - value) <= tolerance;
-    };
-    const bool found = close(high);
-    while (found && low < high) {
-      const int64_t middle = low + (high - low) / 2;
-      if (close(middle)) {
-        high = middle;
-      } else {
-        low = middle + 1;
-      }
-    }
-    const int64_t h = high * h1 + h0, k = high * k1 + k0;
-    h0 = h1, h1 = h, k0 = k1, k1 = k;
-    if (found || x == static_cast<double>(a)) break;
-    x = 1 / (x - static_cast<double>(a));
-  }
-  return {static_cast<int>(h1), static_cast<int>(k1)};
+  int denominator = 1;
+  while (std::abs(std::round(value * denominator) / denominator - value) > tolerance) ++denominator;
+  return {static_cast<int>(std::lround(value * denominator)), denominator};
 }
 
 absl::Status CheckFps(double fps) {

@@ -20,7 +20,7 @@ class RgbFrameLoader : public FrameLoader {
  public:
   RgbFrameLoader(const FrameBatch& frames, const StreamSpec& stream)
       : FrameLoader(frames, stream),
-        kernels_(RgbRows(BestSimd())),
+        kernels_(GetRgbRowKernels(BestSimd())),
         format_(*av_pix_fmt_desc_get(stream.encoder_format)),
         channels_(Channels(frames.pixel_format)),
         depth_(format_.comp[0].depth),

@@ -46,21 +46,6 @@ FloatWeights MakeIdentityWeights(float peak, int bit_depth) {
   return weights;
 }
 
-FloatWeights MakeDepthWeights(ColorRange range, bool chroma, int from, int to) {
-  FloatWeights weights = {};
-  weights.max = MaxCode(to);
-  if (range == ColorRange::kLimited) {
-    weights.weight[0] = static_cast<float>(1 << to) / static_cast<float>(1 << from);
-    return weights;
-  }
-  weights.weight[0] = weights.max / MaxCode(from);
-  if (chroma) {
-    weights.offset =
-        static_cast<float>(1 << (to - 1)) - static_cast<float>(1 << (from - 1)) * weights.weight[0];
-  }
-  return weights;
-}
-
 FixedLuma MakeFixedLuma(const RgbToYuv& matrix) {
   const double* const row = matrix.matrix[0];
   // Channels are scaled by 256 and weights by 65536, so that the result is scaled by 256.

@@ -18,10 +18,6 @@ FloatWeights MakeGrayWeights(const RgbToYuv& matrix, float peak, int bit_depth);
 // Returns the weights that convert a channel to another bit depth.
 FloatWeights MakeIdentityWeights(float peak, int bit_depth);
 
-// Returns the weights that convert Y'CbCr code values to another bit depth (H.273, 8.3). Limited
-// range shifts, full range stretches.
-FloatWeights MakeDepthWeights(ColorRange range, bool chroma, int from, int to);
-
 // For 8-bit channels and an 8-bit result.
 FixedLuma MakeFixedLuma(const RgbToYuv& matrix);
 FixedChroma MakeFixedChroma(const RgbToYuv& matrix, int component);

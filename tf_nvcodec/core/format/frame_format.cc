@@ -136,6 +136,19 @@ int Channels(PixelFormat format) {
   }
 }
 
+YuvLayout YuvLayoutOf(PixelFormat format) {
+  switch (format) {
+    case PixelFormat::kNv12:
+      return {1, 1, true, 8, 0};
+    case PixelFormat::kP010:
+      return {1, 1, true, 10, 6};
+    case PixelFormat::kYuv444p:
+      return {0, 0, false, 8, 0};
+    default:
+      return {1, 1, false, 8, 0};
+  }
+}
+
 absl::Status OutputSpec::Validate() const {
   const bool packed = Channels(pixel_format) == 0;
   const bool resized = height != 0 || width != 0;

@@ -48,6 +48,16 @@ size_t SampleSize(SampleType type);
 // Returns the channels of the [H, W, C] formats (3 or 1), and 0 for the packed ones.
 int Channels(PixelFormat format);
 
+// How the planes of a YUV format are laid out.
+struct YuvLayout {
+  int log2_chroma_w, log2_chroma_h;  // of the subsampling
+  bool interleaved;                  // Cb and Cr share a plane
+  int depth;
+  int shift;  // of a code value in its element, in bits
+};
+// Returns the layout of a packed format.
+YuvLayout YuvLayoutOf(PixelFormat format);
+
 // A rectangle in pixels of the frame as shown.
 struct Crop {
   int top = 0, left = 0, height = 0, width = 0;

@@ -201,6 +201,42 @@ void InterleaveWords(const uint16_t* const from[3], int channels, int count, uin
   PackRow(from, channels, count, Copy(), /*stream=*/false, to);
 }
 
+// Compilers vectorize the loops of constant steps by themselves.
+template <int kStep>
+HWY_INLINE void EveryByte(const uint8_t* __restrict from, int count, uint8_t* __restrict to) {
+  for (int i = 0; i < count; ++i) to[i] = from[i * kStep];
+}
+
+void GatherBytes(const uint8_t* __restrict from, int step, int count, uint8_t* __restrict to) {
+  switch (step) {
+    case 2:
+      return EveryByte<2>(from, count, to);
+    case 3:
+      return EveryByte<3>(from, count, to);
+    case 4:
+      return EveryByte<4>(from, count, to);
+    default:
+      for (int i = 0; i < count; ++i) to[i] = from[i * step];
+  }
+}
+
+HWY_INLINE void EveryWord(const uint8_t* __restrict from, int step, int shift, int depth, int count,
+                          uint16_t* __restrict to) {
+  const int mask = (1 << depth) - 1;
+  for (int i = 0; i < count; ++i) {
+    uint16_t word;
+    memcpy(&word, from + i * step, sizeof(word));
+    to[i] = static_cast<uint16_t>((word >> shift) & mask);
+  }
+}
+
+void GatherWords(const uint8_t* from, int step, int shift, int depth, int count, uint16_t* to) {
+  if (step == 2) return EveryWord(from, 2, shift, depth, count, to);
+  if (step == 4) return EveryWord(from, 4, shift, depth, count, to);
+  if (step == 6) return EveryWord(from, 6, shift, depth, count, to);
+  EveryWord(from, step, shift, depth, count, to);
+}
+
 HWY_INLINE int ScaleOne(int sample, int right, int highest) {
   const int rounded = (sample + ((1 << right) >> 1)) >> right;
   return rounded > highest ? highest : rounded;
@@ -253,8 +289,8 @@ void WidenBytes(const uint8_t* from, int left, int count, uint16_t* to) {
 }
 
 constexpr PackKernels kPackKernels = {
-    Map,        Pack,        hwy::FlushStream, InterleaveBytes, InterleaveWords,
-    ScaleWords, NarrowWords, WidenBytes};
+    Map,         Pack,        hwy::FlushStream, InterleaveBytes, InterleaveWords,
+    GatherBytes, GatherWords, ScaleWords,       NarrowWords,     WidenBytes};
 
 }  // namespace
 }  // namespace HWY_NAMESPACE

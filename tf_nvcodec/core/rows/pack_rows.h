@@ -31,6 +31,11 @@ struct PackKernels {
   // to[i * channels + c] = from[c][i].
   void (*interleave_bytes)(const uint8_t* const from[3], int channels, int count, uint8_t* to);
   void (*interleave_words)(const uint16_t* const from[3], int channels, int count, uint16_t* to);
+  // The reverse, for one component: take samples from elements that are `step` bytes apart. Words
+  // have a sample of `depth` bits from bit `shift` on, and any address.
+  void (*gather_bytes)(const uint8_t* from, int step, int count, uint8_t* to);
+  void (*gather_words)(const uint8_t* from, int step, int shift, int depth, int count,
+                       uint16_t* to);
   // to[i] = min(round_half_up(from[i] / 2^right), highest) * 2^left.
   void (*scale_words)(const uint16_t* from, int right, int highest, int left, int count,
                       uint16_t* to);

@@ -200,6 +200,6 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace nvc {
-const RgbRowKernels& RgbRows(Simd simd) { return NVC_CHOOSE(simd, kRgbRowKernels); }
+const RgbRowKernels& GetRgbRowKernels(Simd simd) { return NVC_CHOOSE(simd, kRgbRowKernels); }
 }  // namespace nvc
 #endif  // HWY_ONCE

@@ -60,7 +60,7 @@ struct RgbRowKernels {
 };
 
 // Returns the version for the instruction set `simd`, which the processor must support.
-const RgbRowKernels& RgbRows(Simd simd);
+const RgbRowKernels& GetRgbRowKernels(Simd simd);
 
 }  // namespace nvc
 

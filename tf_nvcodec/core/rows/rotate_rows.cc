@@ -11,10 +11,8 @@
 namespace nvc {
 namespace {
 
-// These move one pixel at a time. They are compiled once, without AVX2, because GCC makes slower
-// loops of them with AVX2.
-void ReversePixels(const uint8_t* from, int count, size_t pixel_bytes, uint8_t* to);
-// Turns rows [first_row, rows) of columns [first_column, width).
+// Turns rows [first_row, rows) of columns [first_column, width), one pixel at a time. It is
+// compiled once, without AVX2, because GCC makes slower loops of it with AVX2.
 void TurnPixels(const uint8_t* from, ptrdiff_t from_stride, int first_row, int rows,
                 int first_column, int width, size_t pixel_bytes, uint8_t* to, ptrdiff_t to_stride);
 
@@ -187,7 +185,9 @@ void Reverse(const uint8_t* from, int count, size_t pixel_bytes, uint8_t* to) {
     }
   }
 #endif
-  ReversePixels(from + i * pixel_bytes, count - i, pixel_bytes, to);
+  // A reversal turns one row into runs of one pixel, the last one first.
+  const ptrdiff_t run = static_cast<ptrdiff_t>(pixel_bytes);
+  TurnPixels(from + i * run, 0, 0, 1, 0, count - i, pixel_bytes, to + (count - i - 1) * run, -run);
 }
 
 constexpr RotateKernels kRotateKernels = {Reverse, Turn};
@@ -203,12 +203,6 @@ namespace nvc {
 namespace {
 
 template <size_t kPixelBytes>
-void ReverseBy(const uint8_t* from, int count, uint8_t* to) {
-  for (int i = 0; i < count; ++i)
-    memcpy(to + (count - 1 - i) * kPixelBytes, from + i * kPixelBytes, kPixelBytes);
-}
-
-template <size_t kPixelBytes>
 void TurnBy(const uint8_t* from, ptrdiff_t from_stride, int first_row, int rows, int first_column,
             int width, uint8_t* to, ptrdiff_t to_stride) {
   for (int x = first_column; x < width; ++x) {
@@ -217,23 +211,6 @@ void TurnBy(const uint8_t* from, ptrdiff_t from_stride, int first_row, int rows,
     for (int r = first_row; r < rows; ++r) {
       memcpy(run + r * kPixelBytes, column + r * from_stride, kPixelBytes);
     }
-  }
-}
-
-void ReversePixels(const uint8_t* from, int count, size_t pixel_bytes, uint8_t* to) {
-  switch (pixel_bytes) {
-    case 1:
-      return ReverseBy<1>(from, count, to);
-    case 2:
-      return ReverseBy<2>(from, count, to);
-    case 3:
-      return ReverseBy<3>(from, count, to);
-    case 4:
-      return ReverseBy<4>(from, count, to);
-    case 6:
-      return ReverseBy<6>(from, count, to);
-    default:
-      return ReverseBy<12>(from, count, to);
   }
 }
 

@@ -271,9 +271,10 @@ void Gray(const YuvRgbFactors& f, const T* luma, int count, uint8_t* to) {
 
 #endif
 
-constexpr YuvRgbKernels kYuvRgbKernels = {Chroma<uint8_t>,  Chroma<uint16_t>, Planar<uint8_t>,
-                                          Planar<uint16_t>, Packed<uint8_t>,  Packed<uint16_t>,
-                                          Gray<uint8_t>,    Gray<uint16_t>,   hwy::FlushStream};
+template <typename T>
+constexpr SampleToRgbKernels<T> kSampleToRgb = {Chroma<T>, Planar<T>, Packed<T>, Gray<T>};
+constexpr YuvRgbKernels kYuvRgbKernels = {kSampleToRgb<uint8_t>, kSampleToRgb<uint16_t>,
+                                          hwy::FlushStream};
 
 }  // namespace
 

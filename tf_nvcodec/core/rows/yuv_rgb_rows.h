@@ -47,27 +47,27 @@ class ChromaTerms {
   std::vector<int16_t> terms_;
 };
 
-struct YuvRgbKernels {
+// The loops for samples of type T, uint8_t or uint16_t. With `stream`, aligned rows bypass the
+// caches. Call YuvRgbKernels::fence before another thread reads them.
+template <typename T>
+struct SampleToRgbKernels {
   // Computes the terms of `count` pixels from count >> log2 (rounded up) chroma samples. `log2` is
   // 0 or 1.
-  void (*chroma8)(const YuvRgbFactors&, const uint8_t* cb, const uint8_t* cr, int log2, int count,
-                  ChromaTerms* terms);
-  void (*chroma16)(const YuvRgbFactors&, const uint16_t* cb, const uint16_t* cr, int log2,
-                   int count, ChromaTerms* terms);
-  // Converts `count` pixels to the planes red, green and blue. With `stream`, aligned rows bypass
-  // the caches. Call `fence` before another thread reads them.
-  void (*planar8)(const YuvRgbFactors&, const uint8_t* luma, const ChromaTerms&, int count,
-                  bool stream, uint8_t* const rgb[3]);
-  void (*planar16)(const YuvRgbFactors&, const uint16_t* luma, const ChromaTerms&, int count,
-                   bool stream, uint8_t* const rgb[3]);
+  void (*chroma)(const YuvRgbFactors&, const T* cb, const T* cr, int log2, int count,
+                 ChromaTerms* terms);
+  // Converts `count` pixels to the planes red, green and blue.
+  void (*planar)(const YuvRgbFactors&, const T* luma, const ChromaTerms&, int count, bool stream,
+                 uint8_t* const rgb[3]);
   // Converts `count` pixels to R, G, B triples, or to B, G, R with `bgr`.
-  void (*packed8)(const YuvRgbFactors&, const uint8_t* luma, const ChromaTerms&, int count,
-                  bool bgr, bool stream, uint8_t* to);
-  void (*packed16)(const YuvRgbFactors&, const uint16_t* luma, const ChromaTerms&, int count,
-                   bool bgr, bool stream, uint8_t* to);
+  void (*packed)(const YuvRgbFactors&, const T* luma, const ChromaTerms&, int count, bool bgr,
+                 bool stream, uint8_t* to);
   // Converts luma alone, stretched to 0..255.
-  void (*gray8)(const YuvRgbFactors&, const uint8_t* luma, int count, uint8_t* to);
-  void (*gray16)(const YuvRgbFactors&, const uint16_t* luma, int count, uint8_t* to);
+  void (*gray)(const YuvRgbFactors&, const T* luma, int count, uint8_t* to);
+};
+
+struct YuvRgbKernels {
+  SampleToRgbKernels<uint8_t> bytes;
+  SampleToRgbKernels<uint16_t> words;
   void (*fence)();
 };
 

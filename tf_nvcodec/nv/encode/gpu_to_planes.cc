@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "tf_nvcodec/core/base/status.h"
+#include "tf_nvcodec/core/convert/conversion_maps.h"
 #include "tf_nvcodec/core/encode/rgb_weights.h"
 #include "tf_nvcodec/core/format/color.h"
 #include "tf_nvcodec/nv/cuda/nvrtc.h"
@@ -78,20 +79,28 @@ void ReadPixels(const FrameBatch& frames, const StreamSpec& stream, PlanesParams
 }
 
 void ReadPacked(const FrameBatch& frames, const StreamSpec& stream, PlanesParams* params) {
-  const PackedLayout layout = LayoutOf(frames.pixel_format);
+  const YuvLayout layout = YuvLayoutOf(frames.pixel_format);
   params->element = layout.depth > 8 ? kPlanesWord : kPlanesByte;
-  params->unused_bits = layout.depth > 8 ? 16 - layout.depth : 0;
+  params->unused_bits = layout.shift;
   const long long luma = static_cast<long long>(frames.width) * frames.height;
-  const int width = AV_CEIL_RSHIFT(frames.width, layout.log2_chroma);
-  const int height = AV_CEIL_RSHIFT(frames.height, layout.log2_chroma);
-  params->chroma_shift = layout.log2_chroma;
+  const int width = AV_CEIL_RSHIFT(frames.width, layout.log2_chroma_w);
+  const int height = AV_CEIL_RSHIFT(frames.height, layout.log2_chroma_h);
+  params->chroma_shift = layout.log2_chroma_w;
   params->chroma_step = layout.interleaved ? 2 : 1;
   params->chroma_pitch = static_cast<long long>(width) * params->chroma_step;
   params->chroma_first[0] = luma;
   params->chroma_first[1] = luma + (layout.interleaved ? 1 : params->chroma_pitch * height);
-  SetLuma(MakeDepthWeights(stream.color_range, false, layout.depth, kDepth), params);
-  const FloatWeights chroma = MakeDepthWeights(stream.color_range, true, layout.depth, kDepth);
-  for (int i = 0; i < 2; ++i) SetChroma(i, chroma, params);
+  ConversionPlan plan;
+  plan.source.format = RawVideoFormat(frames.pixel_format);
+  plan.range = stream.color_range;
+  const LinearMap map = MakePlaneMap(plan, 0, kDepth);
+  params->luma_weights[0] = map.factor[0];
+  params->luma_offset = map.offset;
+  for (int i = 0; i < 2; ++i) {
+    const LinearMap chroma = MakePlaneMap(plan, i + 1, kDepth);
+    params->chroma_weights[i][0] = chroma.factor[0];
+    params->chroma_offsets[i] = chroma.offset;
+  }
 }
 
 }  // namespace

@@ -231,7 +231,7 @@ FrameKernelPlan PlanPlanes(const ConversionPlan& plan, const YuvLayout& layout) 
       plan.output.pixel_format == PixelFormat::kNative && plan.model == ColorModel::kGray;
   if (!native_gray) {
     FrameKernelJob chroma = planner.NewJob(false, plan.model == ColorModel::kYuv,
-                                           layout.chroma_log2, element, 2, !layout.interleaved);
+                                           layout.log2_chroma_w, element, 2, !layout.interleaved);
     for (int c = 0; c < 2; ++c) {
       chroma.params.maps[c] = KernelMap(MakePlaneMap(plan, 1 + c, layout.depth), 1 + c);
       chroma.out[c] = made.shape.bytes + (layout.interleaved ? 0 : c * bytes(chroma.params));
@@ -253,8 +253,9 @@ absl::StatusOr<FrameKernelPlan> PlanNative(const OutputSpec& output, const Sourc
   stored.color_space = ColorSpace::kBt601;
   NVC_ASSIGN_OR_RETURN(const ConversionPlan plan, MakeConversionPlan(stored, source));
   const AVPixFmtDescriptor* descriptor = av_pix_fmt_desc_get(source.format);
-  FrameKernelPlan made = PlanPlanes(
-      plan, {descriptor->log2_chroma_w, /*interleaved=*/false, descriptor->comp[0].depth, 0});
+  FrameKernelPlan made =
+      PlanPlanes(plan, {descriptor->log2_chroma_w, descriptor->log2_chroma_h, /*interleaved=*/false,
+                        descriptor->comp[0].depth, /*shift=*/0});
   if (made.shape.bytes != shape.bytes) {
     return absl::InternalError(absl::StrCat("a native ", descriptor->name, " frame has ",
                                             shape.bytes, " bytes, planned ", made.shape.bytes));
