@@ -9,8 +9,8 @@ import os
 import subprocess
 import sys
 
-from benchmarks import machine
-from benchmarks.process import interpreter
+from benchmarks.harness import machine
+from benchmarks.harness.process import interpreter
 
 SCRIPTS = (
     "decode_each",
@@ -34,15 +34,15 @@ def main(options: list[str]) -> int:
     os.environ[machine.DATE] = machine.today()
     failed = []
     for script in SCRIPTS:
-        command = [sys.executable, "-m", f"benchmarks.{script}", *options]
+        command = [sys.executable, "-m", f"benchmarks.cpu.{script}", *options]
         if subprocess.run(command, check=False).returncode:
             failed.append(script)
     if failed:
         print(f"failed: {', '.join(failed)}", file=sys.stderr)
         return 1
     # The peers' environment has matplotlib.
-    plot = [interpreter("peers"), "-m", "benchmarks.plot"]
-    tables = [[sys.executable, "-m", f"benchmarks.{name}"] for name in TABLES]
+    plot = [interpreter("peers"), "-m", "benchmarks.tables.plot"]
+    tables = [[sys.executable, "-m", f"benchmarks.tables.{name}"] for name in TABLES]
     return max(subprocess.run(step, check=False).returncode for step in (plot, *tables))
 
 

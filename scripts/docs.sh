@@ -19,7 +19,7 @@ if ! is_done "$stamp" "$key" || ! "$venv/bin/python" -c '' 2>/dev/null; then
 fi
 
 for table in claims_table nvdec_table summary_table; do
-  "$venv/bin/python" -m "benchmarks.$table" --check
+  "$venv/bin/python" -m "benchmarks.tables.$table" --check
 done
 say "building the site"
 logged docs "$venv/bin/mkdocs" build --strict --clean "$@"

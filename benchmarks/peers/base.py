@@ -20,7 +20,7 @@ class Peer:
     """
 
     name: ClassVar[str] = ""
-    # The virtual environment that runs it, made by setup_peers.py; "" is the harness's own.
+    # The virtual environment that runs it, made by harness/setup_peers.py; "" is the harness's own.
     environment: ClassVar[str] = "peers"
     # Whether it is a yardstick: it is shown, but never counts as the fastest peer.
     baseline: ClassVar[bool] = False

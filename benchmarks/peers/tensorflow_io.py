@@ -1,7 +1,7 @@
 """tensorflow-io's decode_video, which decodes whole clips only, so every request decodes all.
 
 Its wheel is built for one TensorFlow, so it has an environment of its own. Its bindings need FFmpeg
-4's libraries, which setup_peers.py takes from an old OpenCV wheel.
+4's libraries, which harness/setup_peers.py takes from an old OpenCV wheel.
 """
 
 from __future__ import annotations

@@ -193,7 +193,7 @@ class TfNvcodec(_TfNvcodec):
     def encode(
         self, path: str, *, codec: str, width: int, height: int, fps: int, preset: str | None
     ) -> bytes:
-        """Encodes the frames of a yuv420p file by one of the codecs, for benchmarks/portable.py."""
+        """Encodes the frames of a yuv420p file by one of the codecs, for cpu/portable.py."""
         video = self._nvc.encode_video(
             self._inputs[path],
             fps,

@@ -14,8 +14,8 @@ from trt_graphs import SEGMENTED
 # must be the installed ones.
 sys.path.append(str(Path(__file__).resolve().parents[2]))
 
-from benchmarks import tftrt_convert, tftrt_jobs
-from benchmarks.tftrt_table import overview
+from benchmarks.converters import tftrt_convert, tftrt_jobs
+from benchmarks.tables.tftrt_table import overview
 
 
 def test_a_row_says_what_is_in_engines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

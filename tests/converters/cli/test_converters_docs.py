@@ -26,8 +26,8 @@ from converters.util import errors
 # must be the installed ones.
 sys.path.append(str(Path(__file__).resolve().parents[3]))
 
-from benchmarks import tftrt_results
-from benchmarks.tftrt_table import tables
+from benchmarks.converters import tftrt_results
+from benchmarks.tables.tftrt_table import tables
 
 ROOT = Path(__file__).resolve().parents[3]
 README = (ROOT / "README.md").read_text()

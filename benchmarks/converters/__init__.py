@@ -1,0 +1,1 @@
+"""TF-TRT's conversions, with and without `converters`."""

@@ -1,0 +1,1 @@
+"""What the CPU decodes and encodes, beside other libraries; one script a claim."""

@@ -1,0 +1,1 @@
+"""What NVDEC decodes, beside other libraries."""

@@ -1,0 +1,1 @@
+"""Runs a script's peers side by side: clips, processes, checks, figures."""

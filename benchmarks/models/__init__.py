@@ -1,0 +1,1 @@
+"""Requests to models that take videos."""

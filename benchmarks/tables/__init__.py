@@ -1,0 +1,1 @@
+"""Shows the results: tables in the pages, and plots."""
