@@ -172,8 +172,10 @@ TEST(PacketInspectorTest, Mpeg4Vops) {
   EXPECT_EQ(Inspect(AV_CODEC_ID_MPEG4, packed).shown, -1);
 }
 
-// Returns an OBU of `type` with a size field. Its payload is `bits`, padded with zeros.
-std::vector<uint8_t> Obu(int type, const std::string& bits) {
+// Returns an OBU of `type` with a size field. Its payload is `bits`, padded with zeros. Spaces are
+// for the reader.
+std::vector<uint8_t> Obu(int type, std::string bits) {
+  bits.erase(std::remove(bits.begin(), bits.end(), ' '), bits.end());
   std::vector<uint8_t> payload((bits.size() + 7) / 8);
   for (size_t i = 0; i < bits.size(); ++i) {
     if (bits[i] == '1') payload[i / 8] |= static_cast<uint8_t>(0x80 >> (i % 8));
@@ -187,29 +189,12 @@ std::vector<uint8_t> Obu(int type, const std::string& bits) {
 // Returns a sequence header with sizes of one bit, no frame ids and no tools. `from_order_hints`
 // are the bits from enable_order_hint on, which the test chooses.
 std::vector<uint8_t> Av1Sequence(const std::string& from_order_hints) {
-  return Obu(1, std::string("000"
-                            "0"
-                            "0"
-                            "0"
-                            "0"
-                            "00000"
-                            "000000000000"
-                            "00000"
-                            "0000"
-                            "0000"
-                            "00"
-                            "0"
-                            "000"
-                            "0000") +
-                    from_order_hints);
+  return Obu(1, "000 0 0 0 0 00000 000000000000 00000 0000 0000 00 0 000 0000" + from_order_hints);
 }
 
 TEST(PacketInspectorTest, Av1FramesInNoSlotAreDroppable) {
   // No order hints and no screen content tools.
-  const auto sequence = Av1Sequence(
-      "0"
-      "0"
-      "0");
+  const auto sequence = Av1Sequence("0 0 0");
   // The frame is shown and error resilient, without CDF update and size override. Then come
   // refresh_frame_flags and ref_frame_idx.
   const auto frame = [](const std::string& type, const std::string& refresh) {
@@ -222,9 +207,7 @@ TEST(PacketInspectorTest, Av1FramesInNoSlotAreDroppable) {
   EXPECT_FALSE(Inspect(inspector.get(), sequence).droppable);
   EXPECT_TRUE(Inspect(inspector.get(), frame(inter, "00000000")).droppable);
   EXPECT_FALSE(Inspect(inspector.get(), frame(inter, "00010000")).droppable);
-  const auto show_slot_3 = Obu(3,
-                               "1"
-                               "011");
+  const auto show_slot_3 = Obu(3, "1 011");
   EXPECT_TRUE(Inspect(inspector.get(), show_slot_3).droppable);
   EXPECT_FALSE(Inspect(inspector.get(), frame(key, "")).droppable);
   EXPECT_FALSE(Inspect(inspector.get(), show_slot_3).droppable) << "it holds a key frame now";
@@ -239,13 +222,7 @@ TEST(PacketInspectorTest, Av1FramesInNoSlotAreDroppable) {
 
 TEST(PacketInspectorTest, Av1PicturesNameWhatTheyReferTo) {
   // Order hints of three bits.
-  const auto sequence = Av1Sequence(
-      "1"
-      "00"
-      "0"
-      "0"
-      "010"
-      "00");
+  const auto sequence = Av1Sequence("1 00 0 0 010 00");
   const auto key = Obu(6, "000100000");
   // The frame is not error resilient. `references` has the numbers of seven slots.
   const auto inter = [](bool shown, const std::string& hint, const std::string& refresh,

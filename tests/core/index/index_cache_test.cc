@@ -24,6 +24,32 @@ namespace fs = std::filesystem;
 using ::testing::Each;
 using ::testing::HasSubstr;
 
+constexpr uid_t kOtherUser = 65534;
+
+// Runs `work` in `count` processes at the same moment. Returns the processes' exit codes.
+template <typename Work>
+std::vector<int> InProcesses(int count, const Work& work) {
+  int start[2];
+  EXPECT_EQ(::pipe(start), 0);
+  std::vector<pid_t> children;
+  for (int process = 0; process < count; ++process) {
+    children.push_back(::fork());
+    if (children.back() != 0) continue;
+    char byte;
+    ::close(start[1]);
+    ::_exit(::read(start[0], &byte, 1) == 0 ? work(process) : 9);
+  }
+  ::close(start[0]);
+  ::close(start[1]);  // ends the children's reads
+  std::vector<int> codes;
+  for (const pid_t child : children) {
+    int status = -1;
+    EXPECT_EQ(::waitpid(child, &status, 0), child);
+    codes.push_back(WIFEXITED(status) ? WEXITSTATUS(status) : -1);
+  }
+  return codes;
+}
+
 class IndexCacheTest : public ::testing::Test {
  protected:
   IndexCacheTest()
@@ -85,12 +111,7 @@ TEST_F(IndexCacheTest, AChangedFileIsNotFound) {
   ASSERT_TRUE(cache_.Store(other, index_).ok());
   EXPECT_TRUE(cache_.Load(file_).ok());
   EXPECT_TRUE(cache_.Load(other).ok());
-}
-
-TEST_F(IndexCacheTest, AnotherPathOfTheSameHashIsNotFound) {
-  FileIdentity other = file_;
-  other.path += "x";
-  ASSERT_TRUE(cache_.Store(other, index_).ok());
+  // As if both paths had the same hash.
   fs::rename(cache_.FileName(other.path), cache_.FileName(file_.path));
   ExpectNotFound(file_);
 }
@@ -124,8 +145,7 @@ TEST_F(IndexCacheTest, AFileThatOthersMayHaveWrittenIsNotFound) {
     ASSERT_EQ(::chmod(name.c_str(), mode), 0);
     EXPECT_EQ(cache_.Load(file_).ok(), mode == 0600) << mode;
   }
-  constexpr uid_t kOther = 65534;
-  if (::chown(name.c_str(), kOther, static_cast<gid_t>(-1)) != 0) {
+  if (::chown(name.c_str(), kOtherUser, static_cast<gid_t>(-1)) != 0) {
     GTEST_SKIP() << "only root can give files away";
   }
   ExpectNotFound(file_);
@@ -133,17 +153,16 @@ TEST_F(IndexCacheTest, AFileThatOthersMayHaveWrittenIsNotFound) {
   EXPECT_TRUE(cache_.Load(file_).ok());
 }
 
-TEST_F(IndexCacheTest, AHoleOfATerabyteIsNotFound) {
+TEST_F(IndexCacheTest, AHoleOfATerabyteAFolderOrAPipeIsNotFound) {
   ASSERT_TRUE(cache_.Store(file_, index_).ok());
-  fs::resize_file(cache_.FileName(file_.path), uintmax_t{1} << 40);
+  const std::string name = cache_.FileName(file_.path);
+  fs::resize_file(name, uintmax_t{1} << 40);
   ExpectNotFound(file_);
-}
-
-TEST_F(IndexCacheTest, AnythingButAFileIsNotFound) {
-  fs::create_directories(cache_.FileName(file_.path));
+  fs::remove(name);
+  fs::create_directories(name);
   ExpectNotFound(file_);
-  fs::remove(cache_.FileName(file_.path));
-  ASSERT_EQ(::mkfifo(cache_.FileName(file_.path).c_str(), 0600), 0);
+  fs::remove(name);
+  ASSERT_EQ(::mkfifo(name.c_str(), 0600), 0);
   ExpectNotFound(file_);
 }
 
@@ -160,16 +179,13 @@ TEST_F(IndexCacheTest, AFailedWriteLeavesNothing) {
   ASSERT_TRUE(cache_.Store(file_, index_).ok());
   FileIdentity other = file_;
   other.path += "x";
-  const pid_t child = ::fork();
-  if (child == 0) {
+  const auto store = [&](int) {
     ::signal(SIGXFSZ, SIG_IGN);
     const rlimit limit{100, 100};
     ::setrlimit(RLIMIT_FSIZE, &limit);
-    ::_exit(cache_.Store(other, index_).ok() || cache_.Store(file_, index_).ok() ? 1 : 0);
-  }
-  int status = -1;
-  ASSERT_EQ(::waitpid(child, &status, 0), child);
-  EXPECT_EQ(status, 0);
+    return cache_.Store(other, index_).ok() || cache_.Store(file_, index_).ok() ? 1 : 0;
+  };
+  EXPECT_THAT(InProcesses(1, store), Each(0));
   EXPECT_EQ(FilesKept(), 1u);
   EXPECT_TRUE(cache_.Load(file_).ok()) << "the old index stays";
 }
@@ -177,49 +193,23 @@ TEST_F(IndexCacheTest, AFailedWriteLeavesNothing) {
 TEST_F(IndexCacheTest, AReadOnlyFolderIsAnError) {
   fs::create_directories(root_ / "a" / "b");
   fs::permissions(root_ / "a" / "b", fs::perms::owner_read | fs::perms::owner_exec);
-  const pid_t child = ::fork();
-  if (child == 0) {
+  const auto store = [&](int) {
     // Root may write to any folder, so the child becomes another user.
-    if (::geteuid() == 0 && ::seteuid(65534) != 0) ::_exit(2);
-    ::_exit(absl::IsUnavailable(cache_.Store(file_, index_)) ? 0 : 1);
-  }
-  int status = -1;
-  ASSERT_EQ(::waitpid(child, &status, 0), child);
+    if (::geteuid() == 0 && ::seteuid(kOtherUser) != 0) return 2;
+    return absl::IsUnavailable(cache_.Store(file_, index_)) ? 0 : 1;
+  };
+  const int code = InProcesses(1, store)[0];
   fs::permissions(root_ / "a" / "b", fs::perms::owner_all);
-  if (WEXITSTATUS(status) == 2) GTEST_SKIP() << "this root can't become another user";
-  EXPECT_EQ(status, 0);
+  if (code == 2) GTEST_SKIP() << "this root can't become another user";
+  EXPECT_EQ(code, 0);
   EXPECT_EQ(FilesKept(), 0u);
-}
-
-// Runs `work` in eight processes at the same moment. Returns the processes' exit codes.
-template <typename Work>
-std::vector<int> InEightProcesses(const Work& work) {
-  int start[2];
-  EXPECT_EQ(::pipe(start), 0);
-  std::vector<pid_t> children;
-  for (int process = 0; process < 8; ++process) {
-    children.push_back(::fork());
-    if (children.back() != 0) continue;
-    char byte;
-    ::close(start[1]);
-    ::_exit(::read(start[0], &byte, 1) == 0 ? work(process) : 9);
-  }
-  ::close(start[0]);
-  ::close(start[1]);  // ends the children's reads
-  std::vector<int> codes;
-  for (const pid_t child : children) {
-    int status = -1;
-    EXPECT_EQ(::waitpid(child, &status, 0), child);
-    codes.push_back(WIFEXITED(status) ? WEXITSTATUS(status) : -1);
-  }
-  return codes;
 }
 
 TEST_F(IndexCacheTest, ManyProcessesMakeTheFolder) {
   for (int round = 0; round < 40; ++round) {
     fs::remove_all(root_ / "a");
     const auto store = [&](int) { return cache_.Store(file_, index_).ok() ? 0 : 1; };
-    EXPECT_THAT(InEightProcesses(store), Each(0)) << "in round " << round;
+    EXPECT_THAT(InProcesses(8, store), Each(0)) << "in round " << round;
     EXPECT_EQ(FilesKept(), 1u);
   }
 }
@@ -246,7 +236,7 @@ TEST_F(IndexCacheTest, ManyProcessesNeverSeeATornFile) {
     }
     return found > 0 ? 0 : 6;
   };
-  EXPECT_THAT(InEightProcesses(work), Each(0));
+  EXPECT_THAT(InProcesses(8, work), Each(0));
   EXPECT_EQ(FilesKept(), 1u);
 }
 

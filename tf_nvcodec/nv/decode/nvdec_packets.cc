@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "tf_nvcodec/core/base/status.h"
+#include "tf_nvcodec/core/bitstream/obu.h"
 #include "tf_nvcodec/core/bitstream/parameter_sets.h"
 #include "tf_nvcodec/core/format/codec_table.h"
 #include "tf_nvcodec/nv/decode/nvdec_headers.h"
@@ -25,10 +26,6 @@ Unit UnitAt(const uint8_t* after_start_code, size_t size) {
 absl::Span<const uint8_t> BytesOf(const AVPacket& packet) {
   return {packet.data, static_cast<size_t>(std::max(packet.size, 0))};
 }
-
-// An av1C record has four bytes of its own before the sequence header, which is what the parser
-// reads.
-constexpr size_t kAv1RecordBytes = 4;
 
 }  // namespace
 
@@ -61,7 +58,7 @@ absl::Status NvdecPackets::Follow(AvCodecParametersPtr stream) {
     headers = filter_->headers();
   }
   if (codec.codec_id == AV_CODEC_ID_AV1 && !headers.empty() && (headers[0] & 0x80) != 0) {
-    headers.remove_prefix(std::min(headers.size(), kAv1RecordBytes));
+    headers.remove_prefix(std::min<size_t>(headers.size(), kAv1RecordBytes));
   } else if (!facts.extradata_is_headers) {
     headers = {};
   }
