@@ -354,8 +354,8 @@ def test_two_versions(model: Path, tmp_path: Path, videos: Any) -> None:
             answer = infer(client, videos[:1])
             answered = answer.get_response().model_version
             check(answer, wanted[answered])
-        for version in wanted:
-            check(infer(client, videos[:1], model_version=version), wanted[version])
+        for version, want in wanted.items():
+            check(infer(client, videos[:1], model_version=version), want)
         assert infer(client, videos[:1]).get_response().model_version == "2"
 
 
