@@ -54,6 +54,11 @@ absl::Status NotFound(const FileIdentity& file, absl::string_view why) {
   return absl::NotFoundError(absl::StrCat("no frame index for ", file.path, ": ", why));
 }
 
+bool OthersCannotWrite(const struct stat& status) {
+  const bool own = status.st_uid == ::geteuid() || status.st_uid == 0;
+  return own && (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
 // Reads a file that only this user, or the machine's administrator, can have written.
 bool ReadOwn(const std::string& path, std::string* out) {
   const FilePtr file(::fdopen(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK), "rb"));
@@ -61,8 +66,7 @@ bool ReadOwn(const std::string& path, std::string* out) {
   if (file == nullptr || ::fstat(::fileno(file.get()), &status) != 0 || !S_ISREG(status.st_mode)) {
     return false;
   }
-  const bool own = status.st_uid == ::geteuid() || status.st_uid == 0;
-  if (!own || (status.st_mode & (S_IWGRP | S_IWOTH)) != 0) return false;
+  if (!OthersCannotWrite(status)) return false;
   // A hole makes a file of any size cost nothing to whoever puts it here.
   if (status.st_size > std::numeric_limits<int>::max()) return false;
   out->resize(static_cast<size_t>(status.st_size));
@@ -90,13 +94,20 @@ absl::Status WriteFile(const std::string& path, absl::string_view bytes) {
   std::string name = absl::StrCat(path, ".XXXXXX");
   FilePtr file(::fdopen(::mkostemp(&name[0], O_CLOEXEC), "wb"));  // mode 0600
   if (file == nullptr) return Unavailable("can't write", path);
+  struct stat status;
+  if (::fstat(::fileno(file.get()), &status) == 0 && !OthersCannotWrite(status)) {
+    ::unlink(name.c_str());
+    return absl::PermissionDeniedError(
+        absl::StrCat("index cache: others may write files of ", path,
+                     ", so that nobody should believe them; choose another folder"));
+  }
   const bool written = std::fwrite(bytes.data(), 1, bytes.size(), file.get()) == bytes.size();
   if (std::fclose(file.release()) == 0 && written && ::rename(name.c_str(), path.c_str()) == 0) {
     return absl::OkStatus();
   }
-  const absl::Status status = Unavailable("can't write", path);
+  const absl::Status failed = Unavailable("can't write", path);
   ::unlink(name.c_str());
-  return status;
+  return failed;
 }
 
 }  // namespace
