@@ -34,13 +34,15 @@ Cancelled ClipReader::WithinTimeout(const Cancelled& cancelled) const {
 }
 
 std::unique_ptr<ClipStream> ClipReader::Open(std::vector<SeededClip> clips, size_t ahead,
-                                             Allocator* allocator) const {
+                                             Allocator* allocator,
+                                             std::function<void()> finished) const {
   ClipStream::Options options;
   options.decode = arguments_.decode;
   // Several lone clips are decoded at once, so that one thread for each is enough.
   if (options.decode.num_threads == 0 && clips.size() == 1) options.decode.num_threads = 1;
   options.on_error = arguments_.decode.on_error_in_clip();
   options.busy_ns = &statistics_.decode_ns;
+  options.finished = std::move(finished);
   ClipSource source;
   source.open = [this, video = clips.front().id.video](
                     const Cancelled& cancelled, const char** stage, const FrameIndex* wrong) {

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -54,9 +55,11 @@ class ClipReader {
       : arguments_(*arguments), store_(*store), statistics_(*statistics) {}
 
   // Returns a stream of `clips` of one video, in this order. `ahead`: how many are decoded ahead of
-  // the reader. `allocator` and this reader must outlive it.
+  // the reader. `finished` is called when a pass over them has decoded all; it may be null.
+  // `allocator` and this reader must outlive the stream.
   std::unique_ptr<ClipStream> Open(std::vector<SeededClip> clips, size_t ahead,
-                                   ::tensorflow::Allocator* allocator) const;
+                                   ::tensorflow::Allocator* allocator,
+                                   std::function<void()> finished) const;
   // Reads the clip, which is at `place` in the stream: its frames, pts, mask, video index, clip
   // index, file name and the video's components. The element is empty if on_error or pad leaves
   // this clip out. An error names the video and the clip.

@@ -79,18 +79,20 @@ absl::Status ClipStream::Begin(const Cancelled& cancelled) {
   std::lock_guard<std::mutex> reading(reading_);
   if (started_) return absl::OkStatus();
   Result result;
-  result.status = Start(0, cancelled, &result.stage);
-  if (!result.status.ok()) not_begun_ = result;
+  result.status = Start(0, /*ahead=*/true, cancelled, &result.stage);
+  if (!result.status.ok()) begin_error_ = result;
   return result.status;
 }
 
 ClipStream::Result ClipStream::Read(size_t place, const Cancelled& cancelled) {
   std::lock_guard<std::mutex> reading(reading_);
-  if (not_begun_.has_value()) return *std::exchange(not_begun_, std::nullopt);
+  const auto begin_error = std::exchange(begin_error_, std::nullopt);
+  if (begin_error.has_value() && place == 0) return *begin_error;
   Result result;
   while (true) {
     if (!IsReached(place)) {
-      result.status = Start(place, cancelled, &result.stage);
+      result.status = Start(place, /*ahead=*/false,
+                            cancelled.Before(Deadline(options_.decode.timeout)), &result.stage);
       if (!result.status.ok()) return result;
     }
     Pass& pass = *pass_;
@@ -102,7 +104,7 @@ ClipStream::Result ClipStream::Read(size_t place, const Cancelled& cancelled) {
     const Cancelled in_time = cancelled.Before(Deadline(options_.decode.timeout));
     absl::Status ended;
     if (pass.windows == nullptr) {
-      ended = ReadAlone(&pass, in_time, &result);
+      ended = ReadOneClip(&pass, in_time, &result);
       result.status = ended;
     } else {
       WindowStream::Result window;
@@ -116,20 +118,22 @@ ClipStream::Result ClipStream::Read(size_t place, const Cancelled& cancelled) {
       result.frames = std::move(pass.frames[number]);
       return result;
     }
-    const bool was_alone = pass.clips.size() == 1;
+    const bool had_one_clip = pass.clips.size() == 1;
     EndPass();
     if (absl::IsAborted(ended) && result.index->only_sample_table()) {
       wrong_index_ = result.index;  // decoding shows that the file's own table of frames is wrong
-    } else if (was_alone || IsCancelled(in_time)) {
+    } else if (had_one_clip || IsCancelled(in_time)) {
       return result;
     } else {
-      alone_ = true;  // the error may be another clip's, further ahead
+      retries_one_clip_ = true;  // the error may be another clip's, further ahead
     }
   }
 }
 
-// Opens the video and chooses the clips that a pass from `place` on can read.
-absl::Status ClipStream::Start(size_t place, const Cancelled& cancelled, const char** stage) {
+// Opens the video and chooses the clips that a pass from `place` on can read. A lone clip is
+// decoded `ahead` of its Read, or in it.
+absl::Status ClipStream::Start(size_t place, bool ahead, const Cancelled& cancelled,
+                               const char** stage) {
   EndPass();
   started_ = true;
   const auto begin = std::chrono::steady_clock::now();
@@ -139,10 +143,10 @@ absl::Status ClipStream::Start(size_t place, const Cancelled& cancelled, const c
                        source_.open(cancelled.Or(stopping_), stage, wrong_index_.get()));
   const FrameIndex& index = *pass->video.index;
   pass->room = source_.room(index);
-  const bool alone = std::exchange(alone_, false) || !DecodesInOrder(index);
+  const bool one_clip = std::exchange(retries_one_clip_, false) || !DecodesInOrder(index);
   std::vector<Clip>& clips = pass->clips;
   size_t oldest = 0, most = 1;  // the first clip that reaches to the latest; how many may do so
-  while (clips.empty() || !alone) {
+  while (clips.empty() || !one_clip) {
     auto clip = source_.select(index, place + clips.size());
     if (clips.empty()) {
       *stage = "short";
@@ -161,7 +165,9 @@ absl::Status ClipStream::Start(size_t place, const Cancelled& cancelled, const c
   }
   pass->frames.resize(clips.size());
   *stage = "decode";
-  if (clips.size() > 1) NVC_RETURN_IF_ERROR(StartWindows(pass.get()));
+  if (clips.size() > 1 || (ahead && IsAscending(clips.front().frames))) {
+    NVC_RETURN_IF_ERROR(StartWindows(pass.get()));
+  }
   const auto took = std::chrono::steady_clock::now() - begin;
   if (options_.busy_ns != nullptr) *options_.busy_ns += std::chrono::nanoseconds(took).count();
   std::lock_guard<std::mutex> lock(mutex_);
@@ -176,6 +182,7 @@ absl::Status ClipStream::StartWindows(Pass* pass) {
   NVC_ASSIGN_OR_RETURN(pass->setup, SetUpDecoding(options_.decode, gpu, index.stream(), stopping_));
   pass->setup.options.kept_pictures = pass->room.kept_pictures;
   pass->setup.options.busy_ns = options_.busy_ns;
+  pass->setup.options.finished = options_.finished;
   WindowStream::Memory memory;
   memory.allocate = [this, pass](size_t window, const FrameShape& shape, int64_t count) {
     return AllocateClip(options_.decode, pass->clips[window], shape, count, pass->room.allocator,
@@ -192,7 +199,7 @@ absl::Status ClipStream::StartWindows(Pass* pass) {
 }
 
 // Returns Aborted if decoding shows that the video's index is wrong.
-absl::Status ClipStream::ReadAlone(Pass* pass, const Cancelled& cancelled, Result* result) {
+absl::Status ClipStream::ReadOneClip(Pass* pass, const Cancelled& cancelled, Result* result) {
   const FrameIndex& index = *pass->video.index;
   const GpuStream* const gpu = options_.gpu.has_value() ? &*options_.gpu : nullptr;
   NVC_ASSIGN_OR_RETURN(DecodeSetup setup, SetUpDecoding(options_.decode, gpu, index.stream(),

@@ -49,6 +49,7 @@ class ClipStream {
     OnError on_error = OnError::kRaise;
     std::optional<GpuStream> gpu;             // where the frames go; nullopt: host memory
     std::atomic<int64_t>* busy_ns = nullptr;  // as in ReadOptions; includes the time for opening
+    std::function<void()> finished;           // as in ReadOptions, for each pass
   };
   // A clip in memory, or why there is none.
   struct Result {
@@ -89,9 +90,9 @@ class ClipStream {
   };
 
   bool IsReached(size_t place) const;
-  absl::Status Start(size_t place, const Cancelled& cancelled, const char** stage);
+  absl::Status Start(size_t place, bool ahead, const Cancelled& cancelled, const char** stage);
   absl::Status StartWindows(Pass* pass);
-  absl::Status ReadAlone(Pass* pass, const Cancelled& cancelled, Result* result);
+  absl::Status ReadOneClip(Pass* pass, const Cancelled& cancelled, Result* result);
   void EndPass();
 
   const ClipSource source_;
@@ -101,9 +102,9 @@ class ClipStream {
 
   std::mutex reading_;  // guards what follows
   bool started_ = false;
-  std::optional<Result> not_begun_;
+  std::optional<Result> begin_error_;              // of the first clip
   std::shared_ptr<const FrameIndex> wrong_index_;  // see VideoStore::Open
-  bool alone_ = false;                             // the next clip may be the cause of an error
+  bool retries_one_clip_ = false;                  // the next clip may be the cause of an error
 
   mutable std::mutex mutex_;  // guards pass_ while the reader changes it
   std::unique_ptr<Pass> pass_;

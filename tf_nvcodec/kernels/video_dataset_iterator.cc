@@ -50,7 +50,7 @@ int64_t NanosSince(std::chrono::steady_clock::time_point begin) {
 }
 
 // Clips that follow each other in a video. The consumer pulls them from the stream.
-struct Pass {
+struct VideoPass {
   std::vector<SeededClip> clips;
   std::unique_ptr<ClipStream> stream;
   size_t asked = 0;     // the clips before this place have a request, or were skipped
@@ -58,12 +58,20 @@ struct Pass {
   bool closed = false;  // there will be no more requests
 
   bool HasMore() const { return !closed && asked < clips.size(); }
+  // Goes on to the clip and returns its place, unless the pass does not have it.
+  std::optional<size_t> GoTo(const SeededClip& clip) {
+    const auto found = std::find_if(clips.begin() + static_cast<int64_t>(asked), clips.end(),
+                                    [&](const SeededClip& each) { return each.id == clip.id; });
+    if (found == clips.end() || found->seed != clip.seed) return std::nullopt;
+    asked = static_cast<size_t>(found - clips.begin()) + 1;
+    return asked - 1;
+  }
 };
 
 // A clip between the cursor and the consumer: waiting, being decoded or finished.
 struct Request {
   SeededClip clip;
-  std::shared_ptr<Pass> pass;         // null: the clip is read by itself
+  std::shared_ptr<VideoPass> pass;    // null: the clip is read by itself
   size_t place = 0;                   // in the pass
   std::atomic<bool> unwanted{false};  // skipped after decoding began
   bool done = false;
@@ -163,6 +171,7 @@ class Iterator : public DatasetIterator<VideoDataset> {
       return DatasetIterator<VideoDataset>::SkipInternal(context, num_to_skip, end_of_sequence,
                                                          num_skipped);
     }
+    ForgetPasses();
     mutex_lock lock(*mutex_);
     to_skip_ = num_to_skip;
     for (; to_skip_ > 0 && !requests_.empty(); --to_skip_) {
@@ -199,6 +208,7 @@ class Iterator : public DatasetIterator<VideoDataset> {
   }
 
   absl::Status SaveInternal(SerializationContext* context, IteratorStateWriter* writer) override {
+    mutex_lock taking(taking_);
     mutex_lock save(saving_);
     IteratorPosition position;
     {
@@ -326,9 +336,9 @@ class Iterator : public DatasetIterator<VideoDataset> {
   // Removes and returns the next request: the first in order, or any finished one if the order does
   // not matter. Waits until it is finished. Sets `request` to null at the end.
   absl::Status Take(IteratorContext* context, std::shared_ptr<Request>* request) {
+    mutex_lock taking(taking_);
     TF_RETURN_IF_ERROR(RemoveNext(context, request));
-    if (*request == nullptr || (*request)->done) return absl::OkStatus();
-    Pull(context, request->get());
+    if (*request != nullptr && !(*request)->done) Pull(context, request->get());
     ForgetPasses();
     return absl::OkStatus();
   }
@@ -368,7 +378,7 @@ class Iterator : public DatasetIterator<VideoDataset> {
 
   // Closes the passes that nobody reads from any more.
   void ForgetPasses() {
-    std::list<std::shared_ptr<Pass>> over;  // joins their workers without the lock
+    std::list<std::shared_ptr<VideoPass>> over;  // joins their workers without the lock
     mutex_lock lock(*mutex_);
     for (auto pass = passes_.begin(); pass != passes_.end();) {
       const auto next = std::next(pass);
@@ -402,7 +412,7 @@ class Iterator : public DatasetIterator<VideoDataset> {
     // may wait behind a slow one.
     const int64_t most = 2 * static_cast<int64_t>(parallelism_->value);
     const auto waiting = static_cast<int64_t>(requests_.size());
-    // A pass decodes its next clips without another thread.
+    // The latest pass has workers of its own, so that its next clips need no closure.
     if (latest_ != nullptr && latest_->HasMore()) {
       return waiting < std::max(most, AheadInPass()) &&
              static_cast<int64_t>(latest_->waiting) < AheadInPass();
@@ -471,6 +481,7 @@ class Iterator : public DatasetIterator<VideoDataset> {
       }
       if (to_skip_ > 0) {
         --to_skip_;
+        if (latest_ != nullptr) latest_->GoTo(request->clip);
         return;
       }
       requests_.push_back(request);
@@ -491,14 +502,10 @@ class Iterator : public DatasetIterator<VideoDataset> {
   bool IsOfLatestPass(const std::shared_ptr<Request>& request) {
     mutex_lock lock(*mutex_);
     if (latest_ == nullptr) return false;
-    const auto& clips = latest_->clips;
-    const auto found =
-        std::find_if(clips.begin() + static_cast<int64_t>(latest_->asked), clips.end(),
-                     [&](const SeededClip& clip) { return clip.id == request->clip.id; });
-    if (found == clips.end() || found->seed != request->clip.seed) return false;
-    request->place = static_cast<size_t>(found - clips.begin());
-    latest_->asked = request->place + 1;
+    const std::optional<size_t> place = latest_->GoTo(request->clip);
+    if (!place.has_value()) return false;
     if (request->unwanted) return true;
+    request->place = *place;
     request->pass = latest_;
     ++latest_->waiting;
     changed_->notify_all();
@@ -509,15 +516,18 @@ class Iterator : public DatasetIterator<VideoDataset> {
   void StartRead(const std::shared_ptr<IteratorContext>& context,
                  const std::shared_ptr<Request>& request) {
     std::vector<SeededClip> clips = ClipsOfPass(context, request->clip);
-    std::shared_ptr<Pass> pass;
+    std::shared_ptr<VideoPass> pass;
     {
       mutex_lock lock(*mutex_);
       CloseLatestPass();
       ++num_closures_;
       if (clips.size() > 1) {
-        pass = std::make_shared<Pass>();
-        pass->stream =
-            dataset()->reader().Open(clips, static_cast<size_t>(AheadInPass()), memory_.get());
+        pass = std::make_shared<VideoPass>();
+        pass->stream = dataset()->reader().Open(clips, static_cast<size_t>(AheadInPass()),
+                                                memory_.get(), [this] {
+                                                  mutex_lock lock(*mutex_);
+                                                  changed_->notify_all();
+                                                });
         pass->clips = std::move(clips);
         if (stopped_) pass->stream->Stop();
         passes_.push_back(pass);
@@ -527,7 +537,7 @@ class Iterator : public DatasetIterator<VideoDataset> {
     ForgetPasses();
     if (pass != nullptr) IsOfLatestPass(request);
     // Runs without the lock, because a thread pool with full queues does the work in this call.
-    (*context->runner())([this, context, request, pass] {
+    (*context->runner())([this, context, request = request, pass]() mutable {
       if (pass == nullptr) {
         Work(context.get(), request);
       } else {
@@ -535,7 +545,9 @@ class Iterator : public DatasetIterator<VideoDataset> {
         pass->stream->Begin([this] { return stopped_.load(); }).IgnoreError();
       }
       // The iterator may be destroyed as soon as num_closures_ is 0, while this thread still
-      // unlocks.
+      // unlocks. It joins the workers of passes that nobody else holds.
+      pass.reset();
+      request.reset();
       const auto mutex_kept = mutex_;
       const auto changed_kept = changed_;
       mutex_lock lock(*mutex_kept);
@@ -582,7 +594,8 @@ class Iterator : public DatasetIterator<VideoDataset> {
     if (cancelled()) {
       result.status = absl::CancelledError("nobody waits for this clip");
     } else {
-      const auto stream = dataset()->reader().Open({request->clip}, /*ahead=*/1, memory_.get());
+      const auto stream =
+          dataset()->reader().Open({request->clip}, /*ahead=*/1, memory_.get(), nullptr);
       result = dataset()->reader().Read(stream.get(), 0, request->clip, cancelled);
     }
     RecordStop(context);
@@ -655,6 +668,8 @@ class Iterator : public DatasetIterator<VideoDataset> {
   std::function<void()> deregister_cancellation_ = [] {};
   std::atomic<bool> stopped_{false};
 
+  // Held while a clip is taken and pulled. A pass gives its clips in order.
+  mutex taking_ TF_ACQUIRED_BEFORE(saving_);
   mutex saving_ TF_ACQUIRED_BEFORE(*mutex_);  // held by a step of the walk and by a save
   ClipCursor cursor_;                         // changed only under both mutexes
   bool started_ = false;
@@ -668,8 +683,8 @@ class Iterator : public DatasetIterator<VideoDataset> {
   int64_t to_skip_ = 0;       // clips that the walk still has to skip
   std::optional<std::chrono::steady_clock::time_point> active_since_;
   const std::shared_ptr<FrameAllocator> memory_ = FrameAllocator::Create(/*patient_from=*/0);
-  std::list<std::shared_ptr<Pass>> passes_;
-  std::shared_ptr<Pass> latest_;  // the pass that may have the next clip
+  std::list<std::shared_ptr<VideoPass>> passes_;
+  std::shared_ptr<VideoPass> latest_;  // the pass that may have the next clip
   std::unique_ptr<::tensorflow::Thread> runner_;
 };
 

@@ -384,5 +384,19 @@ TEST_P(WindowStreamTest, AReadHasATimeLimit) {
   source.changed.notify_all();
 }
 
+TEST(WindowStreamSampleTableTest, AFalseSyncSampleIsAWrongIndex) {
+  std::string bytes = RealClip();
+  bytes.replace(bytes.find("stss"), 4, "free");  // now every sample counts as a sync sample
+  const MemorySource source(bytes);
+  FrameIndex::Limits limits;
+  limits.believe_sample_table = true;
+  const FrameIndex index = FrameIndex::Build(source, limits, nullptr).value();
+  Reader reader(index, source, {{5, 6, 7, 8}, {9, 10, 11, 12}}, 1, ReadOptions());
+  std::vector<std::string> frames;
+  const absl::Status status = reader.Read(0, &frames).status;
+  EXPECT_TRUE(absl::IsAborted(status)) << status;
+  EXPECT_THAT(status.message(), HasSubstr("is a sync sample, but"));
+}
+
 }  // namespace
 }  // namespace nvc

@@ -206,21 +206,38 @@ void FrameStream::Work(int worker) {
   }
   state.decoder.reset();
   state.lease.End();
-  sink_->Leave(worker);
+  try {
+    sink_->Leave(worker);
+  } catch (const std::bad_alloc&) {
+    Fail(absl::ResourceExhaustedError("out of memory while decoding"));
+  }
   if (options_.busy_ns != nullptr) *options_.busy_ns += NanosSince(begin) - state.waited_ns;
   EndWork(1);
 }
 
 void FrameStream::EndWork(int workers) {
-  if ((working_ -= workers) > 0) return;
-  if (ended_ || put_back_.empty()) return grant_.reset();
+  bool over = false;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (working_ > workers) {
+      working_ -= workers;
+      return;
+    }
+    over = ended_ || put_back_.empty();
+    working_ = over ? 0 : 1;
+    has_frame_.notify_all();
+  }
+  if (over) {
+    grant_.reset();
+    if (options_.finished) options_.finished();
+    return;
+  }
   // There was not enough memory for these stretches while several decoders were open. Now only one
   // is.
   todo_.swap(put_back_);
   put_back_.clear();
   next_stretch_ = 0;
   last_try_ = true;
-  working_ = 1;
   Work(0);
 }
 

@@ -74,6 +74,8 @@ struct ReadOptions {
   Cancelled cancelled;
   // Receives the time that the workers took together without waiting for room, at their ends.
   std::atomic<int64_t>* busy_ns = nullptr;
+  // Called by the last worker when nothing is left to decode. May be null.
+  std::function<void()> finished;
   DecoderFactory factory;  // without `open`: software decoders from DecoderCache::Shared()
 };
 
@@ -81,8 +83,10 @@ struct ReadOptions {
 // time, and write the frames into their places.
 //
 // The stream can't stand still. The reader waits for one frame, and that frame has room. A worker
-// waits only for room behind that frame, and only when every frame before its own in its segment
-// has its verdict. So the worker that has the reader's frame never waits.
+// waits only with the frame that the reader wants first of all frames of its segment without a
+// verdict; other pictures it keeps, or writes without room. So the worker that has the reader's
+// frame never waits. It waits for a decoder (DecoderLease) only before it takes a segment, or as
+// the only worker, whose first decoder comes at once.
 class FrameStream {
  public:
   // A frame in its place. `damage` is OK if it can be trusted. Otherwise it says why not, and there

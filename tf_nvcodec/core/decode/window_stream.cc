@@ -1,6 +1,8 @@
 #include "tf_nvcodec/core/decode/window_stream.h"
 
 #include <algorithm>
+#include <iterator>
+#include <set>
 #include <utility>
 
 #include "tf_nvcodec/core/base/status.h"
@@ -70,13 +72,17 @@ absl::StatusOr<std::unique_ptr<WindowStream>> WindowStream::Open(
   std::unique_ptr<WindowStream> stream(
       new WindowStream(index, std::move(windows), ahead, output, on_error, std::move(memory)));
   std::vector<int64_t> frames;
-  int64_t most = 1;
+  std::set<int64_t> ahead_of_reader;
   for (const Window& window : stream->windows_) {
-    most = std::max(most, static_cast<int64_t>(window.size()));
     frames.insert(frames.end(), window.begin(), window.end());
+    if (&window < stream->windows_.data() + ahead) {
+      ahead_of_reader.insert(window.begin(), window.end());
+    }
   }
+  options.check_starts = index.only_sample_table();
   options.in_threads = ahead > 0;
-  options.lookahead = ahead < stream->windows_.size() ? most * static_cast<int64_t>(ahead) : 0;
+  options.lookahead =
+      ahead < stream->windows_.size() ? static_cast<int64_t>(ahead_of_reader.size()) : 0;
   NVC_ASSIGN_OR_RETURN(stream->frames_,
                        FrameStream::Open(index, source, frames, options, stream.get()));
   if (ahead > 0) stream->AllowUpTo(ahead - 1);
@@ -107,7 +113,7 @@ absl::Status WindowStream::Read(size_t window, const Cancelled& cancelled, Resul
     if (index_.only_sample_table()) return absl::AbortedError(frame->damage.message());
     damaged_.insert({frame->number, std::move(frame->damage)});
   }
-  // These had begun before they were skipped.
+  // Those that had begun before they were skipped are complete now.
   while (next_ < window) Finish(next_);
   *result = Finish(window);
   AllowUpTo(window + ahead_);
@@ -124,6 +130,9 @@ WindowStream::Result WindowStream::Finish(size_t number) {
   }
   // Of a window without pictures there is only its damage.
   if (window == nullptr) window = std::make_shared<Begun>(*this, number);
+  // No later window has frames from before this one.
+  damaged_.erase(damaged_.begin(),
+                 damaged_.lower_bound(static_cast<int>(windows_[number].front())));
   std::lock_guard<std::mutex> lock(window->mutex);
   window->finished = true;
   Result result;
