@@ -70,11 +70,11 @@ def test_includes_follow_the_layers(layer: str) -> None:
         ("core", '#include "tensorflow/core/framework/op.h"'),
         ("core", '#include "tf_nvcodec/nv/cuda/driver.h"'),
         ("core", "#include <dlfcn.h>"),
-        ("nv", '#include "tf_nvcodec/kernels/kernel_util.h"'),
+        ("nv", '#include "tf_nvcodec/kernels/tensors/kernel_util.h"'),
         ("ops", "#include <libavutil/frame.h>"),
         ("ops", '#include "tf_nvcodec/core/ffmpeg/decoder.h"'),
         ("kernels", "  #  include <ffnvcodec/dynlink_cuda.h>"),
-        ("capi", '#include "tf_nvcodec/kernels/kernel_util.h"'),
+        ("capi", '#include "tf_nvcodec/kernels/tensors/kernel_util.h"'),
         ("capi", '#include "tensorflow/core/framework/tensor.h"'),
     ],
 )

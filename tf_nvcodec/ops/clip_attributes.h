@@ -1,4 +1,4 @@
-// Lists the attributes of every op that chooses clips. kernels/clip_attributes.h reads them.
+// Lists the attributes of every op that chooses clips. kernels/decode/clip_attributes.h reads them.
 #ifndef TF_NVCODEC_OPS_CLIP_ATTRIBUTES_H_
 #define TF_NVCODEC_OPS_CLIP_ATTRIBUTES_H_
 

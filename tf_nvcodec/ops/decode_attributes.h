@@ -1,4 +1,4 @@
-// Lists the attributes of every op that decodes. kernels/decode_setup.h reads them.
+// Lists the attributes of every op that decodes. kernels/decode/decode_setup.h reads them.
 #ifndef TF_NVCODEC_OPS_DECODE_ATTRIBUTES_H_
 #define TF_NVCODEC_OPS_DECODE_ATTRIBUTES_H_
 

@@ -1,5 +1,5 @@
 // Lists the inputs, the output and the attributes of every op that encodes.
-// kernels/encode_attributes.h reads the attributes.
+// kernels/encode/encode_attributes.h reads the attributes.
 #ifndef TF_NVCODEC_OPS_ENCODE_ATTRIBUTES_H_
 #define TF_NVCODEC_OPS_ENCODE_ATTRIBUTES_H_
 

@@ -227,11 +227,7 @@ void FrameStream::EndWork(int workers) {
     working_ = over ? 0 : 1;
     has_frame_.notify_all();
   }
-  if (over) {
-    grant_.reset();
-    if (options_.finished) options_.finished();
-    return;
-  }
+  if (over) return grant_.reset();
   // There was not enough memory for these stretches while several decoders were open. Now only one
   // is.
   todo_.swap(put_back_);

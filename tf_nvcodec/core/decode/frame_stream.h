@@ -74,8 +74,6 @@ struct ReadOptions {
   Cancelled cancelled;
   // Receives the time that the workers took together without waiting for room, at their ends.
   std::atomic<int64_t>* busy_ns = nullptr;
-  // Called by the last worker when nothing is left to decode. May be null.
-  std::function<void()> finished;
   DecoderFactory factory;  // without `open`: software decoders from DecoderCache::Shared()
 };
 
