@@ -1,6 +1,6 @@
 // Makes the elements of a dataset from the clips of its videos.
-#ifndef TF_NVCODEC_KERNELS_CLIP_READER_H_
-#define TF_NVCODEC_KERNELS_CLIP_READER_H_
+#ifndef TF_NVCODEC_KERNELS_DATASET_CLIP_READER_H_
+#define TF_NVCODEC_KERNELS_DATASET_CLIP_READER_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -89,4 +89,4 @@ class ClipReader {
 
 }  // namespace nvc
 
-#endif  // TF_NVCODEC_KERNELS_CLIP_READER_H_
+#endif  // TF_NVCODEC_KERNELS_DATASET_CLIP_READER_H_

@@ -1,6 +1,6 @@
 // Hands out the units of a ClipOrder to the workers of tf.data service's dynamic sharding.
-#ifndef TF_NVCODEC_KERNELS_CLIP_SPLIT_PROVIDER_H_
-#define TF_NVCODEC_KERNELS_CLIP_SPLIT_PROVIDER_H_
+#ifndef TF_NVCODEC_KERNELS_DATASET_CLIP_SPLIT_PROVIDER_H_
+#define TF_NVCODEC_KERNELS_DATASET_CLIP_SPLIT_PROVIDER_H_
 
 #include <cstdint>
 #include <functional>
@@ -36,4 +36,4 @@ class ClipSplitProvider : public ::tensorflow::data::SplitProvider {
 
 }  // namespace nvc
 
-#endif  // TF_NVCODEC_KERNELS_CLIP_SPLIT_PROVIDER_H_
+#endif  // TF_NVCODEC_KERNELS_DATASET_CLIP_SPLIT_PROVIDER_H_

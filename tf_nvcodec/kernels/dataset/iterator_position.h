@@ -1,6 +1,6 @@
 // Saves and restores the position of a VideoDataset's iterator in a checkpoint.
-#ifndef TF_NVCODEC_KERNELS_ITERATOR_POSITION_H_
-#define TF_NVCODEC_KERNELS_ITERATOR_POSITION_H_
+#ifndef TF_NVCODEC_KERNELS_DATASET_ITERATOR_POSITION_H_
+#define TF_NVCODEC_KERNELS_DATASET_ITERATOR_POSITION_H_
 
 #include <cstdint>
 #include <string>
@@ -31,4 +31,4 @@ struct IteratorPosition {
 
 }  // namespace nvc
 
-#endif  // TF_NVCODEC_KERNELS_ITERATOR_POSITION_H_
+#endif  // TF_NVCODEC_KERNELS_DATASET_ITERATOR_POSITION_H_

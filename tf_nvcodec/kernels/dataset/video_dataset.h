@@ -1,6 +1,6 @@
 // The tf.data dataset behind VideoDataset.
-#ifndef TF_NVCODEC_KERNELS_VIDEO_DATASET_H_
-#define TF_NVCODEC_KERNELS_VIDEO_DATASET_H_
+#ifndef TF_NVCODEC_KERNELS_DATASET_VIDEO_DATASET_H_
+#define TF_NVCODEC_KERNELS_DATASET_VIDEO_DATASET_H_
 
 #include <memory>
 #include <string>
@@ -85,4 +85,4 @@ class VideoDataset : public ::tensorflow::data::DatasetBase {
 
 }  // namespace nvc
 
-#endif  // TF_NVCODEC_KERNELS_VIDEO_DATASET_H_
+#endif  // TF_NVCODEC_KERNELS_DATASET_VIDEO_DATASET_H_

@@ -1,6 +1,6 @@
 // The iterator of a VideoDataset.
-#ifndef TF_NVCODEC_KERNELS_VIDEO_DATASET_ITERATOR_H_
-#define TF_NVCODEC_KERNELS_VIDEO_DATASET_ITERATOR_H_
+#ifndef TF_NVCODEC_KERNELS_DATASET_VIDEO_DATASET_ITERATOR_H_
+#define TF_NVCODEC_KERNELS_DATASET_VIDEO_DATASET_ITERATOR_H_
 
 #include <memory>
 #include <string>
@@ -16,4 +16,4 @@ std::unique_ptr<::tensorflow::data::IteratorBase> MakeVideoDatasetIterator(
 
 }  // namespace nvc
 
-#endif  // TF_NVCODEC_KERNELS_VIDEO_DATASET_ITERATOR_H_
+#endif  // TF_NVCODEC_KERNELS_DATASET_VIDEO_DATASET_ITERATOR_H_

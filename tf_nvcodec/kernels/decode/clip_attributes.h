@@ -1,6 +1,6 @@
 // Reads the op attributes that say which frames make up a clip.
-#ifndef TF_NVCODEC_KERNELS_CLIP_ATTRIBUTES_H_
-#define TF_NVCODEC_KERNELS_CLIP_ATTRIBUTES_H_
+#ifndef TF_NVCODEC_KERNELS_DECODE_CLIP_ATTRIBUTES_H_
+#define TF_NVCODEC_KERNELS_DECODE_CLIP_ATTRIBUTES_H_
 
 #include "absl/status/status.h"
 #include "tensorflow/core/framework/op_kernel.h"
@@ -13,4 +13,4 @@ absl::Status ReadClipAttributes(::tensorflow::OpKernelConstruction* context, Cli
 
 }  // namespace nvc
 
-#endif  // TF_NVCODEC_KERNELS_CLIP_ATTRIBUTES_H_
+#endif  // TF_NVCODEC_KERNELS_DECODE_CLIP_ATTRIBUTES_H_

@@ -1,6 +1,6 @@
 // Decodes clips of several videos at once into one batch of frames.
-#ifndef TF_NVCODEC_KERNELS_CLIP_BATCH_H_
-#define TF_NVCODEC_KERNELS_CLIP_BATCH_H_
+#ifndef TF_NVCODEC_KERNELS_DECODE_CLIP_BATCH_H_
+#define TF_NVCODEC_KERNELS_DECODE_CLIP_BATCH_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -95,4 +95,4 @@ class ClipBatch {
 
 }  // namespace nvc
 
-#endif  // TF_NVCODEC_KERNELS_CLIP_BATCH_H_
+#endif  // TF_NVCODEC_KERNELS_DECODE_CLIP_BATCH_H_

@@ -1,6 +1,6 @@
 // Reads the attributes and geometry inputs that all decoding ops share, and chooses the decoder.
-#ifndef TF_NVCODEC_KERNELS_DECODE_SETUP_H_
-#define TF_NVCODEC_KERNELS_DECODE_SETUP_H_
+#ifndef TF_NVCODEC_KERNELS_DECODE_DECODE_SETUP_H_
+#define TF_NVCODEC_KERNELS_DECODE_DECODE_SETUP_H_
 
 #include <cstdint>
 #include <functional>
@@ -82,4 +82,4 @@ absl::StatusOr<DecodeSetup> SetUpDecoding(const DecodeAttributes& attributes, co
 
 }  // namespace nvc
 
-#endif  // TF_NVCODEC_KERNELS_DECODE_SETUP_H_
+#endif  // TF_NVCODEC_KERNELS_DECODE_DECODE_SETUP_H_

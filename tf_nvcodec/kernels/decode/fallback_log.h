@@ -1,7 +1,7 @@
 // Logs what tf_nvcodec does instead of what its user may expect: work on the CPU although a GPU was
 // possible, frames as they are stored although they have a display matrix.
-#ifndef TF_NVCODEC_KERNELS_FALLBACK_LOG_H_
-#define TF_NVCODEC_KERNELS_FALLBACK_LOG_H_
+#ifndef TF_NVCODEC_KERNELS_DECODE_FALLBACK_LOG_H_
+#define TF_NVCODEC_KERNELS_DECODE_FALLBACK_LOG_H_
 
 #include <string>
 
@@ -19,4 +19,4 @@ void LogOddMatrix(const std::string& odd_matrix);
 
 }  // namespace nvc
 
-#endif  // TF_NVCODEC_KERNELS_FALLBACK_LOG_H_
+#endif  // TF_NVCODEC_KERNELS_DECODE_FALLBACK_LOG_H_

@@ -1,6 +1,6 @@
 // Reads the attributes that all encoding ops share.
-#ifndef TF_NVCODEC_KERNELS_ENCODE_ATTRIBUTES_H_
-#define TF_NVCODEC_KERNELS_ENCODE_ATTRIBUTES_H_
+#ifndef TF_NVCODEC_KERNELS_ENCODE_ENCODE_ATTRIBUTES_H_
+#define TF_NVCODEC_KERNELS_ENCODE_ENCODE_ATTRIBUTES_H_
 
 #include "absl/status/status.h"
 #include "tensorflow/core/framework/op_kernel.h"
@@ -22,4 +22,4 @@ struct EncodeAttributes {
 
 }  // namespace nvc
 
-#endif  // TF_NVCODEC_KERNELS_ENCODE_ATTRIBUTES_H_
+#endif  // TF_NVCODEC_KERNELS_ENCODE_ENCODE_ATTRIBUTES_H_

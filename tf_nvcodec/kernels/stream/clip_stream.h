@@ -1,7 +1,7 @@
 // The clips of one video, pulled one after the other. Clips that follow each other come from one
 // pass over the video, which decodes each picture once and ahead of the reader.
-#ifndef TF_NVCODEC_KERNELS_CLIP_STREAM_H_
-#define TF_NVCODEC_KERNELS_CLIP_STREAM_H_
+#ifndef TF_NVCODEC_KERNELS_STREAM_CLIP_STREAM_H_
+#define TF_NVCODEC_KERNELS_STREAM_CLIP_STREAM_H_
 
 #include <atomic>
 #include <cstddef>
@@ -111,4 +111,4 @@ class ClipStream {
 
 }  // namespace nvc
 
-#endif  // TF_NVCODEC_KERNELS_CLIP_STREAM_H_
+#endif  // TF_NVCODEC_KERNELS_STREAM_CLIP_STREAM_H_

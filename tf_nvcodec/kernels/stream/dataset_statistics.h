@@ -1,6 +1,6 @@
 // Counts what a video dataset has done in this process. Readable while the dataset runs.
-#ifndef TF_NVCODEC_KERNELS_DATASET_STATISTICS_H_
-#define TF_NVCODEC_KERNELS_DATASET_STATISTICS_H_
+#ifndef TF_NVCODEC_KERNELS_STREAM_DATASET_STATISTICS_H_
+#define TF_NVCODEC_KERNELS_STREAM_DATASET_STATISTICS_H_
 
 #include <atomic>
 #include <cstdint>
@@ -48,4 +48,4 @@ class DatasetStatistics {
 
 }  // namespace nvc
 
-#endif  // TF_NVCODEC_KERNELS_DATASET_STATISTICS_H_
+#endif  // TF_NVCODEC_KERNELS_STREAM_DATASET_STATISTICS_H_

@@ -1,6 +1,6 @@
 // Reads a file of any of TensorFlow's file systems by byte range.
-#ifndef TF_NVCODEC_KERNELS_FILE_SOURCE_H_
-#define TF_NVCODEC_KERNELS_FILE_SOURCE_H_
+#ifndef TF_NVCODEC_KERNELS_STREAM_FILE_SOURCE_H_
+#define TF_NVCODEC_KERNELS_STREAM_FILE_SOURCE_H_
 
 #include <cstdint>
 #include <memory>
@@ -24,4 +24,4 @@ absl::StatusOr<std::unique_ptr<ByteSource>> OpenFile(::tensorflow::Env* env,
 
 }  // namespace nvc
 
-#endif  // TF_NVCODEC_KERNELS_FILE_SOURCE_H_
+#endif  // TF_NVCODEC_KERNELS_STREAM_FILE_SOURCE_H_

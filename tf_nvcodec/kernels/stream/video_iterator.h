@@ -1,6 +1,6 @@
 // Reads one video from front to back, in chunks of frames, some of them ahead of the consumer.
-#ifndef TF_NVCODEC_KERNELS_VIDEO_ITERATOR_H_
-#define TF_NVCODEC_KERNELS_VIDEO_ITERATOR_H_
+#ifndef TF_NVCODEC_KERNELS_STREAM_VIDEO_ITERATOR_H_
+#define TF_NVCODEC_KERNELS_STREAM_VIDEO_ITERATOR_H_
 
 #include <atomic>
 #include <cstddef>
@@ -84,4 +84,4 @@ class VideoIterator {
 
 }  // namespace nvc
 
-#endif  // TF_NVCODEC_KERNELS_VIDEO_ITERATOR_H_
+#endif  // TF_NVCODEC_KERNELS_STREAM_VIDEO_ITERATOR_H_

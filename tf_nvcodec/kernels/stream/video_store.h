@@ -1,6 +1,6 @@
 // Opens videos together with their frame indexes, and keeps the indexes in memory and on disk.
-#ifndef TF_NVCODEC_KERNELS_VIDEO_STORE_H_
-#define TF_NVCODEC_KERNELS_VIDEO_STORE_H_
+#ifndef TF_NVCODEC_KERNELS_STREAM_VIDEO_STORE_H_
+#define TF_NVCODEC_KERNELS_STREAM_VIDEO_STORE_H_
 
 #include <cstdint>
 #include <memory>
@@ -46,4 +46,4 @@ std::unique_ptr<VideoStore> MakeMemoryStore(::tensorflow::Tensor contents,
 
 }  // namespace nvc
 
-#endif  // TF_NVCODEC_KERNELS_VIDEO_STORE_H_
+#endif  // TF_NVCODEC_KERNELS_STREAM_VIDEO_STORE_H_

@@ -1,6 +1,6 @@
 // Computes the shape of a tensor that holds a batch of frames, and checks its size in bytes.
-#ifndef TF_NVCODEC_KERNELS_BATCH_SHAPE_H_
-#define TF_NVCODEC_KERNELS_BATCH_SHAPE_H_
+#ifndef TF_NVCODEC_KERNELS_TENSORS_BATCH_SHAPE_H_
+#define TF_NVCODEC_KERNELS_TENSORS_BATCH_SHAPE_H_
 
 #include <cstdint>
 
@@ -34,4 +34,4 @@ inline absl::Status CheckBatchBytes(const FrameShape& frame, int64_t count, int6
 
 }  // namespace nvc
 
-#endif  // TF_NVCODEC_KERNELS_BATCH_SHAPE_H_
+#endif  // TF_NVCODEC_KERNELS_TENSORS_BATCH_SHAPE_H_

@@ -1,6 +1,6 @@
 // Makes tensors from DLPack arrays and DLPack arrays from tensors without copying.
-#ifndef TF_NVCODEC_KERNELS_DLPACK_TENSOR_H_
-#define TF_NVCODEC_KERNELS_DLPACK_TENSOR_H_
+#ifndef TF_NVCODEC_KERNELS_TENSORS_DLPACK_TENSOR_H_
+#define TF_NVCODEC_KERNELS_TENSORS_DLPACK_TENSOR_H_
 
 #include <cstddef>
 #include <functional>
@@ -46,4 +46,4 @@ absl::StatusOr<dlpack::Managed*> LendDlpack(const ::tensorflow::Tensor& tensor,
 
 }  // namespace nvc
 
-#endif  // TF_NVCODEC_KERNELS_DLPACK_TENSOR_H_
+#endif  // TF_NVCODEC_KERNELS_TENSORS_DLPACK_TENSOR_H_

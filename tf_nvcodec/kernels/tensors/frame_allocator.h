@@ -1,6 +1,6 @@
 // Memory for batches of frames that is used again and again.
-#ifndef TF_NVCODEC_KERNELS_FRAME_ALLOCATOR_H_
-#define TF_NVCODEC_KERNELS_FRAME_ALLOCATOR_H_
+#ifndef TF_NVCODEC_KERNELS_TENSORS_FRAME_ALLOCATOR_H_
+#define TF_NVCODEC_KERNELS_TENSORS_FRAME_ALLOCATOR_H_
 
 #include <condition_variable>
 #include <cstddef>
@@ -51,4 +51,4 @@ class FrameAllocator : public ::tensorflow::Allocator,
 
 }  // namespace nvc
 
-#endif  // TF_NVCODEC_KERNELS_FRAME_ALLOCATOR_H_
+#endif  // TF_NVCODEC_KERNELS_TENSORS_FRAME_ALLOCATOR_H_

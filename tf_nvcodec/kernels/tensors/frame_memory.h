@@ -1,7 +1,7 @@
 // Blocks of memory for frames. Fresh pages cost more time than the conversion of the frames that
 // fill them, so large blocks stay with the process for the next video.
-#ifndef TF_NVCODEC_KERNELS_FRAME_MEMORY_H_
-#define TF_NVCODEC_KERNELS_FRAME_MEMORY_H_
+#ifndef TF_NVCODEC_KERNELS_TENSORS_FRAME_MEMORY_H_
+#define TF_NVCODEC_KERNELS_TENSORS_FRAME_MEMORY_H_
 
 #include <cstddef>
 
@@ -26,4 +26,4 @@ void GiveFrameBlock(const FrameBlock& block);
 
 }  // namespace nvc
 
-#endif  // TF_NVCODEC_KERNELS_FRAME_MEMORY_H_
+#endif  // TF_NVCODEC_KERNELS_TENSORS_FRAME_MEMORY_H_

@@ -1,6 +1,6 @@
 // Finds the GPU and the CUDA stream that TensorFlow runs a kernel on.
-#ifndef TF_NVCODEC_KERNELS_GPU_STREAM_H_
-#define TF_NVCODEC_KERNELS_GPU_STREAM_H_
+#ifndef TF_NVCODEC_KERNELS_TENSORS_GPU_STREAM_H_
+#define TF_NVCODEC_KERNELS_TENSORS_GPU_STREAM_H_
 
 #include "absl/status/statusor.h"
 #include "tensorflow/core/framework/op_kernel.h"
@@ -20,4 +20,4 @@ absl::StatusOr<GpuStream> GpuStreamOf(::tensorflow::OpKernelContext* context);
 
 }  // namespace nvc
 
-#endif  // TF_NVCODEC_KERNELS_GPU_STREAM_H_
+#endif  // TF_NVCODEC_KERNELS_TENSORS_GPU_STREAM_H_

@@ -1,6 +1,6 @@
 // Helpers that every kernel uses: scalar inputs and outputs, and cancellation of the step.
-#ifndef TF_NVCODEC_KERNELS_KERNEL_UTIL_H_
-#define TF_NVCODEC_KERNELS_KERNEL_UTIL_H_
+#ifndef TF_NVCODEC_KERNELS_TENSORS_KERNEL_UTIL_H_
+#define TF_NVCODEC_KERNELS_TENSORS_KERNEL_UTIL_H_
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -72,4 +72,4 @@ inline absl::Status ReadTimeout(::tensorflow::OpKernelConstruction* context, dou
 
 }  // namespace nvc
 
-#endif  // TF_NVCODEC_KERNELS_KERNEL_UTIL_H_
+#endif  // TF_NVCODEC_KERNELS_TENSORS_KERNEL_UTIL_H_
