@@ -20,6 +20,8 @@ int64_t NanosSince(Clock::time_point begin) {
   return std::chrono::nanoseconds(Clock::now() - begin).count();
 }
 
+absl::Status Stopped() { return absl::CancelledError("the stream of frames was stopped"); }
+
 // Whether all frames of a segment are shown before those of the next one.
 bool AreInOrder(const std::vector<Segment>& segments) {
   int last = -1;
@@ -125,7 +127,7 @@ absl::StatusOr<std::optional<FrameStream::Frame>> FrameStream::Next(const Cancel
   while (true) {
     const bool over = working_ == 0;
     if (done_[static_cast<size_t>(frame)]) break;
-    if (stopped_) return absl::CancelledError("the stream of frames was stopped");
+    if (stopped_) return Stopped();
     NVC_RETURN_IF_ERROR(status_);
     if (IsCancelled(cancelled)) {
       return cancelled.Error(absl::StrCat("decoding contents, at frame ", frame));
@@ -151,11 +153,9 @@ void FrameStream::Allow(int frame) {
 void FrameStream::Stop() {
   {
     std::lock_guard<std::mutex> lock(mutex_);
-    stopped_ = ended_ = true;
-    has_room_.notify_all();
-    has_frame_.notify_all();
+    stopped_ = true;
   }
-  WakeWaiting();
+  Fail(Stopped());
 }
 
 void FrameStream::Fail(const absl::Status& status) {
@@ -186,7 +186,7 @@ absl::Status FrameStream::WaitForRoom(int frame, int64_t* waited_ns) {
     while (frame > limit_ && !ended_) has_room_.wait(lock);
     *waited_ns += NanosSince(begin);
   }
-  return ended_ ? absl::CancelledError("the stream of frames was stopped") : absl::OkStatus();
+  return ended_ ? Stopped() : absl::OkStatus();
 }
 
 void FrameStream::Settle(int frame, const absl::Status& damage) {

@@ -39,6 +39,11 @@ struct WindowStream::Begun {
     std::lock_guard<std::mutex> lock(mutex);
     if (status.ok()) status = error;
   }
+  void Discard() {
+    std::lock_guard<std::mutex> lock(mutex);
+    finished = true;
+    collector.Discard();
+  }
 
   const std::unique_ptr<FrameTarget> own_target;
   FrameCollector collector;
@@ -56,8 +61,7 @@ WindowStream::WindowStream(const FrameIndex& index, std::vector<Window> windows,
       on_error_(on_error),
       memory_(std::move(memory)),
       shared_target_(memory_.new_target()),
-      begun_(windows_.size()),
-      over_(windows_.size()) {
+      begun_(windows_.size()) {
   if (!shared_target_->IsImmediate()) {
     shared_target_.reset();
   } else {
@@ -96,14 +100,11 @@ void WindowStream::AllowUpTo(size_t window) {
   frames_->Allow(static_cast<int>(windows_[std::min(window, windows_.size() - 1)].back()));
 }
 
-// A window that has begun goes on: its memory must live until its last frame.
-void WindowStream::Skip(size_t window) {
-  std::lock_guard<std::mutex> lock(mutex_);
-  if (begun_[window] == nullptr) over_[window] = true;
-}
-
 absl::Status WindowStream::Read(size_t window, const Cancelled& cancelled, Result* result) {
-  for (size_t i = next_; i < window; ++i) Skip(i);
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    wanted_ = window;
+  }
   if (ahead_ > 0) AllowUpTo(window + ahead_ - 1);
   while (pulled_ < windows_[window].back()) {
     NVC_ASSIGN_OR_RETURN(auto frame, frames_->Next(cancelled));
@@ -114,20 +115,22 @@ absl::Status WindowStream::Read(size_t window, const Cancelled& cancelled, Resul
     damaged_.insert({frame->number, std::move(frame->damage)});
   }
   // Those that had begun before they were skipped are complete now.
-  while (next_ < window) Finish(next_);
+  while (next_ < window) {
+    const auto skipped = TakeNext();
+    if (skipped != nullptr) skipped->Discard();
+  }
   *result = Finish(window);
   AllowUpTo(window + ahead_);
   return absl::OkStatus();
 }
 
+std::shared_ptr<WindowStream::Begun> WindowStream::TakeNext() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return std::move(begun_[next_++]);
+}
+
 WindowStream::Result WindowStream::Finish(size_t number) {
-  std::shared_ptr<Begun> window;
-  {
-    std::lock_guard<std::mutex> lock(mutex_);
-    window = std::move(begun_[number]);
-    over_[number] = true;
-    next_ = number + 1;
-  }
+  std::shared_ptr<Begun> window = TakeNext();
   // Of a window without pictures there is only its damage.
   if (window == nullptr) window = std::make_shared<Begun>(*this, number);
   // No later window has frames from before this one.
@@ -173,7 +176,8 @@ std::vector<std::shared_ptr<WindowStream::Begun>> WindowStream::WindowsWith(int 
   std::lock_guard<std::mutex> lock(mutex_);
   std::vector<std::shared_ptr<Begun>> found;
   for (size_t i = next_; i < windows_.size() && windows_[i].front() <= frame; ++i) {
-    if (over_[i] || !std::binary_search(windows_[i].begin(), windows_[i].end(), frame)) continue;
+    if (i < wanted_ && begun_[i] == nullptr) continue;
+    if (!std::binary_search(windows_[i].begin(), windows_[i].end(), frame)) continue;
     if (begun_[i] == nullptr) begun_[i] = std::make_shared<Begun>(*this, i);
     found.push_back(begun_[i]);
   }

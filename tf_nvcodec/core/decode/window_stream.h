@@ -82,7 +82,7 @@ class WindowStream : private FrameSink {
 
   std::vector<std::shared_ptr<Begun>> WindowsWith(int frame);
   void AllowUpTo(size_t window);
-  void Skip(size_t window);
+  std::shared_ptr<Begun> TakeNext();
   Result Finish(size_t window);
 
   const FrameIndex& index_;
@@ -99,10 +99,10 @@ class WindowStream : private FrameSink {
   int64_t pulled_ = -1;    // the last frame
   DamagedFrames damaged_;  // frames that were pulled
 
-  std::mutex mutex_;  // guards what follows
-  size_t next_ = 0;   // the first window that can still be read; only the reader changes it
+  std::mutex mutex_;   // guards what follows
+  size_t next_ = 0;    // the first window that can still be read; only the reader changes it
+  size_t wanted_ = 0;  // those before it take no memory unless they have begun
   std::vector<std::shared_ptr<Begun>> begun_;  // by window; null: not begun, or read
-  std::vector<char> over_;                     // by window: read or skipped
 
   std::unique_ptr<FrameStream> frames_;
 };

@@ -29,10 +29,6 @@ Tensor Scalar(const T& value) {
 
 }  // namespace
 
-Cancelled ClipReader::WithinTimeout(const Cancelled& cancelled) const {
-  return cancelled.Before(Deadline(arguments_.decode.timeout));
-}
-
 std::unique_ptr<ClipStream> ClipReader::Open(std::vector<SeededClip> clips, size_t ahead,
                                              Allocator* allocator) const {
   ClipStream::Options options;
@@ -41,11 +37,10 @@ std::unique_ptr<ClipStream> ClipReader::Open(std::vector<SeededClip> clips, size
   if (options.decode.num_threads == 0 && clips.size() == 1) options.decode.num_threads = 1;
   options.on_error = arguments_.decode.on_error_in_clip();
   options.busy_ns = &statistics_.decode_ns;
-
   ClipSource source;
   source.open = [this, video = clips.front().id.video](
                     const Cancelled& cancelled, const char** stage, const FrameIndex* wrong) {
-    return store_.Open(video, WithinTimeout(cancelled), &statistics_, stage, wrong);
+    return store_.Open(video, cancelled, &statistics_, stage, wrong);
   };
   source.room = [ahead, allocator](const FrameIndex&) {
     return ClipSource::Room{ahead, /*kept_pictures=*/0, allocator};
@@ -165,7 +160,8 @@ ClipResult ClipReader::Failed(const SeededClip& clip, const absl::Status& status
 absl::StatusOr<int64_t> ClipReader::Count(int64_t video, const Cancelled& cancelled,
                                           const char** stage) const {
   NVC_ASSIGN_OR_RETURN(const IndexedVideo opened,
-                       store_.Open(video, WithinTimeout(cancelled), &statistics_, stage));
+                       store_.Open(video, cancelled.Before(Deadline(arguments_.decode.timeout)),
+                                   &statistics_, stage));
   return arguments_.clips.CountAll(*opened.index);
 }
 

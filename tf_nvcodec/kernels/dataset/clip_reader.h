@@ -76,7 +76,6 @@ class ClipReader {
   bool GoesBack(const ClipId& from, const ClipId& to) const;
 
  private:
-  Cancelled WithinTimeout(const Cancelled& cancelled) const;
   absl::Span<const double> TimesOf(int64_t video) const;
   absl::StatusOr<Clip> Select(const FrameIndex& index, const SeededClip& clip) const;
   ClipResult Succeeded(const SeededClip& clip, ClipStream::Result decoded) const;

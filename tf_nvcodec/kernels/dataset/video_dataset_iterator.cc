@@ -53,11 +53,10 @@ int64_t NanosSince(std::chrono::steady_clock::time_point begin) {
 struct VideoPass {
   std::vector<SeededClip> clips;
   std::unique_ptr<ClipStream> stream;
-  size_t asked = 0;     // the clips before this place have a request, or were skipped
-  size_t waiting = 0;   // requests in the queue
-  bool closed = false;  // there will be no more requests
+  size_t asked = 0;    // the clips before this place have a request, or were skipped
+  size_t waiting = 0;  // requests in the queue
 
-  bool HasMore() const { return !closed && asked < clips.size(); }
+  bool HasMore() const { return asked < clips.size(); }
   // Goes on to the clip and returns its place, unless the pass does not have it.
   std::optional<size_t> GoTo(const SeededClip& clip) {
     const auto found = std::find_if(clips.begin() + static_cast<int64_t>(asked), clips.end(),
@@ -383,7 +382,7 @@ class Iterator : public DatasetIterator<VideoDataset> {
     mutex_lock lock(*mutex_);
     for (auto pass = passes_.begin(); pass != passes_.end();) {
       const auto next = std::next(pass);
-      if ((*pass)->closed && (*pass)->waiting == 0) over.splice(over.end(), passes_, pass);
+      if (*pass != latest_ && (*pass)->waiting == 0) over.splice(over.end(), passes_, pass);
       pass = next;
     }
   }
@@ -472,7 +471,7 @@ class Iterator : public DatasetIterator<VideoDataset> {
         // After an error the epoch has not ended: a checkpoint says where it goes on.
         exhausted_ = status.ok();
         walk_error_ = status;
-        CloseLatestPass();
+        latest_ = nullptr;  // it gets no more requests
         return;
       }
       const auto failed = restored ? uncounted_.end() : uncounted_.find(request->clip.id.video);
@@ -496,11 +495,11 @@ class Iterator : public DatasetIterator<VideoDataset> {
       changed_->notify_all();
       return;
     }
-    if (!dataset()->in_order() || !IsOfLatestPass(request)) StartRead(context, request);
+    if (!dataset()->in_order() || !GiveToLatestPass(request)) StartRead(context, request);
   }
 
-  // Gives the request to the latest pass, if its clip comes there.
-  bool IsOfLatestPass(const std::shared_ptr<Request>& request) {
+  // Gives the request to the latest pass. Returns false if its clip does not come there.
+  bool GiveToLatestPass(const std::shared_ptr<Request>& request) {
     mutex_lock lock(*mutex_);
     if (latest_ == nullptr) return false;
     const std::optional<size_t> place = latest_->GoTo(request->clip);
@@ -520,7 +519,7 @@ class Iterator : public DatasetIterator<VideoDataset> {
     std::shared_ptr<VideoPass> pass;
     {
       mutex_lock lock(*mutex_);
-      CloseLatestPass();
+      latest_ = nullptr;
       ++num_closures_;
       if (clips.size() > 1) {
         pass = std::make_shared<VideoPass>();
@@ -533,7 +532,7 @@ class Iterator : public DatasetIterator<VideoDataset> {
       }
     }
     ForgetPasses();
-    if (pass != nullptr) IsOfLatestPass(request);
+    if (pass != nullptr) GiveToLatestPass(request);
     // Runs without the lock, because a thread pool with full queues does the work in this call.
     (*context->runner())([this, context, request = request, pass]() mutable {
       if (pass == nullptr) {
@@ -577,11 +576,6 @@ class Iterator : public DatasetIterator<VideoDataset> {
     if (goes_on) cursor_.LookAhead(epoch_seed_, splits_ != nullptr, CountsOf(context), take);
     if (goes_back && clips.size() < kSoon) clips.resize(1);
     return clips;
-  }
-
-  void CloseLatestPass() TF_EXCLUSIVE_LOCKS_REQUIRED(*mutex_) {
-    if (latest_ != nullptr) latest_->closed = true;
-    latest_ = nullptr;
   }
 
   // Reads the clip by itself.
@@ -681,7 +675,7 @@ class Iterator : public DatasetIterator<VideoDataset> {
   std::optional<std::chrono::steady_clock::time_point> active_since_;
   const std::shared_ptr<FrameAllocator> memory_ = FrameAllocator::Create(/*patient_from=*/0);
   std::list<std::shared_ptr<VideoPass>> passes_;
-  std::shared_ptr<VideoPass> latest_;  // the pass that may have the next clip
+  std::shared_ptr<VideoPass> latest_;  // the only pass that may have the next clip
   std::unique_ptr<::tensorflow::Thread> runner_;
 };
 

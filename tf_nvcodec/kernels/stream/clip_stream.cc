@@ -91,8 +91,7 @@ ClipStream::Result ClipStream::Read(size_t place, const Cancelled& cancelled) {
   Result result;
   while (true) {
     if (!IsReached(place)) {
-      result.status = Start(place, /*ahead=*/false,
-                            cancelled.Before(Deadline(options_.decode.timeout)), &result.stage);
+      result.status = Start(place, /*ahead=*/false, cancelled, &result.stage);
       if (!result.status.ok()) return result;
     }
     Pass& pass = *pass_;
@@ -139,8 +138,8 @@ absl::Status ClipStream::Start(size_t place, bool ahead, const Cancelled& cancel
   const auto begin = std::chrono::steady_clock::now();
   auto pass = std::make_unique<Pass>();
   pass->first = pass->next = place;
-  NVC_ASSIGN_OR_RETURN(pass->video,
-                       source_.open(cancelled.Or(stopping_), stage, wrong_index_.get()));
+  const Cancelled in_time = cancelled.Or(stopping_).Before(Deadline(options_.decode.timeout));
+  NVC_ASSIGN_OR_RETURN(pass->video, source_.open(in_time, stage, wrong_index_.get()));
   const FrameIndex& index = *pass->video.index;
   pass->room = source_.room(index);
   const bool one_clip = std::exchange(retries_one_clip_, false) || !DecodesInOrder(index);

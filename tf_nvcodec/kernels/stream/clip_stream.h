@@ -65,10 +65,11 @@ class ClipStream {
   ~ClipStream();
 
   // Opens the video and begins to decode from its first clip on, unless a clip was read. Read does
-  // it by itself. If it fails, the first call of Read returns the error too.
+  // it by itself. If it fails, Read returns the error too if the first clip
+  // is read next.
   absl::Status Begin(const Cancelled& cancelled);
   // Returns the clip at `place`, which comes behind all that were read before. decode.timeout
-  // limits the decoding. An error concerns this clip only.
+  // limits opening the video, and again the decoding. An error concerns this clip only.
   Result Read(size_t place, const Cancelled& cancelled);
   // Whether a pass decodes now, ahead of the reader. Thread-safe.
   bool IsDecoding() const;
