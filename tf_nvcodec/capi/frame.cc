@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "tf_nvcodec/capi/error.h"
@@ -15,17 +16,17 @@ namespace {
 
 class HostFrameMemory : public FrameMemory {
  public:
-  explicit HostFrameMemory(const Block& block) : block_(block) {}
-  ~HostFrameMemory() override { BlockCache::Shared().Give(block_); }
+  explicit HostFrameMemory(Block block) : block_(std::move(block)) {}
+  ~HostFrameMemory() override { BlockCache::Shared().Give(std::move(block_)); }
   HostFrameMemory(const HostFrameMemory&) = delete;
   HostFrameMemory& operator=(const HostFrameMemory&) = delete;
 
-  void* data() const override { return block_.data; }
+  void* data() const override { return block_.get(); }
   int device_type() const override { return dlpack::kCpu; }
   int device_id() const override { return 0; }
 
  private:
-  const Block block_;
+  Block block_;
 };
 
 // Everything that a DLManagedTensor owns.
@@ -82,12 +83,12 @@ absl::Status Export(const nvc_frame& frame, int plane, void** managed_tensor) {
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<FrameMemory>> AllocateHostFrame(size_t bytes) {
-  const Block block = BlockCache::Shared().Take(bytes);
-  if (block.data == nullptr) {
+  Block block = BlockCache::Shared().Take(bytes);
+  if (block == nullptr) {
     return absl::ResourceExhaustedError(absl::StrCat("out of memory for a frame of ", bytes,
                                                      " bytes: let go of frames no longer needed"));
   }
-  return std::make_shared<HostFrameMemory>(block);
+  return std::make_shared<HostFrameMemory>(std::move(block));
 }
 
 }  // namespace nvc

@@ -2,10 +2,10 @@
 
 #include <sys/mman.h>
 
-#include <algorithm>
+#include <chrono>
 #include <cstring>
-
-#include "tf_nvcodec/core/base/fork_lock.h"
+#include <optional>
+#include <utility>
 
 namespace nvc {
 namespace {
@@ -22,20 +22,13 @@ size_t SizeClass(size_t bytes) {
   return (bytes + step - 1) / step * step;
 }
 
-Block Map(size_t size) {
-  void* const data =
-      mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (data == MAP_FAILED) return {};
-  return {static_cast<uint8_t*>(data), size};
-}
-
-void Unmap(const Block& block) { munmap(block.data, block.size); }
-
 }  // namespace
+
+void UnmapPages::operator()(uint8_t* data) const { munmap(data, size); }
 
 BlockCache& BlockCache::Shared() {
   static auto* const cache = new BlockCache(kIdleBytes, kIdleTime);
-  static const bool held_in_forks = HoldInForks(&cache->mutex_);
+  static const bool held_in_forks = cache->idle_.HoldInForks(/*leak=*/false);
   static_cast<void>(held_in_forks);
   return *cache;
 }
@@ -46,53 +39,23 @@ namespace {
 [[maybe_unused]] const BlockCache& made = BlockCache::Shared();
 }  // namespace
 
-BlockCache::~BlockCache() {
-  for (const Idle& idle : idle_) Unmap(idle.block);
-}
-
 Block BlockCache::Take(size_t bytes) {
   const size_t size = SizeClass(bytes);
-  Block block;
-  {
-    std::lock_guard<std::mutex> lock(mutex_);
-    // The block given back last is the most likely to be in the processor's caches.
-    const auto found = std::find_if(idle_.rbegin(), idle_.rend(),
-                                    [size](const Idle& idle) { return idle.block.size == size; });
-    if (found != idle_.rend()) {
-      block = found->block;
-      idle_bytes_ -= size;
-      idle_.erase(std::next(found).base());
-    }
+  // The block given back last is the most likely to be in the processor's caches.
+  std::optional<Block> idle =
+      idle_.Take([size](const Block& block) { return block.get_deleter().size == size; });
+  if (idle.has_value()) {
+    std::memset(idle->get(), 0, bytes);  // this costs a tenth of fresh pages
+    return *std::move(idle);
   }
-  if (block.data == nullptr) return Map(size);
-  // This costs a tenth of fresh pages.
-  std::memset(block.data, 0, bytes);
-  return block;
+  void* const data =
+      mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return Block(data == MAP_FAILED ? nullptr : static_cast<uint8_t*>(data), UnmapPages{size});
 }
 
-void BlockCache::Give(const Block& block) {
-  if (block.size > max_idle_bytes_) return Unmap(block);
-  const Clock::time_point now = Clock::now();
-  std::vector<Idle> dropped;
-  {
-    std::lock_guard<std::mutex> lock(mutex_);
-    idle_.push_back({block, now});
-    idle_bytes_ += block.size;
-    auto kept = idle_.begin();
-    while (kept != idle_.end() &&
-           (idle_bytes_ > max_idle_bytes_ || now - kept->since > max_idle_time_)) {
-      idle_bytes_ -= kept->block.size;
-      ++kept;
-    }
-    dropped.assign(idle_.begin(), kept);
-    idle_.erase(idle_.begin(), kept);
-  }
-  for (const Idle& idle : dropped) Unmap(idle.block);
-}
-
-size_t BlockCache::idle_bytes() const {
-  std::lock_guard<std::mutex> lock(mutex_);
-  return idle_bytes_;
+void BlockCache::Give(Block block) {
+  const size_t size = block.get_deleter().size;
+  idle_.Give(std::move(block), size);
 }
 
 }  // namespace nvc

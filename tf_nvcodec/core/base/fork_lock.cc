@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 
+#include <utility>
 #include <vector>
 
 namespace nvc {
@@ -9,7 +10,7 @@ namespace {
 
 struct Held {
   std::mutex* mutex;
-  void (*in_child)();
+  std::function<void()> in_child;
 };
 
 struct Registry {
@@ -43,14 +44,14 @@ void InChild() {
 
 }  // namespace
 
-bool HoldInForks(std::mutex* mutex, void (*in_child)()) {
+bool HoldInForks(std::mutex* mutex, std::function<void()> in_child) {
   Registry& registry = TheRegistry();
   // This must not hold registry.mutex: a fork under way waits for it inside glibc's own lock, which
   // pthread_atfork takes.
   static const int registered = pthread_atfork(Prepare, InParent, InChild);
   static_cast<void>(registered);  // it fails without memory: forks are then unprotected
   std::lock_guard<std::mutex> lock(registry.mutex);
-  registry.held.push_back({mutex, in_child});
+  registry.held.push_back({mutex, std::move(in_child)});
   return true;
 }
 

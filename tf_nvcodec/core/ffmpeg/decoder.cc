@@ -1,7 +1,5 @@
 #include "tf_nvcodec/core/ffmpeg/decoder.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <functional>
 #include <memory>
@@ -10,7 +8,6 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "tf_nvcodec/core/base/fork_lock.h"
 #include "tf_nvcodec/core/base/status.h"
 #include "tf_nvcodec/core/ffmpeg/av_log.h"
 #include "tf_nvcodec/core/ffmpeg/color_tags.h"
@@ -304,10 +301,12 @@ bool IsDamaged(const AVFrame& frame) {
 // A decoder that goes back to the cache when its user destroys it.
 class DecoderCache::Lent : public Decoder {
  public:
-  Lent(DecoderCache* cache, std::unique_ptr<OpenDecoder> open)
-      : cache_(cache), open_(std::move(open)) {}
+  Lent(OpenDecoders* idle, std::unique_ptr<OpenDecoder> open)
+      : idle_(idle), open_(std::move(open)) {}
   ~Lent() override {
-    if (open_->decoder->CanBeReused()) cache_->Give(std::move(open_));
+    if (!open_->decoder->CanBeReused()) return;
+    const size_t bytes = open_->Bytes();
+    idle_->Give(std::move(open_), bytes);
   }
 
   absl::Status Send(const AVPacket* packet) override { return open_->decoder->Send(packet); }
@@ -316,7 +315,7 @@ class DecoderCache::Lent : public Decoder {
   void Reset() override { open_->decoder->Reset(); }
 
  private:
-  DecoderCache* const cache_;
+  OpenDecoders* const idle_;
   std::unique_ptr<OpenDecoder> open_;
 };
 
@@ -328,11 +327,9 @@ size_t DecoderCache::OpenDecoder::Bytes() const {
   return static_cast<size_t>(std::max(picture, 1 << 16)) * (options.num_threads > 1 ? 20 : 10);
 }
 
-DecoderCache::~DecoderCache() = default;
-
 DecoderCache& DecoderCache::Shared() {
   static auto* const cache = new DecoderCache(kIdleBytes, kIdleTime);
-  static const bool held_in_forks = HoldInForks(&cache->mutex_);
+  static const bool held_in_forks = cache->idle_.HoldInForks(/*leak=*/true);
   static_cast<void>(held_in_forks);
   return *cache;
 }
@@ -345,7 +342,11 @@ namespace {
 absl::StatusOr<std::unique_ptr<Decoder>> DecoderCache::Open(const AVCodecParameters& codec,
                                                             AVRational time_base,
                                                             const DecoderOptions& options) {
-  std::unique_ptr<OpenDecoder> open = Take(codec, time_base, options);
+  const auto is_same = [&](const std::unique_ptr<OpenDecoder>& idle) {
+    return SameParameters(*idle->codec, codec) && av_cmp_q(idle->time_base, time_base) == 0 &&
+           SameOptions(idle->options, options);
+  };
+  std::unique_ptr<OpenDecoder> open = idle_.Take(is_same).value_or(nullptr);
   if (open == nullptr) {
     auto decoder = OpenSoftwareDecoder(codec, time_base, options);
     if (!decoder.ok() || !(*decoder)->CanBeReused()) return decoder;
@@ -355,52 +356,7 @@ absl::StatusOr<std::unique_ptr<Decoder>> DecoderCache::Open(const AVCodecParamet
     open->time_base = time_base;
     open->options = options;
   }
-  return std::make_unique<Lent>(this, std::move(open));
-}
-
-std::unique_ptr<DecoderCache::OpenDecoder> DecoderCache::Take(const AVCodecParameters& codec,
-                                                              AVRational time_base,
-                                                              const DecoderOptions& options) {
-  std::lock_guard<std::mutex> lock(mutex_);
-  if (process_ != getpid()) {
-    // This is a forked process without the decoders' threads. Closing a decoder would wait for
-    // them, so the decoders are leaked.
-    for (auto& open : idle_) open.release();
-    idle_.clear();
-    idle_bytes_ = 0;
-    process_ = getpid();
-  }
-  const auto found = std::find_if(idle_.rbegin(), idle_.rend(), [&](const auto& open) {
-    return SameParameters(*open->codec, codec) && av_cmp_q(open->time_base, time_base) == 0 &&
-           SameOptions(open->options, options);
-  });
-  if (found == idle_.rend()) return nullptr;
-  std::unique_ptr<OpenDecoder> open = std::move(*found);
-  idle_.erase(std::next(found).base());
-  idle_bytes_ -= open->Bytes();
-  return open;
-}
-
-void DecoderCache::Give(std::unique_ptr<OpenDecoder> decoder) {
-  const size_t bytes = decoder->Bytes();
-  if (bytes > max_idle_bytes_) return;
-  const Clock::time_point now = decoder->idle_since = Clock::now();
-  std::vector<std::unique_ptr<OpenDecoder>> dropped;  // destroyed after the lock is released
-  std::lock_guard<std::mutex> lock(mutex_);
-  idle_.push_back(std::move(decoder));
-  idle_bytes_ += bytes;
-  auto kept = idle_.begin();
-  while (kept != idle_.end() &&
-         (idle_bytes_ > max_idle_bytes_ || now - (*kept)->idle_since > max_idle_time_)) {
-    idle_bytes_ -= (*kept)->Bytes();
-    dropped.push_back(std::move(*kept++));
-  }
-  idle_.erase(idle_.begin(), kept);
-}
-
-int DecoderCache::num_idle() const {
-  std::lock_guard<std::mutex> lock(mutex_);
-  return static_cast<int>(idle_.size());
+  return std::make_unique<Lent>(&idle_, std::move(open));
 }
 
 }  // namespace nvc

@@ -3,17 +3,14 @@
 #ifndef TF_NVCODEC_CORE_FFMPEG_DECODER_H_
 #define TF_NVCODEC_CORE_FFMPEG_DECODER_H_
 
-#include <sys/types.h>
-
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "tf_nvcodec/core/base/pool.h"
 #include "tf_nvcodec/core/ffmpeg/av_ptr.h"
 
 namespace nvc {
@@ -83,15 +80,10 @@ bool IsDamaged(const AVFrame& frame);
 // Keeps software decoders open for the next stream with the same parameters. Thread-safe.
 class DecoderCache {
  public:
-  using Clock = std::chrono::steady_clock;
-
   // Keeps the latest decoders, up to about `idle_bytes` together, and none longer than `idle_time`.
   // It checks the time whenever a decoder comes back.
-  DecoderCache(size_t idle_bytes, Clock::duration idle_time)
-      : max_idle_bytes_(idle_bytes), max_idle_time_(idle_time) {}
-  ~DecoderCache();
-  DecoderCache(const DecoderCache&) = delete;
-  DecoderCache& operator=(const DecoderCache&) = delete;
+  DecoderCache(size_t idle_bytes, std::chrono::steady_clock::duration idle_time)
+      : idle_(idle_bytes, SIZE_MAX, idle_time) {}
 
   // The cache of the process. It is never destroyed.
   static DecoderCache& Shared();
@@ -102,7 +94,7 @@ class DecoderCache {
                                                 AVRational time_base,
                                                 const DecoderOptions& options);
 
-  int num_idle() const;
+  int num_idle() const { return static_cast<int>(idle_.size()); }
 
  private:
   struct OpenDecoder {
@@ -111,21 +103,12 @@ class DecoderCache {
     AvCodecParametersPtr codec;
     AVRational time_base;
     DecoderOptions options;
-    Clock::time_point idle_since;
     size_t Bytes() const;
   };
+  using OpenDecoders = Pool<std::unique_ptr<OpenDecoder>>;
   class Lent;
 
-  std::unique_ptr<OpenDecoder> Take(const AVCodecParameters& codec, AVRational time_base,
-                                    const DecoderOptions& options);
-  void Give(std::unique_ptr<OpenDecoder> decoder);
-
-  const size_t max_idle_bytes_;
-  const Clock::duration max_idle_time_;
-  mutable std::mutex mutex_;
-  std::vector<std::unique_ptr<OpenDecoder>> idle_;  // the longest idle first
-  size_t idle_bytes_ = 0;
-  pid_t process_ = 0;  // the process that the idle decoders and their threads belong to
+  OpenDecoders idle_;
 };
 
 }  // namespace nvc

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <climits>
 #include <cstddef>
+#include <utility>
 
 extern "C" {
 #include <libavutil/imgutils.h>
@@ -25,16 +26,16 @@ struct CachedBlock {
 
 void GiveBack(void* opaque, uint8_t*) {
   auto* const cached = static_cast<CachedBlock*>(opaque);
-  cached->cache->Give(cached->block);
+  cached->cache->Give(std::move(cached->block));
   delete cached;
 }
 
 AVBufferRef* TakeBlock(void* opaque, size_t bytes) {
   auto* const cache = static_cast<BlockCache*>(opaque);
-  const Block block = cache->Take(bytes);
-  if (block.data == nullptr) return nullptr;
-  auto* const cached = new CachedBlock{cache, block};
-  AVBufferRef* const buffer = av_buffer_create(block.data, bytes, GiveBack, cached, 0);
+  Block block = cache->Take(bytes);
+  if (block == nullptr) return nullptr;
+  auto* const cached = new CachedBlock{cache, std::move(block)};
+  AVBufferRef* const buffer = av_buffer_create(cached->block.get(), bytes, GiveBack, cached, 0);
   if (buffer == nullptr) GiveBack(cached, nullptr);
   return buffer;
 }

@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <deque>
-#include <iterator>
-#include <mutex>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "tf_nvcodec/core/base/pool.h"
 
 namespace nvc {
 namespace {
@@ -15,17 +17,11 @@ namespace {
 // Blocks from this size on begin at a huge page, so that all of their pages can be huge.
 constexpr size_t kLarge = size_t{4} << 20, kHugePage = size_t{2} << 20;
 
-struct Waiting {
-  std::mutex mutex;
-  std::deque<FrameBlock> blocks;  // the longest waiting first
-  size_t bytes = 0;               // of all blocks
+struct FreeMemory {
+  size_t bytes;
+  void operator()(void* memory) const { std::free(memory); }
 };
-
-// It is never destroyed: tensors may live until the process ends.
-Waiting& TheWaiting() {
-  static auto* const waiting = new Waiting;
-  return *waiting;
-}
+using Waiting = std::unique_ptr<void, FreeMemory>;
 
 size_t MostBytes() {
   static const size_t most = [] {
@@ -36,16 +32,10 @@ size_t MostBytes() {
   return most;
 }
 
-FrameBlock TakeWaiting(size_t bytes) {
-  Waiting& waiting = TheWaiting();
-  std::lock_guard<std::mutex> lock(waiting.mutex);
-  const auto found = std::find_if(waiting.blocks.rbegin(), waiting.blocks.rend(),
-                                  [&](const FrameBlock& block) { return Serves(block, bytes); });
-  if (found == waiting.blocks.rend()) return {};
-  const FrameBlock block = *found;
-  waiting.blocks.erase(std::next(found).base());
-  waiting.bytes -= block.bytes;
-  return block;
+// It is never destroyed: tensors may live until the process ends.
+Pool<Waiting>& WaitingBlocks() {
+  static auto* const waiting = new Pool<Waiting>(MostBytes());
+  return *waiting;
 }
 
 }  // namespace
@@ -57,8 +47,13 @@ bool Serves(const FrameBlock& block, size_t bytes) {
 FrameBlock TakeFrameBlock(size_t alignment, size_t bytes) {
   const bool large = bytes >= kLarge;
   if (large && alignment <= kHugePage) {
-    const FrameBlock block = TakeWaiting(bytes);
-    if (block.memory != nullptr) return block;
+    std::optional<Waiting> waiting = WaitingBlocks().Take([bytes](const Waiting& each) {
+      return Serves({each.get(), each.get_deleter().bytes}, bytes);
+    });
+    if (waiting.has_value()) {
+      const size_t held = waiting->get_deleter().bytes;
+      return {waiting->release(), held};
+    }
   }
   const size_t least = large ? kHugePage : sizeof(void*);
   FrameBlock block{nullptr, std::max<size_t>(bytes, 1)};
@@ -69,25 +64,13 @@ FrameBlock TakeFrameBlock(size_t alignment, size_t bytes) {
 }
 
 void GiveFrameBlock(const FrameBlock& block) {
-  if (block.bytes < kLarge || block.bytes > MostBytes() ||
+  Waiting waiting(block.memory, FreeMemory{block.bytes});
+  if (block.bytes < kLarge ||
       // The rest of the last page may be malloc's.
       madvise(block.memory, block.bytes & ~(kHugePage - 1), MADV_FREE) != 0) {
-    std::free(block.memory);
     return;
   }
-  std::deque<FrameBlock> old;
-  Waiting& waiting = TheWaiting();
-  {
-    std::lock_guard<std::mutex> lock(waiting.mutex);
-    waiting.blocks.push_back(block);
-    waiting.bytes += block.bytes;
-    while (waiting.bytes > MostBytes()) {
-      waiting.bytes -= waiting.blocks.front().bytes;
-      old.push_back(waiting.blocks.front());
-      waiting.blocks.pop_front();
-    }
-  }
-  for (const FrameBlock& each : old) std::free(each.memory);
+  WaitingBlocks().Give(std::move(waiting), block.bytes);
 }
 
 }  // namespace nvc

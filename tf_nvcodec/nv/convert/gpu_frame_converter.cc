@@ -2,15 +2,13 @@
 
 #include <cstdint>
 #include <cstring>
-#include <list>
 #include <memory>
-#include <mutex>
 #include <string>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "tf_nvcodec/core/base/pool.h"
 #include "tf_nvcodec/core/base/status.h"
 #include "tf_nvcodec/nv/cuda/gpu_device.h"
 #include "tf_nvcodec/nv/cuda/gpu_picture.h"
@@ -62,39 +60,14 @@ std::string KeyOf(GpuDevice* device, const OutputSpec& o, const SourceSpec& s) {
   return key;
 }
 
-// Keeps the kKept conversions used last.
-class Cache {
- public:
-  Conversion Find(const std::string& key) {
-    std::lock_guard<std::mutex> lock(mutex_);
-    const auto found = places_.find(key);
-    if (found == places_.end()) return nullptr;
-    order_.splice(order_.begin(), order_, found->second);
-    return found->second->second;
-  }
-
-  void Add(const std::string& key, const Conversion& conversion) {
-    Conversion dropped;  // freed without the lock, because freeing GPU memory waits for the GPU
-    std::lock_guard<std::mutex> lock(mutex_);
-    if (places_.count(key) != 0) return;
-    order_.emplace_front(key, conversion);
-    places_[key] = order_.begin();
-    if (order_.size() <= kKept) return;
-    dropped = std::move(order_.back().second);
-    places_.erase(order_.back().first);
-    order_.pop_back();
-  }
-
- private:
-  using Order = std::list<std::pair<std::string, Conversion>>;
-  std::mutex mutex_;
-  Order order_;
-  std::unordered_map<std::string, Order::iterator> places_;
+struct KnownConversion {
+  std::string key;
+  Conversion conversion;
 };
 
-Cache& SharedCache() {
-  static auto* cache = new Cache;
-  return *cache;
+Pool<KnownConversion>& KnownConversions() {
+  static auto* const known = new Pool<KnownConversion>(SIZE_MAX, kKept);
+  return *known;
 }
 
 absl::StatusOr<Conversion> Make(GpuDevice* device, CUstream stream, const OutputSpec& output,
@@ -125,16 +98,18 @@ absl::StatusOr<Conversion> GetGpuConversion(GpuDevice* device, CUstream stream,
   const ScopedContext context(*device);
   NVC_RETURN_IF_ERROR(context.status());
   const std::string key = KeyOf(device, output, source);
-  if (Conversion known = SharedCache().Find(key); known != nullptr) {
-    if (known->uploaded.get() != nullptr) {
-      NVC_RETURN_IF_ERROR(
-          device->Check(device->cuda().cuStreamWaitEvent(stream, known->uploaded.get(), 0),
-                        "waiting for the colour kernel's tables"));
+  const auto known =
+      KnownConversions().Share([&](const KnownConversion& each) { return each.key == key; });
+  if (known.has_value()) {
+    const CUevent uploaded = known->conversion->uploaded.get();
+    if (uploaded != nullptr) {
+      NVC_RETURN_IF_ERROR(device->Check(device->cuda().cuStreamWaitEvent(stream, uploaded, 0),
+                                        "waiting for the colour kernel's tables"));
     }
-    return known;
+    return known->conversion;
   }
   NVC_ASSIGN_OR_RETURN(Conversion made, Make(device, stream, output, source));
-  SharedCache().Add(key, made);
+  KnownConversions().Give({key, made});
   return made;
 }
 

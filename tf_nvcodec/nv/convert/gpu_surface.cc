@@ -1,6 +1,7 @@
 #include "tf_nvcodec/nv/convert/gpu_surface.h"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -11,48 +12,25 @@
 namespace nvc {
 
 absl::StatusOr<DeviceMemory> DeviceMemoryPool::Take(size_t bytes) {
-  DeviceMemory memory = TakeIdle(bytes);
-  if (memory.get() != 0) return memory;
-  // Waits for the whole context, so it does this seldom: only when the pool is full.
-  NVC_RETURN_IF_ERROR(WaitForUsers());
-  memory = TakeIdle(bytes);
-  if (memory.get() != 0) return memory;
+  const auto fits = [bytes](const Idle& idle) {
+    return !idle.may_be_used && idle.memory.bytes() >= bytes && idle.memory.bytes() / 2 <= bytes;
+  };
+  std::optional<Idle> found = idle_.Take(fits);
+  if (!found.has_value() && idle_.size() == kIdle) {
+    // The pool is full. When the context has done all its work, all memory is free to reuse.
+    auto waiting = idle_.Clear();
+    const ScopedContext current(*device_);
+    NVC_RETURN_IF_ERROR(current.status());
+    NVC_RETURN_IF_ERROR(device_->Check(device_->cuda().cuCtxSynchronize(), "cuCtxSynchronize"));
+    for (auto& entry : waiting) Give(std::move(entry.object.memory), /*was_shown=*/false);
+    found = idle_.Take(fits);
+  }
+  if (found.has_value()) return std::move(found->memory);
   return DeviceMemory::Allocate(device_, bytes);
 }
 
-DeviceMemory DeviceMemoryPool::TakeIdle(size_t bytes) {
-  std::lock_guard<std::mutex> lock(mutex_);
-  const auto found = std::find_if(idle_.begin(), idle_.end(), [bytes](const Idle& idle) {
-    return !idle.may_be_used && idle.memory.bytes() >= bytes && idle.memory.bytes() / 2 <= bytes;
-  });
-  if (found == idle_.end()) return DeviceMemory();
-  DeviceMemory memory = std::move(found->memory);
-  idle_.erase(found);
-  return memory;
-}
-
-absl::Status DeviceMemoryPool::WaitForUsers() {
-  std::vector<Idle> waiting;
-  {
-    std::lock_guard<std::mutex> lock(mutex_);
-    if (idle_.size() < kIdle) return absl::OkStatus();
-    waiting.swap(idle_);
-  }
-  const ScopedContext current(*device_);
-  NVC_RETURN_IF_ERROR(current.status());
-  NVC_RETURN_IF_ERROR(device_->Check(device_->cuda().cuCtxSynchronize(), "cuCtxSynchronize"));
-  for (Idle& idle : waiting) Give(std::move(idle.memory), /*was_shown=*/false);
-  return absl::OkStatus();
-}
-
 void DeviceMemoryPool::Give(DeviceMemory memory, bool was_shown) {
-  DeviceMemory oldest;  // freed without the lock
-  std::lock_guard<std::mutex> lock(mutex_);
-  if (idle_.size() == kIdle) {
-    oldest = std::move(idle_.front().memory);
-    idle_.erase(idle_.begin());
-  }
-  idle_.push_back({std::move(memory), was_shown});
+  idle_.Give({std::move(memory), was_shown});
 }
 
 absl::Status BorrowedStream::Check(GpuDevice* device, uint64_t handle) {

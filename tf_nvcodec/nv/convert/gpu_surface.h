@@ -4,11 +4,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "tf_nvcodec/core/base/pool.h"
 #include "tf_nvcodec/core/convert/surface.h"
 #include "tf_nvcodec/nv/cuda/cuda_objects.h"
 #include "tf_nvcodec/nv/cuda/gpu_device.h"
@@ -36,14 +35,8 @@ class DeviceMemoryPool {
     bool may_be_used;
   };
 
-  // Returns an empty DeviceMemory if no idle memory fits.
-  DeviceMemory TakeIdle(size_t bytes);
-  // If the pool is full, waits for all work of the context. All its memory is then free to reuse.
-  absl::Status WaitForUsers();
-
   GpuDevice* const device_;
-  std::mutex mutex_;
-  std::vector<Idle> idle_;
+  Pool<Idle> idle_{SIZE_MAX, kIdle};
 };
 
 // The caller's CUDA stream, or a stream of its own if `handle` is 0.

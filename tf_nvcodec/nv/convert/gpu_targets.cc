@@ -1,12 +1,12 @@
 #include "tf_nvcodec/nv/convert/gpu_targets.h"
 
-#include <algorithm>
 #include <cstdint>
-#include <iterator>
+#include <memory>
 #include <mutex>
 #include <utility>
 #include <vector>
 
+#include "tf_nvcodec/core/base/pool.h"
 #include "tf_nvcodec/core/base/status.h"
 #include "tf_nvcodec/nv/convert/gpu_frame_converter.h"
 #include "tf_nvcodec/nv/cuda/gpu_copy.h"
@@ -19,44 +19,24 @@ constexpr size_t kMostIdle = 32;
 constexpr size_t kMostIdleBytes = size_t{256} << 20;
 constexpr size_t kGranularity = size_t{1} << 20;
 
-struct Idle {
-  std::mutex mutex;
-  std::vector<std::unique_ptr<DownloadBuffer>> buffers;
-  size_t bytes = 0;
-};
-
-Idle& IdleBuffers() {
-  static auto* const idle = new Idle;
+Pool<std::unique_ptr<DownloadBuffer>>& IdleBuffers() {
+  static auto* const idle = new Pool<std::unique_ptr<DownloadBuffer>>(kMostIdleBytes, kMostIdle);
   return *idle;
 }
 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<DownloadBuffer>> DownloadBuffer::Take(GpuDevice* device) {
-  {
-    Idle& idle = IdleBuffers();
-    std::lock_guard<std::mutex> lock(idle.mutex);
-    const auto found =
-        std::find_if(idle.buffers.rbegin(), idle.buffers.rend(),
-                     [&](const auto& buffer) { return buffer->stream_.device() == device; });
-    if (found != idle.buffers.rend()) {
-      std::unique_ptr<DownloadBuffer> buffer = std::move(*found);
-      idle.buffers.erase(std::next(found).base());
-      idle.bytes -= buffer->memory_.bytes();
-      return buffer;
-    }
-  }
+  auto idle = IdleBuffers().Take(
+      [device](const auto& buffer) { return buffer->stream_.device() == device; });
+  if (idle.has_value()) return *std::move(idle);
   NVC_ASSIGN_OR_RETURN(CudaStream stream, CudaStream::Create(device));
   return std::unique_ptr<DownloadBuffer>(new DownloadBuffer(std::move(stream)));
 }
 
 void DownloadBuffer::GiveBack(std::unique_ptr<DownloadBuffer> buffer) {
-  Idle& idle = IdleBuffers();
-  std::lock_guard<std::mutex> lock(idle.mutex);
-  if (idle.buffers.size() >= kMostIdle || idle.bytes + buffer->memory_.bytes() > kMostIdleBytes)
-    return;
-  idle.bytes += buffer->memory_.bytes();
-  idle.buffers.push_back(std::move(buffer));
+  const size_t bytes = buffer->memory_.bytes();
+  IdleBuffers().Give(std::move(buffer), bytes);
 }
 
 absl::Status DownloadBuffer::Reserve(size_t bytes) {

@@ -7,8 +7,8 @@
 #include <memory>
 #include <mutex>
 #include <utility>
-#include <vector>
 
+#include "tf_nvcodec/core/base/pool.h"
 #include "tf_nvcodec/core/base/status.h"
 #include "tf_nvcodec/nv/cuda/cuda_objects.h"
 #include "tf_nvcodec/nv/cuda/gpu_device.h"
@@ -37,46 +37,22 @@ struct Staging {
     return staging;
   }
 
-  // Waits until the GPU has finished with the memory, before it is freed.
-  void Settle() const {
-    for (const Piece& piece : pieces) piece.copied.Synchronize().IgnoreError();
+  // Waits until the GPU has finished with the memory.
+  ~Staging() {
+    for (const Piece& piece : pieces) {
+      if (piece.copied.get() != nullptr) piece.copied.Synchronize().IgnoreError();
+    }
   }
 };
 
-struct StagingPool {
-  std::mutex mutex;
-  std::map<GpuDevice*, std::vector<std::unique_ptr<Staging>>> idle;
-};
+using Stagings = Pool<std::unique_ptr<Staging>>;
 
-StagingPool& SharedPool() {
-  static auto* pool = new StagingPool;
-  return *pool;
-}
-
-absl::StatusOr<std::unique_ptr<Staging>> TakeStaging(GpuDevice* device) {
-  {
-    std::lock_guard<std::mutex> lock(SharedPool().mutex);
-    auto& idle = SharedPool().idle[device];
-    if (!idle.empty()) {
-      std::unique_ptr<Staging> staging = std::move(idle.back());
-      idle.pop_back();
-      return staging;
-    }
-  }
-  return Staging::Create(device);
-}
-
-// The GPU may still read the memory. The next user of a piece waits for that.
-void GiveStaging(GpuDevice* device, std::unique_ptr<Staging> staging) {
-  {
-    std::lock_guard<std::mutex> lock(SharedPool().mutex);
-    auto& idle = SharedPool().idle[device];
-    if (idle.size() < kKeptForDevice) {
-      idle.push_back(std::move(staging));
-      return;
-    }
-  }
-  staging->Settle();
+// The GPU may still read the memory of an idle one. The next user of a piece waits for that.
+Stagings& IdleOf(GpuDevice* device) {
+  static auto* const mutex = new std::mutex;
+  static auto* const idle = new std::map<GpuDevice*, Stagings>;
+  std::lock_guard<std::mutex> lock(*mutex);
+  return idle->try_emplace(device, SIZE_MAX, kKeptForDevice).first->second;
 }
 
 // Calls step(piece, offset, count) for each piece of `bytes`.
@@ -130,19 +106,19 @@ absl::Status UploadPieces(GpuDevice* device, CUstream stream, Staging* staging, 
       });
 }
 
-// Runs `copy` with a staging. The staging returns to the pool only if `copy` succeeds.
+// Runs `copy` with a staging, which is kept only if `copy` succeeds.
 template <typename Copy>
 absl::Status WithStaging(GpuDevice* device, Copy copy) {
   const ScopedContext context(*device);
   NVC_RETURN_IF_ERROR(context.status());
-  NVC_ASSIGN_OR_RETURN(std::unique_ptr<Staging> staging, TakeStaging(device));
-  absl::Status status = copy(staging.get());
-  if (status.ok()) {
-    GiveStaging(device, std::move(staging));
-    return status;
+  Stagings& idle = IdleOf(device);
+  auto staging = idle.Take([](const auto&) { return true; }).value_or(nullptr);
+  if (staging == nullptr) {
+    NVC_ASSIGN_OR_RETURN(staging, Staging::Create(device));
   }
-  staging->Settle();
-  return status;
+  NVC_RETURN_IF_ERROR(copy(staging.get()));
+  idle.Give(std::move(staging));
+  return absl::OkStatus();
 }
 
 }  // namespace

@@ -1,6 +1,5 @@
 #include "tf_nvcodec/nv/decode/nvdec_pool.h"
 
-#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -61,11 +60,12 @@ NvdecPool::Stats NvdecPool::TotalStats() {
   return total;
 }
 
-NvdecPool::~NvdecPool() { Clear(); }
-
 NvdecPool::Stats NvdecPool::stats() const {
   std::lock_guard<std::mutex> lock(mutex_);
-  return stats_;
+  Stats stats = counted_;
+  stats.idle = static_cast<int64_t>(idle_.size());
+  stats.destroyed = stats.created - stats.in_use - stats.idle;
+  return stats;
 }
 
 absl::StatusOr<std::shared_ptr<NvdecSession>> NvdecPool::Acquire(const NvdecFormat& format,
@@ -85,29 +85,23 @@ absl::StatusOr<std::shared_ptr<NvdecSession>> NvdecPool::Acquire(const NvdecForm
     NVC_ASSIGN_OR_RETURN(session, Create(format, min_surfaces));
   } else {
     std::lock_guard<std::mutex> lock(mutex_);
-    ++stats_.reused;
-    stats_.reconfigured += reconfigured;
+    ++counted_.reused;
+    counted_.reconfigured += reconfigured;
   }
   return Lend(std::move(session));
 }
 
 std::unique_ptr<NvdecSession> NvdecPool::TakeIdle(const NvdecFormat& format, int min_surfaces) {
   std::lock_guard<std::mutex> lock(mutex_);
-  auto found = std::find_if(idle_.rbegin(), idle_.rend(), [&](const auto& session) {
-    return session->IsFor(format, min_surfaces);
-  });
-  if (found == idle_.rend()) {
-    found = std::find_if(idle_.rbegin(), idle_.rend(), [&](const auto& session) {
-      return session->CanBecome(format, min_surfaces);
-    });
+  auto found =
+      idle_.Take([&](const auto& session) { return session->IsFor(format, min_surfaces); });
+  if (!found.has_value()) {
+    found =
+        idle_.Take([&](const auto& session) { return session->CanBecome(format, min_surfaces); });
   }
-  if (found == idle_.rend()) return nullptr;
-  std::unique_ptr<NvdecSession> session = std::move(*found);
-  idle_.erase(std::next(found).base());
-  idle_bytes_ -= session->bytes();
-  --stats_.idle;
-  ++stats_.in_use;
-  return session;
+  if (!found.has_value()) return nullptr;
+  ++counted_.in_use;
+  return *std::move(found);
 }
 
 absl::StatusOr<std::unique_ptr<NvdecSession>> NvdecPool::Create(const NvdecFormat& format,
@@ -119,8 +113,8 @@ absl::StatusOr<std::unique_ptr<NvdecSession>> NvdecPool::Create(const NvdecForma
   }
   if (!session.ok()) return session.status();
   std::lock_guard<std::mutex> lock(mutex_);
-  ++stats_.created;
-  ++stats_.in_use;
+  ++counted_.created;
+  ++counted_.in_use;
   return session;
 }
 
@@ -131,32 +125,15 @@ std::shared_ptr<NvdecSession> NvdecPool::Lend(std::unique_ptr<NvdecSession> sess
 }
 
 void NvdecPool::GiveBack(std::unique_ptr<NvdecSession> session) {
-  Sessions dropped;  // destroyed after the lock is released
+  Sessions::Entries left;  // destroyed after the lock is released, as is a session that failed
   std::lock_guard<std::mutex> lock(mutex_);
-  --stats_.in_use;
+  --counted_.in_use;
   if (session->failed()) {
-    ++stats_.failed;
-    dropped.push_back(std::move(session));
-  } else {
-    idle_bytes_ += session->bytes();
-    ++stats_.idle;
-    idle_.push_back(std::move(session));
+    ++counted_.failed;
+    return;
   }
-  while (idle_.size() > limits_.max_idle || idle_bytes_ > limits_.max_idle_bytes) {
-    idle_bytes_ -= idle_.front()->bytes();
-    --stats_.idle;
-    dropped.splice(dropped.end(), idle_, idle_.begin());
-  }
-  stats_.destroyed += static_cast<int64_t>(dropped.size());
-}
-
-void NvdecPool::Clear() {
-  Sessions dropped;
-  std::lock_guard<std::mutex> lock(mutex_);
-  dropped.swap(idle_);
-  idle_bytes_ = 0;
-  stats_.idle = 0;
-  stats_.destroyed += static_cast<int64_t>(dropped.size());
+  const size_t bytes = session->bytes();
+  left = idle_.Give(std::move(session), bytes);
 }
 
 }  // namespace nvc

@@ -5,16 +5,17 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <list>
 #include <memory>
 #include <mutex>
 
 #include "absl/status/statusor.h"
+#include "tf_nvcodec/core/base/pool.h"
 #include "tf_nvcodec/nv/cuda/gpu_device.h"
 #include "tf_nvcodec/nv/decode/nvdec_session.h"
 
 namespace nvc {
 
+// When it is destroyed, no session may be in use.
 class NvdecPool {
  public:
   struct Limits {
@@ -40,11 +41,7 @@ class NvdecPool {
   static Stats TotalStats();
 
   NvdecPool(GpuDevice* device, const CuvidDriver* cuvid, const Limits& limits)
-      : device_(device), cuvid_(cuvid), limits_(limits) {}
-  // No session may be in use.
-  ~NvdecPool();
-  NvdecPool(const NvdecPool&) = delete;
-  NvdecPool& operator=(const NvdecPool&) = delete;
+      : device_(device), cuvid_(cuvid), idle_(limits.max_idle_bytes, limits.max_idle) {}
 
   // Returns a session for `format`: the idle session of this size that was used last, or else the
   // one used last of those that can be reconfigured to it, or else a new one. Call this in the
@@ -54,14 +51,14 @@ class NvdecPool {
   absl::StatusOr<std::shared_ptr<NvdecSession>> Acquire(const NvdecFormat& format,
                                                         int min_surfaces);
   // Destroys all idle sessions.
-  void Clear();
+  void Clear() { idle_.Clear(); }
 
   Stats stats() const;
   GpuDevice* device() const { return device_; }
   const CuvidDriver& cuvid() const { return *cuvid_; }
 
  private:
-  using Sessions = std::list<std::unique_ptr<NvdecSession>>;
+  using Sessions = Pool<std::unique_ptr<NvdecSession>>;
 
   std::unique_ptr<NvdecSession> TakeIdle(const NvdecFormat& format, int min_surfaces);
   absl::StatusOr<std::unique_ptr<NvdecSession>> Create(const NvdecFormat& format, int min_surfaces);
@@ -70,11 +67,9 @@ class NvdecPool {
 
   GpuDevice* const device_;
   const CuvidDriver* const cuvid_;
-  const Limits limits_;
+  Sessions idle_;
   mutable std::mutex mutex_;
-  Sessions idle_;  // the last one was used last
-  size_t idle_bytes_ = 0;
-  Stats stats_;
+  Stats counted_;  // without those that stats() computes
 };
 
 }  // namespace nvc
