@@ -11,6 +11,7 @@ from tf_nvcodec.python.decode import (
     decode_video,
 )
 from tf_nvcodec.python.decode_clips import ClipOptions, DecodedClips, decode_clips
+from tf_nvcodec.python.decode_packets import DecodedPackets, decode_packets
 from tf_nvcodec.python.decoder_pool import DecoderPoolStatistics, decoder_pool
 from tf_nvcodec.python.dlpack import DeviceFrames, from_dlpack
 from tf_nvcodec.python.encode import encode_video
@@ -23,6 +24,7 @@ __all__ = [
     "ClipOptions",
     "DecodeOptions",
     "DecodedClips",
+    "DecodedPackets",
     "DecodedVideo",
     "DecodedVideoWithValidity",
     "DecoderPoolStatistics",
@@ -38,6 +40,7 @@ __all__ = [
     "build_info",
     "decode_clips",
     "decode_frames_at",
+    "decode_packets",
     "decode_video",
     "decoder_pool",
     "encode_video",

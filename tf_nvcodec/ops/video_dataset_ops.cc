@@ -61,7 +61,8 @@ REGISTER_OP("VideoDataset")
     .Attr("output_shapes: list(shape) >= 1")
     .Attr("output_order: list(int) = []")
     .Attr("source: {'files', 'contents'} = 'files'")
-    .NVC_CLIP_ATTRIBUTES.Attr("shuffle: bool = false")
+    .NVC_CLIP_ATTRIBUTES.Attr("decode: bool = true")
+    .Attr("shuffle: bool = false")
     .Attr("shuffle_group: int = 16")
     .Attr("reshuffle_each_iteration: bool = true")
     .Attr("num_parallel_calls: int = -1")
@@ -92,6 +93,8 @@ seed: With seed2, the seed of the order in which splits are handed out; 0 and 0 
 seed2: See seed.
 components: [N, ...] each, values that elements pass through.
 handle: The dataset.
+decode: False gives, in place of frames, a string scalar: the packed clip, which VideoDecodePackets
+  decodes.
 output_order: For each place of an element the number of its part; [] keeps the order above.
 clip_step: Positions from the beginning of one clip to that of the next, for sampling='all'.
 shuffle_group: The number of videos whose clips are mixed if clip_counts are not known.

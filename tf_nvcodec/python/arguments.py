@@ -74,24 +74,22 @@ def timeout_from(value: Any) -> float:
     return float(value)
 
 
-def batch_of_contents(value: Any) -> Any:
-    """Returns `value` in a form that the ops accept as the contents of a batch, a string vector.
+def batch_of_contents(value: Any, name: str = "contents") -> Any:
+    """Returns `value` in a form that the ops accept as a batch of bytes, a string vector.
 
     Raises:
-      TypeError: `value` is one video, or no strings.
+      TypeError: `value` is one video or clip, or no strings.
     """
     if isinstance(value, (bytes, bytearray, memoryview)):
-        raise TypeError("contents is one video: pass a batch of them, [contents]")
+        raise TypeError(f"{name} is one of them: pass a batch, [{name}]")
     if isinstance(value, (tf.RaggedTensor, tf.SparseTensor)):
-        raise TypeError(
-            f"contents is a {type(value).__name__}: pass a string vector with a video each"
-        )
+        raise TypeError(f"{name} is a {type(value).__name__}: pass a string vector")
     if not isinstance(value, (list, tuple)) or any(tf.is_tensor(video) for video in value):
-        return contents_from(value)
+        return contents_from(value, name)
     for place, video in enumerate(value):
         if not isinstance(video, (bytes, bytearray, memoryview)):
             what = type(video).__name__
-            raise TypeError(f"contents[{place}] is of type {what}, not bytes: pass bytes of files")
+            raise TypeError(f"{name}[{place}] is of type {what}, not bytes: pass bytes of files")
     if not value:
         return tf.constant([], tf.string)
     # NumPy's own strings would lose zeros at their ends.

@@ -36,12 +36,24 @@ def _own_keywords() -> list[str]:
     return [name for name in inspect.signature(VideoDataset).parameters if name != "options"]
 
 
+def _check_only_packs(given: Mapping[str, Any]) -> None:
+    """Raises ValueError if an argument is about decoding."""
+    for name in sorted(given):
+        if given[name] is not None and name not in ("max_pixels", "max_packets", "timeout"):
+            raise ValueError(
+                f"{name} is about decoding, but decode=False gives compressed clips: pass {name} to "
+                "decode_packets"
+            )
+
+
 class VideoDataset(tf.data.Dataset):
     """Clips of videos, decoded in parallel: a source for `tf.data` pipelines.
 
     An element is a dictionary:
 
-    - `frames`: [clip_length, H, W, C], or another shape that `decode_video` returns.
+    - `frames`: [clip_length, H, W, C], or another shape that `decode_video` returns. With
+      decode=False it has `packets` instead: a string scalar, the compressed clip, which
+      `decode_packets` decodes.
     - `pts`: float64 [clip_length], seconds; 0 for frames of zeros that pad a clip.
     - `mask`: bool [clip_length], False for frames that pad a clip (`pad`) or replace damaged ones
       (`on_error`).
@@ -92,6 +104,8 @@ class VideoDataset(tf.data.Dataset):
       build_index: Indexes all files now (with a progress line on a terminal), so that the
         cardinality is exact and shuffle mixes everything. Otherwise a file is indexed when its
         first clip is due.
+      decode: False gives compressed clips: they are chosen and read here, and decoded elsewhere or
+        later (docs/packets.md). Damage in the pictures then shows when they are decoded.
       on_error: What a damaged clip does: "raise" its error; "skip" the clip; "repeat" the nearest
         good frame of the clip in place of damaged ones, and skip clips without a good frame. The
         same applies to files that can't be opened, demuxed or decoded; `statistics()` counts them.
@@ -136,6 +150,7 @@ class VideoDataset(tf.data.Dataset):
         deterministic: bool | None = None,
         index_cache: str | os.PathLike[str] | Literal[False] | None = None,
         build_index: bool = False,
+        decode: bool = True,
         on_error: str = "raise",
         name: str | None = None,
         **options: Unpack[VideoDatasetOptions],
@@ -146,6 +161,10 @@ class VideoDataset(tf.data.Dataset):
             raise TypeError(f"deterministic must be True, False or None, got {deterministic!r}")
         if build_index and filenames is None:
             raise ValueError("build_index=True takes filenames: bytes have no place to be kept")
+        if decode not in (True, False):
+            raise TypeError(f"decode must be True or False, got {decode!r}")
+        if not decode:
+            _check_only_packs({**options, "size": size})
         clips = clips_from(
             clip_length, stride, clip_step, fps, clips_per_video, sampling, clip_at, pad
         )
@@ -168,6 +187,7 @@ class VideoDataset(tf.data.Dataset):
             "deterministic": "default"
             if deterministic is None
             else str(bool(deterministic)).lower(),
+            "decode": bool(decode),
             "index_cache": index_cache_folder(index_cache),
             "statistics_name": self._statistics_name,
             "on_error": on_error,

@@ -29,11 +29,14 @@ class Element(NamedTuple):
 def element_of(source: Source, arguments: dict[str, Any]) -> Element:
     """Returns the element of the dataset that the op makes with `arguments`."""
     length = arguments["clip_length"]
-    frames = _frames_spec(length, arguments)
     scalar = tf.TensorSpec([], tf.int64)
     # The order is the op's.
     spec: dict[str, Any] = {
-        "frames": frames,
+        **(
+            {"frames": _frames_spec(length, arguments)}
+            if arguments["decode"]
+            else {"packets": tf.TensorSpec([], tf.string)}
+        ),
         "pts": tf.TensorSpec([length], tf.float64),
         "mask": tf.TensorSpec([length], tf.bool),
         "video_index": scalar,

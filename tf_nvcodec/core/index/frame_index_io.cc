@@ -45,7 +45,7 @@ class FieldWriter {
     bytes_.append(text.data(), text.size());
   }
   template <typename T>
-  void Count(const std::vector<T>& items) {
+  void Count(const std::vector<T>& items, size_t /*least_bytes*/) {
     Number(items.size());
   }
   std::string Take() { return std::move(bytes_); }
@@ -89,11 +89,12 @@ class FieldReader {
     text = std::string(left_.substr(0, size));
     left_.remove_prefix(size);
   }
+  // Each of the items takes at least `least_bytes`.
   template <typename T>
-  void Count(std::vector<T>& items) {
+  void Count(std::vector<T>& items, size_t least_bytes) {
     size_t count = 0;
     Number(count);
-    if (count > left_.size()) return Fail();  // each item takes at least one byte
+    if (count > left_.size() / least_bytes) return Fail();
     items.resize(count);
   }
   bool ReadAll() const { return !failed_ && left_.empty(); }
@@ -150,7 +151,7 @@ void IndexFields(Io& io, Parts& parts) {
   io.Number(parts.reorder_depth);
   io.Real(parts.frame_rate);
 
-  io.Count(parts.packets);
+  io.Count(parts.packets, 10);
   const PacketEntry none;
   const PacketEntry* last = &none;
   for (auto& packet : parts.packets) {
@@ -166,7 +167,7 @@ void IndexFields(Io& io, Parts& parts) {
              packet.lost);
     last = &packet;
   }
-  io.Count(parts.frames);
+  io.Count(parts.frames, 5);
   FrameEntry before;
   for (auto& frame : parts.frames) {
     io.Number(frame.packet, before.packet);
@@ -176,7 +177,7 @@ void IndexFields(Io& io, Parts& parts) {
     io.Real(frame.duration, before.duration);
     before = frame;
   }
-  io.Count(parts.pictures);
+  io.Count(parts.pictures, 11);
   CodedPicture earlier;
   for (auto& picture : parts.pictures) {
     io.Number(picture.begin);
@@ -187,7 +188,7 @@ void IndexFields(Io& io, Parts& parts) {
     }
     earlier = picture;
   }
-  io.Count(parts.palettes);
+  io.Count(parts.palettes, 2);
   for (auto& palette : parts.palettes) {
     io.Number(palette.first_packet);
     io.Text(palette.colors);

@@ -10,7 +10,8 @@
 
 namespace nvc {
 
-// Raise this with every change of the bytes, or of what FrameIndex::Build makes of a file.
+// Raise this with every change of the bytes, or of what FrameIndex::Build makes of a file. Packed
+// clips have the number too.
 constexpr int kFrameIndexFormat = 6;
 
 // Returns FailedPrecondition when the index keeps packets itself (MPEG-TS, packets with side data),
@@ -18,7 +19,8 @@ constexpr int kFrameIndexFormat = 6;
 absl::StatusOr<std::string> SerializeFrameIndex(const FrameIndex& index);
 
 // Reads what SerializeFrameIndex wrote. Returns DataLoss when the bytes end early or late, but it
-// believes the numbers in them: the caller checks that they are those that were written.
+// believes the numbers in them: the caller checks that they are those that were written, or
+// make sense.
 absl::StatusOr<FrameIndex> ParseFrameIndex(absl::string_view bytes);
 
 }  // namespace nvc

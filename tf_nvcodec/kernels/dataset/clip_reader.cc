@@ -36,6 +36,7 @@ std::unique_ptr<ClipStream> ClipReader::Open(std::vector<SeededClip> clips, size
   // Several lone clips are decoded at once, so that one thread for each is enough.
   if (options.decode.num_threads == 0 && clips.size() == 1) options.decode.num_threads = 1;
   options.on_error = arguments_.decode.on_error_in_clip();
+  options.pack = arguments_.pack;
   options.busy_ns = &statistics_.decode_ns;
   ClipSource source;
   source.open = [this, video = clips.front().id.video](

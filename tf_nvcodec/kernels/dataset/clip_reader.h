@@ -26,6 +26,7 @@ namespace nvc {
 // The arguments of a VideoDataset that concern single clips. They never change.
 struct ClipArguments {
   DecodeAttributes decode;  // its output includes size and crop
+  bool pack = false;        // elements have packed clips in place of frames
   ClipSpec clips;
   // For sampling "at": the times in seconds at which clips begin. With splits, video i has the
   // times from time_splits[i] up to time_splits[i + 1]. Without splits, every video has all times.

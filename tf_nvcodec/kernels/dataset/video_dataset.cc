@@ -42,7 +42,9 @@ VideoDataset::VideoDataset(::tensorflow::OpKernelContext* context, const Dataset
 VideoDataset::~VideoDataset() { seeds_->Unref(); }
 
 bool VideoDataset::in_order() const {
-  return !arguments_.order.shuffle && arguments_.clip.clips.sampling != ClipSampling::kRandom;
+  // Packed clips have no pictures in common, so they are read side by side.
+  return !arguments_.order.shuffle && !arguments_.clip.pack &&
+         arguments_.clip.clips.sampling != ClipSampling::kRandom;
 }
 
 bool VideoDataset::may_leave_out() const {

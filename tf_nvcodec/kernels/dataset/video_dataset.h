@@ -61,7 +61,7 @@ class VideoDataset : public ::tensorflow::data::DatasetBase {
   DatasetStatistics* statistics() const { return statistics_.get(); }
   const ::tensorflow::data::DatasetBase* seeds() const { return seeds_; }
 
-  // Whether the clips of a video come in the order of its frames, so that one pass reads them. Only
+  // Whether one pass reads the clips of a video, which come in the order of its frames then. Only
   // times of sampling "at" may still go back.
   bool in_order() const;
   // Returns whether reading a clip can yield no element, because of on_error or pad="drop".

@@ -102,6 +102,9 @@ class VideoDatasetOp : public ::tensorflow::data::UnaryDatasetOpKernel {
     std::string source;
     NVC_RETURN_IF_ERROR(a.clip.decode.Read(context));
     NVC_RETURN_IF_ERROR(ReadClipAttributes(context, &a.clip.clips));
+    bool decode = true;
+    NVC_RETURN_IF_ERROR(context->GetAttr("decode", &decode));
+    a.clip.pack = !decode;
     NVC_RETURN_IF_ERROR(context->GetAttr("output_types", &a.output_types));
     NVC_RETURN_IF_ERROR(context->GetAttr("output_shapes", &a.output_shapes));
     NVC_RETURN_IF_ERROR(context->GetAttr("output_order", &a.clip.output_order));

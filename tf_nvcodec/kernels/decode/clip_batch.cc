@@ -14,6 +14,7 @@
 #include "tf_nvcodec/core/base/cancelled.h"
 #include "tf_nvcodec/core/base/permutation.h"
 #include "tf_nvcodec/core/base/thread_budget.h"
+#include "tf_nvcodec/core/clips/packed_clip.h"
 #include "tf_nvcodec/core/decode/frame_collector.h"
 #include "tf_nvcodec/core/decode/frame_stream.h"
 #include "tf_nvcodec/core/decode/window_stream.h"
@@ -194,24 +195,43 @@ bool ClipBatch::RunRow(size_t row, int threads) {
   return false;
 }
 
+absl::StatusOr<ClipBatch::Video> ClipBatch::Open(size_t row, const Cancelled& cancelled) const {
+  const FrameIndex::Limits limits = arguments_.decode.index_limits();
+  if (arguments_.packed) {
+    NVC_ASSIGN_OR_RETURN(UnpackedClip unpacked, UnpackClip(contents_[row], limits));
+    const auto frames = static_cast<int64_t>(unpacked.clip.frames.size()) + unpacked.clip.zeros;
+    if (frames != arguments_.clips.length) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("the packed clip has ", frames, " frames, but the first one of the batch ",
+                       arguments_.clips.length, ": batch clips of one length"));
+    }
+    return Video{std::move(unpacked.index), unpacked.data, {std::move(unpacked.clip)}};
+  }
+  Video video;
+  video.bytes = contents_[row];
+  NVC_ASSIGN_OR_RETURN(video.index,
+                       FrameIndex::Build(MemorySource(video.bytes), limits, cancelled));
+  for (int64_t i = 0; i < arguments_.clips.clips_per_video; ++i) {
+    NVC_ASSIGN_OR_RETURN(Clip clip, arguments_.clips.Select(
+                                        video.index, i, HashMix(arguments_.seed, uint64_t{row})));
+    video.clips.push_back(std::move(clip));
+  }
+  return video;
+}
+
 absl::Status ClipBatch::DecodeRow(size_t row, int threads) {
   const DecodeAttributes& decode = arguments_.decode;
-  const MemorySource source(contents_[row]);
   const Cancelled cancelled = arguments_.cancelled.Before(Deadline(decode.timeout));
-  NVC_ASSIGN_OR_RETURN(const FrameIndex index,
-                       FrameIndex::Build(source, decode.index_limits(), cancelled));
+  NVC_ASSIGN_OR_RETURN(const Video video, Open(row, cancelled));
+  const FrameIndex& index = video.index;
+  const MemorySource source(video.bytes);
+  const std::vector<Clip>& clips = video.clips;
   OutputSpec output = decode.output;
   if (arguments_.center_crop > 0) {
     const StreamInfo& stream = index.stream();
     output.crop = CenterCrop(output, stream.codec->width, stream.codec->height, stream.orientation,
                              arguments_.center_crop);
     NVC_RETURN_IF_ERROR(output.Validate());
-  }
-  std::vector<Clip> clips;
-  for (int64_t i = 0; i < arguments_.clips.clips_per_video; ++i) {
-    NVC_ASSIGN_OR_RETURN(
-        Clip clip, arguments_.clips.Select(index, i, HashMix(arguments_.seed, uint64_t{row})));
-    clips.push_back(std::move(clip));
   }
   NVC_ASSIGN_OR_RETURN(DecodeSetup setup,
                        SetUpDecoding(decode, arguments_.gpu, index.stream(), cancelled));

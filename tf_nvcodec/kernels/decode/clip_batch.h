@@ -24,7 +24,8 @@ namespace nvc {
 // The arguments that all videos of a batch share.
 struct ClipBatchArguments {
   DecodeAttributes decode;  // its output includes size and crop
-  ClipSpec clips;           // any sampling but kAll and kAt
+  ClipSpec clips;           // any sampling but kAll and kAt; of packed clips only the length
+  bool packed = false;      // each row is a packed clip, not a video
   double center_crop = 0;   // see CenterCrop; 0: none
   uint64_t seed = 0;        // for kRandom; the clips of a row depend on it and on the row's number
   const GpuStream* gpu = nullptr;  // where the batch lies; null: host memory
@@ -61,6 +62,13 @@ class ClipBatch {
 
   void RunRows(Cores* cores);
   bool RunRow(size_t row, int threads);
+  // A video with its index and the clips to decode. Its source refers to the row's bytes.
+  struct Video {
+    FrameIndex index;
+    absl::string_view bytes;
+    std::vector<Clip> clips;
+  };
+  absl::StatusOr<Video> Open(size_t row, const Cancelled& cancelled) const;
   absl::Status DecodeRow(size_t row, int threads);
   absl::Status DecodeTogether(size_t row, const FrameIndex& index, const ByteSource& source,
                               const OutputSpec& output, const DecodeSetup& setup,

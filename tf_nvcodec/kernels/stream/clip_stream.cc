@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "tf_nvcodec/core/base/status.h"
+#include "tf_nvcodec/core/clips/packed_clip.h"
 #include "tf_nvcodec/kernels/tensors/batch_shape.h"
 
 namespace nvc {
@@ -103,7 +104,7 @@ ClipStream::Result ClipStream::Read(size_t place, const Cancelled& cancelled) {
     const Cancelled in_time = cancelled.Before(Deadline(options_.decode.timeout));
     absl::Status ended;
     if (pass.windows == nullptr) {
-      ended = ReadOneClip(&pass, in_time, &result);
+      ended = options_.pack ? PackOneClip(&pass, &result) : ReadOneClip(&pass, in_time, &result);
       result.status = ended;
     } else {
       WindowStream::Result window;
@@ -142,7 +143,8 @@ absl::Status ClipStream::Start(size_t place, bool ahead, const Cancelled& cancel
   NVC_ASSIGN_OR_RETURN(pass->video, source_.open(in_time, stage, wrong_index_.get()));
   const FrameIndex& index = *pass->video.index;
   pass->room = source_.room(index);
-  const bool one_clip = std::exchange(retries_one_clip_, false) || !DecodesInOrder(index);
+  const bool one_clip =
+      std::exchange(retries_one_clip_, false) || options_.pack || !DecodesInOrder(index);
   std::vector<Clip>& clips = pass->clips;
   size_t oldest = 0, most = 1;  // the first clip that reaches to the latest; how many may do so
   while (clips.empty() || !one_clip) {
@@ -164,7 +166,7 @@ absl::Status ClipStream::Start(size_t place, bool ahead, const Cancelled& cancel
   }
   pass->frames.resize(clips.size());
   *stage = "decode";
-  if (clips.size() > 1 || (ahead && IsAscending(clips.front().frames))) {
+  if (clips.size() > 1 || (ahead && !options_.pack && IsAscending(clips.front().frames))) {
     NVC_RETURN_IF_ERROR(StartWindows(pass.get()));
   }
   const auto took = std::chrono::steady_clock::now() - begin;
@@ -194,6 +196,16 @@ absl::Status ClipStream::StartWindows(Pass* pass) {
       pass->windows, WindowStream::Open(index, *pass->video.source, std::move(windows),
                                         pass->room.clips, options_.decode.output, options_.on_error,
                                         pass->setup.options, std::move(memory)));
+  return absl::OkStatus();
+}
+
+// Returns Aborted if the packets show that the video's index is wrong.
+absl::Status ClipStream::PackOneClip(Pass* pass, Result* result) const {
+  const Clip& clip = pass->clips.front();
+  NVC_ASSIGN_OR_RETURN(std::string packed,
+                       PackClip(*pass->video.index, *pass->video.source, clip));
+  pass->frames.front() = Tensor(::tensorflow::tstring(std::move(packed)));
+  result->valid.assign(clip.frames.size(), true);
   return absl::OkStatus();
 }
 

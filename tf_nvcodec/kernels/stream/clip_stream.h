@@ -47,6 +47,7 @@ class ClipStream {
   struct Options {
     DecodeAttributes decode;  // its output includes size and crop
     OnError on_error = OnError::kRaise;
+    bool pack = false;  // Result::frames is a string scalar, the packed clip, instead of frames
     std::optional<GpuStream> gpu;             // where the frames go; nullopt: host memory
     std::atomic<int64_t>* busy_ns = nullptr;  // as in ReadOptions; includes the time for opening
   };
@@ -93,6 +94,7 @@ class ClipStream {
   absl::Status Start(size_t place, bool ahead, const Cancelled& cancelled, const char** stage);
   absl::Status StartWindows(Pass* pass);
   absl::Status ReadOneClip(Pass* pass, const Cancelled& cancelled, Result* result);
+  absl::Status PackOneClip(Pass* pass, Result* result) const;
   void EndPass();
 
   const ClipSource source_;
