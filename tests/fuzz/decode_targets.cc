@@ -98,7 +98,7 @@ void Clips(absl::string_view input) {
   OutputSpec output = DrawOutput(&choices);
   const size_t num_windows = windows.size();
   const auto policy = static_cast<OnError>(choices.Below(3));
-  const auto stream = WindowStream::Open(*index, source, std::move(windows), /*ahead=*/0, output,
+  const auto stream = WindowStream::Open(*index, source, std::move(windows), /*ahead=*/0, {output},
                                          policy, OneThread(), std::move(memory));
   ExpectNamed(stream.status());
   for (size_t i = 0; stream.ok() && i < num_windows; ++i) {
