@@ -25,6 +25,7 @@ OutputSpec DrawOutput(Choices* choices) {
   if (Channels(output.pixel_format) != 0) {
     output.sample_type = static_cast<SampleType>(choices->Below(4));
     output.layout = static_cast<Layout>(choices->Below(2));
+    output.flip = choices->Flip();
   }
   if (output.pixel_format != PixelFormat::kNative && choices->Flip()) {
     output.height = output.width = 32;
