@@ -158,3 +158,15 @@ def test_what_does_not_fit(clips, tmp_path, options, error, words) -> None:
 def test_a_crop_larger_than_the_frames(clips: Clips, tmp_path: Path) -> None:
     with pytest.raises(tf.errors.InvalidArgumentError, match="h264.mp4.*take a smaller crop"):
         next(iter(dataset(clips, tmp_path, random_crop=(1000, 10))))
+
+
+def test_center_crop_is_that_of_decode_clips(clips: Clips, tmp_path: Path) -> None:
+    made = dataset(clips, tmp_path, clip_step=None, clips_per_video=2, center_crop=0.8, size=(30, 30))
+    want = nvc.decode_clips(
+        [clips.data("h264.mp4")], 3, clips_per_video=2, center_crop=0.8, size=(30, 30)
+    ).frames
+    np.testing.assert_array_equal([e["frames"] for e in made.as_numpy_iterator()], want[0])
+    with pytest.raises(tf.errors.InvalidArgumentError, match="pass size"):
+        dataset(clips, tmp_path, center_crop=0.8)
+    with pytest.raises(ValueError, match="pass center_crop to decode_packets"):
+        dataset(clips, tmp_path, center_crop=0.8, decode=False)

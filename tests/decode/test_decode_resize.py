@@ -12,6 +12,7 @@ from reference import View, differences
 import tf_nvcodec as nvc
 
 METHODS = ["nearest", "bilinear", "bicubic", "area"]
+WIDENED = ["bilinear", "bicubic", "lanczos3"]
 # The sizes are larger, smaller, larger in one axis and smaller in the other, a single pixel, and in
 # a ratio of primes.
 SIZES = [(128, 192), (32, 48), (20, 150), (1, 1), (61, 37)]
@@ -63,6 +64,39 @@ def test_it_is_tensorflows_resize(clips: Clips, size: tuple[int, int], method: s
     # TensorFlow takes bicubic weights from a table of 1024 steps.
     tolerance = 4e-3 if method == "bicubic" else 1e-5
     np.testing.assert_allclose(ours.numpy(), np.clip(theirs, 0, 1), atol=tolerance)
+
+
+@pytest.mark.parametrize("antialias", [False, True])
+@pytest.mark.parametrize("method", WIDENED)
+@pytest.mark.parametrize("size", [(45, 80), (180, 320), (13, 57)])
+def test_antialias_is_tensorflows(
+    clips: Clips, size: tuple[int, int], method: str, antialias: bool
+) -> None:
+    data = clips.data("colour_smooth.mkv")
+    gray = {"pixel_format": "gray", "dtype": tf.float32}
+    ours, _ = nvc.decode_video(data, size=size, resize_method=method, antialias=antialias, **gray)
+    full, _ = nvc.decode_video(data, **gray)
+    theirs = tf.image.resize(full, size, method=method, antialias=antialias)
+    tolerance = 4e-3 if method == "bicubic" and not antialias else 1e-5
+    np.testing.assert_allclose(ours.numpy(), np.clip(theirs, 0, 1), atol=tolerance)
+
+
+@pytest.mark.parametrize("name", ["colour_odd.mkv", "h264_rotate_90.mp4", "h264.mp4"])
+def test_an_integer_is_the_shorter_side(clips: Clips, name: str) -> None:
+    data = clips.data(name)
+    height, width = nvc.decode_frames_at(data, [0]).frames.shape[1:3]
+    for side in (17, 200):
+        size = tuple(length * side // min(height, width) for length in (height, width))
+        assert min(size) == side
+        want = nvc.decode_frames_at(data, [0, 1], size=size)
+        got = nvc.decode_frames_at(data, [0, 1], size=side)
+        np.testing.assert_array_equal(got.frames, want.frames)
+    chunk = next(iter(nvc.iter_video(str(clips.path(name)), 2, size=17, index_cache=False)))
+    assert min(chunk.frames.shape[1:3]) == 17
+    with pytest.raises(ValueError, match="size must be at least 1"):
+        nvc.decode_video(data, size=0)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="an integer size"):
+        nvc.decode_video(data, size=16, pixel_format="nv12")
 
 
 CROPS = [(0, 0, 32, 48), (10, 20, 40, 60), (7, 13, 31, 43), (63, 95, 1, 1), (0, 1, 64, 95)]

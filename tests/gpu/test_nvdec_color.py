@@ -68,7 +68,7 @@ def guess(name: str) -> tuple[str, str]:
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("method", [None, "nearest", "bilinear", "bicubic", "area"])
+@pytest.mark.parametrize("method", [None, "nearest", "bilinear", "bicubic", "area", "lanczos3"])
 def test_rgb(name: str, method: str | None) -> None:
     frames = stored(name, *guess(name))
     if method is None:

@@ -87,3 +87,26 @@ def test_a_stream_that_nvdec_cannot_take_is_an_error_of_its_clip() -> None:
     dataset = nvc.VideoDataset([path], clip_length=4, backend="nvdec", index_cache=False)
     with pytest.raises(tf.errors.UnimplementedError, match="h264_yuv422p10le.mp4"):
         next(iter(dataset))
+
+
+@pytest.mark.parametrize(
+    "choice",
+    [
+        {"random_resized_crop": (0.2, 0.9), "flip": 0.5, "size": (56, 72), "seed": 1},
+        {"random_crop": (40, 60), "dtype": tf.float16, "seed": 2},
+        {"flip": 1.0},
+        {"size": 50, "antialias": True, "resize_method": "lanczos3"},
+        {"size": (48, 48), "center_crop": 0.7, "antialias": True},
+    ],
+    ids=str,
+)
+def test_augmented_clips_are_close(choice: dict[str, object]) -> None:
+    got, want = elements("nvdec", **choice), elements("cpu", **choice)
+    assert len(got) == len(want) > 10
+    top = 1 / 255 if want[0]["frames"].dtype == np.float16 else 1
+    for ours, theirs in zip(got, want):
+        off = np.abs(ours["frames"].astype(np.float64) - theirs["frames"].astype(np.float64))
+        assert off.max() <= top * 1.001
+        if "crop" in theirs:
+            np.testing.assert_array_equal(ours["crop"], theirs["crop"])
+            assert ours["flipped"] == theirs["flipped"]

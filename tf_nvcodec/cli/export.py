@@ -73,7 +73,9 @@ def _add_frames(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--center-crop", type=float, metavar="PART", help="e.g. 0.875, of the frame's middle"
     )
-    group.add_argument("--resize-method", choices=("nearest", "bilinear", "bicubic", "area"))
+    group.add_argument(
+        "--resize-method", choices=("nearest", "bilinear", "bicubic", "area", "lanczos3")
+    )
     group.add_argument(
         "--values",
         type=values.channel_values,

@@ -47,7 +47,9 @@ def add_geometry(parser: argparse.ArgumentParser) -> None:
         metavar="WxH+X+Y",
         help="crop the frame as shown, before the resize, e.g. 640x640+320+40",
     )
-    group.add_argument("--resize-method", choices=("nearest", "bilinear", "bicubic", "area"))
+    group.add_argument(
+        "--resize-method", choices=("nearest", "bilinear", "bicubic", "area", "lanczos3")
+    )
     group.add_argument(
         "--no-rotate", action="store_true", help="keep frames as stored, ignore the display matrix"
     )

@@ -8,7 +8,10 @@
           "pixel_format: {'native', 'rgb', 'bgr', 'gray', 'nv12', 'yuv420p', "        \
           "'yuv444p', 'p010'} = 'rgb'")                                               \
       .Attr("layout: {'thwc', 'tchw'} = 'thwc'")                                      \
-      .Attr("resize_method: {'nearest', 'bilinear', 'bicubic', 'area'} = 'bilinear'") \
+      .Attr(                                                                          \
+          "resize_method: {'nearest', 'bilinear', 'bicubic', 'area', 'lanczos3'} = "  \
+          "'bilinear'")                                                               \
+      .Attr("antialias: bool = false")                                                \
       .Attr("chroma_upsampling: {'nearest', 'bilinear'} = 'nearest'")                 \
       .Attr("apply_rotation: bool = true")                                            \
       .Attr("deinterlace: {'none', 'bob'} = 'none'")                                  \

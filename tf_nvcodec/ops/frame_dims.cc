@@ -24,7 +24,9 @@ absl::Status ReadVector(InferenceContext* c, int input, const char* name, int co
   *known = tensor != nullptr;
   for (int i = 0; *known && i < count; ++i) {
     values[i] = tensor->vec<int32_t>()(i);
-    if (values[i] < 0) {
+    // A size of [-n, -n] is the shorter side.
+    const bool is_short_side = count == 2 && tensor->vec<int32_t>()(0) == tensor->vec<int32_t>()(1);
+    if (values[i] < 0 && !is_short_side) {
       return absl::InvalidArgumentError(
           absl::StrCat(name, " must not be negative, got ", values[i], " at place ", i));
     }
@@ -48,7 +50,7 @@ absl::Status FrameDims(InferenceContext* c, int size_input, int crop_input,
   if (size_known && size[0] > 0) {
     height = c->MakeDim(size[0]);
     width = c->MakeDim(size[1]);
-  } else if (size_known && crop_known && crop[2] > 0 && crop[3] > 0) {
+  } else if (size_known && size[0] == 0 && crop_known && crop[2] > 0 && crop[3] > 0) {
     height = c->MakeDim(crop[2]);
     width = c->MakeDim(crop[3]);
   }

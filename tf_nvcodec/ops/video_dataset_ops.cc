@@ -66,6 +66,7 @@ REGISTER_OP("VideoDataset")
     .Attr("ratio: list(float) = []")
     .Attr("random_crop: list(int) = []")
     .Attr("flip: float = 0.0")
+    .Attr("center_crop: float = 0.0")
     .Attr("shuffle: bool = false")
     .Attr("shuffle_group: int = 16")
     .Attr("reshuffle_each_iteration: bool = true")
@@ -89,7 +90,8 @@ clip_times: The times in seconds at which clips begin, for sampling='at'. A floa
   for a frame that appears within half an ulp after it.
 clip_time_splits: [N + 1], video i has the clip_times from split i up to split i + 1. With
   shape [0], every video has all clip_times.
-size: [height, width] of the frames, or [0, 0] to keep their size.
+size: [height, width] of the frames, [-n, -n] for n pixels on the
+  shorter side, or [0, 0] to keep their size.
 crop: [top, left, height, width], or zeros for no crop.
 num_shards: The dataset reads every num_shards-th clip, or every num_shards-th video if
   clip_counts are not known.
@@ -104,6 +106,7 @@ random_resized_crop: (low, high), the part of the frame's area that a random cro
 ratio: (low, high), width / height of such a crop; [] means 3/4 to 4/3.
 random_crop: (height, width) of a crop anywhere in the frame.
 flip: The probability of a mirrored clip.
+center_crop: As in VideoDecodeClips.
 output_order: For each place of an element the number of its part; [] keeps the order above.
 clip_step: Positions from the beginning of one clip to that of the next, for sampling='all'.
 shuffle_group: The number of videos whose clips are mixed if clip_counts are not known.

@@ -61,7 +61,21 @@ def contents_from(value: Any, name: str = "contents") -> Any:
 def number_from(value: Any, name: str) -> float:
     """Returns `value`. Raises TypeError if it is no number."""
     if isinstance(value, bool) or not isinstance(value, (numbers.Real, np.number)):
-        raise TypeError(f"{name} must be a number, got {value!r}")
+        raise TypeError(f"{name} must be a number or None, got {value!r}")
+    return float(value)
+
+
+def part_from(value: Any, name: str) -> float:
+    """Returns `value`, a part above 0 and at most 1; None is 0.
+
+    Raises:
+      TypeError: `value` is no number.
+      ValueError: It is no such part.
+    """
+    if value is None:
+        return 0.0
+    if not 0 < number_from(value, name) <= 1:
+        raise ValueError(f"{name} must be above 0 and at most 1, got {value}")
     return float(value)
 
 
@@ -107,7 +121,8 @@ def batch_of_contents(value: Any, name: str = "contents") -> Any:
       TypeError: `value` is one video or clip, or no strings.
     """
     if isinstance(value, (bytes, bytearray, memoryview)):
-        raise TypeError(f"{name} is one of them: pass a batch, [{name}]")
+        what = "video" if name == "contents" else "clip"
+        raise TypeError(f"{name} is one {what}: pass a batch of them, [{name}]")
     if isinstance(value, (tf.RaggedTensor, tf.SparseTensor)):
         raise TypeError(f"{name} is a {type(value).__name__}: pass a string vector")
     if not isinstance(value, (list, tuple)) or any(tf.is_tensor(video) for video in value):
@@ -146,6 +161,20 @@ def lengths_from(value: Any, name: str, form: str) -> tf.Tensor:
     except (TypeError, ValueError, OverflowError):
         given = f"a tensor of {value.dtype.name}" if tf.is_tensor(value) else repr(value)
         raise TypeError(f"{name} must be {form}, int32; got {given}") from None
+
+
+def size_from(size: Any) -> tf.Tensor:
+    """Returns the ops' size. A scalar, the shorter side, is [-size, -size], and None [0, 0].
+
+    Raises:
+      TypeError: `size` is neither one integer nor two.
+      ValueError: It is an integer below 1.
+    """
+    if isinstance(size, numbers.Integral) and not isinstance(size, bool):
+        if size < 1:
+            raise ValueError(f"size must be at least 1, got {size}")
+        size = (-int(size), -int(size))
+    return lengths_from((0, 0) if size is None else size, "size", "(height, width) or an integer")
 
 
 def _require_int32(value: Any) -> None:

@@ -12,7 +12,7 @@ import tensorflow as tf
 from typing_extensions import Unpack
 
 from tf_nvcodec.python import choices, loader
-from tf_nvcodec.python.arguments import number_from, pair_from, shown
+from tf_nvcodec.python.arguments import number_from, pair_from, part_from, shown
 from tf_nvcodec.python.dataset_clips import Clips, clips_from
 from tf_nvcodec.python.dataset_element import element_of
 from tf_nvcodec.python.dataset_seed import (
@@ -91,6 +91,8 @@ class VideoDataset(tf.data.Dataset):
         its own.
       pad: What fills a clip that ends after its video: "repeat" its last frame, "wrap" to its first
         frame, "zero" for frames of zeros (black, in RGB), or "drop" to leave out such clips.
+      center_crop: As for `decode_clips`: the part of the largest rectangle in the middle of the frame
+        that has the shape of `size`. None takes the whole frame, and may distort it.
       random_resized_crop: (low, high), such as (0.3, 1.0): each clip shows a crop with a random
         part of the frame's area and a random shape, anywhere in the frame, resized to `size`.
       ratio: (low, high), width / height of these crops.
@@ -149,6 +151,7 @@ class VideoDataset(tf.data.Dataset):
         sampling: str | None = None,
         clip_at: Any = None,
         pad: str = "repeat",
+        center_crop: float | None = None,
         random_resized_crop: tuple[float, float] | None = None,
         ratio: tuple[float, float] = (3 / 4, 4 / 3),
         random_crop: tuple[int, int] | None = None,
@@ -177,7 +180,7 @@ class VideoDataset(tf.data.Dataset):
         if decode not in (True, False):
             raise TypeError(f"decode must be True or False, got {decode!r}")
         if not decode:
-            _check_only_packs({**options, "size": size})
+            _check_only_packs({**options, "size": size, "center_crop": center_crop})
         clips = clips_from(
             clip_length, stride, clip_step, fps, clips_per_video, sampling, clip_at, pad
         )
@@ -205,6 +208,7 @@ class VideoDataset(tf.data.Dataset):
             "ratio": pair_from(ratio, "ratio", float),
             "random_crop": pair_from(random_crop, "random_crop", int),
             "flip": number_from(flip, "flip"),
+            "center_crop": part_from(center_crop, "center_crop"),
             "index_cache": index_cache_folder(index_cache),
             "statistics_name": self._statistics_name,
             "on_error": on_error,

@@ -14,6 +14,7 @@ from tf_nvcodec.python.arguments import (
     contents_from,
     in_host_memory,
     lengths_from,
+    size_from,
     time_dtype,
     timeout_from,
 )
@@ -57,6 +58,7 @@ class FrameOptions(TypedDict, total=False):
 
     crop: TensorLike | None
     resize_method: str
+    antialias: bool
     pixel_format: str
     dtype: tf.DType | str
     layout: str
@@ -107,8 +109,7 @@ def op_arguments(
     arguments: dict[str, Any] = {k: v for k, v in options.items() if v is not None}
     crop = arguments.pop("crop", (0, 0, 0, 0))
     arguments["crop"] = lengths_from(crop, "crop", "(top, left, height, width)")
-    size = (0, 0) if size is None else size
-    arguments["size"] = lengths_from(size, "size", "(height, width)")
+    arguments["size"] = size_from(size)
     arguments["max_pixels"] = options.get("max_pixels", MAX_PIXELS)
     arguments["max_packets"] = options.get("max_packets", MAX_PACKETS)
     arguments["timeout"] = timeout_from(options.get("timeout"))
@@ -203,14 +204,17 @@ def decode_video(
       stop: Scalar integer, the exclusive end of the range; a negative number counts from the end;
         None is the end of the video.
       stride: Scalar integer of at least 1, the distance from one frame to the next.
-      size: (height, width) to resize to inside the decode; None keeps the size of the frames.
+      size: (height, width) to resize to inside the decode; an integer is the shorter side, and the
+        other one follows in proportion, rounded down; None keeps the size of the frames.
       return_valid: Return a `DecodedVideoWithValidity`.
       **options: See below; `decode_frames_at` takes the same.
 
     Keyword Args:
       crop: (top, left, height, width) in pixels of the frame as shown, cut out before the resize.
-      resize_method: "nearest", "bilinear", "bicubic" or "area", as tf.image.resize defines them
-        with antialias=False. Planes are resized before they become RGB.
+      resize_method: "nearest", "bilinear", "bicubic", "area" or "lanczos3", as tf.image.resize
+        defines them. Planes are resized before they become RGB.
+      antialias: As in tf.image.resize: where the frame shrinks, bilinear, bicubic and lanczos3
+        take all source pixels into account.
       pixel_format: "rgb", "bgr" or "gray"; or a packed format of FFmpeg's rawvideo, uint8
         [T, bytes]: "nv12", "yuv420p", "yuv444p", "p010", or "native", the stored format unchanged
         (never turned, mirrored, cropped or resized).

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,7 +9,7 @@ import tensorflow as tf
 from typing_extensions import Unpack
 
 from tf_nvcodec.python import gpu_call, loader
-from tf_nvcodec.python.arguments import batch_of_contents
+from tf_nvcodec.python.arguments import batch_of_contents, part_from
 from tf_nvcodec.python.dataset_clips import clips_from
 from tf_nvcodec.python.decode import FrameOptions, TensorLike, integers, op_arguments
 
@@ -119,8 +118,7 @@ def decode_clips(
     choice = {name: value for name, value in clips.attributes.items() if name != "clip_step"}
     attributes = op_arguments(size, options, ClipOptions, _KEYWORDS)
     geometry = {name: attributes.pop(name) for name in ("size", "crop")}
-    if center_crop is not None:
-        attributes["center_crop"] = _part(center_crop)
+    attributes["center_crop"] = part_from(center_crop, "center_crop")
     inputs = {
         "contents": batch_of_contents(contents),
         "period": np.float64(clips.period),
@@ -134,11 +132,3 @@ def decode_clips(
         host_outputs=("pts", "mask"),
     )
     return DecodedClips(*decoded)
-
-
-def _part(center_crop: Any) -> float:
-    if isinstance(center_crop, bool) or not isinstance(center_crop, (numbers.Real, np.number)):
-        raise TypeError(f"center_crop must be a number or None, got {center_crop!r}")
-    if not 0 < center_crop <= 1:
-        raise ValueError(f"center_crop must be above 0 and at most 1, got {center_crop}")
-    return float(center_crop)

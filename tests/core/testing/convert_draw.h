@@ -54,7 +54,8 @@ class Draw {
       output.height = Rounded(Between(1, 60), even);
       output.width = Rounded(Between(1, 60), even);
     }
-    output.resize_method = static_cast<ResizeMethod>(Between(0, 3));
+    output.resize_method = static_cast<ResizeMethod>(Between(0, 4));
+    output.antialias = Coin();
     output.flip = Channels(output.pixel_format) != 0 && Coin();
     output.chroma_upsampling = static_cast<ChromaUpsampling>(Between(0, 1));
     return output;

@@ -72,6 +72,10 @@ Interval ToStored(Interval shown, const Orientation& orientation, bool shown_x,
 double Kernel(ResizeMethod method, double distance) {
   const double x = std::abs(distance);
   if (method == ResizeMethod::kBilinear) return x < 1 ? 1 - x : 0;
+  if (method == ResizeMethod::kLanczos3) {
+    const auto sinc = [](double t) { return t == 0 ? 1 : std::sin(M_PI * t) / (M_PI * t); };
+    return x < 3 ? sinc(x) * sinc(x / 3) : 0;
+  }
   if (x < 1) return 1.5 * x * x * x - 2.5 * x * x + 1;
   if (x < 2) return -0.5 * x * x * x + 2.5 * x * x - 4 * x + 2;
   return 0;
@@ -79,7 +83,8 @@ double Kernel(ResizeMethod method, double distance) {
 
 // Returns the weight of every sample of a plane's axis for an output sample that covers `at`, given
 // in the plane's samples.
-std::vector<double> Weights(ResizeMethod method, Interval at, int first, int last, int size) {
+std::vector<double> Weights(ResizeMethod method, bool antialias, Interval at, int first, int last,
+                            int size) {
   std::vector<double> weights(size, 0.0);
   // Removes rounding errors, because the exact position decides ties between samples.
   const double center = std::round((at.low + at.high) / 2 * 1e9) / 1e9;
@@ -89,11 +94,12 @@ std::vector<double> Weights(ResizeMethod method, Interval at, int first, int las
     weights[nearest] = 1;
     return weights;
   }
+  const double scale = antialias ? std::max(1.0, at.high - at.low) : 1.0;
   double sum = 0;
   for (int j = first; j < last; ++j) {
     weights[j] = method == ResizeMethod::kArea
                      ? std::max(0.0, std::min(at.high, j + 1.0) - std::max(at.low, 0.0 + j))
-                     : Kernel(method, center - j - 0.5);
+                     : Kernel(method, (center - j - 0.5) / scale);
     sum += weights[j];
   }
   if (sum == 0) {
@@ -238,7 +244,8 @@ class Reference {
                : output_.chroma_upsampling == ChromaUpsampling::kBilinear ? ResizeMethod::kBilinear
                                                                           : ResizeMethod::kNearest;
     }
-    return Weights(method, {low, high, luma.mirrored}, first, last, size);
+    return Weights(method, resized_ && output_.antialias, {low, high, luma.mirrored}, first, last,
+                   size);
   }
 
   OutputSpec output_;

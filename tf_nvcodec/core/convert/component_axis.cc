@@ -22,6 +22,7 @@ Axis MakeComponentAxis(const OutputSpec& output, const Geometry& geometry, const
   spec.flip = luma.flip;
   if (geometry.resized) {
     spec.method = output.resize_method;
+    spec.antialias = output.antialias;
     spec.origin = luma.begin / pixels;
     // A plane is resized from its own resolution: at the frame's end, the crop ends with a whole
     // sample.

@@ -17,6 +17,19 @@ double Keys(double x) {
   return (1.5 * x - 2.5) * x * x + 1;
 }
 
+// C. Duchon, "Lanczos filtering in one and two dimensions", 1979.
+double Lanczos3(double x) {
+  constexpr double kPi = 3.14159265358979323846, kRadius = 3;
+  if (std::abs(x) >= kRadius) return 0;
+  if (std::abs(x) < 1e-3) return 1;
+  return kRadius * std::sin(kPi * x) * std::sin(kPi * x / kRadius) / (kPi * kPi * x * x);
+}
+
+double Kernel(ResizeMethod method, double x) {
+  if (method == ResizeMethod::kBicubic) return Keys(x);
+  return method == ResizeMethod::kLanczos3 ? Lanczos3(x) : Triangle(x);
+}
+
 // The samples of one output, all inside [first, last) of the axis.
 struct Taps {
   int begin = 0;
@@ -31,14 +44,18 @@ void FindTaps(const AxisSpec& spec, int i, Taps* taps) {
   taps->begin = nearest;
   taps->weights.assign(1, 1);
   double low = center, high = center;
+  const double scale = spec.antialias ? std::max(1.0, spec.span / spec.count) : 1.0;
   switch (spec.method) {
     case ResizeMethod::kNearest:
       return;
     case ResizeMethod::kBilinear:
-      low -= 1, high += 1;
+      low -= scale, high += scale;
       break;
     case ResizeMethod::kBicubic:
-      low -= 2, high += 2;
+      low -= 2 * scale, high += 2 * scale;
+      break;
+    case ResizeMethod::kLanczos3:
+      low -= 3 * scale, high += 3 * scale;
       break;
     case ResizeMethod::kArea:
       low = spec.origin + i * spec.span / spec.count;
@@ -55,7 +72,7 @@ void FindTaps(const AxisSpec& spec, int i, Taps* taps) {
     if (spec.method == ResizeMethod::kArea) {
       weight = std::max(0.0, std::min(high, j + 1.0) - std::max(low, static_cast<double>(j)));
     } else {
-      weight = spec.method == ResizeMethod::kBicubic ? Keys(distance) : Triangle(distance);
+      weight = Kernel(spec.method, distance / scale);
     }
     if (weight == 0 && taps->weights.empty()) continue;
     if (taps->weights.empty()) taps->begin = j;

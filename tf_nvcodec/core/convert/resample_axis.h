@@ -27,6 +27,7 @@ struct Axis {
 // on.
 struct AxisSpec {
   ResizeMethod method = ResizeMethod::kNearest;
+  bool antialias = false;
   int count = 0;
   double origin = 0, span = 0;
   // Only source samples in [first, last) may be used. Weights outside are dropped and the others
@@ -39,7 +40,8 @@ struct AxisSpec {
 
 // The methods. nearest: the sample that holds the output's centre. bilinear: the triangle of radius
 // 1 around the centre. bicubic: Keys' kernel with a = -0.5. area: each sample weighs as much as it
-// covers of the output's extent.
+// covers of the output's extent. lanczos3: the sinc windowed by its own central lobe, of radius 3.
+// With antialias, the kernels are as many times wider as there are source samples for an output.
 Axis MakeAxis(const AxisSpec& spec);
 
 // Raises the axis's number of taps to `taps` with zero weights, and keeps to source samples [0,

@@ -1,5 +1,6 @@
 #include "tf_nvcodec/core/format/frame_format.h"
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 
@@ -32,6 +33,7 @@ constexpr Named<ResizeMethod> kResizeMethods[] = {
     {ResizeMethod::kBilinear, "bilinear"},
     {ResizeMethod::kBicubic, "bicubic"},
     {ResizeMethod::kArea, "area"},
+    {ResizeMethod::kLanczos3, "lanczos3"},
 };
 constexpr Named<ChromaUpsampling> kChromaUpsamplings[] = {
     {ChromaUpsampling::kNearest, "nearest"},
@@ -151,15 +153,20 @@ YuvLayout YuvLayoutOf(PixelFormat format) {
 
 absl::Status OutputSpec::Validate() const {
   const bool packed = Channels(pixel_format) == 0;
-  const bool resized = height != 0 || width != 0;
-  if (resized && (height <= 0 || width <= 0)) {
+  const bool resized = height != 0 || width != 0 || short_side != 0;
+  if (short_side != 0 && (height != 0 || width != 0 || packed)) {
+    return absl::InvalidArgumentError(
+        "an integer size, the shorter side, takes pixel_format=\"rgb\", \"bgr\" or \"gray\"");
+  }
+  if (resized && short_side <= 0 && (height <= 0 || width <= 0)) {
     return absl::InvalidArgumentError(
         absl::StrCat("size must be two positive numbers (height, width), or absent; got (", height,
                      ", ", width, ")"));
   }
-  if (height > kMaxSide || width > kMaxSide) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "size must be at most ", kMaxSide, " on each side; got (", height, ", ", width, ")"));
+  if (height > kMaxSide || width > kMaxSide || short_side > kMaxSide) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("size must be at most ", kMaxSide, " on each side; got (",
+                     std::max(height, short_side), ", ", std::max(width, short_side), ")"));
   }
   if (crop.has_value() &&
       (crop->top < 0 || crop->left < 0 || crop->height <= 0 || crop->width <= 0)) {

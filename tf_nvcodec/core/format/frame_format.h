@@ -21,7 +21,7 @@ enum class SampleType { kUint8, kUint16, kFloat16, kFloat32 };
 enum class Layout { kThwc, kTchw };
 // As in tf.image.resize with antialias=False and half-pixel centres. kArea is the mean of the
 // source's area under each output pixel.
-enum class ResizeMethod { kNearest, kBilinear, kBicubic, kArea };
+enum class ResizeMethod { kNearest, kBilinear, kBicubic, kArea, kLanczos3 };
 enum class ChromaUpsampling { kNearest, kBilinear };
 // What happens to frames that are marked as interlaced; core/convert/deinterlace.h has the rule.
 enum class Deinterlace { kNone, kBob };
@@ -61,6 +61,9 @@ YuvLayout YuvLayoutOf(PixelFormat format);
 // A rectangle in pixels of the frame as shown.
 struct Crop {
   int top = 0, left = 0, height = 0, width = 0;
+  bool operator==(const Crop& other) const {
+    return top == other.top && left == other.left && height == other.height && width == other.width;
+  }
 };
 
 // The longest side of a resize. It keeps every byte count well inside size_t.
@@ -73,7 +76,9 @@ struct OutputSpec {
   Layout layout = Layout::kThwc;
   std::optional<Crop> crop;   // before the resize
   int height = 0, width = 0;  // 0: keep the (cropped) size
+  int short_side = 0;         // instead: the shorter side, and the other one in proportion
   ResizeMethod resize_method = ResizeMethod::kBilinear;
+  bool antialias = false;  // widen the kernel where the frame shrinks
   ChromaUpsampling chroma_upsampling = ChromaUpsampling::kNearest;
   bool apply_rotation = true;  // and mirror: show frames in the stream's Orientation
   bool flip = false;           // mirror the result left to right; the crop is that of the frame

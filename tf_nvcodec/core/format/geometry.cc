@@ -27,6 +27,14 @@ absl::StatusOr<Geometry> MakeGeometry(const OutputSpec& output, int source_width
   }
   geometry.height = output.height != 0 ? output.height : crop.height;
   geometry.width = output.width != 0 ? output.width : crop.width;
+  if (output.short_side > 0) {
+    const int64_t shorter = std::min(crop.height, crop.width);
+    const auto scaled = [&](int64_t side) {
+      return static_cast<int>(std::min<int64_t>(side * output.short_side / shorter, kMaxSide));
+    };
+    geometry.height = scaled(crop.height);
+    geometry.width = scaled(crop.width);
+  }
   geometry.resized = geometry.height != crop.height || geometry.width != crop.width;
   geometry.stored_height = turned ? geometry.width : geometry.height;
   geometry.stored_width = turned ? geometry.height : geometry.width;

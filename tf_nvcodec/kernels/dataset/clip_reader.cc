@@ -10,6 +10,7 @@
 #include "tf_nvcodec/core/base/permutation.h"
 #include "tf_nvcodec/core/base/status.h"
 #include "tf_nvcodec/core/base/utf8_text.h"
+#include "tf_nvcodec/core/format/geometry.h"
 #include "tf_nvcodec/core/index/frame_index.h"
 
 namespace nvc {
@@ -111,8 +112,13 @@ void ClipReader::AddVideo(const ClipId& id, std::vector<Tensor>* element) const 
 
 absl::StatusOr<Clip> ClipReader::Select(const FrameIndex& index, const SeededClip& clip) const {
   NVC_ASSIGN_OR_RETURN(Clip chosen, Choose(index, clip));
+  const StreamInfo& stream = index.stream();
+  if (arguments_.center_crop > 0) {
+    chosen.crop = CenterCrop(arguments_.decode.output, stream.codec->width, stream.codec->height,
+                             stream.orientation, arguments_.center_crop);
+  }
   if (arguments_.augmentation.any()) {
-    const Crop whole = WholeFrame(arguments_.decode.output, index.stream());
+    const Crop whole = WholeFrame(arguments_.decode.output, stream);
     // Choose draws from this video's seed itself.
     const uint64_t seed = HashMix(HashMix(~clip.seed, static_cast<uint64_t>(clip.id.video)),
                                   static_cast<uint64_t>(clip.id.clip));

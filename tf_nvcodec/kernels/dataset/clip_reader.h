@@ -29,6 +29,7 @@ struct ClipArguments {
   DecodeAttributes decode;  // its output includes size and crop
   bool pack = false;        // elements have packed clips in place of frames
   ClipSpec clips;
+  double center_crop = 0;     // see CenterCrop; 0: none
   Augmentation augmentation;  // elements then have the crop and whether the clip is mirrored, too
   // For sampling "at": the times in seconds at which clips begin. With splits, video i has the
   // times from time_splits[i] up to time_splits[i + 1]. Without splits, every video has all times.

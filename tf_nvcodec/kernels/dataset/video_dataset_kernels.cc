@@ -141,6 +141,9 @@ class VideoDatasetOp : public ::tensorflow::data::UnaryDatasetOpKernel {
     NVC_RETURN_IF_ERROR(context->GetAttr("ratio", &ratio));
     NVC_RETURN_IF_ERROR(context->GetAttr("random_crop", &size));
     NVC_RETURN_IF_ERROR(context->GetAttr("flip", &flip));
+    float center_crop = 0;
+    NVC_RETURN_IF_ERROR(context->GetAttr("center_crop", &center_crop));
+    clip->center_crop = center_crop;
     Augmentation& augmentation = clip->augmentation;
     augmentation.flip = flip;
     if (!area.empty()) augmentation.area = {area[0], area.back()};
@@ -186,11 +189,17 @@ class VideoDatasetOp : public ::tensorflow::data::UnaryDatasetOpKernel {
   }
 
   static absl::Status CheckAugmentation(const ClipArguments& clip) {
+    if (clip.center_crop > 0 && (clip.decode.output.height == 0 || clip.augmentation.crops() ||
+                                 clip.decode.output.crop.has_value())) {
+      return absl::InvalidArgumentError(
+          "center_crop cuts the frame to the shape of size: pass size, and no other crop");
+    }
     if (!clip.augmentation.crops()) return absl::OkStatus();
     if (clip.decode.output.crop.has_value()) {
       return absl::InvalidArgumentError("crop and a random crop both cut: pass one");
     }
-    if (clip.augmentation.area.has_value() && clip.decode.output.height == 0 && !clip.pack) {
+    if (clip.augmentation.area.has_value() && clip.decode.output.height == 0 &&
+        clip.decode.output.short_side == 0 && !clip.pack) {
       return absl::InvalidArgumentError(
           "random_resized_crop gives crops of all sizes: pass the size to bring them to");
     }

@@ -31,7 +31,7 @@ constexpr size_t kVideosOnNvdec = 16;
 // Returns the shape of the frames if the arguments alone tell it.
 std::optional<FrameShape> KnownShape(const OutputSpec& output) {
   FrameShape shape{output.height, output.width, Channels(output.pixel_format), 0};
-  if (output.height == 0 && output.crop.has_value()) {
+  if (output.height == 0 && output.short_side == 0 && output.crop.has_value()) {
     shape.height = output.crop->height;
     shape.width = output.crop->width;
   }

@@ -91,6 +91,7 @@ absl::Status DecodeAttributes::Read(OpKernelConstruction* context) {
   NVC_RETURN_IF_ERROR(context->GetAttr("pixel_format", &format));
   NVC_RETURN_IF_ERROR(context->GetAttr("layout", &layout));
   NVC_RETURN_IF_ERROR(context->GetAttr("resize_method", &method));
+  NVC_RETURN_IF_ERROR(context->GetAttr("antialias", &output.antialias));
   NVC_RETURN_IF_ERROR(context->GetAttr("chroma_upsampling", &chroma));
   NVC_RETURN_IF_ERROR(context->GetAttr("apply_rotation", &output.apply_rotation));
   NVC_RETURN_IF_ERROR(context->GetAttr("deinterlace", &deinterlace));
@@ -127,8 +128,12 @@ absl::Status ReadGeometry(OpKernelContext* context, int size_input, int crop_inp
                           OutputSpec* output) {
   NVC_ASSIGN_OR_RETURN(const auto size, ReadVector(context, size_input, "size", 2));
   NVC_ASSIGN_OR_RETURN(const auto crop, ReadVector(context, crop_input, "crop", 4));
-  output->height = size[0];
-  output->width = size[1];
+  if (size[0] < 0 && size[0] == size[1]) {
+    output->short_side = -size[0];
+  } else {
+    output->height = size[0];
+    output->width = size[1];
+  }
   const bool has_crop = crop[0] != 0 || crop[1] != 0 || crop[2] != 0 || crop[3] != 0;
   if (has_crop) output->crop = Crop{crop[0], crop[1], crop[2], crop[3]};
   return absl::OkStatus();
@@ -140,6 +145,11 @@ int64_t FrameBytesAtMost(const DecodeAttributes& attributes, const AVCodecParame
   if (output.height > 0) {
     height = output.height;
     width = output.width;
+  } else if (output.short_side > 0) {
+    const double scale = static_cast<double>(output.short_side) / std::max<int64_t>(
+                             1, std::min(height, width));
+    height = static_cast<int64_t>(static_cast<double>(height) * scale) + 1;
+    width = static_cast<int64_t>(static_cast<double>(width) * scale) + 1;
   } else if (output.crop.has_value()) {
     height = output.crop->height;
     width = output.crop->width;

@@ -53,7 +53,7 @@ struct DecodeAttributes {
 };
 
 // Reads input `size_input` ([height, width]) and input `crop_input` ([top, left, height, width])
-// into `output`. Zeros mean no resizing and no cropping.
+// into `output`. Zeros mean no resizing and no cropping; a size of [-n, -n] is the shorter side.
 absl::Status ReadGeometry(::tensorflow::OpKernelContext* context, int size_input, int crop_input,
                           OutputSpec* output);
 

@@ -199,8 +199,9 @@ absl::Status ClipStream::StartWindows(Pass* pass) {
   memory.new_target = pass->setup.new_target;
   std::vector<Window> windows;
   std::vector<OutputSpec> outputs;
-  const bool differ = std::any_of(pass->clips.begin(), pass->clips.end(), [](const Clip& clip) {
-    return clip.crop.has_value() || clip.flip;
+  const Clip& first = pass->clips.front();
+  const bool differ = std::any_of(pass->clips.begin(), pass->clips.end(), [&](const Clip& clip) {
+    return !(clip.crop == first.crop) || clip.flip != first.flip;
   });
   for (const Clip& clip : pass->clips) {
     windows.push_back(clip.frames);

@@ -45,7 +45,7 @@ std::string KeyOf(GpuDevice* device, const OutputSpec& o, const SourceSpec& s) {
                                  ",", Number(o.sample_type), ",", Number(o.layout), ",", o.height,
                                  ",", o.width, ",", Number(o.resize_method), ",",
                                  Number(o.chroma_upsampling), ",", Number(o.apply_rotation),
-                                 Number(o.flip));
+                                 Number(o.flip), ",", Number(o.antialias), ",", o.short_side);
   if (o.crop.has_value()) {
     absl::StrAppend(&key, ";crop", o.crop->top, ",", o.crop->left, ",", o.crop->height, ",",
                     o.crop->width);
