@@ -13,7 +13,7 @@ from typing_extensions import Unpack
 
 from tf_nvcodec.python import choices, loader
 from tf_nvcodec.python.arguments import shown
-from tf_nvcodec.python.dataset_clips import Clips, clips_from
+from tf_nvcodec.python.dataset_clips import Clips, clips_from, segments_from
 from tf_nvcodec.python.dataset_element import element_of
 from tf_nvcodec.python.dataset_seed import (
     draw_seed,
@@ -87,6 +87,10 @@ class VideoDataset(tf.data.Dataset):
       clip_at: Replaces both: seconds at which clips begin, with the frame on screen then. A list
         for all videos, or a list for each video. A float32 time takes a pts within half an ulp for
         its own.
+      segments: A pair (start, end) for each filename, in seconds: the clips are chosen in that part
+        of the video, among the frames with start <= pts < end, and counted and padded as if there
+        were no others. An end of None is the video's. Names may repeat. clip_at counts from the
+        beginning of the file all the same, and must lie in the segment.
       pad: What fills a clip that ends after its video: "repeat" its last frame, "wrap" to its first
         frame, "zero" for frames of zeros (black, in RGB), or "drop" to leave out such clips.
       labels: Tensors of N rows, one for each video; they become the element's "label".
@@ -108,7 +112,8 @@ class VideoDataset(tf.data.Dataset):
         later (docs/packets.md). Damage in the pictures then shows when they are decoded.
       on_error: What a damaged clip does: "raise" its error; "skip" the clip; "repeat" the nearest
         good frame of the clip in place of damaged ones, and skip clips without a good frame. The
-        same applies to files that can't be opened, demuxed or decoded; `statistics()` counts them.
+        same applies to files that can't be opened, demuxed or decoded, and to segments without a
+        frame; `statistics()` counts them.
       name: The name of the op.
       **options: As for `decode_video`. num_threads is the number of threads of one clip's decoding,
         or of one pass over a video. With 0, a clip by itself has one, because several clips are
@@ -139,6 +144,7 @@ class VideoDataset(tf.data.Dataset):
         clips_per_video: int | None = None,
         sampling: str | None = None,
         clip_at: Any = None,
+        segments: Any = None,
         pad: str = "repeat",
         labels: Any = None,
         aligned: Mapping[str, Any] | None = None,
@@ -177,6 +183,7 @@ class VideoDataset(tf.data.Dataset):
             "period": clips.period,
             "clip_times": clips.times,
             "clip_time_splits": clips.time_splits,
+            "segments": tf.zeros([0, 2], tf.float64),
             "clip_counts": tf.constant([], tf.int64),
             "num_shards": 1,
             "shard_index": 0,
@@ -200,12 +207,14 @@ class VideoDataset(tf.data.Dataset):
         # With dynamic sharding the order is drawn in one place, so each epoch can have a new one.
         self._draw_splits_anew = drawn and reshuffle_each_iteration
         if isinstance(contents, tf.data.Dataset):
-            self._become(self._streamed(contents, labels, aligned))
+            self._become(self._streamed(contents, labels, aligned, segments))
             return
         what = "filenames" if contents is None else "contents"
         self._source: Source | None = resolve(
             filenames if contents is None else contents, what, labels, aligned
         )
+        if segments is not None:
+            self._arguments["segments"] = segments_from(segments, self._source.videos)
         self._arguments["source"] = "files" if contents is None else "contents"
         if build_index:
             self._arguments["clip_counts"] = self._count_clips(self._source, clips)
@@ -278,6 +287,7 @@ class VideoDataset(tf.data.Dataset):
             max_packets=self._arguments["max_packets"],
             timeout=self._arguments["timeout"],
             period=clips.period,
+            segments=self._arguments["segments"],
             **clips.attributes,
         )
         if report.errors and self._arguments["on_error"] == "raise":
@@ -292,7 +302,9 @@ class VideoDataset(tf.data.Dataset):
         counts[list(report.errors)] = 1
         return tf.constant(counts, tf.int64)
 
-    def _streamed(self, contents: tf.data.Dataset, labels: Any, aligned: Any) -> tf.data.Dataset:
+    def _streamed(
+        self, contents: tf.data.Dataset, labels: Any, aligned: Any, segments: Any
+    ) -> tf.data.Dataset:
         """Reads a dataset of bytes in order, one element after the other."""
         if self._arguments["shuffle"]:
             raise ValueError(
@@ -300,6 +312,8 @@ class VideoDataset(tf.data.Dataset):
             )
         if labels is not None or aligned is not None:
             raise ValueError("labels and aligned belong into the dataset of contents' elements")
+        if segments is not None:
+            raise ValueError("segments needs filenames or a list of contents, a row for each")
         video_of, rest_of = split_element(contents.element_spec, "contents")
         arguments = {**self._arguments, "source": "contents"}
 
