@@ -24,6 +24,7 @@ from tf_nvcodec.python.dataset_seed import (
 )
 from tf_nvcodec.python.dataset_source import Source, resolve, split_element
 from tf_nvcodec.python.dataset_statistics import VideoDatasetStatistics, read_statistics
+from tf_nvcodec.python.dataset_table import arguments_from
 from tf_nvcodec.python.decode import FrameOptions, TensorLike, op_arguments
 from tf_nvcodec.python.video_index import index_cache_folder, index_videos
 
@@ -219,6 +220,53 @@ class VideoDataset(tf.data.Dataset):
         if build_index:
             self._arguments["clip_counts"] = self._count_clips(self._source, clips)
         self._build()
+
+    @classmethod
+    def from_table(
+        cls, table: Any, *, root: str | os.PathLike[str] | None = None, **arguments: Any
+    ) -> VideoDataset:
+        """Returns the dataset of a table that has a row for each video, or for each part of one.
+
+        The columns are `filename`, and if you like `start`, `end` (seconds, as for `segments`; an
+        empty cell or NaN is the video's beginning or end) and `label`, of numbers or strings. All
+        others are passed through as `aligned`.
+
+        Args:
+          table: A dictionary of columns, a DataFrame, or the name of a CSV file whose first row has
+            the names of the columns. A column of a CSV file is int64 or float64 if all of its cells
+            are such numbers, else strings.
+          root: The folder of relative names; None is that of the CSV file, or the current one.
+          **arguments: The dataset's other arguments.
+
+        Raises:
+          TypeError: `table` is no table, or an argument is also a column.
+          ValueError: There is no column `filename`, or a cell does not fit.
+          tf.errors.NotFoundError: There is no such CSV file.
+        """
+        return cls(**arguments_from(table, root), **arguments)
+
+    def for_fit(self) -> tf.data.Dataset:
+        """Returns a dataset of pairs (frames, label), as `model.fit` takes them in batches:
+        `model.fit(clips.for_fit().batch(8))`.
+
+        Call it behind `shard`, and before `batch`.
+
+        Raises:
+          ValueError: The dataset has no labels, or its clips are compressed (decode=False).
+        """
+        if "label" not in self._element_spec:
+            raise ValueError(
+                "for_fit gives pairs (frames, label), but this dataset has no labels: pass labels, "
+                "or a dataset of pairs (name, label)"
+            )
+        if "frames" not in self._element_spec:
+            raise ValueError("for_fit takes decoded clips, but decode=False gives packets")
+
+        @tf.autograph.experimental.do_not_convert
+        def pair(clip: dict[str, Any]) -> tuple[tf.Tensor, Any]:
+            return clip["frames"], clip["label"]
+
+        return self.map(pair)
 
     def statistics(self) -> VideoDatasetStatistics:
         """Returns the counters of this dataset and its shards in this process, up to now."""
