@@ -207,12 +207,6 @@ absl::Status CheckStream(const IndexParts& parts, const FrameIndex::Limits& limi
   }
   // FFmpeg looks these up in tables, or ends the process for values that no stream has.
   const bool known = IsBetween(codec.format, -1, AV_PIX_FMT_NB - 1) &&
-                     IsBetween(codec.color_range, 0, AVCOL_RANGE_NB - 1) &&
-                     IsBetween(codec.color_primaries, 0, AVCOL_PRI_NB - 1) &&
-                     IsBetween(codec.color_trc, 0, AVCOL_TRC_NB - 1) &&
-                     IsBetween(codec.color_space, 0, AVCOL_SPC_NB - 1) &&
-                     IsBetween(codec.chroma_location, 0, AVCHROMA_LOC_NB - 1) &&
-                     IsBetween(codec.field_order, AV_FIELD_UNKNOWN, AV_FIELD_BT) &&
                      IsBetween(codec.video_delay, 0, FrameIndex::kMaxReorderDepth) &&
                      IsBetween(parts.reorder_depth, 0, FrameIndex::kMaxReorderDepth) &&
                      parts.stream.time_base.num > 0 && parts.stream.time_base.den > 0;

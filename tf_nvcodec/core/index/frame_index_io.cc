@@ -33,6 +33,10 @@ class FieldWriter {
     for (; code >= 0x80; code >>= 7) bytes_.push_back(static_cast<char>(code | 0x80));
     bytes_.push_back(static_cast<char>(code));
   }
+  template <typename T>
+  void Choice(T value, int /*end*/) {
+    Number(value);
+  }
   void Real(double value, double expected = 0) { Number(BitsOf(value), BitsOf(expected)); }
   template <typename... Flag>
   void Flags(const Flag&... flags) {
@@ -70,6 +74,14 @@ class FieldReader {
     }
     const uint64_t ahead = code >> 1 ^ ((code & 1) != 0 ? ~uint64_t{0} : 0);
     value = static_cast<T>(static_cast<uint64_t>(expected) + ahead);
+  }
+  // Reads a value of an enumeration, which is in [0, end).
+  template <typename T>
+  void Choice(T& value, int end) {
+    int64_t number = 0;
+    Number(number);
+    if (number < 0 || number >= end) return Fail();
+    value = static_cast<T>(number);
   }
   void Real(double& value, double expected = 0) {
     uint64_t bits = 0;
@@ -118,15 +130,15 @@ void RatioFields(Io& io, Ratio& ratio) {
 // All that AVCodecParameters of FFmpeg 5.1 has for video, without the extradata.
 template <typename Io, typename Codec>
 void CodecFields(Io& io, Codec& codec) {
-  io.Number(codec.codec_id);
+  io.Choice(codec.codec_id, AV_CODEC_ID_FIRST_AUDIO);
   io.Number(codec.codec_tag);
   io.Number(codec.bit_rate);
-  io.Number(codec.field_order);
-  io.Number(codec.color_range);
-  io.Number(codec.color_primaries);
-  io.Number(codec.color_trc);
-  io.Number(codec.color_space);
-  io.Number(codec.chroma_location);
+  io.Choice(codec.field_order, AV_FIELD_BT + 1);
+  io.Choice(codec.color_range, AVCOL_RANGE_NB);
+  io.Choice(codec.color_primaries, AVCOL_PRI_NB);
+  io.Choice(codec.color_trc, AVCOL_TRC_NB);
+  io.Choice(codec.color_space, AVCOL_SPC_NB);
+  io.Choice(codec.chroma_location, AVCHROMA_LOC_NB);
   for (const auto field : {&AVCodecParameters::format, &AVCodecParameters::bits_per_coded_sample,
                            &AVCodecParameters::bits_per_raw_sample, &AVCodecParameters::profile,
                            &AVCodecParameters::level, &AVCodecParameters::width,
