@@ -180,6 +180,16 @@ def test_rows_of_a_file_share_its_index(tmp_path: Path, files: list[str]) -> Non
     assert dataset.statistics().files_indexed == 7
 
 
+def test_compressed_clips(files: list[str]) -> None:
+    decoded = list(annotated(files).as_numpy_iterator())
+    packed = list(annotated(files, decode=False).as_numpy_iterator())
+    assert len(packed) == len(decoded)
+    for whole, clip in zip(decoded, packed):
+        assert clip["pts"].tolist() == whole["pts"].tolist()
+        (frames,) = nvc.decode_packets([clip["packets"]]).frames.numpy()
+        assert np.array_equal(frames, whole["frames"])
+
+
 def test_contents(files: list[str]) -> None:
     dataset = nvc.VideoDataset(
         contents=[small_video(4), small_video(4)], clip_length=2, segments=[(0.2, 0.4), (1.5, None)]
