@@ -306,6 +306,18 @@ TEST(ClipSpecSegmentTest, ATimeBeforeTheFirstFrameOfTheSegmentMeansThatFrame) {
   }
 }
 
+TEST(ClipSpecSegmentTest, TimesMayBeRounded) {
+  ClipSpec spec;
+  spec.length = 1;
+  const auto& frames = Short().frames();
+  for (const double rounding : {-1e-7, 0.0, 1e-7}) {
+    const TimeSegment segment{frames[3].pts + rounding, frames[5].pts + rounding};
+    EXPECT_THAT(spec.Select(Short(), 0, 0, segment)->frames, ElementsAre(3));
+    spec.step = 1;
+    EXPECT_EQ(spec.CountAll(Short(), segment), 2);
+  }
+}
+
 TEST(ClipSpecSegmentTest, ErrorsNameTheSegment) {
   ClipSpec spec;
   const auto at = [&](double seconds) {
