@@ -74,6 +74,13 @@ RECIPES: dict[str, tuple] = {
         ["-vf", "scale=320:180", "-pix_fmt", "yuv420p"]
         + ["-c:v", "libx264", "-preset", "medium", "-crf", "23", "-g", str(GOP), "-bf", "2"],
     ),
+    # dataset_service reads this, which has the size and the bit rate of Kinetics' copies for training.
+    "h264_kinetics": (
+        "mp4",
+        250,
+        ["-vf", "scale=340:256", "-pix_fmt", "yuv420p", "-c:v", "libx264", "-preset", "medium"]
+        + ["-b:v", "500k", "-maxrate", "750k", "-bufsize", "1M", "-g", "250"],
+    ),
     # decode_memory reads this: ten times as long as the 1080p clip, with a quarter of its area.
     "h264_long": (
         "mp4",

@@ -25,6 +25,7 @@ OutputSpec DrawOutput(Choices* choices) {
   if (Channels(output.pixel_format) != 0) {
     output.sample_type = static_cast<SampleType>(choices->Below(4));
     output.layout = static_cast<Layout>(choices->Below(2));
+    output.flip = choices->Flip();
   }
   if (output.pixel_format != PixelFormat::kNative && choices->Flip()) {
     output.height = output.width = 32;
@@ -100,7 +101,7 @@ void Clips(absl::string_view input) {
   OutputSpec output = DrawOutput(&choices);
   const size_t num_windows = windows.size();
   const auto policy = static_cast<OnError>(choices.Below(3));
-  const auto stream = WindowStream::Open(*index, source, std::move(windows), /*ahead=*/0, output,
+  const auto stream = WindowStream::Open(*index, source, std::move(windows), /*ahead=*/0, {output},
                                          policy, OneThread(), std::move(memory));
   ExpectNamed(stream.status());
   for (size_t i = 0; stream.ok() && i < num_windows; ++i) {

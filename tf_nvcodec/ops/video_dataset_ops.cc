@@ -65,6 +65,10 @@ REGISTER_OP("VideoDataset")
     .Attr("output_order: list(int) = []")
     .Attr("source: {'files', 'contents'} = 'files'")
     .NVC_CLIP_ATTRIBUTES.Attr("decode: bool = true")
+    .Attr("random_resized_crop: list(float) = []")
+    .Attr("ratio: list(float) = []")
+    .Attr("random_crop: list(int) = []")
+    .Attr("flip: float = 0.0")
     .Attr("shuffle: bool = false")
     .Attr("shuffle_group: int = 16")
     .Attr("reshuffle_each_iteration: bool = true")
@@ -76,7 +80,8 @@ REGISTER_OP("VideoDataset")
     .SetShapeFn(DatasetShape)
     .Doc(R"doc(
 Makes a dataset of clips of many videos. An element has the parts frames, pts, mask, video index,
-clip index, filename, and the video's row of each of the `components`.
+clip index, filename, the video's row of each of the `components` and, with one of the last three
+attributes, the crop [top, left, height, width] and whether the clip is mirrored.
 
 seed_dataset: A dataset whose first element, an int64 scalar, is the seed of an epoch.
 videos: [N], the names of files or, with source='contents', the bytes of files.
@@ -100,6 +105,10 @@ components: [N, ...] each, values that elements pass through.
 handle: The dataset.
 decode: False gives, in place of frames, a string scalar: the packed clip, which VideoDecodePackets
   decodes.
+random_resized_crop: (low, high), the part of the frame's area that a random crop has.
+ratio: (low, high), width / height of such a crop; [] means 3/4 to 4/3.
+random_crop: (height, width) of a crop anywhere in the frame.
+flip: The probability of a mirrored clip.
 output_order: For each place of an element the number of its part; [] keeps the order above.
 clip_step: Positions from the beginning of one clip to that of the next, for sampling='all'.
 shuffle_group: The number of videos whose clips are mixed if clip_counts are not known.

@@ -15,6 +15,9 @@ using ::tensorflow::shape_inference::ShapeHandle;
 absl::Status DecodePacketsShape(InferenceContext* c) {
   ShapeHandle packets;
   TF_RETURN_IF_ERROR(c->WithRank(c->input(0), 1, &packets));
+  ShapeHandle crops, flips;
+  TF_RETURN_IF_ERROR(c->WithRank(c->input(3), 2, &crops));
+  TF_RETURN_IF_ERROR(c->WithRank(c->input(4), 1, &flips));
   std::vector<DimensionHandle> dims;
   TF_RETURN_IF_ERROR(FrameDims(c, 1, 2, &dims));
   const std::vector<DimensionHandle> by_frame = {c->Dim(packets, 0), c->UnknownDim()};
@@ -32,6 +35,8 @@ REGISTER_OP("VideoDecodePackets")
     .Input("packets: string")
     .Input("size: int32")
     .Input("crop: int32")
+    .Input("crops: int32")
+    .Input("flips: bool")
     .Output("frames: dtype")
     .Output("pts: double")
     .Output("mask: bool")
@@ -43,6 +48,8 @@ Decodes a batch of packed clips, as VideoDataset makes them with decode=false, o
 packets: [B], a packed clip each.
 size: [height, width] of the frames, or [0, 0] to keep their size, which all must share then.
 crop: [top, left, height, width], or zeros for no crop.
+crops: [B, 4], a crop for each clip, or [0, 4].
+flips: [B], whether to mirror the clip's frames left to right, or [0].
 frames: [B, T, H, W, C], [B, T, C, H, W] or, for the packed formats, [B, T, bytes].
 pts: [B, T], the presentation times in seconds.
 mask: [B, T], true for frames of the video that are neither padding nor replaced.

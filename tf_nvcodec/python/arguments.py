@@ -58,6 +58,32 @@ def contents_from(value: Any, name: str = "contents") -> Any:
     return value
 
 
+def number_from(value: Any, name: str) -> float:
+    """Returns `value`. Raises TypeError if it is no number."""
+    if isinstance(value, bool) or not isinstance(value, (numbers.Real, np.number)):
+        raise TypeError(f"{name} must be a number, got {value!r}")
+    return float(value)
+
+
+def pair_from(value: Any, name: str, kind: type[float] | type[int]) -> list[Any]:
+    """Returns a pair of numbers as a list; None is an empty one.
+
+    Raises:
+      TypeError: `value` is no pair of numbers of this kind.
+    """
+    if value is None:
+        return []
+    allowed = numbers.Integral if kind is int else numbers.Real
+    if (
+        not isinstance(value, (tuple, list, np.ndarray))
+        or len(value) != 2
+        or any(isinstance(one, (bool, np.bool_)) or not isinstance(one, allowed) for one in value)
+    ):
+        what = "integers" if kind is int else "numbers"
+        raise TypeError(f"{name} must be two {what}, got {value!r}")
+    return [kind(one) for one in value]
+
+
 def timeout_from(value: Any) -> float:
     """Returns the seconds of `timeout`; None is 0, no limit.
 

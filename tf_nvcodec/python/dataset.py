@@ -12,7 +12,7 @@ import tensorflow as tf
 from typing_extensions import Unpack
 
 from tf_nvcodec.python import choices, loader
-from tf_nvcodec.python.arguments import shown
+from tf_nvcodec.python.arguments import number_from, pair_from, shown
 from tf_nvcodec.python.dataset_clips import Clips, clips_from, segments_from
 from tf_nvcodec.python.dataset_element import element_of
 from tf_nvcodec.python.dataset_seed import (
@@ -61,6 +61,8 @@ class VideoDataset(tf.data.Dataset):
     - `video_index`: int64, the position of the video in `filenames`.
     - `clip_index`: int64, the number of the clip in its video.
     - `filename`: string; empty with `contents`.
+    - `crop`, int32 [4] (top, left, height, width), and `flipped`, bool: what the clip shows; only
+      with random_resized_crop, random_crop or flip.
     - `label`, and the names in `aligned`: the video's rows of the tensors that were passed.
 
     Without `size` (or `crop`), videos of different sizes give frames of different shapes. Batch
@@ -94,6 +96,13 @@ class VideoDataset(tf.data.Dataset):
         beginning of the file all the same, and must lie in the segment.
       pad: What fills a clip that ends after its video: "repeat" its last frame, "wrap" to its first
         frame, "zero" for frames of zeros (black, in RGB), or "drop" to leave out such clips.
+      random_resized_crop: (low, high), such as (0.3, 1.0): each clip shows a crop with a random
+        part of the frame's area and a random shape, anywhere in the frame, resized to `size`.
+      ratio: (low, high), width / height of these crops.
+      random_crop: (height, width): each clip shows a crop of this size anywhere in the frame.
+      flip: The probability that a clip is mirrored left to right. The seed determines crops and
+        flips, for each clip and epoch. All frames of a clip are cut and mirrored alike, inside the
+        decode: only the crop is converted.
       labels: Tensors of N rows, one for each video; they become the element's "label".
       aligned: More such tensors, by name.
       shuffle: Mixes all clips of all videos. Where the number of clips is known only from the files
@@ -147,6 +156,10 @@ class VideoDataset(tf.data.Dataset):
         clip_at: Any = None,
         segments: Any = None,
         pad: str = "repeat",
+        random_resized_crop: tuple[float, float] | None = None,
+        ratio: tuple[float, float] = (3 / 4, 4 / 3),
+        random_crop: tuple[int, int] | None = None,
+        flip: float = 0.0,
         labels: Any = None,
         aligned: Mapping[str, Any] | None = None,
         shuffle: bool = False,
@@ -196,12 +209,22 @@ class VideoDataset(tf.data.Dataset):
             if deterministic is None
             else str(bool(deterministic)).lower(),
             "decode": bool(decode),
+            "random_resized_crop": pair_from(random_resized_crop, "random_resized_crop", float),
+            "ratio": pair_from(ratio, "ratio", float),
+            "random_crop": pair_from(random_crop, "random_crop", int),
+            "flip": number_from(flip, "flip"),
             "index_cache": index_cache_folder(index_cache),
             "statistics_name": self._statistics_name,
             "on_error": on_error,
             "name": name,
         }
-        self._random = shuffle or clips.attributes["sampling"] == "random"
+        self._random = (
+            shuffle
+            or clips.attributes["sampling"] == "random"
+            or random_resized_crop is not None
+            or random_crop is not None
+            or flip > 0
+        )
         seed = seed_from(seed)
         drawn = is_drawn(seed)
         self._seed = draw_seed() if drawn else seed

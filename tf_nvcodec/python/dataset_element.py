@@ -47,6 +47,9 @@ def element_of(source: Source, arguments: dict[str, Any]) -> Element:
     rows = tf.nest.map_structure(lambda t: tf.TensorSpec(t.shape[1:], t.dtype), source.aligned)
     places = range(len(spec), len(spec) + len(tf.nest.flatten(rows)))
     spec.update(rows)
+    if arguments["random_resized_crop"] or arguments["random_crop"] or arguments["flip"]:
+        spec.update(crop=tf.TensorSpec([4], tf.int32), flipped=tf.TensorSpec([], tf.bool))
+        numbers.update(crop=places.stop, flipped=places.stop + 1)
     numbers.update(tf.nest.pack_sequence_as(rows, list(places)))
     flat = tf.nest.flatten(spec)
     return Element(spec, [s.dtype for s in flat], [s.shape for s in flat], tf.nest.flatten(numbers))
@@ -54,6 +57,9 @@ def element_of(source: Source, arguments: dict[str, Any]) -> Element:
 
 def _frames_spec(length: int, arguments: dict[str, Any]) -> tf.TensorSpec:
     """Asks the decoding op's shape function."""
+    if arguments["random_crop"]:
+        crop = tf.constant([0, 0, *arguments["random_crop"]], tf.int32)
+        arguments = {**arguments, "crop": crop}
     chosen = {name: arguments[name] for name in _DECODE_ARGUMENTS if name in arguments}
     with tf.Graph().as_default():
         for name in ("size", "crop"):

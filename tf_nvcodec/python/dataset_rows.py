@@ -7,7 +7,17 @@ from typing import Any
 
 import tensorflow as tf
 
-RESERVED = ("clip_index", "filename", "frames", "mask", "packets", "pts", "video_index")
+RESERVED = (
+    "clip_index",
+    "crop",
+    "filename",
+    "flipped",
+    "frames",
+    "mask",
+    "packets",
+    "pts",
+    "video_index",
+)
 _INSTEAD = "or pass row numbers and look them up in a map"
 _CURES = {
     "RaggedTensor": f"pad it (x.to_tensor()), {_INSTEAD}",

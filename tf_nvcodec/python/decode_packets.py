@@ -8,7 +8,7 @@ import tensorflow as tf
 from typing_extensions import Unpack
 
 from tf_nvcodec.python import gpu_call, loader
-from tf_nvcodec.python.arguments import batch_of_contents
+from tf_nvcodec.python.arguments import batch_of_contents, in_host_memory, lengths_from
 from tf_nvcodec.python.decode import TensorLike, op_arguments
 from tf_nvcodec.python.decode_clips import ClipOptions
 
@@ -37,6 +37,8 @@ def decode_packets(
     packets: TensorLike,
     size: TensorLike | None = None,
     *,
+    crop: TensorLike | None = None,
+    flip: TensorLike | None = None,
     on_error: str = "raise",
     **options: Unpack[ClipOptions],
 ) -> DecodedPackets:
@@ -51,6 +53,9 @@ def decode_packets(
       packets: String [B], a compressed clip each. All clips have the same number of frames.
       size: (height, width) to resize to inside the decode. None keeps the size of the frames, which
         must then be the same for all clips.
+      crop: (top, left, height, width) in pixels of the frame as shown, cut out before the resize:
+        one for all clips, or int32 [B, 4], one for each, such as the dataset's `crop`.
+      flip: Bool [B], whether to mirror the clip left to right, such as the dataset's `flipped`.
       on_error: What happens with a clip that can't be decoded. "raise" fails the call. "skip"
         leaves it out, and `DecodedPackets.status` says why. "repeat" does so only if it can't be
         read at all: it replaces a damaged frame by the last good frame of its clip.
@@ -68,11 +73,23 @@ def decode_packets(
       tf.errors.DataLossError: A clip is damaged. The message names its place in the batch.
       tf.errors.ResourceExhaustedError: A limit was exceeded, or memory ran out.
     """
-    attributes = op_arguments(size, options, ClipOptions, ("on_error",))
+    with in_host_memory():
+        crops: TensorLike = tf.zeros([0, 4], tf.int32)
+        flips = tf.zeros([0], tf.bool) if flip is None else tf.convert_to_tensor(flip, tf.bool)
+        if crop is not None:
+            crop = lengths_from(crop, "crop", "(top, left, height, width)")
+            if crop.shape.rank == 2:
+                crop, crops = None, crop
+    attributes = op_arguments(size, {**options, "crop": crop}, ClipOptions, ("flip", "on_error"))
     geometry: dict[str, Any] = {name: attributes.pop(name) for name in ("size", "crop")}
     decoded = gpu_call.call(
         loader.ops.video_decode_packets,
-        {"packets": batch_of_contents(packets, "packets"), **geometry},
+        {
+            "packets": batch_of_contents(packets, "packets"),
+            **geometry,
+            "crops": crops,
+            "flips": flips,
+        },
         {**attributes, "on_error": on_error},
         host_outputs=("pts", "mask"),
     )

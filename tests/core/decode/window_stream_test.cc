@@ -66,7 +66,7 @@ class Reader {
     memory.new_target = [] { return std::make_unique<HostTarget>(); };
     OutputSpec output;
     output.pixel_format = PixelFormat::kNative;
-    auto opened = WindowStream::Open(index, source, windows_, ahead, output, on_error,
+    auto opened = WindowStream::Open(index, source, windows_, ahead, {output}, on_error,
                                      std::move(options), std::move(memory));
     EXPECT_TRUE(opened.ok()) << opened.status();
     stream_ = std::move(opened).value();

@@ -55,6 +55,7 @@ class Draw {
       output.width = Rounded(Between(1, 60), even);
     }
     output.resize_method = static_cast<ResizeMethod>(Between(0, 3));
+    output.flip = Channels(output.pixel_format) != 0 && Coin();
     output.chroma_upsampling = static_cast<ChromaUpsampling>(Between(0, 1));
     return output;
   }

@@ -145,6 +145,7 @@ class Reference {
   double Sample(int c, int y, int x, int log2) const {
     const Plane& plane = planes_[c];
     const int step = 1 << log2;
+    if (output_.flip) x = width_ - 1 - x;  // of RGB and gray, where step is 1
     const double scale_x = static_cast<double>(crop_.width) / width_;
     const double scale_y = static_cast<double>(crop_.height) / height_;
     const Interval shown_x = {crop_.left + x * step * scale_x,
@@ -152,6 +153,7 @@ class Reference {
     const Interval shown_y = {crop_.top + y * step * scale_y, crop_.top + (y + 1) * step * scale_y,
                               false};
     Interval along_x = ToStored(shown_x, orientation_, true, source_);
+    along_x.mirrored = along_x.mirrored != output_.flip;  // decides ties between samples
     Interval along_y = ToStored(shown_y, orientation_, false, source_);
     Interval crop_x = ToStored({0.0 + crop_.left, 0.0 + crop_.left + crop_.width, false},
                                orientation_, true, source_);

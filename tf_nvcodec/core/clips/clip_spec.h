@@ -4,11 +4,13 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "tf_nvcodec/core/format/frame_format.h"
 #include "tf_nvcodec/core/index/frame_index.h"
 
 namespace nvc {
@@ -38,6 +40,8 @@ struct Clip {
   std::vector<int64_t> frames;  // display indices, including repeated frames of the padding
   int64_t own = 0;              // the first `own` of them are not padding
   int64_t zeros = 0;            // number of black frames that follow
+  std::optional<Crop> crop;     // of this clip; without a value, the crop of all clips
+  bool flip = false;            // see OutputSpec
 };
 
 // The rules for choosing clips. A position is a frame of the segment, or, if `period` is set, one

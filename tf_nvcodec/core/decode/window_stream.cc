@@ -27,7 +27,8 @@ struct WindowStream::Begun {
   Begun(const WindowStream& stream, size_t window)
       : own_target(stream.shared_target_ == nullptr ? stream.memory_.new_target() : nullptr),
         collector(
-            stream.output_, stream.index_.stream().orientation, stream.windows_[window],
+            stream.outputs_[stream.outputs_.size() == 1 ? 0 : window],
+            stream.index_.stream().orientation, stream.windows_[window],
             [&stream, window](const FrameShape& shape, int64_t count) {
               return stream.memory_.allocate(window, shape, count);
             },
@@ -53,28 +54,28 @@ struct WindowStream::Begun {
 };
 
 WindowStream::WindowStream(const FrameIndex& index, std::vector<Window> windows, size_t ahead,
-                           const OutputSpec& output, OnError on_error, Memory memory)
+                           std::vector<OutputSpec> outputs, OnError on_error, Memory memory)
     : index_(index),
       windows_(std::move(windows)),
       ahead_(ahead),
-      output_(output),
+      outputs_(std::move(outputs)),
       on_error_(on_error),
       memory_(std::move(memory)),
       shared_target_(memory_.new_target()),
       begun_(windows_.size()) {
-  if (!shared_target_->IsImmediate()) {
+  if (!shared_target_->IsImmediate() || outputs_.size() > 1) {
     shared_target_.reset();
   } else {
-    shared_converters_ = std::make_unique<FrameConverters>(output_, index_.stream().orientation,
-                                                           shared_target_.get());
+    shared_converters_ = std::make_unique<FrameConverters>(
+        outputs_.front(), index_.stream().orientation, shared_target_.get());
   }
 }
 
 absl::StatusOr<std::unique_ptr<WindowStream>> WindowStream::Open(
     const FrameIndex& index, const ByteSource& source, std::vector<Window> windows, size_t ahead,
-    const OutputSpec& output, OnError on_error, ReadOptions options, Memory memory) {
-  std::unique_ptr<WindowStream> stream(
-      new WindowStream(index, std::move(windows), ahead, output, on_error, std::move(memory)));
+    std::vector<OutputSpec> outputs, OnError on_error, ReadOptions options, Memory memory) {
+  std::unique_ptr<WindowStream> stream(new WindowStream(
+      index, std::move(windows), ahead, std::move(outputs), on_error, std::move(memory)));
   std::vector<int64_t> frames;
   std::set<int64_t> ahead_of_reader;
   for (const Window& window : stream->windows_) {

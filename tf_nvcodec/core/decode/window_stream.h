@@ -53,11 +53,11 @@ class WindowStream : private FrameSink {
 
   // Each window must follow the one before, and there is only one unless DecodesInOrder. About
   // `ahead` windows are decoded before they are read, and windows that overlap these. With 0, the
-  // first call of Read decodes all windows. `index` and `source` must outlive the stream, which
-  // sets options.in_threads and lookahead.
+  // first call of Read decodes all windows. `outputs` is one for all windows, or one for each.
+  // `index` and `source` must outlive the stream, which sets options.in_threads and lookahead.
   static absl::StatusOr<std::unique_ptr<WindowStream>> Open(
       const FrameIndex& index, const ByteSource& source, std::vector<Window> windows, size_t ahead,
-      const OutputSpec& output, OnError on_error, ReadOptions options, Memory memory);
+      std::vector<OutputSpec> outputs, OnError on_error, ReadOptions options, Memory memory);
   ~WindowStream() override;
 
   // Waits for `window`, which comes behind all that were read before. Nobody can read the windows
@@ -74,7 +74,7 @@ class WindowStream : private FrameSink {
   struct Begun;
 
   WindowStream(const FrameIndex& index, std::vector<Window> windows, size_t ahead,
-               const OutputSpec& output, OnError on_error, Memory memory);
+               std::vector<OutputSpec> outputs, OnError on_error, Memory memory);
 
   void Start(int workers) override;
   absl::Status Write(int worker, int frame, const AVFrame& picture) override;
@@ -88,7 +88,7 @@ class WindowStream : private FrameSink {
   const FrameIndex& index_;
   const std::vector<Window> windows_;
   const size_t ahead_;
-  const OutputSpec output_;
+  const std::vector<OutputSpec> outputs_;
   const OnError on_error_;
   const Memory memory_;
   std::unique_ptr<FrameTarget> shared_target_;  // null if each window has its own

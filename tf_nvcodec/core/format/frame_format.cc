@@ -178,6 +178,9 @@ absl::Status OutputSpec::Validate() const {
         absl::StrCat("layout tchw needs pixel_format rgb, bgr or gray: \"", Name(pixel_format),
                      "\" frames are packed bytes without a channel axis"));
   }
+  if (flip && packed) {
+    return absl::InvalidArgumentError("flip takes pixel_format=\"rgb\", \"bgr\" or \"gray\"");
+  }
   if (pixel_format == PixelFormat::kNative && (resized || crop.has_value())) {
     return absl::InvalidArgumentError(
         absl::StrCat("pixel_format \"native\" gives frames as they are stored and takes no ",

@@ -76,6 +76,8 @@ struct OutputSpec {
   ResizeMethod resize_method = ResizeMethod::kBilinear;
   ChromaUpsampling chroma_upsampling = ChromaUpsampling::kNearest;
   bool apply_rotation = true;  // and mirror: show frames in the stream's Orientation
+  bool flip = false;           // mirror the result left to right; the crop is that of the frame
+                               // before
   Deinterlace deinterlace = Deinterlace::kNone;  // before all else, also for native
   // Read the source with these instead of its tags. Packed YUV outputs keep them.
   std::optional<ColorSpace> color_space;

@@ -39,6 +39,8 @@ absl::StatusOr<Geometry> MakeGeometry(const OutputSpec& output, int source_width
   }
   if (orientation.flip_x) stored.left = source_width - stored.left - stored.width;
   if (orientation.flip_y) stored.top = source_height - stored.top - stored.height;
+  bool& reversed = turned ? geometry.orientation.flip_y : geometry.orientation.flip_x;
+  reversed = reversed != output.flip;
   return geometry;
 }
 

@@ -28,6 +28,13 @@ Tensor Scalar(const T& value) {
   return tensor;
 }
 
+// The frame as it is shown.
+Crop WholeFrame(const OutputSpec& output, const StreamInfo& stream) {
+  Crop whole{0, 0, stream.codec->height, stream.codec->width};
+  if (output.apply_rotation && stream.orientation.turned) std::swap(whole.height, whole.width);
+  return whole;
+}
+
 }  // namespace
 
 std::unique_ptr<ClipStream> ClipReader::Open(std::vector<SeededClip> clips, size_t ahead,
@@ -88,7 +95,7 @@ bool ClipReader::GoesBack(const ClipId& from, const ClipId& to) const {
   return a < times.size() && b < times.size() && times[b] < times[a];
 }
 
-absl::StatusOr<Clip> ClipReader::Select(const FrameIndex& index, const SeededClip& clip) const {
+absl::StatusOr<Clip> ClipReader::Choose(const FrameIndex& index, const SeededClip& clip) const {
   const ClipSpec& spec = arguments_.clips;
   if (spec.sampling != ClipSampling::kAt) {
     return spec.Select(index, clip.id.clip,
@@ -119,6 +126,32 @@ void ClipReader::AddVideo(const ClipId& id, std::vector<Tensor>* element) const 
   }
 }
 
+absl::StatusOr<Clip> ClipReader::Select(const FrameIndex& index, const SeededClip& clip) const {
+  NVC_ASSIGN_OR_RETURN(Clip chosen, Choose(index, clip));
+  if (arguments_.augmentation.any()) {
+    const Crop whole = WholeFrame(arguments_.decode.output, index.stream());
+    // Choose draws from this video's seed itself.
+    const uint64_t seed = HashMix(HashMix(~clip.seed, static_cast<uint64_t>(clip.id.video)),
+                                  static_cast<uint64_t>(clip.id.clip));
+    NVC_RETURN_IF_ERROR(arguments_.augmentation.Draw(whole.height, whole.width, seed, &chosen));
+  }
+  return chosen;
+}
+
+void ClipReader::AddAugmentation(const ClipStream::Result& decoded,
+                                 std::vector<Tensor>* element) const {
+  const OutputSpec& output = arguments_.decode.output;
+  const Crop crop = decoded.clip.crop.value_or(
+      output.crop.value_or(WholeFrame(output, decoded.index->stream())));
+  Tensor sides(::tensorflow::DT_INT32, TensorShape({4}));
+  sides.vec<int32_t>()(0) = crop.top;
+  sides.vec<int32_t>()(1) = crop.left;
+  sides.vec<int32_t>()(2) = crop.height;
+  sides.vec<int32_t>()(3) = crop.width;
+  element->push_back(std::move(sides));
+  element->push_back(Scalar<bool>(decoded.clip.flip));
+}
+
 ClipResult ClipReader::Read(ClipStream* stream, size_t place, const SeededClip& clip,
                             const Cancelled& cancelled) const {
   ClipStream::Result decoded = stream->Read(place, cancelled);
@@ -142,6 +175,7 @@ ClipResult ClipReader::Succeeded(const SeededClip& clip, ClipStream::Result deco
   }
   std::vector<Tensor> parts = {std::move(decoded.frames), std::move(pts), std::move(mask)};
   AddVideo(clip.id, &parts);
+  if (arguments_.augmentation.any()) AddAugmentation(decoded, &parts);
   if (arguments_.output_order.empty()) {
     result.element = std::move(parts);
   } else {

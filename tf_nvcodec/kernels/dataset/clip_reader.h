@@ -14,6 +14,7 @@
 #include "tensorflow/core/framework/tensor.h"
 #include "tf_nvcodec/core/base/cancelled.h"
 #include "tf_nvcodec/core/base/status.h"
+#include "tf_nvcodec/core/clips/augmentation.h"
 #include "tf_nvcodec/core/clips/clip_cursor.h"
 #include "tf_nvcodec/core/clips/clip_spec.h"
 #include "tf_nvcodec/kernels/decode/decode_setup.h"
@@ -28,6 +29,7 @@ struct ClipArguments {
   DecodeAttributes decode;  // its output includes size and crop
   bool pack = false;        // elements have packed clips in place of frames
   ClipSpec clips;
+  Augmentation augmentation;  // elements then have the crop and whether the clip is mirrored, too
   // For sampling "at": the times in seconds at which clips begin. With splits, video i has the
   // times from time_splits[i] up to time_splits[i + 1]. Without splits, every video has all times.
   std::vector<double> times;
@@ -60,7 +62,7 @@ class ClipReader {
   std::unique_ptr<ClipStream> Open(std::vector<SeededClip> clips, size_t ahead,
                                    ::tensorflow::Allocator* allocator) const;
   // Reads the clip, which is at `place` in the stream: its frames, pts, mask, video index, clip
-  // index, file name and the video's components. The element is empty if on_error or pad leaves
+  // index, file name, the video's components and, with an augmentation, the crop and the flip. The element is empty if on_error or pad leaves
   // this clip out. An error names the video and the clip.
   ClipResult Read(ClipStream* stream, size_t place, const SeededClip& clip,
                   const Cancelled& cancelled) const;
@@ -83,8 +85,11 @@ class ClipReader {
  private:
   absl::Span<const double> TimesOf(int64_t video) const;
   TimeSegment SegmentOf(int64_t video) const;
+  absl::StatusOr<Clip> Choose(const FrameIndex& index, const SeededClip& clip) const;
   absl::StatusOr<Clip> Select(const FrameIndex& index, const SeededClip& clip) const;
   ClipResult Succeeded(const SeededClip& clip, ClipStream::Result decoded) const;
+  void AddAugmentation(const ClipStream::Result& decoded,
+                       std::vector<::tensorflow::Tensor>* element) const;
   void AddVideo(const ClipId& id, std::vector<::tensorflow::Tensor>* element) const;
 
   const ClipArguments& arguments_;

@@ -106,6 +106,7 @@ class VideoDatasetOp : public ::tensorflow::data::UnaryDatasetOpKernel {
     bool decode = true;
     NVC_RETURN_IF_ERROR(context->GetAttr("decode", &decode));
     a.clip.pack = !decode;
+    NVC_RETURN_IF_ERROR(ReadAugmentation(context, &a.clip));
     NVC_RETURN_IF_ERROR(context->GetAttr("output_types", &a.output_types));
     NVC_RETURN_IF_ERROR(context->GetAttr("output_shapes", &a.output_shapes));
     NVC_RETURN_IF_ERROR(context->GetAttr("output_order", &a.clip.output_order));
@@ -133,6 +134,30 @@ class VideoDatasetOp : public ::tensorflow::data::UnaryDatasetOpKernel {
     return absl::OkStatus();
   }
 
+  static absl::Status ReadAugmentation(OpKernelConstruction* context, ClipArguments* clip) {
+    std::vector<float> area, ratio;
+    std::vector<int32_t> size;
+    float flip = 0;
+    NVC_RETURN_IF_ERROR(context->GetAttr("random_resized_crop", &area));
+    NVC_RETURN_IF_ERROR(context->GetAttr("ratio", &ratio));
+    NVC_RETURN_IF_ERROR(context->GetAttr("random_crop", &size));
+    NVC_RETURN_IF_ERROR(context->GetAttr("flip", &flip));
+    Augmentation& augmentation = clip->augmentation;
+    augmentation.flip = flip;
+    if (!area.empty()) augmentation.area = {area[0], area.back()};
+    if (!ratio.empty()) augmentation.ratio = {ratio[0], ratio.back()};
+    if (!size.empty()) {
+      augmentation.crop_height = size[0];
+      augmentation.crop_width = size.back();
+    }
+    NVC_RETURN_IF_ERROR(augmentation.Validate());
+    if (augmentation.any() && Channels(clip->decode.output.pixel_format) == 0) {
+      return absl::InvalidArgumentError(
+          "random crops and flips take pixel_format=\"rgb\", \"bgr\" or \"gray\"");
+    }
+    return absl::OkStatus();
+  }
+
   static absl::Status ReadInputs(OpKernelContext* context, VideoDatasetArguments* arguments) {
     ClipArguments& clip = arguments->clip;
     for (int i = kVideos; i < kComponents; ++i) arguments->inputs.push_back(context->input(i));
@@ -153,6 +178,7 @@ class VideoDatasetOp : public ::tensorflow::data::UnaryDatasetOpKernel {
         ReadSegments(context->input(kSegments), clip.videos, clip.names_are_files, &clip.segments));
     NVC_RETURN_IF_ERROR(ReadGeometry(context, kSize, kCrop, &clip.decode.output));
     NVC_RETURN_IF_ERROR(clip.decode.output.Validate());
+    NVC_RETURN_IF_ERROR(CheckAugmentation(clip));
     NVC_RETURN_IF_ERROR(
         ReadScalar(context, kNumShards, "num_shards", &arguments->order.num_shards));
     NVC_RETURN_IF_ERROR(ReadScalar(context, kShardIndex, "index", &arguments->order.shard));
@@ -160,6 +186,18 @@ class VideoDatasetOp : public ::tensorflow::data::UnaryDatasetOpKernel {
     NVC_RETURN_IF_ERROR(ReadScalar(context, kSeed2, "seed2", &arguments->seed2));
     NVC_RETURN_IF_ERROR(ReadComponents(context, arguments));
     return ClipOrder::Validate(arguments->counts, arguments->order);
+  }
+
+  static absl::Status CheckAugmentation(const ClipArguments& clip) {
+    if (!clip.augmentation.crops()) return absl::OkStatus();
+    if (clip.decode.output.crop.has_value()) {
+      return absl::InvalidArgumentError("crop and a random crop both cut: pass one");
+    }
+    if (clip.augmentation.area.has_value() && clip.decode.output.height == 0 && !clip.pack) {
+      return absl::InvalidArgumentError(
+          "random_resized_crop gives crops of all sizes: pass the size to bring them to");
+    }
+    return absl::OkStatus();
   }
 
   static absl::Status ReadComponents(OpKernelContext* context, VideoDatasetArguments* arguments) {
@@ -173,7 +211,8 @@ class VideoDatasetOp : public ::tensorflow::data::UnaryDatasetOpKernel {
       }
       arguments->clip.components.push_back(component);
     }
-    const size_t outputs = 6 + arguments->clip.components.size();
+    const size_t outputs =
+        6 + arguments->clip.components.size() + (arguments->clip.augmentation.any() ? 2 : 0);
     if (arguments->output_types.size() != outputs || arguments->output_shapes.size() != outputs) {
       return absl::InvalidArgumentError(
           absl::StrCat("an element has ", outputs, " parts, but output_types has ",

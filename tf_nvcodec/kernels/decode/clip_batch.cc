@@ -231,8 +231,10 @@ absl::Status ClipBatch::DecodeRow(size_t row, int threads) {
     const StreamInfo& stream = index.stream();
     output.crop = CenterCrop(output, stream.codec->width, stream.codec->height, stream.orientation,
                              arguments_.center_crop);
-    NVC_RETURN_IF_ERROR(output.Validate());
   }
+  if (!arguments_.crops.empty()) output.crop = arguments_.crops[row];
+  if (!arguments_.flips.empty()) output.flip = arguments_.flips[row];
+  NVC_RETURN_IF_ERROR(output.Validate());
   NVC_ASSIGN_OR_RETURN(DecodeSetup setup,
                        SetUpDecoding(decode, arguments_.gpu, index.stream(), cancelled));
   setup.options.num_threads = threads;
@@ -278,7 +280,7 @@ absl::Status ClipBatch::DecodeTogether(size_t row, const FrameIndex& index,
   memory.new_target = setup.new_target;
   NVC_ASSIGN_OR_RETURN(
       const auto stream,
-      WindowStream::Open(index, source, std::move(windows), /*ahead=*/0, output,
+      WindowStream::Open(index, source, std::move(windows), /*ahead=*/0, {output},
                          arguments_.decode.on_error_in_clip(), setup.options, std::move(memory)));
   for (size_t window = 0; window < together.size(); ++window) {
     WindowStream::Result result;

@@ -27,6 +27,8 @@ struct ClipBatchArguments {
   ClipSpec clips;           // any sampling but kAll and kAt; of packed clips only the length
   bool packed = false;      // each row is a packed clip, not a video
   double center_crop = 0;   // see CenterCrop; 0: none
+  std::vector<Crop> crops;  // by row; empty: as `decode` says
+  std::vector<bool> flips;  // by row; empty: none
   uint64_t seed = 0;        // for kRandom; the clips of a row depend on it and on the row's number
   const GpuStream* gpu = nullptr;  // where the batch lies; null: host memory
   Cancelled cancelled;             // each video has decode.timeout besides

@@ -36,6 +36,13 @@ absl::StatusOr<void*> AllocateClip(const DecodeAttributes& decode, const Clip& c
   return base;
 }
 
+OutputSpec OutputOf(const DecodeAttributes& decode, const Clip& clip) {
+  OutputSpec output = decode.output;
+  if (clip.crop.has_value()) output.crop = clip.crop;
+  output.flip = clip.flip;
+  return output;
+}
+
 // How many clips may be in memory because they overlap.
 size_t MostOverlapping(const DecodeAttributes& decode, const Clip& clip,
                        const AVCodecParameters& codec) {
@@ -191,10 +198,17 @@ absl::Status ClipStream::StartWindows(Pass* pass) {
   };
   memory.new_target = pass->setup.new_target;
   std::vector<Window> windows;
-  for (const Clip& clip : pass->clips) windows.push_back(clip.frames);
+  std::vector<OutputSpec> outputs;
+  const bool differ = std::any_of(pass->clips.begin(), pass->clips.end(), [](const Clip& clip) {
+    return clip.crop.has_value() || clip.flip;
+  });
+  for (const Clip& clip : pass->clips) {
+    windows.push_back(clip.frames);
+    if (differ || outputs.empty()) outputs.push_back(OutputOf(options_.decode, clip));
+  }
   NVC_ASSIGN_OR_RETURN(
       pass->windows, WindowStream::Open(index, *pass->video.source, std::move(windows),
-                                        pass->room.clips, options_.decode.output, options_.on_error,
+                                        pass->room.clips, std::move(outputs), options_.on_error,
                                         pass->setup.options, std::move(memory)));
   return absl::OkStatus();
 }
@@ -220,7 +234,7 @@ absl::Status ClipStream::ReadOneClip(Pass* pass, const Cancelled& cancelled, Res
   const auto target = setup.new_target();
   const Clip& clip = pass->clips.front();
   FrameCollector collected(
-      options_.decode.output, index.stream().orientation, clip.frames,
+      OutputOf(options_.decode, clip), index.stream().orientation, clip.frames,
       [&](const FrameShape& shape, int64_t count) {
         return AllocateClip(options_.decode, clip, shape, count, pass->room.allocator,
                             &pass->frames.front());

@@ -44,7 +44,8 @@ std::string KeyOf(GpuDevice* device, const OutputSpec& o, const SourceSpec& s) {
   std::string key = absl::StrCat(reinterpret_cast<uintptr_t>(device), ";", Number(o.pixel_format),
                                  ",", Number(o.sample_type), ",", Number(o.layout), ",", o.height,
                                  ",", o.width, ",", Number(o.resize_method), ",",
-                                 Number(o.chroma_upsampling), ",", Number(o.apply_rotation));
+                                 Number(o.chroma_upsampling), ",", Number(o.apply_rotation),
+                                 Number(o.flip));
   if (o.crop.has_value()) {
     absl::StrAppend(&key, ";crop", o.crop->top, ",", o.crop->left, ",", o.crop->height, ",",
                     o.crop->width);
