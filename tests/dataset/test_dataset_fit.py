@@ -158,6 +158,17 @@ def test_an_epoch_has_a_clip_of_each_video(folder: Path) -> None:
     assert places(given) == {3}
 
 
+def test_both_parts_augment_training_only(folder: Path) -> None:
+    keywords = {"clip_length": 2, "size": (32, 32), "sampling": "start", "batch_size": None}
+    keywords |= {"validation_split": 0.3, "subset": "both", "seed": 3, "verbose": False}
+    plain = nvc.video_dataset_from_directory(folder, **keywords)
+    mirrored = nvc.video_dataset_from_directory(folder, flip=1.0, **keywords)
+    for part, turned in zip(plain, (True, False)):
+        shown = {f[:, :, :: -1 if turned else 1].tobytes() for f, _ in part.as_numpy_iterator()}
+        seen = mirrored[0 if turned else 1].as_numpy_iterator()
+        assert shown == {f.tobytes() for f, _ in seen}
+
+
 def test_a_folder_of_a_remote_file_system(folder: Path) -> None:
     for path in folder.glob("*/*.mp4"):
         target = f"ram://{path.relative_to(folder.parent)}"

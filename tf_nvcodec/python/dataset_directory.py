@@ -15,6 +15,7 @@ FORMATS = (
     ".3gp", ".asf", ".avi", ".flv", ".gif", ".m2ts", ".m4v", ".mkv", ".mov", ".mp4", ".mpeg",
     ".mpg", ".mts", ".mxf", ".nut", ".ogv", ".ts", ".webm", ".wmv",
 )  # fmt: skip
+_AUGMENTATION = ("flip", "random_crop", "random_resized_crop", "ratio")
 
 
 def video_dataset_from_directory(
@@ -55,7 +56,8 @@ def video_dataset_from_directory(
         the paths.
       seed: An integer, for both; a split of shuffled files needs one.
       validation_split: The share of the files that is kept for validation, between 0 and 1.
-      subset: "training", "validation" or "both", which gives two datasets, the second in order.
+      subset: "training", "validation" or "both", which gives two datasets: the second is in
+        order, and without random crops and flips.
       follow_links: Whether to look into subfolders that are symbolic links.
       verbose: Prints how many files and classes there are.
       **clips: VideoDataset's other arguments: clip_length, stride, sampling, dtype, on_error, ...
@@ -107,14 +109,17 @@ def video_dataset_from_directory(
         if verbose and use is not None:
             print(f"Using {len(part)} files for {use}.")
         validates = use == "validation"
-        default = "random" if shuffle and not validates else "center"
+        second = validates and subset == "both"
+        own = {name: clips[name] for name in clips if not (second and name in _AUGMENTATION)}
+        if not chosen:
+            own["sampling"] = "random" if shuffle and not validates else "center"
         made = VideoDataset(
             [files[i] for i in part],
             size=size,
             labels=None if numbers is None else numbers[part],
-            shuffle=shuffle and not (validates and subset == "both"),
+            shuffle=shuffle and not second,
             seed=seed,
-            **(clips if chosen else {**clips, "sampling": default}),
+            **own,
         )
         dataset = _batches(made, label_mode, names, batch_size)
         dataset.class_names = names
