@@ -88,7 +88,7 @@ def train(names: list[str], labels: list[int], steps: int) -> tf.keras.Model:
         size=(SIDE, SIDE),
         dtype=tf.float32,
     )
-    batches = clips.map(lambda clip: (clip["frames"], clip["label"])).batch(16).repeat()
+    batches = clips.for_fit().batch(16).repeat()
     history = network.fit(batches, steps_per_epoch=steps, epochs=1, verbose=0).history
     print(f"accuracy {history['accuracy'][-1]:.2f} over {steps} steps of training")
     return network

@@ -2,6 +2,7 @@
 
 from tf_nvcodec.python.availability import build_info, is_available
 from tf_nvcodec.python.dataset import VideoDataset, VideoDatasetOptions
+from tf_nvcodec.python.dataset_directory import video_dataset_from_directory
 from tf_nvcodec.python.dataset_statistics import VideoDatasetStatistics
 from tf_nvcodec.python.decode import (
     DecodedVideo,
@@ -50,4 +51,5 @@ __all__ = [
     "is_available",
     "iter_video",
     "probe",
+    "video_dataset_from_directory",
 ]

@@ -252,4 +252,6 @@ def test_next_to_other_sources(files) -> None:
 def test_the_counting_op_refuses_a_vector_of_periods(files) -> None:
     """Called by its raw name, without the wrapper's checks: an error, not an abort."""
     with pytest.raises(tf.errors.InvalidArgumentError, match="period must be a scalar"):
-        loader.ops.video_clip_counts(videos=files, period=[0.0, 1.0])
+        loader.ops.video_clip_counts(
+            videos=files, period=[0.0, 1.0], segments=tf.zeros([0, 2], tf.float64)
+        )

@@ -84,9 +84,7 @@ def test_shuffled_shards_and_labels(clips: Clips, tmp_path: Path) -> None:
     for index in range(2):
         got = nvc.VideoDataset(names, decode=False, **options).shard(2, index)
         want = nvc.VideoDataset(names, **options, size=(32, 32)).shard(2, index)
-        check_same(
-            list(got.as_numpy_iterator()), list(want.as_numpy_iterator()), size=(32, 32)
-        )
+        check_same(list(got.as_numpy_iterator()), list(want.as_numpy_iterator()), size=(32, 32))
 
 
 def test_a_checkpoint_in_the_middle(clips: Clips, tmp_path: Path) -> None:

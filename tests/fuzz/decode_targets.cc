@@ -76,11 +76,13 @@ void Clips(absl::string_view input) {
   spec.sampling = static_cast<ClipSampling>(choices.Below(5));
   spec.pad = static_cast<ClipPad>(choices.Below(4));
   ExpectNamed(spec.Validate());
+  TimeSegment segment;
+  if (choices.Flip()) segment = {0.04 * choices.Below(9), 0.04 * choices.Below(99)};
   const int64_t count =
-      spec.sampling == ClipSampling::kAll ? spec.CountAll(*index) : spec.clips_per_video;
+      spec.sampling == ClipSampling::kAll ? spec.CountAll(*index, segment) : spec.clips_per_video;
   std::vector<Window> windows;
   for (int64_t i = 0; i < count && i < kMostClips; ++i) {
-    const auto clip = spec.Select(*index, i, /*seed=*/7);
+    const auto clip = spec.Select(*index, i, /*seed=*/7, segment);
     if (!clip.ok()) continue;
     const bool fits =
         IsAscending(clip->frames) &&

@@ -117,7 +117,15 @@ def dataset(folder: Path) -> None:
     strategy = tf.distribute.MirroredStrategy(["CPU:0"])
     scope: dict[str, Any] = {"service_address": dispatcher.target, "strategy": strategy}
     scope |= {"total": 8, "numbers": tf.constant([6, 1], tf.int64)}
+    for name in ("films/run/1.mp4", "films/run/2.mp4", "films/jump/1.mp4", "films/jump/2.mp4"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(CLIP, folder / name)
+    (table,) = (b.code for b in having("") if b.page == "docs/dataset.md" and "start,end" in b.code)
+    (folder / "videos" / "rows.csv").write_text(table)
     run("docs/dataset.md", scope)
+    assert scope["training"].class_names == ["jump", "run"]
+    assert int(scope["rows"].cardinality()) == 6 + 7 + 12
+    assert sum(len(label) for _, label in scope["pairs"]) == 25
     assert scope["frames"].shape == (8, 16, 224, 224, 3)
     assert int(scope["clips"].cardinality()) == scope["total"]
     came = [(int(c["video_index"]), int(c["clip_index"])) for c in scope["again"]]

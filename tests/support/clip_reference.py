@@ -33,6 +33,15 @@ class Whole:
         end = pts[0] + float(nvc.probe(data).duration)
         return cls(str(path), decoded.frames.numpy(), pts, end)
 
+    def part(self, start: float, end: float | None) -> Whole:
+        """Returns the frames that appear from `start` on and before `end`, as a video of theirs."""
+        times = np.maximum.accumulate(self.pts)
+        end = self.end if end is None else end
+        inside = (times >= start - TOLERANCE) & (times < end - TOLERANCE)
+        later = times[times >= end - TOLERANCE]
+        until = min(end, float(later[0]) if len(later) else self.end)
+        return Whole(self.name, self.frames[inside], self.pts[inside], until)
+
     def on_screen(self, seconds: float, tolerance: float = TOLERANCE) -> int:
         times = np.maximum.accumulate(self.pts)
         return max(i for i, time in enumerate(times) if i == 0 or time <= seconds + tolerance)

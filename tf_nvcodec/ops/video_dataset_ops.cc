@@ -11,7 +11,7 @@ using ::tensorflow::shape_inference::InferenceContext;
 using ::tensorflow::shape_inference::ShapeHandle;
 
 absl::Status DatasetShape(InferenceContext* c) {
-  constexpr int kRanks[] = {0, 1, 1, 0, 1, 1, 1, 1, 0, 0, 0, 0};
+  constexpr int kRanks[] = {0, 1, 1, 0, 1, 1, 2, 1, 1, 0, 0, 0, 0};
   ShapeHandle unused;
   for (int i = 0; i < static_cast<int>(sizeof(kRanks) / sizeof(kRanks[0])); ++i) {
     TF_RETURN_IF_ERROR(c->WithRank(c->input(i), kRanks[i], &unused));
@@ -30,6 +30,8 @@ absl::Status StatisticsShape(InferenceContext* c) {
 absl::Status ClipCountsShape(InferenceContext* c) {
   ShapeHandle videos;
   TF_RETURN_IF_ERROR(c->WithRank(c->input(0), 1, &videos));
+  ShapeHandle unused;
+  TF_RETURN_IF_ERROR(c->WithRank(c->input(2), 2, &unused));
   for (int i = 0; i < 3; ++i) c->set_output(i, videos);
   return absl::OkStatus();
 }
@@ -47,6 +49,7 @@ REGISTER_OP("VideoDataset")
     .Input("period: double")
     .Input("clip_times: Ttimes")
     .Input("clip_time_splits: int64")
+    .Input("segments: double")
     .Input("size: int32")
     .Input("crop: int32")
     .Input("num_shards: int64")
@@ -90,8 +93,10 @@ clip_times: The times in seconds at which clips begin, for sampling='at'. A floa
   for a frame that appears within half an ulp after it.
 clip_time_splits: [N + 1], video i has the clip_times from split i up to split i + 1. With
   shape [0], every video has all clip_times.
-size: [height, width] of the frames, [-n, -n] for n pixels on the
-  shorter side, or [0, 0] to keep their size.
+segments: [N, 2], the seconds at which the part of each video begins and ends in which clips are
+  chosen, or shape [0, 2] for whole videos.
+size: [height, width] of the frames, [-n, -n] for n pixels on the shorter side, or [0, 0] to keep
+  their size.
 crop: [top, left, height, width], or zeros for no crop.
 num_shards: The dataset reads every num_shards-th clip, or every num_shards-th video if
   clip_counts are not known.
@@ -137,6 +142,7 @@ messages: The full messages of the latest clips left out.
 REGISTER_OP("VideoClipCounts")
     .Input("videos: string")
     .Input("period: double")
+    .Input("segments: double")
     .Output("clip_counts: int64")
     .Output("num_frames: int64")
     .Output("errors: string")
@@ -151,6 +157,7 @@ Indexes video files and counts their clips.
 
 videos: [N], the names of files.
 period: As in VideoDataset.
+segments: As in VideoDataset.
 clip_counts: [N], the number of clips; 0 for a file that can't be indexed.
 num_frames: [N], the number of frames; 0 for a file that can't be indexed.
 errors: [N], why a file can't be indexed; empty for the other files.

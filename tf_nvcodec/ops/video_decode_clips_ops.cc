@@ -57,8 +57,8 @@ contents: [B], the bytes of a video file each.
 period: Scalar, the seconds between the positions that stride counts; 0 means that every frame is a
   position.
 seed: Scalar; sampling='random' chooses the clips of a video by it and by the video's place.
-size: [height, width] of the frames, [-n, -n] for n pixels on the
-  shorter side, or [0, 0] to keep their size, which all must share then.
+size: [height, width] of the frames, [-n, -n] for n pixels on the shorter side, or [0, 0] to keep
+  their size, which all must share then.
 crop: [top, left, height, width], or zeros for no crop.
 frames: [B, K, T, H, W, C], [B, K, T, C, H, W] or, for the packed formats, [B, K, T, bytes].
 pts: [B, K, T], the presentation times in seconds.

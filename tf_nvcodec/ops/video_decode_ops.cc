@@ -54,8 +54,8 @@ absl::Status FramesAtShape(InferenceContext* c) {
 
 constexpr char kSharedDoc[] = R"doc(
 contents: Scalar, the bytes of a video file.
-size: [height, width] of the frames, [-n, -n] for n pixels on the
-  shorter side, or [0, 0] to keep their size.
+size: [height, width] of the frames, [-n, -n] for n pixels on the shorter side, or [0, 0] to keep
+  their size.
 crop: [top, left, height, width] in pixels of the displayed frame, before the resize; zeros mean no
   crop.
 frames: [T, H, W, C], [T, C, H, W] or, for the packed formats, [T, bytes].

@@ -46,8 +46,8 @@ REGISTER_OP("VideoDecodePackets")
 Decodes a batch of packed clips, as VideoDataset makes them with decode=false, of T frames each.
 
 packets: [B], a packed clip each.
-size: [height, width] of the frames, [-n, -n] for n pixels on the
-  shorter side, or [0, 0] to keep their size, which all must share then.
+size: [height, width] of the frames, [-n, -n] for n pixels on the shorter side, or [0, 0] to keep
+  their size, which all must share then.
 crop: [top, left, height, width], or zeros for no crop.
 crops: [B, 4], a crop for each clip, or [0, 4].
 flips: [B], whether to mirror the clip's frames left to right, or [0].

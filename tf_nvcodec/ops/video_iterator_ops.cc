@@ -59,8 +59,8 @@ stop: The end of the range, exclusive; a negative value counts from the end. A v
 stride: The step from one frame to the next, at least 1.
 frames: The number of frames in a chunk, at least 1; the last chunk may have fewer. The least int64
   means as many RGB frames as fit into 64 MiB, at least 1 and at most 64.
-size: [height, width] of the frames, [-n, -n] for n pixels on the
-  shorter side, or [0, 0] to keep their size.
+size: [height, width] of the frames, [-n, -n] for n pixels on the shorter side, or [0, 0] to keep
+  their size.
 crop: [top, left, height, width], or zeros for no crop.
 iterator: Names the iterator. It lives until VideoIteratorClose, or the end of the process.
 total: The number of frames that all chunks have together, damaged ones included.

@@ -13,7 +13,7 @@ from typing_extensions import Unpack
 
 from tf_nvcodec.python import choices, loader
 from tf_nvcodec.python.arguments import number_from, pair_from, part_from, shown
-from tf_nvcodec.python.dataset_clips import Clips, clips_from
+from tf_nvcodec.python.dataset_clips import Clips, clips_from, segments_from
 from tf_nvcodec.python.dataset_element import element_of
 from tf_nvcodec.python.dataset_seed import (
     draw_seed,
@@ -24,6 +24,7 @@ from tf_nvcodec.python.dataset_seed import (
 )
 from tf_nvcodec.python.dataset_source import Source, resolve, split_element
 from tf_nvcodec.python.dataset_statistics import VideoDatasetStatistics, read_statistics
+from tf_nvcodec.python.dataset_table import arguments_from
 from tf_nvcodec.python.decode import FrameOptions, TensorLike, op_arguments
 from tf_nvcodec.python.video_index import index_cache_folder, index_videos
 
@@ -89,6 +90,10 @@ class VideoDataset(tf.data.Dataset):
       clip_at: Replaces both: seconds at which clips begin, with the frame on screen then. A list
         for all videos, or a list for each video. A float32 time takes a pts within half an ulp for
         its own.
+      segments: A pair (start, end) for each filename, in seconds: the clips are chosen in that part
+        of the video, among the frames with start <= pts < end, and counted and padded as if there
+        were no others. An end of None is the video's. Names may repeat. clip_at counts from the
+        beginning of the file all the same, and must lie in the segment.
       pad: What fills a clip that ends after its video: "repeat" its last frame, "wrap" to its first
         frame, "zero" for frames of zeros (black, in RGB), or "drop" to leave out such clips.
       center_crop: As for `decode_clips`: the part of the largest rectangle in the middle of the frame
@@ -119,7 +124,8 @@ class VideoDataset(tf.data.Dataset):
         later (docs/packets.md). Damage in the pictures then shows when they are decoded.
       on_error: What a damaged clip does: "raise" its error; "skip" the clip; "repeat" the nearest
         good frame of the clip in place of damaged ones, and skip clips without a good frame. The
-        same applies to files that can't be opened, demuxed or decoded; `statistics()` counts them.
+        same applies to files that can't be opened, demuxed or decoded, and to segments without a
+        frame; `statistics()` counts them.
       name: The name of the op.
       **options: As for `decode_video`. num_threads is the number of threads of one clip's decoding,
         or of one pass over a video. With 0, a clip by itself has one, because several clips are
@@ -150,6 +156,7 @@ class VideoDataset(tf.data.Dataset):
         clips_per_video: int | None = None,
         sampling: str | None = None,
         clip_at: Any = None,
+        segments: Any = None,
         pad: str = "repeat",
         center_crop: float | None = None,
         random_resized_crop: tuple[float, float] | None = None,
@@ -193,6 +200,7 @@ class VideoDataset(tf.data.Dataset):
             "period": clips.period,
             "clip_times": clips.times,
             "clip_time_splits": clips.time_splits,
+            "segments": tf.zeros([0, 2], tf.float64),
             "clip_counts": tf.constant([], tf.int64),
             "num_shards": 1,
             "shard_index": 0,
@@ -227,16 +235,65 @@ class VideoDataset(tf.data.Dataset):
         # With dynamic sharding the order is drawn in one place, so each epoch can have a new one.
         self._draw_splits_anew = drawn and reshuffle_each_iteration
         if isinstance(contents, tf.data.Dataset):
-            self._become(self._streamed(contents, labels, aligned))
+            self._become(self._streamed(contents, labels, aligned, segments))
             return
         what = "filenames" if contents is None else "contents"
         self._source: Source | None = resolve(
             filenames if contents is None else contents, what, labels, aligned
         )
+        if segments is not None:
+            self._arguments["segments"] = segments_from(segments, self._source.videos)
         self._arguments["source"] = "files" if contents is None else "contents"
         if build_index:
             self._arguments["clip_counts"] = self._count_clips(self._source, clips)
         self._build()
+
+    @classmethod
+    def from_table(
+        cls, table: Any, *, root: str | os.PathLike[str] | None = None, **arguments: Any
+    ) -> VideoDataset:
+        """Returns the dataset of a table that has a row for each video, or for each part of one.
+
+        The columns are `filename`, and if you like `start`, `end` (seconds, as for `segments`; an
+        empty cell or NaN is the video's beginning or end) and `label`, of numbers or strings. All
+        others are passed through as `aligned`.
+
+        Args:
+          table: A dictionary of columns, a DataFrame, or the name of a CSV file whose first row has
+            the names of the columns. A column of a CSV file is int64 or float64 if all of its cells
+            are such numbers, else strings.
+          root: The folder of relative names; None is that of the CSV file, or the current one.
+          **arguments: The dataset's other arguments.
+
+        Raises:
+          TypeError: `table` is no table, or an argument is also a column.
+          ValueError: There is no column `filename`, or a cell does not fit.
+          tf.errors.NotFoundError: There is no such CSV file.
+        """
+        return cls(**arguments_from(table, root), **arguments)
+
+    def for_fit(self) -> tf.data.Dataset:
+        """Returns a dataset of pairs (frames, label), as `model.fit` takes them in batches:
+        `model.fit(clips.for_fit().batch(8))`.
+
+        Call it behind `shard`, and before `batch`.
+
+        Raises:
+          ValueError: The dataset has no labels, or its clips are compressed (decode=False).
+        """
+        if "label" not in self._element_spec:
+            raise ValueError(
+                "for_fit gives pairs (frames, label), but this dataset has no labels: pass labels, "
+                "or a dataset of pairs (name, label)"
+            )
+        if "frames" not in self._element_spec:
+            raise ValueError("for_fit takes decoded clips, but decode=False gives packets")
+
+        @tf.autograph.experimental.do_not_convert
+        def pair(clip: dict[str, Any]) -> tuple[tf.Tensor, Any]:
+            return clip["frames"], clip["label"]
+
+        return self.map(pair)
 
     def statistics(self) -> VideoDatasetStatistics:
         """Returns the counters of this dataset and its shards in this process, up to now."""
@@ -305,6 +362,7 @@ class VideoDataset(tf.data.Dataset):
             max_packets=self._arguments["max_packets"],
             timeout=self._arguments["timeout"],
             period=clips.period,
+            segments=self._arguments["segments"],
             **clips.attributes,
         )
         if report.errors and self._arguments["on_error"] == "raise":
@@ -319,7 +377,9 @@ class VideoDataset(tf.data.Dataset):
         counts[list(report.errors)] = 1
         return tf.constant(counts, tf.int64)
 
-    def _streamed(self, contents: tf.data.Dataset, labels: Any, aligned: Any) -> tf.data.Dataset:
+    def _streamed(
+        self, contents: tf.data.Dataset, labels: Any, aligned: Any, segments: Any
+    ) -> tf.data.Dataset:
         """Reads a dataset of bytes in order, one element after the other."""
         if self._arguments["shuffle"]:
             raise ValueError(
@@ -327,6 +387,8 @@ class VideoDataset(tf.data.Dataset):
             )
         if labels is not None or aligned is not None:
             raise ValueError("labels and aligned belong into the dataset of contents' elements")
+        if segments is not None:
+            raise ValueError("segments needs filenames or a list of contents, a row for each")
         video_of, rest_of = split_element(contents.element_spec, "contents")
         arguments = {**self._arguments, "source": "contents"}
 

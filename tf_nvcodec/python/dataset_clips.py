@@ -88,6 +88,37 @@ def clips_from(
     return Clips(attributes, period, times, splits)
 
 
+def segments_from(segments: Any, videos: tf.Tensor) -> tf.Tensor:
+    """Returns the op's segments, float64 [N, 2]. The op checks the times.
+
+    Raises:
+      TypeError: A row is no pair of numbers.
+      ValueError: There is no row for each of `videos`.
+    """
+    if not tf.is_tensor(segments) and not isinstance(segments, np.ndarray):
+        segments = _pairs(segments)
+    times = tf.cast(segments, tf.float64)
+    if tf.as_dtype(segments.dtype) == tf.float32:
+        times *= 1 - 2**-24  # It may be a pts that was rounded up.
+    if not times.shape.is_compatible_with([videos.shape[0], 2]):
+        raise ValueError(
+            f"segments need a row (start, end) for each of the {videos.shape[0]} videos, got shape "
+            f"{times.shape}"
+        )
+    return times
+
+
+def _pairs(segments: Any) -> tf.Tensor:
+    rows = []
+    for i, row in enumerate(segments):
+        try:
+            start, end = row
+            rows.append((float(start), math.inf if end is None else float(end)))
+        except (TypeError, ValueError):
+            raise TypeError(f"segments[{i}] must be (start, end) in seconds, got {row!r}") from None
+    return tf.constant(rows, time_dtype(segments), [len(rows), 2])
+
+
 def _count(name: str, value: Any) -> int:
     # TensorFlow reads True as 1 and drops fractions.
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Integral):

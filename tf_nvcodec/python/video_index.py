@@ -88,19 +88,24 @@ def index_videos(
     """
     folder = index_cache_folder(index_cache)
     clips.setdefault("period", 0.0)
+    segments = clips.pop("segments", tf.zeros([0, 2], tf.float64))
     limits = {
         "max_pixels": max_pixels,
         "max_packets": max_packets,
         "timeout": timeout_from(timeout),
     }
 
-    def count(names: tf.Tensor) -> tuple[tf.Tensor, ...]:
+    names = resolve(filenames, "filenames", labels=None, aligned=None).videos
+
+    def count(i: tf.Tensor) -> tuple[tf.Tensor, ...]:
+        rows = slice(i, i + 1)
         return tuple(
-            loader.ops.video_clip_counts(videos=names, index_cache=folder, **limits, **clips)
+            loader.ops.video_clip_counts(
+                videos=names[rows], segments=segments[rows], index_cache=folder, **limits, **clips
+            )
         )
 
-    names = resolve(filenames, "filenames", labels=None, aligned=None).videos
-    dataset = tf.data.Dataset.from_tensor_slices(names).batch(1)
+    dataset = tf.data.Dataset.range(int(names.shape[0]))
     dataset = dataset.map(count, num_parallel_calls=tf.data.AUTOTUNE)
     counts: list[int] = []
     frames: list[int] = []

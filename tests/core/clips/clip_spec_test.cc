@@ -1,8 +1,10 @@
 #include "tf_nvcodec/core/clips/clip_spec.h"
 
+#include <algorithm>
 #include <limits>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gmock/gmock.h"
@@ -234,6 +236,108 @@ TEST_P(ClipSpecTest, AtGivenTimes) {
       EXPECT_TRUE(absl::IsInvalidArgument(spec.SelectAt(index, outside).status())) << outside;
     }
   }
+}
+
+// Returns an index that has only the frames of the segment, as a video of its own. `first` becomes
+// the number of its first frame in the whole video.
+FrameIndex Alone(const FrameIndex& index, const TimeSegment& segment, int64_t* first) {
+  IndexParts parts;
+  *first = -1;
+  for (int64_t i = 0; i < index.num_frames(); ++i) {
+    FrameEntry frame = index.frames()[i];
+    if (frame.pts < segment.start - 1e-6 || frame.pts >= segment.end - 1e-6) continue;
+    if (*first < 0) *first = i;
+    frame.duration = std::min(frame.duration, segment.end - frame.pts);
+    parts.frames.push_back(frame);
+  }
+  return FrameIndex(std::move(parts));
+}
+
+void ExpectShifted(const absl::StatusOr<Clip>& got, const absl::StatusOr<Clip>& alone,
+                   int64_t first, const std::string& what) {
+  ASSERT_EQ(got.status().code(), alone.status().code()) << what << got.status();
+  if (!got.ok()) return;
+  Clip want = *alone;
+  for (int64_t& frame : want.frames) frame += first;
+  ExpectSame(*got, want, what);
+}
+
+TEST_P(ClipSpecTest, ASegmentIsLikeAVideoOfItsFrames) {
+  const FrameIndex& index = Index();
+  const double begin = index.frames()[0].pts;
+  for (const TimeSegment segment :
+       {TimeSegment{begin + 0.35, begin + 1.31}, TimeSegment{begin + 0.4, begin + 0.8},
+        TimeSegment{begin, begin + 0.03}, TimeSegment{begin + 0.79, 1e9}}) {
+    int64_t first = 0;
+    const FrameIndex alone = Alone(index, segment, &first);
+    ASSERT_GT(alone.num_frames(), 0);
+    for (const ClipSampling sampling :
+         {ClipSampling::kAll, ClipSampling::kUniform, ClipSampling::kRandom, ClipSampling::kCenter,
+          ClipSampling::kStart}) {
+      for (ClipSpec spec : Specs(sampling)) {
+        const bool one = sampling == ClipSampling::kCenter || sampling == ClipSampling::kStart;
+        spec.clips_per_video = one ? 1 : 3;
+        ASSERT_EQ(spec.CountAll(index, segment), spec.CountAll(alone)) << Describe(spec);
+        for (int64_t clip = 0; clip < 4; ++clip) {
+          ExpectShifted(spec.Select(index, clip, 5, segment), spec.Select(alone, clip, 5), first,
+                        Describe(spec) + ", clip " + std::to_string(clip));
+        }
+      }
+    }
+    for (const ClipSpec& spec : Specs(ClipSampling::kAt)) {
+      for (const double seconds : {alone.frames()[0].pts, alone.frames().back().pts + 0.01}) {
+        ExpectShifted(spec.SelectAt(index, seconds, 0, segment), spec.SelectAt(alone, seconds),
+                      first, Describe(spec) + ", at " + std::to_string(seconds));
+      }
+    }
+  }
+}
+
+TEST(ClipSpecSegmentTest, ATimeBeforeTheFirstFrameOfTheSegmentMeansThatFrame) {
+  ClipSpec spec;
+  spec.length = 2;
+  for (const double period : {0.0, 0.04}) {
+    spec.period = period;
+    const double second = Short().frames()[1].pts;
+    // The frame on screen is the first of the video, which is not in the segment.
+    const auto clip = spec.SelectAt(Short(), second - 0.01, 0, {second - 0.02, 9});
+    ASSERT_TRUE(clip.ok()) << clip.status();
+    EXPECT_THAT(clip->frames, ElementsAre(1, 2));
+  }
+}
+
+TEST(ClipSpecSegmentTest, TimesMayBeRounded) {
+  ClipSpec spec;
+  spec.length = 1;
+  const auto& frames = Short().frames();
+  for (const double rounding : {-1e-7, 0.0, 1e-7}) {
+    const TimeSegment segment{frames[3].pts + rounding, frames[5].pts + rounding};
+    EXPECT_THAT(spec.Select(Short(), 0, 0, segment)->frames, ElementsAre(3));
+    spec.step = 1;
+    EXPECT_EQ(spec.CountAll(Short(), segment), 2);
+  }
+}
+
+TEST(ClipSpecSegmentTest, ErrorsNameTheSegment) {
+  ClipSpec spec;
+  const auto at = [&](double seconds) {
+    return std::string(spec.SelectAt(Short(), seconds, 0, {0.5, 1}).status().message());
+  };
+  EXPECT_THAT(at(0.4), HasSubstr("0.4 s, which is outside the row's segment [0.5, 1) s"));
+  EXPECT_THAT(at(1), HasSubstr("outside the row's segment"));
+  EXPECT_THAT(at(std::numeric_limits<double>::quiet_NaN()), HasSubstr("nan"));
+  const absl::Status none = spec.Select(Short(), 0, 0, {60, 70}).status();
+  EXPECT_TRUE(absl::IsNotFound(none)) << none;
+  EXPECT_THAT(none.message(), HasSubstr("the segment [60, 70) s has no frame"));
+  spec.pad = ClipPad::kDrop;
+  EXPECT_EQ(spec.CountAll(Short(), {60, 70}), 0);
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  for (const TimeSegment wrong :
+       {TimeSegment{-1, 2}, TimeSegment{2, 2}, TimeSegment{3, 2}, TimeSegment{nan, 2},
+        TimeSegment{0, nan}, TimeSegment{1.0 / 0.0, 1.0 / 0.0}}) {
+    EXPECT_THAT(wrong.Validate().message(), HasSubstr("needs 0 <= start < end"));
+  }
+  EXPECT_TRUE((TimeSegment{0, 1.0 / 0.0}).Validate().ok());
 }
 
 TEST(ClipSpecSmallTest, PadsAsDocumented) {

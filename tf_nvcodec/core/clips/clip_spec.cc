@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
 
 #include "absl/strings/str_cat.h"
 #include "tf_nvcodec/core/base/permutation.h"
@@ -23,49 +24,92 @@ int64_t Share(int64_t value, int64_t part, int64_t whole) {
   return value / whole * part + value % whole * part / whole;
 }
 
-// The positions of a video at which frames may be taken.
+// Returns the first frame that appears at `seconds` or later.
+int64_t FirstFrameFrom(const FrameIndex& index, double seconds) {
+  const auto& frames = index.frames();
+  const auto found = std::lower_bound(frames.begin(), frames.end(), seconds - kTimeTolerance,
+                                      [](const FrameEntry& f, double t) { return f.time < t; });
+  return found - frames.begin();
+}
+
+std::string Shown(const TimeSegment& segment) {
+  return absl::StrCat("[", segment.start, ", ", segment.end, ") s");
+}
+
+// The positions of a segment at which frames may be taken.
 class Timeline {
  public:
-  Timeline(const FrameIndex& index, double period, double origin)
-      : index_(index), period_(period), origin_(origin) {}
+  Timeline(const FrameIndex& index, double period, const TimeSegment& segment)
+      : index_(index),
+        period_(period),
+        segment_(segment),
+        first_(FirstFrameFrom(index, segment.start)),
+        last_(FirstFrameFrom(index, segment.end) - 1) {
+    if (!empty()) origin_ = entry(first_).time;
+  }
 
-  // Positions from the origin to the end of the video.
+  bool empty() const { return last_ < first_; }
+  int64_t first() const { return first_; }
+  int64_t last() const { return last_; }
+  // Makes the first position that of `seconds`, at which `frame` is on screen.
+  void BeginAt(int64_t frame, double seconds) {
+    first_ = frame;
+    origin_ = seconds;
+  }
+
+  // Positions from the first to the end of the segment.
   int64_t size() const {
-    if (period_ == 0) return index_.num_frames();
-    const FrameEntry& last = index_.frames().back();
-    const double seconds = last.time + last.duration - origin_ - kTimeTolerance;
-    return std::max<int64_t>(
-        1, static_cast<int64_t>(std::min(std::ceil(seconds / period_), kMostPositions)));
+    if (empty()) return 0;
+    if (period_ == 0) return last_ - first_ + 1;
+    const double end = std::min(entry(last_).time + entry(last_).duration, segment_.end);
+    const double positions = std::ceil((end - origin_ - kTimeTolerance) / period_);
+    return std::max<int64_t>(1, static_cast<int64_t>(std::min(positions, kMostPositions)));
   }
 
   int64_t FrameAt(int64_t position) const {
-    if (period_ == 0) return position;
+    if (period_ == 0) return first_ + position;
     const double time = origin_ + static_cast<double>(position) * period_ + kTimeTolerance;
-    const auto& frames = index_.frames();
+    const auto begin = index_.frames().begin();
     const auto next =
-        std::upper_bound(frames.begin(), frames.end(), time,
+        std::upper_bound(begin + first_, begin + last_ + 1, time,
                          [](double t, const FrameEntry& frame) { return t < frame.time; });
-    return std::max<int64_t>(next - frames.begin() - 1, 0);
+    return std::max<int64_t>(next - begin - 1, first_);
+  }
+
+  // "the video", or its segment in words.
+  std::string Name() const {
+    return std::isinf(segment_.start) ? "the video" : absl::StrCat("the segment ", Shown(segment_));
+  }
+
+  absl::Status NoFrame() const {
+    const FrameEntry& end = index_.frames().back();
+    return absl::NotFoundError(
+        absl::StrCat(Name(), " has no frame: those of the video are in [",
+                     index_.frames().front().time, ", ", end.time + end.duration,
+                     ") s; correct the segment, or leave such rows out with on_error=\"skip\""));
   }
 
  private:
+  const FrameEntry& entry(int64_t frame) const {
+    return index_.frames()[static_cast<size_t>(frame)];
+  }
+
   const FrameIndex& index_;
-  const double period_, origin_;
+  const double period_;
+  const TimeSegment segment_;
+  int64_t first_, last_;  // frames
+  double origin_ = 0;     // the time of position 0
 };
 
-Timeline TimelineOf(const ClipSpec& spec, const FrameIndex& index) {
-  return Timeline(index, spec.period, index.frames().front().time);
-}
-
 // Makes the clip that begins at position `start` of `timeline`. kWrap continues on `whole`, the
-// timeline of the whole video.
+// timeline of the whole segment.
 absl::StatusOr<Clip> Cut(const ClipSpec& spec, const Timeline& timeline, int64_t start,
                          const Timeline& whole) {
   const int64_t size = timeline.size();
   if (spec.pad == ClipPad::kDrop && start + spec.Span() > size) {
     return absl::NotFoundError(absl::StrCat(
-        "the video has ", size, " positions, but a clip that begins at position ", start, " needs ",
-        start + spec.Span(), "; pad=\"repeat\", \"wrap\" or \"zero\" fills the clip"));
+        timeline.Name(), " has ", size, " positions, but a clip that begins at position ", start,
+        " needs ", start + spec.Span(), "; pad=\"repeat\", \"wrap\" or \"zero\" fills the clip"));
   }
   Clip clip;
   for (int64_t i = 0; i < spec.length; ++i) {
@@ -136,16 +180,24 @@ absl::Status ClipSpec::Validate() const {
   return absl::OkStatus();
 }
 
-int64_t ClipSpec::CountAll(const FrameIndex& index) const {
-  const int64_t size = TimelineOf(*this, index).size();
+absl::Status TimeSegment::Validate() const {
+  if (start >= 0 && start < end) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "the segment ", Shown(*this), " needs 0 <= start < end; an end of None is the video's"));
+}
+
+int64_t ClipSpec::CountAll(const FrameIndex& index, const TimeSegment& segment) const {
+  const int64_t size = Timeline(index, period, segment).size();
   if (size < Span()) return pad == ClipPad::kDrop ? 0 : 1;
   return (size - Span()) / step + 1;
 }
 
-absl::StatusOr<Clip> ClipSpec::Select(const FrameIndex& index, int64_t clip, uint64_t seed) const {
-  const Timeline timeline = TimelineOf(*this, index);
+absl::StatusOr<Clip> ClipSpec::Select(const FrameIndex& index, int64_t clip, uint64_t seed,
+                                      const TimeSegment& segment) const {
+  const Timeline timeline(index, period, segment);
+  if (timeline.empty()) return timeline.NoFrame();
   const int64_t last_start = std::max<int64_t>(timeline.size() - Span(), 0);
-  const int64_t count = sampling == ClipSampling::kAll ? CountAll(index) : clips_per_video;
+  const int64_t count = sampling == ClipSampling::kAll ? CountAll(index, segment) : clips_per_video;
   if (clip < 0 || clip >= count) {
     return absl::InvalidArgumentError(
         absl::StrCat("clip ", clip, " does not exist: the video now has ", count,
@@ -175,14 +227,23 @@ absl::StatusOr<Clip> ClipSpec::Select(const FrameIndex& index, int64_t clip, uin
   return Cut(*this, timeline, start, timeline);
 }
 
-absl::StatusOr<Clip> ClipSpec::SelectAt(const FrameIndex& index, double seconds,
-                                        double tolerance) const {
-  NVC_ASSIGN_OR_RETURN(const int64_t frame, index.FrameAt(seconds, tolerance));
+absl::StatusOr<Clip> ClipSpec::SelectAt(const FrameIndex& index, double seconds, double tolerance,
+                                        const TimeSegment& segment) const {
+  const double slack = std::max(tolerance, kTimeTolerance);
+  if (seconds < segment.start - slack || seconds >= segment.end) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("clip_at has ", seconds, " s, which is outside the row's segment ",
+                     Shown(segment), ": clip_at counts from the beginning of the video"));
+  }
+  const Timeline whole(index, period, segment);
+  if (whole.empty()) return whole.NoFrame();
+  NVC_ASSIGN_OR_RETURN(int64_t frame, index.FrameAt(seconds, tolerance));
+  frame = std::clamp(frame, whole.first(), whole.last());
+  if (period == 0) return Cut(*this, whole, frame - whole.first(), whole);
+  Timeline rest = whole;
   // The frame's time is the one that was meant, if it is a little later.
-  seconds = std::max(seconds, index.frames()[static_cast<size_t>(frame)].time);
-  const Timeline whole = TimelineOf(*this, index);
-  return period == 0 ? Cut(*this, whole, frame, whole)
-                     : Cut(*this, Timeline(index, period, seconds), 0, whole);
+  rest.BeginAt(frame, std::max(seconds, index.frames()[static_cast<size_t>(frame)].time));
+  return Cut(*this, rest, 0, whole);
 }
 
 }  // namespace nvc

@@ -3,6 +3,7 @@
 #define TF_NVCODEC_CORE_CLIPS_CLIP_SPEC_H_
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -25,6 +26,16 @@ absl::StatusOr<ClipSampling> ParseClipSampling(absl::string_view name);
 enum class ClipPad { kDrop, kZero, kRepeat, kWrap };
 absl::StatusOr<ClipPad> ParseClipPad(absl::string_view name);
 
+// The part of a video in which clips are chosen: the frames that appear at `start` seconds or
+// later, and before `end`. Sampling and padding take it for a whole video.
+struct TimeSegment {
+  double start = -std::numeric_limits<double>::infinity();
+  double end = std::numeric_limits<double>::infinity();
+
+  // Returns InvalidArgument unless 0 <= start < end.
+  absl::Status Validate() const;
+};
+
 struct Clip {
   std::vector<int64_t> frames;  // display indices, including repeated frames of the padding
   int64_t own = 0;              // the first `own` of them are not padding
@@ -33,9 +44,9 @@ struct Clip {
   bool flip = false;            // see OutputSpec
 };
 
-// The rules for choosing clips. A position is a frame of the video, or, if `period` is set, one of
-// the moments that are `period` seconds apart from the first frame's pts to the end of the last
-// frame. A moment stands for the frame on screen then.
+// The rules for choosing clips. A position is a frame of the segment, or, if `period` is set, one
+// of the moments that are `period` seconds apart from the first frame's pts to the end of the last
+// frame or of the segment. A moment stands for the frame on screen then.
 struct ClipSpec {
   int64_t length = 16;  // in frames
   int64_t stride = 1;   // positions from one frame to the next
@@ -51,19 +62,21 @@ struct ClipSpec {
   // Returns the number of positions from a clip's first frame to its last, including both.
   int64_t Span() const { return (length - 1) * stride + 1; }
 
-  // Returns the number of clips for kAll. A rest at the video's end that is shorter than a clip
-  // does not count, unless it is the whole video.
-  int64_t CountAll(const FrameIndex& index) const;
+  // Returns the number of clips for kAll. A rest at the segment's end that is shorter than a clip
+  // does not count, unless it is the whole segment. A segment without frames counts as too short.
+  int64_t CountAll(const FrameIndex& index, const TimeSegment& segment = {}) const;
 
   // Returns clip `clip` of a video, for samplings other than kAt. `seed` determines kRandom.
-  // Returns NotFound when the video is too short and `pad` is kDrop, and InvalidArgument when there
-  // is no such clip.
-  absl::StatusOr<Clip> Select(const FrameIndex& index, int64_t clip, uint64_t seed) const;
+  // Returns NotFound when the segment has no frame, or is too short and `pad` is kDrop, and
+  // InvalidArgument when there is no such clip.
+  absl::StatusOr<Clip> Select(const FrameIndex& index, int64_t clip, uint64_t seed,
+                              const TimeSegment& segment = {}) const;
 
   // Returns the clip that begins with the frame on screen at `seconds`, as FrameIndex::FrameAt
-  // finds it. Returns InvalidArgument when there is no frame then.
-  absl::StatusOr<Clip> SelectAt(const FrameIndex& index, double seconds,
-                                double tolerance = 0) const;
+  // finds it, or with the segment's first frame if that one appears later. Returns InvalidArgument
+  // when `seconds` is outside the segment or the video, else the same errors as Select.
+  absl::StatusOr<Clip> SelectAt(const FrameIndex& index, double seconds, double tolerance = 0,
+                                const TimeSegment& segment = {}) const;
 };
 
 }  // namespace nvc

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/base/casts.h"
 #include "absl/strings/str_cat.h"
 #include "tensorflow/core/framework/tensor_util.h"
 #include "tf_nvcodec/core/base/cancelled.h"
@@ -73,6 +74,20 @@ absl::Span<const double> ClipReader::TimesOf(int64_t video) const {
   return all.subspan(begin, static_cast<size_t>(splits[row + 1]) - begin);
 }
 
+TimeSegment ClipReader::SegmentOf(int64_t video) const {
+  const auto& segments = arguments_.segments;
+  return segments.empty() ? TimeSegment() : segments[static_cast<size_t>(video)];
+}
+
+uint64_t ClipReader::SegmentsHash() const {
+  uint64_t hash = 0;
+  for (const TimeSegment& segment : arguments_.segments) {
+    hash = HashMix(HashMix(hash, absl::bit_cast<uint64_t>(segment.start)),
+                   absl::bit_cast<uint64_t>(segment.end));
+  }
+  return hash;
+}
+
 bool ClipReader::GoesBack(const ClipId& from, const ClipId& to) const {
   if (arguments_.clips.sampling != ClipSampling::kAt) return false;
   const auto times = TimesOf(from.video);
@@ -85,7 +100,8 @@ absl::StatusOr<Clip> ClipReader::Choose(const FrameIndex& index, const SeededCli
   const ClipSpec& spec = arguments_.clips;
   if (spec.sampling != ClipSampling::kAt) {
     return spec.Select(index, clip.id.clip,
-                       HashMix(clip.seed, static_cast<uint64_t>(clip.id.video)));
+                       HashMix(clip.seed, static_cast<uint64_t>(clip.id.video)),
+                       SegmentOf(clip.id.video));
   }
   const auto times = TimesOf(clip.id.video);
   const auto number = static_cast<size_t>(clip.id.clip);
@@ -96,7 +112,8 @@ absl::StatusOr<Clip> ClipReader::Choose(const FrameIndex& index, const SeededCli
   }
   const double time = times[number];
   const bool rounded = arguments_.times_are_float32;
-  return spec.SelectAt(index, time, rounded ? Float32Tolerance(static_cast<float>(time)) : 0);
+  return spec.SelectAt(index, time, rounded ? Float32Tolerance(static_cast<float>(time)) : 0,
+                       SegmentOf(clip.id.video));
 }
 
 void ClipReader::AddVideo(const ClipId& id, std::vector<Tensor>* element) const {
@@ -183,12 +200,12 @@ ClipResult ClipReader::Failed(const SeededClip& clip, const absl::Status& status
   if (arguments_.names_are_files) {
     name = std::string(arguments_.videos.flat<tstring>()(clip.id.video));
   }
-  const bool too_short = absl::IsNotFound(status) && absl::string_view(stage) == "short";
-  if (too_short) {
+  const bool selecting = absl::string_view(stage) == "short";
+  if (selecting && absl::IsNotFound(status) && arguments_.clips.pad == ClipPad::kDrop) {
     statistics_.Skip(stage, absl::NotFoundError(absl::StrCat(name, ": ", status.message())));
     return {};
   }
-  if (absl::string_view(stage) == "short") stage = "select";
+  if (selecting && !absl::IsNotFound(status)) stage = "select";
   // tf.data takes OutOfRange for the end of the dataset.
   const auto code = absl::IsOutOfRange(status) ? absl::StatusCode::kDataLoss : status.code();
   const absl::Status named(
@@ -203,7 +220,7 @@ absl::StatusOr<int64_t> ClipReader::Count(int64_t video, const Cancelled& cancel
   NVC_ASSIGN_OR_RETURN(const IndexedVideo opened,
                        store_.Open(video, cancelled.Before(Deadline(arguments_.decode.timeout)),
                                    &statistics_, stage));
-  return arguments_.clips.CountAll(*opened.index);
+  return arguments_.clips.CountAll(*opened.index, SegmentOf(video));
 }
 
 }  // namespace nvc

@@ -36,6 +36,7 @@ struct ClipArguments {
   std::vector<double> times;
   bool times_are_float32 = false;  // before they became double
   std::vector<int64_t> time_splits;
+  std::vector<TimeSegment> segments;  // one for each video, or none: clips are of whole videos
   bool names_are_files = true;
   ::tensorflow::Tensor videos;                   // string [N]: file names, or the files' bytes
   std::vector<::tensorflow::Tensor> components;  // [N, ...]: values that elements pass through
@@ -75,12 +76,16 @@ class ClipReader {
   absl::StatusOr<int64_t> Count(int64_t video, const Cancelled& cancelled,
                                 const char** stage) const;
 
+  // Returns what identifies the segments of all videos.
+  uint64_t SegmentsHash() const;
+
   // Whether clip `to` begins before clip `from` of the same video, as only sampling "at" allows.
   // Not for kRandom.
   bool GoesBack(const ClipId& from, const ClipId& to) const;
 
  private:
   absl::Span<const double> TimesOf(int64_t video) const;
+  TimeSegment SegmentOf(int64_t video) const;
   absl::StatusOr<Clip> Choose(const FrameIndex& index, const SeededClip& clip) const;
   absl::StatusOr<Clip> Select(const FrameIndex& index, const SeededClip& clip) const;
   ClipResult Succeeded(const SeededClip& clip, ClipStream::Result decoded) const;

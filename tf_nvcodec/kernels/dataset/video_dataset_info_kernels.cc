@@ -78,6 +78,9 @@ class ClipCountsOp : public OpKernel {
     NVC_RETURN_IF_ERROR(ReadScalar(context, 1, "period", &clips.period));
     NVC_RETURN_IF_ERROR(clips.Validate());
     const Tensor& videos = context->input(0);
+    std::vector<TimeSegment> segments;
+    NVC_RETURN_IF_ERROR(
+        ReadSegments(context->input(2), videos, /*names_are_files=*/true, &segments));
     const auto store = MakeFileStore(videos, cache_, limits_);
     const Cancelled cancelled = StepCancelled(context, /*timeout=*/0);
     DatasetStatistics statistics;
@@ -87,7 +90,9 @@ class ClipCountsOp : public OpKernel {
       if (IsCancelled(cancelled)) return cancelled.Error("indexing files");
       const char* stage = "";
       const auto video = store->Open(i, cancelled.Before(Deadline(timeout_)), &statistics, &stage);
-      counts.push_back(video.ok() ? CountOf(clips, *video->index) : 0);
+      const TimeSegment segment =
+          segments.empty() ? TimeSegment() : segments[static_cast<size_t>(i)];
+      counts.push_back(video.ok() ? CountOf(clips, *video->index, segment) : 0);
       frames.push_back(video.ok() ? video->index->num_frames() : 0);
       errors.push_back(video.ok() ? "" : absl::StrCat(stage, ": ", video.status().ToString()));
     }
@@ -96,9 +101,10 @@ class ClipCountsOp : public OpKernel {
     return SetVector<tstring>(context, 2, errors);
   }
 
-  static int64_t CountOf(const ClipSpec& clips, const FrameIndex& index) {
-    if (clips.sampling == ClipSampling::kAll) return clips.CountAll(index);
-    const bool fits = clips.pad != ClipPad::kDrop || clips.CountAll(index) > 0;
+  static int64_t CountOf(const ClipSpec& clips, const FrameIndex& index,
+                         const TimeSegment& segment) {
+    if (clips.sampling == ClipSampling::kAll) return clips.CountAll(index, segment);
+    const bool fits = clips.pad != ClipPad::kDrop || clips.CountAll(index, segment) > 0;
     return fits ? clips.clips_per_video : 0;
   }
 

@@ -287,7 +287,8 @@ class Iterator : public DatasetIterator<VideoDataset> {
             clips.step,
             absl::bit_cast<int64_t>(clips.period),
             static_cast<int64_t>(clips.sampling),
-            static_cast<int64_t>(clips.pad)};
+            static_cast<int64_t>(clips.pad),
+            static_cast<int64_t>(dataset()->reader().SegmentsHash())};
   }
 
   void Stop() {

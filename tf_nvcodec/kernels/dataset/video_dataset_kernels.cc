@@ -28,6 +28,7 @@ enum Input {
   kPeriod,
   kClipTimes,
   kClipTimeSplits,
+  kSegments,
   kSize,
   kCrop,
   kNumShards,
@@ -176,6 +177,8 @@ class VideoDatasetOp : public ::tensorflow::data::UnaryDatasetOpKernel {
     NVC_RETURN_IF_ERROR(ReadScalar(context, kPeriod, "period", &clip.clips.period));
     NVC_RETURN_IF_ERROR(clip.clips.Validate());
     NVC_RETURN_IF_ERROR(ReadClipTimes(context, arguments));
+    NVC_RETURN_IF_ERROR(
+        ReadSegments(context->input(kSegments), clip.videos, clip.names_are_files, &clip.segments));
     NVC_RETURN_IF_ERROR(ReadGeometry(context, kSize, kCrop, &clip.decode.output));
     NVC_RETURN_IF_ERROR(clip.decode.output.Validate());
     NVC_RETURN_IF_ERROR(CheckAugmentation(clip));
