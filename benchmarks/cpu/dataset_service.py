@@ -20,13 +20,16 @@ from typing import Any
 
 from benchmarks.harness import clips, machine
 
-VIDEOS = {"1080p, 20 Mb/s": "h264_1080p", "340x256, 500 kb/s": "h264_kinetics"}
+VIDEOS = {
+    "1080p, 20 Mb/s": "h264_1080p",
+    "340x256, 500 kb/s, a key frame in 50": "h264_small_gop50",
+    "340x256, 500 kb/s, a key frame in 250": "h264_small_gop250",
+}
 CLIPS, LENGTH, BATCH, SIZE = 64, 16, 8, (224, 224)
 
 
 def serve(address: Connection) -> None:
     import tensorflow as tf
-
     import tf_nvcodec  # noqa: F401
 
     service = tf.data.experimental.service
@@ -46,7 +49,6 @@ def loopback_bytes() -> int:
 def measure(target: str, path: str, decode_here: bool) -> tuple[float, float]:
     """Returns bytes for a clip and clips/s."""
     import tensorflow as tf
-
     import tf_nvcodec as nvc
 
     options: dict[str, Any] = {"decode": False} if decode_here else {"size": SIZE}

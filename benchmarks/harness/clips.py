@@ -74,13 +74,17 @@ RECIPES: dict[str, tuple] = {
         ["-vf", "scale=320:180", "-pix_fmt", "yuv420p"]
         + ["-c:v", "libx264", "-preset", "medium", "-crf", "23", "-g", str(GOP), "-bf", "2"],
     ),
-    # dataset_service reads this, which has the size and the bit rate of Kinetics' copies for training.
-    "h264_kinetics": (
-        "mp4",
-        250,
-        ["-vf", "scale=340:256", "-pix_fmt", "yuv420p", "-c:v", "libx264", "-preset", "medium"]
-        + ["-b:v", "500k", "-maxrate", "750k", "-bufsize", "1M", "-g", "250"],
-    ),
+    # dataset_service reads these: videos as people shrink them for training, with a key frame in two
+    # seconds, or only at the beginning.
+    **{
+        f"h264_small_gop{gop}": (
+            "mp4",
+            250,
+            ["-vf", "scale=340:256", "-pix_fmt", "yuv420p", "-c:v", "libx264", "-preset", "medium"]
+            + ["-b:v", "500k", "-maxrate", "750k", "-bufsize", "1M", "-g", str(gop)],
+        )
+        for gop in (GOP, 250)
+    },
     # decode_memory reads this: ten times as long as the 1080p clip, with a quarter of its area.
     "h264_long": (
         "mp4",

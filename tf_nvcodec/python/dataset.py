@@ -42,8 +42,8 @@ def _check_only_packs(given: Mapping[str, Any]) -> None:
     for name in sorted(given):
         if given[name] is not None and name not in ("max_pixels", "max_packets", "timeout"):
             raise ValueError(
-                f"{name} is about decoding, but decode=False gives compressed clips: pass {name} to "
-                "decode_packets"
+                f"{name} is about decoding, but decode=False gives compressed clips: pass {name} "
+                "to decode_packets"
             )
 
 
@@ -96,8 +96,8 @@ class VideoDataset(tf.data.Dataset):
         beginning of the file all the same, and must lie in the segment.
       pad: What fills a clip that ends after its video: "repeat" its last frame, "wrap" to its first
         frame, "zero" for frames of zeros (black, in RGB), or "drop" to leave out such clips.
-      center_crop: As for `decode_clips`: the part of the largest rectangle in the middle of the frame
-        that has the shape of `size`. None takes the whole frame, and may distort it.
+      center_crop: As for `decode_clips`: the part of the largest rectangle in the middle of the
+        frame that has the shape of `size`. None takes the whole frame, and may distort it.
       random_resized_crop: (low, high), such as (0.3, 1.0): each clip shows a crop with a random
         part of the frame's area and a random shape, anywhere in the frame, resized to `size`.
       ratio: (low, high), width / height of these crops.
@@ -121,7 +121,7 @@ class VideoDataset(tf.data.Dataset):
         cardinality is exact and shuffle mixes everything. Otherwise a file is indexed when its
         first clip is due.
       decode: False gives compressed clips: they are chosen and read here, and decoded elsewhere or
-        later (docs/packets.md). Damage in the pictures then shows when they are decoded.
+        later (docs/dataset.md). Damage in the pictures then shows when they are decoded.
       on_error: What a damaged clip does: "raise" its error; "skip" the clip; "repeat" the nearest
         good frame of the clip in place of damaged ones, and skip clips without a good frame. The
         same applies to files that can't be opened, demuxed or decoded, and to segments without a

@@ -37,7 +37,6 @@ def decode_packets(
     packets: TensorLike,
     size: TensorLike | None = None,
     *,
-    crop: TensorLike | None = None,
     flip: TensorLike | None = None,
     on_error: str = "raise",
     **options: Unpack[ClipOptions],
@@ -53,14 +52,13 @@ def decode_packets(
       packets: String [B], a compressed clip each. All clips have the same number of frames.
       size: (height, width) to resize to inside the decode. None keeps the size of the frames, which
         must then be the same for all clips.
-      crop: (top, left, height, width) in pixels of the frame as shown, cut out before the resize:
-        one for all clips, or int32 [B, 4], one for each, such as the dataset's `crop`.
       flip: Bool [B], whether to mirror the clip left to right, such as the dataset's `flipped`.
       on_error: What happens with a clip that can't be decoded. "raise" fails the call. "skip"
         leaves it out, and `DecodedPackets.status` says why. "repeat" does so only if it can't be
         read at all: it replaces a damaged frame by the last good frame of its clip.
-      **options: The other options of `decode_video`. max_frames and max_bytes are for the whole
-        batch, timeout and max_packets for each clip.
+      **options: The other options of `decode_video`. crop may also be int32 [B, 4], one for each
+        clip, such as the dataset's `crop`. max_frames and max_bytes are for the whole batch,
+        timeout and max_packets for each clip.
 
     Returns:
       `DecodedPackets(frames, pts, mask, status)`.
@@ -74,13 +72,14 @@ def decode_packets(
       tf.errors.ResourceExhaustedError: A limit was exceeded, or memory ran out.
     """
     with in_host_memory():
-        crops: TensorLike = tf.zeros([0, 4], tf.int32)
+        crop, crops = options.get("crop"), tf.zeros([0, 4], tf.int32)
         flips = tf.zeros([0], tf.bool) if flip is None else tf.convert_to_tensor(flip, tf.bool)
         if crop is not None:
             crop = lengths_from(crop, "crop", "(top, left, height, width)")
             if crop.shape.rank == 2:
                 crop, crops = None, crop
-    attributes = op_arguments(size, {**options, "crop": crop}, ClipOptions, ("flip", "on_error"))
+    shared = {**options, "crop": crop}
+    attributes = op_arguments(size, shared, ClipOptions, ("flip", "on_error"))
     geometry: dict[str, Any] = {name: attributes.pop(name) for name in ("size", "crop")}
     decoded = gpu_call.call(
         loader.ops.video_decode_packets,

@@ -33,9 +33,9 @@ std::string Pack(const std::string& video, const std::vector<int64_t>& frames) {
 }
 
 std::string WithChecksum(std::string packed) {
-  const uint32_t sum = av_crc(av_crc_get_table(AV_CRC_32_IEEE_LE), 0,
-                              reinterpret_cast<const uint8_t*>(packed.data()) + kHeadAt,
-                              packed.size() - kHeadAt);
+  const uint32_t sum =
+      av_crc(av_crc_get_table(AV_CRC_32_IEEE_LE), 0,
+             reinterpret_cast<const uint8_t*>(packed.data()) + kHeadAt, packed.size() - kHeadAt);
   std::memcpy(&packed[kChecksumAt], &sum, sizeof(sum));
   return packed;
 }

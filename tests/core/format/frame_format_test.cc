@@ -30,7 +30,8 @@ TEST(FrameFormatTest, ParsersTakeTheirNamesAndListThem) {
               "pixel_format must be one of native, rgb, bgr, gray, nv12, yuv420p, yuv444p, p010; "
               "got \"RGB\"");
   ExpectNames(ParseLayout, {"thwc", "tchw"}, "layout must be one of thwc, tchw");
-  ExpectNames(ParseResizeMethod, {"nearest", "bilinear", "bicubic", "area", "lanczos3"}, "area, lanczos3");
+  ExpectNames(ParseResizeMethod, {"nearest", "bilinear", "bicubic", "area", "lanczos3"},
+              "area, lanczos3");
   ExpectNames(ParseChromaUpsampling, {"nearest", "bilinear"}, "chroma_upsampling");
   ExpectNames(ParseDeinterlace, {"none", "bob"}, "none, bob");
   ExpectNames(ParseColorSpace, {"bt601", "bt709", "bt2020"}, "bt2020");

@@ -22,7 +22,7 @@ namespace {
 // A packed clip has these words, a checksum of all that follows it, a Head, the clip's frames
 // (int32), the index, and the bytes of the packets. Numbers are little-endian.
 constexpr absl::string_view kMagic = "NVCCLIP";
-constexpr char kVersion = kFrameIndexFormat;  // raise that one with every change of these bytes
+constexpr char kVersion = kFrameIndexFormat;    // raise that one with every change of these bytes
 constexpr size_t kMostBytes = size_t{1} << 30;  // of the packets
 
 struct Head {
@@ -54,7 +54,8 @@ class ClipCutter {
     const auto& packets = index.packets();
     for (const Segment& segment : segments_) {
       int end = segment.last_packet + 1;
-      while (end < static_cast<int>(packets.size()) && !packets[static_cast<size_t>(end)].random_access) {
+      while (end < static_cast<int>(packets.size()) &&
+             !packets[static_cast<size_t>(end)].random_access) {
         ++end;
       }
       for (int i = segment.first_packet; i < end; ++i) {
@@ -223,8 +224,7 @@ absl::Status CheckPackets(const IndexParts& parts, size_t data_bytes) {
       return Contradiction("a packet outside its bytes");
     }
     if (!IsBetween(packet.frame, -1, frames - 1)) return Contradiction("a packet's frame");
-    if (packet.first_picture != picture ||
-        !IsBetween(packet.num_pictures, 0, pictures - picture)) {
+    if (packet.first_picture != picture || !IsBetween(packet.num_pictures, 0, pictures - picture)) {
       return Contradiction("a packet's pictures");
     }
     int at = 0;
@@ -294,8 +294,8 @@ absl::StatusOr<std::string> PackClip(const FrameIndex& index, const ByteSource& 
   std::string data;
   NVC_ASSIGN_OR_RETURN(const FrameIndex cut, cutter.Cut(source, &data));
   if (data.size() > kMostBytes) {
-    return absl::ResourceExhaustedError(absl::StrCat(
-        "the packets of the clip have ", data.size(), " bytes: choose shorter clips"));
+    return absl::ResourceExhaustedError(
+        absl::StrCat("the packets of the clip have ", data.size(), " bytes: choose shorter clips"));
   }
   NVC_ASSIGN_OR_RETURN(const std::string written, SerializeFrameIndex(cut));
   Head head;

@@ -29,10 +29,8 @@ constexpr Named<SampleType> kSampleTypes[] = {
 };
 constexpr Named<Layout> kLayouts[] = {{Layout::kThwc, "thwc"}, {Layout::kTchw, "tchw"}};
 constexpr Named<ResizeMethod> kResizeMethods[] = {
-    {ResizeMethod::kNearest, "nearest"},
-    {ResizeMethod::kBilinear, "bilinear"},
-    {ResizeMethod::kBicubic, "bicubic"},
-    {ResizeMethod::kArea, "area"},
+    {ResizeMethod::kNearest, "nearest"},   {ResizeMethod::kBilinear, "bilinear"},
+    {ResizeMethod::kBicubic, "bicubic"},   {ResizeMethod::kArea, "area"},
     {ResizeMethod::kLanczos3, "lanczos3"},
 };
 constexpr Named<ChromaUpsampling> kChromaUpsamplings[] = {

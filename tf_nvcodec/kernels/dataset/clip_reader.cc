@@ -147,8 +147,8 @@ absl::StatusOr<Clip> ClipReader::Select(const FrameIndex& index, const SeededCli
 void ClipReader::AddAugmentation(const ClipStream::Result& decoded,
                                  std::vector<Tensor>* element) const {
   const OutputSpec& output = arguments_.decode.output;
-  const Crop crop = decoded.clip.crop.value_or(
-      output.crop.value_or(WholeFrame(output, decoded.index->stream())));
+  const Crop crop =
+      decoded.clip.crop.value_or(output.crop.value_or(WholeFrame(output, decoded.index->stream())));
   Tensor sides(::tensorflow::DT_INT32, TensorShape({4}));
   sides.vec<int32_t>()(0) = crop.top;
   sides.vec<int32_t>()(1) = crop.left;

@@ -63,8 +63,9 @@ class ClipReader {
   std::unique_ptr<ClipStream> Open(std::vector<SeededClip> clips, size_t ahead,
                                    ::tensorflow::Allocator* allocator) const;
   // Reads the clip, which is at `place` in the stream: its frames, pts, mask, video index, clip
-  // index, file name, the video's components and, with an augmentation, the crop and the flip. The element is empty if on_error or pad leaves
-  // this clip out. An error names the video and the clip.
+  // index, file name, the video's components and, with an augmentation, the crop and the flip. The
+  // element is empty if on_error or pad leaves this clip out. An error names the video and the
+  // clip.
   ClipResult Read(ClipStream* stream, size_t place, const SeededClip& clip,
                   const Cancelled& cancelled) const;
   // Returns what Read returns for a clip that can't be read, because `stage` failed.

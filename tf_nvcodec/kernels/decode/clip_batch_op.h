@@ -1,4 +1,5 @@
-// What the ops that decode a batch of clips share. A kernel reads its inputs, and this class decodes.
+// What the ops that decode a batch of clips share. A kernel reads its inputs, and this class
+// decodes.
 #ifndef TF_NVCODEC_KERNELS_DECODE_CLIP_BATCH_OP_H_
 #define TF_NVCODEC_KERNELS_DECODE_CLIP_BATCH_OP_H_
 

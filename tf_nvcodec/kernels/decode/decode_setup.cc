@@ -146,8 +146,8 @@ int64_t FrameBytesAtMost(const DecodeAttributes& attributes, const AVCodecParame
     height = output.height;
     width = output.width;
   } else if (output.short_side > 0) {
-    const double scale = static_cast<double>(output.short_side) / std::max<int64_t>(
-                             1, std::min(height, width));
+    const double scale =
+        static_cast<double>(output.short_side) / std::max<int64_t>(1, std::min(height, width));
     height = static_cast<int64_t>(static_cast<double>(height) * scale) + 1;
     width = static_cast<int64_t>(static_cast<double>(width) * scale) + 1;
   } else if (output.crop.has_value()) {

@@ -30,9 +30,9 @@ class DecodePacketsOp : public ClipBatchOp {
                        " clips; got shape ", crops.shape().DebugString()));
     }
     if (flips.dims() != 1 || (flips.dim_size(0) != 0 && flips.dim_size(0) != rows)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("flip must have one value for each of the ", rows, " clips; got shape ",
-                       flips.shape().DebugString()));
+      return absl::InvalidArgumentError(absl::StrCat("flip must have one value for each of the ",
+                                                     rows, " clips; got shape ",
+                                                     flips.shape().DebugString()));
     }
     const auto sides = crops.matrix<int32_t>();
     for (int64_t i = 0; i < crops.dim_size(0); ++i) {

@@ -207,18 +207,17 @@ absl::Status ClipStream::StartWindows(Pass* pass) {
     windows.push_back(clip.frames);
     if (differ || outputs.empty()) outputs.push_back(OutputOf(options_.decode, clip));
   }
-  NVC_ASSIGN_OR_RETURN(
-      pass->windows, WindowStream::Open(index, *pass->video.source, std::move(windows),
-                                        pass->room.clips, std::move(outputs), options_.on_error,
-                                        pass->setup.options, std::move(memory)));
+  NVC_ASSIGN_OR_RETURN(pass->windows,
+                       WindowStream::Open(index, *pass->video.source, std::move(windows),
+                                          pass->room.clips, std::move(outputs), options_.on_error,
+                                          pass->setup.options, std::move(memory)));
   return absl::OkStatus();
 }
 
 // Returns Aborted if the packets show that the video's index is wrong.
 absl::Status ClipStream::PackOneClip(Pass* pass, Result* result) const {
   const Clip& clip = pass->clips.front();
-  NVC_ASSIGN_OR_RETURN(std::string packed,
-                       PackClip(*pass->video.index, *pass->video.source, clip));
+  NVC_ASSIGN_OR_RETURN(std::string packed, PackClip(*pass->video.index, *pass->video.source, clip));
   pass->frames.front() = Tensor(::tensorflow::tstring(std::move(packed)));
   result->valid.assign(clip.frames.size(), true);
   return absl::OkStatus();
