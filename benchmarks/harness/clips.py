@@ -74,8 +74,8 @@ RECIPES: dict[str, tuple] = {
         ["-vf", "scale=320:180", "-pix_fmt", "yuv420p"]
         + ["-c:v", "libx264", "-preset", "medium", "-crf", "23", "-g", str(GOP), "-bf", "2"],
     ),
-    # dataset_service reads these: videos as people shrink them for training, with a key frame in two
-    # seconds, or only at the beginning.
+    # dataset_service reads these: videos as people shrink them for training, with a key frame every
+    # two seconds, or only at the beginning.
     **{
         f"h264_small_gop{gop}": (
             "mp4",

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import collections
 
+import numpy as np
 import pytest
 import tensorflow as tf
 from golden_datasets import COUNTS, dataset, ids
+
+import tf_nvcodec as nvc
 
 service = tf.data.experimental.service
 Policy = service.ShardingPolicy
@@ -48,6 +51,22 @@ def test_dynamic_sharding(clips, tmp_path, cluster, counts, shuffle):
     read = cluster.distribute(whole, Policy.DYNAMIC, data_transfer_protocol="grpc")
     assert sorted(ids(read)) == expected
     assert whole.statistics().clips - before == len(expected)
+
+
+def test_compressed_clips_are_decoded_by_the_client(clips, tmp_path, cluster):
+    want = {
+        (int(e["video_index"]), int(e["clip_index"])): e["frames"]
+        for e in dataset(clips, tmp_path, "per_video").as_numpy_iterator()
+    }
+    packed = dataset(clips, tmp_path, "per_video", size=None, decode=False, shuffle=True)
+    read = cluster.distribute(packed.batch(4), Policy.DYNAMIC, data_transfer_protocol="grpc")
+    count = 0
+    for batch in read:
+        frames = nvc.decode_packets(batch["packets"], size=(16, 16)).frames.numpy()
+        for video, clip, ours in zip(batch["video_index"], batch["clip_index"], frames):
+            np.testing.assert_array_equal(ours, want[int(video), int(clip)])
+            count += 1
+    assert count == len(want)
 
 
 def test_the_split_order_is_drawn_for_each_epoch(clips, tmp_path, cluster):
