@@ -11,7 +11,7 @@ from reference import View, differences
 
 import tf_nvcodec as nvc
 
-METHODS = ["nearest", "bilinear", "bicubic", "area"]
+METHODS = ["nearest", "bilinear", "bicubic", "area", "lanczos3"]
 WIDENED = ["bilinear", "bicubic", "lanczos3"]
 # The sizes are larger, smaller, larger in one axis and smaller in the other, a single pixel, and in
 # a ratio of primes.

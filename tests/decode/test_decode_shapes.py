@@ -91,7 +91,6 @@ def test_sizes_that_are_tensors() -> None:
         ((0, None, [1]), {}),
         ((0, None, 0), {}),
         ((0, None, -2), {}),
-        ((), {"size": 20}),
         ((), {"size": (20,)}),
         ((), {"size": (20, 30, 3)}),
         ((), {"size": (20, 0)}),

@@ -104,6 +104,10 @@ def _cubic(x: Array) -> Array:
     return np.where(x <= 1, near, np.where(x < 2, far, 0.0))
 
 
+def _lanczos3(x: Array) -> Array:
+    return np.where(np.abs(x) < 3, np.sinc(x) * np.sinc(x / 3), 0.0)
+
+
 def axis_weights(
     method: str, count: int, size: int, *, origin: float, span: float, window: tuple[int, int]
 ) -> Array:
@@ -128,6 +132,8 @@ def axis_weights(
         weights = _triangle(inputs + 0.5 - centres)
     elif method == "bicubic":
         weights = _cubic(inputs + 0.5 - centres)
+    elif method == "lanczos3":
+        weights = _lanczos3(inputs + 0.5 - centres)
     else:
         raise ValueError(f"unknown method {method}")
     weights[:, : window[0]] = 0
