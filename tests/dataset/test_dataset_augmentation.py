@@ -163,9 +163,7 @@ def test_a_crop_larger_than_the_frames(clips: Clips, tmp_path: Path) -> None:
 def test_center_crop_is_that_of_decode_clips(clips: Clips, tmp_path: Path) -> None:
     cut: dict[str, Any] = {"center_crop": 0.8, "size": (30, 30)}
     made = dataset(clips, tmp_path, clip_step=None, clips_per_video=2, **cut)
-    want = nvc.decode_clips(
-        [clips.data("h264.mp4")], 3, clips_per_video=2, **cut
-    ).frames
+    want = nvc.decode_clips([clips.data("h264.mp4")], 3, clips_per_video=2, **cut).frames
     np.testing.assert_array_equal([e["frames"] for e in made.as_numpy_iterator()], want[0])
     with pytest.raises(tf.errors.InvalidArgumentError, match="pass size"):
         dataset(clips, tmp_path, center_crop=0.8)

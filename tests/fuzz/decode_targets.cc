@@ -2,13 +2,16 @@
 
 #include <map>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "tests/core/testing/packed_checksum.h"
 #include "tests/core/testing/three_frames.h"
 #include "tests/fuzz/targets.h"
 #include "tf_nvcodec/core/base/byte_source.h"
 #include "tf_nvcodec/core/clips/clip_spec.h"
+#include "tf_nvcodec/core/clips/packed_clip.h"
 #include "tf_nvcodec/core/decode/frame_collector.h"
 #include "tf_nvcodec/core/decode/video_info.h"
 #include "tf_nvcodec/core/decode/window_stream.h"
@@ -58,6 +61,19 @@ void Decode(absl::string_view input) {
   const OutputSpec output = DrawOutput(&choices);
   const auto on_error = static_cast<OnError>(choices.Below(3));
   ExpectNamed(ReadThreeFrames(*index, source, output, OneThread(), on_error));
+}
+
+void Packed(absl::string_view input) {
+  std::string packed(input);
+  SetChecksum(&packed);
+  auto unpacked = UnpackClip(packed, SmallLimits());
+  ExpectNamed(unpacked.status());
+  if (!unpacked.ok()) return;
+  Choices choices(input);
+  const OutputSpec output = DrawOutput(&choices);
+  const auto on_error = static_cast<OnError>(choices.Below(3));
+  ExpectNamed(ReadThreeFrames(unpacked->index, MemorySource(unpacked->data), output, OneThread(),
+                              on_error));
 }
 
 void Clips(absl::string_view input) {

@@ -13,7 +13,7 @@ HERE = Path(__file__).resolve().parent
 REGRESSIONS = HERE / "regressions"
 
 VIDEO = ("demux", "index", "decode", "clips", "compat_demuxer")
-OTHER = ("packets", "compat_parser")
+OTHER = ("packed", "packets", "compat_parser")
 READERS = ("engine_file", "calibration_table", "model", "record")
 MOST_BYTES = 32768
 # Seconds and megabytes for one input. The sanitizers slow decoding down a few times and keep freed

@@ -20,6 +20,8 @@ void Decode(absl::string_view input);         // frames from the index to RGB an
 void Clips(absl::string_view input);          // the clips of a dataset, in one pass
 void CompatDemuxer(absl::string_view input);  // the C API's demuxer and decoder
 
+// A packed clip, whose checksum the target sets right.
+void Packed(absl::string_view input);
 // A byte for the codec (see CodecOf), then the extradata and the packets of a stream, each after
 // two bytes with its size, the low byte first.
 void Packets(absl::string_view input);
@@ -36,6 +38,7 @@ inline constexpr Target kTargets[] = {
     {"decode", &Decode},
     {"clips", &Clips},
     {"compat_demuxer", &CompatDemuxer},
+    {"packed", &Packed},
     {"packets", &Packets},
     {"compat_parser", &CompatParser},
 };

@@ -1,6 +1,6 @@
 // Writes inputs for the targets that do not read video files:
 //     write_seeds FOLDER CLIP...
-// makes FOLDER/{packets,compat_parser}/CLIP.
+// makes FOLDER/{packed,packets,compat_parser}/CLIP.
 
 #include <algorithm>
 #include <cstdio>
@@ -12,6 +12,7 @@
 #include "tests/core/testing/golden_corpus.h"
 #include "tests/fuzz/targets.h"
 #include "tf_nvcodec/core/bitstream/elementary_packets.h"
+#include "tf_nvcodec/core/clips/packed_clip.h"
 
 namespace nvc {
 namespace {
@@ -37,6 +38,8 @@ absl::Status WriteSeeds(const fs::path& folder, const fs::path& clip) {
   const std::string bytes = ReadFile(clip);
   const MemorySource source(bytes);
   NVC_ASSIGN_OR_RETURN(const FrameIndex index, FrameIndex::Build(source, {}, nullptr));
+  const auto packed = PackClip(index, source, {{0, index.num_frames() / 2}, 2, 0});
+  if (packed.ok()) Write(folder / "packed" / clip.filename(), *packed);
   const AVCodecParameters& codec = *index.stream().codec;
   const auto place = std::find(std::begin(fuzz::kCodecs), std::end(fuzz::kCodecs), codec.codec_id);
   if (place == std::end(fuzz::kCodecs)) return absl::OkStatus();

@@ -10,20 +10,17 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/core/testing/decoded_hashes.h"
+#include "tests/core/testing/packed_checksum.h"
 #include "tests/core/testing/test_media.h"
 #include "tf_nvcodec/core/decode/frame_stream.h"
 #include "tf_nvcodec/core/index/frame_index_io.h"
-
-extern "C" {
-#include <libavutil/crc.h>
-}
 
 namespace nvc {
 namespace {
 
 using ::testing::HasSubstr;
 
-constexpr size_t kVersionAt = 7, kChecksumAt = 8, kHeadAt = 12, kIndexBytesAt = kHeadAt + 12,
+constexpr size_t kVersionAt = 7, kHeadAt = 12, kIndexBytesAt = kHeadAt + 12,
                  kFramesAt = kHeadAt + 16;
 
 std::string Pack(const std::string& video, const std::vector<int64_t>& frames) {
@@ -33,10 +30,7 @@ std::string Pack(const std::string& video, const std::vector<int64_t>& frames) {
 }
 
 std::string WithChecksum(std::string packed) {
-  const uint32_t sum =
-      av_crc(av_crc_get_table(AV_CRC_32_IEEE_LE), 0,
-             reinterpret_cast<const uint8_t*>(packed.data()) + kHeadAt, packed.size() - kHeadAt);
-  std::memcpy(&packed[kChecksumAt], &sum, sizeof(sum));
+  SetChecksum(&packed);
   return packed;
 }
 

@@ -83,7 +83,8 @@ void PlaneReader::ReserveBuffers(int buffers) {
 }
 
 const void* PlaneReader::Row(const AVFrame& frame, int y, int left, int count, int buffer) {
-  uint16_t* const samples = buffers_.data() + static_cast<size_t>(width_) * buffer;
+  uint16_t* const samples =
+      buffers_.empty() ? nullptr : buffers_.data() + static_cast<size_t>(width_) * buffer;
   if (storage_ == Storage::kRare) {
     UnpackRare(frame, y, left, count, samples);
     return samples;
