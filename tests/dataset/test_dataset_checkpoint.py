@@ -206,6 +206,35 @@ with open(seen, "a") as log:
 """
 
 
+@pytest.mark.parametrize("mode", [mode for mode in MODES if mode != "out of order"])
+def test_symbolic_checkpoints_hold_no_frames(files, tmp_path, mode) -> None:
+    def pipeline() -> tf.data.Dataset:
+        made = dataset(files, tmp_path, num_parallel_calls=3, **MODES[mode])
+        options = tf.data.Options()
+        options.experimental_symbolic_checkpoint = True
+        return made.repeat(2).batch(3).prefetch(2).with_options(options)
+
+    def batches(iterator: Any) -> list[tuple]:
+        return [key({k: v.numpy() for k, v in batch.items()}) for batch in iterator]
+
+    def key(batch: dict[str, Any]) -> tuple[bytes, ...]:
+        return tuple(batch[name].tobytes() for name in ("video_index", "clip_index", "frames"))
+
+    whole = batches(pipeline())
+    for place in (1, len(whole) // 2 + 1, len(whole) - 1):
+        again = pipeline()
+        iterator = iter(again)
+        assert [key({k: v.numpy() for k, v in next(iterator).items()}) for _ in range(place)] == (
+            whole[:place]
+        )
+        saved = tf.train.Checkpoint(iterator=iterator).save(str(tmp_path / "saved"))
+        size = sum(file.stat().st_size for file in tmp_path.glob(Path(saved).name + ".*"))
+        assert size < 10_000
+        restored = iter(again)
+        tf.train.Checkpoint(iterator=restored).restore(saved)
+        assert batches(restored) == whole[place:]
+
+
 def train(files: list[str], folder: Path, seen: Path, stay_at: int = 0) -> Child:
     return start("-c", TRAINING, ",".join(files), folder, seen, stay_at)
 

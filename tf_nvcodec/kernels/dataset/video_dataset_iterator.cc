@@ -141,6 +141,9 @@ class Iterator : public DatasetIterator<VideoDataset> {
                                             prefix(), &seeds_);
   }
 
+  // A save tells how to make the clips that are decoded ahead, and holds no element.
+  bool SymbolicCheckpointCompatible() const override { return true; }
+
  protected:
   absl::Status GetNextInternal(IteratorContext* context, std::vector<Tensor>* out,
                                bool* end_of_sequence) override {
