@@ -174,7 +174,7 @@ def size_from(size: Any) -> tf.Tensor:
         if size < 1:
             raise ValueError(f"size must be at least 1, got {size}")
         size = (-int(size), -int(size))
-    return lengths_from((0, 0) if size is None else size, "size", "(height, width) or an integer")
+    return lengths_from((0, 0) if size is None else size, "size", "an integer or (height, width)")
 
 
 def _require_int32(value: Any) -> None:
