@@ -31,6 +31,22 @@ ThreadGrant::ThreadGrant(int wanted) {
   in_use += threads_;
 }
 
+std::unique_ptr<ThreadGrant> ThreadGrant::OfAFreeCore() {
+  const int cores = AvailableCores();
+  std::lock_guard<std::mutex> lock(mutex);
+  if (in_use >= cores) return nullptr;
+  auto grant = std::unique_ptr<ThreadGrant>(new ThreadGrant);
+  ++in_use;
+  return grant;
+}
+
+void ThreadGrant::GiveBack(int threads) {
+  std::lock_guard<std::mutex> lock(mutex);
+  threads = std::min(threads, threads_ - 1);
+  threads_ -= threads;
+  in_use = std::max(0, in_use - threads);
+}
+
 ThreadGrant::~ThreadGrant() {
   std::lock_guard<std::mutex> lock(mutex);
   in_use = std::max(0, in_use - threads_);  // a fork may have reset it

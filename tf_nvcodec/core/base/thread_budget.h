@@ -3,6 +3,8 @@
 #ifndef TF_NVCODEC_CORE_BASE_THREAD_BUDGET_H_
 #define TF_NVCODEC_CORE_BASE_THREAD_BUDGET_H_
 
+#include <memory>
+
 namespace nvc {
 
 // Returns the number of cores this process may run on (its affinity mask), at least 1.
@@ -16,13 +18,19 @@ class ThreadGrant {
   // free.
   explicit ThreadGrant(int wanted);
   ~ThreadGrant();
+  // Returns a grant of one core, or null if none is free.
+  static std::unique_ptr<ThreadGrant> OfAFreeCore();
   ThreadGrant(const ThreadGrant&) = delete;
   ThreadGrant& operator=(const ThreadGrant&) = delete;
 
   int threads() const { return threads_; }
+  // Gives some of the threads back, but for one.
+  void GiveBack(int threads);
 
  private:
-  int threads_;
+  ThreadGrant() = default;
+
+  int threads_ = 1;
 };
 
 }  // namespace nvc

@@ -56,9 +56,13 @@ FrameStream::FrameStream(const FrameIndex& index, const ByteSource& source,
     const int threads = grant_.has_value() ? grant_->threads() : options.num_threads;
     const int64_t ahead = is_bounded_ ? options.lookahead + options.kept_pictures : 0;
     plan_ = PlanThreads(segments_, threads, ahead);
+    const bool may_grow = options.in_threads && grant_.has_value() && options.num_threads == 0 &&
+                          plan_.threads_per_decoder == 1;
+    if (may_grow) most_workers_ = PlanThreads(segments_, AvailableCores(), ahead).workers;
   }
+  most_workers_ = std::max(most_workers_, plan_.workers);
   PlanStretches();
-  sink_->Start(plan_.workers);
+  sink_->Start(most_workers_);
 }
 
 absl::StatusOr<std::unique_ptr<FrameStream>> FrameStream::Open(const FrameIndex& index,
@@ -86,7 +90,7 @@ FrameStream::~FrameStream() {
 // segment each.
 void FrameStream::PlanStretches() {
   for (size_t i = 0; i < segments_.size(); ++i) {
-    if (plan_.workers == 1 && i > 0 && Continues(index_, segments_[i - 1], segments_[i])) {
+    if (most_workers_ == 1 && i > 0 && Continues(index_, segments_[i - 1], segments_[i])) {
       todo_.back().end = i + 1;
     } else {
       todo_.push_back({i, i + 1});
@@ -96,17 +100,35 @@ void FrameStream::PlanStretches() {
 
 // Returns how many threads work. If the system has no more of them, these take all segments.
 int FrameStream::StartThreads(int first_worker) {
-  working_ = plan_.workers;
   int worker = first_worker;
-  try {
-    for (; worker < plan_.workers; ++worker) {
-      threads_.emplace_back([this, worker] { Work(worker); });
+  {
+    std::lock_guard<std::mutex> lock(mutex_);  // a worker that has begun may Grow
+    working_ = next_worker_ = plan_.workers;
+    try {
+      for (; worker < plan_.workers; ++worker) {
+        threads_.emplace_back([this, worker] { Work(worker); });
+      }
+    } catch (const std::system_error&) {
+    } catch (const std::bad_alloc&) {
     }
+  }
+  if (worker < plan_.workers) EndWork(plan_.workers - worker);
+  return worker - first_worker;
+}
+
+// Takes another worker for a core that another decode has given back.
+void FrameStream::Grow() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (ended_ || next_worker_ >= most_workers_ || next_stretch_ >= todo_.size()) return;
+  std::shared_ptr<ThreadGrant> core = ThreadGrant::OfAFreeCore();
+  if (core == nullptr) return;
+  try {
+    threads_.emplace_back([this, worker = next_worker_.load(), core] { Work(worker); });
+    ++next_worker_;
+    ++working_;
   } catch (const std::system_error&) {
   } catch (const std::bad_alloc&) {
   }
-  if (worker < plan_.workers) EndWork(plan_.workers - worker);
-  return static_cast<int>(threads_.size());
 }
 
 absl::StatusOr<std::optional<FrameStream::Frame>> FrameStream::Next(const Cancelled& cancelled) {
@@ -212,6 +234,8 @@ void FrameStream::Work(int worker) {
     Fail(absl::ResourceExhaustedError("out of memory while decoding"));
   }
   if (options_.busy_ns != nullptr) *options_.busy_ns += NanosSince(begin) - state.waited_ns;
+  // A core that nobody here uses any more is for other decodes. The last one goes with the grant.
+  if (grant_.has_value() && worker < plan_.workers) grant_->GiveBack(1);
   EndWork(1);
 }
 
@@ -257,6 +281,7 @@ void FrameStream::TakeStretches(WorkerState* state) {
       return;  // this also closes the worker's decoder
     }
     if (!status.ok()) return Fail(status);
+    if (next_worker_ < most_workers_) Grow();
   }
 }
 

@@ -78,7 +78,9 @@ struct ReadOptions {
 };
 
 // The reader pulls frames in the order of display. Workers decode ahead of it, each a segment at a
-// time, and write the frames into their places.
+// time, and write the frames into their places. A worker that finds no more segments gives its core
+// back, and a stream that began while other decodes had the cores takes such a core at its next
+// segment.
 //
 // The stream can't stand still. The reader waits for one frame, and that frame has room. A worker
 // waits only with the frame that the reader wants first of all frames of its segment without a
@@ -138,6 +140,7 @@ class FrameStream {
   int StartThreads(int first_worker);
   void Work(int worker);
   void EndWork(int workers);
+  void Grow();
   void TakeStretches(WorkerState* state);
   absl::Status DecodeStretch(const Stretch& stretch, WorkerState* state);
   absl::Status DecodeFirstAgain(size_t end, WorkerState* state, size_t* at);
@@ -167,12 +170,14 @@ class FrameStream {
   const bool is_bounded_;  // there is not always room for all frames
   std::optional<ThreadGrant> grant_;
   ThreadPlan plan_;
+  int most_workers_ = 0;  // plan_.workers, and those for cores that other decodes may give back
   std::vector<Stretch> todo_;
   std::atomic<size_t> next_stretch_{0};
   bool has_worked_ = false;  // the reader's thread, see Next
   bool last_try_ = false;
-  std::atomic<int> working_{0};     // workers
-  std::atomic<bool> ended_{false};  // stopped or failed: nobody decodes any more
+  std::atomic<int> working_{0};      // workers
+  std::atomic<int> next_worker_{0};  // those before it have begun
+  std::atomic<bool> ended_{false};   // stopped or failed: nobody decodes any more
 
   mutable std::mutex mutex_;  // guards what follows
   std::condition_variable has_room_, has_frame_;
@@ -187,7 +192,7 @@ class FrameStream {
   absl::Status status_;  // the first failure
   std::vector<Stretch> put_back_;
 
-  std::vector<std::thread> threads_;
+  std::vector<std::thread> threads_;  // of a stream in_threads, guarded until it ended
 };
 
 // Decodes each of `frames` once. `frames` holds display indices of the index in any order, also
