@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <limits>
 #include <set>
 #include <string>
 #include <utility>
@@ -342,6 +343,18 @@ class SegmentRun {
   bool ended_ = false;  // the decoder has no more pictures
 };
 
+// Tells the source where the segment's packets lie.
+void Announce(const FrameIndex& index, const ByteSource& source, const Segment& segment) {
+  int64_t begin = std::numeric_limits<int64_t>::max(), end = 0;
+  for (int i = segment.first_packet; i <= segment.last_packet; ++i) {
+    const PacketEntry& packet = index.packets()[static_cast<size_t>(i)];
+    if (packet.offset < 0 || !IsNeeded(index, segment, i)) continue;
+    begin = std::min(begin, packet.offset);
+    end = std::max(end, packet.offset + packet.size);
+  }
+  if (begin < end) source.WillRead(begin, end);
+}
+
 }  // namespace
 
 absl::StatusOr<bool> DecodeSegment(const FrameIndex& index, const ByteSource& source,
@@ -353,6 +366,7 @@ absl::StatusOr<bool> DecodeSegment(const FrameIndex& index, const ByteSource& so
   if (packet == nullptr || !run.has_memory()) {
     return absl::ResourceExhaustedError("out of memory decoding");
   }
+  Announce(index, source, segment);
   for (int i = segment.first_packet; i <= segment.last_packet && !run.stopped(); ++i) {
     if (!IsNeeded(index, segment, i)) continue;
     NVC_RETURN_IF_ERROR(run.CheckCancelled(i));

@@ -42,6 +42,7 @@ class CountedSource : public ByteSource {
     return read;
   }
   int64_t ReadOverhead() const override { return source_->ReadOverhead(); }
+  void WillRead(int64_t begin, int64_t end) const override { source_->WillRead(begin, end); }
 
  private:
   const std::unique_ptr<ByteSource> source_;
