@@ -110,8 +110,24 @@ class HttpsServer:
         self.certificate = folder / "certificate.pem"
         key = folder / "key.pem"
         subprocess.run(
-            ["openssl", "req", "-x509", "-nodes", "-newkey", "ec", "-days", "2", "-subj", "/CN=localhost"]
-            + ["-pkeyopt", "ec_paramgen_curve:prime256v1", "-addext", "subjectAltName=DNS:localhost"]
+            [
+                "openssl",
+                "req",
+                "-x509",
+                "-nodes",
+                "-newkey",
+                "ec",
+                "-days",
+                "2",
+                "-subj",
+                "/CN=localhost",
+            ]
+            + [
+                "-pkeyopt",
+                "ec_paramgen_curve:prime256v1",
+                "-addext",
+                "subjectAltName=DNS:localhost",
+            ]
             + ["-keyout", key, "-out", self.certificate],
             check=True,
             capture_output=True,

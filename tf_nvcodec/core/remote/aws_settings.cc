@@ -112,8 +112,8 @@ absl::StatusOr<AwsSettings> ReadAwsSettings(const Environment& get) {
   const bool has_scheme = absl::StartsWith(settings.endpoint, "https://") ||
                           absl::StartsWith(settings.endpoint, "http://");
   if (!settings.endpoint.empty() && !has_scheme) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "the endpoint of S3, \"", settings.endpoint, "\", must begin with https:// or http://"));
+    return absl::InvalidArgumentError(absl::StrCat("the endpoint of S3, \"", settings.endpoint,
+                                                   "\", must begin with https:// or http://"));
   }
   return settings;
 }

@@ -18,9 +18,9 @@ struct AwsSettings {
 // Returns an environment variable; "" if it is not set.
 using Environment = std::function<std::string(const char* variable)>;
 
-// Reads the variables AWS_*, and of the profile what they do not say. Returns FailedPrecondition for
-// a profile that is missing, or whose keys come from where this does not look. It is read anew for
-// each request, because keys that are good for an hour are replaced.
+// Reads the variables AWS_*, and of the profile what they do not say. Returns FailedPrecondition
+// for a profile that is missing, or whose keys come from where this does not look. It is read anew
+// for each request, because keys that are good for an hour are replaced.
 absl::StatusOr<AwsSettings> ReadAwsSettings(const Environment& get);
 absl::StatusOr<AwsSettings> ReadAwsSettings();  // of this process's environment
 

@@ -280,8 +280,9 @@ absl::Status HttpError(const HttpReply& reply, absl::string_view name, absl::str
   std::string cause;
   if (reply.ignores_ranges) {
     return absl::FailedPreconditionError(absl::StrCat(
-        name, ": the server sends whole files only, and answers no request for a range of bytes: "
-              "download the file, or put it on a server such as nginx, Apache or S3"));
+        name,
+        ": the server sends whole files only, and answers no request for a range of bytes: "
+        "download the file, or put it on a server such as nginx, Apache or S3"));
   }
   if (reply.bad_certificate) {
     return absl::FailedPreconditionError(absl::StrCat(
@@ -300,9 +301,10 @@ absl::Status HttpError(const HttpReply& reply, absl::string_view name, absl::str
     case 303:
     case 307:
     case 308:
-      return absl::FailedPreconditionError(absl::StrCat(
-          name, ": is redirected to where it is not read from (", reply.failure.empty()
-              ? cause : reply.failure, "): only https:// is followed, and five times at most"));
+      return absl::FailedPreconditionError(
+          absl::StrCat(name, ": is redirected to where it is not read from (",
+                       reply.failure.empty() ? cause : reply.failure,
+                       "): only https:// is followed, and five times at most"));
     case 401:
     case 403:
       return absl::PermissionDeniedError(absl::StrCat(name, ": ", cause));

@@ -16,9 +16,9 @@ namespace {
 // Returns the size of the whole file; -1 if the reply does not tell.
 int64_t SizeOf(const HttpReply& reply) {
   const std::string& range = reply.Header("content-range");
-  const absl::string_view text =
-      reply.status == 200 ? absl::string_view(reply.Header("content-length"))
-                          : absl::string_view(range).substr(range.find('/') + 1);
+  const absl::string_view text = reply.status == 200
+                                     ? absl::string_view(reply.Header("content-length"))
+                                     : absl::string_view(range).substr(range.find('/') + 1);
   int64_t size = -1;
   return absl::SimpleAtoi(text, &size) ? size : -1;
 }
@@ -67,16 +67,18 @@ int64_t TimeNs(const std::string& text) {
   // curl_getdate does not know the "T" and "Z", nor parts of a second.
   const std::string plain = absl::StrReplaceAll(text.substr(0, text.find('.')), {{"Z", ""}});
   const bool is_iso = plain.size() == 19 && plain[4] == '-' && plain[10] == 'T';
-  const std::string date = is_iso ? absl::StrCat(absl::StrReplaceAll(plain.substr(0, 10), {{"-", ""}}),
-                                                 " ", plain.substr(11), " GMT")
-                                  : text;
+  const std::string date = is_iso
+                               ? absl::StrCat(absl::StrReplaceAll(plain.substr(0, 10), {{"-", ""}}),
+                                              " ", plain.substr(11), " GMT")
+                               : text;
   const int64_t seconds = curl_getdate(date.c_str(), nullptr);
   return seconds <= 0 ? 0 : seconds * 1'000'000'000;
 }
 
 std::string ShownName(absl::string_view name) {
   const size_t query = name.find('?');
-  return query == name.npos ? std::string(name) : absl::StrCat(name.substr(0, query), "?...");
+  const bool shows_all = query == name.npos || !absl::StartsWith(name, "https://");
+  return shows_all ? std::string(name) : absl::StrCat(name.substr(0, query), "?...");
 }
 
 }  // namespace nvc

@@ -45,7 +45,7 @@ absl::StatusOr<size_t> ReadRemote(const RemoteStore& store, const std::string& n
 // nanoseconds since 1970; 0 if it is none.
 int64_t TimeNs(const std::string& text);
 
-// Returns the name as messages show it: what follows a "?" may be a key to the file.
+// Returns the name as messages show it. In an address, what follows a "?" may be a key to the file.
 std::string ShownName(absl::string_view name);
 
 }  // namespace nvc

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <mutex>
+#include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -55,7 +56,7 @@ std::string Unescaped(absl::string_view xml) {
   while (!xml.empty()) {
     const size_t begin = xml.find('&');
     const size_t end = begin == xml.npos ? begin : xml.find(';', begin);
-    text.append(xml.data(), std::min(begin, xml.size()));
+    text.append(xml.data(), end == xml.npos ? xml.size() : begin);
     if (end == xml.npos) break;
     const std::string name(xml.substr(begin + 1, end - begin - 1));
     uint32_t code = 0;
@@ -87,7 +88,7 @@ void ForEachElement(absl::string_view xml, absl::string_view tag, F element) {
   }
 }
 
-// The regions of the buckets that are not in the region of the settings.
+// The regions of buckets that are not in the region of the settings.
 class BucketRegions {
  public:
   static BucketRegions& Get() {
@@ -97,19 +98,19 @@ class BucketRegions {
 
   std::string Of(const S3Name& object, const AwsSettings& settings) {
     std::lock_guard<std::mutex> lock(mutex_);
-    const auto found = regions_.find(object.bucket);
+    const auto found = regions_.find({settings.endpoint, object.bucket});
     return found == regions_.end() ? settings.region : found->second;
   }
-  void Remember(const S3Name& object, const std::string& region) {
+  void Remember(const S3Name& object, const AwsSettings& settings, const std::string& region) {
     std::lock_guard<std::mutex> lock(mutex_);
-    regions_[object.bucket] = region;
+    regions_[{settings.endpoint, object.bucket}] = region;
   }
 
  private:
   BucketRegions() { HoldInForks(&mutex_); }
 
   std::mutex mutex_;
-  std::map<std::string, std::string> regions_;
+  std::map<std::pair<std::string, std::string>, std::string> regions_;  // by endpoint and bucket
 };
 
 }  // namespace
@@ -176,7 +177,7 @@ absl::StatusOr<HttpReply> S3Store::Send(const S3Name& object, absl::string_view 
                                         HttpRequest* request, char* out) const {
   for (bool again = true;; again = false) {
     NVC_ASSIGN_OR_RETURN(AwsSettings settings, ReadAwsSettings());
-    if (settings.endpoint.empty()) settings.region = BucketRegions::Get().Of(object, settings);
+    settings.region = BucketRegions::Get().Of(object, settings);
     request->url = S3Url(settings, object, query);
     request->signature.reset();
     if (!settings.key_id.empty()) {
@@ -187,8 +188,8 @@ absl::StatusOr<HttpReply> S3Store::Send(const S3Name& object, absl::string_view 
     std::string region = reply.Header("x-amz-bucket-region");
     if (region.empty()) region = std::string(XmlText(reply.body, "Region"));
     const bool elsewhere = !reply.ok() && !region.empty() && region != settings.region;
-    if (!elsewhere || !again || !settings.endpoint.empty()) return reply;
-    BucketRegions::Get().Remember(object, region);
+    if (!elsewhere || !again) return reply;
+    BucketRegions::Get().Remember(object, settings, region);
   }
 }
 
@@ -212,9 +213,10 @@ absl::Status S3Store::ErrorOf(const std::string& name, const HttpReply& reply) c
       return settings.ok() && !settings->key_id.empty();
     }();
     absl::StrAppend(&detail, detail.empty() ? "" : "; ",
-                    is_signed ? "S3 says this too of an object that is not there"
-                              : "no keys were found in AWS_ACCESS_KEY_ID or ~/.aws/credentials; keys "
-                                "of SSO and of an instance are not read");
+                    is_signed
+                        ? "S3 says this too of an object that is not there"
+                        : "no keys were found in AWS_ACCESS_KEY_ID or ~/.aws/credentials; keys "
+                          "of SSO and of an instance are not read");
   }
   return HttpError(reply, name, detail);
 }

@@ -11,6 +11,7 @@
 #include "tf_nvcodec/core/base/status.h"
 #include "tf_nvcodec/core/base/utf8_text.h"
 #include "tf_nvcodec/core/index/frame_index.h"
+#include "tf_nvcodec/core/remote/remote_file.h"
 
 namespace nvc {
 namespace {
@@ -140,7 +141,7 @@ ClipResult ClipReader::Failed(const SeededClip& clip, const absl::Status& status
   if (IsCancelled(cancelled)) return {status, {}, 0};
   std::string name = absl::StrCat("video ", clip.id.video);
   if (arguments_.names_are_files) {
-    name = std::string(arguments_.videos.flat<tstring>()(clip.id.video));
+    name = ShownName(arguments_.videos.flat<tstring>()(clip.id.video));
   }
   const bool too_short = absl::IsNotFound(status) && absl::string_view(stage) == "short";
   if (too_short) {

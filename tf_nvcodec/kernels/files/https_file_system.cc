@@ -41,8 +41,9 @@ class HttpsFileSystem : public RemoteFileSystem {
  private:
   static absl::Status NoLists(const std::string& name) {
     return absl::UnimplementedError(
-        absl::StrCat(ShownName(name), ": web servers do not list their files: pass the addresses, "
-                                      "[\"https://host/1.mp4\", ...]"));
+        absl::StrCat(ShownName(name),
+                     ": web servers do not list their files: pass the addresses, "
+                     "[\"https://host/1.mp4\", ...]"));
   }
 };
 

@@ -26,9 +26,9 @@ class OpenRemoteFile : public ::tensorflow::RandomAccessFile {
   absl::Status Read(::tensorflow::uint64 offset, size_t count, absl::string_view* result,
                     char* scratch) const override {
     *result = absl::string_view(scratch, 0);
-    NVC_ASSIGN_OR_RETURN(const size_t read,
-                         ReadRemote(*store_, name_, facts_, static_cast<int64_t>(offset), count,
-                                    scratch));
+    NVC_ASSIGN_OR_RETURN(
+        const size_t read,
+        ReadRemote(*store_, name_, facts_, static_cast<int64_t>(offset), count, scratch));
     *result = absl::string_view(scratch, read);
     return read == count ? absl::OkStatus()
                          : absl::OutOfRangeError(absl::StrCat(ShownName(name_), ": ends here"));

@@ -1,0 +1,354 @@
+"""https:// against a server on localhost that misbehaves as told (support/https_server.py)."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import hashlib
+import os
+import random
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import tensorflow as tf
+from golden_clips import Clips
+from https_server import Handler, HttpsServer, Request, Trick, first, silence, status
+
+import tf_nvcodec as nvc
+
+CLIP = "h264.mp4"
+PART = 200_000  # bytes after which a connection is cut
+
+
+@pytest.fixture(scope="module")
+def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HttpsServer]:
+    server = HttpsServer(tmp_path_factory.mktemp("https"))
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def server(
+    started: HttpsServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> Iterator[HttpsServer]:
+    monkeypatch.setenv("CURL_CA_BUNDLE", str(started.certificate))
+    monkeypatch.setenv("NO_PROXY", "localhost")
+    monkeypatch.setenv("no_proxy", "localhost")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("TF_NVCODEC_HTTP_ATTEMPTS", "3")
+    for what in (started.files, started.etags, started.tricks, started.requests):
+        what.clear()
+    yield started
+
+
+@pytest.fixture(scope="module")
+def noise() -> bytes:
+    return random.Random(1).randbytes(1_000_000)
+
+
+def read(name: str) -> bytes:
+    return tf.io.read_file(name).numpy()
+
+
+def reads(server: HttpsServer) -> list[Request]:
+    """Returns the requests but those for the first byte, which ask for the size."""
+    return [request for request in server.requests if request.range != "bytes=0-0"]
+
+
+def clip_digests(names: list[str], **arguments: object) -> list[str]:
+    clips = nvc.VideoDataset(names, clip_length=4, index_cache=False, **arguments)
+    return [hashlib.md5(clip["frames"].tobytes()).hexdigest() for clip in clips.as_numpy_iterator()]
+
+
+def test_files(server: HttpsServer, noise: bytes) -> None:
+    name = server.put("/a folder/ä.bin", noise)
+    server.files["/a%20folder/%C3%A4.bin"] = server.files.pop("/a folder/ä.bin")
+    found = tf.io.gfile.stat(name)
+    assert (found.length, found.mtime_nsec, found.is_directory) == (
+        len(noise),
+        1_700_000_000 * 10**9,
+        False,
+    )
+    assert tf.io.gfile.exists(name)
+    assert not tf.io.gfile.exists(name + "x")
+    assert tf.io.gfile.glob(name) == [name]
+    assert tf.io.gfile.glob(name + "x") == []
+    assert read(name) == noise
+    assert read(server.put("/empty", b"")) == b""
+    assert read(server.put("/one", b"1")) == b"1"
+
+
+def test_ranges_from_many_threads(server: HttpsServer, noise: bytes) -> None:
+    name = server.put("/noise", noise)
+    places = [random.Random(seed).randrange(len(noise)) for seed in range(40)]
+
+    def part(begin: int) -> bytes:
+        with tf.io.gfile.GFile(name, "rb") as file:
+            file.seek(begin)
+            return file.read(5000)
+
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        for begin, got in zip(places, pool.map(part, places)):
+            assert got == noise[begin : begin + 5000]
+
+
+def test_one_connection_serves_many_requests(server: HttpsServer) -> None:
+    name = server.put("/a", b"some bytes")
+    for _ in range(10):
+        assert read(name) == b"some bytes"
+    assert len(server.requests) == 20
+    assert len({request.connection for request in server.requests}) == 1
+
+
+def test_a_forked_process_does_not_use_the_connections(server: HttpsServer, noise: bytes) -> None:
+    name = server.put("/a", noise)
+    assert tf.io.gfile.exists(name)
+    before = {request.connection for request in server.requests}
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if tf.io.gfile.exists(name) else 1)
+    assert os.waitpid(child, 0)[1] == 0
+    assert server.requests[-1].connection not in before
+    assert read(name) == noise
+
+
+@pytest.mark.parametrize("clip", [CLIP, "vp9.webm", "hevc.mp4"])
+def test_videos(server: HttpsServer, clips: Clips, clip: str) -> None:
+    name = server.put(f"/{clip}?token=1", clips.data(clip))
+    local = str(clips.path(clip))
+    assert clip_digests([name]) == clip_digests([local])
+    with nvc.iter_video(name, frames=5) as far, nvc.iter_video(local, frames=5) as near:
+        for one, other in zip(far, near):
+            assert bytes(memoryview(one.frames)) == bytes(memoryview(other.frames))
+    info = nvc.probe(tf.io.read_file(name))
+    assert int(info.num_frames) == len(clips.frames(clip))
+
+
+def test_a_name_with_a_query_is_no_pattern(server: HttpsServer, clips: Clips) -> None:
+    name = server.put("/a.mp4?part=[1]", clips.data(CLIP))
+    assert clip_digests(name) == clip_digests([str(clips.path(CLIP))])
+    with pytest.raises(tf.errors.UnimplementedError, match="do not list their files"):
+        nvc.VideoDataset(server.address("/*.mp4"), clip_length=4)
+
+
+def cut(handler: Handler, request: Request) -> bool:
+    begin, end = map(int, (request.range or "").removeprefix("bytes=").split("-"))
+    content = handler.server.owner.files[request.path]
+    headers = {
+        "Content-Range": f"bytes {begin}-{end}/{len(content)}",
+        "ETag": handler.server.owner.etags[request.path],
+        "Last-Modified": handler.server.owner.modified,
+    }
+    handler.answer(request, 206, content[begin : end + 1], headers, cut=PART)
+    return True
+
+
+def test_a_cut_answer_goes_on_where_it_ended(server: HttpsServer, noise: bytes) -> None:
+    server.etags["/noise"] = '"1"'
+    name = server.put("/noise", noise, first(4, cut))
+    assert read(name) == noise
+    begins = [int((request.range or "")[6:].split("-")[0]) for request in reads(server)]
+    assert begins == [0, PART, 2 * PART, 3 * PART, 4 * PART]
+    assert sum(request.sent for request in reads(server)) == len(noise)
+
+
+def hang_up(handler: Handler, request: Request) -> bool:
+    handler.close_connection = True
+    return True
+
+
+@pytest.mark.parametrize(
+    ("trick", "least_s"),
+    [
+        (status(503), 0.3),  # half of 0.2 s and of 0.4 s
+        (status(429), 0.3),
+        (status(500, {"Retry-After": "1"}), 2),
+        (hang_up, 0.1),  # libcurl itself repeats at once what it sent over an old connection
+    ],
+    ids=["503", "429", "retry-after", "closed"],
+)
+def test_what_passes_is_tried_again(server: HttpsServer, trick: Trick, least_s: float) -> None:
+    name = server.put("/a", b"some bytes", first(2, trick))
+    began = time.monotonic()
+    assert read(name) == b"some bytes"
+    assert len(reads(server)) == 3
+    assert time.monotonic() - began >= least_s
+
+
+def test_what_does_not_pass(server: HttpsServer) -> None:
+    name = server.put("/a", b"some bytes", status(503))
+    with pytest.raises(tf.errors.UnavailableError, match="HTTP status 503, after 3 attempts"):
+        read(name)
+    assert len(server.requests) == 3
+    with pytest.raises(tf.errors.UnavailableError, match="connect"):
+        read("https://localhost:1/a")
+
+
+def test_a_silent_server(server: HttpsServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TF_NVCODEC_HTTP_TIMEOUT", "1")
+    name = server.put("/a", b"some bytes", first(1, silence(30)))
+    began = time.monotonic()
+    assert read(name) == b"some bytes"
+    assert 0.9 < time.monotonic() - began < 10
+    monkeypatch.setenv("TF_NVCODEC_HTTP_ATTEMPTS", "1")
+    server.put("/a", b"some bytes", silence(30))
+    with pytest.raises(tf.errors.UnavailableError, match="too slow"):
+        read(name)
+
+
+@pytest.mark.parametrize(
+    ("code", "error", "words"),
+    [
+        (401, tf.errors.PermissionDeniedError, "HTTP status 401"),
+        (403, tf.errors.PermissionDeniedError, "HTTP status 403"),
+        (404, tf.errors.NotFoundError, "no such file"),
+        (400, tf.errors.FailedPreconditionError, "HTTP status 400"),
+    ],
+)
+def test_refusals(server: HttpsServer, code: int, error: type[Exception], words: str) -> None:
+    name = server.put("/a?key=hidden", b"", status(code))
+    with pytest.raises(error, match=words) as raised:
+        read(name)
+    assert "/a?..." in str(raised.value)
+    assert "hidden" not in str(raised.value)
+    assert len(server.requests) == 1
+
+
+def test_redirects_stay_within_https(server: HttpsServer, noise: bytes) -> None:
+    server.put("/noise", noise)
+    plain = f"http://localhost:{server.port}/noise"
+    name = server.put("/there", b"", status(302, {"Location": server.address("/noise")}))
+    assert read(name) == noise
+    name = server.put("/plain", b"", status(302, {"Location": plain}))
+    with pytest.raises(tf.errors.FailedPreconditionError, match="only https:// is followed"):
+        read(name)
+    for other in ("file:///etc/hostname", "ftp://localhost/a"):
+        name = server.put("/other", b"", status(302, {"Location": other}))
+        with pytest.raises(tf.errors.FailedPreconditionError, match="only https:// is followed"):
+            read(name)
+    name = server.put("/circle", b"", status(302, {"Location": "/circle"}))
+    with pytest.raises(tf.errors.FailedPreconditionError, match="five times at most"):
+        read(name)
+    assert len(server.requests) == 6
+    with pytest.raises(tf.errors.UnimplementedError, match="'http' not implemented"):
+        read(plain)
+
+
+@pytest.mark.parametrize("strong", [True, False], ids=["strong", "weak"])
+def test_a_file_that_changes(server: HttpsServer, noise: bytes, strong: bool) -> None:
+    server.etags["/noise"] = '"1"' if strong else 'W/"1"'
+    name = server.put("/noise", noise)
+    with tf.io.gfile.GFile(name, "rb") as file:
+        assert file.read(10) == noise[:10]
+        server.etags["/noise"] = '"2"' if strong else 'W/"2"'
+        with pytest.raises(tf.errors.FailedPreconditionError, match="has changed since"):
+            file.seek(800_000)
+            file.read(10)
+    if strong:
+        assert server.requests[-1].if_match == '"1"'
+        assert server.requests[-1].sent == 0
+
+
+def test_a_file_that_becomes_shorter(server: HttpsServer, noise: bytes) -> None:
+    server.etags["/noise"] = 'W/"1"'
+    name = server.put("/noise", noise)
+    with tf.io.gfile.GFile(name, "rb") as file:
+        assert file.read(10) == noise[:10]
+        server.files["/noise"] = noise[:700_000]
+        with pytest.raises(tf.errors.FailedPreconditionError, match="has changed since"):
+            file.seek(800_000)  # the server answers 416
+            file.read(10)
+
+
+def whole(handler: Handler, request: Request) -> bool:
+    handler.answer(request, 200, handler.server.owner.files[request.path])
+    return True
+
+
+def another_range(handler: Handler, request: Request) -> bool:
+    handler.answer(request, 206, b"0123456789", {"Content-Range": "bytes 5-14/15"})
+    return True
+
+
+def test_a_server_without_ranges(server: HttpsServer, noise: bytes) -> None:
+    name = server.put("/noise", noise, whole)
+    with pytest.raises(tf.errors.FailedPreconditionError, match="whole files only"):
+        read(name)
+    assert len(server.requests) == 1
+
+
+def test_a_server_that_sends_another_range(server: HttpsServer) -> None:
+    name = server.put("/a", b"some bytes", first(5, another_range))
+    with pytest.raises(tf.errors.UnavailableError, match="other bytes than were asked for"):
+        read(name)
+
+
+def test_certificates(server: HttpsServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    name = server.put("/a?key=hidden", b"some bytes")
+    # The certificate is for localhost, and open connections have been checked.
+    other_host = name.replace("localhost", "127.0.0.1")
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    with pytest.raises(tf.errors.FailedPreconditionError, match="CURL_CA_BUNDLE") as raised:
+        read(other_host)
+    assert "hidden" not in str(raised.value)
+    monkeypatch.setenv("CURL_CA_BUNDLE", __file__)  # holds no certificate
+    with pytest.raises(tf.errors.FailedPreconditionError, match="CURL_CA_BUNDLE"):
+        read(other_host)
+    assert not server.requests
+
+
+def test_passwords_come_from_netrc(server: HttpsServer, tmp_path: Path) -> None:
+    name = server.put("/a", b"some bytes")
+    with pytest.raises(tf.errors.InvalidArgumentError, match="netrc") as raised:
+        read(name.replace("https://", "https://me:secret@"))
+    assert "secret@" not in str(raised.value)
+    netrc = tmp_path / ".netrc"
+    netrc.write_text("machine localhost login me password secret\n")
+    netrc.chmod(0o600)
+    assert read(name) == b"some bytes"
+    assert {request.authorization for request in server.requests} == {"Basic bWU6c2VjcmV0"}
+
+
+def test_nothing_is_written(server: HttpsServer) -> None:
+    name = server.put("/a", b"some bytes")
+    gfile = tf.io.gfile
+    for write in (
+        lambda: gfile.GFile(name, "w").write("x"),
+        lambda: gfile.remove(name),
+        lambda: gfile.rename(name, name + "2"),
+        lambda: gfile.mkdir(name),
+    ):
+        with pytest.raises(tf.errors.UnimplementedError, match="only reads"):
+            write()
+    assert server.files["/a"] == b"some bytes"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "#EXTM3U\n#EXT-X-TARGETDURATION:5\n#EXTINF:5,\n{}\n#EXT-X-ENDLIST\n",
+        "ffconcat version 1.0\nfile {}\n",
+        "v=0\no=- 0 0 IN IP4 127.0.0.1\nc=IN IP4 127.0.0.1\nm=video 1 RTP/AVP 96\na=control:{}\n",
+        '<?xml version="1.0"?><MPD><Period><BaseURL>{}</BaseURL></Period></MPD>',
+    ],
+    ids=["hls", "concat", "sdp", "dash"],
+)
+def test_bytes_cause_no_requests(server: HttpsServer, clips: Clips, text: str) -> None:
+    inner = server.put("/inner.mp4", clips.data(CLIP))
+    name = server.put("/list", text.format(inner).encode())
+    for source in (name, tf.io.read_file(name)):
+        with pytest.raises(tf.errors.InvalidArgumentError, match="not a video container"):
+            list(nvc.iter_video(source))
+    assert {request.path for request in server.requests} == {"/list"}
+
+
+def test_errors_of_a_dataset_hide_the_query(server: HttpsServer) -> None:
+    name = server.put("/a.mp4?X-Amz-Signature=hidden", b"no video at all")
+    for trick in (None, status(403)):
+        server.put("/a.mp4?X-Amz-Signature=hidden", b"no video at all", trick)
+        with pytest.raises(tf.errors.OpError) as raised:
+            clip_digests([name])
+        assert "/a.mp4" in str(raised.value)
+        assert "hidden" not in str(raised.value)
