@@ -12,7 +12,7 @@ import subprocess
 import threading
 import time
 from pathlib import Path
-from typing import Callable, Optional
+from typing import Callable
 
 RANGE = re.compile(r"bytes=(\d+)-(\d*)$")
 
@@ -36,7 +36,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     server: _Server
 
-    def do_GET(self) -> None:
+    def do_GET(self) -> None:  # noqa: N802
         owner = self.server.owner
         request = Request(
             self.path,
@@ -109,29 +109,12 @@ class HttpsServer:
     def __init__(self, folder: Path) -> None:
         self.certificate = folder / "certificate.pem"
         key = folder / "key.pem"
-        subprocess.run(
-            [
-                "openssl",
-                "req",
-                "-x509",
-                "-nodes",
-                "-newkey",
-                "ec",
-                "-days",
-                "2",
-                "-subj",
-                "/CN=localhost",
-            ]
-            + [
-                "-pkeyopt",
-                "ec_paramgen_curve:prime256v1",
-                "-addext",
-                "subjectAltName=DNS:localhost",
-            ]
-            + ["-keyout", key, "-out", self.certificate],
-            check=True,
-            capture_output=True,
+        command = (
+            "openssl req -x509 -nodes -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -days 2"
         )
+        names = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"]
+        outputs = ["-keyout", str(key), "-out", str(self.certificate)]
+        subprocess.run([*command.split(), *names, *outputs], check=True, capture_output=True)
         self.files: dict[str, bytes] = {}
         self.etags: dict[str, str] = {}
         self.tricks: dict[str, Trick] = {}
@@ -150,7 +133,7 @@ class HttpsServer:
         )
         self._thread.start()
 
-    def put(self, path: str, content: bytes, trick: Optional[Trick] = None) -> str:
+    def put(self, path: str, content: bytes, trick: Trick | None = None) -> str:
         """Serves the content at the path, and returns its address."""
         self.files[path] = content
         self.tricks.pop(path, None)

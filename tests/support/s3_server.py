@@ -34,8 +34,8 @@ class Request:
 
 
 class S3Server:
-    """Serves buckets, which are in REGION, at `endpoint`. A request with a wrong signature gets 403,
-    and so does one without, unless the object is public. `close` ends it."""
+    """Serves buckets, which are in REGION, at `endpoint`. A wrong signature gets 403, and so does
+    none, unless the object is public. `close` ends it."""
 
     def __init__(self) -> None:
         from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app

@@ -274,6 +274,7 @@ absl::Status FrameStream::DecodeStretch(const Stretch& stretch, WorkerState* sta
       at = end;
       continue;
     }
+    AnnounceSegment(index_, source_, segment);
     if (options_.check_starts) {
       NVC_RETURN_IF_ERROR(CheckSyncSamples(index_, source_, {segment.frames[0]}));
     }

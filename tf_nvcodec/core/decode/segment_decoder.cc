@@ -343,8 +343,9 @@ class SegmentRun {
   bool ended_ = false;  // the decoder has no more pictures
 };
 
-// Tells the source where the segment's packets lie.
-void Announce(const FrameIndex& index, const ByteSource& source, const Segment& segment) {
+}  // namespace
+
+void AnnounceSegment(const FrameIndex& index, const ByteSource& source, const Segment& segment) {
   int64_t begin = std::numeric_limits<int64_t>::max(), end = 0;
   for (int i = segment.first_packet; i <= segment.last_packet; ++i) {
     const PacketEntry& packet = index.packets()[static_cast<size_t>(i)];
@@ -355,8 +356,6 @@ void Announce(const FrameIndex& index, const ByteSource& source, const Segment& 
   if (begin < end) source.WillRead(begin, end);
 }
 
-}  // namespace
-
 absl::StatusOr<bool> DecodeSegment(const FrameIndex& index, const ByteSource& source,
                                    const Segment& segment, Decoder* decoder, ErrorReports reports,
                                    const Cancelled& cancelled, const FrameEvents& events,
@@ -366,7 +365,6 @@ absl::StatusOr<bool> DecodeSegment(const FrameIndex& index, const ByteSource& so
   if (packet == nullptr || !run.has_memory()) {
     return absl::ResourceExhaustedError("out of memory decoding");
   }
-  Announce(index, source, segment);
   for (int i = segment.first_packet; i <= segment.last_packet && !run.stopped(); ++i) {
     if (!IsNeeded(index, segment, i)) continue;
     NVC_RETURN_IF_ERROR(run.CheckCancelled(i));
