@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import concurrent.futures
 import hashlib
+import json
 import os
 import random
+import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +18,7 @@ from golden_clips import Clips
 from https_server import Handler, HttpsServer, Request, Trick, first, silence, status
 
 import tf_nvcodec as nvc
+from tf_nvcodec.cli.app import main
 
 CLIP = "h264.mp4"
 PART = 200_000  # bytes after which a connection is cut
@@ -352,3 +355,78 @@ def test_errors_of_a_dataset_hide_the_query(server: HttpsServer) -> None:
             clip_digests([name])
         assert "/a.mp4" in str(raised.value)
         assert "hidden" not in str(raised.value)
+
+
+GOP, GOPS = 24, 4  # frames of a GOP, GOPs of the large video
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A plain 1080p video of 4 s with sound."""
+    path = tmp_path_factory.mktemp("large") / "large.mp4"
+    video = ["-f", "lavfi", "-i", "testsrc2=s=1920x1080:r=24,noise=alls=20:allf=t"]
+    encode = f"-c:v libx264 -preset ultrafast -b:v 8M -g {GOP} -sc_threshold 0 -c:a aac"
+    command = ["ffmpeg", "-v", "error", *video, "-f", "lavfi", "-i", "sine", "-t", str(GOPS)]
+    subprocess.run([*command, *encode.split(), path], check=True)
+    return path
+
+
+def gop_places(path: Path) -> list[int]:
+    """Returns where the GOPs begin in the file, and where the last one ends."""
+    ask = ["ffprobe", "-v", "quiet", "-of", "json", "-select_streams", "v", "-show_packets"]
+    found = subprocess.run([*ask, path], check=True, capture_output=True).stdout
+    packets = json.loads(found)["packets"]
+    places = [int(packet["pos"]) for packet in packets if "K" in packet["flags"]]
+    assert len(places) == GOPS
+    return [*places, max(int(packet["pos"]) + int(packet["size"]) for packet in packets)]
+
+
+def test_a_clip_costs_its_gops(server: HttpsServer, large: Path, tmp_path: Path) -> None:
+    """With a known index, a clip takes two requests, and no more bytes than its GOPs have."""
+    name = server.put("/large.mp4", large.read_bytes())
+    places = gop_places(large)
+    folder = str(tmp_path / "index")
+    nvc.index_videos([name], index_cache=folder)
+    assert sum(request.sent for request in server.requests) < 0.3 * places[-1]
+    for first_frame in (0, 5, 20, 30, 47, 70, 79):
+        server.requests.clear()
+        at = [(first_frame + 0.5) / 24]
+        clips = nvc.VideoDataset([name], 16, clip_at=at, index_cache=folder, size=(32, 32))
+        assert len(list(clips)) == 1
+        used = places[(first_frame + 15) // GOP + 1] - places[first_frame // GOP]
+        assert [request.range == "bytes=0-0" for request in server.requests] == [True, False]
+        assert sum(request.sent for request in server.requests) <= 1.01 * used
+
+
+@pytest.mark.parametrize("container", ["mp4", "mkv"])
+def test_a_pass_costs_the_file(
+    server: HttpsServer, large: Path, tmp_path: Path, container: str
+) -> None:
+    """Reading forward, each request asks for more than the one before."""
+    path = tmp_path / f"large.{container}"
+    copy = ["ffmpeg", "-v", "error", "-i", large, "-c", "copy", "-movflags", "+faststart", path]
+    subprocess.run(copy, check=True)
+    data = path.read_bytes()
+    name = server.put(f"/pass.{container}", data)
+    with nvc.iter_video(name, frames=8, size=(32, 32)) as chunks:
+        assert sum(len(chunk.pts) for chunk in chunks) == GOP * GOPS
+    # An MKV is read once for its index, and once more.
+    passes = 1 if container == "mp4" else 2
+    assert sum(request.sent for request in server.requests) <= 1.1 * passes * len(data)
+    assert len(server.requests) <= 8 * passes
+
+
+def test_the_command_line(
+    server: HttpsServer, clips: Clips, capsys: pytest.CaptureFixture[str]
+) -> None:
+    large = clips.data(CLIP) + bytes(3_000_000)  # "free space" behind the video
+    name = server.put("/a.mp4", large)
+    assert main(["probe", name]) == 0
+    assert "h264" in capsys.readouterr().out
+    assert sum(request.sent for request in server.requests) < 1_000_000
+    assert main(["probe", name + "x", server.put("/empty.mp4", b"")]) == 1
+    words = capsys.readouterr().err
+    assert "no such file" in words
+    assert "is empty" in words
+    assert main(["probe", "http://localhost/a.mp4"]) == 1
+    assert "https:// and s3:// are read" in capsys.readouterr().err
