@@ -18,6 +18,7 @@ from golden_clips import Clips
 from https_server import Handler, HttpsServer, Request, Trick, first, silence, status
 
 import tf_nvcodec as nvc
+from tf_nvcodec import compat
 from tf_nvcodec.cli.app import main
 
 CLIP = "h264.mp4"
@@ -126,6 +127,9 @@ def test_videos(server: HttpsServer, clips: Clips, clip: str) -> None:
             assert bytes(memoryview(one.frames)) == bytes(memoryview(other.frames))
     info = nvc.probe(tf.io.read_file(name))
     assert int(info.num_frames) == len(clips.frames(clip))
+    demuxer = compat.CreateDemuxer(name)
+    assert demuxer.Width() == int(info.width)
+    assert len(list(demuxer)) >= int(info.num_frames)
 
 
 def test_a_name_with_a_query_is_no_pattern(server: HttpsServer, clips: Clips) -> None:
