@@ -20,6 +20,7 @@ from https_server import Handler, HttpsServer, Request, Trick, first, silence, s
 import tf_nvcodec as nvc
 from tf_nvcodec import compat
 from tf_nvcodec.cli.app import main
+from tf_nvcodec.python.probe import probe_file
 
 CLIP = "h264.mp4"
 PART = 200_000  # bytes after which a connection is cut
@@ -202,6 +203,30 @@ def test_a_silent_server(server: HttpsServer, monkeypatch: pytest.MonkeyPatch) -
     server.put("/a", b"some bytes", silence(30))
     with pytest.raises(tf.errors.UnavailableError, match="too slow"):
         read(name)
+
+
+def test_a_request_ends_when_nobody_waits(
+    server: HttpsServer, clips: Clips, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = server.put("/a.mp4", clips.data(CLIP), silence(30))
+    began = time.monotonic()
+    with pytest.raises(tf.errors.DeadlineExceededError, match="time limit of 0.5 s"):
+        list(nvc.VideoDataset([name], clip_length=4, timeout=0.5))
+    server.put("/a.mp4", b"", status(503, {"Retry-After": "30"}))
+    with pytest.raises(tf.errors.DeadlineExceededError, match="time limit of 0.5 s"):
+        probe_file(name, timeout=0.5)
+    # The index is known, and what hangs is the decoder's read.
+    name = server.put("/b.mp4", clips.data(CLIP))
+    list(nvc.iter_video(name))
+    server.put("/b.mp4", clips.data(CLIP), first(9, silence(30)))
+    limited = nvc.iter_video(name, timeout=0.5)
+    with pytest.raises(tf.errors.DeadlineExceededError, match="time limit of 0.5 s"):
+        list(limited)
+    closed = nvc.iter_video(name)
+    while len(reads(server)) < 2:
+        time.sleep(0.01)
+    closed.close()
+    assert time.monotonic() - began < 15
 
 
 @pytest.mark.parametrize(

@@ -261,6 +261,8 @@ void FrameStream::TakeStretches(WorkerState* state) {
 }
 
 absl::Status FrameStream::DecodeStretch(const Stretch& stretch, WorkerState* state) {
+  const Cancelled cancelled = options_.cancelled.Or([this] { return ended_.load(); });
+  const CancelScope scope(cancelled);
   size_t at = stretch.begin;
   size_t run = stretch.end - stretch.begin;  // segments to decode without a new start
   while (at < stretch.end) {

@@ -17,6 +17,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "tf_nvcodec/core/base/cancelled.h"
 #include "tf_nvcodec/core/base/pool.h"
 
 namespace nvc {
@@ -27,6 +28,7 @@ constexpr size_t kIdleHandles = 32;
 constexpr std::chrono::seconds kIdleTime(60);
 // An answer that brought less than this before it broke off counts as no progress.
 constexpr size_t kProgress = 64 << 10;
+constexpr std::chrono::duration<double> kLook(0.05);  // how often a pause looks for cancellation
 
 struct CloseCurl {
   void operator()(CURL* handle) const { curl_easy_cleanup(handle); }
@@ -77,6 +79,11 @@ struct Transfer {
   HttpReply* reply;
   std::string refusal;  // why the answer is not taken
 };
+
+// libcurl calls this once a second, and whenever something came.
+int StopIfCancelled(void*, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
+  return CancelScope::Current()() ? 1 : 0;
+}
 
 size_t TakeHeader(char* data, size_t, size_t size, void* opaque) {
   auto* const transfer = static_cast<Transfer*>(opaque);
@@ -157,6 +164,8 @@ void SetUp(CURL* handle, const HttpRequest& request, Transfer* transfer, char* e
   set(CURLOPT_BUFFERSIZE, 256L << 10);
   if (const char* const file = CertificateFile()) set(CURLOPT_CAINFO, file);
   if (!request.signature.has_value()) set(CURLOPT_NETRC, static_cast<long>(CURL_NETRC_OPTIONAL));
+  set(CURLOPT_NOPROGRESS, 0L);
+  set(CURLOPT_XFERINFOFUNCTION, &StopIfCancelled);
   set(CURLOPT_HEADERFUNCTION, &TakeHeader);
   set(CURLOPT_HEADERDATA, transfer);
   set(CURLOPT_WRITEFUNCTION, &TakeBody);
@@ -208,8 +217,10 @@ HttpReply Attempt(const HttpRequest& request, char* out) {
   }
   reply.bad_certificate = code == CURLE_PEER_FAILED_VERIFICATION ||
                           code == CURLE_SSL_CACERT_BADFILE || code == CURLE_SSL_CERTPROBLEM;
-  reply.is_final = reply.bad_certificate || reply.ignores_ranges || code == CURLE_URL_MALFORMAT ||
-                   code == CURLE_UNSUPPORTED_PROTOCOL || code == CURLE_TOO_MANY_REDIRECTS;
+  reply.cancelled = code == CURLE_ABORTED_BY_CALLBACK;
+  reply.is_final = reply.cancelled || reply.bad_certificate || reply.ignores_ranges ||
+                   code == CURLE_URL_MALFORMAT || code == CURLE_UNSUPPORTED_PROTOCOL ||
+                   code == CURLE_TOO_MANY_REDIRECTS;
   if (transfer.refusal.empty()) {
     // The options point to objects of this function.
     curl_easy_reset(handle.get());
@@ -249,6 +260,16 @@ std::chrono::duration<double> Pause(int failures, const HttpReply& reply) {
   return std::chrono::duration<double>(seconds);
 }
 
+// Returns false if it is cancelled meanwhile.
+bool Sleep(std::chrono::duration<double> time) {
+  const auto end = std::chrono::steady_clock::now() + time;
+  while (std::chrono::steady_clock::now() < end) {
+    if (CancelScope::Current()()) return false;
+    std::this_thread::sleep_for(std::min<std::chrono::duration<double>>(time, kLook));
+  }
+  return true;
+}
+
 }  // namespace
 
 const std::string& HttpReply::Header(const std::string& name) const {
@@ -272,11 +293,13 @@ HttpReply HttpGet(const HttpRequest& request, char* out) {
     failures = read >= kProgress ? 1 : failures + 1;
     if (failures >= most) return reply;
     if (rest.range.has_value()) rest.range->begin += static_cast<int64_t>(read);
-    std::this_thread::sleep_for(Pause(failures, reply));
+    reply.cancelled = !Sleep(Pause(failures, reply));
+    if (reply.cancelled) return reply;
   }
 }
 
 absl::Status HttpError(const HttpReply& reply, absl::string_view name, absl::string_view detail) {
+  if (reply.cancelled) return CancelScope::Current().Error(absl::StrCat("reading ", name));
   std::string cause;
   if (reply.ignores_ranges) {
     return absl::FailedPreconditionError(absl::StrCat(

@@ -41,6 +41,7 @@ struct HttpReply {
   // Why there is no whole answer, such as "Could not resolve host"; "" if there is one.
   std::string failure;
   bool bad_certificate = false;
+  bool cancelled = false;       // by this thread's CancelScope
   bool ignores_ranges = false;  // the server sends the whole file instead of the range
   bool is_final = false;        // another attempt would fail too
   int attempts = 1;
@@ -54,11 +55,13 @@ struct HttpReply {
 // range. Answers that say "later" (429, 500, 502, 503, 504), failed connections and answers that
 // stop in the middle are tried again, with growing pauses: TF_NVCODEC_HTTP_ATTEMPTS times in a row,
 // by default 6. What was read before the failure is not read again. A connection counts as failed
-// when nothing comes for TF_NVCODEC_HTTP_TIMEOUT seconds, by default 30.
+// when nothing comes for TF_NVCODEC_HTTP_TIMEOUT seconds, by default 30. The CancelScope of the
+// thread ends all of it within a second.
 HttpReply HttpGet(const HttpRequest& request, char* out = nullptr);
 
-// Returns the status for a reply that is not ok(): NotFound, PermissionDenied, FailedPrecondition
-// or Unavailable. `name` is the file's name, `detail` what the server says about the cause.
+// Returns the status for a reply that is not ok(): what the CancelScope says, NotFound,
+// PermissionDenied, FailedPrecondition or Unavailable. `name` is the file's name, `detail` what the
+// server says about the cause.
 absl::Status HttpError(const HttpReply& reply, absl::string_view name, absl::string_view detail);
 
 }  // namespace nvc

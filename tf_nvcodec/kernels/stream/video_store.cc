@@ -101,6 +101,7 @@ class FileStore : public VideoStore {
                                     DatasetStatistics* statistics, const char** stage,
                                     const FrameIndex* wrong) override {
     *stage = "open";
+    const CancelScope scope(cancelled);
     const std::string name(StringAt(names_, video));
     ::tensorflow::FileStatistics found;
     Env* const env = Env::Default();
