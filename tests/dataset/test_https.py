@@ -377,6 +377,8 @@ def test_bytes_cause_no_requests(server: HttpsServer, clips: Clips, text: str) -
 
 
 def test_errors_of_a_dataset_hide_the_query(server: HttpsServer) -> None:
+    with pytest.raises(ValueError, match="no file matches 'https://.*/gone[?]...'"):
+        nvc.VideoDataset(server.address("/gone?key=hidden"), clip_length=4)
     name = server.put("/a.mp4?X-Amz-Signature=hidden", b"no video at all")
     for trick in (None, status(403)):
         server.put("/a.mp4?X-Amz-Signature=hidden", b"no video at all", trick)

@@ -163,7 +163,8 @@ void SetUp(CURL* handle, const HttpRequest& request, Transfer* transfer, char* e
   set(CURLOPT_LOW_SPEED_TIME, std::max(1L, std::lround(timeout)));
   set(CURLOPT_BUFFERSIZE, 256L << 10);
   if (const char* const file = CertificateFile()) set(CURLOPT_CAINFO, file);
-  if (!request.signature.has_value()) set(CURLOPT_NETRC, static_cast<long>(CURL_NETRC_OPTIONAL));
+  set(CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));  // or later
+  if (request.use_netrc) set(CURLOPT_NETRC, static_cast<long>(CURL_NETRC_OPTIONAL));
   set(CURLOPT_NOPROGRESS, 0L);
   set(CURLOPT_XFERINFOFUNCTION, &StopIfCancelled);
   set(CURLOPT_HEADERFUNCTION, &TakeHeader);

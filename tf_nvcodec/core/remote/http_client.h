@@ -31,6 +31,7 @@ struct HttpRequest {
   std::string if_match;            // an ETag that the file must still have; "" any
   std::optional<AwsSignature> signature;
   bool follow_redirects = false;  // to https:// only
+  bool use_netrc = false;         // take a password from ~/.netrc
 };
 
 struct HttpReply {

@@ -44,6 +44,7 @@ absl::StatusOr<HttpReply> HttpsStore::Get(const std::string& name, const ByteRan
   request.range = range;
   request.if_match = if_match;
   request.follow_redirects = true;
+  request.use_netrc = true;
   return HttpGet(request, out);
 }
 

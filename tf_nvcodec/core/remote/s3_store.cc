@@ -88,6 +88,13 @@ void ForEachElement(absl::string_view xml, absl::string_view tag, F element) {
   }
 }
 
+// The region becomes a part of the server's name.
+bool IsRegion(absl::string_view text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) {
+    return absl::ascii_isalnum(c) || c == '-';
+  });
+}
+
 // The regions of buckets that are not in the region of the settings.
 class BucketRegions {
  public:
@@ -187,7 +194,7 @@ absl::StatusOr<HttpReply> S3Store::Send(const S3Name& object, absl::string_view 
     HttpReply reply = HttpGet(*request, out);
     std::string region = reply.Header("x-amz-bucket-region");
     if (region.empty()) region = std::string(XmlText(reply.body, "Region"));
-    const bool elsewhere = !reply.ok() && !region.empty() && region != settings.region;
+    const bool elsewhere = !reply.ok() && IsRegion(region) && region != settings.region;
     if (!elsewhere || !again) return reply;
     BucketRegions::Get().Remember(object, settings, region);
   }
