@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +13,8 @@ import tensorflow as tf
 from golden_clips import Clips
 from s3_server import KEY_ID, REGION, SECRET, SHORT_PAGE, TOKEN, S3Server
 from test_https import clip_digests, read
+
+import tf_nvcodec as nvc
 
 CLIP = "h264.mp4"
 ODD = "a folder/ö +&=%2F#?;'()~*$.bin"
@@ -200,3 +204,30 @@ def test_nothing_is_written(s3: S3Server) -> None:
         with pytest.raises(tf.errors.UnimplementedError, match="aws s3 cp"):
             write()
     assert read(name) == b"some bytes"
+
+
+OTHER = """
+import sys
+import tensorflow as tf
+tf.experimental.register_filesystem_plugin(sys.argv[1])
+import tf_nvcodec
+assert "https" in tf.io.gfile.get_registered_schemes()
+tf.io.gfile.exists("s3://bucket/a")
+"""
+
+
+def test_the_file_system_of_another_library_stays(tmp_path: Path) -> None:
+    plugin = tmp_path / "other_s3.so"
+    source = Path(__file__).parents[1] / "support" / "other_s3.cc"
+    flags = tf.sysconfig.get_compile_flags() + tf.sysconfig.get_link_flags()
+    compiler = os.environ.get("CXX", "g++")
+    subprocess.run([compiler, "-shared", "-fPIC", "-O0", "-o", plugin, source, *flags], check=True)
+    path = [str(Path(nvc.__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
+    done = subprocess.run(
+        [sys.executable, "-c", OTHER, plugin],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, path))},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "DataLossError: this is the other s3" in done.stderr
