@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import random
+import socket
 import subprocess
 import time
 from collections.abc import Iterator
@@ -249,12 +250,17 @@ def test_refusals(server: HttpsServer, code: int, error: type[Exception], words:
 
 def test_redirects_stay_within_https(server: HttpsServer, noise: bytes) -> None:
     server.put("/noise", noise)
-    plain = f"http://localhost:{server.port}/noise"
+    listener = socket.create_server(("127.0.0.1", 0))
+    listener.setblocking(False)
+    plain = f"http://127.0.0.1:{listener.getsockname()[1]}/noise"
     name = server.put("/there", b"", status(302, {"Location": server.address("/noise")}))
     assert read(name) == noise
     name = server.put("/plain", b"", status(302, {"Location": plain}))
     with pytest.raises(tf.errors.FailedPreconditionError, match="only https:// is followed"):
         read(name)
+    with pytest.raises(BlockingIOError):  # nobody has connected
+        listener.accept()
+    listener.close()
     for other in ("file:///etc/hostname", "ftp://localhost/a"):
         name = server.put("/other", b"", status(302, {"Location": other}))
         with pytest.raises(tf.errors.FailedPreconditionError, match="only https:// is followed"):
