@@ -2,6 +2,7 @@
 
 _LAYERS = [
     "core/base",
+    "core/remote",
     "core/format",
     "core/ffmpeg",
     "core/bitstream",

@@ -55,6 +55,14 @@ cc_library(
     deps = [":absl"],
 )
 
+# The libcurl that TensorFlow has inside, with its own TLS.
+cc_library(
+    name = "curl",
+    hdrs = glob(["include/external/curl/include/curl/*.h"]),
+    includes = ["include/external/curl/include"],
+    deps = [":framework"],
+)
+
 # TensorFlow's C++ API and its kernels, for programs without Python.
 cc_library(
     name = "cc",

@@ -23,7 +23,7 @@ print("%d.%d" % sys.version_info[:2], sysconfig.get_config_var("LIBDIR"))')
     grep -q "libpython$version.so.1.0" || need "libpython$version"
 }
 
-need g++ pkg-config libgtest-dev libgmock-dev ffmpeg
+need g++ pkg-config libgtest-dev libgmock-dev ffmpeg openssl
 if [[ "$TF" == "$DEFAULT_TF" ]]; then need_libpython; fi
 say "test clips"
 "$VENV/bin/python" tests/golden/make_clips.py # some C++ tests look for them too

@@ -21,7 +21,7 @@ cd "$empty"
 ((${#tests[@]} > 0)) || exit 0
 
 # Only now: the wheel has to run without the tests' packages.
-need g++ mount # some tests compile a library, or fill a small disk
+need g++ mount openssl # some tests compile a library, fill a small disk, or serve https
 logged wheel-test "$venv/bin/python" -m pip install -r "$ROOT/requirements/test.txt"
 /sbin/ldconfig -p | grep -E 'lib(avcodec|avformat|avutil|swscale)\.' &&
   say "this machine has FFmpeg's libraries, so the tests do not show that none is needed"

@@ -82,6 +82,17 @@ def test_the_include_rule_catches(layer: str, line: str) -> None:
     assert forbidden_includes(layer, f"// a comment\n{line}\n")
 
 
+def test_only_one_folder_sends_requests() -> None:
+    """What FFmpeg's demuxers find in a file must not lead to a server."""
+    users = {
+        path.parent.relative_to(PACKAGE).as_posix()
+        for layer in OWN
+        for path in cpp_files(layer)
+        if "<curl/" in path.read_text()
+    }
+    assert users == {"core/remote"}
+
+
 def test_only_nv_opens_libraries() -> None:
     for layer in ("core", "ops", "kernels", "capi"):
         for path in cpp_files(layer):

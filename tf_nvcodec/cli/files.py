@@ -10,7 +10,9 @@ import secrets
 import sys
 import tempfile
 from collections.abc import Iterator
+from typing import Any
 
+from tf_nvcodec.cli import runtime
 from tf_nvcodec.cli.errors import CliError, UsageError, about
 from tf_nvcodec.cli.numbered import is_numbered, pattern
 
@@ -25,9 +27,7 @@ def is_remote(path: str) -> bool:
 def exists(path: str) -> bool:
     if not is_remote(path):
         return os.path.lexists(path)
-    import tensorflow as tf
-
-    return bool(tf.io.gfile.exists(path))
+    return bool(runtime.load().tf.io.gfile.exists(path))
 
 
 def read_bytes(path: str) -> bytes:
@@ -39,37 +39,50 @@ def read_bytes(path: str) -> bytes:
 
 
 def require_video(path: str) -> bytes | str:
-    """Returns the path of a local file that can be read by range, or the bytes of anything else.
+    """Returns the path of a file that can be read by range, or the bytes of anything else.
 
     Fails if there is nothing to read.
     """
-    if path == "-" or is_remote(path) or not os.path.isfile(path):
+    if is_remote(path):
+        with _remote(path) as gfile:
+            empty = gfile.stat(path).length == 0
+    elif path == "-" or not os.path.isfile(path):
         return read_bytes(path)
-    with about(path), open(path, "rb") as file:
-        if not file.read(1):
-            raise CliError(path, "is empty")
+    else:
+        with about(path), open(path, "rb") as file:
+            empty = not file.read(1)
+    if empty:
+        raise CliError(path, "is empty")
     return path
 
 
 def _read(path: str) -> bytes:
+    if is_remote(path):
+        with _remote(path) as gfile, gfile.GFile(path, "rb") as file:
+            return bytes(file.read())
     with about(path):
         if path == "-":
             return sys.stdin.buffer.read()
-        if not is_remote(path):
-            with open(path, "rb") as file:
-                return file.read()
-        import tensorflow as tf
+        with open(path, "rb") as file:
+            return file.read()
 
+
+@contextlib.contextmanager
+def _remote(path: str) -> Iterator[Any]:
+    """Yields tf.io.gfile, which reads https:// and s3:// once the op library is loaded."""
+    loaded = runtime.load()
+    with about(path):
         try:
-            with tf.io.gfile.GFile(path, "rb") as file:
-                return bytes(file.read())
-        except tf.errors.NotFoundError as error:
+            yield loaded.tf.io.gfile
+        except loaded.tf.errors.NotFoundError as error:
             raise CliError(path, "no such file", "check the path") from error
-        except tf.errors.UnimplementedError as error:
+        except loaded.tf.errors.UnimplementedError as error:
+            if "not implemented" not in error.message:
+                raise
             raise CliError(
                 path,
                 "TensorFlow has no file system for this scheme",
-                "gs:// needs `pip install 'tf_nvcodec[gcs]'`",
+                "https:// and s3:// are read, and gs:// after `pip install 'tf_nvcodec[gcs]'`",
             ) from error
 
 
@@ -115,18 +128,14 @@ def publish(partial: str, path: str) -> None:
     if not is_remote(path):
         os.replace(partial, path)
         return
-    import tensorflow as tf
-
-    tf.io.gfile.copy(partial, path, overwrite=True)
+    runtime.load().tf.io.gfile.copy(partial, path, overwrite=True)
 
 
 def remove(path: str) -> None:
     if not is_remote(path):
         os.remove(path)
         return
-    import tensorflow as tf
-
-    tf.io.gfile.remove(path)
+    runtime.load().tf.io.gfile.remove(path)
 
 
 def names_in(folder: str) -> list[str]:
@@ -134,9 +143,8 @@ def names_in(folder: str) -> list[str]:
     with about(folder):
         if not is_remote(folder):
             return os.listdir(folder) if os.path.isdir(folder) else []
-        import tensorflow as tf
-
-        return list(tf.io.gfile.listdir(folder)) if tf.io.gfile.isdir(folder) else []
+        gfile = runtime.load().tf.io.gfile
+        return list(gfile.listdir(folder)) if gfile.isdir(folder) else []
 
 
 def write_bytes(path: str, data: bytes) -> None:

@@ -307,8 +307,8 @@ def CreateDemuxer(filename: Any = None, callback: Any = None) -> PyNvDemuxer:
     """Creates a demuxer of a file, of bytes, or of the bytes that a function returns.
 
     Args:
-      filename: A path, also of TensorFlow's file systems ("gs://..."); bytes; or an object that has
-        read() and seek(). A function is taken as `callback`.
+      filename: A path or a URL ("https://...", "s3://...", "gs://..."); bytes; or an object that
+        has read() and seek(). A function is taken as `callback`.
       callback: A function that is called with a bytearray whenever more bytes are needed. It puts
         the next bytes at the beginning and returns how many, 0 at the end. Containers whose header
         is at the end (MP4 without faststart) cannot be read so.

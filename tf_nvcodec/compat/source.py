@@ -50,7 +50,7 @@ class Source:
     """A source of bytes for the C API. It must live as long as what is opened with it.
 
     Args:
-      data: A path (also of TensorFlow's file systems, as "gs://..."); bytes or another buffer of
+      data: A path or a URL ("https://...", "s3://...", "gs://..."); bytes or another buffer of
         bytes; an object that has read() and seek(); or a function that is called with a bytearray,
         puts the next bytes at its beginning and returns how many, 0 at the end.
 

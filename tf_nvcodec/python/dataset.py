@@ -70,8 +70,9 @@ class VideoDataset(tf.data.Dataset):
 
     Args:
       filenames: A list of names, a pattern ("videos/*.mp4"), or a dataset of names, of pairs
-        (name, label) or of dictionaries with "filename". TensorFlow's file systems open the names,
-        and only the parts of a file that a clip needs are read.
+        (name, label) or of dictionaries with "filename". Names may begin with "https://", "s3://"
+        or what else TensorFlow's file systems open. Only the parts of a file that a clip needs
+        are read.
       clip_length: The number of frames in a clip.
       stride: The distance between the frames of a clip: an integer counts frames, a float is in
         seconds.

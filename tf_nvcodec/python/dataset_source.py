@@ -106,8 +106,16 @@ def _matching(pattern: str | bytes | os.PathLike[Any]) -> list[bytes]:
         folder = os.path.dirname(name)
         shut = os.path.isdir(folder) and not os.access(folder, os.R_OK | os.X_OK)
         why = f": no permission to read the folder {shown(folder)}" if shut else ""
-        raise ValueError(f"no file matches {os.fspath(pattern)!r}{why}")
+        raise ValueError(f"no file matches {_without_query(os.fspath(pattern))!r}{why}")
     return sorted(found)
+
+
+def _without_query(pattern: str | bytes) -> str | bytes:
+    """Returns the name as messages show it: in an address, a key to the file may follow a "?"."""
+    name = os.fsdecode(pattern)
+    if not name.startswith("https://") or "?" not in name:
+        return pattern
+    return name.split("?")[0] + "?..."
 
 
 def _exists(name: bytes) -> bool:

@@ -122,10 +122,10 @@ def iter_video(
     `VideoDataset`.
 
     Args:
-      source: A path or a URL of TensorFlow's file systems, such as "gs://bucket/clip.mp4", which is
-        read by range; the bytes of a video file; or an open binary file, which is read whole from
-        its beginning (if it cannot seek, from where it is). A file object that is no file of the
-        system is copied first: into memory up to 64 MiB, else to a temporary file.
+      source: A path or a URL ("https://...", "s3://...", or what else TensorFlow's file systems
+        open), which is read by range; the bytes of a video file; or an open binary file, which is
+        read whole from its beginning (if it cannot seek, from where it is). A file object that is
+        no file of the system is copied first: into memory up to 64 MiB, else to a temporary file.
       frames: The number of frames in a chunk; the last chunk may have fewer. None means as many as
         fit into 64 MiB, counted as RGB: at least 1, and at most 64, which is 10 for 1080p. Larger
         chunks are slower: memory that the process has never touched costs more time than calls.

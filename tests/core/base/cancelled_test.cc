@@ -68,6 +68,22 @@ TEST(CancelledTest, ALaterLimitReplacesTheFirst) {
   EXPECT_FALSE(first.Before(Deadline(kNever))());
 }
 
+TEST(CancelScopeTest, IsTheInnermostOfItsThread) {
+  const Cancelled outer([] { return true; }), inner([] { return false; });
+  EXPECT_FALSE(CancelScope::Current()());
+  {
+    const CancelScope scope(outer);
+    EXPECT_TRUE(CancelScope::Current()());
+    std::thread([] { EXPECT_FALSE(CancelScope::Current()()); }).join();
+    {
+      const CancelScope scope(inner);
+      EXPECT_EQ(&CancelScope::Current(), &inner);
+    }
+    EXPECT_EQ(&CancelScope::Current(), &outer);
+  }
+  EXPECT_FALSE(CancelScope::Current()());
+}
+
 TEST(CancelledTest, SecondsLeft) {
   const Deadline deadline(kNever);
   EXPECT_EQ(deadline.SecondsLeft(0.5), 0.5);

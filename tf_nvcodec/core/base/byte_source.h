@@ -25,6 +25,9 @@ class ByteSource {
   // closer together than this are better read in one piece. This is 0 if a read begins at once, and
   // large if each read is a request over a network.
   virtual int64_t ReadOverhead() const { return 0; }
+  // Says that the bytes [begin, end) will be read soon, most of them and forward. A source for
+  // which each read is a request then asks for these bytes, and for no others.
+  virtual void WillRead(int64_t begin, int64_t end) const {}
 };
 
 // Bytes in memory. `contents` is not copied and must outlive the source.

@@ -10,6 +10,8 @@ namespace {
 // A longer time may not fit into the clock's numbers.
 constexpr double kLongest = 1e9;
 
+thread_local const Cancelled* current_scope = nullptr;
+
 }  // namespace
 
 Deadline::Deadline(double seconds) {
@@ -53,6 +55,17 @@ Cancelled Cancelled::Or(std::function<bool()> by_caller) const {
 absl::Status Cancelled::Error(absl::string_view doing) const {
   if (deadline_.IsOver() && !ByCaller()) return TimeoutError(deadline_.seconds(), doing);
   return absl::CancelledError(absl::StrCat("cancelled while ", doing));
+}
+
+CancelScope::CancelScope(const Cancelled& cancelled) : outer_(current_scope) {
+  current_scope = &cancelled;
+}
+
+CancelScope::~CancelScope() { current_scope = outer_; }
+
+const Cancelled& CancelScope::Current() {
+  static const auto* const never = new Cancelled;
+  return current_scope == nullptr ? *never : *current_scope;
 }
 
 }  // namespace nvc

@@ -64,6 +64,23 @@ class Cancelled {
 
 inline bool IsCancelled(const Cancelled& cancelled) { return cancelled(); }
 
+// While it lives, what this thread waits for can ask whether it is still wanted, although it is
+// called through an interface that knows of no cancellation, such as TensorFlow's file systems.
+class CancelScope {
+ public:
+  // `cancelled` must outlive the object.
+  explicit CancelScope(const Cancelled& cancelled);
+  ~CancelScope();
+  CancelScope(const CancelScope&) = delete;
+  CancelScope& operator=(const CancelScope&) = delete;
+
+  // The condition of this thread's innermost scope; one that is never true outside of any.
+  static const Cancelled& Current();
+
+ private:
+  const Cancelled* const outer_;
+};
+
 }  // namespace nvc
 
 #endif  // TF_NVCODEC_CORE_BASE_CANCELLED_H_

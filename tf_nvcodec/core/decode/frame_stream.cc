@@ -286,6 +286,8 @@ void FrameStream::TakeStretches(WorkerState* state) {
 }
 
 absl::Status FrameStream::DecodeStretch(const Stretch& stretch, WorkerState* state) {
+  const Cancelled cancelled = options_.cancelled.Or([this] { return ended_.load(); });
+  const CancelScope scope(cancelled);
   size_t at = stretch.begin;
   size_t run = stretch.end - stretch.begin;  // segments to decode without a new start
   while (at < stretch.end) {
@@ -299,6 +301,7 @@ absl::Status FrameStream::DecodeStretch(const Stretch& stretch, WorkerState* sta
       at = end;
       continue;
     }
+    AnnounceSegment(index_, source_, segment);
     if (options_.check_starts) {
       NVC_RETURN_IF_ERROR(CheckSyncSamples(index_, source_, {segment.frames[0]}));
     }

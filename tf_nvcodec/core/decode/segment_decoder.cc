@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <limits>
 #include <set>
 #include <string>
 #include <utility>
@@ -343,6 +344,17 @@ class SegmentRun {
 };
 
 }  // namespace
+
+void AnnounceSegment(const FrameIndex& index, const ByteSource& source, const Segment& segment) {
+  int64_t begin = std::numeric_limits<int64_t>::max(), end = 0;
+  for (int i = segment.first_packet; i <= segment.last_packet; ++i) {
+    const PacketEntry& packet = index.packets()[static_cast<size_t>(i)];
+    if (packet.offset < 0 || !IsNeeded(index, segment, i)) continue;
+    begin = std::min(begin, packet.offset);
+    end = std::max(end, packet.offset + packet.size);
+  }
+  if (begin < end) source.WillRead(begin, end);
+}
 
 absl::StatusOr<bool> DecodeSegment(const FrameIndex& index, const ByteSource& source,
                                    const Segment& segment, Decoder* decoder, ErrorReports reports,

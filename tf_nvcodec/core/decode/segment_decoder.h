@@ -49,6 +49,9 @@ enum class ErrorReports {
   kByFlag,
 };
 
+// Tells the source where the packets of `segment` lie. Call it before the first is read.
+void AnnounceSegment(const FrameIndex& index, const ByteSource& source, const Segment& segment);
+
 // Decodes the wanted frames of `segment`. Returns false at the first error if `reports` is not
 // kByPacket. Then the frames that were not settled have to be decoded again by a decoder with
 // kByPacket, and written again. `causes` holds what is known of some of them. The decoder can't be

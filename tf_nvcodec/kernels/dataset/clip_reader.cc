@@ -13,6 +13,7 @@
 #include "tf_nvcodec/core/base/utf8_text.h"
 #include "tf_nvcodec/core/format/geometry.h"
 #include "tf_nvcodec/core/index/frame_index.h"
+#include "tf_nvcodec/core/remote/remote_file.h"
 
 namespace nvc {
 namespace {
@@ -198,7 +199,7 @@ ClipResult ClipReader::Failed(const SeededClip& clip, const absl::Status& status
   if (IsCancelled(cancelled)) return {status, {}, 0};
   std::string name = absl::StrCat("video ", clip.id.video);
   if (arguments_.names_are_files) {
-    name = std::string(arguments_.videos.flat<tstring>()(clip.id.video));
+    name = ShownName(arguments_.videos.flat<tstring>()(clip.id.video));
   }
   const bool selecting = absl::string_view(stage) == "short";
   if (selecting && absl::IsNotFound(status) && arguments_.clips.pad == ClipPad::kDrop) {

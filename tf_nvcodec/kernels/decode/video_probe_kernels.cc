@@ -3,6 +3,7 @@
 
 #include "tensorflow/core/framework/op_kernel.h"
 #include "tensorflow/core/platform/env.h"
+#include "tf_nvcodec/core/base/cancelled.h"
 #include "tf_nvcodec/core/decode/video_info.h"
 #include "tf_nvcodec/kernels/decode/fallback_log.h"
 #include "tf_nvcodec/kernels/stream/file_source.h"
@@ -31,9 +32,11 @@ class VideoProbeOp : public OpKernel {
   void Compute(OpKernelContext* context) override {
     absl::string_view contents;
     OP_REQUIRES_OK(context, GetContents(context, &contents));
+    const Cancelled cancelled = StepCancelled(context, timeout_);
+    const CancelScope scope(cancelled);
     auto source = Open(contents);
     OP_REQUIRES_OK(context, source.status());
-    auto info = ProbeVideo(**source, limits_, StepCancelled(context, timeout_));
+    auto info = ProbeVideo(**source, limits_, cancelled);
     OP_REQUIRES_OK(context, info.status());
     LogOddMatrix(info->odd_matrix);
     int output = 0;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <deque>
 #include <list>
 #include <mutex>
 #include <utility>
@@ -58,7 +59,12 @@ class RemoteSource : public ByteSource {
 
   int64_t Size() const override { return size_; }
   // A connection of 100 Mbit/s delivers about this many bytes in the time that a request takes.
-  int64_t ReadOverhead() const override { return kBlock; }
+  int64_t ReadOverhead() const override { return 1 << 20; }
+  void WillRead(int64_t begin, int64_t end) const override {
+    std::lock_guard<std::mutex> lock(mutex_);
+    expected_.emplace_front(begin, end);
+    if (expected_.size() > kExpected) expected_.pop_back();
+  }
 
   absl::StatusOr<size_t> ReadAt(int64_t offset, void* out, size_t count) const override {
     if (offset < 0 || offset >= size_) return 0;
@@ -78,8 +84,8 @@ class RemoteSource : public ByteSource {
   }
 
  private:
-  static constexpr int64_t kBlock = int64_t{1} << 20, kMostBlocks = 8;
-  static constexpr size_t kRangesKept = 6;
+  static constexpr int64_t kBlock = 256 << 10, kMost = 8 << 20, kKept = 64 << 20;
+  static constexpr size_t kRangesKept = 6, kExpected = 64;
 
   struct Range {
     int64_t begin = 0, size = 0;
@@ -87,32 +93,56 @@ class RemoteSource : public ByteSource {
   };
 
   // Returns the range of bytes that holds `at`. If it has to read a new range, that range reaches
-  // up to `end`, but has kMostBlocks blocks at most.
+  // up to `end`, but has kMost bytes at most.
   absl::StatusOr<const Range*> Hold(int64_t at, int64_t end) const {
     for (auto range = latest_first_.begin(); range != latest_first_.end(); ++range) {
       if (at < range->begin || at >= range->begin + range->size) continue;
       latest_first_.splice(latest_first_.begin(), latest_first_, range);
       return &latest_first_.front();
     }
-    const int64_t begin = at / kBlock * kBlock;
-    ahead_ = begin == next_ ? std::min(2 * ahead_, kMostBlocks) : 1;
-    const int64_t wanted = (end - begin + kBlock - 1) / kBlock;
-    const int64_t blocks = std::min(std::max(ahead_, wanted), kMostBlocks);
-    Range range;
-    range.begin = begin;
-    range.size = std::min(blocks * kBlock, size_ - begin);
+    Range range = Choose(at, end);
     range.bytes.resize(static_cast<size_t>(range.size));
-    if (begin < next_) {
+    if (range.begin < next_ && absl::StartsWith(name_, "gs://")) {
       // The gs:// plugin (0.37.1) reads outside its buffer when a file is read backwards.
       NVC_ASSIGN_OR_RETURN(file_, Open(env_, name_));
     }
     NVC_ASSIGN_OR_RETURN(const size_t read,
-                         Read(*file_, begin, range.bytes.data(), range.bytes.size()));
+                         Read(*file_, range.begin, range.bytes.data(), range.bytes.size()));
     range.bytes.resize(read);
-    next_ = begin + range.size;
+    next_ = range.begin + range.size;
+    kept_ += range.size;
     latest_first_.push_front(std::move(range));
-    if (latest_first_.size() > kRangesKept) latest_first_.pop_back();
+    while (latest_first_.size() > kRangesKept && kept_ > kKept) {
+      kept_ -= latest_first_.back().size;
+      latest_first_.pop_back();
+    }
     return &latest_first_.front();
+  }
+
+  // Returns where to read for the bytes from `at` on: all that is expected there, or blocks, whose
+  // number grows while the file is read forward.
+  Range Choose(int64_t at, int64_t end) const {
+    const auto expected = std::find_if(expected_.begin(), expected_.end(), [&](const auto& range) {
+      return range.first <= at && at < range.second;
+    });
+    Range range;
+    if (expected != expected_.end()) {
+      range.begin = at;
+      end = std::max(end, expected->second);
+    } else {
+      range.begin = at / kBlock * kBlock;
+      for (const Range& kept : latest_first_) {
+        if (kept.begin <= at) range.begin = std::max(range.begin, kept.begin + kept.size);
+      }
+      end = std::max((end + kBlock - 1) / kBlock * kBlock, range.begin + kBlock);
+    }
+    ahead_ = range.begin == next_ ? std::min(2 * ahead_, kMost) : kBlock;
+    if (range.begin == next_) end = std::max(end, range.begin + ahead_);
+    for (const Range& kept : latest_first_) {
+      if (kept.begin > at) end = std::min(end, kept.begin);
+    }
+    range.size = std::min({end - range.begin, kMost, size_ - range.begin});
+    return range;
   }
 
   Env* const env_;
@@ -121,7 +151,9 @@ class RemoteSource : public ByteSource {
   mutable std::mutex mutex_;
   mutable std::unique_ptr<RandomAccessFile> file_;
   mutable std::list<Range> latest_first_;
-  mutable int64_t next_ = 0, ahead_ = 1;
+  mutable std::deque<std::pair<int64_t, int64_t>> expected_;  // see WillRead; the latest first
+  mutable int64_t kept_ = 0;                                  // bytes of latest_first_
+  mutable int64_t next_ = -1, ahead_ = kBlock;
 };
 
 }  // namespace

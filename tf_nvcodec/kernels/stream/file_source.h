@@ -17,8 +17,9 @@ namespace nvc {
 bool IsRemote(const std::string& name);
 
 // Opens the file `name`. `size` is the size that the file system reports, in bytes. A local file is
-// read exactly as the caller reads it. A remote file is read in aligned blocks, which grow while
-// the caller reads forward; the latest blocks are kept. Errors such as NotFound name the file.
+// read exactly as the caller reads it. Of a remote file, the ranges that the caller announces are
+// read whole, and otherwise aligned blocks, which grow while the caller reads forward. The latest
+// ranges are kept. Errors such as NotFound name the file.
 absl::StatusOr<std::unique_ptr<ByteSource>> OpenFile(::tensorflow::Env* env,
                                                      const std::string& name, int64_t size);
 

@@ -8,6 +8,7 @@
 #include "tf_nvcodec/core/base/cancelled.h"
 #include "tf_nvcodec/core/base/status.h"
 #include "tf_nvcodec/core/base/utf8_text.h"
+#include "tf_nvcodec/core/remote/remote_file.h"
 
 namespace nvc {
 namespace {
@@ -59,13 +60,11 @@ absl::StatusOr<std::unique_ptr<VideoIterator>> VideoIterator::Open(Arguments arg
 VideoIterator::~VideoIterator() { Stop(); }
 
 absl::Status VideoIterator::Named(const absl::Status& status) const {
-  const tstring& name = arguments_.video.vec<tstring>()(0);
+  if (!arguments_.is_file) return status;
+  const std::string name = ShownName(arguments_.video.vec<tstring>()(0));
   // The file system's errors name the file themselves.
-  if (!arguments_.is_file || absl::StrContains(status.message(), absl::string_view(name))) {
-    return status;
-  }
-  return absl::Status(status.code(),
-                      Utf8Text(absl::StrCat(absl::string_view(name), ": ", status.message())));
+  if (absl::StrContains(status.message(), name)) return status;
+  return absl::Status(status.code(), Utf8Text(absl::StrCat(name, ": ", status.message())));
 }
 
 // Opens the video and divides the range into chunks.

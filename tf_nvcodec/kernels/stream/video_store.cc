@@ -42,6 +42,7 @@ class CountedSource : public ByteSource {
     return read;
   }
   int64_t ReadOverhead() const override { return source_->ReadOverhead(); }
+  void WillRead(int64_t begin, int64_t end) const override { source_->WillRead(begin, end); }
 
  private:
   const std::unique_ptr<ByteSource> source_;
@@ -100,6 +101,7 @@ class FileStore : public VideoStore {
                                     DatasetStatistics* statistics, const char** stage,
                                     const FrameIndex* wrong) override {
     *stage = "open";
+    const CancelScope scope(cancelled);
     const std::string name(StringAt(names_, video));
     ::tensorflow::FileStatistics found;
     Env* const env = Env::Default();
