@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "tf_nvcodec/core/base/status.h"
 #include "tf_nvcodec/core/decode/decode_plan.h"
+#include "tf_nvcodec/core/decode/segment_decoder.h"
 #include "tf_nvcodec/core/index/frame_index_io.h"
 
 extern "C" {
@@ -77,6 +78,7 @@ class ClipCutter {
     NVC_RETURN_IF_ERROR(DescribeStream(&parts));
     AvPacketPtr packet(av_packet_alloc());
     if (packet == nullptr) return absl::ResourceExhaustedError("out of memory for a packet");
+    for (const Segment& segment : segments_) AnnounceSegment(index_, source, segment);
     for (const int number : packets_) {
       NVC_RETURN_IF_ERROR(AddPacket(source, number, packet.get(), data, &parts));
     }

@@ -111,7 +111,8 @@ ClipStream::Result ClipStream::Read(size_t place, const Cancelled& cancelled) {
     const Cancelled in_time = cancelled.Before(Deadline(options_.decode.timeout));
     absl::Status ended;
     if (pass.windows == nullptr) {
-      ended = options_.pack ? PackOneClip(&pass, &result) : ReadOneClip(&pass, in_time, &result);
+      ended = options_.pack ? PackOneClip(&pass, in_time, &result)
+                            : ReadOneClip(&pass, in_time, &result);
       result.status = ended;
     } else {
       WindowStream::Result window;
@@ -215,7 +216,9 @@ absl::Status ClipStream::StartWindows(Pass* pass) {
 }
 
 // Returns Aborted if the packets show that the video's index is wrong.
-absl::Status ClipStream::PackOneClip(Pass* pass, Result* result) const {
+absl::Status ClipStream::PackOneClip(Pass* pass, const Cancelled& cancelled, Result* result) const {
+  const Cancelled until = cancelled.Or(stopping_);
+  const CancelScope scope(until);
   const Clip& clip = pass->clips.front();
   NVC_ASSIGN_OR_RETURN(std::string packed, PackClip(*pass->video.index, *pass->video.source, clip));
   pass->frames.front() = Tensor(::tensorflow::tstring(std::move(packed)));

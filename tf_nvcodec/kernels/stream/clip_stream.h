@@ -94,7 +94,7 @@ class ClipStream {
   absl::Status Start(size_t place, bool ahead, const Cancelled& cancelled, const char** stage);
   absl::Status StartWindows(Pass* pass);
   absl::Status ReadOneClip(Pass* pass, const Cancelled& cancelled, Result* result);
-  absl::Status PackOneClip(Pass* pass, Result* result) const;
+  absl::Status PackOneClip(Pass* pass, const Cancelled& cancelled, Result* result) const;
   void EndPass();
 
   const ClipSource source_;
