@@ -138,7 +138,8 @@ def test_drawn_areas_and_shapes_are_spread_evenly(clips: Clips, tmp_path: Path) 
 @pytest.mark.parametrize(
     ("options", "error", "words"),
     [
-        ({"random_resized_crop": (0.3, 1.0)}, tf.errors.InvalidArgumentError, "pass the size"),
+        ({"random_resized_crop": (0.3, 1.0)}, tf.errors.InvalidArgumentError, "pass size="),
+        ({**PART, "size": 40}, tf.errors.InvalidArgumentError, "pass size="),
         ({**PART, "random_resized_crop": (0, 1)}, tf.errors.InvalidArgumentError, "0 < low"),
         ({**PART, "random_crop": (4, 4)}, tf.errors.InvalidArgumentError, "pass one"),
         ({**PART, "crop": (0, 0, 9, 9)}, tf.errors.InvalidArgumentError, "pass one"),

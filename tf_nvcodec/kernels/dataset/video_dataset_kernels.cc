@@ -201,10 +201,10 @@ class VideoDatasetOp : public ::tensorflow::data::UnaryDatasetOpKernel {
     if (clip.decode.output.crop.has_value()) {
       return absl::InvalidArgumentError("crop and a random crop both cut: pass one");
     }
-    if (clip.augmentation.area.has_value() && clip.decode.output.height == 0 &&
-        clip.decode.output.short_side == 0 && !clip.pack) {
+    if (clip.augmentation.area.has_value() && clip.decode.output.height == 0 && !clip.pack) {
       return absl::InvalidArgumentError(
-          "random_resized_crop gives crops of all sizes: pass the size to bring them to");
+          "random_resized_crop gives crops of all shapes: pass size=(height, width) to bring them "
+          "to one");
     }
     return absl::OkStatus();
   }
