@@ -116,7 +116,7 @@ def test_by_tfrecord(clips: Clips, tmp_path: Path) -> None:
 def test_a_damaged_clip_costs_its_row_only(clips: Clips) -> None:
     good = packed(clips.data("h264.mp4"), clip_length=8, clips_per_video=2)
     bad = packed(clips.data("broken_h264.mp4"), clip_length=8, clip_step=8)
-    with pytest.raises(tf.errors.DataLossError, match="video 0: "):
+    with pytest.raises(tf.errors.DataLossError, match="clip 0: "):
         nvc.decode_packets([bad_one(bad)])
     flipped = bytearray(good[0]["packets"])
     flipped[len(flipped) // 2] ^= 1

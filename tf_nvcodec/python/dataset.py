@@ -80,7 +80,8 @@ class VideoDataset(tf.data.Dataset):
         clip_length * stride, so that clips follow each other without overlap. With `fps` or a float
         `stride` it counts frames of that rate. An incomplete clip at the end of a video is left
         out, unless it is the only one.
-      size: (height, width) to resize to inside the decode; None keeps the size of the frames.
+      size: (height, width) to resize to inside the decode; an integer is the shorter side; None
+        keeps the size of the frames.
       contents: Replaces `filenames`: a list of the bytes of files, or a dataset of bytes, of pairs
         (bytes, label) or of dictionaries with "contents".
       fps: Resamples to this rate: takes the frame on screen at every 1/fps seconds.

@@ -132,7 +132,8 @@ absl::Status ClipBatch::Run() {
     const absl::Status& status = statuses_[row];
     if (status.ok()) continue;
     if (arguments_.decode.on_error == OnError::kRaise) {
-      return absl::Status(status.code(), absl::StrCat("video ", row, ": ", status.message()));
+      const char* const what = arguments_.packed ? "clip " : "video ";
+      return absl::Status(status.code(), absl::StrCat(what, row, ": ", status.message()));
     }
     const size_t begin = row * frames_of_row();
     std::fill_n(own_ + begin, frames_of_row(), false);
