@@ -38,7 +38,10 @@ absl::Status WriteSeeds(const fs::path& folder, const fs::path& clip) {
   const std::string bytes = ReadFile(clip);
   const MemorySource source(bytes);
   NVC_ASSIGN_OR_RETURN(const FrameIndex index, FrameIndex::Build(source, {}, nullptr));
-  const auto packed = PackClip(index, source, {{0, index.num_frames() / 2}, 2, 0});
+  Clip clip_of_two;
+  clip_of_two.frames = {0, index.num_frames() / 2};
+  clip_of_two.own = 2;
+  const auto packed = PackClip(index, source, clip_of_two);
   if (packed.ok()) Write(folder / "packed" / clip.filename(), *packed);
   const AVCodecParameters& codec = *index.stream().codec;
   const auto place = std::find(std::begin(fuzz::kCodecs), std::end(fuzz::kCodecs), codec.codec_id);

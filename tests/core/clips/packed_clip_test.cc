@@ -26,7 +26,10 @@ constexpr size_t kVersionAt = 7, kHeadAt = 12, kIndexBytesAt = kHeadAt + 12,
 std::string Pack(const std::string& video, const std::vector<int64_t>& frames) {
   const MemorySource source(video);
   const FrameIndex index = FrameIndex::Build(source, {}, nullptr).value();
-  return PackClip(index, source, {frames, static_cast<int64_t>(frames.size()), 0}).value();
+  Clip clip;
+  clip.frames = frames;
+  clip.own = static_cast<int64_t>(frames.size());
+  return PackClip(index, source, clip).value();
 }
 
 std::string WithChecksum(std::string packed) {
