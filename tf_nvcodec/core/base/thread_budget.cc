@@ -40,11 +40,11 @@ std::unique_ptr<ThreadGrant> ThreadGrant::OfAFreeCore() {
   return grant;
 }
 
-void ThreadGrant::GiveBack(int threads) {
+void ThreadGrant::GiveBackACore() {
   std::lock_guard<std::mutex> lock(mutex);
-  threads = std::min(threads, threads_ - 1);
-  threads_ -= threads;
-  in_use = std::max(0, in_use - threads);
+  if (threads_ == 1) return;
+  --threads_;
+  in_use = std::max(0, in_use - 1);
 }
 
 ThreadGrant::~ThreadGrant() {

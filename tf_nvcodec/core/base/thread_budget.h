@@ -24,8 +24,8 @@ class ThreadGrant {
   ThreadGrant& operator=(const ThreadGrant&) = delete;
 
   int threads() const { return threads_; }
-  // Gives some of the threads back, but for one.
-  void GiveBack(int threads);
+  // Gives a core back, unless it is the last one.
+  void GiveBackACore();
 
  private:
   ThreadGrant() = default;

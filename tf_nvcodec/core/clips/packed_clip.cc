@@ -66,10 +66,9 @@ class ClipCutter {
     for (const int i : packets_) {
       const PacketEntry& packet = packets[static_cast<size_t>(i)];
       for (int k = 0; k < packet.num_pictures; ++k) pictures_.push_back(packet.first_picture + k);
+      if (packet.frame >= 0 && !packet.second_field) frames_.push_back(packet.frame);
     }
-    for (size_t i = 0; i < index.frames().size(); ++i) {
-      if (NewPacket(index.frames()[i].packet) >= 0) frames_.push_back(static_cast<int>(i));
-    }
+    std::sort(frames_.begin(), frames_.end());
   }
 
   // Returns the index of these packets. Their bytes are appended to `data`.

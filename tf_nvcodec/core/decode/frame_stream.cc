@@ -56,9 +56,10 @@ FrameStream::FrameStream(const FrameIndex& index, const ByteSource& source,
     const int threads = grant_.has_value() ? grant_->threads() : options.num_threads;
     const int64_t ahead = is_bounded_ ? options.lookahead + options.kept_pictures : 0;
     plan_ = PlanThreads(segments_, threads, ahead);
+    const int cores = AvailableCores();
     const bool may_grow = options.in_threads && grant_.has_value() && options.num_threads == 0 &&
-                          plan_.threads_per_decoder == 1;
-    if (may_grow) most_workers_ = PlanThreads(segments_, AvailableCores(), ahead).workers;
+                          plan_.threads_per_decoder == 1 && threads < cores;
+    if (may_grow) most_workers_ = PlanThreads(segments_, cores, ahead).workers;
   }
   most_workers_ = std::max(most_workers_, plan_.workers);
   PlanStretches();
@@ -235,7 +236,7 @@ void FrameStream::Work(int worker) {
   }
   if (options_.busy_ns != nullptr) *options_.busy_ns += NanosSince(begin) - state.waited_ns;
   // A core that nobody here uses any more is for other decodes. The last one goes with the grant.
-  if (grant_.has_value() && worker < plan_.workers) grant_->GiveBack(1);
+  if (grant_.has_value() && worker < plan_.workers) grant_->GiveBackACore();
   EndWork(1);
 }
 
