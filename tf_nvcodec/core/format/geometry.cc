@@ -9,21 +9,26 @@
 
 namespace nvc {
 
+Crop WholeFrame(const OutputSpec& output, int source_width, int source_height,
+                Orientation orientation) {
+  const bool turned = output.apply_rotation && orientation.turned;
+  return turned ? Crop{0, 0, source_width, source_height} : Crop{0, 0, source_height, source_width};
+}
+
 absl::StatusOr<Geometry> MakeGeometry(const OutputSpec& output, int source_width, int source_height,
                                       Orientation orientation) {
   if (!output.apply_rotation) orientation = {};
   const bool turned = orientation.turned;
   Geometry geometry;
   geometry.orientation = orientation;
-  const int shown_width = turned ? source_height : source_width;
-  const int shown_height = turned ? source_width : source_height;
-  const Crop crop = output.crop.value_or(Crop{0, 0, shown_height, shown_width});
-  if (int64_t{crop.top} + crop.height > shown_height ||
-      int64_t{crop.left} + crop.width > shown_width) {
+  const Crop whole = WholeFrame(output, source_width, source_height, orientation);
+  const Crop crop = output.crop.value_or(whole);
+  if (int64_t{crop.top} + crop.height > whole.height ||
+      int64_t{crop.left} + crop.width > whole.width) {
     return absl::InvalidArgumentError(absl::StrCat(
         "crop (top ", crop.top, ", left ", crop.left, ", height ", crop.height, ", width ",
-        crop.width, ") reaches outside the frame, which is shown with height ", shown_height,
-        " and width ", shown_width));
+        crop.width, ") reaches outside the frame, which is shown with height ", whole.height,
+        " and width ", whole.width));
   }
   geometry.height = output.height != 0 ? output.height : crop.height;
   geometry.width = output.width != 0 ? output.width : crop.width;
@@ -54,25 +59,23 @@ absl::StatusOr<Geometry> MakeGeometry(const OutputSpec& output, int source_width
 
 Crop CenterCrop(const OutputSpec& output, int source_width, int source_height,
                 Orientation orientation, double part) {
-  const bool turned = output.apply_rotation && orientation.turned;
-  const int width = turned ? source_height : source_width;
-  const int height = turned ? source_width : source_height;
-  const double scale = part * std::min(static_cast<double>(height) / output.height,
-                                       static_cast<double>(width) / output.width);
+  const Crop whole = WholeFrame(output, source_width, source_height, orientation);
+  const double scale = part * std::min(static_cast<double>(whole.height) / output.height,
+                                       static_cast<double>(whole.width) / output.width);
   // Packed formats have half as many chroma samples, so their crops are even.
   const int multiple = Channels(output.pixel_format) == 0 ? 2 : 1;
-  const auto cut = [&](int wanted, int whole) {
+  const auto cut = [&](int wanted, int all) {
     const int side = static_cast<int>(std::lround(wanted * scale));
-    return std::max(multiple, std::min(side, whole) / multiple * multiple);
+    return std::max(multiple, std::min(side, all) / multiple * multiple);
   };
-  const auto before = [&](int side, int whole) {
-    return std::max(0, (whole - side) / 2 / multiple * multiple);
+  const auto before = [&](int side, int all) {
+    return std::max(0, (all - side) / 2 / multiple * multiple);
   };
   Crop crop;
-  crop.height = cut(output.height, height);
-  crop.width = cut(output.width, width);
-  crop.top = before(crop.height, height);
-  crop.left = before(crop.width, width);
+  crop.height = cut(output.height, whole.height);
+  crop.width = cut(output.width, whole.width);
+  crop.top = before(crop.height, whole.height);
+  crop.left = before(crop.width, whole.width);
   return crop;
 }
 

@@ -17,6 +17,10 @@ struct Geometry {
   bool resized = false;                     // the output has another size than the crop
 };
 
+// Returns the whole frame as it is shown.
+Crop WholeFrame(const OutputSpec& output, int source_width, int source_height,
+                Orientation orientation);
+
 // Returns InvalidArgument when the crop leaves the frame as shown.
 absl::StatusOr<Geometry> MakeGeometry(const OutputSpec& output, int source_width, int source_height,
                                       Orientation orientation);

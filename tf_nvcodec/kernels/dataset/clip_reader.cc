@@ -30,11 +30,8 @@ Tensor Scalar(const T& value) {
   return tensor;
 }
 
-// The frame as it is shown.
-Crop WholeFrame(const OutputSpec& output, const StreamInfo& stream) {
-  Crop whole{0, 0, stream.codec->height, stream.codec->width};
-  if (output.apply_rotation && stream.orientation.turned) std::swap(whole.height, whole.width);
-  return whole;
+Crop WholeFrameOf(const OutputSpec& output, const StreamInfo& stream) {
+  return WholeFrame(output, stream.codec->width, stream.codec->height, stream.orientation);
 }
 
 }  // namespace
@@ -136,7 +133,7 @@ absl::StatusOr<Clip> ClipReader::Select(const FrameIndex& index, const SeededCli
                              stream.orientation, arguments_.center_crop);
   }
   if (arguments_.augmentation.any()) {
-    const Crop whole = WholeFrame(arguments_.decode.output, stream);
+    const Crop whole = WholeFrameOf(arguments_.decode.output, stream);
     // Choose draws from this video's seed itself.
     const uint64_t seed = HashMix(HashMix(~clip.seed, static_cast<uint64_t>(clip.id.video)),
                                   static_cast<uint64_t>(clip.id.clip));
@@ -148,8 +145,8 @@ absl::StatusOr<Clip> ClipReader::Select(const FrameIndex& index, const SeededCli
 void ClipReader::AddAugmentation(const ClipStream::Result& decoded,
                                  std::vector<Tensor>* element) const {
   const OutputSpec& output = arguments_.decode.output;
-  const Crop crop =
-      decoded.clip.crop.value_or(output.crop.value_or(WholeFrame(output, decoded.index->stream())));
+  const Crop crop = decoded.clip.crop.value_or(
+      output.crop.value_or(WholeFrameOf(output, decoded.index->stream())));
   Tensor sides(::tensorflow::DT_INT32, TensorShape({4}));
   sides.vec<int32_t>()(0) = crop.top;
   sides.vec<int32_t>()(1) = crop.left;
