@@ -58,10 +58,10 @@ def contents_from(value: Any, name: str = "contents") -> Any:
     return value
 
 
-def number_from(value: Any, name: str) -> float:
-    """Returns `value`. Raises TypeError if it is no number."""
+def number_from(value: Any, name: str, kind: str = "a number") -> float:
+    """Returns `value`. Raises TypeError, which says that it must be `kind`, if it is no number."""
     if isinstance(value, bool) or not isinstance(value, (numbers.Real, np.number)):
-        raise TypeError(f"{name} must be a number or None, got {value!r}")
+        raise TypeError(f"{name} must be {kind}, got {value!r}")
     return float(value)
 
 
@@ -74,7 +74,7 @@ def part_from(value: Any, name: str) -> float:
     """
     if value is None:
         return 0.0
-    if not 0 < number_from(value, name) <= 1:
+    if not 0 < number_from(value, name, "a number or None") <= 1:
         raise ValueError(f"{name} must be above 0 and at most 1, got {value}")
     return float(value)
 
@@ -107,11 +107,10 @@ def timeout_from(value: Any) -> float:
     """
     if value is None:
         return 0.0
-    if isinstance(value, bool) or not isinstance(value, (numbers.Real, np.number)):
-        raise TypeError(f"timeout must be a number of seconds or None, got {value!r}")
-    if not value >= 0:
+    seconds = number_from(value, "timeout", "a number of seconds or None")
+    if not seconds >= 0:
         raise ValueError(f"timeout must be at least 0 seconds, got {value}")
-    return float(value)
+    return seconds
 
 
 def batch_of_contents(value: Any, name: str = "contents") -> Any:

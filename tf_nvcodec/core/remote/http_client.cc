@@ -273,6 +273,20 @@ bool Sleep(std::chrono::duration<double> time) {
 
 }  // namespace
 
+std::string PercentEncoded(absl::string_view text, bool (*is_plain)(char byte)) {
+  constexpr char kDigits[] = "0123456789ABCDEF";
+  std::string encoded;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (is_plain(c)) {
+      encoded += c;
+    } else {
+      encoded += {'%', kDigits[byte >> 4], kDigits[byte & 15]};
+    }
+  }
+  return encoded;
+}
+
 const std::string& HttpReply::Header(const std::string& name) const {
   static const auto* const none = new std::string;
   const auto found = headers.find(name);

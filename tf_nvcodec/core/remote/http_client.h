@@ -52,6 +52,9 @@ struct HttpReply {
   bool ok() const { return failure.empty() && (status == 200 || status == 206); }
 };
 
+// Writes the bytes for which is_plain is false as "%41".
+std::string PercentEncoded(absl::string_view text, bool (*is_plain)(char byte));
+
 // Gets the URL. The bytes of the range go to `out`, which has room for it; it is null without a
 // range. Answers that say "later" (429, 500, 502, 503, 504), failed connections and answers that
 // stop in the middle are tried again, with growing pauses: TF_NVCODEC_HTTP_ATTEMPTS times in a row,

@@ -11,17 +11,8 @@ constexpr absl::string_view kHttps = "https://";
 
 // Returns the address as it is sent: spaces and letters beyond ASCII are escaped, "%41" stays.
 std::string AddressOf(absl::string_view name) {
-  constexpr char kDigits[] = "0123456789ABCDEF";
-  std::string address;
-  for (const char c : name.substr(0, name.find('#'))) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte > ' ' && byte < 0x7f) {
-      address += c;
-    } else {
-      address += {'%', kDigits[byte >> 4], kDigits[byte & 15]};
-    }
-  }
-  return address;
+  return PercentEncoded(name.substr(0, name.find('#')),
+                        [](char byte) { return byte > ' ' && byte < 0x7f; });
 }
 
 }  // namespace

@@ -19,19 +19,12 @@ namespace {
 constexpr absl::string_view kS3 = "s3://";
 
 // Escapes all but the characters that AWS leaves in the text that it signs.
+bool IsUnreserved(char byte) {
+  return absl::ascii_isalnum(static_cast<unsigned char>(byte)) || absl::StrContains("-_.~", byte);
+}
 std::string Escaped(absl::string_view text, bool keep_slash) {
-  constexpr char kDigits[] = "0123456789ABCDEF";
-  std::string escaped;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    const bool plain = absl::ascii_isalnum(byte) || absl::StrContains("-_.~", c);
-    if (plain || (keep_slash && c == '/')) {
-      escaped += c;
-    } else {
-      escaped += {'%', kDigits[byte >> 4], kDigits[byte & 15]};
-    }
-  }
-  return escaped;
+  if (!keep_slash) return PercentEncoded(text, IsUnreserved);
+  return PercentEncoded(text, [](char byte) { return byte == '/' || IsUnreserved(byte); });
 }
 
 std::string Utf8(uint32_t code) {
